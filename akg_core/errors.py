@@ -1,0 +1,68 @@
+"""What can go wrong, in one place: every error is one sentence for a person, with a cure.
+
+The command line prints `str(error)` and exits with `error.exit_code`: 2 when the user can mend
+it (a bad file, an unknown plugin), 1 when a kernel failed. Nothing here is ever shown as a traceback.
+"""
+
+from __future__ import annotations
+
+
+class AkgError(Exception):
+    """Root of every error meant for a person.
+
+    `message` says what is wrong and where; `cure` says what to do about it.
+    """
+
+    exit_code = 2
+
+    def __init__(self, message: str, cure: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.cure = cure
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.cure}".strip()
+
+
+class TaskError(AkgError):
+    """The reference file cannot be used: missing, without `Model`, raising, or not fitting itself."""
+
+
+class SketchError(AkgError):
+    """A sketch does not parse or does not check; `findings` holds every finding with its place."""
+
+    def __init__(self, message: str, cure: str = "", findings: tuple = ()) -> None:
+        super().__init__(message, cure)
+        self.findings = findings
+
+
+class UnsupportedOperator(AkgError):
+    """The builtin designer has no rule for an operator of the captured graph."""
+
+
+class PluginError(AkgError):
+    """A plugin cannot be selected (unknown, blocked, skewed, broken) or broke the contract."""
+
+
+class Unsupported(PluginError):
+    """A plugin lacks the hook that a command needs."""
+
+
+class ToolchainError(PluginError):
+    """A plugin's compiler or device is missing on this machine."""
+
+
+class UsageError(AkgError):
+    """The command line was given something that it cannot take."""
+
+
+class KernelFailed(AkgError):
+    """A kernel did not compile, crashed, hung, or was judged other than correct."""
+
+    exit_code = 1
+
+
+class WorkerFailed(AkgError):
+    """A worker process crashed, hung, exited or raised where it should not have."""
+
+    exit_code = 1

@@ -1,0 +1,94 @@
+"""The plugin contract: every hook, in one file.
+
+A plugin is a module registered under the entry-point group `akg` whose functions carry the marker
+`hookimpl` and these names. Hooks are plain functions over the records of `akg_core.records`,
+addressed to the one selected plugin, never broadcast. A hook that is absent says "unsupported".
+
+    from akg_core.hookspecs import hookimpl
+    from akg_core.records import PluginInfo
+
+    @hookimpl
+    def akg_plugin_info() -> PluginInfo:
+        return PluginInfo(name="toy", dsl="toy", backends=("cpu",), dtypes=("f32",), source_suffix=".toy")
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pluggy
+
+if TYPE_CHECKING:
+    from akg_core.records import (
+        Advice,
+        Artifact,
+        Availability,
+        Case,
+        CompileResult,
+        DocPage,
+        Finding,
+        KernelSource,
+        PluginInfo,
+        ProfileReport,
+        RunReport,
+        Schedule,
+        Sketch,
+        Target,
+        TimingPlan,
+    )
+
+GROUP = "akg"
+
+hookspec = pluggy.HookspecMarker(GROUP)
+hookimpl = pluggy.HookimplMarker(GROUP)
+
+
+@hookspec(firstresult=True)
+def akg_plugin_info() -> PluginInfo:  # type: ignore[empty-body]
+    """Say who you are. Instant; imports nothing heavy. Since 0.1."""
+
+
+@hookspec(firstresult=True)
+def akg_probe(target: Target) -> Availability:  # type: ignore[empty-body]
+    """Say whether compiler and device are here, and if not why and what to install. Never raises. Since 0.1."""
+
+
+@hookspec(firstresult=True)
+def akg_docs() -> tuple[DocPage, ...]:  # type: ignore[empty-body]
+    """Give the pages that a code generator must read before writing this DSL. Since 0.1."""
+
+
+@hookspec(firstresult=True)
+def akg_refine_sketch(sketch: Sketch, target: Target) -> tuple[Sketch, ...]:  # type: ignore[empty-body]
+    """Give this chip's own views of a sketch: other Tune choices, hints, variants. Since 0.1."""
+
+
+@hookspec(firstresult=True)
+def akg_emit(sketch: Sketch, schedule: Schedule, target: Target) -> KernelSource:  # type: ignore[empty-body]
+    """Lower a checked sketch under a schedule to source, without any model. Since 0.1."""
+
+
+@hookspec(firstresult=True)
+def akg_check_source(source: KernelSource, target: Target) -> tuple[Finding, ...]:  # type: ignore[empty-body]
+    """Name what this DSL forbids, by reading: no kernel, a fallback to the library, … Since 0.1."""
+
+
+@hookspec(firstresult=True)
+def akg_compile(source: KernelSource, target: Target, workdir: Path) -> CompileResult:  # type: ignore[empty-body]
+    """Build the source in `workdir`. A compile error is a result, not an exception. Since 0.1."""
+
+
+@hookspec(firstresult=True)
+def akg_run(artifact: Artifact, target: Target, cases: tuple[Case, ...]) -> RunReport:  # type: ignore[empty-body]
+    """Run the cases and write their outputs. Called in a worker process, never in the user's. Since 0.1."""
+
+
+@hookspec(firstresult=True)
+def akg_profile(artifact: Artifact, target: Target, case: Case, plan: TimingPlan) -> ProfileReport:  # type: ignore[empty-body]
+    """Time one case and give the raw samples. Called repeatedly in one worker, interleaved with a baseline. Since 0.1."""
+
+
+@hookspec(firstresult=True)
+def akg_explain(log: str, target: Target) -> tuple[Advice, ...]:  # type: ignore[empty-body]
+    """Translate a compiler's or the runtime's error into what to change. Since 0.1."""
