@@ -1,0 +1,43 @@
+"""The program of a sketch: the explicit one, or the one that a single kernel implies."""
+
+from __future__ import annotations
+
+from akg_core.errors import SketchError
+from akg_core.sketch import ast
+from akg_core.sketch.codes import finding
+
+
+def program_of(tree: ast.SketchFile) -> ast.Program:
+    """The program, made up when there is one kernel and no `@program`.
+
+    The implied program takes the kernel's In tensors as forward's arguments in order, allocates Out and Scratch,
+    launches the kernel, and returns the Out tensors in order. Raises SketchError when that cannot be.
+    """
+    if tree.program:
+        return tree.program
+    first = tree.kernels[0]
+    if len(tree.kernels) > 1:
+        _fail("SK801", tree.kernels[1], f"There are {len(tree.kernels)} kernels and no @program.")
+    written = [t for t in first.tensors if t.role == "InOut"]
+    if written:
+        _fail(
+            "SK801", written[0], f"`{first.name}` updates `{written[0].name}` in place, which no implied program can."
+        )
+    unset = [c for c in first.constants if c.default is None]
+    if unset:
+        _fail("SK801", unset[0], f"Nothing sets the Const `{unset[0].name}` of `{first.name}`.")
+    allocated = [t for t in first.tensors if t.role in ("Out", "Scratch")]
+    outputs = tuple(t.name for t in allocated if t.role == "Out")
+    body = (
+        *(ast.Allocate(t.name, t.dtype, t.dims, place=t.place) for t in allocated),
+        ast.Launch(first.name, tuple(t.name for t in first.tensors), place=first.place),
+        ast.Return(outputs, place=first.place),
+    )
+    inputs = tuple(t for t in first.tensors if t.role == "In")
+    return ast.Program(first.name, inputs, body, place=first.place)
+
+
+def _fail(code: str, node: ast.Kernel | ast.TensorParameter | ast.ConstParameter, message: str) -> None:
+    cure = "Write a @program that allocates tensors, launches the kernels and returns the results."
+    found = finding(code, node.place, message, cure)
+    raise SketchError(f"{node.place.line}:{node.place.column}: {code} {message}", cure, (found,))

@@ -1,0 +1,73 @@
+"""The free choices of a sketch, and a schedule put in their place.
+
+A Tune parameter's key is "kernel.NAME"; an inline Tune's is "kernel.axis.keyword" in a loop and
+"kernel.target.keyword" in an assignment, with "#2" and so on when one key would name two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from akg_core.errors import SketchError
+from akg_core.records import Choice, Schedule
+from akg_core.sketch import ast
+from akg_core.sketch.codes import near
+
+
+def space(tree: ast.SketchFile) -> tuple[Choice, ...]:
+    """Every free choice, kernel by kernel: its parameters, then inline ones in the order of the text."""
+    return tuple(choice for kernel in tree.kernels for choice in _choices(kernel))
+
+
+def _choices(kernel: ast.Kernel) -> Iterator[Choice]:
+    for tune in kernel.tunes:
+        yield Choice(key=f"{kernel.name}.{tune.name}", choices=tune.choices, default=tune.default)
+    for node in ast.walk(kernel.body):
+        if isinstance(node, ast.Tune):
+            yield Choice(key=node.key, choices=node.choices, default=node.choices[0])
+
+
+def default(tree: ast.SketchFile) -> Schedule:
+    """The schedule of all defaults; an inline Tune's default is its first choice."""
+    return Schedule(values={choice.key: choice.default for choice in space(tree)})
+
+
+def bind(tree: ast.SketchFile, schedule: Schedule | None = None) -> ast.SketchFile:
+    """The sketch with every Tune replaced by its value in `schedule`, or by its default.
+
+    Raises SketchError when a key is unknown or a value is not among the choices.
+    """
+    values = (schedule or Schedule()).values
+    choices = {choice.key: choice for choice in space(tree)}
+    for key, value in values.items():
+        if key not in choices:
+            cure = near(key, choices, f"Keys: {', '.join(choices) or 'none'}.")
+            raise SketchError(f"The schedule sets {key!r}, which the sketch does not have.", cure)
+        if value not in choices[key].choices:
+            listed = ", ".join(map(repr, choices[key].choices))
+            raise SketchError(f"The schedule sets {key!r} to {value!r}, which is not a choice.", f"Choices: {listed}.")
+    chosen = {key: values.get(key, choice.default) for key, choice in choices.items()}
+    return replace(tree, kernels=tuple(_bound(kernel, chosen) for kernel in tree.kernels))
+
+
+def _bound(kernel: ast.Kernel, chosen: dict[str, int | str]) -> ast.Kernel:
+    names = {tune.name: chosen[f"{kernel.name}.{tune.name}"] for tune in kernel.tunes}
+
+    def change(node: object) -> object:
+        match node:
+            case ast.Name(id=name) if name in names:
+                return _constant(names[name], node)
+            case ast.Tune(key=key):
+                return _constant(chosen[key], node)
+        return node
+
+    body = ast.rewrite(kernel.body, change)
+    tensors = ast.rewrite(kernel.tensors, change)
+    return replace(kernel, tensors=tensors, tunes=(), body=body)
+
+
+def _constant(value: int | str, node: ast.Expr) -> ast.Expr:
+    if isinstance(value, str):
+        return ast.Text(value, place=node.place, type=node.type)
+    return ast.Number(value, place=node.place, type=node.type)

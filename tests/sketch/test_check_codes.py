@@ -1,0 +1,171 @@
+"""Every code of the table, each with a sketch that makes it, where it points, and what it suggests."""
+
+from __future__ import annotations
+
+import pytest
+
+from akg_core.errors import SketchError
+from akg_core.records import Finding
+from akg_core.sketch.check import check
+from akg_core.sketch.codes import CODES
+from akg_core.sketch.parse import parse
+
+
+def findings(text: str, capacity: int | None = None) -> tuple[Finding, ...]:
+    try:
+        return check(parse(text), capacity).findings
+    except SketchError as error:
+        return error.findings
+
+
+def rows(body: str, parameters: str = "", dims: str = '"M", "N"') -> str:
+    """A kernel from x to y with `body` in it."""
+    lines = "\n".join("    " + line for line in body.strip("\n").splitlines())
+    return f'@kernel\ndef rows(x: In["f32", {dims}], y: Out["f32", {dims}]{parameters}):\n{lines}\n'
+
+
+COPY = """
+for m in grid(M, 1):
+    for n in tiles(N, 8):
+        store(y[m, n], load(x[m, n]))
+"""
+PROGRAM = '\n@program\ndef main(a: In["f32", "M", "N"]):\n'
+
+
+def program(body: str, kernel: str = "") -> str:
+    lines = "\n".join("    " + line for line in body.strip("\n").splitlines())
+    return (kernel or rows(COPY)) + PROGRAM + lines + "\n"
+
+
+# code: (a sketch with a § before the place that the finding names, a word of the message or of the suggestion)
+BAD: dict[str, tuple[str, str]] = {
+    "SK101": ("@kernel\ndef rows(x §In):\n    pass\n", "x In"),
+    "SK102": ("§import torch\n", "@kernel"),
+    "SK103": ("@kernel\ndef rows(§x):\n    pass\n", 'In["f32", "M"]'),
+    "SK104": (rows("§while x:\n    pass"), "for loops"),
+    "SK105": (rows("t = §x.sum()"), "reduce_max(t, n)"),
+    "SK106": (rows("for m in §tiles(M):\n    pass"), "tiles(N, BN)"),
+    "SK107": (rows(COPY, ", BM: §Tune[1, 1]"), "different choices"),
+    "SK108": (rows("t = load(§1)"), "x[m, n]"),
+    "SK109": (program("y = §rows(a)\nreturn y"), "gives no result"),
+    "SK110": (rows("t = §exp(1.0, 2.0)"), "exp(x)"),
+    "SK201": (rows("for row in grid(M, 1):\n    store(y[row, 0], §rwo)"), "'row'"),
+    "SK202": (rows("t = §softmx(1.0)"), "docs/sketch.md"),
+    "SK203": (rows("§M = 4"), "`M`"),
+    "SK204": (rows(COPY, ", BM: Tune[1, 2] = §3"), "Choices: 1, 2"),
+    "SK205": (
+        rows("for m in grid(M, 1):\n    for n in tiles(N, 8):\n        t = 1.0\n    store(y[m, 0], §t)"),
+        "before",
+    ),
+    "SK301": (rows("for m in grid(M, 1):\n    t = zeros(§[n])\n    store(y[m, 0], 1.0)"), "Axes here: m"),
+    "SK302": (
+        rows("for m in grid(M, 1):\n    n = whole(N)\n    t = load(x[m, 0])\n    store(y[m, n], reduce_sum(t, §n))"),
+        "only m",
+    ),
+    "SK303": (rows("for m in grid(M, 1):\n    §for m in tiles(N, 8):\n        store(y[m, m], 1.0)"), "another name"),
+    "SK304": (rows("for m in grid(M, 1):\n    n = whole(N)\n    §store(y[m, 0], load(x[m, n]))"), "Reduce over n"),
+    "SK305": (rows("for m in grid(M, 1):\n    store(§y[m], 1.0)"), "2 dimensions and 1 indices"),
+    "SK306": (rows("for m in grid(M, 4):\n    if §m > 2:\n        store(y[m, 0], 1.0)"), "begin(axis)"),
+    "SK307": (
+        rows(
+            "for m in grid(M, 4):\n    n = whole(N)\n"
+            "    t = §meet_sum(reduce_sum(load(x[m, n]), (m, n)), m)\n    store(y[m, n], t)"
+        ),
+        "together=True",
+    ),
+    "SK401": (rows('t = full([], 0, §"f23")'), "'f32'"),
+    "SK402": (rows("for m in grid(M, 4):\n    store(y[m, 0], §-(m > 2))"), "f32(t)"),
+    "SK403": (rows("for m in grid(M, 4):\n    store(y[§m / 2, 0], 1.0)"), "//"),
+    "SK404": (rows("for m in grid(M, 1):\n    if §load(x[begin(m), 0]):\n        store(y[m, 0], 1.0)"), "s > 0"),
+    "SK501": (
+        rows(
+            "for m in grid(M, 1):\n    t = 0.0\n    for n in tiles(N, 8):\n"
+            "        §t = t + reduce_sum(load(x[m, n]), n)\n    store(y[m, 0], t)"
+        ),
+        'zeros([m], "f32")',
+    ),
+    "SK502": (
+        rows("t = 0\nfor i in range(3):\n    §t = t + 0.5\nfor m in grid(M, 1):\n    store(y[m, 0], t)"),
+        '"f32"',
+    ),
+    "SK503": (rows("t = 0.0\nfor m in grid(M, 1):\n    §t = t + 1.0\n    store(y[m, 0], t)"), "atomic_add"),
+    "SK504": (
+        rows("for m in grid(M, 1):\n    t = zeros([m])\n    if begin(m) > 0:\n        §t = 1.0\n    store(y[m, 0], t)"),
+        "in it",
+    ),
+    "SK505": (rows("for m in grid(M, 1):\n    for n in grid(§begin(m), 8):\n        store(y[m, n], 1.0)"), "stop="),
+    "SK506": (rows("for m in grid(M, §0):\n    store(y[m, 0], 1.0)"), "positive"),
+    "SK601": (rows("for m in grid(M, 1):\n    pass").replace("y:", "§y:"), "store(y"),
+    "SK602": (rows("for m in grid(M, 1):\n    §store(y[m, 0], load(x[m, 0]))"), "Dimension 1"),
+    "SK603": (
+        rows(
+            "for m in grid(M, 1):\n    for n in grid(N, 8):\n        j = whole(N)\n"
+            "        §store(y[m, j], reduce_sum(load(x[m, n]), n))"
+        ),
+        "atomic_add",
+    ),
+    "SK604": (rows("for m in grid(M, 1):\n    n = whole(N)\n    store(§x[m, n], 1.0)"), "InOut"),
+    "SK605": (rows("for m in grid(M, 1):\n    n = whole(N)\n    store(y[m, n], load(§y[m, n]))"), "Scratch"),
+    "SK606": (
+        rows(
+            "for m in grid(M, 1):\n    n = whole(N)\n    store(s[m], reduce_sum(load(x[m, n]), n))\n"
+            "for m in grid(M, 1):\n    n = whole(N)\n    store(y[m, n], §load(s[m]))",
+            ', s: Scratch["f32", "M"]',
+        ),
+        "second kernel",
+    ),
+    "SK701": (rows("for m in grid(M, 1):\n    n = whole(N)\n    store(y[m, n], load(x[m, §n + N]))"), "past the end"),
+    "SK703": (rows("for m in grid(M, 1):\n    for n in tiles(§0, 8):\n        store(y[m, n], load(x[m, n]))"), "never"),
+    "SK801": (rows(COPY) + rows(COPY).replace("def rows", "§def again"), "@program"),
+    "SK802": (program('y = empty("f32", M, N)\n§rows(a)\nreturn y'), "given 1"),
+    "SK803": (program('y = empty("f32", M, N)\nrows(a, y)').replace("def main", "§def main"), "return"),
+    "SK804": (program('y = empty("f32", M, N)\nz = empty("f32", M, N)\n§rows(y, z)\nreturn z'), "nothing has written"),
+    "SK805": (program("§rows(a, a)\nreturn a"), "an input must stay"),
+    "SK806": (program('y = empty("f32", M, §K)\nrows(a, y)\nreturn y'), "Sizes here: M, N"),
+    "SK807": (program('y = empty("f32", N, M)\n§rows(a, y)\nreturn y'), "Dimension 0"),
+    "SK808": (program('b = permute(a, 1, 0)\ny = empty("f32", N, M)\n§rows(b, y)\nreturn y'), "not contiguous"),
+    "SK809": (
+        program(
+            'y = empty("f32", M, N)\nagain(a, y)\nreturn y',
+            rows(COPY).replace("def rows", "§def rows") + rows(COPY).replace("def rows", "def again"),
+        ),
+        "never launched",
+    ),
+    "SK901": (rows(COPY.replace("tiles(N, 8)", "tiles(N, 8, stage=§2)")), "'stages'"),
+    "SK902": (rows(COPY.replace("tiles(N, 8)", "tiles(N, 8, stages=§0)")), "positive"),
+    "SK903": (rows("§t = 1.0" + COPY), "`t`"),
+}
+
+
+@pytest.mark.parametrize("code", BAD)
+def test_code(code: str) -> None:
+    marked, words = BAD[code]
+    before, _, after = marked.partition("§")
+    place = (before.count("\n") + 1, len(before) - before.rfind("\n"))
+    reported = findings(before + after)
+    found = [f for f in reported if f.code == code]
+    assert found, [(f.code, f.message) for f in reported]
+    assert (found[0].line, found[0].column) == place
+    assert words in found[0].message + found[0].suggestion
+    assert found[0].message.endswith((".", "`", "?")) and found[0].suggestion
+
+
+def test_capacity() -> None:
+    text = rows(COPY.replace("load(x[m, n])", "exp(load(x[m, n])) + load(x[m, n])").replace("8", "4096"))
+    assert not findings(text)
+    (found,) = findings(text, capacity=16384)
+    assert found.code == "SK702" and "32768" in found.message
+
+
+def test_every_code_has_a_sketch() -> None:
+    assert BAD.keys() | {"SK702"} == CODES.keys()
+
+
+def test_one_mistake_is_reported_once() -> None:
+    body = "for m in grid(M, 1):\n    n = whole(N)\n    t = load(x[m, k])\n"
+    body += "    u = exp(t) + reduce_sum(t, n)\n    store(y[m, n], u)"
+    assert [f.code for f in findings(rows(body))] == ["SK201"]
+
+
+def test_correct_sketch_has_no_findings() -> None:
+    assert findings(rows(COPY)) == ()
