@@ -1,0 +1,132 @@
+"""What the kernel does for us: namespaces, mounts, resource limits and privileges, through the C library.
+
+Every function asks for as much as it can get and says what it got; a machine that allows nothing (a
+container without user namespaces) still has process groups, rlimits and the orchestrator's own watch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import struct
+from collections.abc import Iterable
+from pathlib import Path
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+_NEWNS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
+_MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x2, 0x4, 0x1000, 0x4000, 0x40000
+_PDEATHSIG, _DUMPABLE, _SUBREAPER, _NO_NEW_PRIVS = 1, 4, 36, 38
+_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _READ_ONLY = 442, -100, 0x8000, 1
+_CAPABILITIES_V3 = 0x20080522
+
+
+def _check(result: int) -> None:
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def die_with_parent() -> None:
+    """Have the kernel kill this process when the one that forked it ends."""
+    _libc.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent ends."""
+    _libc.prctl(_SUBREAPER, 1, 0, 0, 0)
+
+
+def hide_memory() -> None:
+    """Keep other processes of this user from reading this one's memory and files through /proc."""
+    _libc.prctl(_DUMPABLE, 0, 0, 0, 0)
+
+
+def enter_namespaces(own_user: bool) -> bool:
+    """Leave the network and the sight of other processes; the next child is the first of a process namespace.
+
+    Ending that child ends everything it ever started. With `own_user` a user namespace comes first, so that
+    no privilege reaches out; without, it is only tried when privilege is lacking. Says whether it worked.
+    """
+    apart = _NEWNS | _NEWIPC | _NEWPID | _NEWNET
+    user, group = os.geteuid(), os.getegid()
+    for flags in sorted((apart, apart | _NEWUSER), reverse=own_user):
+        if _libc.unshare(flags) == 0:
+            if flags & _NEWUSER:
+                with contextlib.suppress(OSError):
+                    Path("/proc/self/setgroups").write_text("deny")
+                Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+                Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+            _mount("none", "/", "", _MS_REC | _MS_PRIVATE)
+            return True
+    return False
+
+
+def mount_own_proc() -> bool:
+    """Replace /proc by that of this process namespace. Containers may refuse; then it shows others, out of reach."""
+    with contextlib.suppress(OSError):
+        _mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV)
+        return True
+    return False
+
+
+def write_only_to(private: Path, writable: Iterable[Path], size: int) -> bool:
+    """Make all files read-only but `writable`, `private` and shared memory; the last two get `size` bytes of memory."""
+    open_to = [str(path.resolve()) for path in writable]
+    try:
+        for path in open_to:
+            _mount(path, path, "", _MS_BIND | _MS_REC)
+        for path in (str(private), "/dev/shm"):
+            if os.path.isdir(path):  # noqa: PTH112
+                _mount("tmpfs", path, "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={size}")
+                open_to.append(path)
+        _set_read_only("/", True)
+        for path in open_to:
+            _set_read_only(path, False)
+    except OSError:
+        return False
+    finally:
+        os.chdir(private)
+    return True
+
+
+def drop_privileges() -> None:
+    """Give up every capability, for this process and all that it will start."""
+    header = struct.pack("=Ii", _CAPABILITIES_V3, 0)
+    _libc.capset(header, bytes(24))
+    _libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
+def limit_resources(memory_bytes: int, file_bytes: int, open_files: int) -> None:
+    """Set what the kernel itself enforces: private memory (with slack for what stays untouched), files, no core dumps.
+
+    The resident memory is watched from outside. Should the machine run out first, this process is the one to go.
+    """
+    slack = 1 << 30
+    wanted = {
+        resource.RLIMIT_DATA: memory_bytes + slack,
+        resource.RLIMIT_FSIZE: file_bytes,
+        resource.RLIMIT_NOFILE: open_files,
+        resource.RLIMIT_CORE: 0,
+    }
+    for kind, value in wanted.items():
+        _, hard = resource.getrlimit(kind)
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (value, value))
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
+    texts = [text.encode() or None for text in (source, target, kind, options)]
+    _check(_libc.mount(*texts[:3], ctypes.c_ulong(flags), texts[3]))
+
+
+def _set_read_only(path: str, read_only: bool) -> None:
+    add, clear = (_READ_ONLY, 0) if read_only else (0, _READ_ONLY)
+    attributes = struct.pack("=QQQQ", add, clear, 0, 0)
+    recursive = _AT_RECURSIVE if read_only else 0
+    _check(_libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, path.encode(), recursive, attributes, len(attributes)))

@@ -1,0 +1,66 @@
+"""What a job may use, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from akg_core import errors
+
+Status = Literal["ok", "error", "crashed", "timed out", "exited", "flooded", "out of memory"]
+
+MiB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The budget of one job, or of each call of a session.
+
+    `seconds`: wall time of a call. `memory_bytes`: resident memory of all the job's processes together; 0 is 80 % of
+    what the machine has free when it starts. `log_bytes`: how much it may print. `file_bytes`: the largest file it
+    may write, and all that its writable folders may hold together. `processes`, `open_files`: as named.
+    `threads`: what OpenMP and torch get, 0 for all cores.
+
+    `confined` is for code that nobody has read: it may write only to its private folder and to `writable`, and has no
+    privileges left. No job has a network, or sees or signals a process but its own, where the system allows that.
+    """
+
+    seconds: float = 60.0
+    memory_bytes: int = 0
+    log_bytes: int = 16 * MiB
+    file_bytes: int = 8192 * MiB
+    processes: int = 256
+    open_files: int = 1024
+    threads: int = 0
+    confined: bool = False
+    writable: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class JobResult:
+    """How a call ended.
+
+    `value` is what the function returned when `status` is "ok"; `error` has `type`, `message` and `cure` when it is
+    "error". `reason` is one sentence for every other status. `log` is the begin and the end of what was printed.
+    `signal` names the signal that ended the process, `protections` what the system allowed of the isolation.
+    """
+
+    status: Status
+    value: dict[str, Any] | None = None
+    error: dict[str, str] | None = None
+    reason: str = ""
+    log: str = ""
+    signal: str = ""
+    seconds: float = 0.0
+    protections: tuple[str, ...] = ()
+
+    def unwrap(self) -> dict[str, Any]:
+        """The value; raises the job's own AkgError again, or WorkerFailed with the reason."""
+        if self.status == "ok":
+            return self.value or {}
+        if self.error is not None:
+            kind = getattr(errors, self.error["type"], None)
+            if isinstance(kind, type) and issubclass(kind, errors.AkgError):
+                raise kind(self.error["message"], self.error["cure"])
+        raise errors.WorkerFailed(self.reason)

@@ -1,0 +1,145 @@
+"""Workers for the orchestrator: jobs named "module:function" run on JSON in processes forked from a warm parent.
+
+    with Pool() as pool:
+        result = pool.call("akg_core.task.capture:capture_job", {"path": "softmax.py"}, limits=Limits(seconds=60))
+        task = result.unwrap()
+
+Nothing here imports torch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from akg_core.errors import WorkerFailed
+from akg_core.worker import usage
+from akg_core.worker.limits import JobResult, Limits
+from akg_core.worker.session import Session
+
+T = TypeVar("T")
+_ATTEMPTS = 3
+# The same modules are found as here, and none that only lies in the current folder.
+_BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from akg_core.worker.zygote import main; main(int(sys.argv[2]), sys.argv[3:])"
+)
+
+
+class Pool:
+    """A warm parent and the workers forked from it. Starting it returns at once; the first job waits for the imports.
+
+    `warm` are the modules that the parent imports before it serves. `isolate=False` leaves out the namespaces,
+    as on a system that forbids them. Threads may share a pool.
+    """
+
+    def __init__(self, warm: Sequence[str] = ("torch",), *, isolate: bool = True) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="akg-"))
+        self._warm, self._isolate = tuple(warm), isolate
+        self._lock = threading.Lock()
+        self._jobs = 0
+        self._threads = ThreadPoolExecutor(max_workers=32, thread_name_prefix="akg-worker")
+        self._sessions: set[Session] = set()
+        self._start()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def call(self, function: str, payload: dict[str, Any], *, limits: Limits | None = None) -> JobResult:
+        """Run one job in a process of its own and wait for it."""
+        for _ in range(_ATTEMPTS):
+            with self.session(limits) as session:
+                result = session.call(function, payload)
+            self._sessions.discard(session)
+            if session.started:
+                return result
+        raise self._does_not_start()  # not once in all attempts
+
+    def submit(self, function: str, payload: dict[str, Any], *, limits: Limits | None = None) -> Future[JobResult]:
+        """Run one job beside whatever else runs."""
+        return self._threads.submit(self.call, function, payload, limits=limits)
+
+    def background(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
+        """Run a function of the orchestrator in a thread of this pool."""
+        return self._threads.submit(function, *arguments)
+
+    def session(self, limits: Limits | None = None) -> Session:
+        """A worker process that stays for several calls. Close it, or use it as a context."""
+        limits = limits or Limits()
+        with self._lock:
+            self._jobs += 1
+            folder = self.folder / f"job-{self._jobs}"
+        folder.mkdir(mode=0o700)
+        ours, theirs = socket.socketpair()
+        log, log_end = os.pipe()
+        status, status_end = os.pipe()
+        settings = dataclasses.asdict(limits) | {
+            "folder": str(folder),
+            "writable": [str(path) for path in limits.writable],
+            "memory_bytes": limits.memory_bytes or int(0.8 * usage.available_memory()),
+            "isolate": self._isolate,
+        }
+        try:
+            self._send(json.dumps(settings).encode(), [theirs.fileno(), log_end, status_end])
+        finally:
+            theirs.close()
+            os.close(log_end)
+            os.close(status_end)
+        session = Session(ours, log, status, folder, limits)
+        self._sessions.add(session)
+        return session
+
+    def close(self) -> None:
+        """End every worker and the warm parent, and remove their folders."""
+        for session in self._sessions:
+            session.close()
+        self._control.close()
+        self._zygote.kill()
+        self._zygote.wait()
+        self._threads.shutdown(wait=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _start(self) -> None:
+        self._control, end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        command = [sys.executable, "-c", _BOOT, json.dumps(sys.path), str(end.fileno()), *self._warm]
+        with end, (self.folder / "zygote.log").open("wb") as log:
+            self._zygote = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=[end.fileno()],
+                start_new_session=True,
+            )
+
+    def _send(self, settings: bytes, descriptors: list[int]) -> None:
+        """Hand a job to the warm parent; one that has been ended is started again."""
+        with self._lock:
+            for _ in range(_ATTEMPTS):
+                try:
+                    socket.send_fds(self._control, [settings], descriptors)
+                    return
+                except OSError:
+                    self._control.close()
+                    self._zygote.wait()
+                    self._start()
+        raise self._does_not_start()
+
+    def _does_not_start(self) -> WorkerFailed:
+        log = (self.folder / "zygote.log").read_text(errors="replace").strip().splitlines()
+        reason = log[-1].rstrip(".") if log else "no message"
+        return WorkerFailed(f"The worker processes do not start: {reason}.", "Run `akg-core doctor`.")

@@ -1,0 +1,74 @@
+"""A system-call filter for confined workers where namespaces are not to be had (most containers).
+
+The worker may then signal only itself and its own group, trace nobody, and open no network socket. Classic BPF, built
+here so that nothing else need be installed; see seccomp(2). Other architectures than these two go without.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import platform
+import struct
+
+_LOAD, _EQUAL, _RETURN = 0x20, 0x15, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_RET|K
+_ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x80000000
+_NUMBER, _ARCHITECTURE, _ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; the low half of argument 0
+_AF_INET, _AF_INET6, _AF_NETLINK, _AF_PACKET = 2, 10, 16, 17
+_FILTER_MODE, _SECCOMP, _NO_NEW_PRIVS = 2, 22, 38
+
+# audit architecture, then numbers of: (kill, tkill, tgkill), socket, what is refused always
+# (pidfd_send_signal, ptrace, process_vm_readv, process_vm_writev, rt_sigqueueinfo, rt_tgsigqueueinfo)
+_MACHINES = {
+    "x86_64": (0xC000003E, (62, 200, 234), 41, (424, 101, 310, 311, 129, 297)),
+    "aarch64": (0xC00000B7, (129, 130, 131), 198, (424, 117, 270, 271, 138, 240)),
+}
+_X32_BIT = 0x40000000  # the second set of numbers on x86_64
+
+
+def install(process: int) -> bool:
+    """Filter this process, whose number is `process`, and all that it will start. Says whether the system took it."""
+    machine = _MACHINES.get(platform.machine())
+    if machine is None:
+        return False
+    code = b"".join(_program(process, *machine))
+    buffer = ctypes.create_string_buffer(code, len(code))
+
+    class Program(ctypes.Structure):
+        _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+    program = Program(len(code) // 8, ctypes.addressof(buffer))
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0)
+    return libc.prctl(_SECCOMP, _FILTER_MODE, ctypes.byref(program), 0, 0) == 0
+
+
+def _program(
+    process: int, architecture: int, signals: tuple[int, ...], socket: int, refused: tuple[int, ...]
+) -> list[bytes]:
+    own = (process, 0)  # itself, and 0: its own group, which it leads
+    families = (_AF_INET, _AF_INET6, _AF_NETLINK, _AF_PACKET)
+    return [
+        _step(_LOAD, _ARCHITECTURE),
+        _step(_EQUAL, architecture, 1, 0),
+        _step(_RETURN, _KILL),
+        _step(_LOAD, _NUMBER),
+        _step(0x35, _X32_BIT, 0, 1),  # BPF_JMP|JGE|K
+        _step(_RETURN, _REFUSE),
+        *_when(refused, [_step(_RETURN, _REFUSE)]),
+        *_when(signals, [_step(_LOAD, _ARGUMENT), *_when(own, [_step(_RETURN, _ALLOW)]), _step(_RETURN, _REFUSE)]),
+        *_when(
+            (socket,), [_step(_LOAD, _ARGUMENT), *_when(families, [_step(_RETURN, _REFUSE)]), _step(_RETURN, _ALLOW)]
+        ),
+        _step(_RETURN, _ALLOW),
+    ]
+
+
+def _when(values: tuple[int, ...], then: list[bytes]) -> list[bytes]:
+    """Run `then`, which must return, when what is loaded is one of `values`; else step over it."""
+    tests = [_step(_EQUAL, value, len(values) - 1 - index, 0) for index, value in enumerate(values[:-1])]
+    return [*tests, _step(_EQUAL, values[-1], 0, len(then)), *then]
+
+
+def _step(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, yes, no, value)

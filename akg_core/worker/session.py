@@ -1,0 +1,252 @@
+"""One worker process seen from the orchestrator: send it calls, watch it, end it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from akg_core.worker import usage, wire
+from akg_core.worker.limits import JobResult, Limits, Status
+
+_WATCH_SECONDS = 0.1  # how often memory and folders are looked at
+_LAST_WORDS_SECONDS = 2.0  # how long a killed worker may take to be reaped
+_LOG_KEPT = 32 * 1024  # bytes of the log's begin, and of its end, that are kept
+_ANSWER_BYTES = 256 << 20
+
+
+class Session:
+    """A worker process that stays for several calls, one at a time; made by `Pool.session`.
+
+    After any status but "ok" and "error" the process is gone, and further calls give the same status again.
+    """
+
+    def __init__(self, connection: socket.socket, log: int, status: int, folder: Path, limits: Limits) -> None:
+        self.folder = folder
+        self.protections: tuple[str, ...] = ()
+        self.started = False
+        self._connection, self._log, self._status = connection, log, status
+        self._limits = limits
+        self._keeper = 0
+        self._ended: int | None = None
+        self._status_text = b""
+        self._final: JobResult | None = None
+        self._open = {connection.fileno(), log, status}
+        for descriptor in self._open:
+            os.set_blocking(descriptor, False)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def call(self, function: str, payload: dict[str, Any], seconds: float | None = None) -> JobResult:
+        """Run "module:function" on `payload` in the worker and wait; `seconds` overrides the limit on time."""
+        if self._final is not None:
+            return self._final
+        request = wire.encode({"function": function, "payload": payload})
+        result = _Exchange(self, request, seconds or self._limits.seconds).run()
+        if result.status not in ("ok", "error"):
+            self._final = result
+            self.close()
+        return result
+
+    def close(self) -> None:
+        """End the process and everything that it started, and remove its folder."""
+        if not self._open:
+            return
+        self._terminate()
+        self._connection.close()
+        os.close(self._log)
+        os.close(self._status)
+        self._open = set()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if self._final is None:
+            self._final = JobResult("exited", reason="The worker has been closed.", protections=self.protections)
+
+    def _terminate(self) -> None:
+        if self._keeper and self._ended is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._keeper, signal.SIGTERM)
+
+    def _read_status(self) -> None:
+        """Take in what the keeper and the starting worker say; its end closes the line."""
+        piece = _read(self._status)
+        if piece == b"":
+            self._open.discard(self._status)
+        *lines, self._status_text = (self._status_text + (piece or b"")).split(b"\n")
+        for line in map(json.loads, lines):
+            self.started = True
+            self._keeper = line.get("keeper", self._keeper)
+            self._ended = line.get("ended", self._ended)
+            self.protections = tuple(line.get("protections", self.protections))
+
+    @property
+    def _gone(self) -> bool:
+        """Whether the process has ended, or whoever would say so has."""
+        return self._ended is not None or self._status not in self._open
+
+
+class _Exchange:
+    """One call: a loop over the descriptors of a session until an answer, an end or a limit."""
+
+    def __init__(self, session: Session, request: bytes, seconds: float) -> None:
+        self.session, self.request, self.seconds = session, memoryview(request), seconds
+        self.answer = bytearray()
+        self.log_head, self.log_tail, self.log_size = b"", b"", 0
+        self.memory_limit = session._limits.memory_bytes or int(0.8 * usage.available_memory())
+        self.began = time.monotonic()
+
+    def run(self) -> JobResult:
+        session, limits = self.session, self.session._limits
+        deadline = self.began + self.seconds
+        watched = self.began
+        while True:
+            self._step(min(_WATCH_SECONDS, max(0.0, deadline - time.monotonic())))
+            if self._complete():
+                self._drain_log()
+                return self._judge()
+            if session._gone or session._connection.fileno() not in session._open:
+                return self._after_end()
+            now = time.monotonic()
+            if now >= deadline:
+                return self._stop("timed out", f"ran longer than {self.seconds:g} s")
+            if self.log_size > limits.log_bytes:
+                return self._stop("flooded", f"printed more than {limits.log_bytes} bytes")
+            if len(self.answer) > _ANSWER_BYTES:
+                return self._stop("flooded", f"answered with more than {_ANSWER_BYTES} bytes")
+            if session._keeper and now - watched >= _WATCH_SECONDS:
+                watched = now
+                if excess := self._excess():
+                    return self._stop(*excess)
+
+    def _excess(self) -> tuple[Status, str] | None:
+        """What the worker's processes use beyond the limits, read from outside."""
+        limits = self.session._limits
+        processes = usage.descendants(self.session._keeper)
+        if len(processes) > limits.processes:
+            return "flooded", f"started more than {limits.processes} processes"
+        if usage.resident_memory(processes) > self.memory_limit:
+            return "out of memory", f"used more than {self.memory_limit} bytes of memory"
+        if limits.confined and sum(map(usage.folder_bytes, limits.writable)) > limits.file_bytes:
+            return "flooded", f"wrote more than {limits.file_bytes} bytes of files"
+        return None
+
+    def _step(self, timeout: float) -> None:
+        """Move whatever is ready: request out, answer, log and status in."""
+        session = self.session
+        connection = session._connection.fileno()
+        sending = [connection] if self.request and connection in session._open else []
+        readable, writable, _ = select.select(list(session._open), sending, [], timeout)
+        if session._status in readable:
+            session._read_status()
+        if session._log in readable:
+            self._take_log()
+        if connection in readable:
+            piece = _read(connection)
+            if piece == b"":
+                session._open.discard(connection)
+            self.answer += piece or b""
+        if writable:
+            try:
+                self.request = self.request[os.write(connection, self.request[: 1 << 20]) :]
+            except BlockingIOError:
+                pass
+            except OSError:
+                session._open.discard(connection)
+
+    def _take_log(self) -> bool:
+        if self.session._log not in self.session._open:
+            return False
+        piece = _read(self.session._log, 1 << 18)
+        if piece == b"":
+            self.session._open.discard(self.session._log)
+        if not piece:
+            return False
+        room = _LOG_KEPT - len(self.log_head)
+        self.log_head += piece[:room]
+        self.log_tail = (self.log_tail + piece[room:])[-_LOG_KEPT:] if len(piece) > room else self.log_tail
+        self.log_size += len(piece)
+        return True
+
+    def _drain_log(self) -> None:
+        while self.log_size <= self.session._limits.log_bytes and self._take_log():
+            pass
+
+    def _complete(self) -> bool:
+        prefix = bytes(self.answer[: wire.PREFIX])
+        return len(prefix) == wire.PREFIX and len(self.answer) >= wire.PREFIX + wire.length(prefix)
+
+    def _judge(self) -> JobResult:
+        """The result of the answer. Whatever ran in the worker could have written it: it may be nonsense, or a lie."""
+        try:
+            answer = json.loads(self.answer[wire.PREFIX :])
+        except ValueError:
+            answer = None
+        match answer:
+            case {"status": "ok", "value": dict() as value}:
+                return self._result("ok", value=value)
+            case {"status": "error", "error": {"type": str(), "message": str(), "cure": str()} as error}:
+                message = error["message"] if error["message"].endswith(".") else error["message"] + "."
+                return self._result("error", error=error, reason=f"It raised {error['type']}: {message}")
+            case {"status": "out of memory"}:
+                return self._result("out of memory", "It asked for more memory than it may have.")
+            case {"status": "exited", "code": int(code)}:
+                return self._result("exited", f"It exited with code {code} before it had answered.")
+        return self._result("exited", "It answered something that no job answers.")
+
+    def _after_end(self) -> JobResult:
+        """The result when the process ended, or closed its connection, without an answer."""
+        session = self.session
+        session._terminate()
+        self._await_end()
+        if not session.started:
+            return self._result("crashed", "The worker did not start.")
+        if session._ended is None:
+            return self._result("crashed", "The worker's parent was ended together with it.")
+        if os.WIFSIGNALED(session._ended):
+            name = signal.Signals(os.WTERMSIG(session._ended)).name
+            return self._result("crashed", f"The process crashed with {name}.", signal=name)
+        code = os.waitstatus_to_exitcode(session._ended)
+        return self._result("exited", f"The process exited with code {code} before it had answered.")
+
+    def _stop(self, status: Status, what: str) -> JobResult:
+        self.session._terminate()
+        self._await_end()
+        return self._result(status, f"It {what} and was ended.")
+
+    def _await_end(self) -> None:
+        until = time.monotonic() + _LAST_WORDS_SECONDS
+        self.request = self.request[:0]
+        while not self.session._gone and (left := until - time.monotonic()) > 0:
+            if self.log_size > self.session._limits.log_bytes:  # nobody reads a flood to its end
+                self.session._open.discard(self.session._log)
+            self._step(left)
+        self._drain_log()
+
+    def _result(self, status: Status, reason: str = "", **fields: Any) -> JobResult:
+        fields |= {"seconds": time.monotonic() - self.began, "protections": self.session.protections}
+        return JobResult(status, reason=reason, log=self._log(), **fields)
+
+    def _log(self) -> str:
+        left_out = self.log_size - len(self.log_head) - len(self.log_tail)
+        gap = f"\n… {left_out} bytes left out …\n".encode() if left_out else b""
+        return (self.log_head + gap + self.log_tail).decode(errors="replace")
+
+
+def _read(descriptor: int, size: int = 1 << 20) -> bytes | None:
+    """What is there to read: nothing yet is None, the end is empty."""
+    try:
+        return os.read(descriptor, size)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b""

@@ -1,0 +1,49 @@
+"""What a job uses, read from outside: memory and number of its processes, size of its folders."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def available_memory() -> int:
+    """Bytes that the machine could give out now without swapping."""
+    return _field(Path("/proc/meminfo"), ("MemAvailable",))
+
+
+def descendants(process: int) -> list[int]:
+    """Every process below `process`, itself not among them."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{process}/task"):  # noqa: PTH208
+            for below in Path(f"/proc/{process}/task/{task}/children").read_text().split():
+                found += [int(below), *descendants(int(below))]
+    return found
+
+
+def resident_memory(processes: Iterable[int]) -> int:
+    """Bytes that these processes hold in memory, without the files that they map."""
+    total = 0
+    for process in processes:
+        with contextlib.suppress(OSError):
+            total += _field(Path(f"/proc/{process}/status"), ("RssAnon", "RssShmem"))
+    return total
+
+
+def folder_bytes(folder: Path) -> int:
+    """Bytes on disk below `folder`, links not followed."""
+    total = 0
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(folder):
+            with contextlib.suppress(OSError):
+                total += entry.stat(follow_symlinks=False).st_blocks * 512
+                if entry.is_dir(follow_symlinks=False):
+                    total += folder_bytes(Path(entry.path))
+    return total
+
+
+def _field(table: Path, names: tuple[str, ...]) -> int:
+    lines = (line.split() for line in table.read_text().splitlines())
+    return sum(int(line[1]) * 1024 for line in lines if line and line[0].rstrip(":") in names)

@@ -1,0 +1,146 @@
+"""The warm parent of all workers: imports torch once, then forks one keeper for every job.
+
+Each datagram on its control socket is one job's settings with three descriptors: the socket that
+requests and answers travel on, the log, and the status line. The zygote runs nothing, touches no device
+and has one thread, so that its children may start theirs. It ends when the socket closes.
+
+The keeper stands between zygote and worker: it enters the namespaces, forks the worker as their first
+process, and reports how it ended. SIGTERM makes it end the worker and all that it started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+import traceback
+from pathlib import Path
+from typing import Any, NoReturn
+
+from akg_core.worker import child, isolation, seccomp
+
+_THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def main(descriptor: int, warm: list[str]) -> None:
+    """Import `warm`, then serve the control socket `descriptor`."""
+    control = socket.socket(fileno=descriptor)
+    inherited = {name: os.environ.get(name) for name in _THREAD_COUNTS}
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # it starts threads as soon as it is loaded
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # else torch's profiler prints into every log
+    for module in warm:
+        importlib.import_module(module)
+    for name, value in inherited.items():
+        os.environ.pop(name, None)
+        if value is not None:
+            os.environ[name] = value
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps keepers; nobody asks how they ended
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.collect()
+    gc.freeze()  # children share these pages instead of copying them at their first collection
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 3)
+        if not message:
+            return
+        if os.fork() == 0:
+            control.close()
+            _keep(json.loads(message), *descriptors)
+        for held in descriptors:
+            os.close(held)
+
+
+def _keep(settings: dict[str, Any], connection: int, log: int, status: int) -> NoReturn:
+    """Be the keeper: fork the worker in its own namespaces, wait for it, say how it ended."""
+    isolation.die_with_parent()
+    isolation.adopt_orphans()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    child.open_log(log)
+    os.close(log)
+    try:
+        _report(status, keeper=os.getpid())
+        alone = settings["isolate"] and isolation.enter_namespaces(own_user=settings["confined"])
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        worker = os.fork()
+        if worker == 0:
+            _work(settings, alone, socket.socket(fileno=connection), status)
+        os.close(connection)
+
+        def end_worker(*_: object) -> None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+
+        signal.signal(signal.SIGTERM, end_worker)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        _, code = os.waitpid(worker, 0)
+        if not alone:  # else they ended with their namespace
+            _end_descendants()
+        _report(status, ended=code)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(0)
+
+
+def _work(settings: dict[str, Any], alone: bool, connection: socket.socket, status: int) -> NoReturn:
+    """Be the worker: give up what it must not have, then serve."""
+    try:
+        isolation.die_with_parent()
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        os.chdir(settings["folder"])
+        os.environ["TMPDIR"] = settings["folder"]
+        protections = ["process group", "limits"]
+        if alone:
+            protections += ["no network", "own processes"]
+            if isolation.mount_own_proc():
+                protections.append("own /proc")
+        if settings["confined"]:
+            writable = [Path(path) for path in settings["writable"]]
+            if alone and isolation.write_only_to(Path(settings["folder"]), writable, settings["file_bytes"]):
+                protections.append("read-only files")
+            isolation.drop_privileges()
+            protections.append("no privileges")
+            if not alone and seccomp.install(os.getpid()):
+                protections += ["no network", "no signals to others"]
+        isolation.limit_resources(settings["memory_bytes"], settings["file_bytes"], settings["open_files"])
+        if not settings["confined"]:
+            isolation.hide_memory()
+        if settings["threads"]:
+            _use_threads(settings["threads"])
+        _report(status, protections=protections)
+        os.close(status)
+        child.serve(connection)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(0)  # nothing that the job left behind (exit handlers, threads) runs
+
+
+def _use_threads(count: int) -> None:
+    for name in _THREAD_COUNTS:
+        os.environ[name] = str(count)
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(count)
+
+
+def _end_descendants() -> None:
+    """Without a process namespace, what the worker started is now the keeper's: end it, however deep."""
+    while True:
+        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+        for process in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(process), signal.SIGKILL)
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def _report(status: int, **line: Any) -> None:
+    os.write(status, json.dumps(line).encode() + b"\n")

@@ -1,0 +1,175 @@
+"""Jobs that the tests of the workers run: the honest and the hostile."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from akg_core.errors import TaskError
+
+_count = 0
+
+
+def echo(payload: dict[str, Any]) -> dict[str, Any]:
+    return payload
+
+
+def where(_: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "pid": os.getpid(),
+        "folder": str(Path.cwd()),
+        "files": [path.name for path in Path().iterdir()],
+        "tmp": os.environ["TMPDIR"],
+    }
+
+
+def count(_: dict[str, Any]) -> dict[str, Any]:
+    global _count
+    _count += 1
+    return {"count": _count}
+
+
+def task_error(_: dict[str, Any]) -> dict[str, Any]:
+    raise TaskError("the file has no Model.", "Define one.")
+
+
+def defect(_: dict[str, Any]) -> dict[str, Any]:
+    raise ValueError("seven is not even")
+
+
+def not_json(_: dict[str, Any]) -> dict[str, Any]:
+    return {"value": object()}
+
+
+def segfault(_: dict[str, Any]) -> dict[str, Any]:
+    print("before the fall")
+    ctypes.string_at(0)
+    return {}
+
+
+def hang(_: dict[str, Any]) -> dict[str, Any]:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True:
+        time.sleep(1)
+
+
+def exit_early(payload: dict[str, Any]) -> dict[str, Any]:
+    if payload.get("politely"):
+        sys.exit(0)
+    os._exit(0)
+
+
+def flood(_: dict[str, Any]) -> dict[str, Any]:
+    line = b"x" * (1 << 20)
+    for _ in range(1024):
+        os.write(1, line)
+    return {}
+
+
+def eat_memory(payload: dict[str, Any]) -> dict[str, Any]:
+    held = []
+    for _ in range(payload["megabytes"] // 64):
+        held.append(b"\x01" * (64 << 20))
+        time.sleep(0.02)
+    return {"held": len(held)}
+
+
+def allocate(payload: dict[str, Any]) -> dict[str, Any]:
+    import torch
+
+    return {"size": torch.ones(payload["megabytes"] << 18).numel()}
+
+
+def fill_disk(payload: dict[str, Any]) -> dict[str, Any]:
+    for index in range(100):
+        (Path(payload["folder"]) / f"{index}").write_bytes(b"\x01" * (8 << 20))
+        time.sleep(0.01)
+    return {}
+
+
+def signal_others(payload: dict[str, Any]) -> dict[str, Any]:
+    """Which processes a worker could signal. Signal 0 only asks: whatever the answer, nothing is ever ended."""
+    reached = []
+    for name, victim in payload["victims"].items():
+        try:
+            os.kill(victim, 0)
+            reached.append(name)
+        except OSError:
+            continue
+    return {"reached": reached}
+
+
+def leave_children(payload: dict[str, Any]) -> dict[str, Any]:
+    """Fork a grandchild in a session of its own that would write a file a second later."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(1.0)
+            Path(payload["file"]).write_text("still here")
+        os._exit(0)
+    time.sleep(0.1)
+    return {}
+
+
+def fork_bomb(_: dict[str, Any]) -> dict[str, Any]:
+    for _ in range(10_000):
+        if os.fork() == 0:
+            time.sleep(60)
+    return {}
+
+
+def write(payload: dict[str, Any]) -> dict[str, Any]:
+    try:
+        Path(payload["file"]).write_text("written")
+        return {"written": True}
+    except OSError as error:
+        return {"written": False, "why": str(error)}
+
+
+def connect(payload: dict[str, Any]) -> dict[str, Any]:
+    try:
+        with socket.create_connection(("127.0.0.1", payload["port"]), timeout=1):
+            return {"connected": True}
+    except OSError:
+        return {"connected": False}
+
+
+def forge(_: dict[str, Any]) -> dict[str, Any]:
+    """Write nonsense to every descriptor in reach, then stay."""
+    for descriptor in range(3, 64):
+        try:
+            os.write(descriptor, b"\0\0\0\0\0\0\0\x02[]" * 2)
+        except OSError:
+            continue
+    time.sleep(0.5)
+    return {"forged": True}
+
+
+def parallel(_: dict[str, Any]) -> dict[str, Any]:
+    """Use OpenMP, MKL and autograd's own threads in a forked child."""
+    import torch
+
+    torch.manual_seed(0)
+    left = torch.randn(700, 700, requires_grad=True)
+    product = left @ left
+    product.sum().backward()
+    exact = left.detach().double()
+    wrong = (product.detach() - exact @ exact).abs().max()
+    return {
+        "threads": torch.get_num_threads(),
+        "started": len(list(Path("/proc/self/task").iterdir())),
+        "wrong": float(wrong),
+    }
+
+
+def threads_and_signals(_: dict[str, Any]) -> dict[str, Any]:
+    seen = threading.Event()
+    threading.Thread(target=seen.set).start()
+    return {"thread": seen.wait(1), "loaded": "torch" in sys.modules}

@@ -1,0 +1,224 @@
+"""Workers: what comes back for honest jobs, and that a hostile one costs its own result and nothing else."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from akg_core.errors import TaskError, WorkerFailed
+from akg_core.worker.limits import JobResult, Limits
+from akg_core.worker.pool import Pool
+
+MiB = 1 << 20
+JOBS = "tests.worker.jobs:"
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["namespaces", "bare"])
+def pool(request: pytest.FixtureRequest) -> Iterator[Pool]:
+    with Pool(isolate=request.param) as pool:
+        yield pool
+
+
+def run(pool: Pool, job: str, limits: Limits | None = None, **payload: object) -> JobResult:
+    return pool.call(JOBS + job, payload, limits=limits or Limits(seconds=20))
+
+
+def still_serves(pool: Pool) -> bool:
+    return run(pool, "echo", alive=True).value == {"alive": True}
+
+
+def test_a_value_comes_back(pool: Pool) -> None:
+    result = run(pool, "echo", text="ä", numbers=[1, 2.5, float("inf")], nested={"a": None})
+    assert result.status == "ok"
+    assert result.unwrap() == {"text": "ä", "numbers": [1, 2.5, float("inf")], "nested": {"a": None}}
+
+
+def test_large_payloads_travel(pool: Pool) -> None:
+    text = "x" * (5 * MiB)
+    assert run(pool, "echo", text=text).unwrap() == {"text": text}
+
+
+def test_the_warm_parent_has_torch_and_children_start_threads(pool: Pool) -> None:
+    assert run(pool, "threads_and_signals").unwrap() == {"thread": True, "loaded": True}
+    value = run(pool, "parallel").unwrap()
+    assert value["wrong"] < 1e-3
+    assert value["threads"] > 1 or os.cpu_count() == 1
+    assert run(pool, "parallel", Limits(threads=1)).unwrap()["threads"] == 1
+
+
+def test_an_error_for_people_is_raised_again(pool: Pool) -> None:
+    result = run(pool, "task_error")
+    assert result.status == "error"
+    with pytest.raises(TaskError, match=r"no Model\. Define one") as raised:
+        result.unwrap()
+    assert raised.value.cure == "Define one."
+
+
+def test_a_defect_is_one_sentence_and_its_traceback_is_in_the_log(pool: Pool) -> None:
+    result = run(pool, "defect")
+    assert "Traceback" in result.log
+    with pytest.raises(WorkerFailed, match=r"^It raised ValueError: seven is not even\.$"):
+        result.unwrap()
+
+
+def test_an_unknown_job_and_a_result_that_is_not_json(pool: Pool) -> None:
+    assert run(pool, "nonsense").error["type"] == "AttributeError"
+    assert "not JSON" in run(pool, "not_json").reason
+
+
+def test_a_crash(pool: Pool) -> None:
+    result = run(pool, "segfault")
+    assert (result.status, result.signal) == ("crashed", "SIGSEGV")
+    assert "before the fall" in result.log
+    assert "ctypes" in result.log, "the Python traceback of the crash"
+
+
+def test_a_hang(pool: Pool) -> None:
+    began = time.monotonic()
+    result = run(pool, "hang", Limits(seconds=0.5))
+    assert result.status == "timed out"
+    assert time.monotonic() - began < 5
+    assert still_serves(pool)
+
+
+@pytest.mark.parametrize("politely", [True, False])
+def test_an_early_exit(pool: Pool, politely: bool) -> None:
+    result = run(pool, "exit_early", politely=politely)
+    assert result.status == "exited"
+    assert "code 0" in result.reason
+
+
+def test_a_gigabyte_of_output_is_cut(pool: Pool) -> None:
+    began = time.monotonic()
+    result = run(pool, "flood")
+    assert result.status == "flooded"
+    assert len(result.log) < MiB
+    assert time.monotonic() - began < 10
+
+
+def test_memory(pool: Pool) -> None:
+    limits = Limits(seconds=20, memory_bytes=700 * MiB)
+    assert run(pool, "eat_memory", limits, megabytes=64).status == "ok"
+    assert run(pool, "eat_memory", limits, megabytes=1400).status == "out of memory"
+    assert run(pool, "allocate", limits, megabytes=16 * 1024).status == "out of memory"
+
+
+def test_a_full_disk(pool: Pool, tmp_path: Path) -> None:
+    limits = Limits(confined=True, writable=(tmp_path,), file_bytes=64 * MiB)
+    assert run(pool, "fill_disk", limits, folder=str(tmp_path)).status == "flooded"
+
+
+def test_a_worker_cannot_signal_what_it_did_not_start(pool: Pool) -> None:
+    """Only asks with signal 0. In a process namespace -1 stands for nobody, and the numbers outside mean nothing."""
+    victims = {"zygote": pool._zygote.pid, "its group": -pool._zygote.pid, "orchestrator": os.getpid()}
+    result = run(pool, "signal_others", Limits(seconds=5, confined=True), victims=victims)
+    assert result.unwrap() == {"reached": []}, result.protections
+
+
+def test_what_a_job_leaves_behind_dies_with_it(pool: Pool, tmp_path: Path) -> None:
+    file = tmp_path / "late"
+    assert run(pool, "leave_children", file=str(file)).status == "ok"
+    time.sleep(1.5)
+    assert not file.exists()
+
+
+def test_a_fork_bomb(pool: Pool) -> None:
+    result = run(pool, "fork_bomb", Limits(seconds=20, processes=20, confined=True))
+    assert result.status in ("flooded", "error"), result
+    assert still_serves(pool)
+
+
+def test_forged_answers_are_nonsense_not_success(pool: Pool) -> None:
+    result = run(pool, "forge", Limits(seconds=5, confined=True))
+    assert result.status == "exited"
+
+
+def test_every_job_has_its_own_empty_folder(pool: Pool) -> None:
+    first, second = (run(pool, "where", Limits(confined=True)).unwrap() for _ in range(2))
+    assert first["folder"] != second["folder"]
+    assert first["files"] == []
+    assert first["tmp"] == first["folder"]
+    assert not Path(first["folder"]).exists()
+
+
+def test_no_network(pool: Pool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        result = run(pool, "connect", Limits(confined=True), port=port)
+    assert result.unwrap() == {"connected": False}
+    assert "no network" in result.protections
+
+
+def test_a_confined_job_writes_only_where_it_may(tmp_path: Path) -> None:
+    allowed, other = tmp_path / "allowed", tmp_path / "other"
+    allowed.mkdir(), other.mkdir()
+    limits = Limits(confined=True, writable=(allowed,))
+    with Pool(warm=()) as pool:
+        if "read-only files" not in run(pool, "echo", limits).protections:
+            pytest.skip("this system has no user namespaces")
+        assert run(pool, "write", limits, file=str(allowed / "file")).unwrap()["written"]
+        assert not run(pool, "write", limits, file=str(other / "file")).unwrap()["written"]
+        assert run(pool, "write", limits, file="mine").unwrap()["written"]
+    assert (allowed / "file").read_text() == "written"
+    assert not list(other.iterdir())
+
+
+def test_a_session_keeps_its_process(pool: Pool) -> None:
+    with pool.session(Limits(seconds=5)) as session:
+        assert [session.call(JOBS + "count", {}).unwrap()["count"] for _ in range(3)] == [1, 2, 3]
+        assert session.call(JOBS + "defect", {}).status == "error"
+        assert session.call(JOBS + "count", {}).unwrap()["count"] == 4
+        assert session.call(JOBS + "segfault", {}).status == "crashed"
+        assert session.call(JOBS + "count", {}).status == "crashed", "gone is gone"
+
+
+def test_jobs_run_side_by_side(pool: Pool) -> None:
+    began = time.monotonic()
+    futures = [pool.submit(JOBS + "hang", {}, limits=Limits(seconds=1)) for _ in range(4)]
+    assert {future.result().status for future in futures} == {"timed out"}
+    assert time.monotonic() - began < 3
+
+
+def test_a_warm_parent_that_died_is_started_again() -> None:
+    with Pool(warm=()) as pool:
+        assert still_serves(pool)
+        pool._zygote.kill()
+        pool._zygote.wait()
+        assert still_serves(pool)
+
+
+def test_a_warm_parent_that_cannot_start_says_why() -> None:
+    with Pool(warm=("no_such_module",)) as pool, pytest.raises(WorkerFailed, match="no_such_module"):
+        run(pool, "echo")
+
+
+def test_nothing_survives_the_orchestrator(tmp_path: Path) -> None:
+    """A killed orchestrator takes its zygote, keepers and workers with it."""
+    code = """
+import sys, os
+from akg_core.worker.pool import Pool
+pool = Pool(warm=())
+pool.submit("tests.worker.jobs:hang", {})
+print(pool.call("tests.worker.jobs:echo", {}).status, pool._zygote.pid, flush=True)
+os.kill(os.getpid(), 9)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    status, zygote = done.stdout.split()
+    assert status == "ok"
+    for _ in range(50):
+        if not Path(f"/proc/{zygote}").exists():
+            return
+        time.sleep(0.1)
+    pytest.fail("the zygote is still there")
+
+
+def test_the_orchestrator_imports_no_torch() -> None:
+    code = "import sys, akg_core.worker.pool; sys.exit('torch' in sys.modules or 'pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -1,0 +1,81 @@
+"""Files of tensors: what is written comes back, and a file written with ill intent does no harm."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+from akg_core.worker.tensors import TensorFileError, fresh, load, save
+
+DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int8, torch.uint8, torch.bool]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_round_trip(tmp_path: Path, dtype: torch.dtype) -> None:
+    tensor = (torch.randn(7, 5) * 10).to(dtype)
+    save(tmp_path / "t", [tensor, tensor[0, 0], tensor[:0]])
+    back = load(tmp_path / "t")
+    assert [(b.dtype, b.shape) for b in back] == [(dtype, (7, 5)), (dtype, ()), (dtype, (0, 5))]
+    assert torch.equal(back[0], tensor) and torch.equal(back[1], tensor[0, 0])
+
+
+def test_trees_and_values(tmp_path: Path) -> None:
+    value = {"a": (1, 2.5, None), "b": [True, "text", float("-inf")], "tensor": {"tuple": [torch.ones(2)]}}
+    save(tmp_path / "t", value)
+    back = load(tmp_path / "t")
+    assert back["a"] == (1, 2.5, None) and back["b"] == [True, "text", float("-inf")]
+    assert torch.equal(back["tensor"]["tuple"][0], torch.ones(2))
+
+
+def test_strides_are_kept(tmp_path: Path) -> None:
+    whole = torch.randn(6, 8)
+    views = [whole.t(), whole[1:5, 2:], whole[:, :1].expand(6, 4), torch.arange(10**6)[:: 10**5]]
+    save(tmp_path / "t", views)
+    back = load(tmp_path / "t")
+    for view, read in zip(views, back, strict=True):
+        assert torch.equal(view, read)
+    assert [read.stride() for read in back] == [(1, 8), (8, 1), (8, 0), (1,)], "the last spans far too much"
+    copies = fresh(back)
+    assert copies[0].stride() == (1, 8) and copies[0].data_ptr() != back[0].data_ptr()
+
+
+def test_writing_to_what_was_read_does_not_reach_the_file(tmp_path: Path) -> None:
+    save(tmp_path / "t", torch.zeros(4))
+    load(tmp_path / "t").fill_(1)
+    assert load(tmp_path / "t").sum() == 0
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="a set cannot"):
+        save(tmp_path / "t", [{1, 2}])
+
+
+def test_damaged_files(tmp_path: Path) -> None:
+    save(tmp_path / "good", torch.ones(1000))
+    data = (tmp_path / "good").read_bytes()
+    damaged = {
+        "empty": b"",
+        "short": data[:100],
+        "cut": data[:-64],
+        "long header": b"\xff" * 7 + b"\x00" + data[8:],
+        "reaches beyond": data.replace(b'"shape": [1000]', b'"shape": [9999]'),
+        "negative": data.replace(b'"strides": [1]', b'"strides":[-1]'),
+        "no dtype": data.replace(b'"float32"', b'"nothing"'),
+    }
+    for name, content in damaged.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(TensorFileError):
+            load(tmp_path / name)
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    save(tmp_path / "expected", torch.ones(3))
+    (tmp_path / "soft").symlink_to(tmp_path / "expected")
+    os.link(tmp_path / "expected", tmp_path / "hard")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("soft", "hard", "pipe", "missing"):
+        with pytest.raises(TensorFileError):
+            load(tmp_path / name)
