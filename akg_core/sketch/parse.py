@@ -51,7 +51,7 @@ class _FileParser(StatementParser):
                 kernels.append(self._kernel(node))
             else:
                 programs.append(node)
-        if not kernels:
+        if not kernels and not programs:
             self.fail(ast.Place(1, 1), "SK102", "There is no kernel here.", _TOP)
         if len(programs) > 1:
             self.fail(programs[1], "SK102", "There is a second program.", _TOP)

@@ -49,6 +49,7 @@ class Pool:
         self._warm, self._isolate = tuple(warm), isolate
         self._lock = threading.Lock()
         self._jobs = 0
+        self._closed = False
         self._threads = ThreadPoolExecutor(max_workers=32, thread_name_prefix="akg-worker")
         self._sessions: set[Session] = set()
         self._start()
@@ -105,7 +106,8 @@ class Pool:
 
     def close(self) -> None:
         """End every worker and the warm parent, and remove their folders."""
-        for session in self._sessions:
+        self._closed = True
+        for session in list(self._sessions):
             session.close()
         self._control.close()
         self._zygote.kill()
@@ -130,6 +132,8 @@ class Pool:
         """Hand a job to the warm parent; one that has been ended is started again."""
         with self._lock:
             for _ in range(_ATTEMPTS):
+                if self._closed:
+                    raise WorkerFailed("The worker processes have been ended.")
                 try:
                     socket.send_fds(self._control, [settings], descriptors)
                     return

@@ -1,0 +1,236 @@
+"""What a kernel is judged on: inputs drawn plainly and harder, sizes it has not seen, parameters that matter.
+
+Worker side. Everything is a function of a seed. A hard draw may leave the domain of the reference (a logarithm of a
+negative number, a product beyond f16): the caller keeps a draw only when the reference runs on it and
+`finite` holds for its outputs, in the task's own dtypes and in float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+from akg_core.records import Interface, Task
+from akg_core.task.graph import size
+from akg_core.task.load import ReferenceModule
+
+KINDS = ("drawn", "signed", "large", "small", "constant_rows", "cancelling")
+"""Kinds of draws, the file's own first. `signed`: standard normal; `large`: magnitudes of 100, beyond where exp
+overflows; `small`: magnitudes of 1e-4, where epsilons matter; `constant_rows`: every other row holds one value;
+`cancelling`: each row holds v and nearly -v."""
+
+
+def inputs(reference: ReferenceModule, seed: int, kind: str = "drawn", interface: Interface | None = None) -> list[Any]:
+    """Positional arguments of `forward`, of the shapes that the file's `get_inputs` gives.
+
+    Floating tensors are redrawn in the manner of `kind`; what their first draw shows to be meant is kept: exact zeros
+    of a sparse or triangular tensor, symmetry, rows that are probabilities, labels such as -1 and 1. Integer and
+    bool tensors (indices, masks) and other values come from the file's generator. With `interface`, arguments
+    captured as numbers vary too, by a factor of 0.5 to 1.5.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"no kind of draw is called {kind!r}")
+    values = reference.inputs(seed)
+    if kind == "drawn":
+        return values
+    return _harder(values, seed, kind, interface)
+
+
+def harder(values: Sequence[Any], seed: int, kind: str, interface: Interface | None = None) -> list[Any]:
+    """`inputs`, starting from arguments that exist; their tensors are left as they are."""
+    return list(values) if kind == "drawn" else _harder(values, seed, kind, interface)
+
+
+def finite(outputs: Iterable[Any]) -> bool:
+    """Whether no floating output has an infinity or a NaN."""
+    floats = [o for o in outputs if isinstance(o, torch.Tensor) and o.is_floating_point()]
+    return all(bool(torch.isfinite(o).all()) for o in floats)
+
+
+# --- sizes ---------------------------------------------------------------------------------------------
+
+
+def hidden_sizes(task: Task, seed: int = 0) -> list[dict[str, int]]:
+    """Values of a dynamic task's symbols other than its example, in the order in which to try them.
+
+    Odd sizes, sizes next to the example's, multiples that keep divisibility, and a tiny one. Some may not
+    suit the reference; the caller keeps those that run. Empty for a task of fixed sizes.
+    """
+    if not task.symbols:
+        return []
+    draw = torch.Generator().manual_seed(seed)
+
+    def jitter(low: float, high: float) -> float:
+        return low + (high - low) * float(torch.rand((), generator=draw))
+
+    changes: tuple[Callable[[int], int], ...] = (
+        lambda v: max(2, int(v * jitter(0.3, 0.9)) | 1),
+        lambda v: v + 1,
+        lambda v: max(2, v // 2),
+        lambda v: 3,
+    )
+    candidates = [{name: change(value) for name, value in task.symbols.items()} for change in changes]
+    return [c for i, c in enumerate(candidates) if c != task.symbols and c not in candidates[:i]]
+
+
+def resized(
+    reference: ReferenceModule, interface: Interface, symbols: dict[str, int], seed: int, kind: str = "drawn"
+) -> list[Any]:
+    """Arguments of `forward` with the sizes that `symbols` gives: the file's own draw, cropped or repeated.
+
+    Values keep their range (indices stay valid) and triangular tensors their shape.
+    """
+    values = harder(reference.inputs(seed), seed, kind, interface)
+    for i, argument in enumerate(interface.arguments):
+        if argument.kind == "tensor":
+            for d, dim in enumerate(argument.shape):
+                index = torch.arange(size(dim, symbols)) % max(1, values[i].shape[d])
+                values[i] = values[i].index_select(d, index)
+    return values
+
+
+# --- parameters ----------------------------------------------------------------------------------------
+
+
+def redraw_state(model: nn.Module, seed: int) -> dict[str, torch.Tensor]:
+    """A state dict for `model` in which every parameter matters.
+
+    PyTorch's own initialisation shrinks a signal at every layer and makes the affine part of norms the identity, so
+    that a kernel which ignores them passes. Here weights preserve variance (normal, standard deviation
+    sqrt(2 / fan_in), He et al. 2015), vectors scatter around what they were (0.3 wide), running means and variances
+    are those of plausible data. Other buffers keep their values. Draw inputs with another seed: weights drawn with
+    the seed of the inputs correlate with them.
+    """
+    draw = torch.Generator().manual_seed(seed)
+    state = {name: value.detach().clone() for name, value in model.state_dict().items()}
+    modules = dict(model.named_modules())
+    drawn: dict[int, torch.Tensor] = {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        if parameter.is_floating_point():
+            owner = modules[name.rpartition(".")[0]]
+            if id(parameter) not in drawn:
+                drawn[id(parameter)] = _redrawn(parameter.detach(), owner, draw)
+            state[name] = drawn[id(parameter)]
+    for name, value in state.items():
+        if name.endswith("running_mean"):
+            state[name] = _like(0.3 * _normal(value.shape, draw), value)
+        elif name.endswith("running_var"):
+            state[name] = _like(0.5 + torch.rand(value.shape, generator=draw), value)
+    return state
+
+
+def _redrawn(value: torch.Tensor, owner: nn.Module, draw: torch.Generator) -> torch.Tensor:
+    if sum(n > 1 for n in value.shape) < 2:  # a bias, a scale: also those of shape (C, 1, 1)
+        return value + _like(0.3 * _normal(value.shape, draw), value)
+    if isinstance(owner, (nn.Embedding, nn.EmbeddingBag)):
+        return _like(_normal(value.shape, draw), value)
+    fan_in = value[0].numel()
+    if isinstance(owner, nn.modules.conv._ConvTransposeNd):
+        groups, stride = owner.groups, owner.stride
+        fan_in = max(1, value.shape[0] // groups * math.prod(value.shape[2:]) // math.prod(stride))
+    elif type(owner).__module__.startswith("akg_reference") and value.dim() == 2:
+        fan_in = max(value.shape)  # a bare parameter: which side it contracts is not known
+    if float(value.std()) == 0.0:  # the affine part of a norm over several dimensions
+        return value + _like(0.3 * _normal(value.shape, draw), value)
+    return _like(math.sqrt(2 / fan_in) * _normal(value.shape, draw), value)
+
+
+# --- harder values ---------------------------------------------------------------------------------------
+
+
+def _harder(values: Sequence[Any], seed: int, kind: str, interface: Interface | None) -> list[Any]:
+    draw = torch.Generator().manual_seed(seed * len(KINDS) + KINDS.index(kind) + 7919)
+    result = []
+    for i, value in enumerate(values):
+        if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel():
+            result.append(_redraw_tensor(value, kind, draw))
+        elif interface and interface.arguments[i].kind == "number":
+            result.append(value * (0.5 + float(torch.rand((), generator=draw))))
+        else:
+            result.append(value)
+    return result
+
+
+def _redraw_tensor(value: torch.Tensor, kind: str, draw: torch.Generator) -> torch.Tensor:
+    sample = value.flatten()[:4096].double()
+    if value.numel() > 4 and bool((sample == sample.round()).all()):
+        return value  # labels, counts, one-hot rows
+    if _is_probabilities(value):
+        return _probabilities(value, kind, draw)
+    new = _like(_PATTERNS[kind](value.shape, draw), value)
+    if _is_symmetric(value):
+        new = (new + new.mT) / 2
+    zeros = value == 0
+    if float(zeros.float().mean()) > 0.01:
+        new = new.masked_fill(zeros, 0)
+    return new
+
+
+def _is_symmetric(value: torch.Tensor) -> bool:
+    return value.dim() >= 2 and value.shape[-1] == value.shape[-2] > 1 and bool((value == value.mT).all())
+
+
+def _is_probabilities(value: torch.Tensor) -> bool:
+    """Whether rows sum to one, as a softmax leaves them."""
+    if value.dim() == 0 or value.shape[-1] < 2 or float(value.min()) < 0:
+        return False
+    rows = value.reshape(-1, value.shape[-1])[:64].double().sum(-1)
+    return bool(((rows - 1).abs() < 1e-2).all())
+
+
+def _probabilities(value: torch.Tensor, kind: str, draw: torch.Generator) -> torch.Tensor:
+    if kind == "constant_rows":
+        return torch.full_like(value, 1 / value.shape[-1])
+    width = {"large": 4.0, "small": 1e-3}.get(kind, 1.0)
+    return _like((width * _normal(value.shape, draw)).softmax(-1), value)
+
+
+def _normal(shape: Sequence[int], draw: torch.Generator) -> torch.Tensor:
+    return torch.randn(tuple(shape), generator=draw)
+
+
+def _like(new: torch.Tensor, old: torch.Tensor) -> torch.Tensor:
+    return new.to(dtype=old.dtype, device=old.device)
+
+
+def _signed(shape: Sequence[int], draw: torch.Generator) -> torch.Tensor:
+    return _normal(shape, draw)
+
+
+def _large(shape: Sequence[int], draw: torch.Generator) -> torch.Tensor:
+    return _normal(shape, draw).mul_(100)
+
+
+def _small(shape: Sequence[int], draw: torch.Generator) -> torch.Tensor:
+    return _normal(shape, draw).mul_(1e-4)
+
+
+def _constant_rows(shape: Sequence[int], draw: torch.Generator) -> torch.Tensor:
+    """Quarters between -2 and 2 in every other row: their sums are exact in any order."""
+    new = _normal(shape, draw)
+    if not shape:
+        return new
+    rows = new.view(-1, shape[-1])
+    rows[::2] = torch.randint(-8, 9, (len(rows[::2]), 1), generator=draw) / 4
+    return new
+
+
+def _cancelling(shape: Sequence[int], draw: torch.Generator) -> torch.Tensor:
+    new = _normal(shape, draw)
+    if shape and shape[-1] > 1:
+        half = shape[-1] // 2
+        new[..., half : 2 * half].mul_(0.01).sub_(new[..., :half])
+    return new
+
+
+_PATTERNS: dict[str, Callable[[Sequence[int], torch.Generator], torch.Tensor]] = {
+    "signed": _signed,
+    "large": _large,
+    "small": _small,
+    "constant_rows": _constant_rows,
+    "cancelling": _cancelling,
+}

@@ -1,0 +1,88 @@
+"""Running a reference on fake tensors: shapes and dtypes without data, at any size in no time. Worker side only."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensorMode,
+    UnsupportedOperatorException,
+)
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
+
+from akg_core.errors import TaskError
+from akg_core.task import load
+
+T = TypeVar("T")
+
+_NEEDS_VALUES = (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    GuardOnDataDependentSymNode,
+    UnsupportedOperatorException,
+)
+
+
+def fake_mode() -> FakeTensorMode:
+    """A mode in which new tensors have no data; real tensors of the file may take part.
+
+    Code that looks at a value fails, rather than going on with a placeholder.
+    """
+    strict = ShapeEnv(allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False)
+    return FakeTensorMode(shape_env=strict, allow_non_fake_inputs=True)
+
+
+def fake_or_real(mode: FakeTensorMode, make: Callable[[], T]) -> T:
+    """What `make()` gives under `mode`, or without it where it fails there because it looks at values."""
+    try:
+        with quiet(), mode:
+            return make()
+    except TaskError:
+        return make()
+
+
+def run(
+    name: str,
+    mode: FakeTensorMode,
+    model: nn.Module,
+    inputs: Sequence[Any],
+    observer: AbstractContextManager[Any] | None = None,
+) -> list[Any]:
+    """The flat outputs of forward on fake tensors.
+
+    What does not fit is said here in the reference's own terms: TaskError with its line. So is that forward
+    looks at values, which no tracing survives. `observer` is a dispatch mode that sees every operator.
+    """
+    with load.blame(name, "forward, given what get_inputs gives,"), quiet(), mode, observer or nullcontext():
+        try:
+            fakes = [mode.from_tensor(v) if isinstance(v, torch.Tensor) else v for v in inputs]
+            leaves: list[Any] = torch.utils._pytree.tree_leaves(model(*fakes))
+            return leaves
+        except _NEEDS_VALUES as error:
+            line = load.line_of(error, name)
+            raise TaskError(
+                f"{name}, line {line}: forward looks at the values of tensors, so that it cannot be traced.",
+                "Make its control flow and sizes independent of values.",
+            ) from None
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without PyTorch's own remarks, which mean nothing to who wrote the reference."""
+    logger = logging.getLogger("torch")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)

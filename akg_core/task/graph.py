@@ -1,0 +1,183 @@
+"""The captured graph's vocabulary, and questions to ask of it. Pure data: imports no torch.
+
+What a `Graph` holds
+    Operators are core ATen as `torch.export.export(strict=False)` followed by `run_decompositions()` leaves
+    them, with PyTorch's default table less the recurrent layers (aten.lstm, gru, rnn_tanh, rnn_relu stay whole):
+    functional, without in-place operators, in execution order, without dead code.
+    `node.op` is the overload's full name: "aten.add.Tensor", "aten.sum.dim_IntList".
+
+Arguments
+    `node.args` holds every positional parameter of the operator's schema, defaults filled in, so that
+    `sum.dim_IntList` always has (self, dim, keepdim); `node.kwargs` holds every keyword-only parameter except
+    `device`, `layout` and `pin_memory`. A value of the graph is the string "%name", or "%name:1" for result 1 of an
+    operator with several ("%name" is result 0). A dtype is its short name ("f32"), a memory format its name
+    ("contiguous_format"), infinities and NaN are floats. Where a size may vary, an int or a float argument may be a
+    string in the form of a dimension: "s0", "(s0 // 2)", "(s0 ** 0.5)".
+
+Values from outside
+    `graph.values` maps the name of each used input (without "%") to "argument:x" or "parameter:fc.weight"
+    (parameters, buffers and tensors that are attributes of the module, by qualified name). A tensor that
+    `forward` itself makes from Python numbers is a node: "aten.full.default" when all its elements are equal,
+    otherwise "akg.tensor" with one argument, the nested list of its elements.
+
+Results
+    `node.dtypes`, `node.shapes` and `node.strides` have one entry a result (dtype "" for a result that is None).
+    `graph.outputs` and the values of `graph.mutations` are references as in arguments ("%add", "%bn:3"); an
+    output that is None stays None. The strides of an output are those that the reference gives it; strides that are no
+    expression over the sizes are empty.
+
+Left out
+    Assertions, `alias`, `detach` and `lift_fresh_copy` (uses refer to their argument), size queries (they are
+    dimensions), and writes of `forward` into its own arguments, which a task's notes mention.
+
+Random operators stay what they are ("aten.native_dropout.default", "aten.rand.default", "aten.bernoulli.p").
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from akg_core.records import Dim, Graph, Interface, Node
+
+RANDOM = frozenset(
+    f"aten.{name}"
+    for name in (
+        "native_dropout",
+        "rand",
+        "rand_like",
+        "randn",
+        "randn_like",
+        "randint",
+        "randint_like",
+        "randperm",
+        "bernoulli",
+        "normal",
+        "normal_functional",
+        "uniform",
+        "exponential",
+        "multinomial",
+        "rrelu_with_noise_functional",
+    )
+)
+
+
+def reference(name: str, result: int = 0) -> str:
+    """How arguments refer to a result of the value `name`: "%add", "%bn:1"."""
+    return f"%{name}:{result}" if result else f"%{name}"
+
+
+def is_reference(argument: Any) -> bool:
+    """Whether an argument of a node refers to a value of the graph."""
+    return isinstance(argument, str) and argument.startswith("%")
+
+
+def resolve(text: str) -> tuple[str, int]:
+    """The name and the result number of a reference: "%bn:1" is ("bn", 1)."""
+    name, _, result = text.removeprefix("%").partition(":")
+    return name, int(result or 0)
+
+
+def references(node: Node) -> Iterator[str]:
+    """Every reference in a node's arguments, in order, repeated as often as it is used."""
+    stack: list[Any] = [*reversed([*node.args, *node.kwargs.values()])]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, (list, tuple)):
+            stack.extend(reversed(item))
+        elif is_reference(item):
+            yield item
+
+
+class GraphIndex:
+    """A graph with its look-ups made once: producers, users, dtypes and shapes of values.
+
+    `text` is a reference ("%bn:1") or a bare name throughout.
+    """
+
+    def __init__(self, graph: Graph, interface: Interface) -> None:
+        self.graph = graph
+        self.nodes: dict[str, Node] = {node.name: node for node in graph.nodes}
+        self._outside: dict[str, tuple[str, tuple[Dim, ...]]] = {}
+        origins: dict[str, tuple[str, tuple[Dim, ...]]] = {}
+        origins |= {f"argument:{a.name}": (a.dtype, a.shape) for a in interface.arguments}
+        origins |= {f"parameter:{p.name}": (p.dtype, p.shape) for p in interface.parameters}
+        for name, origin in graph.values.items():
+            self._outside[name] = origins[origin]
+        self._users: dict[tuple[str, int], list[Node]] = {}
+        for node in graph.nodes:
+            for key in dict.fromkeys(resolve(text) for text in references(node)):
+                self._users.setdefault(key, []).append(node)
+
+    def producer(self, text: str) -> Node | None:
+        """The node that makes a value; None for an argument or a parameter."""
+        return self.nodes.get(resolve(text)[0])
+
+    def origin(self, text: str) -> str:
+        """Where a value from outside comes from: "argument:x", "parameter:fc.weight"; "" for a node's."""
+        return self.graph.values.get(resolve(text)[0], "")
+
+    def users(self, text: str) -> list[Node]:
+        """The nodes that read a value, each once, in execution order."""
+        return list(self._users.get(resolve(text), ()))
+
+    def dtype(self, text: str) -> str:
+        """The dtype of a value: "f32"."""
+        return self._look_up(text)[0]
+
+    def shape(self, text: str) -> tuple[Dim, ...]:
+        """The shape of a value."""
+        return self._look_up(text)[1]
+
+    def escapes(self, text: str) -> bool:
+        """Whether a value leaves the graph: an output, or what a buffer holds after the call."""
+        leaving = (*self.graph.outputs, *self.graph.mutations.values())
+        return any(other is not None and resolve(other) == resolve(text) for other in leaving)
+
+    def _look_up(self, text: str) -> tuple[str, tuple[Dim, ...]]:
+        name, result = resolve(text)
+        if name in self._outside:
+            return self._outside[name]
+        node = self.nodes[name]
+        return node.dtypes[result], node.shapes[result]
+
+
+def random_nodes(graph: Graph) -> list[Node]:
+    """The nodes that draw random numbers."""
+    return [node for node in graph.nodes if node.op.rpartition(".")[0] in RANDOM]
+
+
+def size(dim: Dim, symbols: dict[str, int]) -> int:
+    """The value of a dimension where `symbols` gives the sizes that vary: "(2 * s0)" at s0 = 3 is 6."""
+    return int(evaluate(dim, symbols))
+
+
+def evaluate(value: Any, symbols: dict[str, int]) -> Any:
+    """A dimension, or a number of a node's arguments in that form: "(s0 ** 0.5)" at s0 = 9 is 3.0."""
+    return _evaluate(ast.parse(value, mode="eval").body, symbols) if isinstance(value, str) else value
+
+
+_OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+
+
+def _evaluate(node: ast.expr, symbols: dict[str, int]) -> Any:
+    match node:
+        case ast.Constant(value=int() | float() as value):
+            return value
+        case ast.Name(id=name):
+            return symbols[name]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_evaluate(operand, symbols)
+        case ast.BinOp(left=left, op=op, right=right):
+            return _OPERATIONS[type(op)](_evaluate(left, symbols), _evaluate(right, symbols))
+    raise ValueError(f"not a size: {ast.unparse(node)}")

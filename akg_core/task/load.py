@@ -1,0 +1,178 @@
+"""Reads a reference file in KernelBench's format and makes its module and inputs.
+
+Worker side only: everything here runs the user's code. The file defines `Model` (a `torch.nn.Module`),
+`get_inputs() -> list` and `get_init_inputs() -> list`; a file for varying sizes defines
+`get_inputs_dyn_list() -> list[list]` beside or instead of `get_inputs`. Whatever the file does wrong becomes a
+`TaskError` of one sentence with the line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import linecache
+import sys
+import traceback
+import types
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from akg_core.errors import TaskError
+
+FORMAT = "A reference file defines Model, get_inputs and get_init_inputs."
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceModule:
+    """A loaded reference file. Its methods run the file's functions and raise TaskError for what goes wrong."""
+
+    name: str
+    source: str
+    Model: type[nn.Module]
+    get_inputs: Callable[[], Sequence[Any]]
+    get_init_inputs: Callable[[], Sequence[Any]]
+    get_inputs_dyn_list: Callable[[], Sequence[Sequence[Any]]] | None = None
+
+    def model(self, seed: int = 0, *, eval: bool = False) -> nn.Module:
+        """A new module, its parameters drawn after `torch.manual_seed(seed)`; `eval` switches its mode."""
+        torch.manual_seed(seed)
+        with blame(self.name, "get_init_inputs"):
+            arguments = self.get_init_inputs()
+        if not isinstance(arguments, (list, tuple)):
+            raise TaskError(f"{self.name}: get_init_inputs returns a {type(arguments).__name__}, not a list.", FORMAT)
+        with blame(self.name, "Model's constructor"):
+            model = self.Model(*arguments)
+        return model.eval() if eval else model
+
+    def inputs(self, seed: int = 0) -> list[Any]:
+        """The positional arguments of `forward`, drawn after `torch.manual_seed(seed)`."""
+        torch.manual_seed(seed)
+        with blame(self.name, "get_inputs"):
+            values = self.get_inputs()
+        return _inputs_list(self.name, "get_inputs", values)
+
+    def input_lists(self, seed: int = 0) -> list[list[Any]]:
+        """The argument lists of differing shapes of `get_inputs_dyn_list`; empty where the file has none."""
+        if self.get_inputs_dyn_list is None:
+            return []
+        torch.manual_seed(seed)
+        with blame(self.name, "get_inputs_dyn_list"):
+            lists = list(self.get_inputs_dyn_list())
+        if not lists:
+            raise TaskError(f"{self.name}: get_inputs_dyn_list returns nothing.", "It returns a list of input lists.")
+        return [_inputs_list(self.name, "an entry of get_inputs_dyn_list", values) for values in lists]
+
+    def argument_names(self, inputs: Sequence[Any]) -> tuple[str, ...]:
+        """The name of the parameter of `forward` that each input goes to (`xs_0`, `xs_1` for `*xs`)."""
+        signature = inspect.signature(self.Model.forward)
+        try:
+            bound = signature.bind(None, *inputs)
+        except TypeError as error:
+            raise TaskError(
+                f"{self.name}: get_inputs gives {len(inputs)} values, which do not fit forward{signature} ({error})."
+            ) from None
+        names: list[str] = []
+        for name, value in list(bound.arguments.items())[1:]:
+            variadic = signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+            names += [f"{name}_{i}" for i in range(len(value))] if variadic else [name]
+        return tuple(names)
+
+
+def load_file(path: str | Path) -> ReferenceModule:
+    """Load the reference file at `path`; its name is the file's, without the suffix."""
+    return load_source(read(path), Path(path).stem)
+
+
+def read(path: str | Path) -> str:
+    """The text of a reference file."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise TaskError(f"{path}: there is no such file.", "Give the path of a reference file.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise TaskError(f"{path} cannot be read: {reason}.", "Give the path of a reference file.") from None
+
+
+def load_source(source: str, name: str) -> ReferenceModule:
+    """Run a reference file given as text. `name` stands for the file in messages and tracebacks."""
+    filename = reference_filename(name)
+    try:
+        code = compile(source, filename, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        reason = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise TaskError(f"{name}{line}: the file is not Python: {reason}.") from None
+    module = types.ModuleType("akg_reference_" + hashlib.sha256(source.encode()).hexdigest()[:12])
+    module.__file__ = filename
+    # inspect and dataclasses look a class's module up by name, and tracebacks its lines by file name.
+    sys.modules[module.__name__] = module
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    with blame(name, "importing the file"):
+        exec(code, module.__dict__)
+    return _reference(name, source, module.__dict__)
+
+
+def reference_filename(name: str) -> str:
+    """The file name under which the code of reference `name` runs, as it stands in tracebacks."""
+    return f"<{name}.py>"
+
+
+def line_of(error: BaseException, name: str) -> int:
+    """The innermost line of reference `name` in an exception's traceback; 0 when it has none."""
+    filename = reference_filename(name)
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == filename]
+    return (lines[-1] or 0) if lines else 0
+
+
+def sentence(error: BaseException) -> str:
+    """An exception on one line: its type and the first line of its message."""
+    text = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    text = text if len(text) <= 240 else text[:237] + "..."
+    return f"{type(error).__name__}: {text}".rstrip(": .")
+
+
+@contextmanager
+def blame(name: str, doing: str, cure: str = "") -> Iterator[None]:
+    """Turn whatever the user's code raises inside into a TaskError: "NAME, line 7: DOING raises ValueError: ...."."""
+    try:
+        yield
+    except TaskError:
+        raise
+    except (Exception, SystemExit) as error:
+        line = line_of(error, name)
+        place = f"{name}, line {line}" if line else name
+        raise TaskError(f"{place}: {doing} raises {sentence(error)}.", cure) from None
+
+
+def _reference(name: str, source: str, namespace: dict[str, Any]) -> ReferenceModule:
+    model = namespace.get("Model")
+    if model is None:
+        raise TaskError(f"{name}: the file defines no Model.", FORMAT)
+    if not (isinstance(model, type) and issubclass(model, nn.Module)):
+        raise TaskError(f"{name}: Model is not a class derived from torch.nn.Module.", FORMAT)
+    found: dict[str, Callable[[], Any] | None] = {}
+    for key in ("get_inputs", "get_init_inputs", "get_inputs_dyn_list"):
+        found[key] = namespace.get(key)
+        if found[key] is not None and not callable(found[key]):
+            raise TaskError(f"{name}: {key} is not a function.", FORMAT)
+    lists = found["get_inputs_dyn_list"]
+    get_inputs = found["get_inputs"] or (lists and (lambda: lists()[0]))
+    if get_inputs is None:
+        raise TaskError(f"{name}: the file defines no get_inputs.", FORMAT)
+    return ReferenceModule(name, source, model, get_inputs, found["get_init_inputs"] or list, lists)
+
+
+def _inputs_list(name: str, function: str, values: Any) -> list[Any]:
+    if not isinstance(values, (list, tuple)):
+        raise TaskError(
+            f"{name}: {function} returns a {type(values).__name__}, not a list.",
+            "It returns the list of forward's positional arguments.",
+        )
+    return list(values)

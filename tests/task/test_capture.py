@@ -1,0 +1,230 @@
+"""A captured graph computes what the reference does, and its record holds what a designer needs."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+
+import pytest
+import torch
+
+from akg_core.records import Task
+from akg_core.task import load
+from akg_core.task.capture import capture, capture_file, capture_job
+from tests.task.replay import reference_text, replay
+
+CASES = {
+    "softmax": reference_text("return torch.softmax(x, -1)"),
+    "numbers": reference_text("return x * a + b", inputs="torch.randn(4), 2.5, 0.25", arguments="x, a, b"),
+    "half": reference_text("return x * a", inputs="torch.randn(4).half(), 3.0", arguments="x, a"),
+    "bf16": reference_text("return x.sum(-1)", inputs="torch.randn(4, 9).bfloat16()"),
+    "integers": reference_text("return x // 3 + n", inputs="torch.arange(9), 4", arguments="x, n"),
+    "bools": reference_text("return x & (x > 0)", inputs="torch.tensor([True, False])"),
+    "argmax": reference_text("return x.argmax(1), x.max(0).values"),
+    "named_tuple": reference_text("return x.max(0)"),
+    "dict": reference_text("return {'b': x + 1, 'a': x * 2}"),
+    "list": reference_text("return [x + 1, x.detach(), x.t()]"),
+    "none": reference_text("return x + 1, None"),
+    "linear": reference_text("return torch.relu(self.fc(x))", "self.fc = nn.Linear(6, 3)"),
+    "tied": reference_text("return self.b(self.a(x))", "self.a = nn.Linear(6, 6); self.b = self.a"),
+    "attribute": reference_text("return x * self.mask", "self.mask = torch.tril(torch.ones(4, 6))"),
+    "part": reference_text(
+        "return x + self.list[0] + self.table",
+        "self.list = [torch.ones(6)]\nself.register_buffer('table', torch.arange(6.0), persistent=False)",
+    ),
+    "made": reference_text("return x * torch.tensor([1.0, 2, 3, 4, 5, 6]) + torch.tensor(2.0)"),
+    "grad_modes": reference_text("with torch.no_grad():\n    y = x + 1\nreturn y * 2"),
+    "in_place": reference_text("y = x.clone()\ny += 1\ny[0] = 0\nreturn F.relu(y, inplace=True)"),
+    "batch_norm": reference_text("return self.bn(x)", "self.bn = nn.BatchNorm1d(6)"),
+    "layer_norm": reference_text("return self.ln(x)", "self.ln = nn.LayerNorm(6)"),
+    "attention": reference_text("return F.scaled_dot_product_attention(x, x, x)", inputs="torch.randn(2, 3, 5, 4)"),
+    "losses": reference_text(
+        "return F.cross_entropy(x, y)", inputs="torch.randn(4, 6), torch.randint(0, 6, (4,))", arguments="x, y"
+    ),
+    "defaults": reference_text("return x + k", arguments="x, k=2"),
+    "variadic": reference_text("return torch.cat(xs)", arguments="*xs", inputs="torch.ones(2), torch.ones(3)"),
+    "convolution": reference_text(
+        "return self.c(x)", "self.c = nn.Conv2d(3, 8, 3, padding=1)", inputs="torch.randn(2, 3, 9, 7)"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_graph_computes_what_the_reference_does(name):
+    reference = load.load_source(CASES[name], name)
+    task = capture(reference)
+    model, inputs = reference.model(seed=1), reference.inputs(seed=2)
+    other = copy.deepcopy(model)
+    with torch.no_grad():
+        outputs, held = replay(task, other, copy.deepcopy(inputs))
+        expected = torch.utils._pytree.tree_leaves(model(*copy.deepcopy(inputs)))
+    assert len(outputs) == len(expected)
+    for got, want in zip(outputs, expected, strict=True):
+        if want is None:
+            assert got is None
+        else:
+            torch.testing.assert_close(got, want)
+    for key, value in held.items():
+        torch.testing.assert_close(value, model.state_dict()[key])
+    assert Task.model_validate(json.loads(json.dumps(task.model_dump(mode="json")))).graph.outputs == task.graph.outputs
+    assert Task.model_validate_json(task.model_dump_json()) == Task.model_validate(task.model_dump(mode="json"))
+
+
+def captured(name: str, **options) -> Task:
+    return capture(load.load_source(CASES[name], name), **options)
+
+
+def test_floats_become_numbers_and_the_rest_constants():
+    assert [(a.name, a.kind, a.value) for a in captured("numbers").interface.arguments] == [
+        ("x", "tensor", None),
+        ("a", "number", 2.5),
+        ("b", "number", 0.25),
+    ]
+    assert [(a.kind, a.value) for a in captured("integers").interface.arguments] == [("tensor", None), ("constant", 4)]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        reference_text("return F.leaky_relu(x, a)", inputs="torch.randn(4), 0.1", arguments="x, a"),
+        reference_text("return x * a", inputs="torch.arange(4), 2.5", arguments="x, a"),
+    ],
+)
+def test_a_float_that_cannot_be_a_tensor_is_a_constant_and_said(source):
+    task = capture(load.load_source(source, "ref"))
+    assert task.interface.arguments[1].kind == "constant"
+    assert any("fixed to" in note for note in task.notes)
+
+
+def test_packing():
+    assert captured("dict").interface.packing == "dict" and captured("dict").interface.keys == ("b", "a")
+    assert captured("list").interface.packing == "list"
+    assert captured("named_tuple").interface.packing == "tuple"
+    assert captured("none").interface.packing == "tuple" and captured("none").graph.outputs[1] is None
+    assert captured("softmax").interface.packing == "tensor"
+
+
+def test_training_updates_buffers_and_eval_does_not():
+    training, evaluated = captured("batch_norm"), captured("batch_norm", eval=True)
+    assert set(training.graph.mutations) == {"bn.running_mean", "bn.running_var", "bn.num_batches_tracked"}
+    assert {p.name for p in training.interface.parameters if p.mutated} == set(training.graph.mutations)
+    assert training.training and not evaluated.training
+    assert not evaluated.graph.mutations
+    assert any("updates bn.running_mean" in note for note in training.notes)
+
+
+def test_parameters_have_qualified_names_and_kinds():
+    task = captured("part")
+    assert {(p.name, p.kind) for p in task.interface.parameters} == {("table", "buffer")}
+    assert [n.op for n in task.graph.nodes if n.name.startswith("c_")] == ["aten.full.default"]
+    assert captured("attribute").interface.parameters[0].kind == "constant"
+    assert [p.name for p in captured("linear").interface.parameters] == ["fc.weight", "fc.bias"]
+
+
+def test_arguments_follow_the_schema_with_defaults_and_places():
+    (node,) = capture(load.load_source(reference_text("return x.sum(0)"), "ref")).graph.nodes
+    assert node.op == "aten.sum.dim_IntList"
+    assert node.args == ("%x", [0], False)
+    assert node.kwargs == {"dtype": None}
+    assert node.where == "line 11"
+    assert captured("linear").graph.nodes[0].where == "fc, line 12"
+
+
+def test_outputs_have_the_strides_of_the_reference():
+    node = capture(load.load_source(reference_text("return (x + 1).t() * 2"), "ref")).graph.nodes[-1]
+    assert node.shapes[0] == (6, 4) and node.strides[0] == (1, 6)
+
+
+def test_randomness_and_writes_into_arguments_are_noted():
+    dropout = capture(load.load_source(reference_text("return F.dropout(x, 0.3)"), "ref"))
+    assert any("random numbers with aten.native_dropout" in note for note in dropout.notes)
+    writes = capture(load.load_source(reference_text("return F.relu(x, inplace=True)"), "ref"))
+    assert any("writes into its argument" in note for note in writes.notes)
+
+
+def test_capture_computes_nothing():
+    source = reference_text("return torch.softmax(self.fc(x), -1)", "self.fc = nn.Linear(1 << 20, 1 << 20)",
+                            inputs="torch.randn(1 << 20, 1 << 20)")  # fmt: skip
+    start = time.monotonic()
+    task = capture(load.load_source(source, "ref"))
+    assert task.interface.arguments[0].shape == (1 << 20, 1 << 20)
+    assert time.monotonic() - start < 20
+
+
+def test_a_constructor_that_looks_at_values_is_run_for_real():
+    source = reference_text("return x * self.s", "self.s = torch.linspace(0, 1, 3).tolist()[1]")
+    assert "0.5" in str(capture(load.load_source(source, "ref")).graph.nodes[0].args)
+
+
+def test_a_generator_that_looks_at_values_is_run_for_real():
+    inputs = "torch.randn(len(torch.rand(5).tolist()), 6)"
+    task = capture(load.load_source(reference_text("return self.fc(x)", "self.fc = nn.Linear(6, 3)", inputs), "ref"))
+    assert task.interface.arguments[0].shape == (5, 6)
+
+
+def test_state_kept_in_a_plain_attribute_is_refused():
+    source = reference_text("self.h = self.h + x\nreturn self.h", "self.h = torch.zeros(4, 6)")
+    with pytest.raises(Exception, match="replaces the module's attribute h"):
+        capture(load.load_source(source, "ref"))
+
+
+# --- sizes that vary -------------------------------------------------------------------------------------
+
+DYNAMIC = """
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(16, 8)
+
+    def forward(self, x, y):
+        return self.fc(x).reshape(x.shape[0] * 2, -1), torch.cat([x, y]) / x.shape[0] ** 0.5
+
+
+def get_inputs_dyn_list():
+    return [[torch.randn(n, 16), torch.randn(m, 16)] for n, m in ((12, 7), (5, 9))]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_sizes_that_differ_between_the_files_inputs_are_symbols():
+    reference = load.load_source(DYNAMIC, "ref")
+    task = capture(reference)
+    assert [a.shape for a in task.interface.arguments] == [("s0", 16), ("s1", 16)]
+    assert task.symbols == {"s0": 12, "s1": 7}
+    model = reference.model()
+    for n, m in ((12, 7), (5, 9), (3, 2)):
+        inputs = [torch.randn(n, 16), torch.randn(m, 16)]
+        outputs, _ = replay(task, model, inputs, {"s0": n, "s1": m})
+        for got, want in zip(outputs, model(*inputs), strict=True):
+            torch.testing.assert_close(got, want)
+
+
+def test_dynamic_lets_every_size_vary_that_may():
+    task = captured("linear", dynamic=True)
+    assert task.interface.arguments[0].shape == ("s0", 6)
+    assert any("Dimension 1 of x stays 6" in note for note in task.notes)
+    assert captured("softmax", dynamic=True).graph.nodes[-1].shapes == (("s0", "s1"),)
+
+
+def test_where_no_size_may_vary_they_are_kept_and_it_is_said():
+    source = reference_text("n = 0\nfor i in range(x.shape[0]):\n    n = n + x[i]\nreturn n")
+    task = capture(load.load_source(source, "ref"), dynamic=True)
+    assert task.interface.arguments[0].shape[0] == 4
+    assert task.notes
+
+
+def test_the_worker_job_gives_json_and_says_the_scale(tmp_path):
+    path = tmp_path / "ref.py"
+    path.write_text("N = 4096\n" + CASES["softmax"].replace("4, 6", "N, 6"))
+    task = Task.model_validate(json.loads(json.dumps(capture_job({"path": str(path), "scale": 0.25}))))
+    assert task.interface.arguments[0].shape == (1024, 6)
+    assert task.scale == 0.25 and "N 4096 -> 1024" in task.notes[0]
+    assert capture_file(path).interface.arguments[0].shape == (4096, 6)

@@ -1,0 +1,81 @@
+"""Each weakness of a task is named, and a sound task has none."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from akg_core.records import Examination
+from akg_core.task.examine import examine, examine_job, same
+from tests.task.replay import reference_text
+
+SOUND = reference_text("return torch.relu(self.fc(x))", "self.fc = nn.Linear(6, 6)")
+
+WEAK = {
+    "TK101": reference_text("return torch.full((4, 6), 0.25) + 0 * x"),
+    "TK102": reference_text("return torch.softmax(x, -1)", inputs="torch.rand(2, 100000)"),
+    "TK103": reference_text("return torch.arange(6.0) + 1e-6 * x"),
+    "TK104": reference_text("return x + 1e-6 * y", inputs="torch.rand(4), torch.rand(4)", arguments="x, y"),
+    "TK105": reference_text("return x + 1e-9 * self.fc(x)", "self.fc = nn.Linear(6, 6)"),
+    "TK106": reference_text(
+        "return self.a(x) + 1e-9 * self.b(x)", "self.a = nn.Linear(6, 6)\nself.b = nn.Linear(6, 6)"
+    ),
+    "TK107": reference_text("return self.n(x)", "self.n = nn.LayerNorm(6)"),
+    "TK108": reference_text("return F.dropout(x, 0.5)"),
+    "TK109": reference_text("return self.n(x)", "self.n = nn.BatchNorm1d(6)"),
+    "TK110": reference_text("return x.sum(1, keepdim=True).expand(4, 6)"),
+    "TK111": reference_text("return torch.log(x - 100)"),
+    "TK112": reference_text("return 0.002 * x"),
+    "TK113": reference_text("return x + 1", inputs="torch.arange(6.0)"),
+}
+
+
+@pytest.mark.parametrize("code", WEAK)
+def test_a_weakness_is_named(code):
+    result = examine(WEAK[code], "weak")
+    assert code in [f.code for f in result.findings]
+    assert all("\n" not in f.message and f.message.endswith(".") for f in result.findings)
+
+
+@pytest.mark.parametrize("source", [SOUND, reference_text("return x.argmax(1)", inputs="torch.randn(40, 6)")])
+def test_a_sound_task_has_no_findings(source):
+    result = examine(source, "sound")
+    assert result.findings == ()
+
+
+def test_eval_mode_is_examined_when_asked():
+    dropout = reference_text("return self.d(x)", "self.d = nn.Dropout(0.5)")
+    assert [f.code for f in examine(dropout, "d").findings] == ["TK108"]
+    assert [f.code for f in examine(dropout, "d", eval=True).findings] == ["TK109"]
+
+
+def test_what_the_budget_left_out_is_said():
+    result = examine(SOUND, "sound", budget=0.0)
+    assert result.findings == ()
+    assert any("Not examined within 0 s" in note and "weights" in note for note in result.notes)
+
+
+def test_a_large_task_is_examined_smaller_and_it_is_said():
+    source = "batch = 1 << 0\n".replace("1 << 0", "65536 * 16") + reference_text(
+        "return torch.tanh(x)", inputs="torch.randn(batch, 512)"
+    )
+    result = examine(source, "large")
+    assert result.findings == ()
+    assert any("batch 1048576 -> " in note for note in result.notes)
+
+
+def test_the_worker_job_takes_a_path_or_a_source(tmp_path):
+    path = tmp_path / "weak.py"
+    path.write_text(WEAK["TK102"])
+    by_path = Examination.model_validate(examine_job({"path": str(path)}))
+    by_source = Examination.model_validate(examine_job({"source": WEAK["TK102"], "name": "weak"}))
+    assert by_path.findings == by_source.findings != ()
+    assert by_path.name == "weak"
+
+
+def test_sameness_is_kernelbenchs():
+    x = torch.ones(3)
+    assert same([x + 1e-4], [x]) and not same([x + 3e-4], [x])
+    assert same([(x + 0.015).half()], [x.half()])
+    assert not same([torch.tensor([1, 2])], [torch.tensor([1, 3])])
+    assert not same([x], [x[:2]])

@@ -1,0 +1,157 @@
+"""Shrinking a file's integers keeps what they have in common, and the file running."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from akg_core.errors import TaskError
+from akg_core.task import load
+from akg_core.task.capture import capture
+from akg_core.task.scale import constants, fitting, rewritten, scaled, shrunk, with_small_batch
+
+NETWORK = '''
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    """Groups of channels; 1024 in this text is not a constant."""
+
+    def __init__(self, channels, groups):
+        super().__init__()
+        self.norm = nn.GroupNorm(groups, channels)
+
+    def forward(self, x, y):
+        return self.norm(x).view(x.shape[0], 1024) + y
+
+
+batch, channels = 512, 256  # h\u00f6her
+groups = 12 + 20
+width: int = 2 * 2
+other = channels
+rate = 0.5
+wanted = {"rows": 1024, "list": [4096, 3]}
+
+
+def get_inputs():
+    return [torch.rand(batch, channels, width), torch.rand(wanted["rows"])]
+
+
+def get_init_inputs():
+    return [channels, groups]
+'''
+
+
+@given(st.integers(1, 1 << 20), st.floats(0.001, 0.999))
+def test_what_was_aligned_stays_aligned(value, scale):
+    new = shrunk(value, scale)
+    assert new <= value
+    if new < value:
+        assert new >= 16 and math.gcd(new, 16) == math.gcd(value, 16)
+        assert abs(new - max(16, value * scale)) <= 32
+
+
+def test_small_divisors_that_are_spelled_out_stay_divisors():
+    heads = constants("heads = 12\n")
+    assert shrunk(768, 0.1, heads) % 12 == 0
+    assert shrunk(768, 0.1) == 80
+
+
+def test_constants_are_found_with_names_and_places():
+    found = {c.name: c.value for c in constants(NETWORK)}
+    assert found == {
+        "batch": 512,
+        "channels": 256,
+        "groups": 32,
+        "width": 4,
+        "wanted['rows']": 1024,
+        "wanted['list'][0]": 4096,
+        "wanted['list'][1]": 3,
+    }
+    for c in constants(NETWORK):
+        assert eval(NETWORK[slice(*c.span)]) == c.value
+
+
+def test_rewriting_keeps_every_line_where_it_was():
+    source = "a = (100 +\n     28)\nb = 64\n"
+    text = rewritten(source, [(c, 16) for c in constants(source)])
+    assert text.count("\n") == source.count("\n")
+    assert {c.name: c.value for c in constants(text)} == {"a": 16, "b": 16}
+
+
+def test_what_breaks_the_file_goes_back_and_is_said():
+    source, notes = scaled(NETWORK, "net", 0.25)
+    found = {c.name: c.value for c in constants(source)}
+    assert found["batch"] == 128
+    assert (found["channels"], found["wanted['rows']"]) == (256, 1024)
+    assert "batch 512 -> 128" in notes[0]
+    assert "channels 256" in notes[1]
+    assert capture(load.load_source(source, "net")).interface.arguments[0].shape == (128, 256, 4)
+
+
+def test_equal_values_shrink_together():
+    source = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x, y):
+        return (x @ y).view(30, -1) if x.shape[0] == 30 else (x @ y).view(60, 2048, -1)
+n = 60
+first = 1024
+second = 1024
+def get_inputs():
+    return [torch.rand(2 * n, first), torch.rand(second, 1024)]
+"""
+    text, notes = scaled(source, "pair", 0.5)
+    assert {c.name: c.value for c in constants(text)} == {"n": 60, "first": 512, "second": 512}
+    assert "Kept" in notes[1]
+
+
+def test_a_file_that_does_not_run_at_all_is_an_error():
+    with pytest.raises(TaskError, match="forward, given what get_inputs gives, raises"):
+        scaled(NETWORK.replace("1024) + y", "1000) + y"), "net", 0.5)
+    with pytest.raises(TaskError, match="does not shrink"):
+        scaled(NETWORK, "net", 2.0)
+
+
+def test_indices_out_of_range_are_noticed():
+    source = """
+import torch
+class Model(torch.nn.Module):
+    def __init__(self, words):
+        super().__init__()
+        self.table = torch.nn.Embedding(words, 16)
+    def forward(self, x):
+        return self.table(x)
+words = 1000
+length = 64
+def get_inputs():
+    return [torch.full((length,), 999)]
+def get_init_inputs():
+    return [words]
+"""
+    text, notes = scaled(source, "words", 0.5)
+    assert {c.name: c.value for c in constants(text)} == {"words": 1000, "length": 32}
+    assert "Kept, or the file would not run: words 1000." in notes
+
+
+def test_only_the_batch_shrinks_where_that_is_enough():
+    source, notes = with_small_batch(NETWORK, "net", 1 << 15)
+    assert {c.name: c.value for c in constants(source)}["batch"] < 512
+    assert {c.name: c.value for c in constants(source)}["channels"] == 256
+    assert notes and with_small_batch(NETWORK, "net", 1 << 30) == (NETWORK, ())
+
+
+def test_fitting_halves_until_it_fits():
+    text, notes = fitting("N = 1024\n" + load_text("torch.rand(N, N)"), "square", 1 << 18)
+    assert constants(text)[0].value == 256
+    assert "N 1024 -> 256" in notes[0]
+
+
+def load_text(inputs: str) -> str:
+    from tests.task.replay import reference_text
+
+    return reference_text("return x + 1", inputs=inputs)
