@@ -1,0 +1,31 @@
+"""The builtin designer: a captured graph becomes sketches, by rules alone. Imports no torch.
+
+trace       each operator is rewritten to a few kinds of values by its rule (pointwise, views, gathers, reductions,
+            normalisations, products, scans)
+partition   values are gathered into clusters, one a kernel
+nest        a cluster becomes a loop nest with as few axes as memory allows
+tiling      the nest is cut into tiles by the chip's traits
+emit        kernels and a program are written
+"""
+
+from __future__ import annotations
+
+from akg_core.records import Sketch, Task, Traits
+
+
+def design(task: Task, traits: Traits) -> tuple[Sketch, ...]:
+    """Sketches for a task: the best guess first, then variants that may win on some chip.
+
+    Raises UnsupportedOperator for an operator without a rule.
+    """
+    from akg_core.design.assemble import Assembly, Policy
+    from akg_core.design.trace import trace
+    from akg_core.sketch.show import show
+
+    policies = (Policy(), Policy(near=False), Policy(split=False), Policy(split=True))
+    sketches: dict[str, Sketch] = {}
+    for policy in policies:
+        text = show(Assembly(task, trace(task), traits, policy).sketch())
+        name = f"{task.name}_{len(sketches)}" if sketches else task.name
+        sketches.setdefault(text, Sketch(name=name, text=text, interface=task.interface))
+    return tuple(sketches.values())

@@ -1,0 +1,375 @@
+"""Clusters become kernels, and a program that allocates, launches and returns: the text of a sketch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from akg_core.design.contraction import emit_product, split_chunk, tile_product
+from akg_core.design.emit import Emitted, emit_elementwise, emit_far, emit_merge, emit_near, emit_partials
+from akg_core.design.fold import RESULTS, state_dtypes, states
+from akg_core.design.index import Axis, Index, Symbol, ceil_div, index, parse_size, position, product, to_expr
+from akg_core.design.nest import Head, Nest, Store, refined
+from akg_core.design.partition import Cluster, Partition, Target
+from akg_core.design.running import emit_running, tile_running
+from akg_core.design.terms import Buffer, Load, Result, Term, below
+from akg_core.design.tiling import chunk_size, example, splits, tile, walk
+from akg_core.design.trace import Origin, Trace
+from akg_core.design.values import Map, Reduction, Shape, Source, Value, View, operands
+from akg_core.design.writer import Parameter
+from akg_core.records import Task, Traits
+from akg_core.sketch import ast
+from akg_core.sketch.dtypes import DTYPES
+from akg_core.sketch.ops import OPERATIONS
+
+STREAM_BYTES = 4 << 20  # outputs from this size on go past the caches
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a variant insists on: whether reductions are split, and whether what they reduce stays near."""
+
+    split: bool | None = None
+    near: bool | None = None
+
+
+@dataclass(slots=True)
+class Assembly:
+    """One sketch in the making."""
+
+    task: Task
+    trace: Trace
+    traits: Traits
+    policy: Policy
+    partition: Partition = field(init=False)
+    emitted: list[Emitted] = field(default_factory=list)
+    allocated: list[Buffer] = field(default_factory=list)
+    finished: list[tuple[Value, Buffer]] = field(default_factory=list)
+    _kernels: set[str] = field(default_factory=set)
+    _read: set[Buffer] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        def split(space: Shape, reduced: frozenset[int], dtype: str) -> bool:
+            wanted = splits(space, reduced, self.traits, always=self.policy.split is True)
+            return wanted and self.policy.split is not False
+
+        self.partition = Partition(self.trace, split)
+
+    def sketch(self) -> ast.SketchFile:
+        """The whole sketch."""
+        returned = self._place_outputs()
+        self._place_mutations()
+        self.partition.cut()
+        nests = [(c, self.partition.nest(c)) for c in self.partition.clusters]
+        self._read = {t.buffer for _, n in nests for t in n.terms() if isinstance(t, Load)}
+        for cluster, nest in nests:
+            if not all(index(0) in s.buffer.shape for s in nest.stores):
+                self._emit(cluster, nest)
+        program = self._program(returned)
+        return ast.SketchFile(tuple(e.kernel for e in self.emitted), program)
+
+    # --- what goes out ----------------------------------------------------------------------------
+
+    def _place_outputs(self) -> list[tuple[Buffer, list[View], tuple[int, ...]]]:
+        """For each output the buffer that holds it, and the views that make it of that."""
+        p = self.partition
+        for source in self.trace.sources.values():
+            p.source_buffer(source)
+        found: list[tuple[Value, list[View]]] = []
+        for output in self.trace.outputs:
+            if output is None:
+                continue
+            found.append(self._base(*output))
+        result = []
+        for value, views in found:
+            if value not in p.buffers:
+                p.store(value, p.buffer_for(value, "y" if "y" not in p.names else "out"))
+            buffer = p.buffers[value]
+            result.append((buffer, views, buffer.order))
+        return result
+
+    def _base(self, value: Value, origin: Origin) -> tuple[Value, list[View]]:
+        """What is stored for an output, and the views of it that a program can express.
+
+        That is the deepest value below such views that is a tensor from outside or whose memory order is known.
+        """
+        views: list[View] = []
+        best: tuple[Value, list[View]] | None = None
+        order: tuple[int, ...] | None = _memory_order(value, origin, self.task.symbols)
+        while True:
+            if isinstance(value, Source):
+                return value, views
+            if order is not None:
+                best = (value, list(views))
+                self.partition.orders.setdefault(value, order)
+            if not isinstance(value, View) or value.move is None:
+                return best or (value, views)
+            views.insert(0, value)
+            value = value.arg
+            below_it = self.trace.origins.get(value)
+            order = _memory_order(value, below_it, self.task.symbols) if below_it else None
+
+    def _place_mutations(self) -> None:
+        """What the module's buffers hold afterwards: written in place, or at the end where old values are read late."""
+        p = self.partition
+        late: list[tuple[Value, Buffer]] = []
+        for name, (value, _) in self.trace.mutations.items():
+            source = self.trace.sources[f"parameter:{name}"]
+            if value is source:
+                continue
+            readers = [v for v, _ in self.trace.mutations.values() if source in self._all_sources(v)]
+            outputs = [o[0] for o in self.trace.outputs if o is not None]
+            private = len(readers) == 1 and not any(source in self._all_sources(o) for o in outputs)
+            copy: Value = Map("copy", (value,), shape=value.shape, dtype=value.dtype)
+            if private:
+                p.store(copy, p.source_buffer(source))
+            else:
+                if value not in p.buffers:
+                    p.store(value, p.buffer_for(value))
+                late.append((copy, p.source_buffer(source)))
+        for copy, buffer in late:
+            cluster = Cluster("map", copy.shape, frozenset(), targets=[Target(copy, buffer, buffer.place)])
+            p.clusters.append(cluster)
+
+    def _all_sources(self, value: Value) -> set[Value]:
+        found: set[Value] = set()
+        stack = [value]
+        while stack:
+            at = stack.pop()
+            if at not in found:
+                found.add(at)
+                stack += operands(at)
+        return {v for v in found if isinstance(v, Source)}
+
+    def _stream(self, store: Store) -> bool:
+        """Whether a store should go past the caches: big, and not read again."""
+        size = product(store.buffer.shape).example * DTYPES[store.buffer.dtype].size
+        return size >= STREAM_BYTES and store.buffer not in self._read
+
+    # --- kernels -------------------------------------------------------------------------------------
+
+    def _name(self, hint: str) -> str:
+        name, number = hint if hint not in OPERATIONS else f"{hint}_kernel", 1
+        while name in self._kernels:
+            name, number = f"{hint}_{number}", number + 1
+        self._kernels.add(name)
+        return name
+
+    def _emit(self, cluster: Cluster, nest: Nest) -> None:
+        hint = min((s.buffer for s in nest.stores), key=lambda b: -product(b.shape).example).label.replace(".", "_")
+        if cluster.kind == "product":
+            self._emit_product(nest, f"{hint}")
+        elif cluster.kind == "scan":
+            nest = refined(nest)
+            self.emitted.append(
+                emit_running(nest, tile_running(nest, self.traits), self._name(f"{hint}"), self._stream)
+            )
+        elif cluster.split:
+            self._emit_split(nest, hint)
+        else:
+            nest = refined(nest)
+            tiling = tile(nest, self.traits, self.policy.near)
+            emit = emit_elementwise if not nest.heads else emit_near if tiling.near else emit_far
+            self.emitted.append(emit(nest, tiling, self._name(f"{hint}"), self._stream))
+
+    def _emit_split(self, nest: Nest, hint: str) -> None:
+        """States of chunks in one kernel, their merge and what is stored in another."""
+        trial = refined(replace(nest, stores=()))
+        tiling = tile(trial, self.traits, near=False)
+        chunk = chunk_size(trial, tiling, self.traits)
+        tiling = replace(tiling, chunk=chunk)
+        count = ceil_div(tiling.loops[0][0].extent, chunk)
+        group = Axis("group", count)
+        lane = walk(trial).lane
+        kept = nest.kept
+        across = lane is not None and lane not in trial.reduced
+        at = tuple(position(a) for a in kept)
+        sizes = tuple(a.extent for a in kept)
+        places, shape = (
+            ((position(group), *at), (count, *sizes)) if across else ((*at, position(group)), (*sizes, count))
+        )
+        stores: list[Store] = []
+        parts: dict[Reduction, list[Buffer]] = {}
+        for head in nest.heads:
+            assert isinstance(head.of, Reduction)
+            dtypes = state_dtypes(head.of.kind, head.args[0].dtype)
+            hints = (*RESULTS[head.of.kind], "count")
+            for number in range(states(head.of.kind)):
+                buffer = self.partition.part_buffer(f"{hints[number]}_parts", dtypes[number], shape)
+                parts.setdefault(head.of, []).append(buffer)
+                stores.append(Store(buffer, places, nest.pool.result(head.of, number, dtypes[number])))
+        partial = refined(replace(nest, stores=tuple(stores)))
+        tiling = replace(tile(partial, self.traits, near=False), chunk=chunk)
+        self.emitted.append(emit_partials(partial, tiling, group, self._name(f"{hint}_parts")))
+        heads = tuple(Head(of, tuple(nest.pool.load(b, places) for b in made)) for of, made in parts.items())
+        merge = refined(Nest(nest.pool, (*kept, group), frozenset((group,)), heads, nest.stores, frozenset((group,))))
+        counts = {h.of: h.of.count for h in nest.heads if isinstance(h.of, Reduction)}
+        tiling = tile(merge, self.traits, near=True)
+        self.emitted.append(emit_merge(merge, tiling, self._name(f"{hint}"), self._stream, counts))
+
+    def _emit_product(self, nest: Nest, hint: str) -> None:
+        whole = refined(nest)
+        tiling = tile_product(whole, self.traits)
+        # A long contraction hides its stores; streaming them only splits lines of memory at the edges of tiles.
+        short = example(whole.reduced) <= 128
+
+        def stream(store: Store) -> bool:
+            return short and self._stream(store)
+
+        chunk = split_chunk(whole, tiling, self.traits) if self.policy.split is not False else 0
+        if not chunk:
+            self.emitted.append(emit_product(whole, tiling, self._name(hint), stream))
+            return
+        # The contracted axis is shared by several programs: their sums, then the sum of these.
+        loop = tiling.loops[0][0]
+        count = ceil_div(loop.extent, chunk)
+        group = Axis("group", count)
+        total = next(t for s in nest.stores for t in below([s.term]) if isinstance(t, Result))
+        at = tuple(position(a) for a in nest.kept)
+        shape = (count, *(a.extent for a in nest.kept))
+        buffer = self.partition.part_buffer("product_parts", total.dtype, shape)
+        store = Store(buffer, (position(group), *at), total)
+        partial = refined(replace(nest, stores=(store,)))
+        self.emitted.append(
+            emit_product(
+                partial, tile_product(partial, self.traits), self._name(f"{hint}_parts"), stream, (group, chunk)
+            )
+        )
+        load = nest.pool.load(buffer, (position(group), *at))
+        summed = Reduction("sum", nest.heads[0].of, (0,))  # type: ignore[arg-type]
+        terms = _with_result(nest, summed)
+        merge = refined(Nest(nest.pool, (group, *nest.kept), frozenset((group,)), (Head(summed, (load,)),), terms))
+        tiling = tile(merge, self.traits, near=True)
+        self.emitted.append(emit_near(merge, tiling, self._name(hint), self._stream))
+
+    # --- the program -----------------------------------------------------------------------------------
+
+    def _program(self, returned: list[tuple[Buffer, list[View], tuple[int, ...]]]) -> ast.Program:
+        sources = {self.partition.buffers[s]: where for where, s in self.trace.sources.items()}
+        by_origin = {where: b for b, where in sources.items()}
+        self._bind_symbols(by_origin)
+        used = {p.buffer for e in self.emitted for p in e.parameters} | {b for b, _, _ in returned}
+        tensors: list[ast.TensorParameter] = []
+        names = set(self._kernels)
+        for argument in self.task.interface.arguments:
+            if argument.kind == "constant":
+                continue
+            buffer = by_origin.get(f"argument:{argument.name}")
+            name = buffer.name if buffer else self.partition.unique(argument.name)
+            dims = tuple(to_expr(parse_size(d, self.task.symbols)) for d in argument.shape)
+            tensors.append(ast.TensorParameter(name, "In", argument.dtype or "f64", dims))
+            names.add(name)
+        for parameter in self.task.interface.parameters:
+            buffer = by_origin.get(f"parameter:{parameter.name}")
+            if buffer in used and buffer is not None:
+                dims = tuple(to_expr(index(d)) for d in parameter.shape)
+                tensors.append(ast.TensorParameter(buffer.name, "Param", parameter.dtype, dims, parameter.name))
+                names.add(buffer.name)
+        writer = _ProgramWriter({b: b.shape for b in sources}, names | {b.name for b in used})
+        for emitted in self.emitted:
+            writer.launch(emitted)
+        results = [writer.result(buffer, views) for buffer, views, _ in returned]
+        writer.body.append(ast.Return(tuple(results)))
+        return ast.Program("model", tuple(tensors), tuple(writer.body))
+
+    def _bind_symbols(self, by_origin: dict[str, Buffer]) -> None:
+        """A kernel that uses a symbolic size takes a tensor that has it as a dim."""
+        for number, emitted in enumerate(self.emitted):
+            kernel = emitted.kernel
+            used = {n.id for n in ast.walk((kernel.body, kernel.tensors)) if isinstance(n, ast.Name)}
+            bound = {d.id for t in kernel.tensors for d in t.dims if isinstance(d, ast.Name)}
+            for symbol in sorted(used & set(self.task.symbols) - bound):
+                atom = position(Symbol(symbol, self.task.symbols[symbol]))
+                buffer = next((b for b in by_origin.values() if atom in b.shape), None)
+                if buffer is None or symbol in bound:
+                    continue
+                kernel = emitted.kernel
+                taken = {t.name for t in kernel.tensors}
+                name = next(n for n in (buffer.name, *(f"{buffer.name}_{i}" for i in range(1, 99))) if n not in taken)
+                extra = ast.TensorParameter(name, "In", buffer.dtype, tuple(to_expr(d) for d in buffer.shape))
+                bound |= {d.id for d in extra.dims if isinstance(d, ast.Name)}
+                emitted = Emitted(
+                    replace(kernel, tensors=(extra, *kernel.tensors)),
+                    [Parameter(name, buffer, buffer.shape, True), *emitted.parameters],
+                )
+            self.emitted[number] = emitted
+
+
+class _ProgramWriter:
+    """Statements of a program: tensors are allocated when first written, reshaped where a kernel sees other dims."""
+
+    def __init__(self, shapes: dict[Buffer, Shape], names: set[str]) -> None:
+        self.body: list[ast.Statement] = []
+        self._shapes = dict(shapes)
+        self._names = set(names)
+        self._views: dict[tuple[Buffer, Shape], str] = {}
+
+    def _fresh(self, hint: str) -> str:
+        name, number = hint, 1
+        while name in self._names:
+            name, number = f"{hint}_{number}", number + 1
+        self._names.add(name)
+        return name
+
+    def tensor(self, buffer: Buffer, shape: Shape) -> str:
+        """The name of a buffer seen in a shape."""
+        if buffer not in self._shapes:
+            self._shapes[buffer] = buffer.shape
+            fill = 0 if index(0) in buffer.shape else None  # nothing writes what has no elements
+            self.body.append(ast.Allocate(buffer.name, buffer.dtype, tuple(map(to_expr, buffer.shape)), fill))
+        if self._shapes[buffer] == shape:
+            return buffer.name
+        key = (buffer, shape)
+        if key not in self._views:
+            self._views[key] = self._view(buffer.name, "reshape", shape)
+        return self._views[key]
+
+    def _view(self, tensor: str, op: str, args: tuple[Index, ...]) -> str:
+        name = self._fresh(f"{tensor}_view")
+        self.body.append(ast.View(name, op, tensor, tuple(map(to_expr, args))))
+        return name
+
+    def launch(self, emitted: Emitted) -> None:
+        names = tuple(self.tensor(p.buffer, p.dims) for p in emitted.parameters)
+        self.body.append(ast.Launch(emitted.kernel.name, names))
+
+    def result(self, buffer: Buffer, views: list[View]) -> str:
+        name = self.tensor(buffer, buffer.shape)
+        if buffer.order != tuple(range(len(buffer.order))):
+            back = tuple(index(buffer.order.index(d)) for d in range(len(buffer.order)))
+            name = self._view(name, "permute", back)
+        for view in views:
+            assert view.move is not None
+            name = self._view(name, *view.move)
+        return name
+
+
+def _with_result(nest: Nest, head: Reduction) -> tuple[Store, ...]:
+    """The nest's stores, with `head`'s result in the place of the product."""
+    pool = nest.pool
+    new: dict[Term, Term] = {}
+    for term in below([s.term for s in nest.stores]):
+        if isinstance(term, Result):
+            new[term] = pool.result(head, 0, term.dtype)
+        elif type(term) is Term:
+            new[term] = pool.apply(term.op, tuple(new[a] for a in term.args), term.dtype, term.name)
+        else:
+            new[term] = term
+    return tuple(replace(s, term=new[s.term]) for s in nest.stores)
+
+
+def _memory_order(value: Value, origin: Origin, symbols: dict[str, int]) -> tuple[int, ...] | None:
+    """Dims from outermost to innermost in the memory of eager's result; None when it is unknown or not dense."""
+    dims = range(len(value.shape))
+    if len(origin.strides) != len(dims):
+        return None
+    strides = [parse_size(s, symbols).example for s in origin.strides]
+    sizes = [s.example for s in value.shape]
+    if 0 in sizes:
+        return tuple(dims)
+    order = tuple(sorted(dims, key=lambda d: (-strides[d], d)))
+    expected = 1
+    for d in reversed(order):
+        if sizes[d] != 1 and strides[d] != expected:
+            return None
+        expected *= sizes[d]
+    return order

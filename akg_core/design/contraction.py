@@ -1,0 +1,164 @@
+"""Kernels of matrix products: tiles of the result, the contracted axis tile by tile, elementwise work as epilogue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from akg_core.design.emit import Emission, Emitted
+from akg_core.design.fold import call
+from akg_core.design.index import Axis, Index, position
+from akg_core.design.nest import Nest, Store
+from akg_core.design.terms import Constant, Place, Result, axes_of, below
+from akg_core.design.tiling import ONE, Step, Tiling, choices_around, power_below
+from akg_core.records import Traits
+from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Group, If, Name, Number, Statement, Text, Tiles
+
+_COMPARED = {">=": (True, ">="), ">": (True, ">"), "<=": (False, "<="), "<": (False, "<")}
+
+
+def roles(nest: Nest) -> tuple[list[Axis], Axis | None, Axis | None, list[Axis]]:
+    """Axes that each program has one position of, the rows, the columns, and the contracted axes, outermost first."""
+    left, right = nest.heads[0].args
+    found = axes_of(below([left, right]), frozenset())
+    rows = [a for a in nest.kept if a in found[left] and a not in found[right]]
+    columns = [a for a in nest.kept if a in found[right] and a not in found[left]]
+    row = max(rows, key=lambda a: a.extent.example, default=None)
+    column = max(columns, key=lambda a: a.extent.example, default=None)
+    single = [a for a in nest.kept if a not in (row, column)]
+    return single, row, column, [a for a in nest.axes if a in nest.reduced]
+
+
+def tile_product(nest: Nest, traits: Traits) -> Tiling:
+    """Tiles near the chip's best, smaller where the result would leave units without work."""
+    single, row, column, contracted = roles(nest)
+    sizes = list(traits.dot_tile)
+    for number, axis in enumerate((row, column, contracted[-1])):
+        if axis is not None:
+            sizes[number] = min(sizes[number], power_below(2 * axis.extent.example - 1))
+    programs = 1
+    for axis in single:
+        programs *= axis.extent.example
+
+    def count() -> int:
+        tiles = programs
+        for axis, size in zip((row, column), sizes, strict=False):
+            tiles *= -(-axis.extent.example // size) if axis is not None else 1
+        return tiles
+
+    while count() < 2 * traits.units and max(sizes[:2]) > 4 * traits.lanes:
+        sizes[sizes.index(max(sizes[:2]))] //= 2
+    grid: list[tuple[Axis, Step]] = [(a, ONE) for a in single]
+    for axis, size in ((row, sizes[0]), (column, sizes[1])):
+        if axis is not None:
+            grid.append((axis, _around(size, power_below(2 * axis.extent.example - 1))))
+    loops = [(a, ONE) for a in contracted[:-1]]
+    last = contracted[-1]
+    loops.append((last, _around(sizes[2], power_below(2 * last.extent.example - 1))))
+    return Tiling(tuple(grid), (), tuple(loops), near=False)
+
+
+def _around(size: int, high: int) -> Step:
+    step = choices_around(size, min(size, 16), high)
+    return Step(step.default, tuple(c for c in step.choices if size // 2 <= c <= 2 * size))
+
+
+def emit_product(
+    nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool], chunk: tuple[Axis, int] | None = None
+) -> Emitted:
+    """A sum over the contracted axes, then the stores. `chunk`: axis over chunks and positions of one, when split."""
+    single, row, column, contracted = roles(nest)
+    names = dict(zip(single, ("b", "c", "d", "e", "f", "h"), strict=False))
+    names |= {a: n for a, n in ((row, "m"), (column, "n")) if a is not None}
+    names |= dict(zip(reversed(contracted), ("k", "l", "j", "u", "v"), strict=False))
+    e = Emission(nest, names, stream)
+    head = nest.heads[0]
+    kept = tuple(names[a] for a, _ in tiling.grid)
+    total = next((t.dtype for t in e.terms if isinstance(t, Result)), "f32")
+    acc = e.writer.fresh("acc")
+    over = tuple(Name(names[a]) for a, _ in tiling.loops)
+    body = e.writer.named(e.terms, list(head.args))
+    found = axes_of(below(list(head.args)), frozenset())
+    # A constant operand has no axes of its own.
+    absent = frozenset(a for a in nest.kept if not any(a in found[t] for t in head.args))
+    left, right = (
+        e.argument(t, frozenset(contracted) | more, False, body)
+        for t, more in zip(head.args, (absent, frozenset()), strict=True)
+    )
+    product = Call("dot", (left, right), (("over", over[0] if len(over) == 1 else Group(over)), ("into", Name(acc))))
+    body.append(Assign((acc,), product))
+    for number, (axis, step) in reversed(list(enumerate(tiling.loops))):
+        start, stop = (Call(op, (Name("g"),)) for op in ("begin", "end")) if chunk and number == 0 else (None, None)
+        body = [Tiles(names[axis], e.extent(axis), e.step(axis, step), tuple(body), start, stop)]
+    e.writer.known.clear()
+    e.bind(head.of, (Name(acc),))  # type: ignore[arg-type]
+    needed = _needed(e, nest.stores)
+    if needed is not None:
+        body = [If(needed, tuple(body))]
+    out: list[Statement] = [Assign((acc,), Call("zeros", (AxisList(kept), Text(total)))), *body]
+    if chunk:
+        e.writer.names.add("g")
+        e.writer.special[chunk[0]] = call("//", Call("begin", (Name("g"),)), Number(chunk[1]))
+    out += e.stores(list(nest.stores))
+    if chunk:
+        from akg_core.sketch.ast import Grid
+
+        out = [Grid("g", e.extent(tiling.loops[0][0]), Number(chunk[1]), tuple(out))]
+    return e.kernel(name, e.in_grid(tiling.grid, out))
+
+
+def _needed(e: Emission, stores: tuple[Store, ...]) -> Expr | None:
+    """When a tile's product is needed at all: a store that masks it by positions leaves whole tiles out."""
+    if len(stores) != 1:
+        return None
+    term = stores[0].term
+    while term.op == "cast":
+        term = term.args[0]
+    if term.op != "where" or any(isinstance(t, Result) for t in below([term.args[2]])):
+        return None
+    condition = term.args[0]
+    if condition.op not in _COMPARED or not isinstance(condition.args[0], Place):
+        return None
+    bound = condition.args[1]
+    if not isinstance(bound, (Place, Constant)):
+        return None
+    high, op = _COMPARED[condition.op]
+    difference = condition.args[0].index - (bound.index if isinstance(bound, Place) else int(bound.number))
+    extreme = _extreme(e, difference, high)
+    return None if extreme is None else call(op, extreme, Number(0))
+
+
+def _extreme(e: Emission, value: Index, high: bool) -> Expr | None:
+    """The largest (or smallest) that a linear position is in the tile at hand."""
+    shift = 0
+    ends: list[tuple[int, Expr]] = []
+    for axis in sorted(value.axes(), key=lambda a: a.name):
+        factor = value.coefficient(axis)
+        if factor is None or factor.constant not in (1, -1):
+            return None
+        last = (factor.constant == 1) == high
+        shift += (-1 if last else 0) * factor.constant
+        ends.append((factor.constant, Call("end" if last else "begin", (Name(e.axis(axis)),))))
+        value = value - factor * position(axis)
+    if not ends or value.constant is None:
+        return None
+    ends.sort(key=lambda p: -p[0])
+    if ends[0][0] < 0:
+        return None
+    total = ends[0][1]
+    for sign, end in ends[1:]:
+        total = call("+" if sign > 0 else "-", total, end)
+    shift += value.constant
+    return total if shift == 0 else call("+" if shift > 0 else "-", total, Number(abs(shift)))
+
+
+def split_chunk(nest: Nest, tiling: Tiling, traits: Traits) -> int:
+    """Contracted positions of one program when the result has too few tiles for all units, else 0."""
+    programs = 1
+    for axis, step in tiling.grid:
+        programs *= -(-axis.extent.example // step.default)
+    axis, step = tiling.loops[0]
+    if programs >= traits.units or axis.extent.example < 8 * step.default:
+        return 0
+    wanted = -(-2 * traits.units // programs)
+    size = -(-axis.extent.example // wanted)
+    return -(-size // step.default) * step.default

@@ -1,0 +1,48 @@
+"""Elementwise work on a concatenation becomes a concatenation of elementwise work, so that it is never stored."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from akg_core.design.index import Index
+from akg_core.design.values import Concat, Map, Value, narrow, operands
+
+
+def distributed(value: Value, stored: Container[object]) -> Concat | None:
+    """`value` as a concatenation, when it is elementwise work on one that is not `stored` anyway."""
+    joined = next((c for c in _through_maps(value) if isinstance(c, Concat) and c not in stored), None)
+    if joined is None:
+        return None
+    lengths = tuple(p.shape[joined.dim] for p in joined.parts)
+    parts = tuple(
+        _restricted(value, joined, number, start, length, {})
+        for number, (start, length) in enumerate(zip(joined.starts, lengths, strict=True))
+    )
+    return Concat(parts, joined.dim, joined.starts, shape=value.shape, dtype=value.dtype)
+
+
+def _through_maps(value: Value) -> list[Value]:
+    """The values that elementwise operations alone lead to."""
+    found: dict[Value, None] = {}
+    stack = [value]
+    while stack:
+        at = stack.pop()
+        if at not in found:
+            found[at] = None
+            stack += operands(at) if isinstance(at, Map) else ()
+    return list(found)
+
+
+def _restricted(
+    value: Value, joined: Concat, number: int, start: Index, length: Index, memo: dict[Value, Value]
+) -> Value:
+    """`value` on the positions of one part of a concatenation that it is made of elementwise."""
+    if value not in memo:
+        if value is joined or (isinstance(value, Concat) and (value.dim, value.starts) == (joined.dim, joined.starts)):
+            memo[value] = value.parts[number]
+        elif isinstance(value, Map):
+            args = tuple(_restricted(a, joined, number, start, length, memo) for a in value.args)
+            memo[value] = Map(value.op, args, shape=args[0].shape, dtype=value.dtype)
+        else:
+            memo[value] = narrow(value, joined.dim, start, length)
+    return memo[value]

@@ -1,0 +1,403 @@
+"""Which values one kernel computes: fusion of neighbours into as few kernels as make sense.
+
+A cluster is a kernel to be: a space of positions, the heavy values (reductions, a product, a scan) made over it, and
+the values that it stores. Elementwise work before a reduction is always computed in its cluster, again where several
+need it; elementwise work after it joins its cluster when every position that it needs is at hand there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from akg_core.design.distribute import distributed
+from akg_core.design.index import Axis, Index, flatten, index, position, product, unflatten
+from akg_core.design.nest import Head, Nest, Store
+from akg_core.design.terms import Buffer, Inliner, NotInside, Pool, Term
+from akg_core.design.trace import Trace
+from akg_core.design.values import (
+    Concat,
+    Fold,
+    Heavy,
+    Literal,
+    Map,
+    Positions,
+    Product,
+    Reduction,
+    Scan,
+    Shape,
+    Source,
+    Value,
+    View,
+    operands,
+)
+
+HeadKey = Reduction | Product | Scan | Concat
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Target:
+    """A value to be stored at `place(position)` of a buffer."""
+
+    value: Value
+    buffer: Buffer
+    place: Callable[[Positions], Positions]
+
+
+@dataclass(eq=False, slots=True)
+class Cluster:
+    """`space` with its `reduced` dims; `split`: the reduced dims are shared by several programs (two kernels)."""
+
+    kind: str
+    space: Shape
+    reduced: frozenset[int]
+    split: bool = False
+    heads: list[HeadKey] = field(default_factory=list)
+    targets: list[Target] = field(default_factory=list)
+
+    @property
+    def key(self) -> tuple[tuple[Index, bool], ...]:
+        return tuple((s, d in self.reduced) for d, s in enumerate(self.space) if s != 1)
+
+    def positions(self) -> tuple[Positions, Positions]:
+        """Positions over the whole space, and over its kept dims only."""
+        full = tuple(index(0) if s == 1 else position(Axis(f"a{d}", s)) for d, s in enumerate(self.space))
+        return full, tuple(p for d, p in enumerate(full) if d not in self.reduced)
+
+    @property
+    def kept(self) -> Shape:
+        return tuple(s for d, s in enumerate(self.space) if d not in self.reduced)
+
+    def roots(self) -> list[Value]:
+        """What the heads are made of, and what is stored."""
+        args = [a for h in self.heads for a in (operands(h) if not isinstance(h, Reduction) else (h.arg,))]
+        return args + [t.value for t in self.targets]
+
+
+def head_of(value: Value) -> HeadKey | None:
+    if isinstance(value, Fold):
+        return value.reduction
+    return value if isinstance(value, (Product, Scan, Concat)) else None
+
+
+class Partition:
+    """Clusters in an order in which they can run. `split` says whether a reduction over a space is to be split."""
+
+    def __init__(self, trace: Trace, split: Callable[[Shape, frozenset[int], str], bool]) -> None:
+        self.trace = trace
+        self.clusters: list[Cluster] = []
+        self.buffers: dict[Value, Buffer] = {}
+        self.made_by: dict[Value, Cluster] = {}
+        self._split = split
+        self._home: dict[HeadKey, Cluster] = {}
+        self._needs: dict[Value, frozenset[HeadKey]] = {}
+        self._sources: dict[Value, frozenset[Source]] = {}
+        self._done: set[HeadKey] = set()
+        self.names: set[str] = set()
+        self.orders: dict[Value, tuple[int, ...]] = {}
+
+    # --- questions about values ------------------------------------------------------------------
+
+    def needs(self, value: Value) -> frozenset[HeadKey]:
+        """The nearest heavy values that `value` is made of, itself when it is one."""
+        if value not in self._needs:
+            head = head_of(value)
+            found = frozenset((head,)) if head else frozenset().union(*map(self.needs, operands(value)))
+            self._needs[value] = found
+        return self._needs[value]
+
+    def reads(self, value: Value) -> frozenset[Source]:
+        """The tensors from outside that inlining `value` reads, up to the next heavy values."""
+        if value not in self._sources:
+            own = frozenset((value,)) if isinstance(value, Source) else frozenset()
+            parts = () if head_of(value) else operands(value)
+            self._sources[value] = own.union(*map(self.reads, parts))
+        return self._sources[value]
+
+    def _rank(self, cluster: Cluster | None) -> int:
+        return -1 if cluster is None else self.clusters.index(cluster)
+
+    def _latest(self, heads: frozenset[HeadKey]) -> int:
+        """Where in the order the last of these heads is made."""
+        return max((self._rank(self._maker(h)) for h in heads), default=-1)
+
+    def _maker(self, head: HeadKey) -> Cluster | None:
+        return self.made_by.get(head) if isinstance(head, Concat) else self._home[head]
+
+    # --- heads --------------------------------------------------------------------------------------
+
+    def add(self, value: Value) -> None:
+        """Give every heavy value below `value` a cluster."""
+        for part in self._order(value):
+            head = head_of(part)
+            if head is None or head in self._done:
+                continue
+            self._done.add(head)
+            if isinstance(head, Reduction):
+                self._add_reduction(head)
+            elif isinstance(head, Product):
+                self._add_product(head)
+            elif isinstance(head, Scan):
+                space, last = head.arg.shape, len(head.arg.shape) - 1
+                self._home[head] = self._new(Cluster("scan", space, frozenset((last,)), heads=[head]))
+            elif isinstance(head, Concat):
+                self.store(head, self.buffer_for(head))
+
+    def _order(self, value: Value) -> list[Value]:
+        found: dict[Value, None] = {}
+        stack = [(value, False)]
+        while stack:
+            at, seen = stack.pop()
+            if seen:
+                found[at] = None
+            elif at not in found:
+                stack.append((at, True))
+                stack += [(o, False) for o in operands(at) if o not in found]
+        return list(found)
+
+    def _new(self, cluster: Cluster, before: Cluster | None = None) -> Cluster:
+        self.clusters.insert(len(self.clusters) if before is None else self._rank(before), cluster)
+        return cluster
+
+    def _add_reduction(self, head: Reduction) -> None:
+        new = Cluster("fold", head.arg.shape, frozenset(head.dims))
+        new.split = self._split(head.arg.shape, new.reduced, head.arg.dtype)
+        needed = self.needs(head.arg)
+        last = self._latest(needed)
+        for cluster in self.clusters[max(last, 0) :]:
+            chained = bool(needed & set(cluster.heads))
+            if (
+                cluster.kind == "fold"
+                and cluster.key == new.key
+                and not (chained and cluster.split)
+                and (self._rank(cluster) > last or chained)
+                and self._fits(cluster, head.arg) is not None
+            ):
+                self._home[head] = cluster
+                cluster.heads.append(head)
+                return
+        self._home[head] = self._new(new)
+        new.heads.append(head)
+        self._gather(new)
+
+    def _gather(self, cluster: Cluster) -> None:
+        """Take in earlier reductions over the same space that nothing in between waits for."""
+        for other in self.clusters[:-1]:
+            if other.kind != "fold" or other.key != cluster.key or other.targets:
+                continue
+            waiting = [v for c in self.clusters if c is not other for v in c.roots()]
+            if any(self.needs(v) & set(other.heads) for v in waiting):
+                continue
+            self.clusters.remove(other)
+            cluster.heads = [*other.heads, *cluster.heads]
+            for head in other.heads:
+                self._home[head] = cluster
+
+    def _add_product(self, head: Product) -> None:
+        (*batch, m, k), n = head.left.shape, head.right.shape[-1]
+        cluster = self._new(Cluster("product", (*batch, m, n, k), frozenset((len(batch) + 2,)), heads=[head]))
+        self._home[head] = cluster
+        for operand in (head.left, head.right):
+            self._stored_operand(operand, cluster)
+
+    def _stored_operand(self, value: Value, reader: Cluster) -> None:
+        """A product reads its operands many times: what takes work to compute is stored before."""
+        while (isinstance(value, View) or (isinstance(value, Map) and value.op in ("copy", "cast"))) and (
+            value not in self.buffers
+        ):
+            value = operands(value)[0]
+        if isinstance(value, Map) and value not in self.buffers:
+            self.store(value, self.buffer_for(value), before=reader)
+
+    # --- fitting --------------------------------------------------------------------------------------
+
+    def _fits(self, cluster: Cluster, value: Value) -> Positions | None:
+        """The value's positions in terms of the cluster's axes, None when the cluster cannot compute it.
+
+        Values of the kept dims' size are taken to be over these; those of the whole space's size over that.
+        """
+        full, kept = cluster.positions()
+        candidates = [(cluster.kept, kept)]
+        if cluster.kind in ("fold", "map") and not cluster.split:
+            candidates.insert(len(candidates) if cluster.reduced else 0, (cluster.space, full))
+        if cluster.kind == "scan":
+            candidates = [(cluster.space, full)]
+        for shape, at in candidates:
+            if value.size == product(shape):
+                positions = unflatten(flatten(at, shape), value.shape) if value.shape else ()
+                try:
+                    self.inliner(cluster, Pool(), probing=True).at(value, positions)
+                except NotInside:
+                    continue
+                return positions
+        return None
+
+    def inliner(self, cluster: Cluster, pool: Pool, probing: bool = False) -> Inliner:
+        """What brings values to positions inside a cluster; a `probing` one takes other clusters' values as given."""
+        full, kept = cluster.positions()
+
+        def inside(value: Heavy, at: Positions) -> Term:
+            head = head_of(value)
+            if head in cluster.heads:
+                own = full if isinstance(value, Scan) else kept
+                if at != own:
+                    raise NotInside(value)
+                return pool.result(head, value.part if isinstance(value, Fold) else 0, value.dtype)
+            if probing:
+                return pool.constant(0, value.dtype)
+            raise NotInside(value)
+
+        own = {t.value for t in cluster.targets}
+        rank = self._rank(cluster) if cluster in self.clusters else len(self.clusters)
+        readable = {
+            v: b
+            for v, b in self.buffers.items()
+            if isinstance(v, Source) or (v not in own and self._rank(self.made_by.get(v)) < rank)
+        }
+        names = {v: o.name for v, o in self.trace.origins.items()}
+        return Inliner(pool, readable, inside, names)
+
+    # --- what is stored -------------------------------------------------------------------------------
+
+    def buffer_for(self, value: Value, name: str = "") -> Buffer:
+        """A new tensor for a value, in the dtype that eager PyTorch has it in."""
+        origin = self.trace.origins.get(value)
+        order = self.orders.get(value, tuple(range(len(value.shape))))
+        label = origin.name if origin else "part"
+        shape = tuple(value.shape[d] for d in order)
+        name = self.unique(name or label)
+        return Buffer(name, label, origin.dtype if origin else value.dtype, shape, order)
+
+    def part_buffer(self, name: str, dtype: str, shape: Shape) -> Buffer:
+        """A new tensor for what several programs hand to a merge."""
+        return Buffer(self.unique(name), name, dtype, shape, tuple(range(len(shape))))
+
+    def unique(self, name: str) -> str:
+        name = name.replace(".", "_")
+        number, found = 1, name
+        while found in self.names:
+            found, number = f"{name}_{number}", number + 1
+        self.names.add(found)
+        return found
+
+    def source_buffer(self, value: Source) -> Buffer:
+        if value not in self.buffers:
+            label = value.origin.partition(":")[2]
+            self.buffers[value] = Buffer(
+                self.unique(label), label, value.dtype, value.shape, tuple(range(len(value.shape)))
+            )
+        return self.buffers[value]
+
+    def store(self, value: Value, buffer: Buffer, before: Cluster | None = None) -> None:
+        """Have `value` written to `buffer`, by the cluster that suits it best."""
+        joined = value if isinstance(value, Concat) else distributed(value, self._done)
+        if joined is not None:
+            beside: Cluster | None = None
+            for part, start in zip(joined.parts, joined.starts, strict=True):
+                target = Target(part, buffer, _shifted(buffer, joined.dim, start))
+                beside = self._store_part(part, target, before, beside)
+            makers = [c for c in self.clusters if any(t.buffer is buffer for t in c.targets)]
+            self.made_by[value] = makers[-1]
+        else:
+            self.made_by[value] = self._store_part(value, Target(value, buffer, buffer.place), before)
+        self.buffers[value] = buffer
+
+    def _store_part(
+        self, value: Value, target: Target, before: Cluster | None, beside: Cluster | None = None
+    ) -> Cluster:
+        """The cluster that writes a target; `beside`: one that writes to the same tensor."""
+        self.add(value)
+        needed = self.needs(value)
+        last = self._latest(needed)
+        stop = len(self.clusters) if before is None else self._rank(before)
+        for cluster in self.clusters[max(last, 0) : stop]:
+            near = cluster is beside and cluster.kind == "map" and cluster.space == value.shape
+            related = near or bool(needed & set(cluster.heads)) or self._shares(cluster, value)
+            ready = self._rank(cluster) > last or bool(needed & set(cluster.heads))
+            if related and ready and self._fits(cluster, value) is not None:
+                cluster.targets.append(target)
+                return cluster
+        return self._new(Cluster("map", value.shape, frozenset(), targets=[target]), before)
+
+    def _shares(self, cluster: Cluster, value: Value) -> bool:
+        """Whether a cluster reads a big tensor that `value` reads too, or nothing is to be read."""
+        if cluster.kind not in ("fold", "map"):
+            return False
+        if not self.reads(value) and not self.needs(value):
+            return cluster.kind == "map"  # constants may be written anywhere
+        read = frozenset().union(*map(self.reads, cluster.roots()))
+        size = product(cluster.space).example
+        return any(2 * s.size.example >= size for s in read & self.reads(value))
+
+    # --- what crosses from one cluster to another ---------------------------------------------------
+
+    def cut(self) -> None:
+        """Store what a cluster needs of earlier ones: small values after their reductions, rather than these."""
+        for cluster in reversed(list(self.clusters)):
+            seen: set[Value] = set()
+            for value in cluster.roots():
+                self._cut(value, cluster, seen)
+
+    def _cut(self, value: Value, reader: Cluster, seen: set[Value]) -> None:
+        if value in seen:
+            return
+        seen.add(value)
+        maker = self.made_by.get(value)
+        if maker is not None and maker is not reader and self._rank(maker) < self._rank(reader):
+            return
+        head = head_of(value)
+        if head in reader.heads:
+            return
+        foreign = frozenset(h for h in self.needs(value) if h not in reader.heads)
+        if not foreign:
+            return
+        home = self._maker(max(foreign, key=lambda h: self._rank(self._maker(h))))
+        assert home is not None
+        light = isinstance(value, (View, Literal)) or foreign != self.needs(value)
+        if head is not None or (not light and self._absorbs(home, value)):
+            buffer = self.buffer_for(value)
+            home.targets.append(Target(value, buffer, buffer.place))
+            self.made_by[value], self.buffers[value] = home, buffer
+            return
+        for part in operands(value):
+            self._cut(part, reader, seen)
+
+    def _absorbs(self, home: Cluster, value: Value) -> bool:
+        size = product(home.space if home.kind == "scan" else home.kept)
+        return home.kind != "map" and value.size == size and self._fits(home, value) is not None
+
+    # --- a cluster as a nest -------------------------------------------------------------------------
+
+    def nest(self, cluster: Cluster) -> Nest:
+        """The cluster's loop nest, with its own axes, before refinement."""
+        pool = Pool()
+        bring = self.inliner(cluster, pool)
+        full, _ = cluster.positions()
+        axes = tuple(a for p in full for a in p.axes())
+        reduced = frozenset(a for d in cluster.reduced for a in full[d].axes())
+        heads: list[Head] = []
+        fixed: set[Axis] = set()
+        for head in cluster.heads:
+            if isinstance(head, Reduction):
+                heads.append(Head(head, (bring.at(head.arg, full),)))
+                if head.kind.startswith("arg"):
+                    fixed |= reduced
+            elif isinstance(head, Product):
+                *batch, m, n, k = full
+                args = (bring.at(head.left, (*batch, m, k)), bring.at(head.right, (*batch, k, n)))
+                heads.append(Head(head, args))
+            elif isinstance(head, Scan):
+                heads.append(Head(head, (bring.at(head.arg, full),)))
+                fixed |= reduced
+        stores = []
+        for target in cluster.targets:
+            at = self._fits(cluster, target.value)
+            assert at is not None
+            term = bring.at(target.value, at)
+            stores.append(Store(target.buffer, target.place(at), term))
+        batch_axes = frozenset(axes[:-3]) if cluster.kind == "product" and len(full) > 3 else frozenset()
+        return Nest(pool, axes, reduced, tuple(heads), tuple(stores), frozenset(fixed), batch_axes)
+
+
+def _shifted(buffer: Buffer, dim: int, start: Index) -> Callable[[Positions], Positions]:
+    return lambda at: buffer.place(tuple(p + start if d == dim else p for d, p in enumerate(at)))

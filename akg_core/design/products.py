@@ -1,0 +1,67 @@
+"""Rules of matrix products; those with a vector become reductions, outer products elementwise work."""
+
+from __future__ import annotations
+
+from akg_core.design.index import index
+from akg_core.design.reductions import reduced
+from akg_core.design.rules import Call, rule
+from akg_core.design.values import Product, Shape, Value, arithmetic, cast, expand, permute, reshape, wide
+
+
+def matrix_product(left: Value, right: Value, dtype: str) -> Value:
+    """left [*batch, M, K] times right [*batch, K, N], in the dtype that sums of `dtype` are made in."""
+    total = wide(dtype) if dtype in ("f16", "bf16", "f32", "f64") else "i64"
+    (*batch, m, k), n = left.shape, right.shape[-1]
+    shape: Shape = (*batch, m, n)
+    if k == 1:
+        left, right = cast(left, total), cast(right, total)
+        return arithmetic("*", expand(left, shape), expand(right, shape), dtype=total)
+    if n == 1 or m == 1 or k == 0:
+        rank = len(shape)
+        full: Shape = (*batch, m, n, k)
+        rows = expand(reshape(cast(left, total), (*batch, m, index(1), k)), full)
+        turned = permute(cast(right, total), (*range(rank - 2), rank - 1, rank - 2))
+        columns = expand(reshape(turned, (*batch, index(1), n, k)), full)
+        return reduced("sum", arithmetic("*", rows, columns, dtype=total), (rank,))
+    return Product(left, right, shape=shape, dtype=total)
+
+
+@rule("mm", "bmm")
+def multiply(c: Call) -> Value:
+    return matrix_product(c.raw(0), c.raw(1), c.dtype)
+
+
+@rule("mv")
+def matrix_vector(c: Call) -> Value:
+    vector = c.raw(1)
+    return reshape(matrix_product(c.raw(0), reshape(vector, (*vector.shape, index(1))), c.dtype), c.shape)
+
+
+@rule("dot", "vdot")
+def inner(c: Call) -> Value:
+    left, right = c.raw(0), c.raw(1)
+    row, column = reshape(left, (index(1), *left.shape)), reshape(right, (*right.shape, index(1)))
+    return reshape(matrix_product(row, column, c.dtype), c.shape)
+
+
+@rule("addmm", "baddbmm", "addbmm", "addmv")
+def multiply_add(c: Call) -> Value:
+    if c.name in ("addbmm", "addmv"):
+        raise c.unsupported()
+    product = cast(matrix_product(c.raw(1), c.raw(2), c.dtype), c.wide)
+    beta, alpha = c.option("beta", 1), c.option("alpha", 1)
+    if alpha != 1:
+        product = arithmetic("*", product, alpha, dtype=c.wide)
+    if beta == 0:
+        return product
+    bias = c.value(0) if beta == 1 else arithmetic("*", c.value(0), beta, dtype=c.wide)
+    return arithmetic("+", product, bias, dtype=c.wide)
+
+
+@rule("linear")
+def linear(c: Call) -> Value:
+    x, weight, bias = c.raw(0), c.raw(1), c.maybe(2)
+    rows = x.size.exact(x.shape[-1]) if x.shape[-1] != 0 else index(0)
+    flat = reshape(x, (rows if rows is not None else index(1), x.shape[-1]))
+    product = reshape(cast(matrix_product(flat, permute(weight, (1, 0)), c.dtype), c.wide), c.shape)
+    return product if bias is None else arithmetic("+", product, bias, dtype=c.wide)

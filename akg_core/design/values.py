@@ -1,0 +1,295 @@
+"""What a captured graph is rewritten to: a few kinds of values that every kernel can be made of.
+
+A value is a function from positions to numbers, with a shape and the dtype that it is computed in. Views are maps of
+positions, so they cost nothing; `Fold`, `Product`, `Scan` and `Concat` are the values that shape kernels.
+Identity is what tells values apart: the same object is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from akg_core.design.index import Index, flatten, index, product, unflatten
+from akg_core.sketch.dtypes import DTYPES
+
+Shape = tuple[Index, ...]
+Positions = tuple[Index, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Value:
+    shape: Shape
+    dtype: str
+
+    @property
+    def size(self) -> Index:
+        """How many elements."""
+        return product(self.shape)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Source(Value):
+    """A tensor from outside: `origin` is "argument:x" or "parameter:fc.weight"."""
+
+    origin: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Literal(Value):
+    """One number everywhere."""
+
+    number: bool | int | float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Counting(Value):
+    """The number that `rule` makes of the position itself."""
+
+    rule: Callable[[Positions], Index]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Map(Value):
+    """An elementwise operation of the sketch language on values of the same shape; "cast" goes to `dtype`."""
+
+    op: str
+    args: tuple[Value, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class View(Value):
+    """`arg` seen at other positions: `rule` maps positions here to positions there.
+
+    `move` says the same in a program's words (reshape, permute, narrow, expand, and its arguments), if there are any.
+    """
+
+    arg: Value
+    rule: Callable[[Positions], Positions]
+    move: tuple[str, tuple[Index, ...]] | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Gather(Value):
+    """`arg` at positions that are read from `places`; `rule` builds arg's positions from here's and from theirs."""
+
+    arg: Value
+    places: tuple[Value, ...]
+    rule: Callable[[Positions, Positions], Positions]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reduction:
+    """A reduction of `arg` over `dims`, shared by the values that are its results."""
+
+    kind: str
+    arg: Value
+    dims: tuple[int, ...]
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        return tuple(d for d in range(len(self.arg.shape)) if d not in self.dims)
+
+    @property
+    def count(self) -> Index:
+        """How many elements each result is made of."""
+        return product(self.arg.shape[d] for d in self.dims)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Fold(Value):
+    """Result `part` of a reduction; its shape is that of the kept dims."""
+
+    reduction: Reduction
+    part: int = 0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Scan(Value):
+    """Running `op` ("sum", "prod", "max", "min") along the last dim, each position included."""
+
+    op: str
+    arg: Value
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Product(Value):
+    """left [*batch, M, K] times right [*batch, K, N], summed in `dtype`."""
+
+    left: Value
+    right: Value
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Concat(Value):
+    """`parts` one after the other along `dim`."""
+
+    parts: tuple[Value, ...]
+    dim: int
+    starts: tuple[Index, ...] = field(default=())
+
+
+Heavy = Fold | Scan | Product | Concat
+
+
+def wide(dtype: str) -> str:
+    """The dtype that numbers of `dtype` are computed in: narrow floats in f32."""
+    return "f32" if dtype in ("f16", "bf16") else dtype
+
+
+def is_float(dtype: str) -> bool:
+    return DTYPES[dtype].kind == "float"
+
+
+def literal(number: bool | int | float, dtype: str) -> Literal:
+    """A scalar constant, its number in the form that `dtype` asks for."""
+    if is_float(dtype):
+        number = float(number)
+    elif dtype == "bool":
+        number = bool(number)
+    elif not isinstance(number, bool):
+        number = int(number)
+    return Literal(number, shape=(), dtype=dtype)
+
+
+def cast(value: Value, dtype: str) -> Value:
+    if value.dtype == dtype:
+        return value
+    if isinstance(value, Literal):
+        return Literal(literal(value.number, dtype).number, shape=value.shape, dtype=dtype)
+    return Map("cast", (value,), shape=value.shape, dtype=dtype)
+
+
+def broadcast_shape(shapes: Sequence[Shape]) -> Shape:
+    """The shape that all can be expanded to."""
+    rank = max((len(s) for s in shapes), default=0)
+    found: list[Index] = []
+    for d in range(rank):
+        sizes = [s[d - rank + len(s)] for s in shapes if d - rank + len(s) >= 0]
+        found.append(next((s for s in sizes if s != 1), index(1)))
+    return tuple(found)
+
+
+def expand(value: Value, shape: Shape) -> Value:
+    """`value` repeated along new leading dims and along dims of size 1."""
+    if value.shape == shape:
+        return value
+    if isinstance(value, Literal):
+        return Literal(value.number, shape=shape, dtype=value.dtype)
+    lead = len(shape) - len(value.shape)
+    kept = value.shape
+
+    def rule(at: Positions) -> Positions:
+        return tuple(index(0) if size == 1 else at[lead + d] for d, size in enumerate(kept))
+
+    return View(value, rule, ("expand", shape), shape=shape, dtype=value.dtype)
+
+
+def map_of(op: str, *args: Value, dtype: str) -> Value:
+    """An elementwise operation, arguments expanded to each other."""
+    shape = broadcast_shape([a.shape for a in args])
+    return Map(op, tuple(expand(a, shape) for a in args), shape=shape, dtype=dtype)
+
+
+def arithmetic(op: str, *args: Value | bool | int | float, dtype: str) -> Value:
+    """An operation done in `dtype`: arguments are cast to it, numbers become literals."""
+    return map_of(op, *(cast(a, dtype) if isinstance(a, Value) else literal(a, dtype) for a in args), dtype=dtype)
+
+
+def comparison(op: str, left: Value, right: Value | int | float) -> Value:
+    """left op right, as bool; a number is compared in left's dtype, a fraction with an integer in f32."""
+    if not isinstance(right, Value):
+        whole = not isinstance(right, float)
+        dtype = left.dtype if is_float(left.dtype) or whole else "f32"
+        left, right = cast(left, dtype), Literal(right, shape=(), dtype=dtype)
+    return map_of(op, left, right, dtype="bool")
+
+
+def where(condition: Value, yes: Value | int | float, no: Value | int | float, dtype: str) -> Value:
+    yes, no = (cast(v, dtype) if isinstance(v, Value) else literal(v, dtype) for v in (yes, no))
+    return map_of("where", cast(condition, "bool"), yes, no, dtype=dtype)
+
+
+def reshape(value: Value, shape: Shape) -> Value:
+    """The elements of `value`, row-major, in another shape."""
+    if value.shape == shape:
+        return value
+    if isinstance(value, Literal):
+        return Literal(value.number, shape=shape, dtype=value.dtype)
+    old = value.shape
+
+    def rule(at: Positions) -> Positions:
+        return unflatten(flatten(at, shape), old)
+
+    return View(value, rule, ("reshape", shape), shape=shape, dtype=value.dtype)
+
+
+def permute(value: Value, order: Sequence[int]) -> Value:
+    """Dim d of the result is dim order[d] of `value`."""
+    order = [d % len(value.shape) for d in order]
+    if order == sorted(order):
+        return value
+
+    def rule(at: Positions) -> Positions:
+        return tuple(at[order.index(d)] for d in range(len(order)))
+
+    move = ("permute", tuple(index(d) for d in order))
+    return View(value, rule, move, shape=tuple(value.shape[d] for d in order), dtype=value.dtype)
+
+
+def view(
+    value: Value,
+    shape: Shape,
+    rule: Callable[[Positions], Positions],
+    move: tuple[str, tuple[Index, ...]] | None = None,
+) -> Value:
+    return View(value, rule, move, shape=shape, dtype=value.dtype)
+
+
+def narrow(value: Value, dim: int, start: Index, length: Index) -> Value:
+    """`length` positions of `dim` from `start` on."""
+    shape = (*value.shape[:dim], length, *value.shape[dim + 1 :])
+
+    def rule(at: Positions) -> Positions:
+        return tuple(p + start if d == dim else p for d, p in enumerate(at))
+
+    return value if length == value.shape[dim] else view(value, shape, rule, ("narrow", (index(dim), start, length)))
+
+
+def counting(shape: Shape, rule: Callable[[Positions], Index], dtype: str = "i64") -> Value:
+    return cast(Counting(rule, shape=shape, dtype="i64"), dtype)
+
+
+def fold(kind: str, arg: Value, dims: Sequence[int], dtypes: Sequence[str], keep: bool = False) -> tuple[Value, ...]:
+    """The results of a reduction over `dims`, which stay with size 1 when `keep`."""
+    dims = tuple(sorted({d % len(arg.shape) for d in dims})) if arg.shape else ()
+    reduction = Reduction(kind, arg, dims)
+    shape = tuple(arg.shape[d] for d in reduction.kept)
+    kept = tuple(index(1) if d in dims else s for d, s in enumerate(arg.shape))
+    results = (Fold(reduction, part, shape=shape, dtype=dtype) for part, dtype in enumerate(dtypes))
+    return tuple(reshape(r, kept) if keep else r for r in results)
+
+
+def operands(value: Value) -> tuple[Value, ...]:
+    """The values that `value` is directly made of."""
+    match value:
+        case Map(args=args):
+            return args
+        case View(arg=arg) | Scan(arg=arg):
+            return (arg,)
+        case Gather(arg=arg, places=places):
+            return (arg, *places)
+        case Fold(reduction=reduction):
+            return (reduction.arg,)
+        case Product(left=left, right=right):
+            return (left, right)
+        case Concat(parts=parts):
+            return parts
+    return ()
+
+
+def size_value(size: Index) -> Value:
+    """A size as a scalar value."""
+    if size.constant is not None:
+        return literal(size.constant, "i64")
+    return Counting(lambda at: size, shape=(), dtype="i64")

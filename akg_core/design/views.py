@@ -1,0 +1,225 @@
+"""Rules of operators that look elsewhere or make constants: reshapes, transposes, slices, padding, joining, filling."""
+
+from __future__ import annotations
+
+from akg_core.design.index import Index, index
+from akg_core.design.rules import Call, rule
+from akg_core.design.values import (
+    Concat,
+    Literal,
+    Positions,
+    Value,
+    arithmetic,
+    cast,
+    comparison,
+    counting,
+    expand,
+    literal,
+    map_of,
+    narrow,
+    permute,
+    reshape,
+    size_value,
+    view,
+    where,
+    wide,
+)
+
+
+@rule("view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "flatten", "unflatten")
+def reshaped(c: Call) -> Value:
+    return reshape(c.raw(0), c.shape)
+
+
+@rule("alias", "detach", "lift_fresh_copy")
+def same(c: Call) -> Value:
+    return c.raw(0)
+
+
+@rule("permute")
+def permuted(c: Call) -> Value:
+    return permute(c.raw(0), c.arg(1))
+
+
+@rule("t", "transpose")
+def transposed(c: Call) -> Value:
+    value = c.raw(0)
+    order = list(range(len(value.shape)))
+    if len(order) < 2:
+        return value
+    a, b = (c.arg(1), c.arg(2)) if c.name == "transpose" else (0, 1)
+    order[a], order[b] = order[b], order[a]
+    return permute(value, order)
+
+
+@rule("expand", "broadcast_to")
+def expanded(c: Call) -> Value:
+    return expand(c.raw(0), c.shape)
+
+
+@rule("repeat")
+def repeated(c: Call) -> Value:
+    value = c.raw(0)
+    lead = len(c.shape) - len(value.shape)
+    return view(value, c.shape, lambda at: tuple(p % s for p, s in zip(at[lead:], value.shape, strict=True)))
+
+
+@rule("slice")
+def sliced(c: Call) -> Value:
+    value, dim, step = c.raw(0), c.arg(1, 0) % len(c.shape), c.arg(4, 1)
+    start = c.position(c.arg(2) or 0, value.shape[dim])
+    start = index(0) if (start.constant or 0) < 0 else start
+    if step == 1:
+        return narrow(value, dim, start, c.shape[dim])
+    return view(value, c.shape, lambda at: tuple(p * step + start if d == dim else p for d, p in enumerate(at)))
+
+
+@rule("select")
+def selected(c: Call) -> Value:
+    value = c.raw(0)
+    dim = c.arg(1) % len(value.shape)
+    return reshape(narrow(value, dim, c.position(c.arg(2), value.shape[dim]), index(1)), c.shape)
+
+
+@rule("split_with_sizes", "split", "unbind")
+def split(c: Call) -> tuple[Value, ...]:
+    value, unbind = c.raw(0), c.name == "unbind"
+    dim = c.arg(1 if unbind else 2, 0) % len(value.shape)
+    parts: list[Value] = []
+    start = index(0)
+    for result in range(len(c.node.shapes)):
+        shape = c.shape_of(result)
+        length = index(1) if unbind else shape[dim]
+        parts.append(reshape(narrow(value, dim, start, length), shape))
+        start = start + length
+    return tuple(parts)
+
+
+@rule("flip")
+def flipped(c: Call) -> Value:
+    value = c.raw(0)
+    dims = {d % len(value.shape) for d in c.arg(1)}
+    sizes = value.shape
+    return view(value, c.shape, lambda at: tuple(sizes[d] - 1 - p if d in dims else p for d, p in enumerate(at)))
+
+
+@rule("roll")
+def rolled(c: Call) -> Value:
+    value = c.raw(0)
+    if not c.arg(2):
+        raise c.unsupported("without dims")
+    sizes, shifts = value.shape, dict(zip([d % len(value.shape) for d in c.arg(2)], c.arg(1), strict=True))
+    return view(
+        value, c.shape, lambda at: tuple((p + sizes[d] - shifts.get(d, 0)) % sizes[d] for d, p in enumerate(at))
+    )
+
+
+@rule("diagonal")
+def diagonal(c: Call) -> Value:
+    value, rank = c.raw(0), len(c.raw(0).shape)
+    offset, first, second = c.arg(1, 0), c.arg(2, 0) % rank, c.arg(3, 1) % rank
+    shifts = {first: max(-offset, 0), second: max(offset, 0)}
+
+    def look(at: Positions) -> Positions:
+        rest = iter(at[:-1])
+        return tuple(at[-1] + shifts[d] if d in shifts else next(rest) for d in range(rank))
+
+    return view(value, c.shape, look)
+
+
+@rule("constant_pad_nd")
+def padded(c: Call) -> Value:
+    value, pads, fill = c.raw(0), c.arg(1), c.arg(2) or 0
+    rank = len(value.shape)
+    before = {rank - 1 - i // 2: c.size(pads[i]) for i in range(0, len(pads), 2)}
+    moved = view(value, c.shape, lambda at: tuple(p - before.get(d, 0) for d, p in enumerate(at)))
+    inside = [_inside(c.shape, d, start, value.shape[d]) for d, start in before.items() if value.shape[d] != c.shape[d]]
+    return where(_all(inside), moved, fill, value.dtype) if inside else moved
+
+
+def _inside(shape: tuple[Index, ...], dim: int, start: Index, length: Index) -> Value:
+    """Whether the position along `dim` is in [start, start + length)."""
+    place = counting(shape, lambda at: at[dim] - start)
+    return map_of("&", comparison(">=", place, 0), comparison("<", place, size_value(length)), dtype="bool")
+
+
+def _all(conditions: list[Value]) -> Value:
+    total = conditions[0]
+    for condition in conditions[1:]:
+        total = map_of("&", total, condition, dtype="bool")
+    return total
+
+
+@rule("cat")
+def concatenated(c: Call) -> Value:
+    dim = c.arg(1, 0) % max(len(c.shape), 1)
+    # Empty one-dimensional tensors are allowed beside any others.
+    parts = [part for part in map(c.refer, c.arg(0)) if part.size != 0]
+    narrow_too = all(part.dtype == c.dtype for part in parts)
+    parts = [cast(part, c.dtype if narrow_too else c.wide) for part in parts]
+    if len(parts) == 1:
+        return parts[0]
+    return joined(parts, dim, c.shape)
+
+
+@rule("stack")
+def stacked(c: Call) -> Value:
+    dim = c.arg(1, 0) % len(c.shape)
+    unit = tuple(index(1) if d == dim else s for d, s in enumerate(c.shape))
+    return joined([cast(reshape(c.refer(r), unit), c.wide) for r in c.arg(0)], dim, c.shape)
+
+
+def joined(parts: list[Value], dim: int, shape: tuple[Index, ...]) -> Value:
+    starts = [index(0)]
+    for part in parts:
+        starts.append(starts[-1] + part.shape[dim])
+    return Concat(tuple(parts), dim, tuple(starts[:-1]), shape=shape, dtype=parts[0].dtype)
+
+
+@rule("select_scatter", "slice_scatter")
+def scattered(c: Call) -> Value:
+    value, part = c.raw(0), c.raw(1)
+    dim = c.arg(2, 0) % len(value.shape)
+    select = c.name == "select_scatter"
+    start, step = c.position(c.arg(3) or 0, value.shape[dim]), 1 if select else c.arg(5, 1)
+    if select:
+        part = reshape(part, tuple(index(1) if d == dim else s for d, s in enumerate(value.shape)))
+    moved = view(part, c.shape, lambda at: tuple((p - start) // step if d == dim else p for d, p in enumerate(at)))
+    inside = [_inside(c.shape, dim, start, part.shape[dim] * step)]
+    if step != 1:
+        inside.append(comparison("==", counting(c.shape, lambda at: (at[dim] - start) % step), 0))
+    dtype = wide(value.dtype)
+    return where(_all(inside), cast(moved, dtype), cast(value, dtype), dtype)
+
+
+# --- constants ---------------------------------------------------------------------------------------
+
+
+@rule("full", "full_like", "new_full", "fill")
+def full(c: Call) -> Value:
+    number = c.operand(2 if c.name == "new_full" else 1)
+    if isinstance(number, Value):
+        return expand(cast(number, c.wide), c.shape)
+    return Literal(literal(number, c.wide).number, shape=c.shape, dtype=c.wide)
+
+
+@rule("zeros", "zeros_like", "new_zeros", "ones", "ones_like", "new_ones")
+def filled(c: Call) -> Value:
+    return Literal(literal(int("ones" in c.name), c.wide).number, shape=c.shape, dtype=c.wide)
+
+
+@rule("scalar_tensor")
+def scalar(c: Call) -> Value:
+    number = c.operand(0)
+    return cast(number, c.wide) if isinstance(number, Value) else literal(number, c.wide)
+
+
+@rule("arange")
+def arange(c: Call) -> Value:
+    bounds = [a for a in c.node.args if a is not None]
+    start, step = (bounds[0] if len(bounds) > 1 else 0), (bounds[2] if len(bounds) > 2 else 1)
+    if not isinstance(start, float) and not isinstance(step, float):
+        first, stride = c.size(start), c.size(step)
+        return counting(c.shape, lambda at: at[0] * stride + first, c.wide)
+    positions = counting(c.shape, lambda at: at[0], c.wide)
+    return arithmetic("+", arithmetic("*", positions, step, dtype=c.wide), start, dtype=c.wide)

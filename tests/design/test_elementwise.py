@@ -1,0 +1,120 @@
+"""Elementwise operators, their fusion, broadcasting, dtypes and the memory order of what comes out."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.design.judging import designed, forward, judge, reference, several
+
+ACTIVATIONS = [
+    "torch.relu(x)", "torch.sigmoid(x)", "torch.tanh(x)", "F.gelu(x)", "F.gelu(x, approximate='tanh')", "F.selu(x)",
+    "F.elu(x, 0.7)", "F.hardsigmoid(x)", "F.hardswish(x)", "F.softplus(x)", "F.softplus(x, beta=2, threshold=1)",
+    "F.softsign(x)", "F.hardtanh(x, -0.5, 0.7)", "F.leaky_relu(x, 0.2)", "F.silu(x)", "F.mish(x)", "F.logsigmoid(x)",
+    "F.relu6(x)", "F.celu(x, 0.5)", "F.threshold(x, 0.1, 20.0)", "F.hardshrink(x)", "F.softshrink(x)",
+]  # fmt: skip
+MATHEMATICS = [
+    "torch.exp(x) + torch.exp2(x) + torch.expm1(x)", "torch.log(x.abs()) + torch.log2(x.abs() + 1)",
+    "torch.log10(x.abs() + 1)", "torch.sqrt(x.abs()) * torch.rsqrt(x.abs() + 1) + torch.log1p(x.abs())",
+    "torch.sin(x) + torch.cos(x) * torch.tan(x)", "torch.erf(x) + torch.atan(x) + torch.asin(x.clamp(-1, 1))",
+    "x.floor() + x.ceil() + x.round() + x.trunc() + x.sign()", "x ** 2 + x ** 3 - x ** 4", "torch.atan2(x, x + 2)",
+    "x.abs() ** 0.5 + x.abs() ** 1.7", "2.0 ** x", "x.abs() ** x", "torch.reciprocal(x) - 1 / x", "torch.square(x)",
+    "torch.addcmul(x, x, x, value=0.3)", "torch.lerp(x, x * x, 0.3)", "x.nan_to_num()", "torch.sub(1, x, alpha=2)",
+]  # fmt: skip
+CHOICES = [
+    "torch.where(x > 0, x, -x * 3)", "torch.maximum(x, x * x) - torch.minimum(x, 0.3 * x)", "x.clamp(min=-0.1)",
+    "torch.fmod(x, 0.3) + torch.remainder(x, 0.3)", "x.div(0.7, rounding_mode='floor')", "x.new_ones(3, 5, 7) * 2",
+    "x.div(0.7, rounding_mode='trunc')", "(x > 0) & (x < 1) | torch.isnan(x)", "(x > 0) ^ (x < 0.5)", "~(x > 0)",
+    "torch.logical_not(x > 0)", "torch.add(x, x, alpha=3)", "torch.zeros_like(x) + 2", "x <= x.round()", "x != 0",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", [ACTIVATIONS, MATHEMATICS, CHOICES], ids=["activations", "mathematics", "choices"])
+def test_one_kernel(lines: list[str]) -> None:
+    outcome = judge(reference(forward(several(lines)), "[torch.randn(3, 5, 7)]"))
+    assert outcome.kernels == (1,)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
+def test_dtypes(dtype: str) -> None:
+    judge(reference(forward("F.gelu(x * 1.5 + 0.1) / (1 + x.abs())"), f"[torch.randn(5, 33, dtype=torch.{dtype})]"))
+
+
+INTEGERS = [
+    "x + 2", "x * x - 3 * x", "x / 2", "x // 2", "x % 3", "x ** 2", "torch.relu(x)", "x.abs().float()", "-x", "x > 1",
+    "x == y", "x + y", "torch.div(x, 2, rounding_mode='trunc')", "x & 3", "x | y", "x ^ y", "~x", "x << 1", "x.sign()",
+    "x.clamp(-2, 2)", "x * 1.5", "x.to(torch.float16) * 1.5", "torch.where(x > 0, x, 0)", "x.bool()",
+    "torch.sqrt(x.abs())",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32"])
+def test_integers(dtype: str) -> None:
+    given = f"torch.randint(-5, 6, (3, 17), dtype=torch.{dtype})"
+    judge(reference(forward(several(INTEGERS), "x, y"), f"[{given}, {given}]"))
+
+
+def test_small_integers_and_bool() -> None:
+    judge(
+        reference(
+            forward("(x + y, x * y, b + b, b * x, b.to(torch.uint8) + 250)", "x, y, b"),
+            "[torch.randint(-5, 6, (19,), dtype=torch.int8), torch.randint(0, 6, (19,), dtype=torch.uint8), "
+            "torch.randn(19) > 0]",
+        )
+    )
+
+
+@pytest.mark.parametrize("shapes", [
+    "(5, 7), (7,)", "(5, 7), (5, 1)", "(5, 1), (1, 7)", "(3, 5, 7), (5, 1)", "(2, 3, 5, 7), (3, 1, 1)", "(5, 7), ()",
+    "(1,), (4, 3)",
+    "(4, 3, 5), (4, 1, 5)",
+])  # fmt: skip
+def test_broadcasting(shapes: str) -> None:
+    a, b = (f"torch.randn({s})" for s in shapes.replace("), (", ")|(").split("|"))
+    judge(reference(forward("x * y + 1", "x, y"), f"[{a}, {b}]"))
+
+
+def test_promotion_of_mixed_dtypes() -> None:
+    judge(
+        reference(
+            forward("(x + i, x * h, i / 2, h + 1.5, d + x, x > i, i + b, x + s)", "x, i, h, d, b, s"),
+            "[torch.randn(9), torch.randint(0, 5, (9,)), torch.randn(9).half(), torch.randn(9).double(), "
+            "torch.randn(9) > 0, torch.tensor(2.5, dtype=torch.float64)]",
+        )
+    )
+
+
+def test_a_number_is_an_argument() -> None:
+    outcome = judge(reference(forward("x * s + s / 2", "x, s"), "[torch.randn(9, 5), 3.14]"))
+    assert 's: In["f64"]' in outcome.sketches[0].text
+
+
+def test_special_numbers() -> None:
+    special = "torch.tensor([float('nan'), float('inf'), -float('inf'), 0.0, -0.0, 1e38, -1e38, 1e-40])"
+    lines = ["torch.relu(x)", "x.clamp(-1, 1)", "torch.maximum(x, 0 * x)", "F.gelu(x)", "F.softplus(x)", "F.elu(x)",
+             "torch.sigmoid(x)", "F.leaky_relu(x)", "x.isinf() | x.isnan()", "x.sign()", "F.silu(x)"]  # fmt: skip
+    judge(reference(forward(several(lines)), f"[{special}]"))
+
+
+def test_neighbours_share_a_kernel() -> None:
+    outcome = judge(reference(forward("(x.relu(), x * 2, (x * 2).sigmoid())"), "[torch.randn(40, 9)]"))
+    assert outcome.kernels == (1,)
+    assert outcome.sketches[0].text.count("load(") == 1
+
+
+@pytest.mark.parametrize(
+    "line", ["x.t() + 1", "(x.t() * 2).relu()", "x.t() + y", "x.t().contiguous() * 2", "x.t().relu().t()"]
+)
+def test_memory_order_is_eagers(line: str) -> None:
+    judge(reference(forward(line, "x, y"), "[torch.randn(23, 19), torch.randn(19, 23)]"))
+
+
+def test_channels_last_result() -> None:
+    judge(reference(forward("x.permute(0, 3, 1, 2) * 2 + 1"), "[torch.randn(2, 5, 6, 7)]"))
+
+
+def test_big_results_pass_the_caches() -> None:
+    assert "stream=True" in designed(reference(forward("x + 1"), "[torch.randn(1 << 20)]"))
+    assert "stream=True" not in designed(reference(forward("x + 1"), "[torch.randn(1 << 10)]"))
+    inputs = "[torch.randn(1 << 12, 1 << 8), torch.randn(1 << 8, 3)]"
+    read_again = forward("(lambda y: (y, y.flip(0) @ w))(x + 1)", "x, w")
+    assert "stream=True" not in designed(reference(read_again, inputs))

@@ -1,0 +1,75 @@
+"""Views, joining, padding, gathers; what of them is free and what is stored."""
+
+from __future__ import annotations
+
+import pytest
+
+from akg_core.errors import UnsupportedOperator
+from tests.design.judging import forward, judge, reference, several
+
+FREE = [
+    "x.t()", "x.reshape(-1)", "x[1:4]", "x[:, 2:5]", "x[:, 3]", "x.unsqueeze(1)", "x[:, None].expand(9, 4, 12)", "x",
+    "x[2:3, ::1].t()", "x.view(3, 3, 12)[1]",
+]  # fmt: skip
+LOOKING = [
+    "x.flip(0)", "x.flip(0, 1) * 2", "x[:, ::2] + 1", "x.roll(3, 1)", "x.roll((1, 2), (0, 1))", "x.repeat(2, 3)",
+    "x.diagonal() * 2", "x.t().contiguous()", "x.t().reshape(-1) + 1", "x.repeat_interleave(2, 0)",
+    "x.view(3, 3, 12).permute(2, 0, 1).reshape(12, 9) - 1", "x.unflatten(1, (3, 4)).sum(1)", "torch.tile(x, (2, 1))",
+    "x.swapaxes(0, 1).softmax(0)", "torch.movedim(x.view(3, 3, 12), 0, 2) * 1.0", "x.view(3, 3, 12).mean(1)",
+    "x.reshape(3, 36).softmax(1).reshape(9, 12)", "x.reshape(27, 4).sum(1).reshape(9, 3)", "x.reshape(4, 27).amax(0)",
+    "torch.narrow(x, 1, 2, 5) + 1", "x.chunk(3, 1)[1] * x.chunk(3, 1)[2]", "torch.split(x, [2, 3, 7], 1)[1].relu()",
+    "x.unbind(1)[3] * 2",
+]  # fmt: skip
+JOINING = [
+    "F.pad(x, (1, 2))", "F.pad(x, (1, 2, 3, 0), value=5.0) * 2", "F.pad(x, (-1, 2))", "torch.cat([x, x * 2], 0)",
+    "torch.cat([x, x[:, :3], x.relu()], 1)", "torch.stack([x, x + 1], 1)", "torch.stack([x, -x], -1)",
+    "torch.cat([x, x], 0).sum(0)", "torch.cat([x.sum(0), x.amax(0)])", "torch.cat([x[0], x[1] * 2]).relu()",
+    "torch.hstack([x, x]) @ torch.ones(24, 3)", "torch.cat([torch.zeros(0), x[0]])", "x.new_zeros(3).add(x[0, 0])",
+]  # fmt: skip
+COUNTING = [
+    "torch.where(torch.arange(12) < 5, x, 0.0)", "x + torch.arange(9)[:, None]", "torch.arange(12) * x",
+    "torch.tril(x)",
+    "torch.triu(x, 1)", "torch.eye(12)[:9] * x", "torch.full((9, 12), 2.5) * x", "torch.linspace(0, 1, 12) + x",
+    "torch.arange(0, 1.2, 0.1)[:12] + x", "torch.ones(3, 4)", "torch.arange(3, 20, 2)",
+]  # fmt: skip
+GATHERS = [
+    "torch.gather(x, 1, i % 12)", "torch.gather(x, 0, i % 9)", "F.embedding(i[:, 0] % 9, x)", "x[i[:, 0] % 9]",
+    "x[i[:, 0] % 9 - 4]", "x[i[0] % 9, i[1] % 12]", "torch.index_select(x, 1, i[0] % 12) + 1", "F.one_hot(i % 5, 5)",
+    "F.embedding(i % 9, x).mean(1)", "x[:, i[0] % 12].softmax(1)", "torch.take_along_dim(x[:7], i % 12, 1)",
+    "F.embedding(i % 9, x).relu().sum(2)",
+]  # fmt: skip
+RUNNING = [
+    "x.cumsum(1)", "x.cumsum(0)", "x.cumprod(2)", "x.flip(1).cumsum(1).flip(1)", "(x * (x > 1)).cumsum(2) * 2",
+    "x.cumsum(1).sum(2)", "torch.cat([torch.zeros_like(x.narrow(1, 0, 1)), x.cumsum(1)[:, :-1]], 1)",
+    "x.cumsum(-1) + x",
+]  # fmt: skip
+
+
+def test_free_views_take_no_kernel() -> None:
+    assert judge(reference(forward(several(FREE)), "[torch.randn(9, 12)]")).kernels == (0,)
+
+
+@pytest.mark.parametrize("lines", [LOOKING[::2], LOOKING[1::2], JOINING, COUNTING])
+def test_moving(lines: list[str]) -> None:
+    judge(reference(forward(several(lines)), "[torch.randn(9, 12)]"))
+
+
+@pytest.mark.parametrize("line", ["x.t().contiguous()", "torch.cat([x, x * 2], 1)", "F.pad(x, (1, 2))", "x.flip(1)"])
+def test_one_kernel(line: str) -> None:
+    assert judge(reference(forward(line), "[torch.randn(9, 12)]")).kernels == (1,)
+
+
+def test_gathers() -> None:
+    judge(reference(forward(several(GATHERS), "x, i"), "[torch.randn(9, 12), torch.randint(0, 99, (7, 4))]"))
+
+
+def test_running() -> None:
+    judge(reference(forward(several(RUNNING)), "[torch.rand(3, 70, 5) + 0.5]"))
+    judge(reference(forward("x.cumsum(1)"), "[torch.rand(3, 70)]"))
+
+
+@pytest.mark.parametrize("line, name", [("x.sort()[0]", "sort"), ("F.dropout(x, 0.5)", "dropout")])
+def test_what_has_no_rule_is_named(line: str, name: str) -> None:
+    with pytest.raises(UnsupportedOperator, match=name) as raised:
+        judge(reference(forward(line), "[torch.randn(9, 12)]"))
+    assert "line 9" in raised.value.message and "--sketch" in raised.value.cure
