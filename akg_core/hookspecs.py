@@ -86,7 +86,7 @@ def akg_run(artifact: Artifact, target: Target, cases: tuple[Case, ...]) -> RunR
 
 @hookspec(firstresult=True)
 def akg_profile(artifact: Artifact, target: Target, case: Case, plan: TimingPlan) -> ProfileReport:  # type: ignore[empty-body]
-    """Time one case and give the raw samples. Called repeatedly in one worker, interleaved with a baseline. Since 0.1."""
+    """Time one case and give the raw samples. Called again and again, in turns with a baseline. Since 0.1."""
 
 
 @hookspec(firstresult=True)

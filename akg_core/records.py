@@ -41,7 +41,7 @@ class Target(Record):
 
 
 class PluginInfo(Record):
-    """Who a plugin is. `name` is what users type; `source_suffix` is the main file's ending (".cpp")."""
+    """Who a plugin is. `name` is what users type; `source_suffix` is the main file's ending (".toy")."""
 
     name: str
     dsl: str
@@ -293,8 +293,8 @@ class Case(Record):
     `inputs` is a file of positional arguments, `state` a state dict (without one the constructor's stays), `reference`
     the text of the reference file, whose `get_init_inputs` gives the constructor's arguments. `poison` seeds the
     pattern that fresh memory is filled with. The harness writes to `outputs` a dict: "result" is what `forward`
-    returned, "changed" the arguments ("argument 0") and state ("state bn.running_mean") that it left different. Files of
-    tensors are those of `akg_core.worker.tensors`.
+    returned, "changed" the arguments ("argument 0") and state ("state bn.running_mean") that it left different. Files
+    of tensors are those of `akg_core.worker.tensors`.
     """
 
     name: str

@@ -27,6 +27,7 @@ from akg_core import hookspecs, records
 from akg_core.errors import AkgError, PluginError, Unsupported
 
 State = Literal["loaded", "blocked", "skewed", "import-failed", "invalid"]
+_TRACE = "akg: "
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("akg_"))
 
 
@@ -238,6 +239,18 @@ def _spell(annotation: Any) -> str:
     return annotation.__name__ if isinstance(annotation, type) else str(annotation).replace("akg_core.records.", "")
 
 
+def forward_trace(log: str) -> None:
+    """Report the hook calls that a worker's log tells of, when AKG_TRACE asks for it."""
+    if _tracing():
+        for line in log.splitlines():
+            if line.startswith(_TRACE):
+                print(line, file=sys.stderr)
+
+
 def _trace(plugin: str, hook: str, arguments: dict[str, Any], seconds: float) -> None:
-    if os.environ.get("AKG_TRACE", "") not in ("", "0"):
-        print(f"akg: {plugin}.{hook}({', '.join(arguments)}) {seconds * 1e3:.1f} ms", file=sys.stderr)
+    if _tracing():
+        print(f"{_TRACE}{plugin}.{hook}({', '.join(arguments)}) {seconds * 1e3:.1f} ms", file=sys.stderr)
+
+
+def _tracing() -> bool:
+    return os.environ.get("AKG_TRACE", "") not in ("", "0")

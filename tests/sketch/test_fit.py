@@ -22,7 +22,9 @@ TASK = Task(
 )
 
 
-def sketch(inputs: str = 'x: In["f32", "M", "N"], f: In["f64"]', weight: str = '"fc.weight", "f32", "K"', result: str = "y"):
+def sketch(
+    inputs: str = 'x: In["f32", "M", "N"], f: In["f64"]', weight: str = '"fc.weight", "f32", "K"', result: str = "y"
+):
     return parse(f"""
 @kernel
 def scale(x: In["f32", "M", "N"], f: In["f64"], y: Out["f32", "M", "N"]):

@@ -1,0 +1,257 @@
+"""What emitters share, second part: index arithmetic as polynomials, and proofs that an index stays in its tensor.
+
+A polynomial maps a product of atoms to its integer factor; atoms are names (axes, dimensions, scalars) and whatever
+is not a sum or a product (`p % 7`, `p // W`, a loaded index). So `m*N + n` tells that it steps by `N` along `m`
+and by 1 along `n`, and two spellings of one extent compare equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Type, Unary
+
+INDEX = Type(dtype="i64")
+Terms = Mapping[tuple[Expr, ...], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Polynomial:
+    """A sum of integer multiples of products of atoms. The empty product is the constant term."""
+
+    terms: tuple[tuple[tuple[Expr, ...], int], ...]
+
+    @property
+    def constant(self) -> int | None:
+        """The value when there are no atoms."""
+        if not self.terms:
+            return 0
+        (product, factor), *rest = self.terms
+        return factor if not rest and not product else None
+
+    def atoms(self) -> set[Expr]:
+        return {atom for product, _ in self.terms for atom in product}
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        return _collect((*self.terms, *other.terms))
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        return _collect((_product(p, q), a * b) for p, a in self.terms for q, b in other.terms)
+
+    def __neg__(self) -> Polynomial:
+        return Polynomial(tuple((p, -a) for p, a in self.terms))
+
+    def factor_of(self, atom: Expr) -> Polynomial | None:
+        """The polynomial that multiplies `atom`; None when the atom stands in a higher power."""
+        terms = []
+        for product, factor in self.terms:
+            if atom in product:
+                rest = list(product)
+                rest.remove(atom)
+                if atom in rest:
+                    return None
+                terms.append((tuple(rest), factor))
+        return _collect(terms)
+
+    def divided_by(self, divisor: Polynomial) -> Polynomial | None:
+        """The exact quotient by a divisor of one term; None when there is none."""
+        if len(divisor.terms) != 1:
+            return None
+        ((wanted, by),) = divisor.terms
+        terms = []
+        for product, factor in self.terms:
+            rest = list(product)
+            for atom in wanted:
+                if atom not in rest:
+                    return None
+                rest.remove(atom)
+            if factor % by:
+                return None
+            terms.append((tuple(rest), factor // by))
+        return _collect(terms)
+
+
+def _product(p: tuple[Expr, ...], q: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    return tuple(sorted((*p, *q), key=_order)) if p and q else p or q
+
+
+@lru_cache(maxsize=65536)
+def _order(atom: Expr) -> str:
+    return atom.id if isinstance(atom, Name) else repr(atom)
+
+
+def _collect(terms: Iterable[tuple[tuple[Expr, ...], int]]) -> Polynomial:
+    total: dict[tuple[Expr, ...], int] = {}
+    for product, factor in terms:
+        total[product] = total.get(product, 0) + factor
+    return Polynomial(tuple(sorted(((p, a) for p, a in total.items() if a), key=lambda t: tuple(map(_order, t[0])))))
+
+
+def number(value: int) -> Polynomial:
+    return Polynomial((((), value),) if value else ())
+
+
+@lru_cache(maxsize=65536)
+def polynomial(expr: Expr) -> Polynomial:
+    """`expr`, an integer expression, as a polynomial, with `x // d * d + x % d` put together again."""
+    return recombine(_polynomial(expr))
+
+
+def _polynomial(expr: Expr) -> Polynomial:
+    if isinstance(expr, Number) and isinstance(expr.value, int):
+        return number(int(expr.value))
+    if isinstance(expr, Unary) and expr.op == "-":
+        return -polynomial(expr.operand)
+    if isinstance(expr, Binary) and expr.op in ("+", "-", "*"):
+        left, right = polynomial(expr.left), polynomial(expr.right)
+        return left * right if expr.op == "*" else left + (right if expr.op == "+" else -right)
+    return _single(expr)
+
+
+def recombine(p: Polynomial) -> Polynomial:
+    """`p` with every `x // d * d + x % d` replaced by `x`."""
+    for atom in p.atoms():
+        if isinstance(atom, Binary) and atom.op == "%":
+            quotient = Binary("//", atom.left, atom.right, type=INDEX)
+            low, high = p.factor_of(atom), p.factor_of(quotient)
+            if low is not None and low.terms and high == low * polynomial(atom.right):
+                rest = p + -(low * _single(atom)) + -(high * _single(quotient))
+                return recombine(rest + low * polynomial(atom.left))
+    return p
+
+
+def _single(atom: Expr) -> Polynomial:
+    return Polynomial((((atom,), 1),))
+
+
+def digits(index: Expr, sizes: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """`split(index, sizes)` as expressions: the most significant digit first, unbounded."""
+    found: list[Expr] = []
+    for size in reversed(sizes[1:]):
+        found.append(Binary("%", index, size, type=INDEX))
+        index = Binary("//", index, size, type=INDEX)
+    return index, *reversed(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What index proofs go by.
+
+    `extents` of axes by name, `counters` of range loops (first value, one past the greatest) and the names of
+    `dimensions`, which are never negative.
+    """
+
+    extents: Mapping[str, Expr]
+    counters: Mapping[str, tuple[Expr, Expr]]
+    dimensions: frozenset[str]
+
+    def interval(self, expr: Expr) -> tuple[int | None, int | None]:
+        """The least and greatest value of an index expression; None where that is not known."""
+        if isinstance(expr, Number) and isinstance(expr.value, int):
+            return int(expr.value), int(expr.value)
+        if isinstance(expr, Name):
+            return self._name(expr.id)
+        if isinstance(expr, Unary) and expr.op == "-":
+            low, high = self.interval(expr.operand)
+            return _negated(high), _negated(low)
+        if isinstance(expr, Call) and expr.op in ("maximum", "minimum") and len(expr.args) == 2:
+            return _extreme(expr.op, self.interval(expr.args[0]), self.interval(expr.args[1]))
+        if isinstance(expr, Binary) and expr.op in _INTERVALS:
+            return _INTERVALS[expr.op](self.interval(expr.left), self.interval(expr.right))
+        return None, None
+
+    def _name(self, name: str) -> tuple[int | None, int | None]:
+        if name in self.extents:
+            high = self.interval(self.extents[name])[1]
+            return 0, None if high is None else high - 1
+        if name in self.counters:
+            start, stop = self.counters[name]
+            high = self.interval(stop)[1]
+            return self.interval(start)[0], None if high is None else high - 1
+        return (0, None) if name in self.dimensions else (None, None)
+
+    def within(self, expr: Expr, size: Expr) -> bool:
+        """Whether 0 <= expr < size is certain."""
+        low, high = self.interval(expr)
+        if low is None or low < 0:
+            return False
+        least = self.interval(size)[0]
+        if high is not None and least is not None and high < least:
+            return True
+        limit = self._limit(expr)
+        return limit is not None and limit == polynomial(size)
+
+    def _limit(self, expr: Expr) -> Polynomial | None:
+        """A polynomial that `expr` stays under, for sizes that are names."""
+        if isinstance(expr, Name) and expr.id in self.extents:
+            return polynomial(self.extents[expr.id])
+        if isinstance(expr, Binary) and expr.op == "%":
+            return polynomial(expr.right)
+        if isinstance(expr, Binary) and expr.op == "//":
+            limit = self._limit(expr.left)
+            return None if limit is None else limit.divided_by(polynomial(expr.right))
+        if isinstance(expr, Binary) and expr.op == "+":
+            for high, low in ((expr.left, expr.right), (expr.right, expr.left)):
+                if isinstance(high, Binary) and high.op == "*":
+                    for x, radix in ((high.left, high.right), (high.right, high.left)):
+                        limit = self._limit(x)
+                        if limit is not None and self._limit(low) == polynomial(radix):
+                            return limit * polynomial(radix)
+        return None
+
+
+Interval = tuple[int | None, int | None]
+
+
+def _negated(a: int | None) -> int | None:
+    return None if a is None else -a
+
+
+def _add(a: Interval, b: Interval) -> Interval:
+    low = None if a[0] is None or b[0] is None else a[0] + b[0]
+    return low, None if a[1] is None or b[1] is None else a[1] + b[1]
+
+
+def _multiply(a: Interval, b: Interval) -> Interval:
+    if None in a or None in b:
+        positive = all(x[0] is not None and x[0] >= 0 for x in (a, b))
+        return (a[0] * b[0] if positive else None), None  # type: ignore[operator]
+    corners = [x * y for x in a for y in b]  # type: ignore[operator]
+    return min(corners), max(corners)
+
+
+def _floor_divide(a: Interval, b: Interval) -> Interval:
+    if b[0] is None or b[0] < 0:
+        return None, None
+    divisors = [max(b[0], 1)] + ([] if b[1] is None else [max(b[1], 1)])  # a size that divides is not 0
+    low = None if a[0] is None else min(a[0] // d for d in divisors)
+    if b[1] is None and low is not None:
+        low = min(low, 0)
+    return low, None if a[1] is None else max([a[1] // d for d in divisors] + [-1] * (b[1] is None))
+
+
+def _modulo(a: Interval, b: Interval) -> Interval:
+    if b[0] is None or b[0] < 0:
+        return None, None
+    if a[0] is not None and a[1] is not None and 0 <= a[0] and a[1] < b[0]:
+        return a
+    return 0, None if b[1] is None else b[1] - 1
+
+
+def _extreme(op: str, a: Interval, b: Interval) -> Interval:
+    if op == "maximum":
+        low = max((x for x in (a[0], b[0]) if x is not None), default=None)
+        return low, None if a[1] is None or b[1] is None else max(a[1], b[1])
+    high = min((x for x in (a[1], b[1]) if x is not None), default=None)
+    return None if a[0] is None or b[0] is None else min(a[0], b[0]), high
+
+
+_INTERVALS: dict[str, Callable[[Interval, Interval], Interval]] = {
+    "+": _add,
+    "-": lambda a, b: _add(a, (_negated(b[1]), _negated(b[0]))),
+    "*": _multiply,
+    "//": _floor_divide,
+    "%": _modulo,
+}

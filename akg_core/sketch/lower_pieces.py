@@ -1,0 +1,184 @@
+"""What emitters share, third part: the body of a kernel as pieces that can be scheduled.
+
+A piece does one thing over one set of axes: it maps tiles to a tile, reduces, scans, contracts, stores, or is a loop or
+a branch with pieces inside. Elementwise expressions stay whole; whatever must see a whole axis first is a
+piece of its own. `lower_body` makes pieces from statements, `lower_plan` arranges them into loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from akg_core.sketch.ast import NOWHERE, Binary, Call, Element, Expr, Kernel, Name, Place, Unary, walk
+from akg_core.sketch.lower_index import Bounds
+
+
+@dataclass(eq=False, slots=True)
+class Axis:
+    """A named run of positions [begin, end) inside [0, extent).
+
+    `capacity` is the most positions that its tile holds, None when that is known at launch only. An axis of one
+    position is `unit`: a scalar in all but name. `together`: the programs along it meet.
+    """
+
+    name: str
+    extent: Expr
+    begin: Expr
+    end: Expr
+    capacity: int | None
+    place: Place = NOWHERE
+    together: bool = False
+    step: Expr | None = None
+
+    @property
+    def unit(self) -> bool:
+        return self.capacity == 1
+
+
+@dataclass(eq=False, slots=True)
+class Value:
+    """A tile or scalar of the kernel: assigned once, or `mutable` when a loop or a branch assigns it again.
+
+    A `definition` makes it virtual: it is computed wherever it is used, which costs less than to keep it.
+    """
+
+    name: str
+    axes: frozenset[str]
+    dtype: str
+    mutable: bool = False
+    definition: Expr | None = None
+
+    def __repr__(self) -> str:
+        return f"{self.name}:{self.dtype}{{{','.join(sorted(self.axes))}}}"
+
+
+@dataclass(eq=False, slots=True)
+class Piece:
+    """One step of a kernel.
+
+    kind      what it does
+    map       target = expr, for each position of its axes; also the write of a mutable value
+    reduce    target = op over the axes `over` of expr (reduce_*, argmax, argmin, first, last)
+    scan      target = running op of expr along over[0], backwards when `reverse`
+    dot       target = (target when `accumulate`) + product of expr and other over `over`
+    meet      target = op of expr over all programs of the grid axis over[0]
+    store     element = expr; atomics too, by `op`
+    tiles     body for each tile of `axis`, backwards when `reverse`; bounds are start, stop
+    range     body for each value of the scalar `target`; bounds are start, stop, step
+    if        body when expr, else orelse
+
+    `iterates`: the axes that loops around it must open; `blocked`: those among its axes that no loop around it
+    may open, because it needs the whole tile (a matrix product).
+    """
+
+    kind: str
+    place: Place
+    op: str = ""
+    target: Value | None = None
+    expr: Expr | None = None
+    other: Expr | None = None
+    over: tuple[str, ...] = ()
+    element: Element | None = None
+    accumulate: bool = False
+    reverse: bool = False
+    hints: Mapping[str, Expr] = field(default_factory=dict)
+    axis: Axis | None = None
+    bounds: tuple[Expr, ...] = ()
+    body: list[Piece] = field(default_factory=list)
+    orelse: list[Piece] = field(default_factory=list)
+    iterates: frozenset[str] = frozenset()
+    blocked: frozenset[str] = frozenset()
+    reads: frozenset[Value] = frozenset()
+    writes: frozenset[Value] = frozenset()
+    loaded: frozenset[str] = frozenset()
+    stored: frozenset[str] = frozenset()
+
+    @property
+    def compound(self) -> bool:
+        return self.kind in ("tiles", "range", "if")
+
+    def expressions(self) -> Iterator[Expr]:
+        """Every expression that it evaluates itself."""
+        for expr in (self.expr, self.other, self.element, *self.bounds):
+            if expr is not None:
+                yield expr
+
+    def inside(self) -> Iterator[Piece]:
+        """Itself and every piece below it."""
+        yield self
+        for piece in (*self.body, *self.orelse):
+            yield from piece.inside()
+
+
+@dataclass(slots=True)
+class Region:
+    """A parallel loop nest over `grid` axes, outermost first; without axes, code that runs once."""
+
+    grid: tuple[Axis, ...]
+    pieces: list[Piece]
+
+
+@dataclass(slots=True)
+class Body:
+    """A kernel in pieces: its parallel regions in order, its values and axes by their unique names."""
+
+    kernel: Kernel
+    regions: list[Region]
+    values: dict[str, Value]
+    axes: dict[str, Axis]
+    bounds: Bounds
+
+    def axes_of(self, expr: Expr) -> frozenset[str]:
+        """The axes (units left out) along which an expression of a piece really varies."""
+        found: set[str] = set()
+        for node in walk(expr):
+            if isinstance(node, Name):
+                if node.id in self.values:
+                    value = self.values[node.id]
+                    found |= value.axes if value.definition is None else self.axes_of(value.definition)
+                elif node.id in self.axes and not self.axes[node.id].unit:
+                    found.add(node.id)
+        return frozenset(found)
+
+    def values_of(self, expr: Expr) -> Iterator[Value]:
+        """The values that an expression reads; those behind virtual ones instead of these."""
+        for node in walk(expr):
+            if isinstance(node, Name) and node.id in self.values:
+                value = self.values[node.id]
+                if value.definition is None:
+                    yield value
+                else:
+                    yield from self.values_of(value.definition)
+
+    def loads_of(self, expr: Expr) -> Iterator[Call]:
+        """The loads in an expression, those of virtual values included."""
+        for node in walk(expr):
+            if isinstance(node, Call) and node.op == "load":
+                yield node
+            elif isinstance(node, Name) and node.id in self.values:
+                definition = self.values[node.id].definition
+                if definition is not None:
+                    yield from self.loads_of(definition)
+
+    def cost(self, expr: Expr) -> int:
+        """Roughly how many instructions a vector of `expr` takes."""
+        total = 0
+        for node in walk(expr):
+            if isinstance(node, Call):
+                total += 12 if node.op in _COSTLY else 3 if node.op in ("sqrt", "rsqrt", "reciprocal") else 1
+            elif isinstance(node, Binary):
+                floating = node.type is not None and node.type.dtype in ("f16", "bf16", "f32", "f64")
+                total += 12 if node.op == "**" else 4 if floating and node.op in ("/", "%", "//") else 1
+            elif isinstance(node, Unary):
+                total += 1
+            elif isinstance(node, Name) and node.id in self.values:
+                definition = self.values[node.id].definition
+                total += 0 if definition is None else self.cost(definition)
+        return total
+
+
+_COSTLY = frozenset(
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid erf erfc"
+    " gelu gelu_tanh silu softplus atan2 rand fmod remainder".split()
+)

@@ -1,0 +1,73 @@
+"""Lowers a checked sketch to C++20: one function for each different way in which the program launches a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from akg_core.records import KernelSource, Schedule, Sketch, Target
+from akg_core.sketch import ast
+from akg_core.sketch.check import require
+from akg_core.sketch.host import Call, calls, write_module
+from akg_core.sketch.lower import Instance, specialise
+from akg_core.sketch.parse import parse
+from akg_core.sketch.schedule import bind
+from akg_core.sketch.show import show_expression
+from akg_plugin_cpp_cpu.emit.kernel import function
+from akg_plugin_cpp_cpu.emit.text import Line, annotated
+from akg_plugin_cpp_cpu.launch import prelude, statement
+
+SOURCE = "kernel.cpp"
+HEAD = """#include <algorithm>
+
+#include "akg/nest.hpp"
+
+namespace akg {
+"""
+
+
+def emit(sketch: Sketch, schedule: Schedule, target: Target) -> KernelSource:
+    """`kernel.cpp` with the functions and `model_new.py` that launches them. Raises SketchError for a bad sketch."""
+    tree = bind(require(parse(sketch.text, sketch.name), sketch.name), schedule)
+    launched = {call.index: instance for call, instance in instances(tree)}
+    unique = tuple(dict.fromkeys(launched.values()))
+    text, origin = translation_unit(unique)
+
+    def launch(call: Call) -> str:
+        instance = launched[call.index]
+        numbers = [show_expression(call.constants[name]) for name in instance.open]
+        return statement(f"akg_{instance.symbol}", call.tensors, [*call.sizes.values(), *numbers])
+
+    symbols = [f"akg_{instance.symbol}" for instance in unique]
+    module = write_module(sketch, tree, launch, prelude(symbols))
+    return KernelSource(
+        plugin="cpp_cpu",
+        target=target,
+        files={SOURCE: text, "model_new.py": module},
+        line_map={f"{SOURCE}:{line}": place for line, place in origin.items()},
+    )
+
+
+def instances(tree: ast.SketchFile) -> list[tuple[Call, Instance]]:
+    """Each launch of a bound sketch with the instance that it runs; launches with equal numbers share one."""
+    found: dict[tuple[str, str], Instance] = {}
+    launched = []
+    for call in calls(tree):
+        constants = {name: e.value for name, e in call.constants.items() if isinstance(e, ast.Number)}
+        sizes = {n: int(e.value) for n, e in call.expressions.items() if isinstance(e, ast.Number)}
+        key = (call.kernel.name, repr((sorted(constants.items()), sorted(sizes.items()))))
+        if key not in found:
+            number = 1 + sum(name == call.kernel.name for name, _ in found)
+            symbol = call.kernel.name if number == 1 else f"{call.kernel.name}_{number}"
+            found[key] = specialise(call.kernel, constants, sizes, symbol)
+        launched.append((call, found[key]))
+    return launched
+
+
+def translation_unit(found: Iterable[Instance]) -> tuple[str, dict[int, int]]:
+    """The text of kernel.cpp and its map from line to line of the sketch."""
+    lines = [Line(text) for text in HEAD.splitlines()]
+    for instance in found:
+        lines.append(Line(""))
+        lines += function(instance)
+    lines += [Line(""), Line("}  // namespace akg")]
+    return annotated(lines)

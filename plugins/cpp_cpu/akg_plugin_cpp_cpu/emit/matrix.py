@@ -1,0 +1,85 @@
+"""Matrix products as C++: one call of the packed micro-kernel a tile, whatever the strides of its operands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from akg_core.sketch.ast import Call, Element, Expr, Name
+from akg_core.sketch.lower_access import place, step
+from akg_core.sketch.lower_index import Polynomial, polynomial
+from akg_core.sketch.lower_pieces import Piece
+from akg_plugin_cpp_cpu.emit.memory import MemoryWriter, plus
+from akg_plugin_cpp_cpu.emit.scope import Scope, Term
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """Where an operand starts and how it steps along the two axes of the product."""
+
+    source: str
+    row: str
+    column: str
+
+
+class MatrixWriter(MemoryWriter):
+    """Dots. Axes of the contraction beyond the longest are loops around the product."""
+
+    def dot(self, piece: Piece, scope: Scope) -> None:
+        assert piece.target is not None and piece.expr is not None and piece.other is not None
+        own = piece.blocked - set(piece.over)
+        (rows,) = own & self.body.axes_of(piece.expr)
+        (columns,) = own & self.body.axes_of(piece.other)
+        *outer, inner = sorted(piece.over, key=lambda a: (self.body.axes[a].capacity or 1 << 40, a))
+        target = self.buffers[piece.target]
+        accumulate, at = "true" if piece.accumulate else "false", scope
+        if outer and not piece.accumulate:
+            accumulate = self.fresh("added")
+            scope.lines.add(f"bool {accumulate} = false;", self.line)
+        for axis in outer:
+            begin, end = self.ends(axis, scope)
+            at.lines.add(f"for (i64 {axis} = {begin}; {axis} < {end}; ++{axis}) {{", self.line)
+            at = at.inner()
+            at.names[axis] = Term(axis, "i64")
+        for axis in (rows, columns, inner):  # operands are addressed at the first position of the tile
+            at = Scope(at.lines, at.block, at)
+            at.names[axis] = Term(self.ends(axis, scope)[0], "i64")
+        a = self.operand(piece.expr, rows, inner, at)
+        b = self.operand(piece.other, inner, columns, at)
+        lengths = [self.length(axis, scope) for axis in (rows, columns, inner)]
+        into = plus(target.name, self.buffer_place(target, at))
+        leading = self.index(target.strides[target.axes.index(rows)], scope)
+        matrices = f"{a.source}, {a.row}, {a.column}, {b.source}, {b.row}, {b.column}"
+        at.lines.add(f"contract({into}, {leading}, {matrices}, {', '.join(lengths)}, {accumulate});", self.line)
+        if outer and not piece.accumulate:
+            at.lines.add(f"{accumulate} = true;")
+        while at is not scope:
+            assert at.parent is not None
+            if at.lines is not at.parent.lines:
+                at.parent.lines.add("}")
+            at = at.parent
+
+    def ends(self, axis: str, scope: Scope) -> tuple[str, str]:
+        found = self.body.axes[axis]
+        return self.index(found.begin, scope), self.index(found.end, scope)
+
+    def length(self, axis: str, scope: Scope) -> str:
+        begin, end = self.ends(axis, scope)
+        return end if begin == "0" else f"{end} - {begin}"
+
+    def operand(self, expr: Expr, row: str, column: str, scope: Scope) -> Operand:
+        """A plain load straight from its tensor, anything else from the buffer that it was computed into."""
+        if isinstance(expr, Call):
+            element = expr.args[0]
+            assert isinstance(element, Element)
+            where = place(element.indices, self.tensors[element.tensor].dims)
+            steps = [step(self.body, where, axis) for axis in (row, column)]
+            by = [self.sum(s, scope) for s in steps if s is not None]
+            return Operand(plus(element.tensor, self.sum(where, scope)), *by)
+        assert isinstance(expr, Name)
+        buffer = self.buffers[self.body.values[expr.id]]
+        strides = dict(zip(buffer.axes, buffer.strides))
+        by = [self.sum(self.stride(strides.get(axis)), scope) for axis in (row, column)]
+        return Operand(plus(buffer.name, self.buffer_place(buffer, scope)), *by)
+
+    def stride(self, expr: Expr | None) -> Polynomial:
+        return Polynomial(()) if expr is None else polynomial(expr)

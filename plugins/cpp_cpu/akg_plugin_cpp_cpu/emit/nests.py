@@ -1,0 +1,331 @@
+"""A plan's loops as C++: loops over positions and along the lanes, loops over tiles, branches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number
+from akg_core.sketch.lower_access import accesses, place, segment, step
+from akg_core.sketch.lower import fold
+from akg_core.sketch.lower_index import INDEX, number
+from akg_core.sketch.lower_pieces import Axis, Body, Piece, Value
+from akg_core.sketch.lower_plan import Block, Loop, Plan, Step
+from akg_plugin_cpp_cpu.emit.matrix import MatrixWriter
+from akg_plugin_cpp_cpu.emit.memory import Buffer, plus
+from akg_plugin_cpp_cpu.emit.reduction import ReductionWriter
+from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
+
+STACK_ELEMENTS = 4096  # a buffer of at most this many elements lives on the stack
+
+
+class NestWriter(ReductionWriter, MatrixWriter):
+    """Writes one region's program: what a plan says, inside a given scope."""
+
+    def __init__(self, body: Body) -> None:
+        super().__init__(body)
+        self.declared: set[Value] = set()
+
+    def region(self, plan: Plan, scope: Scope) -> None:
+        """The whole plan. Buffers are declared first."""
+        self.plan = plan
+        self.root = scope
+        self.declarations = scope.lines.later()
+        self.allocate()
+        self.block(plan.root, scope)
+
+    # --- where values live --------------------------------------------------------------------------------
+
+    def allocate(self) -> None:
+        """A buffer for each value that crosses loops."""
+        self.arena_used = False
+        for value, axes in self.plan.kept.items():
+            if axes:
+                self.buffers[value] = self.buffer(value.name, value.dtype, axes)
+
+    def buffer(self, name: str, dtype: str, axes: Sequence[str]) -> Buffer:
+        """Declare memory of the program for a tile along `axes`, the last one contiguous."""
+        lines = self.declarations
+        strides: list[Expr] = []
+        size: Expr = Number(1, type=INDEX)
+        for axis in reversed(axes):
+            strides.insert(0, size)
+            size = fold(Binary("*", size, self.capacity(self.body.axes[axis]), type=INDEX))
+        if isinstance(size, Number) and size.value <= STACK_ELEMENTS:
+            lines.add(f"alignas(64) {dtype} {name}[{size.value} + LANES];", self.line)
+        else:
+            if not self.arena_used:
+                lines.add("Arena& arena = scratch();")
+                lines.add("Arena::Frame frame(arena);")
+                self.arena_used = True
+            lines.add(f"{dtype}* const {name} = arena.take<{dtype}>({self.index(size, self.root)});", self.line)
+        return Buffer(name, dtype, tuple(axes), tuple(strides), size)
+
+    def capacity(self, axis: Axis) -> Expr:
+        if axis.capacity is not None:
+            return Number(axis.capacity, type=INDEX)
+        return axis.extent if axis.step is None else axis.step
+
+    def declare(self, block: Block, scope: Scope) -> None:
+        """Registers of mutable values that live in this block; buffers may be read from here inwards only."""
+        for value, home in self.plan.homes.items():
+            if home is not block:
+                continue
+            if value in self.buffers:
+                scope.names[value.name] = Term("", value.dtype)
+            elif value.mutable:
+                vector = scope.lane is not None and scope.lane.axis in value.axes
+                scope.names[value.name] = Term(value.name, value.dtype, vector)
+                if not any(isinstance(n, Step) and n.piece.target is value for n in block.nodes):
+                    scope.lines.add(f"{self.type(value.dtype, vector)} {value.name};", self.line)
+                    self.declared.add(value)
+
+    def type(self, dtype: str, vector: bool) -> str:
+        return dtype if not vector else "Mask" if dtype == "bool" else f"Vec<{dtype}>"
+
+    # --- blocks -------------------------------------------------------------------------------------------
+
+    def block(self, block: Block, scope: Scope) -> None:
+        self.declare(block, scope)
+        for node in block.nodes:
+            if isinstance(node, Loop):
+                self.loop(node, scope)
+            else:
+                self.step(node, scope)
+
+    def step(self, node: Step, scope: Scope) -> None:
+        piece = node.piece
+        self.line = piece.place.line
+        match piece.kind:
+            case "map":
+                self.map(piece, scope)
+            case "store":
+                self.store(piece, scope)
+            case "reduce":
+                self.reduce(piece, scope)
+            case "scan":
+                self.scan(piece, scope)
+            case "dot":
+                self.dot(piece, scope)
+            case "meet":
+                self.meet(piece, scope)
+            case "tiles":
+                self.tiles(node, scope)
+            case "range":
+                self.range(node, scope)
+            case "if":
+                self.branch(node, scope)
+
+    def map(self, piece: Piece, scope: Scope) -> None:
+        assert piece.target is not None and piece.expr is not None
+        self.assign(piece.target, self.term(piece.expr, scope, piece.target.dtype), scope)
+
+    def assign(self, value: Value, term: Term, scope: Scope) -> None:
+        """A value gets its content: a new constant in a register, or a write to where it lives."""
+        if value in self.buffers and not value.mutable:
+            # later pieces of this turn read the register, not the buffer
+            name = self.fresh(f"{value.name}_here")
+            scope.lines.add(f"const auto {name} = {term};", self.line)
+            term = Term(name, value.dtype, term.vector)
+            scope.names[f"{value.name} at hand"] = term
+        if value in self.buffers or value in self.declared:
+            self.keep(value, term, scope)
+            return
+        vector = scope.lane is not None and scope.lane.axis in value.axes
+        text = self.vector(term) if vector else term.text
+        const = "" if value.mutable else "const "
+        scope.lines.add(f"{const}{self.type(value.dtype, vector)} {value.name} = {text};", self.line)
+        self.declared.add(value)
+        scope.names[value.name] = Term(value.name, value.dtype, vector)
+
+    def meet(self, piece: Piece, scope: Scope) -> None:
+        """Programs of a grid axis combine what each has."""
+        value = piece.target
+        assert value is not None
+        if value in self.buffers:
+            buffer = self.buffers[value]
+            where, count = buffer.name, self.index(buffer.size, scope)
+        else:
+            where, count = f"&{value.name}", "1"
+        scope.lines.add(f"team.{piece.op}(member, {where}, {count});", self.line)
+
+    # --- loops over positions -----------------------------------------------------------------------------
+
+    def loop(self, loop: Loop, scope: Scope) -> None:
+        axis = loop.axis
+        self.line = axis.place.line
+        opened = [p for p in loop.pieces if p.kind in ("reduce", "scan") and axis.name in p.over]
+        for piece in opened:
+            self.start(piece, loop, scope)
+        name = axis.name
+        begin, end = scope.ranges.get(name) or (self.index(axis.begin, scope), self.index(axis.end, scope))
+        if loop.jam:
+            scope.lines.add(f"for (i64 {name}_0 = {begin}; {name}_0 < {end}; {name}_0 += {loop.jam}) {{", self.line)
+            inner = scope.inner(loop.block)
+            inner.lines.add(f"const i64 {name}_1 = std::min<i64>({name}_0 + {loop.jam}, {end});")
+            inner.ranges = {**scope.ranges, name: (f"{name}_0", f"{name}_1")}
+            self.block(loop.block, inner)
+            scope.lines.add("}")
+        elif loop.across:
+            self.squares(loop, begin, end, scope)
+        elif loop.lanes:
+            lane = Lane(name, self.segment(loop))
+            body, unroll = f"[&]([[maybe_unused]] auto u, i64 {name}, [[maybe_unused]] auto part)", self.unroll(loop)
+            call = f"lanes_backwards<{unroll}>({begin}, {end}" if loop.reverse else f"lanes<{unroll}>({begin}, {end}"
+            if lane.segment is not None:
+                call = f"lanes_by_segment<{unroll}>({begin}, {end}, {self.index(lane.segment, scope)}"
+            scope.lines.add(f"{call}, {body} {{", self.line)
+            inner = scope.inner(loop.block, lane)
+            inner.names[name] = Term(name, "i64")
+            self.block(loop.block, inner)
+            scope.lines.add("});")
+        else:
+            turn = f"i64 {name} = {begin}; {name} < {end}; ++{name}"
+            if loop.reverse:
+                turn = f"i64 {name} = {end} - 1; {name} >= {begin}; --{name}"
+            scope.lines.add(f"for ({turn}) {{", self.line)
+            inner = scope.inner(loop.block)
+            inner.names[name] = Term(name, "i64")
+            self.block(loop.block, inner)
+            scope.lines.add("}")
+        for piece in opened:
+            self.finish(piece, loop, scope)
+
+    def squares(self, loop: Loop, begin: str, end: str, scope: Scope) -> None:
+        """A loop along memory under lanes that step across it: LANES positions at a time, transposed in registers."""
+        name, lane = loop.axis.name, scope.lane
+        assert lane is not None
+        scope.lines.add(f"for (i64 {name}_0 = {begin}; {name}_0 < {end}; {name}_0 += LANES) {{", self.line)
+        outer = scope.inner(loop.block)
+        outer.lines.add(f"const i64 {name}_n = std::min<i64>(LANES, {end} - {name}_0);")
+        known: dict[Expr, Term] = {}
+        for call in dict.fromkeys(c for p in loop.pieces for e in p.expressions() for c in self.body.loads_of(e)):
+            element = call.args[0]
+            assert isinstance(element, Element)
+            tensor = self.tensors[element.tensor]
+            where = place(element.indices, tensor.dims)
+            by, along = step(self.body, where, lane.axis), step(self.body, where, name)
+            proved = all(map(self.body.bounds.within, element.indices, tensor.dims))
+            if not proved or tensor.role != "In" or along != number(1) or by is None or by.constant in (0, 1):
+                continue
+            first = Scope(outer.lines, outer.block, outer)
+            first.names[name] = Term(f"{name}_0", "i64")
+            square = self.fresh(f"{tensor.name}_square")
+            source = plus(tensor.name, self.sum(where, first))
+            outer.lines.add(f"Vec<{tensor.dtype}> {square}[LANES];", self.line)
+            outer.lines.add(f"load_square({square}, {source}, {self.sum(by, scope)}, {lane.part}.n, {name}_n);", self.line)
+            known[call] = Term(f"{square}[{name} - {name}_0]", tensor.dtype, True)
+        outer.lines.add(f"for (i64 {name} = {name}_0; {name} < {name}_0 + {name}_n; ++{name}) {{", self.line)
+        inner = outer.inner(loop.block)
+        inner.names[name] = Term(name, "i64")
+        inner.known |= known
+        self.block(loop.block, inner)
+        outer.lines.add("}")
+        scope.lines.add("}")
+
+    def unroll(self, loop: Loop) -> int:
+        """Vectors a turn: several where a sum would wait for itself, unless the work between is long."""
+        reduces = [p for p in loop.pieces if p.kind == "reduce" and loop.axis.name in p.over and p.op in _ADDED]
+        if not reduces or any(isinstance(n, Step) and n.piece.compound for n in loop.block.nodes):
+            return 1
+        if loop.reverse or any(p.kind == "scan" for p in loop.pieces):
+            return 1
+        work = sum(self.body.cost(e) for p in loop.pieces for e in p.expressions())
+        return 4 if work <= 16 else 2 if work <= 48 else 1
+
+    def segment(self, loop: Loop) -> Expr | None:
+        """The segments in which everything in a loop along the lanes moves evenly, where that is not so anyway."""
+        pieces = [p for piece in loop.pieces for p in piece.inside()]
+        axis = loop.axis.name
+        needed = False
+        for piece in pieces:
+            found = accesses(self.body, piece)
+            for access in found:
+                proved = all(map(self.body.bounds.within, access.element.indices, access.tensor.dims))
+                needed |= step(self.body, access.place, axis) is None or not proved
+            needed |= any(segment(self.body, [e], axis) is not None for e in piece.expressions() for e in _values(e))
+        if not needed or loop.reverse:
+            return None
+        return segment(self.body, (e for p in pieces for e in p.expressions()), axis)
+
+    # --- loops over tiles, counters, branches ---------------------------------------------------------------
+
+    def tiles(self, node: Step, scope: Scope) -> None:
+        piece, axis = node.piece, node.piece.axis
+        assert axis is not None and node.body is not None and axis.step is not None
+        start, extent, by = (self.index(e, scope) for e in (piece.bounds[0], axis.extent, axis.step))
+        limit = extent
+        if piece.bounds[1] != axis.extent:
+            limit = self.fresh(f"{axis.name}_stop")
+            stop = self.index(piece.bounds[1], scope)
+            scope.lines.add(f"const i64 {limit} = std::min<i64>({extent}, {stop});", self.line)
+        assert isinstance(axis.begin, Name)
+        first = axis.begin.id
+        low = self.body.bounds.interval(piece.bounds[0])[0]
+        simple = low is not None and low >= 0
+        at = first if simple else f"{first}_from"
+        self.unrolled(piece, scope)
+        if piece.reverse:
+            last = f"{start} + floor_div({limit} - {_operand(start)} - 1, i64({by})) * {by}".removeprefix("0 + ")
+            scope.lines.add(f"for (i64 {at} = {last.replace(' - 0', '')}; {at} >= {start}; {at} -= {by}) {{", self.line)
+        else:
+            scope.lines.add(f"for (i64 {at} = {start}; {at} < {limit}; {at} += {by}) {{", self.line)
+        inner = scope.inner(node.body)
+        inner.names[first] = inner.names[axis.name] = Term(first, "i64")
+        if not simple:
+            inner.lines.add(f"if ({at} + {by} <= 0) continue;")
+            inner.lines.add(f"const i64 {first} = std::max<i64>({at}, 0);")
+        if first != axis.name:
+            assert isinstance(axis.end, Name)
+            end = axis.end.id
+            inner.lines.add(f"const i64 {end} = std::min<i64>({at} + {by}, {limit});")
+            inner.names[end] = Term(end, "i64")
+        self.block(node.body, inner)
+        scope.lines.add("}")
+
+    def unrolled(self, piece: Piece, scope: Scope) -> None:
+        """The hint `unroll=` on a loop over tiles or a counter."""
+        hint = dict(piece.hints).get("unroll")
+        if isinstance(hint, Number) and isinstance(hint.value, int) and hint.value > 1:
+            scope.lines.add(f"#pragma GCC unroll {hint.value}")
+
+    def range(self, node: Step, scope: Scope) -> None:
+        piece = node.piece
+        assert piece.target is not None and node.body is not None
+        start, stop, by = (self.index(e, scope) for e in piece.bounds)
+        name, step_ = piece.target.name, piece.bounds[2]
+        self.unrolled(piece, scope)
+        if isinstance(step_, Number):
+            test = f"{name} < {stop}" if step_.value > 0 else f"{name} > {stop}"
+        else:
+            test = f"{_operand(by)} > 0 ? {name} < {stop} : {name} > {stop}"
+        scope.lines.add(f"for (i64 {name} = {start}; {test}; {name} += {by}) {{", self.line)
+        inner = scope.inner(node.body)
+        inner.names[name] = Term(name, "i64")
+        self.block(node.body, inner)
+        scope.lines.add("}")
+
+    def branch(self, node: Step, scope: Scope) -> None:
+        piece = node.piece
+        assert piece.expr is not None and node.body is not None and node.orelse is not None
+        scope.lines.add(f"if ({self.term(piece.expr, scope, 'bool')}) {{", self.line)
+        self.block(node.body, scope.inner(node.body, fixed=True))
+        if node.orelse.nodes:
+            scope.lines.add("} else {")
+            self.block(node.orelse, scope.inner(node.orelse, fixed=True))
+        scope.lines.add("}")
+
+
+_ADDED = frozenset({"reduce_sum", "reduce_prod", "reduce_max", "reduce_min"})
+
+
+def _values(expr: Expr) -> Iterator[Expr]:
+    """The parts of an expression that are values rather than places in tensors."""
+    if isinstance(expr, Binary):
+        yield expr
+    elif isinstance(expr, Call) and expr.op != "load":
+        for argument in expr.args:
+            yield from _values(argument)
+
+
+def _operand(text: str) -> str:
+    return text if text.isidentifier() or text.isdigit() else f"({text})"

@@ -1,0 +1,89 @@
+"""Where generated code stands: nested C++ scopes, what is known in each, and which axis runs along the lanes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from akg_core.sketch.ast import Expr
+from akg_core.sketch.lower_plan import Block
+from akg_plugin_cpp_cpu.emit.text import Lines
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """The loop along the lanes: its axis, the length of its segments, and the name that says which lanes count."""
+
+    axis: str
+    segment: Expr | None = None
+    part: str = "part"
+    unroll: str = "u"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A C++ expression: its dtype, whether it is a vector, and whether it needs brackets in a product."""
+
+    text: str
+    dtype: str
+    vector: bool = False
+    atomic: bool = True
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def operand(self) -> str:
+        return self.text if self.atomic else f"({self.text})"
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """One C++ block. `names`: sketch names (axes, counters, values in registers) that are variables of this block.
+
+    `ranges`: first position and end of axes that a loop around has cut into blocks. `fixed`: nothing may be moved out
+    of it (a branch).
+    """
+
+    lines: Lines
+    block: Block
+    parent: Scope | None = None
+    lane: Lane | None = None
+    names: dict[str, Term] = field(default_factory=dict)
+    known: dict[Expr, Term] = field(default_factory=dict)
+    fixed: bool = False
+    ranges: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def inner(self, block: Block | None = None, lane: Lane | None = None, fixed: bool = False) -> Scope:
+        """A scope inside this one; its opening line has just been written."""
+        return Scope(self.lines.nest(), block or self.block, self, lane or self.lane, fixed=fixed, ranges=self.ranges)
+
+    def find(self, name: str) -> Term | None:
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.parent
+        return None
+
+    def home(self, names: set[str]) -> Scope:
+        """The outermost scope in which all of `names` are known, to which a computation may move."""
+        scope = self
+        while scope.parent is not None and not scope.fixed and not names & scope.names.keys():
+            scope = scope.parent
+        return scope
+
+    def recall(self, expr: Expr) -> Term | None:
+        """The variable that already holds `expr`."""
+        scope: Scope | None = self
+        while scope is not None:
+            if expr in scope.known:
+                return scope.known[expr]
+            scope = scope.parent
+        return None
+
+    def declare(self, text: str, line: int) -> None:
+        """Add a declaration for the code at hand: here, or before the inner block that is being written."""
+        if self.lines.is_open:
+            self.lines.before_last(text, line)
+        else:
+            self.lines.add(text, line)

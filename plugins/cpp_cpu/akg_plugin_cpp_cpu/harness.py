@@ -1,0 +1,20 @@
+"""Running and timing kernels in a worker process: core's harness for Python modules does all of it.
+
+Threads need no care here: kernel.so and torch share one libgomp (kernel.so asks for libgomp.so.1, which torch has
+loaded already), so that torch.set_num_threads holds for kernels too.
+"""
+
+from __future__ import annotations
+
+from akg_core.judge.candidate import load_entry, profile_case, run_cases
+from akg_core.records import Artifact, Case, ProfileReport, RunReport, TimingPlan
+
+
+def run(artifact: Artifact, cases: tuple[Case, ...]) -> RunReport:
+    """Run the cases; outputs go to their files."""
+    return run_cases(lambda: load_entry(artifact), cases)
+
+
+def profile(artifact: Artifact, case: Case, plan: TimingPlan) -> ProfileReport:
+    """Time one case by the clock of this process; a kernel has ended when its call returns."""
+    return profile_case(lambda: load_entry(artifact), case, plan)

@@ -1,0 +1,201 @@
+// Threads over a linear grid of programs, per-thread scratch memory, and rendezvous of programs.
+#ifndef AKG_PARALLEL_HPP
+#define AKG_PARALLEL_HPP
+
+#include <omp.h>
+#include <stdlib.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#include "akg/lanes.hpp"
+
+namespace akg {
+
+inline constexpr std::size_t HUGE_PAGE = std::size_t(2) << 20;
+
+// Ask for huge pages under memory that nobody has touched yet: 512 times fewer page faults at its first touch.
+AKG_INLINE void fresh([[maybe_unused]] void* p, [[maybe_unused]] i64 bytes) {
+#if defined(__linux__)
+    const auto begin = (reinterpret_cast<std::uintptr_t>(p) + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+    const auto end = (reinterpret_cast<std::uintptr_t>(p) + std::uintptr_t(bytes)) & ~(HUGE_PAGE - 1);
+    if (end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#endif
+}
+
+// ---- scratch memory -------------------------------------------------------------------------------------
+
+// A stack of 64-byte aligned buffers; its blocks are kept for the thread's next program.
+class Arena {
+    struct Block {
+        char* memory;
+        std::size_t size;
+        Block* next;
+    };
+    Block* first_ = nullptr;
+    Block* block_ = nullptr;
+    std::size_t used_ = 0;
+
+    static Block* make(std::size_t bytes) {
+        const std::size_t size = (bytes + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+        char* memory = static_cast<char*>(aligned_alloc(HUGE_PAGE, size));
+        if (!memory) abort();
+        fresh(memory, i64(size));
+        return new Block{memory, size, nullptr};
+    }
+
+public:
+    Arena() = default;
+    Arena(const Arena&) = delete;
+    Arena& operator=(const Arena&) = delete;
+    ~Arena() {
+        while (first_) {
+            Block* next = first_->next;
+            free(first_->memory);
+            delete first_;
+            first_ = next;
+        }
+    }
+
+    // Uninitialised room for `count` elements and one vector more, so that whole-vector loads may run past the end.
+    template <class T>
+    T* take(i64 count) {
+        const std::size_t bytes = (std::size_t(count) * sizeof(T) + 64 + 63) & ~std::size_t(63);
+        while (!block_ || used_ + bytes > block_->size) {
+            Block*& next = block_ ? block_->next : first_;
+            if (!next) next = make(bytes);
+            block_ = next;
+            used_ = 0;
+        }
+        T* p = reinterpret_cast<T*>(block_->memory + used_);
+        used_ += bytes;
+        return p;
+    }
+
+    // Gives back what was taken since it was made.
+    class Frame {
+        Arena& arena_;
+        Block* block_;
+        std::size_t used_;
+
+    public:
+        explicit Frame(Arena& arena) : arena_(arena), block_(arena.block_), used_(arena.used_) {}
+        ~Frame() {
+            arena_.block_ = block_ ? block_ : arena_.first_;
+            arena_.used_ = block_ ? used_ : 0;
+        }
+        Frame(const Frame&) = delete;
+        Frame& operator=(const Frame&) = delete;
+    };
+};
+
+inline Arena& scratch() {
+    static thread_local Arena arena;
+    return arena;
+}
+
+// ---- parallel loops ----------------------------------------------------------------------------------------
+
+AKG_INLINE int threads() { return omp_get_max_threads(); }
+
+// Non-temporal stores become visible to other threads in order only after a fence.
+AKG_INLINE void finish_streams() {
+#if defined(__x86_64__)
+    _mm_sfence();
+#endif
+}
+
+// body(program) for every program of the grid, in equal consecutive shares.
+template <class Body>
+AKG_INLINE void parallel_for(i64 programs, const Body& body) {
+    if (programs <= 1 || threads() == 1) {
+        for (i64 program = 0; program < programs; ++program) body(program);
+        return finish_streams();
+    }
+#pragma omp parallel
+    {
+#pragma omp for schedule(static) nowait
+        for (i64 program = 0; program < programs; ++program) body(program);
+        finish_streams();
+    }
+}
+
+// The same, `chunk` programs at a time to whoever is free: for programs of unequal length.
+template <class Body>
+AKG_INLINE void parallel_for_dynamic(i64 programs, i64 chunk, const Body& body) {
+    if (programs <= chunk || threads() == 1) {
+        for (i64 program = 0; program < programs; ++program) body(program);
+        return finish_streams();
+    }
+#pragma omp parallel
+    {
+#pragma omp for schedule(dynamic, chunk) nowait
+        for (i64 program = 0; program < programs; ++program) body(program);
+        finish_streams();
+    }
+}
+
+// ---- programs that meet ---------------------------------------------------------------------------------------
+
+// The members of one group, each on a thread of its own. meet_* combines `count` values over the members, in their order.
+class Team {
+    char* shared_ = nullptr;
+    std::size_t capacity_ = 0;
+    i64 members_;
+
+    template <class T, class F>
+    void meet(i64 member, T* values, i64 count, F combine) {
+        const std::size_t bytes = std::size_t(members_ * count) * sizeof(T);
+#pragma omp barrier
+        if (member == 0 && bytes > capacity_) {
+            free(shared_);
+            shared_ = static_cast<char*>(malloc(bytes));
+            if (!shared_) abort();
+            capacity_ = bytes;
+        }
+#pragma omp barrier
+        T* slots = reinterpret_cast<T*>(shared_);
+        for (i64 i = 0; i < count; ++i) slots[member * count + i] = values[i];
+#pragma omp barrier
+        for (i64 i = 0; i < count; ++i) {
+            auto total = slots[i];
+            for (i64 m = 1; m < members_; ++m) total = combine(total, slots[m * count + i]);
+            values[i] = total;
+        }
+    }
+
+public:
+    explicit Team(i64 members) : members_(members) {}
+    ~Team() { free(shared_); }
+    Team(const Team&) = delete;
+    Team& operator=(const Team&) = delete;
+
+    template <class T>
+    void meet_sum(i64 member, T* values, i64 count) {
+        meet(member, values, count, [](T a, T b) { return T(a + b); });
+    }
+    template <class T>
+    void meet_max(i64 member, T* values, i64 count) {
+        meet(member, values, count, [](T a, T b) { return a > b || a != a ? a : b; });
+    }
+    template <class T>
+    void meet_min(i64 member, T* values, i64 count) {
+        meet(member, values, count, [](T a, T b) { return a < b || a != a ? a : b; });
+    }
+};
+
+// body(group, member, team): the members of a group run at the same time, group after group.
+template <class Body>
+void together_for(i64 groups, i64 members, const Body& body) {
+    Team team(members);
+#pragma omp parallel num_threads(int(members))
+    {
+        if (omp_get_num_threads() != int(members)) abort();  // fewer would wait for each other for ever
+        for (i64 group = 0; group < groups; ++group) body(group, i64(omp_get_thread_num()), team);
+        finish_streams();
+    }
+}
+
+}  // namespace akg
+
+#endif

@@ -1,0 +1,225 @@
+"""What this machine offers: compiler, build tools, instruction set, cores, caches."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from akg_core.errors import ToolchainError
+from akg_core.records import Availability, Target, Traits
+
+OLDEST_GCC = 10
+FLAGS = (
+    "-O3",
+    "-fPIC",
+    "-fopenmp",
+    "-fno-math-errno",  # sqrt is an instruction
+    "-fno-trapping-math",  # comparisons may become selects; no value changes
+    "-fno-gnu-unique",  # kernels of one process keep their statics apart
+    "-fdiagnostics-color=never",
+    "-fmax-errors=20",
+    "-Wno-psabi",
+    "-Wno-aggressive-loop-optimizations",
+)
+_MACROS = frozenset(
+    [
+        "__clang__",
+        "__GNUC__",
+        "__VERSION__",
+        "__AVX512F__",
+        "__AVX512BW__",
+        "__AVX512VL__",
+        "__AVX512DQ__",
+        "__AVX2__",
+        "__FMA__",
+        "__F16C__",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A compiler that works: its command, version, flags for this processor, and the build tools.
+
+    `identity` changes when anything does that could change what is built.
+    """
+
+    compiler: str
+    version: str
+    flags: tuple[str, ...]
+    vector_bytes: int
+    cmake: str
+    ninja: str
+    identity: str
+
+
+def probe(target: Target) -> Availability:
+    """Whether kernels can be built and run here; never raises."""
+    if target.backend != "cpu":
+        reason = f"this plugin makes kernels for cpu, not for {target.backend}."
+        return Availability(can_compile=False, can_run=False, reason=reason, cure="Choose the target cpu.")
+    try:
+        tools = toolchain()
+    except ToolchainError as error:
+        return Availability(can_compile=False, can_run=False, reason=error.message, cure=error.cure)
+    near = cache_bytes(2)
+    details = {
+        "compiler": f"{tools.compiler} {tools.version}",
+        "flags": " ".join(tools.flags),
+        "vector": f"{8 * tools.vector_bytes} bits",
+        "processor": processor(),
+        "caches": ", ".join(f"L{level} {cache_bytes(level) // 1024} KiB" for level in (1, 2, 3) if cache_bytes(level)),
+    }
+    traits = Traits(
+        units=cores(),
+        lanes=tools.vector_bytes // 4,
+        near_bytes=(near or 512 * 1024) // 2,
+        tile_elements=(cache_bytes(1) or 32 * 1024) // 8,
+        dot_tile=(256, 256, 128),
+    )
+    return Availability(can_compile=True, can_run=True, traits=traits, details=details)
+
+
+@functools.cache
+def toolchain() -> Toolchain:
+    """The compiler and tools of this machine; raises ToolchainError saying what is missing and what to install."""
+    compiler = _compiler()
+    cmake, ninja = _tool("cmake"), _tool("ninja", "ninja-build")
+    found = _described(compiler)
+    if "__clang__" in found or int(found.get("__GNUC__", 0)) < OLDEST_GCC:
+        raise ToolchainError(
+            f"{shlex.join(compiler)} is not g++ {OLDEST_GCC} or newer.",
+            "Install g++ (apt install g++) or set CXX to one.",
+        )
+    avx512 = all(f"__AVX512{part}__" in found for part in ("F", "BW", "VL", "DQ"))
+    avx2 = all(f"__{part}__" in found for part in ("AVX2", "FMA", "F16C"))
+    flags = (*found["flags"].split(), *FLAGS)
+    version = found["__VERSION__"].strip('"')
+    return Toolchain(
+        compiler=shlex.join(compiler),
+        version=version,
+        flags=flags,
+        vector_bytes=64 if avx512 else 32 if avx2 else 16,
+        cmake=cmake,
+        ninja=ninja,
+        identity=_digest([*compiler, *flags, _stamp(cmake), _stamp(ninja), json.dumps(found, sort_keys=True)]),
+    )
+
+
+@functools.cache
+def cache_folder() -> Path:
+    """Where to keep what is worth keeping: the user's cache folder, or a temporary one if that is read-only."""
+    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    for folder in (
+        Path(root) / "akg-core" / "cpp_cpu",
+        Path(tempfile.gettempdir()) / f"akg-core-{os.getuid()}" / "cpp_cpu",
+    ):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    return folder
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@functools.cache
+def cache_bytes(level: int) -> int:
+    """Bytes of one data cache of this level, 0 when the system does not say."""
+    for index in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
+        if _read(index / "level") == str(level) and _read(index / "type") != "Instruction":
+            size = _read(index / "size")
+            return int(size[:-1]) * {"K": 1024, "M": 1024**2}[size[-1]] if size[-1:] in ("K", "M") else int(size or 0)
+    return 0
+
+
+@functools.cache
+def processor() -> str:
+    """The processor's name as the system gives it."""
+    for line in _read(Path("/proc/cpuinfo")).splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def _compiler() -> list[str]:
+    chosen = os.environ.get("CXX", "").strip()
+    if chosen:
+        command = shlex.split(chosen)
+        if found := shutil.which(command[0]):
+            return [found, *command[1:]]
+        raise ToolchainError(f"CXX is {chosen!r}, which is not installed.", "Set CXX to a g++, or unset it.")
+    for name in ("g++", *(f"g++-{major}" for major in range(16, OLDEST_GCC - 1, -1))):
+        if found := shutil.which(name):
+            return [found]
+    raise ToolchainError("there is no C++ compiler.", "Install g++: apt install g++, or dnf install gcc-c++.")
+
+
+def _tool(*names: str) -> str:
+    """A build tool beside this Python, where its PyPI package puts it, or on PATH."""
+    beside = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    for name in names:
+        if found := shutil.which(name, path=beside):
+            return found
+    raise ToolchainError(f"{names[0]} is missing.", f"Install it: pip install {names[0]}.")
+
+
+def _described(compiler: list[str]) -> dict[str, str]:
+    """The macros that matter and the flags for this processor, remembered while compiler and processor stay."""
+    kind = next((line for line in _read(Path("/proc/cpuinfo")).splitlines() if line[:5] in ("flags", "Featu")), "")
+    note = cache_folder() / f"compiler-{_digest([*compiler, _stamp(compiler[0]), processor(), kind])[:16]}.json"
+    try:
+        return json.loads(note.read_text())
+    except (OSError, ValueError):
+        pass
+    for flags in (["-march=native"], ["-mcpu=native"], []):
+        command = [*compiler, *flags, "-dM", "-E", "-x", "c++", os.devnull]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise ToolchainError(f"{shlex.join(compiler)} does not run: {error}.", "Reinstall g++.") from None
+        if done.returncode == 0:
+            break
+    else:
+        raise ToolchainError(f"{shlex.join(compiler)} does not run: {done.stderr[:200]}.", "Reinstall g++.")
+    macros = dict(line.split(" ", 2)[1:] for line in done.stdout.splitlines() if line.count(" ") >= 2)
+    found = {name: macros[name] for name in sorted(_MACROS & macros.keys())} | {"flags": " ".join(flags)}
+    try:
+        note.parent.mkdir(parents=True, exist_ok=True)
+        scratch = note.with_suffix(f".{os.getpid()}")
+        scratch.write_text(json.dumps(found))
+        scratch.replace(note)
+    except OSError:
+        pass  # a read-only home costs a few milliseconds a run
+    return found
+
+
+def _stamp(tool: str) -> str:
+    path = Path(tool).resolve()
+    return f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}"
+
+
+def _digest(parts: list[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""

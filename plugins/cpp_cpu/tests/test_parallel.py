@@ -1,0 +1,37 @@
+"""Every program runs once, programs that meet see each other, scratch memory is a stack."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import pytest
+import torch
+
+from .conftest import Native
+
+DRIVER = (Path(__file__).parent / "drivers" / "parallel.cpp").read_text()
+
+
+@pytest.mark.parametrize("programs", [0, 1, 2, 7, 1000])
+@pytest.mark.parametrize("chunk", [0, 1, 3])
+def test_every_program_runs_once(native: Native, programs: int, chunk: int) -> None:
+    seen = torch.zeros(programs + 1, dtype=torch.int64)
+    native(DRIVER, "native").visit(ctypes.c_void_p(seen.data_ptr()), ctypes.c_int64(programs), ctypes.c_int64(chunk))
+    assert (seen[:-1] == 1).all() and seen[-1] == 0
+
+
+@pytest.mark.parametrize("members", [1, 2, 5])
+def test_programs_meet(native: Native, members: int) -> None:
+    """More members than cores, too."""
+    for kind, combine in enumerate((torch.sum, torch.amax, torch.amin)):
+        values = torch.randint(-9, 9, (3, members, 37)).float()
+        want = combine(values, 1, keepdim=True).expand_as(values)
+        given = values.clone()
+        sizes = [ctypes.c_int64(size) for size in (3, members, 37, kind)]
+        native(DRIVER, "native").meet(ctypes.c_void_p(given.data_ptr()), *sizes)
+        assert torch.equal(given, want)
+
+
+def test_scratch_is_a_stack(native: Native) -> None:
+    assert native(DRIVER, "native").arena() == 1

@@ -1,0 +1,71 @@
+"""The probe: what is here, and one sentence with a cure for each thing that may be missing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from akg_plugin_cpp_cpu import probe
+
+from akg_core.records import Target
+
+CPU = Target(backend="cpu")
+
+
+@pytest.fixture(autouse=True)
+def forget() -> Iterator[None]:
+    probe.toolchain.cache_clear()
+    yield
+    probe.toolchain.cache_clear()
+
+
+def test_this_machine() -> None:
+    available = probe.probe(CPU)
+    assert available.can_compile and available.can_run
+    assert available.traits.lanes in (4, 8, 16) and available.traits.units >= 1
+    assert "g++" in available.details["compiler"] or "c++" in available.details["compiler"]
+    began = time.perf_counter()
+    assert probe.probe(CPU) == available
+    assert time.perf_counter() - began < 0.05
+
+
+def test_another_backend() -> None:
+    available = probe.probe(Target(backend="cuda"))
+    assert not available.can_run and "cuda" in available.reason
+
+
+def test_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    available = probe.probe(CPU)
+    assert not available.can_compile and "compiler" in available.reason and "apt install g++" in available.cure
+
+
+def test_cxx_names_something_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    assert "no-such-compiler" in probe.probe(CPU).reason
+
+
+def test_cxx_is_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "false")
+    available = probe.probe(CPU)
+    assert not available.can_compile and available.cure
+
+
+def test_cxx_is_too_old(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    old = tmp_path / "g++-4"
+    old.write_text("#!/bin/sh\necho '#define __GNUC__ 4'\necho '#define __VERSION__ \"4.8\"'\n")
+    old.chmod(0o755)
+    monkeypatch.setenv("CXX", str(old))
+    assert "10 or newer" in probe.probe(CPU).reason
+
+
+def test_no_build_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = probe.shutil.which
+    monkeypatch.setattr(
+        probe.shutil, "which", lambda name, path=None: None if "ninja" in name else known(name, path=path)
+    )
+    available = probe.probe(CPU)
+    assert "ninja" in available.reason and "pip install ninja" in available.cure

@@ -1,0 +1,186 @@
+"""Vectors of every dtype at every width against torch: memory, lanes, conversions, reductions, random numbers."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from .conftest import ISAS, Native
+
+NUMPY = {
+    "f64": np.float64, "f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32, "i16": np.int16,
+    "i8": np.int8, "u8": np.uint8, "bool": np.bool_,
+}  # fmt: skip
+TORCH = {name: getattr(torch, np.dtype(kind).name) for name, kind in NUMPY.items()} | {"bf16": torch.bfloat16}
+DTYPES = tuple(TORCH)
+NUMBERS = tuple(name for name in DTYPES if name != "bool")
+
+DRIVER = (Path(__file__).parent / "drivers" / "vec.cpp").read_text()
+
+
+def pointer(tensor: torch.Tensor) -> ctypes.c_void_p:
+    return ctypes.c_void_p(tensor.data_ptr())
+
+
+def values(dtype: str, count: int, seed: int = 0) -> torch.Tensor:
+    draw = torch.randint(
+        0 if dtype in ("u8", "bool") else -6, 7, (count,), generator=torch.Generator().manual_seed(seed)
+    )
+    return (draw if dtype != "bool" else draw > 3).to(TORCH[dtype])
+
+
+def same(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return torch.equal(a.double().nan_to_num(1e300), b.double().nan_to_num(1e300))
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_arithmetic(native: Native, dtype: str, isa: str) -> None:
+    library = native(DRIVER, isa)
+    n = library.lane_count()
+    a, b, y = values(dtype, n), values(dtype, n, 1), torch.empty(9 * n, dtype=TORCH[dtype])
+    if dtype[0] in "fb":
+        a[1] = b[2] = torch.nan
+    getattr(library, f"arithmetic_{dtype}")(pointer(a), pointer(b), pointer(y))
+    chosen = torch.where(a == b, 1, torch.where(a >= b, 2, 3)).to(a.dtype)
+    sign = torch.where(b.isnan(), torch.zeros_like(b), b.sign()) if dtype[0] in "fb" else b.sign()
+    want = [
+        a + b,
+        a - b,
+        a * b,
+        torch.maximum(a, b),
+        torch.minimum(a, b),
+        torch.where(a < b, a, b),
+        sign,
+        b.abs(),
+        chosen,
+    ]
+    for row, (got, due) in enumerate(zip(y.view(9, n), want, strict=True)):
+        assert same(got, due), (row, got, due)
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_memory(native: Native, dtype: str, isa: str) -> None:
+    library = native(DRIVER, isa)
+    n = library.lane_count()
+    for active in (-1, 0, 1, n // 2 + 1, n - 1, n, n + 3):
+        for stride in (1, 2, 3, 0):
+            x, y = values(dtype, 200), torch.full((600,), 99, dtype=TORCH[dtype])
+            getattr(library, f"memory_{dtype}")(pointer(x), pointer(y), ctypes.c_int64(active), ctypes.c_int64(stride))
+            m, first, flipped = min(max(active, 0), n), x[:n], x[:n].flip(0)
+            on = torch.arange(n) < m
+            want = torch.full((600,), 99, dtype=TORCH[dtype])
+            want[:m] = first[:m]
+            want[64 : 64 + n] = torch.where(on, first, 5)
+            want[128 : 128 + n] = torch.where(on, x[torch.arange(n) * stride], 0)
+            want[192 : 192 + n] = torch.where(on, flipped, 7)
+            want[256 : 256 + n] = flipped
+            want[320 : 320 + 2 * m : 2] = first[:m]
+            want[384 + n - m : 384 + n] = first[:m].flip(0)
+            want[448 : 448 + m] = first[:m]
+            want[512 : 512 + m] = first[:m]
+            assert same(y, want), (active, stride, (y != want).nonzero().flatten())
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_lanes(native: Native, dtype: str, isa: str) -> None:
+    library = native(DRIVER, isa)
+    n = library.lane_count()
+    x, y = values(dtype, n, 2), torch.zeros(11 * n + 4, dtype=TORCH[dtype])
+    getattr(library, f"lanes_{dtype}")(pointer(x), pointer(y))
+    nine = torch.full((2,), 9, dtype=x.dtype)
+    changed = x.clone()
+    changed[1] = 1
+    want = [torch.cat([nine[:1], x[:-1]]), torch.cat([nine, x[:-2]]), torch.cat([x[1:], nine[:1]]), x.flip(0)]
+    want += [(torch.arange(n) + 3).to(x.dtype), changed]
+    want += [x.cumsum(0).to(x.dtype), x.cummax(0)[0], x.flip(0).cummin(0)[0].flip(0)]
+    want += [x.flip(0).cumsum(0).flip(0).to(x.dtype), -x, torch.stack([x.sum().to(x.dtype), x.max(), x.min(), x[2]])]
+    for row, due in enumerate(want):
+        got = y[row * n : row * n + len(due)]
+        assert same(got, due), (row, got, due)
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_transpose(native: Native, dtype: str, isa: str) -> None:
+    library = native(DRIVER, isa)
+    n = library.lane_count()
+    x = values(dtype, n * n).view(n, n)
+    y = torch.empty_like(x)
+    getattr(library, f"transpose_{dtype}")(pointer(x), pointer(y))
+    assert same(y, x.t())
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("source", DTYPES)
+def test_convert(native: Native, source: str, isa: str) -> None:
+    """To every dtype, with values that fit both; halves also with every rounding case."""
+    library = native(DRIVER, isa)
+    for target in DTYPES:
+        x = values(source, 101)
+        if source in ("f64", "f32") and target in ("f16", "bf16", "f32"):
+            scale = 2.0 ** torch.randint(-27, 18, (5000,))
+            edges = [65519.0, 65520.0, 1e30, 6e-8, 3e-8, 2.9e-8, torch.inf, -torch.inf, torch.nan, -0.0]
+            x = torch.cat([torch.randn(5000) * scale, torch.tensor(edges)]).to(x.dtype)
+        if source in ("f64", "f32") and target[0] == "i":
+            x = x * 1.75
+        if target == "u8" and source != "bool":
+            x = x.abs()
+        y, z = torch.empty(len(x), dtype=TORCH[target]), torch.empty(len(x), dtype=TORCH[target])
+        for kind, out in (("convert", y), ("scalar", z)):
+            getattr(library, f"{kind}_{source}_{target}")(pointer(x), pointer(out), ctypes.c_int64(len(x)))
+            assert same(out, x.to(TORCH[target])), (target, kind)
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_arg_reductions(native: Native, dtype: str, isa: str) -> None:
+    library = native(DRIVER, isa)
+    for n in (1, 3, 17, 100):
+        for seed in range(4):
+            x = values(dtype, n, seed)
+            if dtype[0] in "fb" and seed > 1 and n > 2:
+                x[n // 2] = x[-1] = torch.nan
+            for name in ("argmax", "argmin"):
+                function = getattr(library, f"{name}_{dtype}")
+                function.restype = ctypes.c_int64
+                array = x.float().numpy() if dtype in ("bf16", "f16") else x.numpy()
+                assert function(pointer(x), ctypes.c_int64(n)) == getattr(np, name)(array), (name, x)
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_atomic_adds_all_count(native: Native, dtype: str) -> None:
+    library = native(DRIVER, "native")
+    n = 200 if dtype in ("bf16", "i8", "u8", "f16") else 10001
+    at = torch.arange(n) % 7
+    x, y = torch.ones(n, dtype=TORCH[dtype]), torch.zeros(7, dtype=TORCH[dtype])
+    getattr(library, f"add_at_{dtype}")(pointer(y), pointer(at), pointer(x), ctypes.c_int64(n))
+    assert same(y, torch.bincount(at))
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_rand_is_the_interpreters(native: Native, isa: str) -> None:
+    from akg_core.sketch.philox import uniform
+
+    at = torch.cat([torch.arange(1000), torch.tensor([2**40 + 3, -1])])
+    y = torch.empty(len(at))
+    for seed in (0, 1234567890123456789):
+        native(DRIVER, isa).draw(ctypes.c_int64(seed), pointer(at), pointer(y), ctypes.c_int64(len(at)))
+        assert torch.equal(y, uniform(torch.tensor(seed), at))
+
+
+def test_round_to_tf32(native: Native) -> None:
+    x = torch.cat([torch.randn(1000), torch.tensor([torch.inf, -torch.inf, torch.nan, 1 + 2.0**-11, 1 + 3 * 2.0**-11])])
+    y = torch.empty_like(x)
+    native(DRIVER, "native").to_tf32(pointer(x), pointer(y), ctypes.c_int64(len(x)))
+    assert y[-2] == 1 and y[-1] == 1 + 2.0**-9
+    assert same(y[-5:-2], x[-5:-2])
+    assert ((y - x).abs()[:1000] <= x.abs()[:1000] * 2.0**-11).all() and (
+        y[:1000].view(torch.int32) % (1 << 13) == 0
+    ).all()

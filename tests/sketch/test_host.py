@@ -1,0 +1,234 @@
+"""model_new.py as text: run it with launches that are Python, so that no plugin is needed."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+from akg_core.records import Argument, Interface, Schedule, Sketch
+from akg_core.sketch import host
+from akg_core.sketch.parse import parse
+from akg_core.sketch.schedule import bind
+
+KERNELS = """
+@kernel
+def pack(w: In["f32", "N", "K"], p: Out["f32", "K", "N"]):
+    for n in grid(N, 16):
+        k = whole(K)
+        store(p[k, n], load(w[n, k]))
+
+@kernel
+def scale(x: In["f32", "A", "B"], y: Out["f32", "A", "B"], S: Const = 2):
+    for a in grid(A, 1):
+        b = whole(B)
+        store(y[a, b], load(x[a, b]) * S)
+
+@kernel
+def count(c: InOut["i64"], y: Out["f32", "2*A"], x: In["f32", "A"]):
+    for a in grid(A, 1):
+        store(y[a], load(x[a]))
+        store(c, load(c) + 1)
+"""
+REFERENCE = """
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self, columns=8):
+        super().__init__()
+        self.fc = torch.nn.Linear(columns, 5)
+        self.register_buffer("seen", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, x):
+        raise AssertionError("the reference must not run")
+"""
+# What the launches of the tests do, in place of kernels.
+PRELUDE = """
+LAUNCHED = []
+
+def _pack(w, p): LAUNCHED.append("pack"); p.copy_(w.t())
+def _scale(x, y, factor): LAUNCHED.append("scale"); y.copy_(x * factor)
+def _count(c, y, x): LAUNCHED.append("count"); c.add_(1); y.copy_(torch.cat([x, x]))
+"""
+_names = itertools.count()
+
+
+def statement(call: host.Call) -> str:
+    factor = f", {call.constants['S'].value}" if "S" in call.constants else ""
+    return f"_{call.kernel.name}({', '.join(call.tensors)}{factor})"
+
+
+def load(tmp_path: Path, program: str, *arguments: Argument, **packing: object) -> ModuleType:
+    text = KERNELS + program
+    interface = Interface(arguments=arguments or (tensor("x"),), **packing)
+    sketch = Sketch(name="toy", text=text, interface=interface)
+    module = host.write_module(sketch, bind(parse(text), Schedule()), statement, PRELUDE)
+    (tmp_path / "model_new.py").write_text(module)
+    (tmp_path / "reference.py").write_text(REFERENCE)
+    spec = importlib.util.spec_from_file_location(f"host_{next(_names)}", tmp_path / "model_new.py")
+    assert spec and spec.loader
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def tensor(name: str) -> Argument:
+    return Argument(name=name, kind="tensor", dtype="f32", shape=(4, 8))
+
+
+SCALE = """
+@program
+def model(x: In["f32", "M", "K"]):
+    y = empty("f32", M, K)
+    scale(x, y, S=3)
+    return y
+"""
+
+
+def test_model_is_the_references(tmp_path: Path) -> None:
+    module = load(tmp_path, SCALE)
+    model = module.ModelNew(6)
+    assert isinstance(model, module.Model)
+    assert set(model.state_dict()) == {"fc.weight", "fc.bias", "seen"} and model.fc.in_features == 6
+    x = torch.randn(4, 6, requires_grad=True)
+    y = model(x)
+    assert torch.equal(y, 3 * x) and not y.requires_grad and torch.equal(model(x=x), y)
+
+
+def test_inputs_are_made_contiguous(tmp_path: Path) -> None:
+    x = torch.randn(8, 4).t()
+    y = load(tmp_path, SCALE).ModelNew()(x)
+    assert torch.equal(y, 3 * x) and y.is_contiguous()
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (torch.zeros(4, 8, dtype=torch.float64), "x must be a 2-dimensional torch.float32 tensor"),
+        (torch.zeros(4), "not 1-dimensional"),
+        ([1.0], "x must be a tensor, not list"),
+    ],
+)
+def test_wrong_tensors(tmp_path: Path, value: object, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        load(tmp_path, SCALE).ModelNew()(value)
+
+
+PACKED = """
+@program
+def model(x: In["f32", "M", "K"], weight: Param["fc.weight", "f32", "N", "K"]):
+    p = empty("f32", K, N)
+    pack(weight, p, once=True)
+    y = empty("f32", K, N)
+    scale(p, y)
+    return y
+"""
+
+
+def test_what_is_launched_once_follows_its_parameters(tmp_path: Path) -> None:
+    module = load(tmp_path, PACKED)
+    model, x = module.ModelNew(), torch.zeros(4, 8)
+    for _ in range(3):
+        assert torch.equal(model(x), 2 * model.fc.weight.t())
+    assert module.LAUNCHED.count("pack") == 1
+    with torch.no_grad():
+        model.fc.weight.mul_(2)
+    assert torch.equal(model(x), 2 * model.fc.weight.t())
+    model.fc.weight = torch.nn.Parameter(torch.randn(5, 8))
+    assert torch.equal(model(x), 2 * model.fc.weight.t())
+    model.fc.weight.data = torch.randn(5, 8)
+    assert torch.equal(model(x), 2 * model.fc.weight.t())
+    model.load_state_dict({key: torch.ones_like(value) for key, value in model.state_dict().items()})
+    assert torch.equal(model(x), torch.full((8, 5), 2.0))
+    assert module.LAUNCHED.count("pack") == 5
+
+
+def test_sizes_that_do_not_fit_a_parameter(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"x must have the shape \[4, 8\], not \[4, 7\]"):
+        load(tmp_path, PACKED).ModelNew()(torch.zeros(4, 7))
+
+
+def test_fixed_sizes_are_checked(tmp_path: Path) -> None:
+    program = SCALE.replace('"M", "K"]', '4, "K"]').replace("M, K", "4, K")
+    model = load(tmp_path, program).ModelNew()
+    assert model(torch.ones(4, 3)).shape == (4, 3)
+    with pytest.raises(ValueError, match=r"\[4, 3\], not \[5, 3\]"):
+        model(torch.ones(5, 3))
+
+
+COUNT = """
+@program
+def model(x: In["f32", "M"], seen: Param["seen", "i64"]):
+    y = empty("f32", 2*M)
+    count(seen, y, x)
+    z = reshape(y, 2, M)
+    t = permute(z, 1, 0)
+    half = narrow(y, 0, M, M)
+    return z, t, half
+"""
+
+
+def test_buffers_are_updated_and_views_returned(tmp_path: Path) -> None:
+    model = load(tmp_path, COUNT, packing="list").ModelNew()
+    version = model.seen._version
+    z, t, half = model(torch.arange(3.0))
+    assert model.seen.item() == 1 and model.seen._version > version
+    assert z.tolist() == [[0, 1, 2], [0, 1, 2]] and torch.equal(t, z.t()) and half.tolist() == [0, 1, 2]
+
+
+def test_packing(tmp_path: Path) -> None:
+    assert isinstance(load(tmp_path, COUNT, packing="tuple").ModelNew()(torch.ones(2)), tuple)
+    result = load(tmp_path, COUNT, packing="dict", keys=("a", "b", "c")).ModelNew()(torch.ones(2))
+    assert list(result) == ["a", "b", "c"]
+
+
+def test_constants_and_numbers(tmp_path: Path) -> None:
+    arguments = (
+        tensor("x"),
+        Argument(name="factor", kind="number", value=2.5),
+        Argument(name="sizes", kind="constant", value=[1, 2]),
+        Argument(name="mode", kind="constant", value=None),
+    )
+    program = SCALE.replace('"K"]):', '"K"], factor: In["f64"]):').replace("scale(x, y, S=3)", "scale(x, y)")
+    model, x = load(tmp_path, program, *arguments).ModelNew(), torch.ones(2, 2)
+    assert torch.equal(model(x), 2 * x) and torch.equal(model(x, 1, (1, 2), mode=None), 2 * x)
+    with pytest.raises(ValueError, match=r"made for sizes=\[1, 2\], not \[1, 3\]"):
+        model(x, 1.0, [1, 3])
+    with pytest.raises(ValueError, match="mode=None"):
+        model(x, mode="other")
+
+
+def test_names_that_python_or_forward_takes(tmp_path: Path) -> None:
+    program = """
+@program
+def model(x: In["f32", "self", "y"], b: In["f32", "self", "y"]):
+    torch = empty("f32", self, y)
+    scale(b, torch)
+    return torch
+"""
+    module = load(tmp_path, program, tensor("b"), tensor("y"))  # the program's x is forward's b, and its b forward's y
+    x, b = torch.zeros(2, 3), torch.ones(2, 3)
+    assert torch.equal(module.ModelNew()(x, b), 2 * b) and torch.equal(module.ModelNew()(b=x, y=b), 2 * b)
+
+
+def test_dimensions_that_only_numbers_can_show_to_agree(tmp_path: Path) -> None:
+    program = """
+@program
+def model(x: In["f32", "M"], seen: Param["seen", "i64"]):
+    y = empty("f32", (M + 1) // 2 * 4)
+    count(seen, y, x)
+    return y
+"""
+    model = load(tmp_path, program).ModelNew()
+    assert model(torch.ones(4)).shape == (8,)
+    with pytest.raises(ValueError, match=r"\[6\], not \[8\]"):
+        model(torch.ones(3))
+
+
+def test_calls_name_sizes_by_the_program() -> None:
+    (call,) = host.calls(parse(KERNELS + SCALE))
+    assert call.sizes == {"A": "M", "B": "K"} and call.constants["S"].value == 3
