@@ -55,12 +55,12 @@ def enter_namespaces(own_user: bool) -> bool:
     user, group = os.geteuid(), os.getegid()
     for flags in sorted((apart, apart | _NEWUSER), reverse=own_user):
         if _libc.unshare(flags) == 0:
-            if flags & _NEWUSER:
+            maps = {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"}
+            for name, text in maps.items() if flags & _NEWUSER else ():
                 with contextlib.suppress(OSError):
-                    Path("/proc/self/setgroups").write_text("deny")
-                Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
-                Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
-            _mount("none", "/", "", _MS_REC | _MS_PRIVATE)
+                    Path("/proc/self", name).write_text(text)
+            with contextlib.suppress(OSError):
+                _mount("none", "/", "", _MS_REC | _MS_PRIVATE)
             return True
     return False
 

@@ -65,7 +65,6 @@ class Pool:
         for _ in range(_ATTEMPTS):
             with self.session(limits) as session:
                 result = session.call(function, payload)
-            self._sessions.discard(session)
             if session.started:
                 return result
         raise self._does_not_start()  # not once in all attempts
@@ -82,7 +81,10 @@ class Pool:
         """A worker process that stays for several calls. Close it, or use it as a context."""
         limits = limits or Limits()
         with self._lock:
+            if self._closed:
+                raise WorkerFailed("The worker processes have been ended.")
             self._jobs += 1
+            self._sessions = {session for session in self._sessions if not session.closed}
             folder = self.folder / f"job-{self._jobs}"
         folder.mkdir(mode=0o700)
         ours, theirs = socket.socketpair()
@@ -101,13 +103,16 @@ class Pool:
             os.close(log_end)
             os.close(status_end)
         session = Session(ours, log, status, folder, limits)
-        self._sessions.add(session)
+        with self._lock:
+            self._sessions.add(session)
         return session
 
     def close(self) -> None:
         """End every worker and the warm parent, and remove their folders."""
-        self._closed = True
-        for session in list(self._sessions):
+        with self._lock:
+            self._closed = True
+            sessions = list(self._sessions)
+        for session in sessions:
             session.close()
         self._control.close()
         self._zygote.kill()

@@ -35,6 +35,7 @@ class Session:
         self._connection, self._log, self._status = connection, log, status
         self._limits = limits
         self._keeper = 0
+        self._keeper_handle = -1
         self._ended: int | None = None
         self._status_text = b""
         self._final: JobResult | None = None
@@ -65,17 +66,24 @@ class Session:
             return
         self._terminate()
         self._connection.close()
-        os.close(self._log)
-        os.close(self._status)
+        for descriptor in (self._log, self._status, self._keeper_handle):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._keeper_handle = -1
         self._open = set()
         shutil.rmtree(self.folder, ignore_errors=True)
         if self._final is None:
             self._final = JobResult("exited", reason="The worker has been closed.", protections=self.protections)
 
+    @property
+    def closed(self) -> bool:
+        """Whether nothing is left of the process."""
+        return not self._open
+
     def _terminate(self) -> None:
-        if self._keeper and self._ended is None:
+        if self._keeper_handle >= 0 and self._ended is None:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(self._keeper, signal.SIGTERM)
+                signal.pidfd_send_signal(self._keeper_handle, signal.SIGTERM)
 
     def _read_status(self) -> None:
         """Take in what the keeper and the starting worker say; its end closes the line."""
@@ -85,7 +93,10 @@ class Session:
         *lines, self._status_text = (self._status_text + (piece or b"")).split(b"\n")
         for line in map(json.loads, lines):
             self.started = True
-            self._keeper = line.get("keeper", self._keeper)
+            if "keeper" in line:
+                self._keeper = line["keeper"]
+                with contextlib.suppress(OSError):  # a handle stays that process's own, a number may go to another
+                    self._keeper_handle = os.pidfd_open(self._keeper)
             self._ended = line.get("ended", self._ended)
             self.protections = tuple(line.get("protections", self.protections))
 

@@ -18,6 +18,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 from typing import Any, NoReturn
@@ -95,6 +96,7 @@ def _work(settings: dict[str, Any], alone: bool, connection: socket.socket, stat
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         os.chdir(settings["folder"])
         os.environ["TMPDIR"] = settings["folder"]
+        tempfile.tempdir = None  # what the warm imports found there is forgotten
         protections = ["process group", "limits"]
         if alone:
             protections += ["no network", "own processes"]

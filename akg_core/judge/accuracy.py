@@ -1,0 +1,176 @@
+"""How exact an answer has to be, element by element. The policy, and why it is what it is.
+
+Known for each element: the candidate's value c, eager PyTorch's e in the task's dtype, and r from float64. Wanted:
+honest kernels, which sum in another order, fuse, or use another exponential, never fail; an element that is wrong by
+more than rounding always does. `ulp` is the spacing of the output's dtype at one.
+
+1.  Allowed at first is  2 |e - r| + F ulp |r| + tiny.  F is 4, for a short chain of functions of 1-2 ulp, plus half of
+    c = min(sqrt(n), 64), n being the longest reduction: errors of a sum in n steps grow like sqrt(n) (Higham, Accuracy
+    and Stability of Numerical Algorithms, 4.2 and 4.5). Chains up to 4096 long are usual; longer sums are expected to
+    be split, as eager's are. In 16 bits F is 1: what is computed in 32 bits is rounded once. `tiny` is the smallest
+    normal number, for hardware that flushes what is smaller. Most kernels need no more.
+2.  Where c is further off, eager may have been lucky at that element: rounding errors scatter, some are zero. So twice
+    the worst error that eager makes at elements of similar magnitude (the same binade, widened to larger
+    ones until 64 elements are in it) is allowed too. Not the worst of all: a small output beside large ones, such
+    as the tail of a softmax, must still be right for its own size.
+3.  Where that is not enough, the element may be worse conditioned than others of its magnitude: a cancellation that few
+    share. The reference is then run in float64 with rounding noise (`precise.in_double`), and S times the scatter that
+    this causes is allowed. S is 4, for the luck of a few runs, plus 2.5 c: noise on the terms of a sum moves it by
+    sqrt(n) units, rounding its partial sums by 0.4 n, now and then by 4 times that. An element outside is wrong.
+4.  Besides, ||c - r|| <= 2 ||e - r|| + F/2 ulp ||r||, again with the scatter's norm when it fails: a kernel of
+    narrower arithmetic that stays within each element's bound is still worse overall.
+
+NaN and infinities must stand where eager has them; where eager overflows but float64 does not, the right
+number is accepted too. Integers and booleans must equal eager's, or where float64 decides differently, its.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+CHUNK = 1 << 15  # small enough for the caches, and for torch not to wake its threads
+_POOLED = 64
+_BINADES = 2200  # exponents of float64, denormal numbers included
+_LOWEST = -1080
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The errors of one floating output. `where` is the worst element's index; its error and what is allowed there."""
+
+    outside: torch.Tensor  # flat indices of elements beyond what is allowed so far
+    worst: float
+    allowed: float
+    where: int
+    norm: float  # ||c - r||
+    eager_norm: float
+    size: float  # ||r||
+    eager_worst: float
+    nonfinite: int  # the first element where only one of both is finite, or -1
+    close: bool  # within KernelBench's tolerance of eager
+
+
+@dataclass(frozen=True)
+class Slack:
+    """F and S of the policy: the ulps that are allowed anyway, and the multiple of the scatter of rounding noise."""
+
+    ulps: float
+    scatter: float
+
+
+def slack(longest_reduction: float, dtype: torch.dtype) -> Slack:
+    """What is allowed beyond twice eager's error to an output of `dtype`."""
+    if torch.finfo(dtype).bits <= 16:
+        return Slack(ulps=1.0, scatter=4.0)
+    chain = min(math.sqrt(max(0.0, longest_reduction - 1)), 64.0)
+    return Slack(ulps=4 + chain / 2, scatter=4 + 2.5 * chain)
+
+
+def roundoff(dtype: torch.dtype) -> float:
+    """Half the spacing of numbers at one."""
+    return torch.finfo(dtype).eps / 2
+
+
+def kernelbench_tolerance(dtype: torch.dtype) -> float:
+    """KernelBench's own absolute and relative tolerance for a dtype."""
+    return 1e-2 if dtype in (torch.float16, torch.bfloat16) else 1e-4
+
+
+def errors(
+    candidate: torch.Tensor, eager: torch.Tensor, exact: torch.Tensor, slack: Slack, noise: torch.Tensor | None = None
+) -> Errors:
+    """Compare flat tensors of one dtype (`exact` and `noise` in float64) by steps 1 and 2, with `noise` also 3.
+
+    Works through them in chunks: every element is looked at, however many there are.
+    """
+    kind = torch.finfo(eager.dtype)
+    relative = slack.ulps * kind.eps
+    tolerance = kernelbench_tolerance(eager.dtype)
+    outside: list[torch.Tensor] = []
+    norm, eager_norm, size = 0.0, 0.0, 0.0
+    worst, excess, where, allowed_there, eager_worst, nonfinite, close = 0.0, -1.0, 0, 0.0, 0.0, -1, True
+    for start in range(0, eager.numel(), CHUNK):
+        piece = slice(start, start + CHUNK)
+        c, e, r = candidate[piece].double(), eager[piece].double(), exact[piece]
+        wrong, eager_wrong = (c - r).abs_(), (e - r).abs_()
+        if not math.isfinite(float(wrong.sum() + eager_wrong.sum())):
+            misplaced, c, e, r = _nonfinite(c, e, r, relative)
+            nonfinite = start + misplaced if nonfinite < 0 <= misplaced else nonfinite
+            wrong, eager_wrong = (c - r).abs_(), (e - r).abs_()
+        allowed = r.abs().mul_(relative).add_(eager_wrong, alpha=2.0).add_(kind.tiny)
+        if noise is not None:
+            allowed.add_(noise[piece], alpha=slack.scatter)
+        most, eager_most = float(wrong.max()), float(eager_wrong.max())
+        if most + eager_most > tolerance:  # else they are close whatever they are
+            close = close and bool(((c - e).abs() <= tolerance + tolerance * e.abs()).all())
+        eager_worst = max(eager_worst, eager_most)
+        norm, eager_norm = norm + float(wrong.dot(wrong)), eager_norm + float(eager_wrong.dot(eager_wrong))
+        size += float(r.dot(r))
+        beyond = wrong / allowed
+        at = int(beyond.argmax())
+        if float(beyond[at]) > excess:
+            excess, where = float(beyond[at]), start + at
+            worst, allowed_there = float(wrong[at]), float(allowed[at])
+        if float(beyond[at]) > 1:
+            outside.append((wrong > allowed).nonzero().flatten().add_(start))
+    found = torch.cat(outside) if outside else torch.empty(0, dtype=torch.int64)
+    if found.numel():
+        c, r = candidate[found].double(), exact[found]
+        wrong, pooled = (c - r).abs(), _pooled(eager, exact, r.abs()).mul_(2)
+        allowed = pooled + 2 * (eager[found].double() - r).abs() + relative * r.abs() + kind.tiny
+        if noise is not None:
+            allowed += slack.scatter * noise[found]
+        beyond = wrong / allowed
+        at = int(beyond.argmax())
+        where, worst, allowed_there = int(found[at]), float(wrong[at]), float(allowed[at])
+        found = found[beyond > 1]
+    norms = (math.sqrt(norm), math.sqrt(eager_norm), math.sqrt(size))
+    return Errors(found, worst, allowed_there, where, *norms, eager_worst, nonfinite, close and nonfinite < 0)
+
+
+def _nonfinite(
+    c: torch.Tensor, e: torch.Tensor, r: torch.Tensor, relative: float
+) -> tuple[int, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The first place where a NaN or infinity is not as it must be (or -1), and the tensors with zeros where any is."""
+    finite = torch.isfinite(c) & torch.isfinite(e) & torch.isfinite(r)
+    alike = (c == e) | (torch.isnan(c) & torch.isnan(e))
+    rescued = torch.isfinite(c + r) & ~torch.isfinite(e) & ((c - r).abs() <= 2 * relative * r.abs())
+    misplaced = (~(finite | alike | rescued)).nonzero()
+    first = int(misplaced[0]) if misplaced.numel() else -1
+    return first, torch.where(finite, c, 0.0), torch.where(finite, e, 0.0), torch.where(finite, r, 0.0)
+
+
+def norm_allowed(found: Errors, slack: Slack, dtype: torch.dtype, noise: torch.Tensor | None = None) -> float:
+    """The bound of step 4 on ||c - r||."""
+    scatter = slack.scatter * float(noise.norm()) if noise is not None else 0.0
+    rounding = slack.ulps / 2 * torch.finfo(dtype).eps * found.size
+    return 2 * found.eager_norm + rounding + scatter + torch.finfo(dtype).tiny
+
+
+def _pooled(eager: torch.Tensor, exact: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
+    """For each of `sizes`, eager's worst error in its binade and as many larger ones as give enough elements."""
+    worst = torch.zeros(_BINADES, dtype=torch.float64)
+    count = torch.zeros(_BINADES, dtype=torch.int64)
+    for start in range(0, eager.numel(), CHUNK):
+        e, r = eager[start : start + CHUNK].double(), exact[start : start + CHUNK]
+        usable = torch.isfinite(e) & torch.isfinite(r)
+        binade = _binade(r)[usable]
+        worst.scatter_reduce_(0, binade, (e - r).abs()[usable], "amax")
+        count += torch.bincount(binade, minlength=_BINADES)
+    pooled, worsts, counts = worst.clone(), worst.tolist(), count.tolist()
+    used = [index for index in range(_BINADES) if counts[index]]
+    for position, index in enumerate(used):
+        seen, most = 0, 0.0
+        for other in (*used[position:], *reversed(used[:position])):
+            if seen >= _POOLED:
+                break
+            seen, most = seen + counts[other], max(most, worsts[other])
+        pooled[index] = most
+    return pooled[_binade(sizes)]
+
+
+def _binade(values: torch.Tensor) -> torch.Tensor:
+    return torch.frexp(values).exponent.long().sub_(_LOWEST).clamp_(0, _BINADES - 1)

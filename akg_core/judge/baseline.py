@@ -1,0 +1,46 @@
+"""The baselines' process: the reference itself by eager PyTorch, or through `torch.compile`, timed like any kernel.
+
+Worker side, one process each. Both run in the harness of a candidate, without gradients, on the same inputs and state.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from akg_core.records import Case, TimingPlan
+
+MODES = ("eager", "compile")
+
+
+def profile_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{mode, case, plan} → ProfileReport."""
+    from akg_core.judge.candidate import profile_case
+
+    case, plan = Case(**payload["case"]), TimingPlan(**payload["plan"])
+    report = profile_case(lambda: _module(payload["mode"], case.reference), case, plan)
+    return report.model_dump(mode="json")
+
+
+@functools.cache
+def _module(mode: str, reference: Path) -> Any:
+    """What stands in for a kernel's module: `ModelNew` is the reference's Model, compiled or not."""
+    from akg_core.task.load import load_source
+
+    if mode not in MODES:
+        raise ValueError(f"no baseline is called {mode!r}")
+    source = load_source(reference.read_text(encoding="utf-8"), "reference")
+    if mode == "eager":
+        return SimpleNamespace(ModelNew=source.Model, get_init_inputs=source.get_init_inputs)
+    # One process compiles: starting helpers costs more than they save on the few kernels of one module.
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+
+    def compiled(*arguments: Any) -> Any:
+        model = source.Model(*arguments)
+        model.compile(dynamic=False)  # in place, so that parameters keep their names
+        return model
+
+    return SimpleNamespace(ModelNew=compiled, get_init_inputs=source.get_init_inputs)

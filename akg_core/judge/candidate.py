@@ -1,0 +1,261 @@
+"""The harness around a candidate that is a Python module with `ModelNew`: runs its cases, takes its times.
+
+Worker side, in the candidate's own process; a plugin's `akg_run` and `akg_profile` hand over to it:
+
+    def akg_run(artifact, target, cases):
+        return run_cases(lambda: load_entry(artifact), cases)
+
+Everything here can be reached by the code under judgement, so that nothing here decides anything: expected outputs
+are elsewhere, and what is reported is checked by the process that holds them.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import nn
+
+from akg_core.judge.guard import Guard
+from akg_core.records import Artifact, Case, CaseReport, ProfileReport, RunReport, TimingPlan
+from akg_core.task.load import load_source
+from akg_core.worker.tensors import fresh, load, save, span, transform
+
+_now = time.perf_counter
+_SETTLING_SECONDS = 0.01  # in which work that goes on after a call has returned shows
+_ROTATED_BYTES = 32 << 20  # inputs smaller than this are rotated among three copies, larger ones between two
+
+
+def load_entry(artifact: Artifact) -> ModuleType:
+    """The artifact's entry file as a module, imported once a process; files beside it can be imported from it."""
+    return _load_entry(artifact.folder.resolve(), artifact.entry)
+
+
+def run_cases(
+    load_module: Callable[[], Any],
+    cases: Sequence[Case],
+    *,
+    synchronize: Callable[[], None] | None = None,
+    launches: Callable[[], int] | None = None,
+) -> RunReport:
+    """Run each case (at least one) under the guard, on fresh memory, and write what came out.
+
+    `synchronize` waits for the device; `launches` counts the kernels launched so far, for plugins that can tell.
+    """
+    try:
+        module = load_module()
+        subject = _Subject(module, cases[0])
+    except Exception as error:
+        return RunReport(error=_sentence(error))
+    return RunReport(cases=tuple(_run(subject, case, synchronize, launches) for case in cases))
+
+
+def profile_case(
+    load_module: Callable[[], Any], case: Case, plan: TimingPlan, *, synchronize: Callable[[], None] | None = None
+) -> ProfileReport:
+    """Time the case as the plan says, by this process's clock, each call alone and waited for.
+
+    Model and inputs stay from call to call, for samples may be taken in several. Inputs are rotated among copies.
+    """
+    wait = synchronize or _nothing
+    timer = "perf_counter"
+    try:
+        if plan.threads:
+            torch.set_num_threads(plan.threads)
+        contender = _contender(load_module(), case)
+        samples = []
+        with torch.no_grad():
+            for _ in range(plan.warmup):
+                contender.model(*next(contender.inputs))
+            wait()
+            for _ in range(plan.samples):
+                arguments = next(contender.inputs)
+                _sweep(plan.cold_bytes)
+                began = _now()
+                result = contender.model(*arguments)
+                wait()
+                samples.append(_now() - began)
+            if plan.check:
+                at_return = transform(result, _few) if samples else None
+                time.sleep(_SETTLING_SECONDS)
+                if samples and not same_bits(at_return, transform(result, _few)):
+                    return ProfileReport(samples=(), timer=timer, error="its outputs changed after it had returned")
+                contender.check(plan.check, wait)
+    except Exception as error:
+        return ProfileReport(samples=(), timer=timer, error=_sentence(error))
+    return ProfileReport(samples=tuple(samples), timer=timer, details={"threads": torch.get_num_threads()})
+
+
+def construct(module: Any, case: Case) -> nn.Module:
+    """A `ModelNew` as the reference file constructs its `Model`, after the same seed."""
+    torch.manual_seed(0)
+    source = load_source(case.reference.read_text(), "reference") if case.reference else module
+    arguments = source.get_init_inputs() if hasattr(source, "get_init_inputs") else ()
+    return module.ModelNew(*arguments)
+
+
+def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[str, torch.Tensor]:
+    """The tensors whose bytes differ from what they were."""
+    return {
+        name: value
+        for name, value in after.items()
+        if isinstance(value, torch.Tensor) and not same_bits(before.get(name), value)
+    }
+
+
+def named(inputs: Sequence[Any], state: dict[str, Any]) -> dict[str, Any]:
+    """Arguments and state under the names that `changed` reports."""
+    arguments = {f"argument {index}": value for index, value in enumerate(inputs)}
+    return arguments | {f"state {name}": value for name, value in state.items()}
+
+
+class _Subject:
+    """A constructed model, and what is needed to put it into the state of a case."""
+
+    def __init__(self, module: Any, case: Case) -> None:
+        self.model = construct(module, case)
+        kept = self.model.state_dict()
+        self._transient = {n: b.clone() for n, b in self.model.named_buffers() if n not in kept}
+        if not case.training:
+            self.model.eval()  # else the mode is what the constructor leaves
+
+    def enter(self, case: Case) -> dict[str, Any]:
+        """Load the case's state, which is also returned, and reset buffers that no state dict holds."""
+        state = load(case.state) if case.state else {}
+        if case.state:
+            self.model.load_state_dict(state)
+        buffers = dict(self.model.named_buffers())
+        for name, value in self._transient.items():
+            buffers[name].copy_(value)
+        return state
+
+
+def _run(
+    subject: _Subject, case: Case, synchronize: Callable[[], None] | None, launches: Callable[[], int] | None
+) -> CaseReport:
+    guard = Guard(case.poison)
+    launched = launches() if launches else 0
+    error = ""
+    try:
+        given, state = load(case.inputs), subject.enter(case)
+        arguments = fresh(given)
+        with torch.no_grad(), guard:
+            result = subject.model(*arguments)
+            (synchronize or _nothing)()
+        transform(result, _require_plain)
+        after = named(arguments, subject.model.state_dict())
+        save(case.outputs, {"result": result, "changed": changed(named(given, state), after)})
+    except Exception as raised:
+        error = _sentence(raised)
+    count = launches() - launched if launches else None
+    return CaseReport(
+        name=case.name, finished=not error, error=error, forbidden_calls=guard.calls, kernel_launches=count
+    )
+
+
+class _Contender(_Subject):
+    """A model that is being timed, and the copies of its inputs."""
+
+    def __init__(self, module: Any, case: Case) -> None:
+        super().__init__(module, case)
+        self.enter(case)
+        given = load(case.inputs)
+        size = sum(value.nbytes for value in given if isinstance(value, torch.Tensor))
+        self._copies = [fresh(given) for _ in range(3 if size < _ROTATED_BYTES else 2)]
+        self.inputs = self._rotate()
+
+    def _rotate(self) -> Iterator[list[Any]]:
+        while True:
+            yield from self._copies
+
+    def check(self, case: Case, wait: Callable[[], None]) -> None:
+        """Put the case's values where the timed ones were, so that whoever remembers an address is found out."""
+        given = load(case.inputs)
+        arguments = next(self.inputs)
+        for index, value in enumerate(given):
+            if isinstance(value, torch.Tensor) and span(value) >= value.numel():
+                arguments[index].copy_(value)
+            else:
+                arguments[index] = fresh(value)
+        state = self.enter(case)
+        result = self.model(*arguments)
+        wait()
+        transform(result, _require_plain)
+        after = named(arguments, self.model.state_dict())
+        save(case.outputs, {"result": result, "changed": changed(named(given, state), after)})
+
+
+_contenders: dict[tuple[int, Path, Path | None], tuple[Any, _Contender]] = {}
+
+
+def _contender(module: Any, case: Case) -> _Contender:
+    key = (id(module), case.inputs, case.state)
+    if key not in _contenders:
+        _contenders[key] = (module, _Contender(module, case))  # the module is held, so that its id stays its own
+    return _contenders[key][1]
+
+
+@functools.cache
+def _load_entry(folder: Path, entry: str) -> ModuleType:
+    name = f"akg_kernel_{abs(hash(folder))}"
+    specification = importlib.util.spec_from_file_location(name, folder / entry)
+    if specification is None or specification.loader is None:
+        raise ImportError(f"{entry} is not a Python file")
+    module = importlib.util.module_from_spec(specification)
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(folder))
+    sys.modules[name] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+@functools.cache
+def _sweep_buffer(size: int) -> torch.Tensor:
+    return torch.zeros(size // 4)
+
+
+def _sweep(size: int) -> None:
+    """Read memory so much that nothing else stays in the caches; reading leaves no lines to be written back."""
+    if size:
+        _sweep_buffer(size).sum()
+
+
+def _require_plain(tensor: torch.Tensor) -> None:
+    if type(tensor) is not torch.Tensor and type(tensor) is not nn.Parameter:
+        raise TypeError(f"an output is a {type(tensor).__name__}, not a torch.Tensor")
+
+
+def _few(tensor: torch.Tensor) -> torch.Tensor:
+    """Some 64 elements spread over a tensor."""
+    flat = tensor.detach().as_strided((span(tensor),), (1,))
+    return flat[:: max(1, flat.numel() // 64)].clone()
+
+
+def same_bits(one: Any, other: Any) -> bool:
+    """Whether two trees hold the same bytes; a None on the left stands for anything."""
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        if one.dtype != other.dtype or one.shape != other.shape:
+            return False
+        bits = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}.get(one.element_size())
+        return torch.equal(one.view(bits), other.view(bits)) if bits else torch.equal(one, other)
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(map(same_bits, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same_bits(one[key], other[key]) for key in one)
+    return one is None or one == other
+
+
+def _nothing() -> None:
+    pass
+
+
+def _sentence(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:300] or 'no message'}"

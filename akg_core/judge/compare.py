@@ -1,0 +1,247 @@
+"""One case's answers beside the reference's: structure, dtype, shape, strides, then every element.
+
+Worker side, in the reference process. How far apart floats may be is the policy of `akg_core.judge.accuracy`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from akg_core.judge import accuracy
+from akg_core.judge.records import OutputComparison
+
+_HOPELESS = 1e3  # an error so many times what is allowed is no rounding
+
+Noise = dict[str, torch.Tensor]
+NoiseSource = Callable[[], "Noise | None"]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the reference answers: by eager PyTorch, and in float64 (`exact`, where that could be run).
+
+    Keys are the paths of leaves as `flatten` gives them. `changed`: arguments and state that the call leaves different.
+    `ties`: for an output of indices, the values that it points into and the dimension (None for all).
+    """
+
+    result: dict[str, Any]
+    changed: dict[str, Any]
+    exact: dict[str, Any] | None = None
+    ties: dict[str, tuple[torch.Tensor, int | None]] = field(default_factory=dict)
+
+    def tensors(self) -> list[torch.Tensor]:
+        """The result's tensors."""
+        return [value for value in self.result.values() if isinstance(value, torch.Tensor)]
+
+
+def flatten(tree: Any, path: str = "output") -> dict[str, Any]:
+    """The leaves of a tree by path: "output", "output[0]" of a list, "output(0)" of a tuple, "output.key" of a dict."""
+    match tree:
+        case list():
+            return _merged(flatten(item, f"{path}[{index}]") for index, item in enumerate(tree))
+        case tuple():
+            return _merged(flatten(item, f"{path}({index})") for index, item in enumerate(tree))
+        case dict():
+            return _merged(flatten(item, f"{path}.{key}") for key, item in tree.items())
+    return {path: tree}
+
+
+def compare(
+    result: Any,
+    changed: dict[str, Any],
+    expected: Expected,
+    longest_reduction: float,
+    noise: NoiseSource,
+) -> list[OutputComparison]:
+    """Compare what a candidate returned and left changed with what is expected.
+
+    `noise` gives, when asked, how far rounding noise moves each element of each floating leaf (None: not known).
+    """
+    given = flatten(result)
+    if list(given) != list(expected.result):
+        reason = f"it returns {_spell(given)} where {_spell(expected.result)} is due"
+        return [OutputComparison(name="output", ok=False, reason=reason)]
+    found = []
+    for name, due in (expected.result | expected.changed).items():
+        mine = given.get(name) if name in given else changed.get(name)
+        if not isinstance(due, torch.Tensor):
+            ok = _equal(mine, due)
+            found.append(
+                OutputComparison(name=name, ok=ok, reason="" if ok else f"it is {mine!r} where {due!r} is due")
+            )
+        elif not isinstance(mine, torch.Tensor):
+            reason = "it is not updated" if name in expected.changed else f"it is a {type(mine).__name__}, not a tensor"
+            found.append(OutputComparison(name=name, ok=False, reason=reason))
+        else:
+            found.append(_tensor(name, mine, due, expected, longest_reduction, noise))
+    return found
+
+
+def _tensor(
+    name: str,
+    mine: torch.Tensor,
+    due: torch.Tensor,
+    expected: Expected,
+    reduced: float,
+    noise: NoiseSource,
+) -> OutputComparison:
+    for what, one, other in (
+        ("dtype", mine.dtype, due.dtype),
+        ("shape", tuple(mine.shape), tuple(due.shape)),
+        ("strides", _strides(mine), _strides(due)),
+    ):
+        if one != other:
+            reason = f"its {what} is {_plain(one)} where {_plain(other)} is due"
+            return OutputComparison(name=name, ok=False, reason=reason, dtype=_plain(due.dtype))
+    exact = (expected.exact or {}).get(name)
+    if due.is_floating_point():
+        return _floats(name, mine, due, exact, reduced, noise)
+    return _integers(name, mine, due, exact, expected.ties.get(name))
+
+
+def _floats(
+    name: str, mine: torch.Tensor, due: torch.Tensor, exact: Any, reduced: float, noise: NoiseSource
+) -> OutputComparison:
+    c, e = mine.reshape(-1), due.reshape(-1)
+    if not isinstance(exact, torch.Tensor) or exact.shape != due.shape:
+        return _without_exact(name, mine, due)
+    r = exact.double().reshape(-1)
+    slack = accuracy.slack(reduced, due.dtype)
+    errors = accuracy.errors(c, e, r, slack)
+    allowed = accuracy.norm_allowed(errors, slack, due.dtype)
+    in_doubt = errors.nonfinite < 0 and (errors.outside.numel() or errors.norm > allowed)
+    if in_doubt and errors.norm < _HOPELESS * allowed:
+        scatter = (noise() or {}).get(name)
+        if scatter is not None:
+            errors = accuracy.errors(c, e, r, slack, scatter)
+            allowed = accuracy.norm_allowed(errors, slack, due.dtype, scatter)
+    reason, where, wrong = "", errors.where, errors.outside.numel()
+    if errors.nonfinite >= 0:
+        where = errors.nonfinite
+        reason = f"it holds {float(c[where])} where {float(e[where])} is due"
+    elif wrong:
+        reason = (
+            f"it holds {float(c[where]):.9g} where {float(r[where]):.9g} is due, {_times(errors.worst, errors.allowed)}"
+        )
+    elif errors.norm > allowed:
+        reason = f"its error as a whole is {_times(errors.norm, allowed)}"
+    return OutputComparison(
+        name=name,
+        ok=not reason,
+        reason=reason,
+        dtype=_plain(due.dtype),
+        worst_error=errors.worst,
+        allowed_error=errors.allowed,
+        where=_index(where, due.shape),
+        wrong_elements=wrong,
+        eager_error=errors.eager_worst,
+        ratio=errors.norm / errors.eager_norm if errors.eager_norm else 0.0,
+        kernelbench=errors.close,
+    )
+
+
+def _without_exact(name: str, mine: torch.Tensor, due: torch.Tensor) -> OutputComparison:
+    """Without a float64 run there is only eager to go by, and KernelBench's tolerance of it."""
+    tolerance = accuracy.kernelbench_tolerance(due.dtype)
+    c, e = mine.reshape(-1).double(), due.reshape(-1).double()
+    wrong = ~torch.isclose(c, e, rtol=tolerance, atol=tolerance, equal_nan=True)
+    distance = torch.where(torch.isfinite(c) & torch.isfinite(e), (c - e).abs(), 0.0)
+    where = int(wrong.nonzero()[0]) if bool(wrong.any()) else int(distance.argmax()) if distance.numel() else 0
+    ok = not bool(wrong.any())
+    return OutputComparison(
+        name=name,
+        ok=ok,
+        reason="" if ok else f"it holds {float(c[where]):.9g} where eager has {float(e[where]):.9g}",
+        dtype=_plain(due.dtype),
+        worst_error=float(distance[where]) if distance.numel() else 0.0,
+        allowed_error=tolerance * (1 + float(e[where].abs())) if e.numel() else tolerance,
+        where=_index(where, due.shape),
+        wrong_elements=int(wrong.sum()),
+        kernelbench=ok,
+    )
+
+
+def _integers(
+    name: str, mine: torch.Tensor, due: torch.Tensor, exact: Any, tie: tuple[torch.Tensor, int | None] | None
+) -> OutputComparison:
+    """Exactly eager's value, or float64's where rounding before a comparison decides; for indices, an equal value."""
+    wrong = mine != due
+    if isinstance(exact, torch.Tensor) and exact.shape == due.shape and exact.dtype == due.dtype:
+        wrong &= mine != exact
+    if tie is not None and bool(wrong.any()):
+        wrong &= ~_tied(mine, due, *tie)
+    count = int(wrong.sum())
+    if not count:
+        return OutputComparison(name=name, ok=True, dtype=_plain(due.dtype))
+    where = int(wrong.reshape(-1).nonzero()[0])
+    one, other = mine.reshape(-1)[where].item(), due.reshape(-1)[where].item()
+    return OutputComparison(
+        name=name,
+        ok=False,
+        reason=f"it holds {one} where {other} is due",
+        dtype=_plain(due.dtype),
+        worst_error=float(abs(one - other)),
+        where=_index(where, due.shape),
+        wrong_elements=count,
+        kernelbench=False,
+    )
+
+
+def _tied(mine: torch.Tensor, due: torch.Tensor, values: torch.Tensor, dim: int | None) -> torch.Tensor:
+    """Where two indices point at equal values; indices out of range point nowhere."""
+    size = values.numel() if dim is None else values.shape[dim]
+    valid = (mine >= 0) & (mine < size)
+    safe = mine.clamp(0, size - 1)
+    if dim is None:
+        flat = values.reshape(-1)
+        return valid & (flat[safe] == flat[due])
+    dim %= values.dim()
+    if mine.dim() < values.dim():
+        safe, due = safe.unsqueeze(dim), due.unsqueeze(dim)
+    equal = values.gather(dim, safe) == values.gather(dim, due)
+    return valid & equal.reshape(mine.shape)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-5) or (math.isnan(one) and math.isnan(other))
+    return type(one) is type(other) and one == other
+
+
+def _strides(tensor: torch.Tensor) -> tuple[int, ...]:
+    """The strides that matter: those of dimensions with more than one element."""
+    if tensor.numel() == 0:
+        return ()
+    return tuple(stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size > 1)
+
+
+def _index(flat: int, shape: torch.Size) -> tuple[int, ...]:
+    index = []
+    for size in reversed(shape):
+        flat, part = divmod(flat, max(1, size))
+        index.append(part)
+    return tuple(reversed(index))
+
+
+def _times(worst: float, allowed: float) -> str:
+    return f"off by {worst:.3g} where {allowed:.3g} is allowed"
+
+
+def _plain(value: Any) -> str:
+    return str(value).removeprefix("torch.")
+
+
+def _spell(leaves: dict[str, Any]) -> str:
+    return ", ".join(leaves) or "nothing"
+
+
+def _merged(parts: Iterator[dict[str, Any]]) -> dict[str, Any]:
+    whole: dict[str, Any] = {}
+    for part in parts:
+        whole |= part
+    return whole

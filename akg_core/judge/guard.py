@@ -1,0 +1,146 @@
+"""While a candidate runs: no library computes for it, and no fresh memory holds anything that it could pass off.
+
+Two rings. A dispatch mode refuses every operator of the library that computes, as it is called; it sees the calling
+thread. A profiler over all threads then lists what ran anyway: from other threads, or past a mode switched off.
+Allocation, views, and copies that keep the dtype pass; so does filling memory with a constant.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+from types import TracebackType
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+ALLOCATIONS = frozenset(
+    {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_"}
+)
+_FILLS = frozenset(
+    {"fill_", "zero_", "zeros", "zeros_like", "new_zeros", "full", "full_like", "new_full", "scalar_tensor"}
+)
+_COPIES = frozenset({"copy_", "clone", "_to_copy"})
+_OTHER = frozenset(
+    {
+        "detach",
+        "detach_",
+        "lift_fresh",
+        "_local_scalar_dense",
+        "_unsafe_view",
+        "_reshape_alias",
+        "is_pinned",
+        "set_",
+        "item",
+    }
+)
+_HARMLESS = ALLOCATIONS | _FILLS | _COPIES | _OTHER
+
+_INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+class LibraryCall(RuntimeError):
+    """A candidate called an operator of the library that computes."""
+
+
+class Guard:
+    """A context in which a candidate runs; afterwards `calls` names the library operators that it tried or used.
+
+    `poison` seeds the pattern that every fresh allocation is filled with.
+    """
+
+    def __init__(self, poison: int) -> None:
+        self._mode = _Refuse(poison)
+        self._profiler = _all_threads_profiler()
+        self.calls: tuple[str, ...] = ()
+
+    def __enter__(self) -> Guard:
+        self._profiler.__enter__()
+        self._mode.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._mode.__exit__(kind, value, traceback)
+        self._profiler.__exit__(kind, value, traceback)
+        ran = {event.name for event in self._profiler.events() or () if computes(event.name)}
+        self.calls = tuple(sorted(ran | self._mode.refused))
+
+
+@functools.cache
+def computes(name: str) -> bool:
+    """Whether an operator such as "aten::mm" is one of the library's own that does work on elements."""
+    space, _, name = name.partition("::")
+    if space not in ("aten", "quantized", "mkldnn", "mkl", "prims") or name in _HARMLESS:
+        return False
+    overloads = getattr(getattr(torch.ops, space), name, None)
+    every = [getattr(overloads, overload) for overload in overloads.overloads()] if overloads else []
+    every = [
+        overload for overload in every if torch._C._dispatch_has_kernel(overload.name())
+    ]  # the rest is TorchScript's
+    return not all(overload.is_view or _is_composite(overload) for overload in every)
+
+
+def _is_composite(overload: Any) -> bool:
+    """Whether an operator only calls others, which are then seen themselves."""
+    return torch._C._dispatch_has_kernel_for_dispatch_key(overload.name(), "CompositeImplicitAutograd")
+
+
+def poison_fill(tensor: torch.Tensor, seed: int) -> None:
+    """Fill all memory of a tensor with a pattern that `seed` picks: NaNs with a payload, huge numbers, or any bits."""
+    bits = 8 * tensor.element_size()
+    draw = random.Random(seed)
+    payload = draw.getrandbits(bits)
+    if tensor.is_floating_point() and seed % 4 != 3:
+        infinity = int(torch.full((), float("inf"), dtype=tensor.dtype).view(_INTEGERS[tensor.element_size()]))
+        infinity &= (1 << bits) - 1
+        exponent = infinity if seed % 4 != 2 else infinity - (infinity & -infinity)  # NaN, or the largest finite binade
+        payload = payload & ~infinity | exponent | 1
+    elif tensor.dtype == torch.bool:
+        payload = seed % 2
+    signed = payload - (1 << bits) if payload >> (bits - 1) and bits > 8 else payload
+    if tensor.is_complex():
+        tensor = torch.view_as_real(tensor)
+    tensor.view(_INTEGERS[tensor.element_size()]).fill_(signed)
+
+
+class _Refuse(TorchDispatchMode):
+    """Raises LibraryCall for what computes, and poisons what is allocated."""
+
+    def __init__(self, poison: int) -> None:
+        super().__init__()
+        self.refused: set[str] = set()
+        self._poison = poison
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        full = func._schema.name
+        name = full.partition("::")[2]
+        if (full.startswith("aten::") and name in _COPIES and _converts(name, args, kwargs)) or computes(full):
+            self.refused.add(full)
+            raise LibraryCall(f"{full} is the library's work, not the kernel's")
+        result = func(*args, **kwargs)
+        if name in ALLOCATIONS and isinstance(result, torch.Tensor) and result.numel() and not result.is_meta:
+            self._poison += 1
+            poison_fill(result, self._poison)
+        return result
+
+
+def _converts(name: str, args: Any, kwargs: Any) -> bool:
+    """Whether a copy changes the dtype, which is work."""
+    if name == "copy_":
+        return args[0].dtype != args[1].dtype
+    return kwargs.get("dtype") not in (None, args[0].dtype)
+
+
+def _all_threads_profiler() -> Any:
+    from torch._C._profiler import _ExperimentalConfig
+    from torch.profiler import ProfilerActivity, profile
+
+    try:
+        config = _ExperimentalConfig(profile_all_threads=True)
+    except TypeError:  # an older torch sees the calling thread only
+        config = None
+    return profile(activities=[ProfilerActivity.CPU], experimental_config=config, acc_events=True)

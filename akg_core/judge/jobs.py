@@ -1,0 +1,28 @@
+"""The candidate's process: calls the plugin's hooks. JSON in, JSON out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from akg_core.records import Artifact, Case, Target, TimingPlan
+from akg_core.registry import hooks
+
+
+def run_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{plugin, artifact, target, cases} → RunReport."""
+    cases = tuple(Case(**case) for case in payload["cases"])
+    report = hooks(payload["plugin"]).akg_run(
+        artifact=Artifact(**payload["artifact"]), target=Target(**payload["target"]), cases=cases
+    )
+    return report.model_dump(mode="json")
+
+
+def profile_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{plugin, artifact, target, case, plan} → ProfileReport."""
+    report = hooks(payload["plugin"]).akg_profile(
+        artifact=Artifact(**payload["artifact"]),
+        target=Target(**payload["target"]),
+        case=Case(**payload["case"]),
+        plan=TimingPlan(**payload["plan"]),
+    )
+    return report.model_dump(mode="json")

@@ -1,0 +1,99 @@
+"""The reference's side of judging, seen from the orchestrator: started early, it works while the kernel is built."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from akg_core.errors import TaskError
+from akg_core.judge.records import Draw, OutputComparison, Preparation
+from akg_core.records import Record, Task
+from akg_core.worker import usage
+from akg_core.worker.limits import JobResult, Limits
+
+if TYPE_CHECKING:
+    from akg_core.worker.pool import Pool
+
+_JOBS = "akg_core.judge.reference:"
+
+
+class Comparison(Record):
+    """A case's outputs beside the reference's; see `akg_core.judge.reference.compare_job`."""
+
+    outputs: tuple[OutputComparison, ...]
+    unexpected: tuple[str, ...]
+    same: bool | None
+    error: str
+
+
+def prepare(pool: Pool, task: Task, folder: Path, *, seed: int = 0, seconds: float = 4.0) -> Prepared:
+    """Start the reference process on a task and return at once. Cases are written below `folder`.
+
+    `seconds` is about how long it may work on cases beyond the first three; `seed` is where the draws begin.
+    """
+    return Prepared(pool, task, folder, seed, seconds)
+
+
+class Prepared:
+    """A task's cases and the process that knows their answers. Close it, or use it as a context."""
+
+    def __init__(self, pool: Pool, task: Task, folder: Path, seed: int, seconds: float) -> None:
+        self.task, self.folder, self.seed = task, folder.resolve(), seed
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._session = pool.session(Limits(seconds=600))
+        self._lock = threading.Lock()
+        self._opened: Future[Draw] = Future()
+        self._ready = pool.background(self._work, seconds)
+
+    def __enter__(self) -> Prepared:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the reference process."""
+        self._session.close()
+
+    @property
+    def first(self) -> Draw:
+        """The case with the file's own inputs and the constructor's state, the one that is timed. Waits for it only."""
+        return self._opened.result()
+
+    def ready(self) -> Preparation:
+        """All cases. Waits; raises TaskError when the reference does not run."""
+        return self._ready.result()
+
+    def compare(self, name: str, outputs: Path, *, same_as: Path | None = None, noise: bool = True) -> Comparison:
+        """Compare what a candidate wrote for the case `name` with the reference's answer; see `compare_job`."""
+        payload = {
+            "name": name,
+            "outputs": str(outputs),
+            "longest_reduction": self.ready().longest_reduction,
+            "noise": noise,
+            "same_as": str(same_as) if same_as else None,
+        }
+        with self._lock:
+            result = self._session.call(_JOBS + "compare_job", payload)
+        return Comparison(**self._value(result))
+
+    def _work(self, seconds: float) -> Preparation:
+        opening = {"task": self.task.model_dump(mode="json"), "folder": str(self.folder), "seed": self.seed}
+        memory = usage.available_memory() // 3
+        try:
+            with self._lock:
+                draw = Draw(**self._value(self._session.call(_JOBS + "open_job", opening))["draw"])
+                self._opened.set_result(draw)
+                prepared = self._session.call(_JOBS + "prepare_job", {"seconds": seconds, "bytes": memory})
+            return Preparation(**self._value(prepared))
+        except BaseException as error:
+            if not self._opened.done():
+                self._opened.set_exception(error)
+            raise
+
+    def _value(self, result: JobResult) -> dict[str, Any]:
+        if result.status in ("ok", "error"):
+            return result.unwrap()
+        raise TaskError(f"{self.task.name}: the reference did not run. {result.reason}")

@@ -1,0 +1,168 @@
+"""What the judge says: comparisons, verdicts and timings, as records."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from akg_core.records import Case, Record, Scalar
+
+VerdictStatus = Literal[
+    "correct", "incorrect", "cheating", "crashed", "timed out", "unsupported", "unavailable", "unverified"
+]
+
+
+StateKind = Literal["initial", "redrawn", "none"]
+
+
+class Draw(Record):
+    """One thing that a kernel is run on: which inputs, sizes and state, and the case that holds them.
+
+    `state` is "initial" (as the constructor leaves it), "redrawn" (so that every parameter matters) or "none".
+    """
+
+    name: str
+    kind: str
+    seed: int
+    state: StateKind
+    sizes: dict[str, int] = Field(default_factory=dict)
+    case: Case
+
+
+class Preparation(Record):
+    """What the reference process has ready. `longest_reduction`: how many numbers an operator makes one of, at most.
+
+    `eager_seconds` is one cold call, `output_bytes` the size of one case's outputs. `minimum_bytes` and `operations`
+    are what any implementation has to move and to compute; 0 when that is not known. `random`: two runs of the
+    reference on the same inputs differ.
+    """
+
+    draws: tuple[Draw, ...]
+    random: bool = False
+    eager_seconds: float = 0.0
+    longest_reduction: float = 1.0
+    output_bytes: int = 0
+    minimum_bytes: int = 0
+    operations: float = 0.0
+    notes: tuple[str, ...] = ()
+
+
+class OutputComparison(Record):
+    """One output beside the reference's. Errors are absolute; `where` is the index of the worst element.
+
+    `eager_error` is the worst of eager PyTorch in the same dtype, `ratio` the norm of the error over that of eager's
+    (0 when eager's is zero too). `kernelbench`: within KernelBench's tolerance of eager.
+    """
+
+    name: str
+    ok: bool
+    reason: str = ""
+    dtype: str = ""
+    worst_error: float = 0.0
+    allowed_error: float = 0.0
+    where: tuple[int, ...] = ()
+    wrong_elements: int = 0
+    eager_error: float = 0.0
+    ratio: float = 0.0
+    kernelbench: bool = True
+
+
+class CaseVerdict(Record):
+    """One case judged. `rule` is set when it was cheating."""
+
+    name: str
+    kind: str = ""
+    state: str = ""
+    sizes: dict[str, int] = Field(default_factory=dict)
+    ok: bool
+    reason: str = ""
+    rule: str = ""
+    outputs: tuple[OutputComparison, ...] = ()
+
+
+class Verdict(Record):
+    """Whether a kernel computes what its reference does.
+
+    `reason` is one sentence. `worst_error`, `where` (case, output, index) and `accuracy_ratio` (the largest norm of
+    the error over that of eager PyTorch) are over all cases. `deterministic`: two runs on the same inputs, on
+    memory filled differently, gave the same bits. `protections`: what the system allowed of the isolation.
+    """
+
+    status: VerdictStatus
+    reason: str = ""
+    rule: str = ""
+    cases: tuple[CaseVerdict, ...] = ()
+    worst_error: float = 0.0
+    where: str = ""
+    accuracy_ratio: float = 0.0
+    kernelbench: bool = False
+    deterministic: bool | None = None
+    protections: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+    log: str = ""
+    seconds: float = 0.0
+
+    @property
+    def correct(self) -> bool:
+        """Whether the kernel was run and found right; nothing else counts."""
+        return self.status == "correct"
+
+
+class Measurement(Record):
+    """The times of one contestant in seconds: median with its 95 % interval, and every sample in the order taken."""
+
+    name: str
+    median: float
+    low: float
+    high: float
+    samples: tuple[float, ...]
+    timer: str = ""
+
+
+class Speedup(Record):
+    """How many times faster the kernel is than `over`: the ratio of medians with its 95 % interval."""
+
+    over: str
+    ratio: float
+    low: float
+    high: float
+    result: Literal["faster", "slower", "inconclusive"]
+
+
+class Floor(Record):
+    """The least time that this machine could take, by what it was measured to do: moving the bytes, or computing.
+
+    A time below `margin` times `seconds` is refused as impossible.
+    """
+
+    seconds: float
+    limited_by: Literal["memory", "arithmetic"]
+    bytes: int
+    bytes_per_second: float
+    operations: float
+    operations_per_second: float
+    margin: float
+
+
+class Timing(Record):
+    """How fast a kernel is, beside the baselines measured in the same minutes.
+
+    `status`: "ok"; "impossible" (below the physical floor), "cheating" (its clock or its outputs do not hold),
+    "incorrect" (wrong on changed inputs after the samples), "failed" (did not run). `unavailable` says why a
+    baseline is missing, by name.
+    """
+
+    status: Literal["ok", "impossible", "cheating", "incorrect", "failed"]
+    reason: str = ""
+    measurements: tuple[Measurement, ...] = ()
+    speedups: tuple[Speedup, ...] = ()
+    floor: Floor | None = None
+    unavailable: dict[str, str] = Field(default_factory=dict)
+    settings: dict[str, Scalar] = Field(default_factory=dict)
+    seconds: float = 0.0
+
+    def median(self, name: str) -> float | None:
+        """The median of a contestant, when it was measured."""
+        return next((m.median for m in self.measurements if m.name == name), None)

@@ -1,0 +1,329 @@
+"""The reference process: draws the cases, runs the reference on them, keeps its answers, compares others with them.
+
+Worker side, one session a task. Inputs and states are written to files for the candidate; expected outputs never
+leave this process's memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from akg_core.judge import accuracy
+from akg_core.judge.candidate import changed, named, same_bits
+from akg_core.judge.compare import Expected, Noise, compare, flatten
+from akg_core.judge.precise import double_model, doubled, in_double
+from akg_core.judge.records import Draw, Preparation, StateKind
+from akg_core.judge.work import bytes_written, longest_reduction, operations, read_whole
+from akg_core.records import Case, Task
+from akg_core.task import draws
+from akg_core.task.graph import GraphIndex
+from akg_core.task.load import ReferenceModule, blame, load_source
+from akg_core.worker.tensors import TensorFileError, fresh, load, save
+
+_FEWEST = 3  # cases that are prepared however long they take
+_NOISE_RUNS = 3
+_ARGUMENT_REDUCTIONS = ("aten.argmax.default", "aten.argmin.default", "aten.max.dim", "aten.min.dim")
+
+State = dict[str, torch.Tensor]
+
+
+@dataclass
+class _Reference:
+    """What the process keeps between calls. `initial`: the state that the constructor leaves."""
+
+    task: Task
+    module: ReferenceModule
+    model: nn.Module
+    initial: State
+    folder: Path
+    seed: int
+    plans: dict[str, Draw] = field(default_factory=dict)
+    expected: dict[str, Expected] = field(default_factory=dict)
+    noise: dict[str, Noise] = field(default_factory=dict)
+    eager_seconds: float = 0.0
+
+    def restore(self, state: State) -> None:
+        """Put the module into a state, buffers that no state dict holds included."""
+        with torch.no_grad():
+            for name, value in _state(self.model).items():
+                value.copy_(state.get(name, self.initial[name]))
+
+
+_kept: list[_Reference] = []
+
+
+def open_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{task, folder, seed} → {draw}: load the reference and draw the first case, the one that is timed."""
+    task, seed = Task(**payload["task"]), payload["seed"]
+    module = load_source(task.source, task.name)
+    model = module.model(0, eval=not task.training)
+    initial = {name: value.detach().clone() for name, value in _state(model).items()}
+    reference = _Reference(task, module, model, initial, Path(payload["folder"]), seed)
+    (reference.folder / "reference.py").write_text(task.source, encoding="utf-8")
+    _kept[:] = [reference]
+    draw = _plan(reference, "drawn", seed + 1, "initial", {})
+    _write(reference, draw)
+    return {"draw": draw.model_dump(mode="json")}
+
+
+def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{seconds, bytes} → Preparation: answers for the first case, and for as many others as fit."""
+    reference, began = _kept[0], time.monotonic()
+    first = next(iter(reference.plans.values()))
+    usable, notes = [first], []
+    with blame(reference.task.name, "forward"):
+        _answer(reference, first, *_drawn(reference, first))
+    for kind, seed, state, sizes in _schedule(reference):
+        late = time.monotonic() - began > payload["seconds"] or _held(reference) > payload["bytes"]
+        if late and len(usable) >= _FEWEST:
+            notes.append(f"Cases after {usable[-1].name} were left out to keep time and memory.")
+            break
+        draw = _try(reference, kind, seed, state, sizes)
+        if draw is None:
+            notes.append(f"The reference has no finite answer for {_name(kind, state, sizes)}.")
+        else:
+            usable.append(draw)
+    if reference.expected[first.name].exact is None:
+        notes.append(
+            "The reference does not run in float64; outputs are compared with eager at KernelBench's tolerance."
+        )
+    values = _drawn(reference, first)
+    minimum_bytes, minimum_operations = _least(reference, *values)
+    outputs = reference.expected[first.name].tensors()
+    return Preparation(
+        draws=tuple(usable),
+        random=_is_random(reference, first, *values),
+        eager_seconds=reference.eager_seconds,
+        longest_reduction=longest_reduction(reference.task),
+        output_bytes=sum(output.nbytes for output in outputs),
+        minimum_bytes=minimum_bytes,
+        operations=minimum_operations,
+        notes=tuple(notes),
+    ).model_dump(mode="json")
+
+
+def compare_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{name, outputs, longest_reduction, noise, same_as?} → {outputs: [OutputComparison], unexpected, same, error}.
+
+    `outputs` is the file that a candidate wrote for the case `name`. `unexpected` are arguments and state that it
+    changed and the reference does not; `same`: whether the file `same_as` holds the same bits. Without `noise` the
+    costly third step of the accuracy policy is left out: the caller knows already that the kernel is wrong.
+    """
+    torch.set_num_threads(1)  # pieces that fit the caches are compared faster without waking threads
+    reference, name = _kept[0], payload["name"]
+    expected = reference.expected[name]
+    try:
+        written = load(Path(payload["outputs"]))
+        result, touched = written["result"], dict(written["changed"])
+        same = same_bits(load(Path(payload["same_as"]))["result"], result) if payload.get("same_as") else None
+    except (TensorFileError, TypeError, LookupError, ValueError) as error:
+        return {"outputs": [], "unexpected": [], "same": None, "error": str(error)}
+    noise = functools.partial(_noise, reference, reference.plans[name]) if payload["noise"] else lambda: None
+    found = compare(result, touched, expected, payload["longest_reduction"], noise)
+    return {
+        "outputs": [comparison.model_dump(mode="json") for comparison in found],
+        "unexpected": sorted(set(touched) - set(expected.changed)),
+        "same": same,
+        "error": "",
+    }
+
+
+def _schedule(reference: _Reference) -> Iterator[tuple[str, int, StateKind, dict[str, int]]]:
+    """Kind, seed, state and sizes of the cases after the first, those that find most coming early."""
+    hidden = draws.hidden_sizes(reference.task, reference.seed)
+    seed = reference.seed + 2
+    yield "signed", seed, "redrawn", {}
+    yield from (("drawn", seed + 1, "redrawn", sizes) for sizes in hidden[:2])
+    yield "cancelling", seed + 2, "redrawn", {}
+    yield "large", seed + 3, "redrawn", {}
+    yield "constant_rows", seed + 4, "initial", {}
+    yield "small", seed + 5, "redrawn", {}
+    yield "drawn", seed + 6, "redrawn", {}
+    yield from (("signed", seed + 7, "redrawn", sizes) for sizes in hidden[2:])
+
+
+def _try(reference: _Reference, kind: str, seed: int, state: StateKind, sizes: dict[str, int]) -> Draw | None:
+    """A case of this kind with its answer; None when the reference cannot take it or answers infinities."""
+    draw = _plan(reference, kind, seed, state, sizes)
+    with contextlib.suppress(Exception):
+        _answer(reference, draw, *_write(reference, draw))
+        expected = reference.expected[draw.name]
+        if draws.finite([*expected.result.values(), *(expected.exact or {}).values()]):
+            return draw
+    reference.expected.pop(draw.name, None)
+    shutil.rmtree(draw.case.inputs.parent, ignore_errors=True)
+    return None
+
+
+def _plan(reference: _Reference, kind: str, seed: int, state: StateKind, sizes: dict[str, int]) -> Draw:
+    """A case by what it is drawn from; its files are written by `_write`."""
+    state = state if reference.initial else "none"
+    name = _name(kind, state, sizes)
+    name += f", seed {seed}" if name in reference.plans else ""
+    folder = reference.folder / f"case-{len(reference.plans)}"
+    case = Case(
+        name=name,
+        inputs=folder / "inputs",
+        outputs=folder / "outputs",
+        state=folder / "state" if state != "none" else None,
+        reference=reference.folder / "reference.py",
+        training=reference.task.training,
+        poison=seed,
+    )
+    draw = Draw(name=name, kind=kind, seed=seed, state=state, sizes=sizes, case=case)
+    reference.plans[name] = draw
+    return draw
+
+
+def _drawn(reference: _Reference, draw: Draw) -> tuple[list[Any], State]:
+    """The inputs and the state of a case, drawn anew: the files lie where a candidate might reach them.
+
+    Both come from different seeds, lest weights correlate with inputs.
+    """
+    task, module = reference.task, reference.module
+    state: State = {}
+    reference.restore({})
+    if draw.state == "initial":
+        state = {name: value.detach().clone() for name, value in reference.model.state_dict().items()}
+    elif draw.state == "redrawn":
+        state = draws.redraw_state(reference.model, 1000 + draw.seed)
+    if task.symbols:
+        sizes = draw.sizes or task.symbols
+        return draws.resized(module, task.interface, sizes, draw.seed, draw.kind), state
+    return draws.inputs(module, draw.seed, draw.kind, task.interface), state
+
+
+def _write(reference: _Reference, draw: Draw) -> tuple[list[Any], State]:
+    """Write the files that the candidate reads, and give what is in them."""
+    inputs, state = _drawn(reference, draw)
+    draw.case.inputs.parent.mkdir()
+    save(draw.case.inputs, inputs)
+    if draw.case.state:
+        save(draw.case.state, state)
+    return inputs, state
+
+
+def _name(kind: str, state: str, sizes: dict[str, int]) -> str:
+    parts = [kind.replace("_", " ")]
+    parts += ["redrawn parameters"] * (state == "redrawn")
+    parts += [f"{name}={size}" for name, size in sizes.items()]
+    return ", ".join(parts)
+
+
+def _answer(reference: _Reference, draw: Draw, inputs: list[Any], state: State) -> None:
+    """Run the reference on a case, by eager PyTorch and in float64, and keep what comes out."""
+    exact = _exact(reference, draw, inputs, state)
+    reference.restore(state)
+    arguments = fresh(inputs)
+    torch.manual_seed(draw.seed)
+    began = time.perf_counter()
+    with torch.no_grad():
+        answer = reference.model(*arguments)
+    reference.eager_seconds = time.perf_counter() - began
+    result = flatten(fresh(answer))
+    touched = fresh(changed(named(inputs, state), named(arguments, reference.model.state_dict())))
+    if exact is not None:
+        exact = {name: exact[name] for name in (*result, *touched) if name in exact}
+    reference.expected[draw.name] = Expected(result, touched, exact, _ties(reference, result, inputs))
+
+
+def _exact(
+    reference: _Reference, draw: Draw, inputs: list[Any], state: State, noise: float = 0.0, seed: int = 0
+) -> dict[str, Any] | None:
+    """Outputs, arguments and state after a call in float64, with noise when asked; None when it does not run so."""
+    reference.restore(state)
+    try:
+        model, arguments = double_model(reference.model), doubled(inputs)
+        torch.manual_seed(draw.seed)
+        with in_double(noise, seed):
+            if noise:
+                arguments = fresh(arguments)  # a copy made inside carries noise
+            result = flatten(model(*arguments))
+        return result | named(arguments, model.state_dict())
+    except Exception:
+        return None
+
+
+def _noise(reference: _Reference, draw: Draw) -> Noise | None:
+    """How far rounding noise moves each element of each floating leaf from float64, at most, over a few runs."""
+    if draw.name in reference.noise:
+        return reference.noise[draw.name]
+    torch.set_num_threads(os.cpu_count() or 1)
+    expected = reference.expected[draw.name]
+    narrow = [v.dtype for v in expected.result.values() if isinstance(v, torch.Tensor) and v.is_floating_point()]
+    if expected.exact is None or not narrow:
+        return None
+    size = max(map(accuracy.roundoff, narrow))
+    inputs, state = _drawn(reference, draw)
+    scatter: Noise = {}
+    for run in range(_NOISE_RUNS):
+        noisy = _exact(reference, draw, inputs, state, size, run)
+        for name, value in (noisy or {}).items():
+            if name in expected.exact and isinstance(value, torch.Tensor) and value.is_floating_point():
+                moved = (value.double() - expected.exact[name].double()).abs().reshape(-1).nan_to_num(nan=0.0)
+                scatter[name] = torch.maximum(scatter[name], moved) if name in scatter else moved
+    torch.set_num_threads(1)
+    reference.noise[draw.name] = scatter
+    return scatter
+
+
+def _ties(
+    reference: _Reference, result: dict[str, Any], inputs: list[Any]
+) -> dict[str, tuple[torch.Tensor, int | None]]:
+    """For outputs that are indices of an extreme in an argument: that argument, and the dimension searched."""
+    graph, interface = reference.task.graph, reference.task.interface
+    index = GraphIndex(graph, interface)
+    places = {f"argument:{argument.name}": place for place, argument in enumerate(interface.arguments)}
+    found: dict[str, tuple[torch.Tensor, int | None]] = {}
+    for path, output in zip(result, graph.outputs, strict=False):
+        node = index.producer(output) if output else None
+        if node is not None and node.op in _ARGUMENT_REDUCTIONS and not result[path].is_floating_point():
+            place = places.get(index.origin(node.args[0]))
+            if place is not None:
+                found[path] = (inputs[place], node.args[1])
+    return found
+
+
+def _is_random(reference: _Reference, draw: Draw, inputs: list[Any], state: State) -> bool:
+    """Whether another seed of torch gives another answer to the same inputs."""
+    reference.restore(state)
+    arguments = fresh(inputs)
+    torch.manual_seed(draw.seed + 1)
+    began = time.perf_counter()
+    with torch.no_grad():
+        answer = reference.model(*arguments)
+    reference.eager_seconds = min(reference.eager_seconds, time.perf_counter() - began)
+    return not same_bits(reference.expected[draw.name].result, flatten(fresh(answer)))
+
+
+def _least(reference: _Reference, inputs: list[Any], state: State) -> tuple[int, float]:
+    """Bytes to move and operations to do at least. Zeros in what is given need neither: they may be meant."""
+    task = reference.task
+    values = {f"argument:{a.name}": value for a, value in zip(task.interface.arguments, inputs, strict=True)}
+    values |= {f"parameter:{name}": value for name, value in (reference.initial | state).items()}
+    tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
+    filled = {name: int(value.count_nonzero()) for name, value in tensors.items()}
+    read = sum(filled[name] * tensors[name].element_size() for name in read_whole(task) if name in tensors)
+    dense = all(filled[name] > 0.99 * tensors[name].numel() for name in tensors if tensors[name].dim() > 1)
+    return read + bytes_written(task), operations(task) if dense else 0.0
+
+
+def _held(reference: _Reference) -> int:
+    """Bytes of answers in memory."""
+    trees = [tree for e in reference.expected.values() for tree in (e.result, e.exact or {})]
+    return sum(v.nbytes for tree in trees for v in tree.values() if isinstance(v, torch.Tensor))
+
+
+def _state(model: nn.Module) -> State:
+    return {**dict(model.named_parameters()), **dict(model.named_buffers())}

@@ -1,0 +1,275 @@
+"""How fast a kernel is: samples of it and of the baselines, taken in turns, each contestant in a process of its own.
+
+A round asks every contestant for a few samples, in changing order, so that what the machine does meanwhile hits all
+alike. Before each sample the caches are swept and the inputs change places. Medians get bootstrap intervals over
+rounds; a speed-up whose interval holds 1 is inconclusive. A kernel is believed only when its clock agrees with one
+outside, its time is physically possible, and its answer to inputs changed in place afterwards is right.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import ValidationError
+
+from akg_core.errors import AkgError
+from akg_core.judge import baseline, floor, statistics
+from akg_core.judge.prepare import Prepared
+from akg_core.judge.records import Draw, Measurement, Speedup, Timing
+from akg_core.records import Artifact, ProfileReport, Target, TimingPlan
+from akg_core.worker.limits import Limits
+
+if TYPE_CHECKING:
+    from akg_core.worker.pool import Pool
+    from akg_core.worker.session import Session
+
+KERNEL = "kernel"
+_FEWEST_ROUNDS, _MOST_ROUNDS = 4, 40
+_QUICK = 0.02  # seconds; what is quicker gets several samples a round, and a call before them that is not counted
+_CALL_SECONDS = 120.0
+
+
+class Unusable(Exception):
+    """A contestant gave no samples."""
+
+
+class Contestant:
+    """Something that can be timed: a session, and the job that takes samples in it."""
+
+    def __init__(self, name: str, session: Session, function: str, payload: dict[str, Any]) -> None:
+        self.name, self.session = name, session
+        self._function, self._payload = function, payload
+        self.timer = ""
+
+    def sample(self, plan: TimingPlan) -> tuple[float, ...]:
+        """Samples in seconds, as the plan says. Raises Unusable with the reason."""
+        payload = self._payload | {"plan": plan.model_dump(mode="json")}
+        result = self.session.call(self._function, payload, seconds=_CALL_SECONDS)
+        if result.status != "ok":
+            message = result.error["message"] if result.error else result.reason
+            raise Unusable(message)
+        try:
+            report = ProfileReport(**result.unwrap())
+        except ValidationError:
+            raise Unusable("It answered something that is no report of samples.") from None
+        if report.error:
+            raise Unusable(f"{report.error}.")
+        if len(report.samples) != plan.samples or not all(0 < sample < 1e6 for sample in report.samples):
+            raise Unusable("It gave other samples than it was asked for.")
+        self.timer = report.timer
+        return report.samples
+
+
+class Baselines:
+    """The reference by eager PyTorch and by `torch.compile`, each in a session that warms up in the background.
+
+    Start them early: compiling takes seconds, which are no part of any time. Close them, or use them as a context.
+    """
+
+    def __init__(
+        self, pool: Pool, prepared: Prepared, modes: tuple[str, ...] = baseline.MODES, *, threads: int = 0
+    ) -> None:
+        self._sessions: list[Session] = []
+        self._warm = {mode: pool.background(self._start, pool, prepared, mode, threads) for mode in modes}
+
+    def __enter__(self) -> Baselines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the baselines' processes."""
+        for session in self._sessions:
+            session.close()
+
+    def ready(self) -> tuple[list[Contestant], dict[str, str]]:
+        """The baselines that run, and why the others do not. Waits for them to be warm."""
+        found, missing = [], {}
+        for mode, warm in self._warm.items():
+            try:
+                found.append(warm.result())
+            except (Unusable, AkgError) as error:
+                missing[mode] = str(error)
+        return found, missing
+
+    def _start(self, pool: Pool, prepared: Prepared, mode: str, threads: int) -> Contestant:
+        case = prepared.first.case
+        session = pool.session(Limits(seconds=_CALL_SECONDS))
+        self._sessions.append(session)
+        payload = {"mode": mode, "case": case.model_dump(mode="json")}
+        contestant = Contestant(mode, session, "akg_core.judge.baseline:profile_job", payload)
+        contestant.sample(TimingPlan(warmup=1, samples=1, threads=threads))
+        return contestant
+
+
+def measure(
+    pool: Pool,
+    prepared: Prepared,
+    plugin: str,
+    artifact: Artifact,
+    target: Target,
+    baselines: Baselines | None = None,
+    *,
+    seconds: float = 2.5,
+    threads: int = 0,
+) -> Timing:
+    """Time a kernel against the baselines for about `seconds`, with `threads` threads each (0: all cores).
+
+    The kernel should have been verified: this judges its speed, and its answers only after the samples.
+    """
+    began = time.monotonic()
+    preparation = prepared.ready()
+    rivals, missing = baselines.ready() if baselines else ([], {})
+    folder = Path(tempfile.mkdtemp(prefix="timing-", dir=prepared.folder))
+    payload = {
+        "plugin": plugin,
+        "artifact": artifact.model_copy(update={"folder": artifact.folder.resolve()}).model_dump(mode="json"),
+        "target": target.model_dump(mode="json"),
+        "case": prepared.first.case.model_dump(mode="json"),
+    }
+    plan = TimingPlan(cold_bytes=2 * floor.last_level_cache(), threads=threads)
+    settings = _settings(prepared, plan, target)
+    with (
+        pool.session(Limits(seconds=_CALL_SECONDS, confined=True, writable=(folder,))) as session,
+        exclusively(target.backend),
+    ):
+        kernel = Contestant(KERNEL, session, "akg_core.judge.jobs:profile_job", payload)
+        try:
+            if lie := _clock_lies(kernel, plan):
+                return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
+            rounds = _rounds([kernel, *rivals], plan, seconds, missing)
+            wrong = _wrong_afterwards(kernel, prepared, preparation.draws, folder, plan)
+        except Unusable as error:
+            return Timing(status="failed", reason=str(error), settings=settings, seconds=time.monotonic() - began)
+    timing = _timing(rounds, kernel.timer)
+    least = floor.floor(floor.machine(pool), preparation)
+    median = timing.median(KERNEL) or 0.0
+    if least and median < least.margin * least.seconds:  # perhaps the machine was busy when it was measured
+        least = floor.floor(floor.machine(pool, again=True), preparation)
+    status, reason = "ok", ""
+    if wrong:
+        status, reason = "incorrect", wrong
+    elif least and median < least.margin * least.seconds:
+        status = "impossible"
+        reason = (
+            f"{median:.3g} s is less than {least.margin:g} times the {least.seconds:.3g} s that this machine needs."
+        )
+    return timing.model_copy(
+        update={
+            "status": status,
+            "reason": reason,
+            "floor": least,
+            "unavailable": missing,
+            "settings": settings | {"rounds": len(rounds[KERNEL])},
+            "seconds": time.monotonic() - began,
+        }
+    )
+
+
+@contextlib.contextmanager
+def exclusively(device: str) -> Iterator[None]:
+    """Hold a device for timing: other akg-core processes of this user wait until it is free."""
+    path = floor.cache_folder() / f"{device.replace('/', '_')}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _rounds(
+    contestants: list[Contestant], plan: TimingPlan, seconds: float, missing: dict[str, str]
+) -> dict[str, list[tuple[float, ...]]]:
+    """Samples by contestant and round; a baseline that fails goes to `missing`."""
+    started = time.monotonic()
+    plans: dict[str, TimingPlan] = {}
+    for contestant in list(contestants):
+        try:
+            once = contestant.sample(plan.model_copy(update={"warmup": 1, "samples": 1}))[0]
+        except Unusable as error:
+            if contestant.name == KERNEL:
+                raise
+            missing[contestant.name] = str(error)
+            contestants.remove(contestant)
+        else:
+            several = {"warmup": 1, "samples": 3} if once < _QUICK else {"warmup": 0, "samples": 1}
+            plans[contestant.name] = plan.model_copy(update=several)
+    rounds: dict[str, list[tuple[float, ...]]] = {c.name: [] for c in contestants}
+    for number in range(_MOST_ROUNDS):
+        turn = number % len(contestants)
+        for contestant in contestants[turn:] + contestants[:turn]:
+            rounds[contestant.name].append(contestant.sample(plans[contestant.name]))
+        if number + 1 >= _FEWEST_ROUNDS and time.monotonic() - started > seconds:
+            break
+    return rounds
+
+
+def _clock_lies(kernel: Contestant, plan: TimingPlan) -> str:
+    """Whether the samples that the kernel's process reports fit the time that passes here while it takes them."""
+    kernel.sample(plan.model_copy(update={"warmup": 2, "samples": 1, "cold_bytes": 0}))
+    once = kernel.sample(plan.model_copy(update={"samples": 1, "cold_bytes": 0}))[0]
+    count = max(1, min(50, int(0.03 / once)))
+    for _ in range(3):  # a disturbance may fall between the samples, but hardly each time
+        began = time.perf_counter()
+        told = sum(kernel.sample(plan.model_copy(update={"samples": count, "cold_bytes": 0})))
+        passed = time.perf_counter() - began
+        if told > 0.5 * (passed - 0.003 - 0.0001 * count):
+            return ""
+    return f"Its clock counted {told:.3g} s while {passed:.3g} s passed."
+
+
+def _wrong_afterwards(
+    kernel: Contestant, prepared: Prepared, draws: tuple[Draw, ...], folder: Path, plan: TimingPlan
+) -> str:
+    """What is wrong with the answer to other inputs put where the timed ones were; "" when nothing is."""
+    first = draws[0]
+    other = next((draw for draw in draws[1:] if draw.sizes == first.sizes), first)
+    check = other.case.model_copy(update={"outputs": folder / "outputs"})
+    kernel.sample(plan.model_copy(update={"samples": 1, "check": check}))
+    comparison = prepared.compare(other.name, check.outputs)
+    if comparison.error:
+        return f"Its outputs after the samples cannot be read: {comparison.error}."
+    if comparison.unexpected:
+        return f"It changes {', '.join(comparison.unexpected)}."
+    wrong = next((output for output in comparison.outputs if not output.ok), None)
+    return f"After the samples, on inputs changed in place, {wrong.name} is wrong: {wrong.reason}." if wrong else ""
+
+
+def _timing(rounds: dict[str, list[tuple[float, ...]]], timer: str) -> Timing:
+    measurements, speedups = [], []
+    for name, samples in rounds.items():
+        median, low, high = statistics.interval(samples)
+        every = tuple(sample for one in samples for sample in one)
+        measurements.append(Measurement(name=name, median=median, low=low, high=high, samples=every, timer=timer))
+        if name != KERNEL:
+            ratio, low, high = statistics.ratio(samples, rounds[KERNEL])
+            speedups.append(Speedup(over=name, ratio=ratio, low=low, high=high, result=_result(low, high)))
+    return Timing(status="ok", measurements=tuple(measurements), speedups=tuple(speedups))
+
+
+def _result(low: float, high: float) -> Literal["faster", "slower", "inconclusive"]:
+    return "faster" if low > 1 else "slower" if high < 1 else "inconclusive"
+
+
+def _settings(prepared: Prepared, plan: TimingPlan, target: Target) -> dict[str, Any]:
+    from importlib.metadata import version
+
+    return {
+        "processor": floor.processor(),
+        "cores": os.cpu_count() or 1,
+        "threads": plan.threads or os.cpu_count() or 1,
+        "target": str(target),
+        "torch": version("torch"),
+        "python": platform.python_version(),
+        "case": prepared.first.name,
+        "seed": prepared.first.seed,
+        "cold_bytes": plan.cold_bytes,
+    }

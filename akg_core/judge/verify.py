@@ -1,0 +1,173 @@
+"""Judges a kernel: runs it on every prepared case in a confined process, and compares what it wrote.
+
+The plugin runs, core judges. Nothing that the candidate's process says makes a kernel correct; only outputs that the
+reference process compared do.
+"""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from akg_core.judge.prepare import Prepared
+from akg_core.judge.records import CaseVerdict, Draw, Preparation, Verdict, VerdictStatus
+from akg_core.records import Artifact, Case, CaseReport, RunReport, Target
+from akg_core.worker.limits import JobResult, Limits
+
+if TYPE_CHECKING:
+    from akg_core.worker.pool import Pool
+
+_GRACE_SECONDS = 20.0  # for imports and first calls
+_MEMORY = 2 << 30  # for torch and a toolchain; what a case holds, several times over, comes on top
+_SLOWER = 200.0  # how many times slower than eager a kernel may be before it counts as hanging
+
+_ENDINGS: dict[str, VerdictStatus] = {"timed out": "timed out"}
+_PLUGIN_ERRORS: dict[str, VerdictStatus] = {"Unsupported": "unsupported", "ToolchainError": "unavailable"}
+
+
+def verify(
+    pool: Pool, prepared: Prepared, plugin: str, artifact: Artifact, target: Target, *, seconds: float = 0.0
+) -> Verdict:
+    """Run the kernel on all prepared cases and judge it. `seconds` limits the run; 0 sets it by the reference's time.
+
+    Raises TaskError when the reference itself does not run; whatever the kernel does becomes a verdict.
+    """
+    preparation = prepared.ready()
+    began = time.monotonic()
+    folder = Path(tempfile.mkdtemp(prefix="outputs-", dir=prepared.folder))
+    cases = _cases(preparation.draws, folder)
+    allowance = _GRACE_SECONDS + _SLOWER * preparation.eager_seconds * len(cases)
+    largest = max(draw.case.inputs.stat().st_size for draw in preparation.draws) + preparation.output_bytes
+    largest += sum(path.stat().st_size for path in [preparation.draws[0].case.state] if path)
+    limits = Limits(
+        seconds=seconds or min(allowance, 600.0),
+        memory_bytes=_MEMORY + 8 * largest,
+        confined=True,
+        writable=(folder,),
+        file_bytes=(256 << 20) + 4 * len(cases) * max(preparation.output_bytes, 1 << 20),
+    )
+    payload = {
+        "plugin": plugin,
+        "artifact": artifact.model_copy(update={"folder": artifact.folder.resolve()}).model_dump(mode="json"),
+        "target": target.model_dump(mode="json"),
+        "cases": [case.model_dump(mode="json") for case in cases],
+    }
+    result = pool.call("akg_core.judge.jobs:run_job", payload, limits=limits)
+    verdict = _verdict(prepared, preparation, cases, result)
+    return verdict.model_copy(
+        update={
+            "protections": result.protections,
+            "seeds": tuple(draw.seed for draw in preparation.draws),
+            "notes": preparation.notes,
+            "log": result.log,
+            "seconds": time.monotonic() - began,
+        }
+    )
+
+
+def _cases(draws: tuple[Draw, ...], folder: Path) -> list[Case]:
+    """The draws' cases with outputs in `folder`, each with another poison; last the first case once more."""
+    again = draws[0].case.model_copy(update={"name": draws[0].name + ", again"})
+    cases = [*(draw.case for draw in draws), again]
+    poisons = [secrets.randbelow(1 << 30) for _ in cases]
+    poisons[-1] = poisons[0] ^ 1  # whatever the first was, another pattern
+    return [
+        case.model_copy(update={"outputs": folder / f"case-{index}", "poison": poison})
+        for index, (case, poison) in enumerate(zip(cases, poisons, strict=True))
+    ]
+
+
+def _verdict(prepared: Prepared, preparation: Preparation, cases: list[Case], result: JobResult) -> Verdict:
+    if result.status != "ok":
+        return _ended(cases, result)
+    try:
+        report = RunReport(**result.unwrap())
+    except ValidationError:
+        return Verdict(status="crashed", reason="It answered something that is no report of a run.")
+    if report.error:
+        return Verdict(status="crashed", reason=f"The kernel did not load: {report.error}.")
+    reports = {entry.name: entry for entry in report.cases}
+    draws = (*preparation.draws, preparation.draws[0])
+    judged: list[CaseVerdict] = []
+    for draw, case in zip(draws, cases, strict=True):
+        same_as = cases[0].outputs if case is cases[-1] else None
+        thorough = all(verdict.ok for verdict in judged)
+        verdict, same = _judge(prepared, draw, case, reports.get(case.name), same_as, thorough)
+        judged.append(verdict)
+    return _whole(tuple(judged), preparation, same)
+
+
+def _ended(cases: list[Case], result: JobResult) -> Verdict:
+    """The verdict on a run that ended without a report."""
+    if result.error is not None:
+        status = _PLUGIN_ERRORS.get(result.error["type"], "crashed")
+        reason = f"{result.error['message']} {result.error['cure']}".strip()
+        return Verdict(status=status, reason=reason if status != "crashed" else result.reason)
+    unfinished = next((case.name for case in cases if not case.outputs.exists()), cases[-1].name)
+    return Verdict(status=_ENDINGS.get(result.status, "crashed"), reason=f"{result.reason} The case was: {unfinished}.")
+
+
+def _judge(
+    prepared: Prepared, draw: Draw, case: Case, report: CaseReport | None, same_as: Path | None, thorough: bool
+) -> tuple[CaseVerdict, bool | None]:
+    """One case's verdict, and whether its outputs hold the same bits as those in `same_as`."""
+
+    def verdict(reason: str = "", **fields: Any) -> CaseVerdict:
+        return CaseVerdict(
+            name=case.name, kind=draw.kind, state=draw.state, sizes=draw.sizes, ok=not reason, reason=reason, **fields
+        )
+
+    if report is None:
+        return verdict("it was not run"), None
+    if report.forbidden_calls:
+        rule = f"library call: {', '.join(report.forbidden_calls)}"
+        return verdict(f"it calls the library ({', '.join(report.forbidden_calls)}) to compute", rule=rule), None
+    if not report.finished:
+        return verdict(f"it raised {report.error}"), None
+    comparison = prepared.compare(draw.name, case.outputs, same_as=same_as, noise=thorough)
+    if comparison.error:
+        return verdict(f"its outputs cannot be read: {comparison.error}"), None
+    if comparison.unexpected:
+        names = ", ".join(comparison.unexpected)
+        return verdict(f"it changes {names}", rule="changes its inputs", outputs=comparison.outputs), comparison.same
+    wrong = next((output for output in comparison.outputs if not output.ok), None)
+    reason = f"{wrong.name}{_spell(wrong.where)}: {wrong.reason}" if wrong else ""
+    return verdict(reason, outputs=comparison.outputs), comparison.same
+
+
+def _whole(cases: tuple[CaseVerdict, ...], preparation: Preparation, same: bool | None) -> Verdict:
+    """The verdict over all cases: one that cheats or is wrong decides."""
+    outputs = [(case, output) for case in cases for output in case.outputs]
+    worst = max(outputs, key=lambda pair: pair[1].worst_error / (pair[1].allowed_error or 1.0), default=None)
+    cheating = next((case for case in cases if case.rule), None)
+    wrong = next((case for case in cases if not case.ok), None)
+    status: VerdictStatus
+    if cheating:
+        status, reason = "cheating", f"In the case {cheating.name}, {cheating.reason}."
+    elif preparation.random:
+        status, reason = "unverified", "The reference draws random numbers, so its answers cannot be compared with."
+    elif wrong:
+        count = sum(not case.ok for case in cases)
+        status, reason = "incorrect", f"In {count} of {len(cases)} cases, first {wrong.name}: {wrong.reason}."
+    else:
+        status, reason = "correct", f"All {len(cases)} cases are right."
+    return Verdict(
+        status=status,
+        reason=reason,
+        rule=cheating.rule if cheating else "",
+        cases=cases,
+        worst_error=worst[1].worst_error if worst else 0.0,
+        where=f"{worst[0].name}: {worst[1].name}{_spell(worst[1].where)}" if worst else "",
+        accuracy_ratio=max((output.ratio for _, output in outputs), default=0.0),
+        kernelbench=bool(outputs) and all(output.kernelbench for _, output in outputs),
+        deterministic=same,
+    )
+
+
+def _spell(where: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, where))}]" if where else ""

@@ -1,0 +1,173 @@
+"""The accuracy policy: what honest rounding does passes, and nothing else does."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from akg_core.judge import accuracy
+from akg_core.judge.accuracy import CHUNK, errors, norm_allowed, slack
+from akg_core.judge.compare import Expected, compare, flatten
+from akg_core.judge.precise import doubled, in_double
+
+F32 = slack(1, torch.float32)
+ULP = torch.finfo(torch.float32).eps
+
+
+@pytest.fixture(autouse=True)
+def _seed() -> None:
+    torch.manual_seed(0)
+
+
+def outside(c: torch.Tensor, e: torch.Tensor, r: torch.Tensor, *more: object) -> list[int]:
+    return errors(c.flatten(), e.flatten(), r.flatten(), *(more or (slack(1, e.dtype),))).outside.tolist()
+
+
+@pytest.mark.parametrize("place", [0, CHUNK - 1, CHUNK, 3 * CHUNK + 6])
+def test_one_wrong_element_is_found_wherever_it_is(place: int) -> None:
+    r = torch.randn(3 * CHUNK + 7, dtype=torch.float64)
+    e = r.float()
+    c = e.clone()
+    c[place] *= 1 + 20 * ULP
+    found = errors(c, e, r, F32)
+    assert (found.outside.tolist(), found.where) == ([place], place)
+    assert found.close, "and yet KernelBench's tolerance has nothing against it"
+
+
+def test_eager_may_be_lucky() -> None:
+    """Where eager is exact by chance, or everywhere, a few ulps are still allowed."""
+    e = torch.randn(10_000)
+    c = torch.nextafter(torch.nextafter(e, torch.tensor(9.0)), torch.tensor(9.0))
+    assert outside(c, e, e.double()) == []
+    assert outside(e * (1 + 12 * ULP), e, e.double())
+
+
+def test_sums_in_another_order_pass() -> None:
+    for x in (torch.rand(300, 4096), torch.randn(300, 4096)):
+        r, e = x.double().sum(1), x.sum(1)
+        chain = torch.zeros(300)
+        for column in x.T:
+            chain += column
+        allowed = slack(4096, torch.float32)
+        noisy = []
+        for seed in range(3):
+            with in_double(accuracy.roundoff(torch.float32), seed):
+                noisy.append((x.double().clone().sum(1) - r).abs())
+        scatter = torch.stack(noisy).amax(0)
+        assert outside(chain, e, r, allowed, scatter) == []
+        found = errors(chain, e, r, allowed, scatter)
+        assert found.norm <= norm_allowed(found, allowed, torch.float32, scatter)
+
+
+def test_narrow_arithmetic_does_not_pass() -> None:
+    a, b = torch.randn(64, 256), torch.randn(256, 64)
+    r, e, c = a.double() @ b.double(), a @ b, (a.bfloat16() @ b.bfloat16()).float()
+    allowed = slack(256, torch.float32)
+    assert len(outside(c, e, r, allowed)) > 3000
+    tf32 = a.view(torch.int32).bitwise_and(~0x1FFF).view(torch.float32) @ b
+    assert len(outside(tf32, e, r, allowed)) > 1000
+
+
+def test_small_outputs_beside_large_ones_must_be_right_for_their_size() -> None:
+    x = torch.randn(100, 1000) * 10
+    r, e = x.double().softmax(1), x.softmax(1)
+    flushed = torch.where(e < 1e-12, 0.0, e)
+    assert (flushed - e).abs().max() < 1e-11
+    assert len(outside(flushed, e, r, slack(1000, torch.float32))) > 100
+
+
+def test_cancellation_is_judged_by_what_rounding_can_do() -> None:
+    """exp(a) - exp(b) with a close to b: few elements are badly conditioned, and eager is lucky at some."""
+    a = torch.randn(100_000) * 4
+    b = a + 1e-3 * torch.randn(100_000)
+
+    def reference(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return a.exp() - b.exp()
+
+    r, e = reference(a.double(), b.double()), reference(a, b)
+    noisy = []
+    for seed in range(3):
+        with in_double(accuracy.roundoff(torch.float32), seed):
+            noisy.append((reference(*(x.clone() for x in doubled([a, b]))) - r).abs())
+    scatter = torch.stack(noisy).amax(0)
+    another = (a.double().exp() * (1 + 0.5 * ULP * torch.randn(100_000))).float() - b.exp()
+    assert outside(another, e, r, F32, scatter) == []
+    wrong, place = another.clone(), int(a.argmax())
+    wrong[place] += 1000 * ULP * float(a[place].exp())
+    assert outside(wrong, e, r, F32, scatter) == [place]
+
+
+def test_sixteen_bits_are_rounded_once() -> None:
+    r = torch.randn(5000, dtype=torch.float64)
+    e = r.bfloat16()
+    assert outside(e, e, r) == []
+    assert len(outside(e * 1.02, e, r)) > 1000
+
+
+def test_everything_a_little_off_is_too_much() -> None:
+    """Each element is within what eager's worst allows, yet the whole is far worse than eager."""
+    r = 1 + torch.rand(50_000, dtype=torch.float64)
+    e = r.float()
+    e[::500] *= 1 + 40 * ULP
+    c = (r * (1 + 50 * ULP)).float()
+    found = errors(c, e, r, F32)
+    assert found.outside.numel() == 0
+    assert found.norm > norm_allowed(found, F32, torch.float32)
+
+
+def test_nan_and_infinity_stand_where_they_must() -> None:
+    inf, nan = float("inf"), float("nan")
+    e = torch.tensor([nan, inf, -inf, 1.0, inf])
+    r = torch.tensor([nan, inf, -inf, 1.0, 1e300], dtype=torch.float64)
+    assert errors(e, e, r, F32).nonfinite == -1
+    for place, value in ((0, 0.0), (1, -inf), (1, nan), (2, 1.0), (3, nan), (3, inf), (4, 3.0)):
+        c = e.clone()
+        c[place] = value
+        assert errors(c, e, r, F32).nonfinite == place
+    assert errors(torch.tensor([2.0]), torch.tensor([inf]), torch.tensor([2.0]).double(), F32).nonfinite == -1
+
+
+def test_noise_is_of_the_size_of_rounding() -> None:
+    x = torch.randn(1000)
+    with in_double():
+        assert x.double().float().dtype == torch.float64, "what asks for less precision does not get it"
+        assert torch.zeros(2, dtype=torch.float16).dtype == torch.float64
+        assert torch.ones(2).dtype == torch.float64
+    assert torch.ones(2).dtype == torch.float32
+    with in_double(ULP / 2):
+        noisy = torch.sin(x.double().clone())
+    relative = (noisy / torch.sin(x.double()) - 1).abs()
+    assert 0 < relative.median() < 2 * ULP
+
+
+def expect(result: object, **more: object) -> Expected:
+    return Expected(result=flatten(result), changed={}, **more)
+
+
+def test_structure_counts() -> None:
+    one = torch.ones(2, 3)
+    for mine, due in (((one, one), (one,)), ([one], (one,)), ({"a": one}, {"b": one}), (one, [one])):
+        assert not compare(mine, {}, expect(due), 1, lambda: None)[0].ok
+    assert compare((one, 3, None, "a"), {}, expect((one, 3, None, "a")), 1, lambda: None)[1].ok
+    assert not compare((one, 3), {}, expect((one, 4)), 1, lambda: None)[1].ok
+
+
+def test_integers_are_exact_but_for_ties_and_what_rounding_decides() -> None:
+    values = torch.tensor([[1.0, 5.0, 5.0], [2.0, 2.0, 1.0]])
+    due = torch.tensor([1, 0])
+
+    def ok(mine: list[int], **more: object) -> bool:
+        return compare(torch.tensor(mine), {}, expect(due, **more), 1, lambda: None)[0].ok
+
+    tie = {"output": (values, 1)}
+    assert ok([1, 0]) and not ok([2, 0])
+    assert ok([2, 1], ties=tie) and ok([2, 0], ties=tie)
+    assert not ok([0, 0], ties=tie) and not ok([-1, 0], ties=tie) and not ok([3, 0], ties=tie)
+    assert ok([2, 0], exact={"output": torch.tensor([2, 0])})
+
+
+def test_without_float64_eager_and_kernelbench_decide() -> None:
+    due = torch.ones(10)
+    assert compare(due + 5e-5, {}, expect(due), 1, lambda: None)[0].ok
+    (wrong,) = compare(due + 5e-4, {}, expect(due), 1, lambda: None)
+    assert not wrong.ok and wrong.wrong_elements == 10

@@ -1,0 +1,205 @@
+"""Timing: intervals, baselines, the floor, and kernels that lie about time."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from akg_core.judge import floor, statistics
+from akg_core.judge.floor import Machine
+from akg_core.judge.prepare import Prepared, prepare
+from akg_core.judge.records import Preparation, Timing
+from akg_core.judge.timing import Baselines, exclusively, measure
+from akg_core.records import Target, Task
+from akg_core.worker.pool import Pool
+from tests.judge import kernels
+from tests.judge.kernels import HONEST
+
+CPU = Target(backend="cpu")
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def source() -> str:
+    return kernels.SOFTMAX.format(rows=512, columns=4096)
+
+
+@pytest.fixture(scope="module")
+def large(pool: Pool, capture: Callable[..., Task], source: str, tmp_path_factory) -> Iterator[Prepared]:
+    folder = tmp_path_factory.mktemp("timed")
+    with prepare(pool, capture(source), folder, seconds=0.5) as prepared:
+        yield prepared
+
+
+@pytest.fixture(scope="module")
+def baselines(pool: Pool, large: Prepared) -> Iterator[Baselines]:
+    with Baselines(pool, large, modes=("eager",)) as baselines:
+        yield baselines
+
+
+@pytest.fixture
+def clock(pool: Pool, large: Prepared, toy: Path, source: str, tmp_path: Path) -> Callable[..., Timing]:
+    def clock(body: str = HONEST, head: str = "", baselines: Baselines | None = None) -> Timing:
+        artifact = kernels.kernel(tmp_path / f"kernel-{next(_numbers)}", toy, source, body, head)
+        return measure(pool, large, "toy", artifact, CPU, baselines, seconds=0.3)
+
+    return clock
+
+
+def test_an_honest_kernel_is_timed_beside_eager(clock: Callable[..., Timing], baselines: Baselines) -> None:
+    timing = clock(baselines=baselines)
+    assert timing.status == "ok", timing.reason
+    assert [m.name for m in timing.measurements] == ["kernel", "eager"]
+    for measurement in timing.measurements:
+        assert measurement.low <= measurement.median <= measurement.high
+        assert len(measurement.samples) >= 4
+        assert measurement.median > timing.floor.seconds * timing.floor.margin
+    (speedup,) = timing.speedups
+    assert speedup.over == "eager" and speedup.low <= speedup.ratio <= speedup.high
+    assert timing.settings["seed"] == 1 and timing.settings["threads"] >= 1
+
+
+def test_a_slower_kernel_is_slower(clock: Callable[..., Timing], baselines: Baselines) -> None:
+    timing = clock(f"time.sleep(0.05)\n{HONEST}", baselines=baselines)
+    assert timing.speedups[0].result == "slower"
+    assert timing.median("kernel") > 0.05
+
+
+LIES = {
+    "a clock that runs slowly": (
+        HONEST,
+        """
+        from akg_core.judge import candidate
+        real = candidate._now
+        candidate._now = lambda: real() / 1000
+        """,
+        "cheating",
+        "clock",
+    ),
+    "remembers by address": (
+        """
+        if x.data_ptr() not in self.kept:
+            self.kept[x.data_ptr()] = kernel(x, self.scale, torch.empty_like(x))
+        return self.kept[x.data_ptr()]
+        """,
+        "",
+        "incorrect",
+        "After the samples",
+    ),
+    "returns before it is done": (
+        "y = torch.empty_like(x)\nthreading.Timer(0.002, kernel, (x, self.scale, y)).start()\nreturn y",
+        "",
+        "failed",
+        "after it had returned",
+    ),
+    "crashes while timed": ("if self.calls > 5: ctypes.string_at(0)\n" + HONEST, "", "failed", "SIGSEGV"),
+    "calls back with too few samples": (
+        HONEST,
+        """
+        from akg_core.judge import candidate
+        from akg_core.records import ProfileReport
+        candidate.profile_case = lambda *_, **__: ProfileReport(samples=(), timer="none")
+        """,
+        "failed",
+        "other samples",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_lies_about_time(clock: Callable[..., Timing], name: str) -> None:
+    body, head, status, reason = LIES[name]
+    timing = clock(body, head)
+    assert (timing.status, reason in timing.reason) == (status, True), timing
+
+
+def test_what_is_physically_impossible_is_refused(
+    clock: Callable[..., Timing], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a machine that could move a gigabyte a second, the honest kernel would be too fast to be true."""
+    slow = Machine(processor="slow", bytes_per_second={1 << 20: 1e8}, operations_per_second=1e12)
+    monkeypatch.setattr(floor, "machine", lambda pool, again=False: slow)
+    timing = clock()
+    assert timing.status == "impossible"
+    assert "this machine needs" in timing.reason
+
+
+def test_the_reference_through_torch_compile(
+    pool: Pool, large: Prepared, toy: Path, source: str, tmp_path: Path
+) -> None:
+    with Baselines(pool, large, modes=("compile",)) as baselines:
+        artifact = kernels.kernel(tmp_path / "kernel", toy, source)
+        timing = measure(pool, large, "toy", artifact, CPU, baselines, seconds=0.3)
+    assert timing.median("compile"), timing.unavailable
+
+
+def test_a_baseline_that_does_not_run_is_named(
+    pool: Pool, large: Prepared, toy: Path, source: str, tmp_path: Path
+) -> None:
+    with Baselines(pool, large, modes=("nonsense",)) as baselines:
+        artifact = kernels.kernel(tmp_path / "kernel", toy, source)
+        timing = measure(pool, large, "toy", artifact, CPU, baselines, seconds=0.2)
+    assert timing.status == "ok"
+    assert "nonsense" in timing.unavailable
+
+
+def test_the_orchestrator_imports_no_torch() -> None:
+    code = "import sys, akg_core.judge.verify, akg_core.judge.timing; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2]).returncode == 0
+
+
+# --- the parts ---------------------------------------------------------------------------------------------
+
+
+def test_intervals_cover_the_truth() -> None:
+    draw = random.Random(1)
+    hits = 0
+    for _ in range(60):
+        rounds = [[draw.gauss(1.0, 0.1) for _ in range(3)] for _ in range(12)]
+        median, low, high = statistics.interval(rounds)
+        assert low <= median <= high
+        hits += low <= 1.0 <= high
+    assert hits >= 50
+
+
+def test_a_ratio_of_equals_is_inconclusive_and_of_others_is_not() -> None:
+    draw = random.Random(2)
+    one = [[draw.gauss(1.0, 0.05)] for _ in range(20)]
+    other = [[draw.gauss(1.0, 0.05)] for _ in range(20)]
+    twice = [[2 * sample for sample in samples] for samples in one]
+    _, low, high = statistics.ratio(one, other)
+    assert low < 1 < high
+    ratio, low, high = statistics.ratio(twice, one)
+    assert ratio == pytest.approx(2) and low > 1.8 and high < 2.2
+
+
+def test_the_floor_is_the_larger_of_memory_and_arithmetic() -> None:
+    machine = Machine(processor="", bytes_per_second={1 << 20: 1e11, 1 << 28: 1e10}, operations_per_second=1e12)
+    large = floor.floor(machine, Preparation(draws=(), minimum_bytes=1 << 30, operations=1e9))
+    assert large.limited_by == "memory" and large.seconds == pytest.approx((1 << 30) / 1e10)
+    small = floor.floor(machine, Preparation(draws=(), minimum_bytes=1 << 20, operations=1e10))
+    assert small.limited_by == "arithmetic" and small.seconds == pytest.approx(1e-2)
+    assert small.bytes_per_second == 1e11, "what fits a cache moves as fast as a cache"
+    assert floor.floor(machine, Preparation(draws=())) is None
+
+
+def test_the_machine_is_measured_once(pool: Pool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = floor.machine(pool)
+    assert all(rate > 1e8 for rate in first.bytes_per_second.values()) and first.operations_per_second > 1e9
+    monkeypatch.setattr(pool, "call", None)
+    assert floor.machine(pool) == first
+
+
+def test_a_device_is_held_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fcntl
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with exclusively("cpu"), (tmp_path / "akg-core" / "cpu.lock").open("w") as other, pytest.raises(BlockingIOError):
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)

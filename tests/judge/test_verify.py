@@ -1,0 +1,244 @@
+"""Verdicts: honest kernels are correct, and every known way to fail or to cheat gets the verdict that it deserves."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from akg_core.judge.prepare import Prepared, prepare
+from akg_core.judge.records import Verdict
+from akg_core.judge.verify import verify
+from akg_core.records import Target, Task
+from akg_core.worker.pool import Pool
+from tests.judge import kernels
+from tests.judge.kernels import HONEST
+
+CPU = Target(backend="cpu")
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def judge(pool: Pool, prepared: Prepared, toy: Path, softmax_source: str, tmp_path: Path) -> Callable[..., Verdict]:
+    def judge(body: str = HONEST, head: str = "", seconds: float = 15.0) -> Verdict:
+        artifact = kernels.kernel(tmp_path / f"kernel-{next(_numbers)}", toy, softmax_source, body, head)
+        return verify(pool, prepared, "toy", artifact, CPU, seconds=seconds)
+
+    return judge
+
+
+def test_an_honest_kernel_is_correct(judge: Callable[..., Verdict]) -> None:
+    verdict = judge()
+    assert verdict.status == "correct", verdict.reason
+    assert verdict.correct and verdict.kernelbench and verdict.deterministic
+    assert verdict.accuracy_ratio < 8
+    assert 0 < verdict.worst_error < 1e-6
+    assert {"drawn", "signed", "large", "small", "cancelling"} <= {case.kind for case in verdict.cases}
+    assert {"initial", "redrawn"} == {case.state for case in verdict.cases}
+    assert "limits" in verdict.protections
+
+
+WRONG = {
+    "wrong shape": ("return kernel(x, self.scale, torch.empty_like(x)).view(-1)", "shape"),
+    "wrong dtype": ("return kernel(x, self.scale, torch.empty_like(x)).view(torch.int32)", "dtype"),
+    "wrong strides": ("return kernel(x, self.scale, torch.empty(x.shape[1], x.shape[0]).t())", "strides"),
+    "a tuple": ("return (kernel(x, self.scale, torch.empty_like(x)),)", r"output\(0\)"),
+    "nothing": ("return None", "not a tensor"),
+    "NaN": ("y = kernel(x, self.scale, torch.empty_like(x)); y[3, 5] = float('nan'); return y", r"\[3, 5\].*nan"),
+    "infinity": ("y = kernel(x, self.scale, torch.empty_like(x)); y[32, 300] = float('inf'); return y", "inf"),
+    "one element": (
+        "y = kernel(x, self.scale, torch.empty_like(x)); y[7, 9] = y[7, 9].item() * 1.001; return y",
+        r"output\[7, 9\]: it holds",
+    ),
+    "zeros": ("return torch.zeros_like(x)", "it holds 0 where"),
+    "left out": ("return torch.empty_like(x)", "it holds"),
+    "ignores its parameter": ("return kernel(x, torch.full_like(self.scale, 1.0), torch.empty_like(x))", "redrawn"),
+    "last row left out": ("y = torch.empty_like(x); kernel(x[:-1], self.scale, y); return y", r"output\[32, "),
+    "raises": ("raise ValueError('no')", "ValueError: no"),
+    "remembers the first answer": (
+        "y = self.kept.setdefault('y', torch.empty_like(x))\nreturn kernel(x, self.scale, y) if self.calls == 1 else y",
+        "it holds",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_answers_are_incorrect(judge: Callable[..., Verdict], name: str) -> None:
+    body, reason = WRONG[name]
+    verdict = judge(body)
+    assert verdict.status == "incorrect", verdict
+    assert re.search(reason, verdict.reason), verdict.reason
+
+
+CHEATS = {
+    "calls the library": ("return torch.softmax(x * self.scale, -1)", "aten::mul"),
+    "calls it and catches": (
+        f"try:\n    return torch.softmax(x, -1)\nexcept Exception:\n    {HONEST}",
+        "aten::_softmax",
+    ),
+    "calls it in a thread": (
+        """
+        out = []
+        thread = threading.Thread(target=lambda: out.append(torch.softmax(x * self.scale, -1)))
+        thread.start(); thread.join()
+        return out[0]
+        """,
+        "aten::_softmax",
+    ),
+    "switches the guard off": (
+        """
+        from torch.utils._python_dispatch import _disable_current_modes
+        with _disable_current_modes():
+            return torch.softmax(x * self.scale, -1)
+        """,
+        "aten::_softmax",
+    ),
+    "converts with the library": (
+        "return kernel(x.double().float(), self.scale, torch.empty_like(x))",
+        "aten::_to_copy",
+    ),
+    "changes its input": (f"x.zero_()\n{HONEST}", "changes its inputs"),
+    "changes a parameter": (f"self.scale.data.fill_(1)\n{HONEST}", "changes its inputs"),
+}
+
+
+@pytest.mark.parametrize("name", CHEATS)
+def test_cheats_are_named(judge: Callable[..., Verdict], name: str) -> None:
+    body, rule = CHEATS[name]
+    verdict = judge(body)
+    assert verdict.status == "cheating", verdict
+    assert rule in verdict.rule
+
+
+ENDS = {
+    "segmentation fault": ("ctypes.string_at(0)", "crashed", "SIGSEGV"),
+    "exit": ("os._exit(0)", "crashed", "exited with code 0"),
+    "polite exit": ("sys.exit(0)", "crashed", "exited with code 0"),
+    "hang": ("time.sleep(60)", "timed out", "longer than"),
+    "gigabyte": ("[os.write(1, b'x' * (1 << 20)) for _ in range(1024)]", "crashed", "printed more"),
+    "forged report": (
+        """
+        for fd in range(3, 30):
+            try:
+                os.write(fd, bytes(7) + bytes([2]) + b"{}")
+            except OSError:
+                pass
+        """,
+        "crashed",
+        "answered something",
+    ),
+    "memory": ("self.kept['x'] = [bytearray(1 << 28) for _ in range(1000)]", "crashed", "of memory"),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_what_ends_the_process_is_its_own_verdict(judge: Callable[..., Verdict], name: str) -> None:
+    body, status, reason = ENDS[name]
+    verdict = judge(f"{dedent(body)}\n{HONEST}", seconds=3.0 if name == "hang" else 20.0)
+    assert (verdict.status, reason in verdict.reason) == (status, True), verdict
+
+
+def test_a_module_that_does_not_load(judge: Callable[..., Verdict]) -> None:
+    verdict = judge(head="import no_such_module")
+    assert (verdict.status, "no_such_module" in verdict.reason) == ("crashed", True)
+
+
+def test_an_answer_that_appears_from_nowhere_is_not_believed(judge: Callable[..., Verdict]) -> None:
+    """The report says finished; without outputs that the reference process compared, nothing is correct."""
+    head = """
+        from akg_core.judge import candidate
+        from akg_core.records import CaseReport
+        candidate._run = lambda model, case, *_: CaseReport(name=case.name, finished=True)
+    """
+    verdict = judge(head=head)
+    assert verdict.status == "incorrect", verdict
+    assert "cannot be read" in verdict.reason
+
+
+def test_expected_outputs_are_in_no_file(judge: Callable[..., Verdict], prepared: Prepared) -> None:
+    assert judge().correct
+    names = {path.name for path in prepared.folder.rglob("*") if path.is_file() and "outputs-" not in str(path)}
+    assert names == {"reference.py", "inputs", "state"}
+
+
+def test_an_unknown_plugin_and_a_missing_hook(pool: Pool, prepared: Prepared, toy: Path, tmp_path: Path) -> None:
+    artifact = kernels.kernel(tmp_path / "kernel", toy, "")
+    verdict = verify(pool, prepared, "nonsense", artifact, CPU)
+    assert not verdict.correct and "nonsense" in verdict.reason
+
+
+def test_a_task_of_many_shapes_outputs_and_updates(
+    pool: Pool, capture: Callable[..., Task], toy: Path, tmp_path: Path
+) -> None:
+    """A running mean that the reference updates must be updated; an index that ties may be any of the equal ones."""
+    source = """
+        import torch
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("seen", torch.zeros(()))
+            def forward(self, x):
+                self.seen += 1
+                return {"x": x.t(), "index": x.argmax(dim=1)}
+        def get_inputs(): return [torch.randint(0, 3, (5, 40)).float()]
+        def get_init_inputs(): return []
+    """
+    model = """
+        import torch
+        from reference import Model
+        class ModelNew(Model):
+            def forward(self, x):
+                {update}
+                rows = [max(enumerate(row), key=lambda p: (p[1], p[0] * {last})) for row in x.tolist()]
+                return {{"x": x.t(), "index": torch.tensor([place for place, _ in rows])}}
+    """
+    with prepare(pool, capture(dedent(source)), tmp_path / "prepared") as prepared:
+        for update, last, status in (
+            ("self.seen.fill_(self.seen.item() + 1)", 1, "correct"),
+            ("self.seen.fill_(self.seen.item() + 1)", -1, "correct"),
+            ("pass", 1, "incorrect"),
+        ):
+            artifact = kernels.kernel(tmp_path / f"kernel-{next(_numbers)}", toy, dedent(source))
+            (artifact.folder / "model_new.py").write_text(dedent(model).format(update=update, last=last))
+            verdict = verify(pool, prepared, "toy", artifact, CPU)
+            assert verdict.status == status, verdict.reason
+        assert "state seen: it is not updated" in verdict.reason
+
+
+def test_hidden_sizes_catch_what_fits_the_example_only(
+    pool: Pool, capture: Callable[..., Task], toy: Path, softmax_source: str, tmp_path: Path
+) -> None:
+    body = "y = torch.empty_like(x); kernel(x[: len(x) // 3 * 3], self.scale, y); return y"
+    artifact = kernels.kernel(tmp_path / "kernel", toy, softmax_source, body)
+    with prepare(pool, capture(softmax_source, dynamic=True), tmp_path / "prepared") as prepared:
+        verdict = verify(pool, prepared, "toy", artifact, CPU)
+    assert verdict.status == "incorrect"
+    assert all(case.ok for case in verdict.cases if not case.sizes)
+    assert any(case.sizes and not case.ok for case in verdict.cases)
+
+
+def test_a_random_reference_is_unverified(
+    pool: Pool, capture: Callable[..., Task], toy: Path, softmax_source: str, tmp_path: Path
+) -> None:
+    source = softmax_source.replace("x * self.scale,", "torch.dropout(x * self.scale, 0.5, True),")
+    with prepare(pool, capture(source), tmp_path / "prepared") as prepared:
+        verdict = verify(pool, prepared, "toy", kernels.kernel(tmp_path / "kernel", toy, source), CPU)
+    assert verdict.status == "unverified"
+    assert not verdict.correct
+
+
+def test_one_wrong_element_in_ten_million(pool: Pool, capture: Callable[..., Task], toy: Path, tmp_path: Path) -> None:
+    source = kernels.SOFTMAX.format(rows=2500, columns=4000)
+    body = "y = kernel(x, self.scale, torch.empty_like(x)); y[1234, 3999] = y[1234, 3999].item() + {wrong}; return y"
+    with prepare(pool, capture(source), tmp_path / "prepared", seconds=0.0) as prepared:  # three cases
+        right = verify(pool, prepared, "toy", kernels.kernel(tmp_path / "right", toy, source), CPU)
+        assert right.status == "correct", right.reason
+        wrong = kernels.kernel(tmp_path / "wrong", toy, source, body.format(wrong="1e-7"))
+        verdict = verify(pool, prepared, "toy", wrong, CPU)
+    assert verdict.status == "incorrect"
+    assert "output[1234, 3999]" in verdict.reason
+    assert verdict.cases[0].outputs[0].wrong_elements == 1
