@@ -1,0 +1,39 @@
+# Everything runs in .venv, which the first target that needs it makes. `make PYTHON=python3.12 …` picks another Python.
+PYTHON ?= python3
+PLUGIN ?= cpp_cpu
+
+BIN := .venv/bin
+PLUGINS := $(wildcard plugins/*/pyproject.toml)
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint bench-cpu docs clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+setup: .venv/ready ## make .venv with akg-core, every plugin in plugins/ and the tools of development
+
+.venv/ready: pyproject.toml constraints.txt $(PLUGINS)
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) -e '.[dev]' $(addprefix -e ./,$(patsubst %/,%,$(dir $(PLUGINS))))
+	@touch $@
+
+demo: setup ## the main job on examples/softmax.py
+	$(BIN)/akg-core run --plugin $(PLUGIN) examples/softmax.py
+
+test: setup ## all tests
+	$(BIN)/python -m pytest -n auto
+
+lint: setup ## style and types
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+bench-cpu: setup ## every task of benchmarks/tasks: ours, eager, torch.compile, interleaved
+	$(BIN)/python -m benchmarks.run --plugin cpp_cpu
+
+docs: setup ## links resolve, commands exist, examples run
+	$(BIN)/python -m pytest tests/docs tests/sketch/test_docs.py
+
+clean: ## remove what the other targets made
+	rm -rf .venv runs build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,37 @@
+"""The commands of `akg-core`, put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import akg_core
+from akg_core.cli import doctor, plugins, profile, run, sketch, task, tune, verify
+
+app = typer.Typer(
+    help="From a PyTorch operator to a verified, measured kernel, through plugins for any language and chip.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run.run)
+app.command("sketch")(sketch.sketch)
+app.command("verify")(verify.verify)
+app.command("profile")(profile.profile)
+app.command("tune")(tune.tune)
+app.add_typer(task.app, name="task")
+app.command("plugins")(plugins.plugins)
+app.command("doctor")(doctor.doctor)
+
+
+@app.callback(invoke_without_command=True)
+def about(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and end.")] = False,
+) -> None:
+    if version:
+        print(f"akg-core {akg_core.__version__}")
+        raise typer.Exit

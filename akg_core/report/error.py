@@ -1,0 +1,28 @@
+"""An error for a person, on stderr (or, after --json, as data on stdout)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from akg_core.errors import AkgError
+
+
+def error_data(error: AkgError) -> dict[str, Any]:
+    """What --json prints of an error."""
+    return {"type": type(error).__name__, "message": error.message, "cure": error.cure, "exit_code": error.exit_code}
+
+
+def show_error(error: AkgError) -> None:
+    """Print the sentence and the cure; in JSON when the command line asked for JSON."""
+    if "--json" in sys.argv:
+        print(json.dumps({"error": error_data(error)}, indent=2))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(Text.assemble(("error: ", "bold red"), error.message))
+    if error.cure:
+        console.print(Text(f"  {error.cure}", style="default"))

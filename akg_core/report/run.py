@@ -1,0 +1,111 @@
+"""The result of a run for a person: verdict, times, and where everything is; or all of it as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from akg_core.report.spell import spell_interval, spell_seconds
+from akg_core.report.table import plain_table
+
+if TYPE_CHECKING:
+    from akg_core.judge.records import Speedup, Timing, Verdict
+    from akg_core.pipeline import RunResult
+
+_NAMES = {"kernel": "kernel", "eager": "eager", "compile": "torch.compile"}
+_RESULTS = {"faster": "green", "slower": "red", "inconclusive": "yellow"}
+
+
+def console_for(as_json: bool) -> Console | None:
+    """Where progress goes: standard output for a person, nowhere when the result is data."""
+    return None if as_json else Console(highlight=False)
+
+
+def show_run(result: RunResult, as_json: bool) -> None:
+    """Print what there is: a run that failed shows what it reached, and why it ended there."""
+    if as_json:
+        print(json.dumps(result.model_dump(mode="json"), indent=2))
+        return
+    console = Console(highlight=False)
+    console.print()
+    if result.verdict:
+        _show_verdict(console, result.verdict)
+    if result.timing:
+        _show_timing(console, result.timing, verified=result.verdict is not None)
+    for note in result.notes:
+        _say(console, "note", Text(note))
+    if result.error:
+        _say(console, "error", Text(result.error.message, style="bold red"))
+        if result.error.cure:
+            _say(console, "", Text(result.error.cure))
+    console.print(Text.assemble(("result  ", "dim"), _spell_path(Path(result.folder))), soft_wrap=True)
+
+
+def _show_verdict(console: Console, verdict: Verdict) -> None:
+    style = {"correct": "bold green", "unverified": "bold yellow", "unavailable": "bold yellow"}
+    line = Text(verdict.status, style.get(verdict.status, "bold red"))
+    if verdict.correct:
+        line.append(f" in all {len(verdict.cases)} cases", style="default")
+    elif verdict.reason:
+        line.append(f": {verdict.reason}", style="default")
+    _say(console, "verdict", line)
+    if verdict.where:
+        _say(console, "", Text(f"worst error {verdict.worst_error:.2g} at {verdict.where}", style="dim"))
+        tolerance = "within" if verdict.kernelbench else "outside"
+        far = f"{verdict.accuracy_ratio:.2f}x as far from float64 as eager, {tolerance} KernelBench's tolerance"
+        _say(console, "", Text(far, style="dim"))
+    if verdict.deterministic is False:
+        _say(console, "", Text("not deterministic: two runs differ", style="yellow"))
+    for note in verdict.notes:
+        _say(console, "", Text(note, style="dim"))
+
+
+def _show_timing(console: Console, timing: Timing, verified: bool) -> None:
+    if timing.status != "ok":
+        _say(console, "timing", Text.assemble((timing.status, "bold red"), f": {timing.reason}"))
+    elif not verified:
+        _say(
+            console,
+            "timing",
+            Text.assemble(("unverified", "bold yellow"), ": whether the kernel is right was not asked"),
+        )
+    if timing.measurements:
+        table = plain_table("", "median", "95 % interval", "speed-up", "", right=("median", "speed-up"))
+        speedups = {speedup.over: speedup for speedup in timing.speedups}
+        for measured in timing.measurements:
+            interval = spell_interval(measured.low, measured.high)
+            against = _spell_speedup(speedups[measured.name]) if measured.name in speedups else ("", "")
+            table.add_row(_NAMES.get(measured.name, measured.name), spell_seconds(measured.median), interval, *against)
+        if timing.floor:
+            why = {"memory": "to move its bytes", "arithmetic": "to compute"}.get(timing.floor.limited_by, "")
+            table.add_row("physical floor", spell_seconds(timing.floor.seconds), why, style="dim")
+        console.print(Padding(table, (1, 0, 1, 2)))
+    for name, reason in timing.unavailable.items():
+        _say(console, "", Text(f"{_NAMES.get(name, name)}: {reason}", style="dim"))
+
+
+def _spell_speedup(speedup: Speedup) -> tuple[str, str]:
+    said = f"{speedup.low:.2f} – {speedup.high:.2f}"
+    if speedup.result == "inconclusive":
+        said += " inconclusive"
+    return f"[{_RESULTS[speedup.result]}]{speedup.ratio:.2f}x[/]", f"[dim]{said}[/]"
+
+
+def _say(console: Console, label: str, text: Text) -> None:
+    """A line with a dim label at the left; long lines wrap beside it."""
+    row = Table.grid(padding=(0, 1))
+    row.add_column(style="dim", width=7)
+    row.add_column(overflow="fold")
+    row.add_row(label, text)
+    console.print(row)
+
+
+def _spell_path(path: Path) -> str:
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

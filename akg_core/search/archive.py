@@ -1,0 +1,98 @@
+"""Every measurement of every search, in one SQLite file (or another database, by URL), written as soon as it is made.
+
+A row is keyed by what decides a time: the task, the sketch, the schedule, the machine and the versions of the software.
+A search that was killed finds its rows again; so does the next search on the same task.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import JSON, Engine, Float, String, UniqueConstraint, create_engine, event, select
+from sqlalchemy.engine import make_url
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+
+
+class Table(DeclarativeBase):
+    """The tables of the archive."""
+
+
+class Measurement(Table):
+    """One candidate, once: `status` is "timed", or why not ("refused", "build failed", "incorrect", "crashed", …)."""
+
+    __tablename__ = "measurement"
+    __table_args__ = (UniqueConstraint("task", "sketch", "schedule", "machine", "versions"),)
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    task: Mapped[str] = mapped_column(String(64), index=True)
+    sketch: Mapped[str] = mapped_column(String(64))
+    schedule: Mapped[str] = mapped_column(String(4096))
+    machine: Mapped[str] = mapped_column(String(256))
+    versions: Mapped[str] = mapped_column(String(512))
+    status: Mapped[str] = mapped_column(String(32))
+    reason: Mapped[str] = mapped_column(String, default="")
+    seconds: Mapped[float | None] = mapped_column(Float, default=None)
+    samples: Mapped[list[float]] = mapped_column(JSON, default=list)
+    made: Mapped[float] = mapped_column(Float, default=time.time)
+
+
+def default_url() -> str:
+    """AKG_ARCHIVE, or a file in the user's cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return os.environ.get("AKG_ARCHIVE") or f"sqlite:///{cache / 'akg-core' / 'archive.sqlite'}"
+
+
+class Archive:
+    """The measurements of one task on one machine with one set of versions; `url` is a path or a database URL."""
+
+    def __init__(self, url: str, task: str, machine: str, versions: str) -> None:
+        self._engine = _open(url)
+        self._scope = {"task": task, "machine": machine, "versions": versions}
+        Table.metadata.create_all(self._engine)
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._engine.dispose()
+
+    def record(self, sketch: str, schedule: dict[str, Any], status: str, **fields: Any) -> None:
+        """Store one measurement at once; a later one of the same candidate replaces it."""
+        key = {**self._scope, "sketch": sketch, "schedule": spell(schedule)}
+        with Session(self._engine) as session, session.begin():
+            row = session.scalars(select(Measurement).filter_by(**key)).one_or_none() or Measurement(**key)
+            row.status, row.made, row.seconds, row.samples, row.reason = status, time.time(), None, [], ""
+            for name, value in fields.items():
+                setattr(row, name, value)
+            session.add(row)
+
+    def rows(self) -> list[Measurement]:
+        """Everything measured in this scope, the fastest first, those without a time last."""
+        with Session(self._engine, expire_on_commit=False) as session:
+            found = list(session.scalars(select(Measurement).filter_by(**self._scope)))
+        return sorted(found, key=lambda row: (row.status != "timed", row.seconds or 0.0))
+
+
+def spell(schedule: dict[str, Any]) -> str:
+    """A schedule as the text that the archive keys it by."""
+    return json.dumps(schedule, sort_keys=True)
+
+
+def _open(url: str) -> Engine:
+    location = make_url(url if "://" in url else f"sqlite:///{url}")
+    if location.get_backend_name() != "sqlite":
+        return create_engine(location)
+    if location.database:
+        Path(location.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(location)
+
+    @event.listens_for(engine, "connect")
+    def _durable(connection: Any, _: Any) -> None:
+        # A killed process leaves a readable file, and several searches may write to one.
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA busy_timeout=30000")
+
+    return engine

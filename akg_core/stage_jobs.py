@@ -1,0 +1,102 @@
+"""The stages between a task and a built kernel, as worker jobs: JSON in, JSON out.
+
+Each job imports what it needs itself; the orchestrating process runs none of this.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from akg_core.errors import SketchError
+from akg_core.records import Advice, Availability, KernelSource, Schedule, Sketch, Target, Task
+from akg_core.registry import Hooks, hooks
+
+
+def probe_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{plugin, target} → Availability."""
+    return hooks(payload["plugin"]).akg_probe(target=Target(**payload["target"])).model_dump(mode="json")
+
+
+def design_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{task, plugin, target, sketch?: {name, text}} → {sketches: [{sketch, space, default}]}, the best guess first.
+
+    A sketch given by hand is checked against the task and refined like a designed one. Without a plugin the designer
+    works for a chip of average traits, and nothing is refined.
+    """
+    task = Task(**payload["task"])
+    target = Target(**payload["target"]) if payload.get("target") else None
+    caller = hooks(payload["plugin"]) if payload.get("plugin") else None
+    given = payload.get("sketch")
+    sketches = (_given(given, task),) if given else _designed(task, caller, target)
+    if caller and caller.has("akg_refine_sketch"):
+        sketches = tuple(
+            {
+                view.text: view
+                for sketch in sketches
+                for view in caller.akg_refine_sketch(sketch=sketch, target=target)
+            }.values()
+        )
+    return {"sketches": [_described(sketch) for sketch in sketches]}
+
+
+def emit_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{plugin, target, sketch, schedule} → {source, findings}."""
+    caller, target = hooks(payload["plugin"]), Target(**payload["target"])
+    sketch, schedule = Sketch(**payload["sketch"]), Schedule(**payload["schedule"])
+    source = caller.akg_emit(sketch=sketch, schedule=schedule, target=target)
+    findings = caller.akg_check_source(source=source, target=target) if caller.has("akg_check_source") else ()
+    return {"source": source.model_dump(mode="json"), "findings": [finding.model_dump() for finding in findings]}
+
+
+def compile_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{plugin, target, source, folder} → {compiled: CompileResult, advice: [Advice]}."""
+    caller, target = hooks(payload["plugin"]), Target(**payload["target"])
+    source = KernelSource(**payload["source"])
+    compiled = caller.akg_compile(source=source, target=target, workdir=Path(payload["folder"]))
+    advice: tuple[Advice, ...] = ()
+    if not compiled.ok and caller.has("akg_explain"):
+        advice = caller.akg_explain(log=compiled.log, target=target)
+    return {"compiled": compiled.model_dump(mode="json"), "advice": [piece.model_dump() for piece in advice]}
+
+
+def _designed(task: Task, caller: Hooks | None, target: Target | None) -> tuple[Sketch, ...]:
+    from akg_core.design import design
+    from akg_core.records import Traits
+
+    traits = Traits()
+    if caller and caller.has("akg_probe"):
+        available: Availability = caller.akg_probe(target=target)
+        traits = available.traits
+    return design(task, traits)
+
+
+def _given(given: dict[str, str], task: Task) -> Sketch:
+    from akg_core.sketch.fit import require_fit
+    from akg_core.sketch.parse import parse
+
+    tree = parse(given["text"], given["name"])
+    require_fit(tree, task)
+    return Sketch(name=task.name, text=given["text"], interface=task.interface, origin=given["name"])
+
+
+def _described(sketch: Sketch) -> dict[str, Any]:
+    """The sketch, checked, with what is left to tuning."""
+    from akg_core.sketch.check import require
+    from akg_core.sketch.parse import parse
+    from akg_core.sketch.schedule import default, space
+
+    try:
+        tree = parse(sketch.text, sketch.origin)
+        require(tree)
+    except SketchError as error:
+        if sketch.origin == "builtin":
+            raise SketchError(
+                f"The designer made a sketch with a fault: {error.message}", error.cure, error.findings
+            ) from None
+        raise
+    return {
+        "sketch": sketch.model_dump(mode="json"),
+        "space": [choice.model_dump(mode="json") for choice in space(tree)],
+        "default": default(tree).model_dump(mode="json"),
+    }

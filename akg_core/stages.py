@@ -1,0 +1,112 @@
+"""One stage at a time, seen from the orchestrator: what a user asks for goes in, records come out.
+
+The work itself is done by `akg_core.stage_jobs` in worker processes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from akg_core.errors import KernelFailed, TaskError
+from akg_core.records import Advice, Choice, CompileResult, Finding, KernelSource, Schedule, Sketch, Target, Task
+from akg_core.registry import forward_trace
+from akg_core.worker.limits import Limits
+
+if TYPE_CHECKING:
+    from akg_core.worker.pool import Pool
+
+CAPTURE_SECONDS = 120.0
+DESIGN_SECONDS = 120.0
+COMPILE_SECONDS = 300.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks for: a reference file, for one plugin and chip, and how to read the file."""
+
+    reference: Path
+    plugin: str
+    target: Target | None
+    sketch: Path | None = None
+    dynamic: bool = False
+    evaluation: bool = False
+    scale: float = 1.0
+    seed: int = 0
+    baseline: bool = True
+
+
+@dataclass(frozen=True)
+class Design:
+    """A checked sketch, what it leaves to tuning, and the schedule that it would use by itself."""
+
+    sketch: Sketch
+    space: tuple[Choice, ...]
+    default: Schedule
+
+
+def addressed(request: Request) -> dict[str, Any]:
+    """The part of a job's payload that says which plugin and which chip."""
+    return {"plugin": request.plugin, "target": request.target.model_dump() if request.target else None}
+
+
+def capture(pool: Pool, request: Request) -> Task:
+    """The reference file as a Task. Raises TaskError."""
+    payload = {
+        "path": str(request.reference),
+        "dynamic": request.dynamic,
+        "eval": request.evaluation,
+        "scale": request.scale,
+    }
+    result = pool.call("akg_core.task.capture:capture_job", payload, limits=Limits(seconds=CAPTURE_SECONDS))
+    if result.status not in ("ok", "error"):
+        raise TaskError(f"{request.reference.name} could not be captured. {result.reason}")
+    return Task(**result.unwrap())
+
+
+def design(pool: Pool, request: Request, task: Task) -> tuple[Design, ...]:
+    """Checked sketches, the best guess first: the one given or the designer's, as the plugin refines them."""
+    given = request.sketch
+    payload = {
+        **addressed(request),
+        "task": task.model_dump(mode="json"),
+        "sketch": {"name": given.name, "text": given.read_text(encoding="utf-8")} if given else None,
+    }
+    found = _plugin_job(pool, "design_job", payload, DESIGN_SECONDS)["sketches"]
+    return tuple(
+        Design(Sketch(**f["sketch"]), tuple(Choice(**choice) for choice in f["space"]), Schedule(**f["default"]))
+        for f in found
+    )
+
+
+def emit(pool: Pool, request: Request, design: Design, schedule: Schedule) -> tuple[KernelSource, tuple[Finding, ...]]:
+    """Source for a sketch under a schedule, and what the plugin finds forbidden in it."""
+    payload = {
+        **addressed(request),
+        "sketch": design.sketch.model_dump(mode="json"),
+        "schedule": schedule.model_dump(),
+    }
+    value = _plugin_job(pool, "emit_job", payload, DESIGN_SECONDS)
+    return KernelSource(**value["source"]), tuple(Finding(**finding) for finding in value["findings"])
+
+
+def require_allowed(findings: tuple[Finding, ...]) -> None:
+    """Raise KernelFailed for the first finding that is an error."""
+    for found in findings:
+        if found.severity == "error":
+            raise KernelFailed(f"The source is refused: {found.code} {found.message}", found.suggestion)
+
+
+def build(pool: Pool, request: Request, source: KernelSource, folder: Path) -> tuple[CompileResult, tuple[Advice, ...]]:
+    """Compile into `folder`; when that fails, the plugin's advice on the compiler's message."""
+    payload = {**addressed(request), "source": source.model_dump(mode="json"), "folder": str(folder)}
+    value = _plugin_job(pool, "compile_job", payload, COMPILE_SECONDS)
+    return CompileResult(**value["compiled"]), tuple(Advice(**advice) for advice in value["advice"])
+
+
+def _plugin_job(pool: Pool, name: str, payload: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """What a job of `akg_core.stage_jobs` gives; its trace of hook calls is reported as if they were made here."""
+    result = pool.call(f"akg_core.stage_jobs:{name}", payload, limits=Limits(seconds=seconds))
+    forward_trace(result.log)
+    return result.unwrap()

@@ -1,0 +1,131 @@
+"""What a bad kernel gets: its own verdict, a sentence, exit code 1, and a folder that keeps what was found."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from tests.cli.conftest import PLUGIN, needs_compiler
+
+pytestmark = needs_compiler
+
+REFERENCE = """
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, a, b):
+        return a + b
+
+
+def get_inputs():
+    return [torch.randn(10_000_000), torch.randn(10_000_000)]
+
+
+def get_init_inputs():
+    return []
+"""
+SOURCE = """
+void add(const float* a, const float* b, float* y, long n) { for (long i = 0; i < n; i++) y[i] = a[i] + b[i]; }
+void crash(void) { *(volatile int*)0 = 1; }
+"""
+KERNEL = """
+import ctypes
+import os
+import sys
+import time
+from pathlib import Path
+
+import torch
+from torch import nn
+
+library = ctypes.CDLL(str(Path(__file__).with_name("add.so")))
+
+
+class ModelNew(nn.Module):
+    def forward(self, a, b):
+        y = torch.empty(a.shape, dtype=a.dtype)
+        library.add(*(ctypes.c_void_p(t.data_ptr()) for t in (a, b, y)), ctypes.c_long(a.numel()))
+        # here
+        return y
+"""
+POKE = "ctypes.c_float.from_address(y.data_ptr() + 4 * (y.numel() * 7 // 9)).value"
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("library")
+    (folder / "add.c").write_text(SOURCE)
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", folder / "add.so", folder / "add.c"], check=True)
+    return (folder / "add.so").read_bytes()
+
+
+@pytest.fixture
+def judge(akg, tmp_path, library):
+    """Verify a kernel with one line more: judge("os._exit(0)") → how it ended, and verdict.json."""
+
+    def call(line: str = "", instead_of: str = "# here", elements: int = 100_000):
+        (tmp_path / "ref.py").write_text(REFERENCE.replace("10_000_000", str(elements)))
+        (tmp_path / "kernel").mkdir(exist_ok=True)
+        (tmp_path / "kernel" / "add.so").write_bytes(library)
+        (tmp_path / "kernel" / "kernel.py").write_text(KERNEL.replace(instead_of, line))
+        ended = akg("verify", "--plugin", PLUGIN, "ref.py", "kernel", "--out", "out")
+        return ended, json.loads((tmp_path / "out" / "verdict.json").read_text())
+
+    return call
+
+
+def test_a_kernel_written_by_hand_that_is_right(judge):
+    ended, verdict = judge()
+    assert (ended.code, verdict["status"]) == (0, "correct"), ended.text
+
+
+def test_one_wrong_element_in_ten_million(judge):
+    ended, verdict = judge(f"{POKE} += 0.01", elements=10_000_000)
+    assert (ended.code, verdict["status"]) == (1, "incorrect"), ended.text
+    assert "7777777" in ended.out or "7777778" in ended.out, "the place is named"
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "said"),
+    [
+        ("library.crash()", "crashed", "SIGSEGV"),
+        ("os._exit(0)", "crashed", "exited with code 0"),
+        ("sys.exit(0)", "crashed", "exit"),
+        ("raise ValueError('no such tile')", "incorrect", "no such tile"),
+        ("return y[:-1]", "incorrect", "shape"),
+        ("return y.to(torch.float64)", "cheating", "_to_copy"),
+        (f"{POKE} = float('nan')", "incorrect", "nan"),
+        ("return a + b", "cheating", "add"),
+        ("ctypes.memset(a.data_ptr(), 0, 4)", "cheating", "changes"),
+        ("while True: sys.stdout.write('x' * 1000000)", "crashed", "printed more than"),
+    ],
+    ids=["segfault", "_exit", "exit", "raises", "shape", "dtype", "nan", "library", "input", "gigabyte"],
+)
+def test_a_bad_kernel(judge, line, status, said):
+    ended, verdict = judge(line)
+    assert (ended.code, verdict["status"]) == (1, status), ended.text
+    assert said.lower() in ended.out.lower(), ended.out
+
+
+def test_a_kernel_that_hangs(judge, monkeypatch):
+    from akg_core.judge import verify
+
+    monkeypatch.setattr(verify, "_GRACE_SECONDS", 3.0)
+    monkeypatch.setattr(verify, "_SLOWER", 1.0)
+    ended, verdict = judge("time.sleep(1000)")
+    assert (ended.code, verdict["status"]) == (1, "timed out"), ended.text
+
+
+def test_a_kernel_that_does_not_import(judge):
+    ended, verdict = judge("import a_package_that_nobody_has", instead_of="import sys")
+    assert (ended.code, verdict["status"]) == (1, "crashed") and "a_package_that_nobody_has" in ended.out
+
+
+def test_a_folder_without_a_kernel(akg, reference, tmp_path):
+    (tmp_path / "empty").mkdir()
+    ended = akg("verify", "--plugin", PLUGIN, reference, "empty")
+    assert ended.code == 2 and "No .py file in it defines ModelNew" in ended.err

@@ -1,0 +1,116 @@
+"""What bad input gets, before there is a kernel: one clear sentence and exit code 2."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from tests.cli.conftest import ADD, PLUGIN, needs_compiler
+from tests.cli.test_start import COMMAND
+
+
+@pytest.mark.parametrize("command", ["run", "profile", "verify", "tune", "sketch", "task check"])
+def test_a_missing_file(akg, reference, command):
+    kernel = [reference] if command in ("verify", "profile") else []
+    ended = akg(*command.split(), "ad.py", *kernel)
+    assert ended.code == 2 and "ad.py'" in ended.err and "Did you mean add.py?" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import torch\n", "add: the file defines no Model"),
+        ("x = 1 +\n", "add, line 1: the file is not Python"),
+        ("import torch\nprint('hello')\nx = torch.zeros(3)[7]\n", "add, line 3: importing the file raises IndexError"),
+        ("import sys\nsys.exit(0)\n", "raises SystemExit"),
+        (ADD.replace("[torch.randn(1000, 37), torch.randn(1000, 37)]", "[torch.randn(3)]"), "do not fit forward"),
+        (ADD.replace("1000, 37)]", "38, 999)]"), "add, line"),
+        (ADD.replace("def get_inputs", "def inputs"), "defines no get_inputs"),
+        ("import os\nos._exit(0)\n", "exited with code 0"),
+    ],
+    ids=["no Model", "syntax", "raises", "exits", "wrong count", "wrong shape", "no get_inputs", "leaves"],
+)
+def test_a_file_that_cannot_be_used(akg, reference, tmp_path, source, said):
+    reference.write_text(source)
+    ended = akg("run", "--plugin", PLUGIN, reference, "--out", "out")
+    assert ended.code == 2 and said in ended.text, ended.text
+    assert json.loads((tmp_path / "out" / "result.json").read_text())["error"]["message"]
+
+
+def test_a_file_that_hangs_is_ended(akg, reference, monkeypatch):
+    from akg_core import stages
+
+    monkeypatch.setattr(stages, "CAPTURE_SECONDS", 3)
+    reference.write_text("while True: pass\n")
+    ended = akg("run", "--plugin", PLUGIN, reference)
+    assert ended.code == 2 and "longer than 3 s" in ended.text
+
+
+SKETCH = """@kernel
+def add(a: In["f32", "M", "N"], b: In["f32", "M", "N"], y: Out["f32", "M", "N"]):
+    for m in grid(M, 1):
+        for n in tiles(N, 64):
+            store(y[m, n], load(a[m, n]) + load(b[m, n]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "code"),
+    [
+        (SKETCH.replace("in tiles(N, 64):", "in tiles(N, 64)"), "4:", "SK1"),
+        (SKETCH.replace("load(b[m, n])", "load(b[m, k])"), "5:54", "SK2"),
+        (SKETCH.replace("load(b[m, n])", "reduce_sum(load(b[m, n]), k)"), "5:", "SK3"),
+        (SKETCH.replace("store(y[m, n],", "store(y[m, m],"), "5:", "SK3"),
+    ],
+    ids=["syntax", "name", "unknown axis", "axes"],
+)
+def test_a_sketch_with_an_error(akg, reference, tmp_path, text, place, code):
+    (tmp_path / "mine.py").write_text(text)
+    ended = akg("run", "--plugin", PLUGIN, "--sketch", "mine.py", reference)
+    assert ended.code == 2 and place in ended.text and code in ended.text, ended.text
+    ended = akg("sketch", "mine.py", "--check")
+    assert ended.code == 2 and place in ended.text and code in ended.text, ended.text
+
+
+def test_a_sketch_for_something_else(akg, reference, tmp_path):
+    (tmp_path / "mine.py").write_text(SKETCH.replace('"f32", "M", "N"', '"f16", "M", "N"'))
+    ended = akg("run", "--plugin", PLUGIN, "--sketch", "mine.py", reference)
+    assert ended.code == 2 and "argument a as f16, but it is f32" in ended.text
+
+
+def test_an_unknown_plugin_names_the_near_ones(akg, reference):
+    ended = akg("run", "--plugin", PLUGIN[:-1], reference)
+    assert ended.code == 2 and f"Did you mean {PLUGIN}?" in ended.err and f"Installed: {PLUGIN}" in ended.err
+
+
+def test_an_unknown_chip_names_those_that_are_served(akg, reference):
+    ended = akg("run", "--plugin", PLUGIN, "--target", "abacus:9", reference)
+    assert ended.code == 2 and "does not serve 'abacus'" in ended.err
+
+
+def test_an_impossible_scale(akg, reference):
+    ended = akg("run", "--plugin", PLUGIN, "--scale", "3", reference)
+    assert ended.code == 2 and "--scale 3" in ended.err
+
+
+def test_errors_as_data(akg, reference):
+    ended = akg("run", "--plugin", "nobody", reference, "--json")
+    assert ended.code == 2 and json.loads(ended.out)["error"]["type"] == "PluginError"
+
+
+def test_an_operator_without_a_rule(akg, reference):
+    reference.write_text(ADD.replace("a + b", "torch.linalg.svdvals(a) + b[0, 0]"))
+    ended = akg("run", "--plugin", PLUGIN, reference)
+    assert ended.code == 2 and "svd" in ended.text and "--sketch" in ended.text and "line 8" in ended.text, ended.text
+
+
+@needs_compiler
+def test_a_plugin_without_its_compiler(reference):
+    environment = {**os.environ, "CXX": "a-compiler-that-is-not-there"}
+    command = [COMMAND, "run", "--plugin", PLUGIN, "--out", reference.with_name("out"), reference]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert ended.returncode == 2 and "a-compiler-that-is-not-there" in ended.stdout and "g++" in ended.stdout
+    assert "Traceback" not in ended.stdout + ended.stderr

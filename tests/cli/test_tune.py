@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import time
+
+import pytest
+
+from tests.cli.conftest import PLUGIN, needs_compiler
+from tests.cli.test_start import COMMAND
+
+pytestmark = needs_compiler
+
+SKETCH = """@kernel
+def add(a: In["f32", "M", "N"], b: In["f32", "M", "N"], y: Out["f32", "M", "N"],
+        BM: Tune[1, 8, 64] = 1, BN: Tune[16, 37] = 37):
+    for m in grid(M, BM):
+        for n in tiles(N, BN):
+            store(y[m, n], load(a[m, n]) + load(b[m, n]))
+"""
+
+
+@pytest.fixture
+def tune(akg, reference, tmp_path):
+    (tmp_path / "mine.py").write_text(SKETCH)
+
+    def call(seconds: float):
+        options = ["--sketch", "mine.py", "--archive", "archive.sqlite", "--out", "out", "--no-baseline"]
+        return akg("tune", "--plugin", PLUGIN, reference, *options, "--seconds", seconds, "--json")
+
+    return call
+
+
+def said(ended) -> str:
+    return next(stage["note"] for stage in json.loads(ended.out)["stages"] if stage["name"] == "search")
+
+
+def rows(file) -> list[tuple]:
+    with sqlite3.connect(file) as archive:
+        return archive.execute("select schedule, status, seconds, samples from measurement order by seconds").fetchall()
+
+
+def test_a_search_measures_the_whole_of_a_small_space_and_keeps_the_best(tune, tmp_path):
+    ended = tune(600)
+    assert ended.code == 0, ended.text
+    assert "6 of 6 tried" in said(ended) and "nothing is left to try" in said(ended)
+    found = rows(tmp_path / "archive.sqlite")
+    assert len(found) == 6 and {status for _, status, *_ in found} == {"timed"}
+    best = json.loads((tmp_path / "out" / "schedule.json").read_text())["values"]
+    assert best == json.loads(found[0][0]), "the kernel of the run is the fastest one"
+    assert json.loads(ended.out)["verdict"]["status"] == "correct"
+    again = tune(600)
+    assert again.code == 0 and "6 of 6 tried (6 from before)" in said(again)
+
+
+def test_a_search_that_was_killed_goes_on(tune, reference, tmp_path):
+    file = tmp_path / "archive.sqlite"
+    options = ["--sketch", tmp_path / "mine.py", "--archive", file, "--out", tmp_path / "killed", "--seconds", "600"]
+    with subprocess.Popen([COMMAND, "tune", "--plugin", PLUGIN, reference, *options], stdout=subprocess.DEVNULL) as killed:
+        for _ in range(1200):
+            time.sleep(0.05)
+            if killed.poll() is not None or (file.exists() and _count(file)):
+                break
+        killed.kill()
+    before = len(rows(file))
+    assert before
+    ended = tune(600)
+    assert ended.code == 0 and f"6 of 6 tried ({before} from before)" in said(ended), said(ended)
+
+
+def _count(file) -> int:
+    try:
+        return len(rows(file))
+    except sqlite3.OperationalError:  # the table is not there yet
+        return 0
+
+
+def test_a_candidate_that_is_wrong_is_not_kept(tune, tmp_path, monkeypatch):
+    """The fastest one is spoilt after the search: the next one takes its place, and the archive says why."""
+    from akg_core import stages
+    from akg_core.search import tune as search
+
+    finish, emit = search._finish, stages.emit
+    spoilt = []
+
+    def spoil(pool, request, design, schedule):
+        source, findings = emit(pool, request, design, schedule)
+        if spoilt in ([], [schedule]):
+            spoilt[:] = [schedule]
+            name = next(iter(source.line_map)).rpartition(":")[0]
+            text = source.files[name].replace(" + ", " - ")
+            source = source.model_copy(update={"files": {**source.files, name: text}})
+        return source, findings
+
+    def finish_spoilt(*arguments):
+        monkeypatch.setattr(stages, "emit", spoil)
+        finish(*arguments)
+
+    monkeypatch.setattr(search, "_finish", finish_spoilt)
+    ended = tune(600)
+    found = rows(tmp_path / "archive.sqlite")
+    assert [status for _, status, *_ in found].count("incorrect") == 1
+    assert ended.code == 0 and json.loads(ended.out)["verdict"]["status"] == "correct"
