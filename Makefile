@@ -32,7 +32,7 @@ bench-cpu: setup ## every task of benchmarks/tasks: ours, eager, torch.compile, 
 	$(BIN)/python -m benchmarks.run --plugin cpp_cpu
 
 docs: setup ## links resolve, commands exist, examples run
-	$(BIN)/python -m pytest tests/docs tests/sketch/test_docs.py
+	$(BIN)/python -m pytest tests/docs tests/sketch/test_docs_sketch.py
 
 clean: ## remove what the other targets made
 	rm -rf .venv runs build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

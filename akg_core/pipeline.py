@@ -40,6 +40,7 @@ WARM = (
     "akg_core.design",
     "akg_core.sketch.check",
 )
+WHILE_BUILDING = 2.5  # seconds; about as long as designing and building take
 
 
 class Failure(Record):
@@ -94,10 +95,10 @@ class Pipeline:
             note.text = f"{count_of(len(task.graph.nodes), 'operator')} on {_spell_arguments(task)}"
         return task
 
-    def reference(self, task: Task) -> Prepared:
-        """The process that knows the answers, started; it works in the background."""
+    def reference(self, task: Task, seconds: float = 4.0) -> Prepared:
+        """The process that knows the answers, started; it works on further cases for about `seconds` meanwhile."""
         folder = Path(tempfile.mkdtemp(prefix="cases-", dir=self.pool.folder))
-        return prepare(self.pool, task, folder, seed=self.request.seed)
+        return prepare(self.pool, task, folder, seed=self.request.seed, seconds=seconds)
 
     def baselines(self, prepared: Prepared) -> Baselines:
         """Eager and (unless it is not wanted) torch.compile, warming up in the background."""
@@ -193,7 +194,7 @@ def run(request: Request, folder: RunFolder, watch: Callable[[Stage], None]) -> 
     def work(pipeline: Pipeline) -> None:
         task = pipeline.capture()
         pipeline.require_toolchain()
-        with pipeline.reference(task) as prepared, pipeline.baselines(prepared) as baselines:
+        with pipeline.reference(task, WHILE_BUILDING) as prepared, pipeline.baselines(prepared) as baselines:
             design = pipeline.design(task)[0]
             artifact = pipeline.compile(design, pipeline.emit(task, design, design.default))
             pipeline.judge(prepared, artifact, baselines)

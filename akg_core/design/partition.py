@@ -247,8 +247,8 @@ class Partition:
                 return pool.constant(0, value.dtype)
             raise NotInside(value)
 
-        own = {t.value for t in cluster.targets}
-        rank = self._rank(cluster) if cluster in self.clusters else len(self.clusters)
+        own, rank = {t.value for t in cluster.targets}, len(self.clusters)
+        rank = self._rank(cluster) if cluster in self.clusters else rank
         readable = {
             v: b
             for v, b in self.buffers.items()
@@ -282,10 +282,8 @@ class Partition:
 
     def source_buffer(self, value: Source) -> Buffer:
         if value not in self.buffers:
-            label = value.origin.partition(":")[2]
-            self.buffers[value] = Buffer(
-                self.unique(label), label, value.dtype, value.shape, tuple(range(len(value.shape)))
-            )
+            label, order = value.origin.partition(":")[2], tuple(range(len(value.shape)))
+            self.buffers[value] = Buffer(self.unique(label), label, value.dtype, value.shape, order)
         return self.buffers[value]
 
     def store(self, value: Value, buffer: Buffer, before: Cluster | None = None) -> None:
@@ -393,8 +391,7 @@ class Partition:
         for target in cluster.targets:
             at = self._fits(cluster, target.value)
             assert at is not None
-            term = bring.at(target.value, at)
-            stores.append(Store(target.buffer, target.place(at), term))
+            stores.append(Store(target.buffer, target.place(at), bring.at(target.value, at)))
         batch_axes = frozenset(axes[:-3]) if cluster.kind == "product" and len(full) > 3 else frozenset()
         return Nest(pool, axes, reduced, tuple(heads), tuple(stores), frozenset(fixed), batch_axes)
 

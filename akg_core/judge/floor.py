@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MARGIN = 0.5
 """A measurement of this kind sees half of what the hardware can do at the very least: other loads, other code."""
 
-_SIZES = (1 << 20, 8 << 20, 256 << 20)
+_SMALL_SIZES = (1 << 20, 8 << 20)  # what caches of one core hold, and what they share; beyond comes memory
 _MEASURING_SECONDS = 0.05  # for each figure
 
 
@@ -120,7 +120,7 @@ def _measured() -> dict[str, Any]:
     import torch
 
     rates = {}
-    for size in _SIZES:
+    for size in (*_SMALL_SIZES, 2 * last_level_cache()):
         source, target = torch.ones(size // 4), torch.ones(size // 4)  # zeros share one page
         reading = size / _fastest(source.sum)
         copying = 2 * size / _fastest(functools.partial(target.copy_, source))
@@ -142,7 +142,9 @@ def _fastest(action: Callable[[], Any]) -> float:
 
 
 def _key() -> str:
-    return hashlib.sha256(f"{processor()} {os.cpu_count()} {platform.node()}".encode()).hexdigest()[:16]
+    return hashlib.sha256(
+        f"{processor()} {os.cpu_count()} {platform.node()} {last_level_cache()}".encode()
+    ).hexdigest()[:16]
 
 
 def _read(path: Path) -> Machine | None:

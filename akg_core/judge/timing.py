@@ -42,17 +42,19 @@ class Unusable(Exception):
 
 
 class Contestant:
-    """Something that can be timed: a session, and the job that takes samples in it."""
+    """Something that can be timed: a session, and the job that takes samples in it, each call in `seconds` at most."""
 
-    def __init__(self, name: str, session: Session, function: str, payload: dict[str, Any]) -> None:
-        self.name, self.session = name, session
+    def __init__(
+        self, name: str, session: Session, function: str, payload: dict[str, Any], seconds: float = _CALL_SECONDS
+    ) -> None:
+        self.name, self.session, self.seconds = name, session, seconds
         self._function, self._payload = function, payload
         self.timer = ""
 
     def sample(self, plan: TimingPlan) -> tuple[float, ...]:
         """Samples in seconds, as the plan says. Raises Unusable with the reason."""
         payload = self._payload | {"plan": plan.model_dump(mode="json")}
-        result = self.session.call(self._function, payload, seconds=_CALL_SECONDS)
+        result = self.session.call(self._function, payload, seconds=self.seconds)
         if result.status != "ok":
             message = result.error["message"] if result.error else result.reason
             raise Unusable(message)

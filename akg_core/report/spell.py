@@ -29,4 +29,4 @@ def _unit(seconds: float) -> tuple[str, float]:
 
 def _three(value: float) -> str:
     """Three digits, and no exponent: 0.123, 12.3, 1230."""
-    return f"{value:.0f}" if value >= 100 else f"{value:#.3g}"
+    return f"{value:.0f}" if value >= 100 else f"{value:#.3g}".rstrip(".")

@@ -60,7 +60,7 @@ def _contestant(
         "target": target.model_dump(mode="json"),
         "case": prepared.first.case.model_dump(mode="json"),
     }
-    return Contestant("candidate", session, "akg_core.judge.jobs:profile_job", payload)
+    return Contestant("candidate", session, "akg_core.judge.jobs:profile_job", payload, SECONDS)
 
 
 def _sample(contestant: Contestant, lap: Lap, plan: TimingPlan, *, keep: bool) -> None:

@@ -254,7 +254,7 @@ class Kernel:
     @property
     def dimensions(self) -> tuple[str, ...]:
         """The names of dimensions, in order of first appearance; Const and Tune parameters are none."""
-        given = {p.name for p in (*self.constants, *self.tunes)}
+        given = {p.name for p in self.constants} | {p.name for p in self.tunes}
         return tuple(name for name in _dimensions(self.tensors) if name not in given)
 
 

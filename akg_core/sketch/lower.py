@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from akg_core.sketch.ast import Binary, Call, Expr, Kernel, Name, Number, Unary, rewrite
+from akg_core.sketch.ast import Binary, Call, Element, Expr, Kernel, Name, Number, TensorParameter, Unary, rewrite
 
 _INTEGER: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -68,6 +68,37 @@ def specialise(kernel: Kernel, constants: Mapping[str, int | float], sizes: Mapp
         return fold(node)
 
     return Instance(symbol, rewrite(kernel, put), kernel.dimensions, dict(sizes), unknown)
+
+
+def renamed(instance: Instance, reserved: Collection[str]) -> Instance:
+    """The instance with another name for each tensor, dimension and Const whose own is reserved in the DSL."""
+    names = [t.name for t in instance.kernel.tensors] + list(instance.dimensions) + list(instance.open)
+    other: dict[str, str] = {}
+    for name in names:
+        if name in reserved:
+            fresh = f"{name}_"
+            while fresh in reserved or fresh in names:
+                fresh += "_"
+            other[name] = fresh
+
+    def rename(node: Any) -> Any:
+        if isinstance(node, Name) and node.id in other:
+            return replace(node, id=other[node.id])
+        if isinstance(node, Element) and node.tensor in other:
+            return replace(node, tensor=other[node.tensor])
+        if isinstance(node, TensorParameter) and node.name in other:
+            return replace(node, name=other[node.name])
+        return node
+
+    if not other:
+        return instance
+    return Instance(
+        instance.symbol,
+        rewrite(instance.kernel, rename),
+        tuple(other.get(name, name) for name in instance.dimensions),
+        {other.get(name, name): size for name, size in instance.known.items()},
+        tuple(other.get(name, name) for name in instance.open),
+    )
 
 
 def fold(node: Any) -> Any:

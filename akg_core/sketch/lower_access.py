@@ -17,7 +17,7 @@ from akg_core.sketch.lower_pieces import Body, Piece
 def place(indices: Sequence[Expr], dims: Sequence[Expr]) -> Polynomial:
     """The flat place of an element in a contiguous tensor."""
     total, stride = number(0), number(1)
-    for index, size in zip(reversed(indices), reversed(dims)):
+    for index, size in zip(reversed(indices), reversed(dims), strict=True):
         total = total + polynomial(index) * stride
         stride = stride * polynomial(size)
     return recombine(total)  # digits of one index may meet only here

@@ -183,10 +183,16 @@ class Bounds:
         limit = self._limit(expr)
         return limit is not None and limit == polynomial(size)
 
+    def at_most(self, expr: Expr, size: Expr) -> bool:
+        """Whether expr <= size is certain."""
+        return self.within(expr, Binary("+", size, Number(1), type=INDEX))
+
     def _limit(self, expr: Expr) -> Polynomial | None:
         """A polynomial that `expr` stays under, for sizes that are names."""
         if isinstance(expr, Name) and expr.id in self.extents:
             return polynomial(self.extents[expr.id])
+        if isinstance(expr, Name) and expr.id in self.counters:
+            return polynomial(self.counters[expr.id][1])
         if isinstance(expr, Binary) and expr.op == "%":
             return polynomial(expr.right)
         if isinstance(expr, Binary) and expr.op == "//":
@@ -235,7 +241,7 @@ def _floor_divide(a: Interval, b: Interval) -> Interval:
 def _modulo(a: Interval, b: Interval) -> Interval:
     if b[0] is None or b[0] < 0:
         return None, None
-    if a[0] is not None and a[1] is not None and 0 <= a[0] and a[1] < b[0]:
+    if a[0] is not None and a[1] is not None and a[0] >= 0 and a[1] < b[0]:
         return a
     return 0, None if b[1] is None else b[1] - 1
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from akg_core.sketch.ast import NOWHERE, Binary, Call, Element, Expr, Kernel, Name, Place, Unary, walk
 from akg_core.sketch.lower_index import Bounds
+from akg_core.sketch.ops import OPERATIONS
 
 
 @dataclass(eq=False, slots=True)
@@ -179,6 +180,7 @@ class Body:
 
 
 _COSTLY = frozenset(
-    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid erf erfc"
-    " gelu gelu_tanh silu softplus atan2 rand fmod remainder".split()
-)
+    name
+    for name, operation in OPERATIONS.items()
+    if (operation.kind == "elementwise" and operation.dtype == "float") or name in ("rand", "fmod", "remainder")
+) - {"sqrt", "rsqrt", "reciprocal"}

@@ -33,7 +33,7 @@ _ATTEMPTS = 3
 # The same modules are found as here, and none that only lies in the current folder.
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from akg_core.worker.zygote import main; main(int(sys.argv[2]), sys.argv[3:])"
+    "from akg_core.worker.zygote import main; main(int(sys.argv[2]), sys.argv[3], sys.argv[4:])"
 )
 
 
@@ -122,7 +122,7 @@ class Pool:
 
     def _start(self) -> None:
         self._control, end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = [sys.executable, "-c", _BOOT, json.dumps(sys.path), str(end.fileno()), *self._warm]
+        command = [sys.executable, "-c", _BOOT, json.dumps(sys.path), str(end.fileno()), str(self.folder), *self._warm]
         with end, (self.folder / "zygote.log").open("wb") as log:
             self._zygote = subprocess.Popen(
                 command,

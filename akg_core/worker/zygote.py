@@ -15,6 +15,7 @@ import gc
 import importlib
 import json
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -28,8 +29,8 @@ from akg_core.worker import child, isolation, seccomp
 _THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def main(descriptor: int, warm: list[str]) -> None:
-    """Import `warm`, then serve the control socket `descriptor`."""
+def main(descriptor: int, folder: str, warm: list[str]) -> None:
+    """Import `warm`, then serve the control socket `descriptor`; `folder` is the pool's."""
     control = socket.socket(fileno=descriptor)
     inherited = {name: os.environ.get(name) for name in _THREAD_COUNTS}
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # it starts threads as soon as it is loaded
@@ -46,7 +47,8 @@ def main(descriptor: int, warm: list[str]) -> None:
     gc.freeze()  # children share these pages instead of copying them at their first collection
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 3)
-        if not message:
+        if not message:  # the orchestrator was ended without a chance to tidy up
+            shutil.rmtree(folder, ignore_errors=True)
             return
         if os.fork() == 0:
             control.close()

@@ -88,9 +88,10 @@ def test_a_kernel_that_does_not_compile(akg, reference, monkeypatch, tmp_path):
 
     def spoilt(*arguments):
         source, findings = emit(*arguments)
-        name, _, number = next(iter(source.line_map)).rpartition(":")
+        name = next(iter(source.line_map)).rpartition(":")[0]
+        last = max(int(place.rpartition(":")[2]) for place in source.line_map)
         lines = source.files[name].splitlines()
-        lines[int(number) - 1] = "there_is_no_such_function();"
+        lines[last - 1] = "there_is_no_such_function();"
         return source.model_copy(update={"files": {**source.files, name: "\n".join(lines)}}), findings
 
     monkeypatch.setattr(stages, "emit", spoilt)

@@ -57,7 +57,8 @@ def test_a_search_measures_the_whole_of_a_small_space_and_keeps_the_best(tune, t
 def test_a_search_that_was_killed_goes_on(tune, reference, tmp_path):
     file = tmp_path / "archive.sqlite"
     options = ["--sketch", tmp_path / "mine.py", "--archive", file, "--out", tmp_path / "killed", "--seconds", "600"]
-    with subprocess.Popen([COMMAND, "tune", "--plugin", PLUGIN, reference, *options], stdout=subprocess.DEVNULL) as killed:
+    command = [COMMAND, "tune", "--plugin", PLUGIN, reference, *options]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as killed:
         for _ in range(1200):
             time.sleep(0.05)
             if killed.poll() is not None or (file.exists() and _count(file)):

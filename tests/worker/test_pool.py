@@ -206,17 +206,19 @@ import sys, os
 from akg_core.worker.pool import Pool
 pool = Pool(warm=())
 pool.submit("tests.worker.jobs:hang", {})
-print(pool.call("tests.worker.jobs:echo", {}).status, pool._zygote.pid, flush=True)
+print(pool.call("tests.worker.jobs:echo", {}).status, pool._zygote.pid, pool.folder, flush=True)
 os.kill(os.getpid(), 9)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[2])
-    status, zygote = done.stdout.split()
+    status, zygote, folder = done.stdout.split()
     assert status == "ok"
     for _ in range(50):
         if not Path(f"/proc/{zygote}").exists():
-            return
+            break
         time.sleep(0.1)
-    pytest.fail("the zygote is still there")
+    else:
+        pytest.fail("the zygote is still there")
+    assert not Path(folder).exists()
 
 
 def test_the_orchestrator_imports_no_torch() -> None:

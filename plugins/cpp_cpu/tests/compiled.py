@@ -16,10 +16,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import akg_plugin_cpp_cpu
 import torch
+from akg_plugin_cpp_cpu.emit import translation_unit
 from torch import Tensor
 
-import akg_plugin_cpp_cpu
 from akg_core.records import Schedule
 from akg_core.sketch import ast
 from akg_core.sketch.check import require
@@ -29,7 +30,6 @@ from akg_core.sketch.lower import Instance, specialise
 from akg_core.sketch.parse import parse
 from akg_core.sketch.program import program_of
 from akg_core.sketch.schedule import bind
-from akg_plugin_cpp_cpu.emit import translation_unit
 
 INCLUDE = Path(akg_plugin_cpp_cpu.__file__).parent / "include"
 FOLDER = Path(os.environ.get("AKG_TEST_BUILDS", Path(tempfile.gettempdir()) / "akg-cpp-tests"))
@@ -69,10 +69,12 @@ class Case:
 
 
 class Run(_ProgramRun):
-    """A program's run; every launch's instance is noted. Launches are interpreted, or compiled once there are `functions`."""
+    """A program's run that notes every launch's instance. Launches are interpreted until there are `functions`."""
 
     def __init__(self, case: Case) -> None:
-        self.tree: ast.SketchFile = bind(require(parse(case.text, case.name), case.name), Schedule(values=dict(case.schedule)))
+        self.tree: ast.SketchFile = bind(
+            require(parse(case.text, case.name), case.name), Schedule(values=dict(case.schedule))
+        )
         super().__init__(self.tree, program_of(self.tree))
         self.case = case
         self.instances: list[Instance] = []
@@ -146,7 +148,12 @@ def compare(what: str, found: Tensor, due: Tensor, tolerance: float) -> None:
     scale = float(finite.max()) if due.numel() else 0.0
     tolerance = max(tolerance, ROUGH.get(due.dtype, 0.0))
     torch.testing.assert_close(
-        found.double(), due.double(), rtol=tolerance, atol=tolerance * scale, equal_nan=True, msg=lambda m: f"{what}: {m}"
+        found.double(),
+        due.double(),
+        rtol=tolerance,
+        atol=tolerance * scale,
+        equal_nan=True,
+        msg=lambda m: f"{what}: {m}",
     )
 
 

@@ -6,12 +6,15 @@ import ctypes
 import hashlib
 import shlex
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from akg_plugin_cpp_cpu import prepare, probe
+
+sys.path.append(str(Path(__file__).parent))  # tests share modules; pytest's importlib mode adds no path
 
 HEADERS = Path(prepare.PACKAGE) / "include"
 # "native" and what older machines have: the same source must compute the same with 512, 256 and 128 bits.
@@ -50,3 +53,7 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Native:
         return built[source, isa]
 
     return build
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the emitter's golden files anew")

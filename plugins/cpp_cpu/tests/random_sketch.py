@@ -1,4 +1,4 @@
-"""Random sketches that check: tiles of random axes, mapped, reduced, scanned, contracted and stored, in loops or not."""
+"""Random sketches that check: tiles of random axes, mapped, reduced, scanned, contracted and stored."""
 
 from __future__ import annotations
 
@@ -10,8 +10,27 @@ from compiled import Case
 
 SIZES = (1, 2, 3, 5, 7, 16, 17, 33, 40)
 STEPS = (1, 2, 3, 8, 16, 20, 64)
-UNARY = ("-{}", "abs({})", "tanh({})", "relu({})", "exp(-abs({}))", "sqrt(abs({}))", "sigmoid({})", "{} * 0.5", "1 + {} / 3", "where({} > 0, 1.5, -0.5)")
-BINARY = ("{} + {}", "{} - {}", "{} * {}", "maximum({}, {})", "minimum({}, {})", "where({0} > {1}, {0}, {1} * 0.5)", "{} / (1 + abs({}))")
+UNARY = (
+    "-{}",
+    "abs({})",
+    "tanh({})",
+    "relu({})",
+    "exp(-abs({}))",
+    "sqrt(abs({}))",
+    "sigmoid({})",
+    "{} * 0.5",
+    "1 + {} / 3",
+    "where({} > 0, 1.5, -0.5)",
+)
+BINARY = (
+    "{} + {}",
+    "{} - {}",
+    "{} * {}",
+    "maximum({}, {})",
+    "minimum({}, {})",
+    "where({0} > {1}, {0}, {1} * 0.5)",
+    "{} / (1 + abs({}))",
+)
 
 
 @dataclass
@@ -119,8 +138,11 @@ def sketch(seed: int) -> Case:
     if looped:
         carried = Tile(writer.fresh("acc"), frozenset(rng.sample(at_hand, rng.randint(0, len(at_hand)))))
         writer.emit(depth, f"{carried.name} = full([{', '.join(sorted(carried.axes))}], 0.5)")
-        writer.emit(depth, f"for {looped} in tiles({looped.upper()}, {rng.choice(STEPS)}{rng.choice(['', '', ', reverse=True'])}):")
-        inner = list(tiles) + [carried]
+        writer.emit(
+            depth,
+            f"for {looped} in tiles({looped.upper()}, {rng.choice(STEPS)}{rng.choice(['', '', ', reverse=True'])}):",
+        )
+        inner = [*tiles, carried]
         for _ in range(rng.randint(2, 7)):
             writer.step(depth + 1, inner, [*at_hand, looped], [*whole, looped])
         fits = [t for t in inner if t.axes <= carried.axes and t is not carried]
@@ -137,7 +159,9 @@ def sketch(seed: int) -> Case:
     del rest
     for dim in sizes:  # every dimension is some tensor's
         writer.ins.setdefault(f"d{dim}", (dim,))
-    ins = [f'{name}: In["f32", {", ".join(repr(d) for d in dims)}]'.replace("'", '"') for name, dims in writer.ins.items()]
+    ins = [
+        f'{name}: In["f32", {", ".join(repr(d) for d in dims)}]'.replace("'", '"') for name, dims in writer.ins.items()
+    ]
     text = f"@kernel\ndef k({', '.join([*ins, *writer.outs])}):\n" + "\n".join(writer.lines) + "\n"
     made = torch.Generator().manual_seed(seed)
     inputs = [torch.randn([sizes[d] for d in dims], generator=made) for dims in writer.ins.values()]

@@ -17,7 +17,8 @@ from akg_plugin_cpp_cpu.emit.text import Line, annotated
 from akg_plugin_cpp_cpu.launch import prelude, statement
 
 SOURCE = "kernel.cpp"
-HEAD = """#include <algorithm>
+HEAD = """// Generated from a sketch; the comments at the right name its lines.
+#include <algorithm>
 
 #include "akg/nest.hpp"
 

@@ -128,17 +128,11 @@ class ExpressionWriter:
         if op in ("//", "%"):
             return self.division(expr, scope, dtype)
         left, right = (self.term(e, scope, dtype) for e in (expr.left, expr.right))
-        # a + b + c reads without brackets, and a sum keeps its order
-        loose = op == "+" and isinstance(expr.left, Binary) and expr.left.op in ("+", "-") and left.dtype == dtype
-        first = (
-            left.text if loose or op == "+" and isinstance(expr.left, Binary) and expr.left.op == "*" else left.operand
-        )
-        second = (
-            right.text
-            if op in ("+", "-") and isinstance(expr.right, Binary) and expr.right.op == "*"
-            else right.operand
-        )
-        return self.narrowed(Term(f"{first} {op} {second}", dtype, left.vector or right.vector, atomic=False))
+        vector = left.vector or right.vector
+        # a product inside a sum, and a sum that goes on, read without brackets
+        first = left.text if op == "+" and _operator(expr.left) in ("+", "-", "*") else left.operand
+        second = right.text if op in ("+", "-") and _operator(expr.right) == "*" else right.operand
+        return self.narrowed(Term(f"{first} {op} {second}", dtype, vector, atomic=False))
 
     def comparison(self, expr: Binary, scope: Scope) -> Term:
         sides = [(e.type.dtype, e.type.weak) if e.type else ("i64", False) for e in (expr.left, expr.right)]
@@ -278,3 +272,7 @@ class ExpressionWriter:
         assert scope.lane is not None
         gain = step(self.body, polynomial(expr), scope.lane.axis, scope.lane.segment)
         return None if gain is None else gain.constant
+
+
+def _operator(expr: Expr) -> str:
+    return expr.op if isinstance(expr, Binary) else ""

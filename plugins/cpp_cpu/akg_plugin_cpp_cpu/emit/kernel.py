@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from akg_core.sketch.ast import Binary, Expr, Name, Number
-from akg_core.sketch.lower import Instance, fold
+from akg_core.sketch.dtypes import DTYPES
+from akg_core.sketch.lower import Instance, fold, renamed
 from akg_core.sketch.lower_body import body_of
 from akg_core.sketch.lower_index import INDEX
 from akg_core.sketch.lower_pieces import Axis, Body, Region
@@ -18,6 +19,7 @@ LARGE = 4 << 20  # bytes of an output for which huge pages are asked for
 
 def function(instance: Instance) -> list[Line]:
     """The lines of `extern "C" void akg_<symbol>(…)`."""
+    instance = renamed(instance, RESERVED)
     body = body_of(instance, RESERVED)
     lines = Lines()
     head = f'extern "C" void akg_{instance.symbol}(void* const* tensors, const i64* sizes)'
@@ -34,7 +36,8 @@ def _parameters(instance: Instance, lines: Lines) -> None:
     for number, tensor in enumerate(instance.kernel.tensors):
         const = "const " if tensor.role == "In" else ""
         pointer = f"{const}{tensor.dtype}*"
-        lines.add(f"[[maybe_unused]] {pointer} __restrict const {tensor.name} = static_cast<{pointer}>(tensors[{number}]);")
+        declared = f"[[maybe_unused]] {pointer} __restrict const {tensor.name}"
+        lines.add(f"{declared} = static_cast<{pointer}>(tensors[{number}]);")
     for number, name in enumerate(instance.dimensions):
         if name in instance.known:
             lines.add(f"[[maybe_unused]] constexpr i64 {name} = {instance.known[name]};")
@@ -48,7 +51,7 @@ def _parameters(instance: Instance, lines: Lines) -> None:
         size: Expr = Number(1, type=INDEX)
         for dim in tensor.dims:
             size = fold(Binary("*", size, dim, type=INDEX))
-        if tensor.role == "Out" and isinstance(size, Number) and size.value * 4 >= LARGE:
+        if tensor.role == "Out" and isinstance(size, Number) and size.value * DTYPES[tensor.dtype].size >= LARGE:
             lines.add(f"fresh({tensor.name}, {size.value} * i64(sizeof({tensor.dtype})));")
 
 
@@ -98,11 +101,12 @@ def _product(sizes: list[Expr]) -> Expr:
 
 
 def _uneven(region: Region) -> bool:
-    """Whether programs take unequal time: a loop whose bounds depend on where the program stands."""
+    """Whether programs take unequal time: a loop of which one end is fixed and the other is not."""
     for piece in region.pieces:
         for inner in piece.inside():
-            if inner.kind in ("tiles", "range") and any(not isinstance(b, Number) for b in inner.bounds):
-                if inner.axis is None or inner.bounds[1] != inner.axis.extent:
+            if inner.kind in ("tiles", "range"):
+                start, stop = (isinstance(bound, Number) for bound in inner.bounds[:2])
+                if start != stop and (inner.axis is None or inner.bounds[1] != inner.axis.extent):
                     return True
     return False
 
@@ -123,7 +127,7 @@ def _positions(writer: NestWriter, region: Region, scope: Scope) -> None:
 
 
 def _position(writer: NestWriter, axis: Axis, tile: Expr, scope: Scope) -> None:
-    """Begin and end of a program's tile of one grid axis. Tiles that divide the extent, or cover it, need no minimum."""
+    """Begin and end of a program's tile of a grid axis; tiles that divide the extent, or cover it, need no minimum."""
     assert axis.step is not None
     first = axis.begin if isinstance(axis.begin, Name) else Name(axis.name)
     begin = fold(Binary("*", tile, axis.step, type=INDEX))

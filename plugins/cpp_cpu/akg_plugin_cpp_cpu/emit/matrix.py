@@ -33,7 +33,7 @@ class MatrixWriter(MemoryWriter):
         target = self.buffers[piece.target]
         accumulate, at = "true" if piece.accumulate else "false", scope
         if outer and not piece.accumulate:
-            accumulate = self.fresh("added")
+            accumulate = self.fresh("started")
             scope.lines.add(f"bool {accumulate} = false;", self.line)
         for axis in outer:
             begin, end = self.ends(axis, scope)
@@ -77,7 +77,7 @@ class MatrixWriter(MemoryWriter):
             return Operand(plus(element.tensor, self.sum(where, scope)), *by)
         assert isinstance(expr, Name)
         buffer = self.buffers[self.body.values[expr.id]]
-        strides = dict(zip(buffer.axes, buffer.strides))
+        strides = dict(zip(buffer.axes, buffer.strides, strict=True))
         by = [self.sum(self.stride(strides.get(axis)), scope) for axis in (row, column)]
         return Operand(plus(buffer.name, self.buffer_place(buffer, scope)), *by)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number
 from akg_core.sketch.lower import fold
 from akg_core.sketch.lower_access import place, step
-from akg_core.sketch.lower_index import INDEX, Polynomial, number, polynomial
+from akg_core.sketch.lower_index import INDEX, Polynomial, polynomial
 from akg_core.sketch.lower_pieces import Body, Piece, Value
 from akg_core.sketch.lower_plan import Plan
 from akg_plugin_cpp_cpu.emit.expression import ExpressionWriter
@@ -106,7 +106,7 @@ class MemoryWriter(ExpressionWriter):
     def buffer_place(self, buffer: Buffer, scope: Scope) -> str:
         """The place in a buffer of the first lane."""
         terms = []
-        for axis, stride in zip(buffer.axes, buffer.strides):
+        for axis, stride in zip(buffer.axes, buffer.strides, strict=True):
             offset = polynomial(fold(Binary("-", Name(axis, type=INDEX), self.body.axes[axis].begin, type=INDEX)))
             found = scope.find(axis)
             if found is not None and found.text != axis:  # the axis is not open: the tile's first position
@@ -134,7 +134,7 @@ class MemoryWriter(ExpressionWriter):
         """A polynomial as C++, atoms at the first lane. The constant comes last."""
         head = self.at_head(scope)
         terms: list[tuple[int, str]] = []
-        for product, factor in sorted(p.terms, key=lambda t: (not t[0], -abs(t[1]) << 40 * (len(t[0]) - 1) if t[0] else 0)):
+        for product, factor in sorted(p.terms, key=_widest):
             texts = [self.term(atom, head, "i64").operand for atom in product]
             if abs(factor) != 1 or not texts:
                 texts.append(str(abs(factor)))
@@ -158,7 +158,7 @@ class MemoryWriter(ExpressionWriter):
     def guard(self, element: Element, scope: Scope) -> Guard:
         """Checks of the indices that are not proved to be inside."""
         whole, runs, lanes = [], [], []
-        for index, size in zip(element.indices, self.tensors[element.tensor].dims):
+        for index, size in zip(element.indices, self.tensors[element.tensor].dims, strict=True):
             if self.body.bounds.within(index, size):
                 continue
             limit = self.index(size, scope)
@@ -266,3 +266,9 @@ class MemoryWriter(ExpressionWriter):
 
 def plus(name: str, offset: str) -> str:
     return name if offset == "0" else f"{name} + {offset}"
+
+
+def _widest(term: tuple[tuple[Expr, ...], int]) -> tuple[int, int]:
+    """Sorts the longest steps first, the constant last."""
+    product, factor = term
+    return (-len(product), -abs(factor)) if product else (1, 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number
-from akg_core.sketch.lower_access import accesses, place, segment, step
 from akg_core.sketch.lower import fold
+from akg_core.sketch.lower_access import accesses, place, segment, step
 from akg_core.sketch.lower_index import INDEX, number
 from akg_core.sketch.lower_pieces import Axis, Body, Piece, Value
 from akg_core.sketch.lower_plan import Block, Loop, Plan, Step
@@ -169,7 +169,7 @@ class NestWriter(ReductionWriter, MatrixWriter):
             self.squares(loop, begin, end, scope)
         elif loop.lanes:
             lane = Lane(name, self.segment(loop))
-            body, unroll = f"[&]([[maybe_unused]] auto u, i64 {name}, [[maybe_unused]] auto part)", self.unroll(loop)
+            body, unroll = f"[&](auto u, i64 {name}, auto part)", self.unroll(loop)
             call = f"lanes_backwards<{unroll}>({begin}, {end}" if loop.reverse else f"lanes<{unroll}>({begin}, {end}"
             if lane.segment is not None:
                 call = f"lanes_by_segment<{unroll}>({begin}, {end}, {self.index(lane.segment, scope)}"
@@ -212,7 +212,8 @@ class NestWriter(ReductionWriter, MatrixWriter):
             square = self.fresh(f"{tensor.name}_square")
             source = plus(tensor.name, self.sum(where, first))
             outer.lines.add(f"Vec<{tensor.dtype}> {square}[LANES];", self.line)
-            outer.lines.add(f"load_square({square}, {source}, {self.sum(by, scope)}, {lane.part}.n, {name}_n);", self.line)
+            by_lane = self.sum(by, scope)
+            outer.lines.add(f"load_square({square}, {source}, {by_lane}, {lane.part}.n, {name}_n);", self.line)
             known[call] = Term(f"{square}[{name} - {name}_0]", tensor.dtype, True)
         outer.lines.add(f"for (i64 {name} = {name}_0; {name} < {name}_0 + {name}_n; ++{name}) {{", self.line)
         inner = outer.inner(loop.block)
@@ -257,7 +258,9 @@ class NestWriter(ReductionWriter, MatrixWriter):
         if piece.bounds[1] != axis.extent:
             limit = self.fresh(f"{axis.name}_stop")
             stop = self.index(piece.bounds[1], scope)
-            scope.lines.add(f"const i64 {limit} = std::min<i64>({extent}, {stop});", self.line)
+            if not self.body.bounds.at_most(piece.bounds[1], axis.extent):
+                stop = f"std::min<i64>({extent}, {stop})"
+            scope.lines.add(f"const i64 {limit} = {stop};", self.line)
         assert isinstance(axis.begin, Name)
         first = axis.begin.id
         low = self.body.bounds.interval(piece.bounds[0])[0]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from akg_core.sketch.ast import Expr, Name
 from akg_core.sketch.dtypes import is_float
-from akg_core.sketch.lower_pieces import Piece
+from akg_core.sketch.lower_pieces import Piece, Value
 from akg_core.sketch.lower_plan import Block, Loop, Step
 from akg_plugin_cpp_cpu.emit.memory import Buffer, MemoryWriter
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
@@ -199,7 +199,8 @@ class ReductionWriter(MemoryWriter):
         name, start = self.fresh("here"), "lowest" if piece.op == "argmax" else "highest"
         scope.lines.add(f"auto {name}_lanes = Best<{running.dtype}>::{start}();", self.line)
         position = self.position(piece, scope, True)
-        scope.lines.add(f"{piece.op}_step({name}_lanes, {self.vector(term)}, {position}, {scope.lane.part}.mask());", self.line)
+        step = f"{piece.op}_step({name}_lanes, {self.vector(term)}, {position}, {scope.lane.part}.mask());"
+        scope.lines.add(step, self.line)
         largest = "true" if piece.op == "argmax" else "false"
         scope.lines.add(f"const auto {name} = detail::arg_fold<{largest}>({name}_lanes);", self.line)
         return f"{name}.value", f"{name}.at"
@@ -307,7 +308,7 @@ class ReductionWriter(MemoryWriter):
         inner.names[axis] = Term(axis, "i64")
         return inner
 
-    def assign(self, value, term: Term, scope: Scope) -> None:  # type: ignore[no-untyped-def]
+    def assign(self, value: Value, term: Term, scope: Scope) -> None:
         raise NotImplementedError
 
     # --- scans ------------------------------------------------------------------------------------------------

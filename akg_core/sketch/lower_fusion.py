@@ -1,0 +1,284 @@
+"""Which pieces may share a loop, and which axis suits the vector lanes: the judgements that `lower_plan` acts on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from akg_core.sketch.ast import Name, Number
+from akg_core.sketch.lower_access import accesses, segment, step
+from akg_core.sketch.lower_index import Polynomial
+from akg_core.sketch.lower_pieces import Body, Piece
+
+UNKNOWN = 1024  # positions assumed for an axis whose length is known at launch only
+SMALL = 16  # turns of inner loops that may run inside a loop along the lanes
+Group = tuple[list[Piece], frozenset[str]]  # pieces that share a loop, and the axes that it may run over
+
+
+class Fusion:
+    """Judges the pieces of one region."""
+
+    def __init__(self, body: Body, pieces: Sequence[Piece]) -> None:
+        self.body = body
+        self.votes: dict[Piece, dict[str, float]] = {}
+        self.totals: dict[str, float] = {}
+        self.roles = {t.name: t.role for t in body.kernel.tensors}
+        for piece in pieces:
+            for inner in piece.inside():
+                self.vote(inner)
+        for piece in pieces:
+            for inner in piece.inside():
+                self.orient(inner)
+
+    # --- which axis runs along the lanes ---
+
+    def length(self, axis: str) -> int:
+        return self.body.axes[axis].capacity or UNKNOWN
+
+    def weight(self, piece: Piece, open: frozenset[str] = frozenset()) -> float:
+        """How often the piece is done, and how much it does."""
+        turns = 1.0
+        for axis in piece.iterates - open:
+            turns *= self.length(axis)
+        return turns
+
+    def vote(self, piece: Piece) -> None:
+        """Score each axis of a piece as the one along the lanes: unit steps in memory are what counts."""
+        scores: dict[str, float] = {}
+        if piece.compound or piece.kind == "meet":
+            return
+        found = accesses(self.body, piece)
+        for axis in piece.iterates - piece.blocked:
+            short = segment(self.body, (i for a in found for i in a.element.indices), axis)
+            scores[axis] = 0.0
+            for access in found:
+                gain = step(self.body, access.place, axis, short)
+                weight = 1.5 if access.stores else 1.0
+                if gain is None:
+                    scores[axis] -= weight
+                elif gain.constant == 1:
+                    even = step(self.body, access.place, axis) is not None
+                    scores[axis] += 3 * weight if even else 2 * weight
+                elif gain.constant != 0:
+                    scores[axis] -= weight
+            if self.length(axis) < 4:
+                scores[axis] -= 6
+        self.votes[piece] = scores
+        for axis, score in scores.items():
+            self.totals[axis] = self.totals.get(axis, 0.0) + score * self.weight(piece)
+
+    def orient(self, piece: Piece) -> None:
+        """Let the columns of a matrix product be the axis along which its result is used."""
+        if piece.kind != "dot":
+            return
+        assert piece.expr is not None and piece.other is not None
+        rows, columns = self.matrix_axes(piece)
+        if self.totals.get(rows, 0.0) > self.totals.get(columns, 0.0):
+            piece.expr, piece.other = piece.other, piece.expr
+
+    def matrix_axes(self, piece: Piece) -> tuple[str, str]:
+        """The rows and the columns of a matrix product."""
+        assert piece.expr is not None and piece.other is not None
+        own = piece.blocked - set(piece.over)
+        (rows,) = own & self.body.axes_of(piece.expr)
+        (columns,) = own & self.body.axes_of(piece.other)
+        return rows, columns
+
+    def lane_axis(self, piece: Piece, open: frozenset[str]) -> str | None:
+        """The best axis along the lanes among those of a piece that are not open."""
+        axes = sorted(piece.iterates - piece.blocked - open)
+        if not axes or piece.kind == "dot":
+            return None
+        scores = self.votes.get(piece, {})
+        return max(axes, key=lambda a: (scores.get(a, 0.0), self.totals.get(a, 0.0), self.length(a)))
+
+    def favourite(self, group: Sequence[Piece], axes: frozenset[str]) -> str:
+        """The axis that a group as a whole would best have along the lanes."""
+        leaves = [leaf for piece in group for leaf in piece.inside() if leaf in self.votes]
+        score = {a: sum(self.votes[leaf].get(a, 0.0) * self.weight(leaf) for leaf in leaves) for a in axes}
+        return max(axes, key=lambda a: (score[a], a))
+
+    def lane_weights(
+        self, group: Sequence[Piece], axes: frozenset[str], open: frozenset[str]
+    ) -> tuple[dict[str, float], dict[str, float]]:
+        """For each axis, how much of the group's work wants it along the lanes, and how much another of its axes."""
+        along, across = dict.fromkeys(axes, 0.0), dict.fromkeys(axes, 0.0)
+        for piece in group:
+            for leaf in piece.inside():
+                if leaf.compound:
+                    continue
+                wanted = self.lane_axis(leaf, open)
+                for axis in axes & leaf.iterates:
+                    (along if axis == wanted else across)[axis] += self.weight(leaf, open)
+        return along, across
+
+    def stride(self, group: Sequence[Piece], axis: str) -> float:
+        """How far apart in memory neighbours along the axis are, at most."""
+        widest = 0.0
+        for piece in group:
+            for leaf in piece.inside():
+                for access in accesses(self.body, leaf) if axis in leaf.iterates else ():
+                    gain = step(self.body, access.place, axis)
+                    if gain is not None and gain.constant is not None:
+                        widest = max(widest, abs(float(gain.constant)))
+                    elif gain is not None:
+                        widest = max(widest, 1e6 * max(len(product) for product, _ in gain.terms))
+        return widest
+
+    # --- which pieces may share a loop ---
+
+    def openable(self, piece: Piece, open: frozenset[str]) -> frozenset[str]:
+        """The axes that a loop right around a piece may open."""
+        if not piece.compound:
+            return piece.iterates - piece.blocked - open
+        leaves = [p for p in piece.inside() if not p.compound]
+        own = {p.axis.name for p in piece.inside() if p.axis is not None}
+        axes = frozenset().union(*(p.iterates for p in leaves)) - open - own
+        return frozenset(a for a in axes if all(self.passes(p, a, open) for p in piece.inside()))
+
+    def passes(self, piece: Piece, axis: str, open: frozenset[str]) -> bool:
+        """Whether a loop over `axis` around a loop or branch may go through this piece inside it."""
+        if piece.compound:
+            return True
+        if axis in piece.over or axis in piece.blocked or piece.kind == "meet":
+            return False
+        if axis in piece.iterates:
+            return True
+        # computed again for each position: only a scalar that stays inside
+        return not (piece.iterates - open) and piece.kind != "store" and not any(v.mutable for v in piece.writes)
+
+    def fusable(self, first: Piece, second: Piece, axes: Iterable[str]) -> frozenset[str] | None:
+        """The axes among `axes` along which `second` may follow `first` in one loop; None when they are independent."""
+        passed = (first.writes & second.reads) | (first.reads & second.writes) | (first.writes & second.writes)
+        tensors = (first.stored & second.loaded) | (first.loaded & second.stored)
+        tensors |= {t for t in first.stored & second.stored if self.roles[t] != "Out"}
+        if not passed and not tensors:
+            return None
+        allowed = frozenset(axes)
+        for value in passed:
+            allowed &= value.axes
+        if tensors:
+            allowed &= self.same_places(first, second, tensors)
+        return allowed
+
+    def same_places(self, first: Piece, second: Piece, tensors: Iterable[str]) -> frozenset[str]:
+        """The axes along which two pieces touch the same elements of `tensors`, each position its own."""
+        allowed: frozenset[str] | None = None
+        for tensor in tensors:
+            places = {
+                access.element.indices
+                for leaf in (*first.inside(), *second.inside())
+                for access in accesses(self.body, leaf)
+                if access.element.tensor == tensor
+            }
+            if len(places) != 1:
+                return frozenset()
+            named = frozenset(i.id for i in next(iter(places)) if isinstance(i, Name) and i.id in self.body.axes)
+            allowed = named if allowed is None else allowed & named
+        return allowed or frozenset()
+
+    def torn(self, first: Piece, second: Piece, open: frozenset[str]) -> frozenset[str]:
+        """The axes that one of two independent pieces wants along the lanes and the other, just as wide, does not."""
+        if any(p.compound or len(p.iterates - open) < 2 for p in (first, second)):
+            return frozenset()
+        wanted = {self.lane_axis(first, open), self.lane_axis(second, open)} - {None}
+        return frozenset(a for a in wanted if a is not None) if len(wanted) > 1 else frozenset()
+
+    def groups(
+        self, pieces: Sequence[Piece], open: frozenset[str], barred: Mapping[Piece, frozenset[str]]
+    ) -> list[Group]:
+        """Pieces that can share a loop, in an order that keeps every dependency, with the axes that they share.
+
+        `open`: the axes of loops around; `barred`: axes that no loop right here may open around a piece.
+        """
+        groups: list[Group] = []
+        for piece in pieces:
+            wide = self.openable(piece, open) - barred.get(piece, frozenset())
+            earliest, shared = 0, list(self.compatible(groups, piece, wide, open))
+            for number, (group, _) in enumerate(groups):
+                if any(self.fusable(p, piece, ()) is not None for p in group):
+                    earliest = number if shared[number] else number + 1
+            home = next((n for n in range(earliest, len(groups)) if shared[n]), None)
+            if home is not None:
+                groups[home] = ([*groups[home][0], piece], shared[home])
+            elif wide or piece.compound:
+                groups.append(([piece], wide))
+            else:
+                while earliest < len(groups) and not groups[earliest][1]:
+                    earliest += 1
+                groups.insert(earliest, ([piece], wide))
+        return groups
+
+    def compatible(
+        self,
+        groups: Sequence[Group],
+        piece: Piece,
+        wide: frozenset[str],
+        open: frozenset[str],
+    ) -> Iterator[frozenset[str]]:
+        """For each group the axes that it would still share with `piece` in it."""
+        for group, axes in groups:
+            allowed = axes & wide
+            for other in group:
+                if allowed:
+                    limit = self.fusable(other, piece, allowed)
+                    allowed = allowed - self.torn(other, piece, open) if limit is None else limit
+                    allowed -= _opposed(other, piece)
+            yield allowed
+
+    # --- which shape a loop takes ---
+
+    def turns_inside(self, piece: Piece, axis: str, open: frozenset[str]) -> float:
+        """How many turns loops inside a loop over `axis` would take for one position."""
+        if piece.kind == "tiles" and piece.axis is not None:
+            extent, size = piece.axis.extent, piece.axis.capacity or UNKNOWN
+            own = -(-int(extent.value) // size) if isinstance(extent, Number) else UNKNOWN
+        elif piece.kind == "range":
+            start, stop, by = (int(b.value) if isinstance(b, Number) else None for b in piece.bounds)
+            own = UNKNOWN if start is None or stop is None or by is None else len(range(start, stop, by))
+        elif piece.compound:
+            own = 1
+        else:
+            turns = 1.0
+            for other in piece.iterates - open - {axis}:
+                turns *= self.length(other)
+            return turns
+        inner = max((self.turns_inside(p, axis, open) for p in (*piece.body, *piece.orelse)), default=1.0)
+        return own * inner
+
+    def jams(self, group: Sequence[Piece], axis: str, open: frozenset[str]) -> bool:
+        """Whether a loop reduces `axis` into a buffer along the lanes: it should add several positions a visit."""
+        return all(
+            p.kind == "reduce"
+            and axis in p.over
+            and p.op not in ("first", "last")
+            and p.iterates - open - {axis} == {self.lane_axis(p, open)} - set(p.over)
+            for p in group
+        )
+
+    def square(self, group: Sequence[Piece], axes: frozenset[str]) -> tuple[str, ...]:
+        """(lane axis, other axis) when loads are contiguous along the other axis of a group only."""
+        if any(p.compound for p in group):
+            return ()
+        lane = self.favourite(group, axes)
+        if self.length(lane) < 8 or any(p.kind == "dot" for p in group):
+            return ()
+        for axis in sorted(axes - {lane}):
+            if self.length(axis) >= 8 and any(
+                self.crosses(access.place, lane, axis) and not access.stores
+                for piece in group
+                for access in accesses(self.body, piece)
+            ):
+                return lane, axis
+        return ()
+
+    def crosses(self, place: Polynomial, lane: str, axis: str) -> bool:
+        """Whether a place steps by 1 along `axis` and by more along `lane`."""
+        along, by = step(self.body, place, axis), step(self.body, place, lane)
+        return along is not None and along.constant == 1 and by is not None and by.constant not in (0, 1)
+
+
+def _opposed(first: Piece, second: Piece) -> frozenset[str]:
+    """The axes along which two scans go opposite ways."""
+    if first.kind == second.kind == "scan" and first.reverse != second.reverse:
+        return frozenset(first.over) & frozenset(second.over)
+    return frozenset()

@@ -1,0 +1,253 @@
+"""Expressions of a kernel over unique names; what must see a whole axis first becomes a piece of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from akg_core.sketch import ast
+from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, Text, Type
+from akg_core.sketch.dtypes import is_float
+from akg_core.sketch.lower import Instance, fold
+from akg_core.sketch.lower_access import place, step
+from akg_core.sketch.lower_index import INDEX, Bounds
+from akg_core.sketch.lower_pieces import Axis, Body, Piece, Value
+from akg_core.sketch.ops import OPERATIONS
+
+Scope = dict[str, "Value | Axis | Expr"]
+PROGRAM = ("program", "member")  # where a program stands in the grid, for emitters that count programs
+
+
+class ValueLowering:
+    """Lowers expressions; pieces that they need go to the list handed along, in front of what uses them."""
+
+    def __init__(self, instance: Instance, reserved: frozenset[str]) -> None:
+        self.kernel = instance.kernel
+        self.tensors = {t.name: t for t in self.kernel.tensors}
+        self.taken = set(reserved) | set(self.tensors) | set(instance.dimensions) | set(instance.open)
+        self.extents: dict[str, Expr] = {}
+        self.counters: dict[str, tuple[Expr, Expr]] = {}
+        bounds = Bounds(self.extents, self.counters, frozenset({*instance.dimensions, *PROGRAM}))
+        self.body = Body(self.kernel, [], {}, {}, bounds)
+
+    # --- names, values, axes ---
+
+    def unique(self, name: str) -> str:
+        chosen, number = name, 2
+        while chosen in self.taken:
+            chosen, number = f"{name}_{number}", number + 1
+        self.taken.add(chosen)
+        return chosen
+
+    def value(self, name: str, axes: Iterable[str], dtype: str, definition: Expr | None = None) -> Value:
+        made = Value(self.unique(name), frozenset(axes), dtype, definition=definition)
+        self.body.values[made.name] = made
+        return made
+
+    def name(self, value: Value) -> Name:
+        return Name(value.name, type=Type(value.axes, value.dtype))
+
+    def axes(self, names: Iterable[str], scope: Scope) -> list[str]:
+        """Unique names of the axes that the sketch calls `names`, units left out."""
+        found = (scope[name] for name in names)
+        return [axis.name for axis in found if isinstance(axis, Axis) and not axis.unit]
+
+    def axes_of(self, expr: Expr, scope: Scope) -> list[str]:
+        return self.axes(expr.type.axes if expr.type else (), scope)
+
+    # --- expressions ---
+
+    def scalar_or_index(self, expr: Expr, scope: Scope, pieces: list[Piece]) -> Expr:
+        lowered = self.expression(expr, scope, pieces)
+        if is_arithmetic(lowered, self.body) and not any(v.mutable for v in self.body.values_of(lowered)):
+            return lowered
+        assert expr.type is not None
+        kept = self.value("s" if not expr.type.axes else "at", self.axes_of(expr, scope), expr.type.dtype)
+        pieces.append(Piece("map", expr.place, target=kept, expr=lowered))
+        return self.name(kept)
+
+    def plain(self, expr: Expr, scope: Scope) -> Expr:
+        """An expression known at launch."""
+        pieces: list[Piece] = []
+        lowered = self.expression(expr, scope, pieces)
+        assert not pieces, "a size known at launch needs no pieces"
+        return lowered
+
+    def expression(self, expr: Expr, scope: Scope, pieces: list[Piece], hint: str = "") -> Expr:
+        """`expr` over unique names; what must see a whole axis first goes to `pieces`, named after `hint`."""
+        match expr:
+            case Name(id=id):
+                found = scope.get(id)
+                if found is None:
+                    return expr
+                if isinstance(found, Axis):
+                    return Name(found.name, place=expr.place, type=expr.type)
+                return replace(self.name(found), place=expr.place) if isinstance(found, Value) else found
+            case ast.Unary(operand=operand):
+                return fold(replace(expr, operand=self.expression(operand, scope, pieces)))
+            case Binary(left=left, right=right):
+                left, right = (self.expression(e, scope, pieces) for e in (left, right))
+                return fold(replace(expr, left=left, right=right))
+            case Call(op=op):
+                return self.call(expr, OPERATIONS[op].kind, scope, pieces, hint)
+        return expr
+
+    def call(self, call: Call, kind: str, scope: Scope, pieces: list[Piece], hint: str) -> Expr:
+        assert call.type is not None
+        if kind == "load":
+            return self.load(call, scope, pieces)
+        if kind == "create":
+            return cast(
+                self.expression(call.args[1], scope, pieces) if call.op == "full" else _zero(call), call.type.dtype
+            )
+        if kind == "axis":
+            axis = scope[call.args[0].id]  # type: ignore[attr-defined]
+            assert isinstance(axis, Axis)
+            ends = {"begin": axis.begin, "end": axis.end}
+            return ends.get(call.op) or fold(Binary("-", axis.end, axis.begin, type=INDEX))
+        if kind in ("reduce", "argreduce", "pick", "scan", "meet"):
+            return self.along(call, kind, scope, pieces, hint)
+        if kind == "contract":
+            return self.contract(call, scope, pieces, hint)
+        arguments = tuple(a if isinstance(a, Text) else self.expression(a, scope, pieces) for a in call.args)
+        return fold(replace(call, args=arguments))
+
+    def element(self, node: Expr, scope: Scope, pieces: list[Piece]) -> Element:
+        assert isinstance(node, Element)
+        return replace(node, indices=tuple(self.expression(index, scope, pieces) for index in node.indices))
+
+    def load(self, call: Call, scope: Scope, pieces: list[Piece]) -> Expr:
+        element = self.element(call.args[0], scope, pieces)
+        keywords = tuple((k, self.expression(v, scope, pieces)) for k, v in call.keywords)
+        loaded = replace(call, args=(element,), keywords=keywords)
+        if self.tensors[element.tensor].role == "In":
+            return loaded
+        # What may be written meanwhile is read once, where the sketch reads it.
+        assert call.type is not None
+        kept = self.value(f"{element.tensor}_at", self.axes_of(call, scope), call.type.dtype)
+        pieces.append(Piece("map", call.place, target=kept, expr=loaded))
+        return self.name(kept)
+
+    # --- along axes ---
+
+    def along(self, call: Call, kind: str, scope: Scope, pieces: list[Piece], hint: str) -> Expr:
+        """Reductions, scans and meets: a piece each; over axes of one position they are what they reduce."""
+        assert call.type is not None
+        operand = self.expression(call.args[0], scope, pieces)
+        axes = _names(call.args[1])
+        over = self.axes(axes, scope)
+        if kind == "meet":
+            axis = scope[axes[0]]
+            assert isinstance(axis, Axis)
+            over = [axis.name]
+        elif not over:
+            if kind == "argreduce":
+                axis = scope[axes[0]]
+                assert isinstance(axis, Axis)
+                return Name(axis.name, type=replace(call.type, axes=frozenset()))
+            return cast(operand, call.type.dtype)
+        result = self.axes_of(call, scope)
+        target = self.value(hint or call.op.removeprefix("reduce_"), result, call.type.dtype)
+        reverse = dict(call.keywords).get("reverse") == Number(True)
+        name, op = {"argreduce": "reduce", "pick": "reduce"}.get(kind, kind), call.op
+        if kind == "meet":
+            pieces.append(Piece("map", call.place, target=target, expr=operand))
+            operand = self.name(target)
+        elif operand.type is not None and operand.type.dtype == "bool" and op in ("reduce_max", "reduce_min"):
+            op = "reduce_any" if op == "reduce_max" else "reduce_all"
+        pieces.append(Piece(name, call.place, op, target=target, expr=operand, over=tuple(over), reverse=reverse))
+        return self.name(target)
+
+    def contract(self, call: Call, scope: Scope, pieces: list[Piece], hint: str) -> Expr:
+        """A dot outside `x = dot(…, into=x)`: the product, and `into` added to it."""
+        assert call.type is not None
+        into = dict(call.keywords).get("into")
+        dtype = call.type.dtype if into is None or is_float(call.type.dtype) == is_float(into.type.dtype) else "f32"  # type: ignore[union-attr]
+        target = self.value(hint or "product", self.axes_of(call, scope), dtype)
+        piece = self.product(call, scope, pieces, target)
+        if piece is None:
+            product = self.matrix_vector(call, scope, pieces, target)
+        else:
+            pieces.append(piece)
+            product = self.name(target)
+        if into is None:
+            return product
+        return Binary("+", self.expression(into, scope, pieces), product, place=call.place, type=call.type)
+
+    def product(self, call: Call, scope: Scope, pieces: list[Piece], target: Value) -> Piece | None:
+        """A dot piece for `target`; None when one side has no axis of its own, which a plain reduction does better."""
+        assert call.type is not None
+        over = self.axes(_names(dict(call.keywords)["over"]), scope)
+        a_axes, b_axes = (set(self.axes_of(a, scope)) for a in call.args[:2])
+        if not over or not a_axes - b_axes or not b_axes - a_axes or not set(over) <= a_axes & b_axes:
+            return None
+        if target.dtype not in ("f32", "f64", "i32", "i64"):
+            return None
+        a, b = (self.operand(a, scope, pieces) for a in call.args[:2])
+        hints = {k: v for k, v in call.keywords if k != "into"}
+        return Piece("dot", call.place, "dot", target, a, b, tuple(over), accumulate=target.mutable, hints=hints)
+
+    def operand(self, expr: Expr, scope: Scope, pieces: list[Piece]) -> Expr:
+        """An operand of a matrix product: a plain load stays one, anything else is computed into a tile."""
+        lowered = self.expression(expr, scope, pieces)
+        inner, held = lowered, None
+        while isinstance(inner, Name) and inner.id in self.body.values and self.body.values[inner.id].definition:
+            held = self.body.values[inner.id]
+            assert held.definition is not None
+            inner = held.definition
+        if isinstance(inner, Call) and inner.op == "load":
+            element = inner.args[0]
+            assert isinstance(element, Element)
+            sizes = self.tensors[element.tensor].dims
+            where, axes = place(element.indices, sizes), self.body.axes_of(element)
+            proved = all(map(self.body.bounds.within, element.indices, sizes))
+            if proved and all(step(self.body, where, axis) is not None for axis in axes):
+                return inner
+        if isinstance(inner, Name) and inner.id in self.body.values:
+            return inner
+        if held is not None:
+            held.definition = None  # computed once where the sketch assigns it
+            return self.name(held)
+        assert expr.type is not None
+        kept = self.value("operand", self.axes_of(expr, scope), expr.type.dtype)
+        pieces.append(Piece("map", expr.place, target=kept, expr=lowered))
+        return self.name(kept)
+
+    def matrix_vector(self, call: Call, scope: Scope, pieces: list[Piece], target: Value) -> Expr:
+        over = self.axes(_names(dict(call.keywords)["over"]), scope)
+        a, b = (cast(self.expression(e, scope, pieces), target.dtype) for e in call.args[:2])
+        product = Binary("*", a, b, place=call.place, type=Type(dtype=target.dtype))
+        if not over:
+            return product
+        pieces.append(Piece("reduce", call.place, "reduce_sum", target=target, expr=product, over=tuple(over)))
+        return self.name(target)
+
+
+def is_arithmetic(expr: Expr, body: Body) -> bool:
+    """Whether an expression is made of numbers, axes, dimensions and scalars by arithmetic alone."""
+    for node in ast.walk(expr):
+        if isinstance(node, Call) and node.op not in ("maximum", "minimum"):
+            return False
+        if isinstance(node, Name) and node.id in body.values and body.values[node.id].axes:
+            return False
+    return True
+
+
+def _names(node: Expr) -> list[str]:
+    if isinstance(node, Name):
+        return [node.id]
+    if isinstance(node, ast.AxisList):
+        return list(node.axes)
+    assert isinstance(node, ast.Group)
+    return [item.id for item in node.items if isinstance(item, Name)]
+
+
+def cast(expr: Expr, dtype: str) -> Expr:
+    if expr.type is not None and expr.type.dtype == dtype and not expr.type.weak:
+        return expr
+    axes = expr.type.axes if expr.type else frozenset()
+    return Call("cast", (expr, Text(dtype)), place=expr.place, type=Type(axes, dtype))
+
+
+def _zero(call: Call) -> Number:
+    return Number(0, place=call.place, type=Type(dtype="i64", uniform=True, weak=True))

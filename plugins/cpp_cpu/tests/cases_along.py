@@ -1,0 +1,153 @@
+"""Reductions, arg-reductions and scans, along rows and columns, whole and in blocks."""
+
+from __future__ import annotations
+
+import torch
+from cases_form import Cases, X, Y, ints, randn, whole_rows
+
+NANS = torch.tensor([[1.0, float("nan"), 3.0, -2.0, 3.0] * 5, [float("-inf")] * 25, [2.0, 2.0, -7.0, -7.0, 0.0] * 5])
+
+
+def cases() -> Cases:
+    found = Cases()
+    x = randn(7, 37)
+
+    # --- reductions ---
+    every = (
+        "t = load(x[m, n])\n"
+        "store(a[m], reduce_sum(t, n))\n"
+        "store(b[m], reduce_max(t, n))\n"
+        "store(c[m], reduce_min(t, n) + reduce_prod(1 + t / 99, n))\n"
+        "store(d[m], reduce_any(t > 2, n))\n"
+        "store(e[m], argmax(t, n))\n"
+        "store(f[m], argmin(t, n))\n"
+        "store(g[m], first(t, n) - last(t, n))"
+    )
+    results = (
+        'a: Out["f32", "M"], b: Out["f32", "M"], c: Out["f32", "M"], d: Out["bool", "M"],'
+        ' e: Out["i64", "M"], f: Out["i64", "M"], g: Out["f32", "M"]'
+    )
+    found.add("reduce_rows", whole_rows(X, results, every), randn(7, 300))
+    found.add("reduce_nans", whole_rows(X, results, every), NANS)
+    columns = every.replace("x[m, n]", "x[n, m]")
+    for size, step in ((9, 40), (100, 40), (100, 1)):
+        found.add(
+            f"reduce_columns_{size}_{step}",
+            whole_rows('x: In["f32", "N", "M"]', results, columns, m=step),
+            randn(size, 45),
+        )
+    found.add(
+        "reduce_ints",
+        whole_rows(
+            'x: In["i32", "M", "N"]',
+            'y: Out["i64", "M"], z: Out["i32", "M"], w: Out["i64", "M"], v: Out["bool", "M"]',
+            "t = load(x[m, n])\n"
+            "store(y[m], reduce_sum(t, n))\n"
+            "store(z[m], reduce_max(t, n))\n"
+            "store(w[m], reduce_sum(t > 0, n))\n"
+            "store(v[m], reduce_all(t > -50, n))",
+        ),
+        ints(7, 37, dtype=torch.int32),
+    )
+    found.add(
+        "reduce_half",
+        whole_rows(
+            'x: In["f16", "M", "N"]',
+            'y: Out["f16", "M"], z: Out["f16", "M"]',
+            "t = load(x[m, n])\nstore(y[m], reduce_sum(t, n))\nstore(z[m], reduce_max(t, n))",
+        ),
+        randn(7, 100).half(),
+    )
+    found.add(
+        "reduce_half_columns",
+        whole_rows(
+            'x: In["f16", "N", "M"]',
+            'y: Out["f16", "M"], z: Out["f16", "M"]',
+            "t = load(x[n, m])\nstore(y[m], reduce_sum(t, n))\nstore(z[m], reduce_max(t, n))",
+            m=40,
+        ),
+        randn(100, 45).half(),
+    )
+    found.add(
+        "reduce_middle",
+        """
+@kernel
+def k(x: In["f32", "A", "N", "C", "E"], y: Out["f32", "A", "C"], z: Out["i64", "A", "C", "E"]):
+    for a in grid(A, 2):
+        for c in grid(C, 3):
+            n = whole(N)
+            e = whole(E)
+            t = load(x[a, n, c, e])
+            store(y[a, c], reduce_sum(t, (n, e)))
+            store(z[a, c, e], argmax(t, n))
+""",
+        randn(3, 20, 5, 21),
+    )
+    found.add(
+        "reduce_all_of_it",
+        """
+@kernel
+def k(x: In["f32", "M", "N"], y: Out["f32"], z: Out["f32"]):
+    m = whole(M)
+    n = whole(N)
+    t = load(x[m, n])
+    store(y, reduce_sum(t * t, (m, n)) / (M * N))
+    store(z, reduce_max(reduce_sum(t, n), m))
+""",
+        randn(13, 37),
+    )
+    found.add(
+        "softmax_columns",
+        whole_rows(
+            'x: In["f32", "N", "M"]',
+            'y: Out["f32", "N", "M"]',
+            "t = load(x[n, m])\ne = exp(t - reduce_max(t, n))\nstore(y[n, m], e / reduce_sum(e, n))",
+            m=32,
+        ),
+        randn(60, 45),
+    )
+    found.add(
+        "softmax_rows",
+        whole_rows(X, Y, "t = load(x[m, n])\ne = exp(t - reduce_max(t, n))\nstore(y[m, n], e / reduce_sum(e, n))", m=4),
+        randn(7, 1300),
+    )
+    found.add(
+        "both_ways",
+        """
+@kernel
+def k(x: In["f32", "M", "N"], y: Out["f32", "M"], z: Out["f32", "N"]):
+    m = whole(M)
+    n = whole(N)
+    t = load(x[m, n])
+    store(y[m], reduce_sum(t, n))
+    store(z[n], reduce_sum(t * t, m))
+""",
+        x,
+    )
+
+    # --- scans ---
+    scans = (
+        "t = load(x[m, n])\n"
+        "store(a[m, n], scan_sum(t, n))\n"
+        "store(b[m, n], scan_max(t, n, reverse=True))\n"
+        "store(c[m, n], scan_prod(1 + t / 50, n, reverse=True) + scan_min(t, n))"
+    )
+    kept = 'a: Out["f32", "M", "N"], b: Out["f32", "M", "N"], c: Out["f32", "M", "N"]'
+    found.add("scan_rows", whole_rows(X, kept, scans), randn(7, 75))
+    for step in (1, 40):
+        found.add(
+            f"scan_columns_{step}",
+            whole_rows(
+                'x: In["f32", "N", "M"]',
+                kept.replace('"M", "N"', '"N", "M"'),
+                scans.replace("[m, n]", "[n, m]"),
+                m=step,
+            ),
+            randn(50, 45),
+        )
+    found.add(
+        "scan_ints",
+        whole_rows('x: In["i32", "M", "N"]', 'y: Out["i64", "M", "N"]', "store(y[m, n], scan_sum(load(x[m, n]), n))"),
+        ints(3, 75, dtype=torch.int32),
+    )
+    return found
