@@ -29,7 +29,7 @@ from akg_core.task.load import load_source
 from akg_core.worker.tensors import fresh, load, save, span, transform
 
 _now = time.perf_counter
-_SETTLING_SECONDS = 0.01  # in which work that goes on after a call has returned shows
+_SETTLING_SECONDS = 0.05  # in which work that goes on after a call has returned shows
 _ROTATED_BYTES = 32 << 20  # inputs smaller than this are rotated among three copies, larger ones between two
 
 

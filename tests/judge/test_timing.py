@@ -93,7 +93,7 @@ LIES = {
         "After the samples",
     ),
     "returns before it is done": (
-        "y = torch.empty_like(x)\nthreading.Timer(0.002, kernel, (x, self.scale, y)).start()\nreturn y",
+        "y = torch.empty_like(x)\nthreading.Timer(0.01, kernel, (x, self.scale, y)).start()\nreturn y",
         "",
         "failed",
         "after it had returned",
