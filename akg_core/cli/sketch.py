@@ -97,18 +97,7 @@ def _interpret(pool: Any, task: Task, design: Design, seed: int) -> dict[str, An
 
 
 def _is_sketch(text: str) -> bool:
-    """Whether a file holds functions under @kernel and no class, so that it is a sketch and no reference."""
-    import ast
+    """Whether a file has @kernel or @program and no class, so that it is a sketch and no reference."""
+    import re
 
-    try:
-        body = ast.parse(text).body
-    except SyntaxError:
-        return "@kernel" in text and "class " not in text
-    decorators = [
-        d.id
-        for node in body
-        if isinstance(node, ast.FunctionDef)
-        for d in node.decorator_list
-        if isinstance(d, ast.Name)
-    ]
-    return "kernel" in decorators and not any(isinstance(node, ast.ClassDef) for node in body)
+    return bool(re.search(r"^@(kernel|program)\b", text, re.M)) and not re.search(r"^class\b", text, re.M)

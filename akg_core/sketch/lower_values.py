@@ -151,6 +151,7 @@ class ValueLowering:
         reverse = dict(call.keywords).get("reverse") == Number(True)
         name, op = {"argreduce": "reduce", "pick": "reduce"}.get(kind, kind), call.op
         if kind == "meet":
+            target.mutable = True  # what a program has, then what all have together
             pieces.append(Piece("map", call.place, target=target, expr=operand))
             operand = self.name(target)
         elif operand.type is not None and operand.type.dtype == "bool" and op in ("reduce_max", "reduce_min"):

@@ -236,12 +236,13 @@ def k(x: In["f32", "M", "N"], s: Scratch["f32", "M", "N"], y: Out["f32", "M", "N
 """,
         x,
     )
-    found.add(
-        "meet",
-        """
+    for step in (1, 2):
+        found.add(
+            f"meet_{step}",
+            """
 @kernel
 def k(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], z: Out["f32", "M"]):
-    for m in grid(M, 2):
+    for m in grid(M, STEP):
         for g in grid(4, 1, together=True):
             c = N // 4
             n = whole(N // 4)
@@ -251,9 +252,9 @@ def k(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], z: Out["f32", "M"]):
             store(y[m, begin(g) * c + n], exp(t - peak) / total)
             if begin(g) == 0:
                 store(z[m], total)
-""",
-        randn(5, 40),
-    )
+""".replace("STEP", str(step)),
+            randn(5, 40),
+        )
     found.add(
         "unit_sizes",
         whole_rows(

@@ -187,7 +187,7 @@ AKG_INLINE void fill(T* p, i64 count, std::type_identity_t<T> x) {
 template <class C, class A, class B>
 inline void contract(C* acc, i64 ld, const A* a, i64 ai, i64 ap, const B* b, i64 bp, i64 bj, i64 m, i64 n, i64 k, bool accumulate) {
     using G = Gemm<C>;
-    constexpr i64 KC = 256, NC = 32 * G::NR, MC = 16 * G::MR;
+    constexpr i64 KC = 128, NC = 32 * G::NR, MC = 16 * G::MR;
     Arena& arena = scratch();
     Arena::Frame frame(arena);
     C* packed_a = arena.take<C>(G::size_a(MC, KC));
