@@ -107,7 +107,7 @@ def redraw_state(model: nn.Module, seed: int) -> dict[str, torch.Tensor]:
     """
     draw = torch.Generator().manual_seed(seed)
     state = {name: value.detach().clone() for name, value in model.state_dict().items()}
-    modules = dict(model.named_modules())
+    modules = dict(model.named_modules(remove_duplicate=False))
     drawn: dict[int, torch.Tensor] = {}
     for name, parameter in model.named_parameters(remove_duplicate=False):
         if parameter.is_floating_point():

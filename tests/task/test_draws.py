@@ -110,3 +110,11 @@ def test_redrawn_parameters_matter():
     assert state["tied"].equal(state["layers.0.weight"])
     image = torch.randn(2, 16, 20, 20)
     assert 0.7 < net.up(image).std() / image.std() < 2.5
+
+
+def test_a_module_held_twice_is_redrawn_once() -> None:
+    model = nn.Sequential()
+    model.first = model.second = nn.Linear(5, 3)
+    state = draws.redraw_state(model, 1)
+    assert torch.equal(state["first.weight"], state["second.weight"])
+    assert not torch.equal(state["first.weight"], model.first.weight)
