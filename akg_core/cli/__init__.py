@@ -24,7 +24,9 @@ def main() -> None:
             raise
         from akg_core.report.error import show_error
 
-        if not isinstance(error, AkgError):
+        if isinstance(error, OSError) and error.filename is not None:
+            error = AkgError(f"{str(error.filename)!r} cannot be used: {error.strerror}.", "Give another with --out.")
+        elif not isinstance(error, AkgError):
             said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             error = AkgError(f"Something unforeseen: {said}.", "AKG_DEBUG=1 shows where; please report it.")
             error.exit_code = 1

@@ -114,3 +114,9 @@ def test_a_plugin_without_its_compiler(reference):
     ended = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert ended.returncode == 2 and "a-compiler-that-is-not-there" in ended.stdout and "g++" in ended.stdout
     assert "Traceback" not in ended.stdout + ended.stderr
+
+
+def test_a_folder_that_cannot_be_made(akg, reference, tmp_path):
+    (tmp_path / "taken").write_text("a file")
+    ended = akg("run", "--plugin", PLUGIN, "--out", "taken", reference)
+    assert ended.code == 2 and "taken' cannot be used" in ended.err and "--out" in ended.err
