@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Target,
         TimingPlan,
     )
+    from akg_core.worker.device import Device
 
 GROUP = "akg"
 
@@ -77,6 +78,11 @@ def akg_check_source(source: KernelSource, target: Target) -> tuple[Finding, ...
 @hookspec(firstresult=True)
 def akg_compile(source: KernelSource, target: Target, workdir: Path) -> CompileResult:  # type: ignore[empty-body]
     """Build the source in `workdir`. A compile error is a result, not an exception. Since 0.1."""
+
+
+@hookspec(firstresult=True)
+def akg_device(target: Target) -> Device:  # type: ignore[empty-body]
+    """Give the device that kernels for `target` run on here, for harness and judge; without it, the host. Since 0.1."""
 
 
 @hookspec(firstresult=True)

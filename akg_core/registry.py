@@ -25,6 +25,7 @@ from pydantic import TypeAdapter, ValidationError
 import akg_core
 from akg_core import hookspecs, records
 from akg_core.errors import AkgError, PluginError, Unsupported
+from akg_core.worker.device import Device
 
 State = Literal["loaded", "blocked", "skewed", "import-failed", "invalid"]
 _TRACE = "akg: "
@@ -184,7 +185,8 @@ def _validator(hook: str) -> TypeAdapter:
 
 
 def _return_type(hook: str) -> Any:
-    return typing.get_type_hints(getattr(hookspecs, hook), vars(records))["return"]
+    known = {**vars(records), "Device": Device}
+    return typing.get_type_hints(getattr(hookspecs, hook), known)["return"]
 
 
 def _owner(entry: importlib.metadata.EntryPoint) -> str:

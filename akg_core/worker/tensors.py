@@ -1,7 +1,8 @@
 """Files of tensors and plain values that processes hand to each other.
 
 A file is a length, a JSON tree, and the tensors' bytes on 64-byte boundaries. Reading maps the file, runs nothing that
-it contains, and trusts nothing: whoever wrote it may have been the code under judgement.
+it contains, and trusts nothing: whoever wrote it may have been the code under judgement. Large tensors on a device that
+can lend its memory stay there: the file then says where.
 Trees are made of tensors, None, bool, int, float, str, lists, tuples and dicts with string keys.
 """
 
@@ -19,16 +20,19 @@ from typing import Any
 
 import torch
 
+from akg_core.worker.device import HOST, Device
+
 _LENGTH = struct.Struct("<Q")
 _ALIGNMENT = 64
 _HEADER_BYTES = 64 << 20
+_LENT_BYTES = 1 << 20  # smaller tensors travel in the file even when their device could lend them
 
 
 class TensorFileError(Exception):
     """A file that is not what `save` writes."""
 
 
-def save(path: Path, value: Any) -> None:
+def save(path: Path, value: Any, device: Device = HOST) -> None:
     """Write a tree. Strides are kept; a tensor that spans far more memory than it has elements is made contiguous.
 
     Raises TypeError for what a file cannot hold.
@@ -40,11 +44,12 @@ def save(path: Path, value: Any) -> None:
     def place(tensor: torch.Tensor) -> dict[str, int]:
         nonlocal offset
         flat, strides = _flat(tensor)
-        size = flat.numel() * flat.element_size()
-        table.append({"dtype": _name(tensor.dtype), "shape": list(tensor.shape), "strides": strides, "offset": offset})
-        table[-1]["span"] = flat.numel()
-        flats.append(flat)
-        offset += -(-size // _ALIGNMENT) * _ALIGNMENT
+        entry = {"dtype": _name(tensor.dtype), "shape": list(tensor.shape), "strides": strides, "span": flat.numel()}
+        lent = device.share(flat) if flat.device.type == device.name and flat.nbytes >= _LENT_BYTES else None
+        table.append(entry | ({"lent": lent} if lent else {"offset": offset}))
+        if not lent:
+            flats.append(flat.cpu())
+            offset += -(-flat.nbytes // _ALIGNMENT) * _ALIGNMENT
         return {"tensor": len(table) - 1}
 
     header = json.dumps({"tree": _encode(value, place), "tensors": table}).encode()
@@ -58,8 +63,8 @@ def save(path: Path, value: Any) -> None:
             file.write(b"\0" * (-size % _ALIGNMENT))
 
 
-def load(path: Path) -> Any:
-    """Read a tree. Its tensors are views of the mapped file; writing to them changes nothing outside this process.
+def load(path: Path, device: Device = HOST) -> Any:
+    """Read a tree onto `device`. On the host, tensors are views of the mapped file; writing changes nothing outside.
 
     Raises TensorFileError for a file that is missing, a link, or damaged.
     """
@@ -69,7 +74,7 @@ def load(path: Path) -> Any:
         if header > min(_HEADER_BYTES, len(memory) - _LENGTH.size):
             raise ValueError("the header does not fit")
         content = json.loads(memory[_LENGTH.size : _LENGTH.size + header])
-        tensors = [_view(memory, _LENGTH.size + header, **entry) for entry in content["tensors"]]
+        tensors = [_tensor(memory, _LENGTH.size + header, device, **entry) for entry in content["tensors"]]
         return _decode(content["tree"], tensors)
     except (OSError, ValueError, TypeError, LookupError, RuntimeError, AttributeError, struct.error) as error:
         raise TensorFileError(f"{path.name} is not a file of tensors: {error}") from None
@@ -105,12 +110,11 @@ def _copy(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _flat(tensor: torch.Tensor) -> tuple[torch.Tensor, list[int]]:
-    """The memory that a tensor lies in as one dimension, on the CPU, and its strides there."""
+    """The memory that a tensor lies in as one dimension, and its strides there."""
     tensor = tensor.detach()
     if span(tensor) > 4 * tensor.numel() + 1024:
         tensor = tensor.contiguous()
-    flat = torch.as_strided(tensor, (span(tensor),), (1,))
-    return flat.cpu(), list(tensor.stride())
+    return torch.as_strided(tensor, (span(tensor),), (1,)), list(tensor.stride())
 
 
 def _encode(value: Any, place: Callable[[torch.Tensor], Any]) -> Any:
@@ -154,15 +158,26 @@ def _map(path: Path) -> mmap.mmap:
         os.close(descriptor)
 
 
-def _view(
-    memory: mmap.mmap, start: int, dtype: str, shape: list[int], strides: list[int], offset: int, span: int
+def _tensor(
+    memory: mmap.mmap,
+    start: int,
+    device: Device,
+    dtype: str,
+    shape: list[int],
+    strides: list[int],
+    span: int,
+    offset: int = 0,
+    lent: dict[str, Any] | None = None,
 ) -> torch.Tensor:
     kind = getattr(torch, dtype)
     if not isinstance(kind, torch.dtype) or len(shape) != len(strides) or min([0, *shape, *strides]) < 0:
         raise ValueError("a tensor's description makes no sense")
     if span == 0:
-        return torch.empty_strided(shape, strides, dtype=kind)
-    flat = torch.frombuffer(memory, dtype=kind, count=span, offset=start + offset)
+        return torch.empty_strided(shape, strides, dtype=kind, device=device.name)
+    if lent is None:
+        flat = torch.frombuffer(memory, dtype=kind, count=span, offset=start + offset).to(device.name)
+    else:
+        flat = device.shared(lent, kind, span)
     return flat.as_strided(shape, strides)  # raises when the shape reaches beyond the span
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from akg_core.worker.device import Device
 from akg_core.worker.tensors import TensorFileError, fresh, load, save
 
 DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int8, torch.uint8, torch.bool]
@@ -79,3 +80,35 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     for name in ("soft", "hard", "pipe", "missing"):
         with pytest.raises(TensorFileError):
             load(tmp_path / name)
+
+
+class Lender(Device):
+    """A device that lends memory, as one with an address space of its own does."""
+
+    def __init__(self) -> None:
+        self.lent: list[torch.Tensor] = []
+
+    def share(self, flat):
+        self.lent.append(flat.clone())
+        return {"number": len(self.lent) - 1}
+
+    def shared(self, token, dtype, count):
+        return self.lent[token["number"]].view(dtype)[:count].clone()
+
+
+def test_large_tensors_stay_on_a_device_that_lends(tmp_path: Path) -> None:
+    device, large, small = Lender(), torch.randn(700, 800).t(), torch.randn(7)
+    save(tmp_path / "t", [large, small], device)
+    assert len(device.lent) == 1 and (tmp_path / "t").stat().st_size < large.nbytes
+    back = load(tmp_path / "t", device)
+    assert torch.equal(back[0], large) and back[0].stride() == large.stride() and torch.equal(back[1], small)
+
+
+def test_what_was_never_lent_is_refused(tmp_path: Path) -> None:
+    device = Lender()
+    save(tmp_path / "t", torch.randn(700, 800), device)
+    device.lent.clear()
+    with pytest.raises(TensorFileError):
+        load(tmp_path / "t", device)
+    with pytest.raises(TensorFileError, match="nothing is shared"):
+        load(tmp_path / "t")

@@ -1,0 +1,104 @@
+"""Where kernels run, as harness and judge need to know it. Core knows the host; plugins bring others (`akg_device`).
+
+Worker side. The reference, the baselines and the candidate each hold a device of their own process.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
+
+    from akg_core.records import Target
+
+
+class Device:
+    """The host; derive from it for another device.
+
+    `name` is torch's name of it, `timer` that of the clock that `seconds` reads.
+    """
+
+    name = "cpu"
+    timer = "perf_counter"
+
+    def synchronize(self) -> None:
+        """Wait for everything that was started on the device, on whatever stream."""
+
+    def seconds(self, action: Callable[[], Any]) -> tuple[float, Any]:
+        """How long `action` takes until all that it started has ended, in seconds, and what it returns."""
+        self.synchronize()
+        began = time.perf_counter()
+        result = action()
+        self.synchronize()
+        return time.perf_counter() - began, result
+
+    def sweep(self, size: int) -> None:
+        """Read `size` bytes of memory, so that nothing else stays in the caches; reading leaves none to write back."""
+        if size:
+            _sweep_buffer(self.name, size).sum()
+            self.synchronize()
+
+    def cache_bytes(self) -> int:
+        """Bytes of the largest cache that one core or multiprocessor reaches."""
+        from akg_core.judge.floor import last_level_cache
+
+        return last_level_cache()
+
+    def free_bytes(self) -> int:
+        """Bytes of the device's memory that could be taken now."""
+        from akg_core.worker.usage import available_memory
+
+        return available_memory()
+
+    def release(self) -> None:
+        """Give back memory that is held and not used, and what was shared."""
+
+    def share(self, flat: torch.Tensor) -> dict[str, Any] | None:
+        """Lend a copy of a one-dimensional tensor to other processes, until `release` or the end of this one.
+
+        What is returned is JSON that `shared` understands there; None: the bytes are to travel in a file.
+        """
+        return None
+
+    def shared(self, token: dict[str, Any], dtype: torch.dtype, count: int) -> torch.Tensor:
+        """A copy, in memory of this process, of the first `count` elements of what another has lent.
+
+        The token may come from the code under judgement: raises ValueError when it makes no sense.
+        """
+        raise ValueError("nothing is shared between processes here")
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        from pydantic_core import core_schema
+
+        return core_schema.is_instance_schema(cls)
+
+
+HOST = Device()
+
+
+def device_of(plugin: str, target: Target | None) -> Device:
+    """The device on which the plugin's kernels for `target` run on this machine; the host when it brings none."""
+    return _device_of(plugin, target.backend, target.arch) if plugin and target else HOST
+
+
+@functools.cache
+def _device_of(plugin: str, backend: str, arch: str) -> Device:
+    from akg_core.records import Target
+    from akg_core.registry import hooks
+
+    caller = hooks(plugin)
+    return caller.akg_device(target=Target(backend=backend, arch=arch)) if caller.has("akg_device") else HOST
+
+
+@functools.cache
+def _sweep_buffer(name: str, size: int) -> torch.Tensor:
+    import torch
+
+    return torch.zeros(size // 4, device=name)
