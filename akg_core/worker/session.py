@@ -9,6 +9,7 @@ import select
 import shutil
 import signal
 import socket
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -20,18 +21,22 @@ _WATCH_SECONDS = 0.1  # how often memory and folders are looked at
 _LAST_WORDS_SECONDS = 2.0  # how long a killed worker may take to be reaped
 _LOG_KEPT = 32 * 1024  # bytes of the log's begin, and of its end, that are kept
 _ANSWER_BYTES = 256 << 20
+_CLOSED = "The worker has been closed."
 
 
 class Session:
     """A worker process that stays for several calls, one at a time; made by `Pool.session`.
 
-    After any status but "ok" and "error" the process is gone, and further calls give the same status again.
+    After any status but "ok" and "error" the process is gone, and further calls give the same status again. A session
+    may be closed while another thread waits for a call: that call ends first, for a descriptor that is closed under it
+    would give its number, and with it the bytes, of another file of this process away.
     """
 
     def __init__(self, connection: socket.socket, log: int, status: int, folder: Path, limits: Limits) -> None:
         self.folder = folder
         self.protections: tuple[str, ...] = ()
         self.started = False
+        self.closed = False  # whether nothing is left of the process
         self._connection, self._log, self._status = connection, log, status
         self._limits = limits
         self._keeper = 0
@@ -39,6 +44,8 @@ class Session:
         self._ended: int | None = None
         self._status_text = b""
         self._final: JobResult | None = None
+        self._busy = threading.RLock()  # held by who uses the descriptors
+        self._closing = False
         self._open = {connection.fileno(), log, status}
         for descriptor in self._open:
             os.set_blocking(descriptor, False)
@@ -51,34 +58,31 @@ class Session:
 
     def call(self, function: str, payload: dict[str, Any], seconds: float | None = None) -> JobResult:
         """Run "module:function" on `payload` in the worker and wait; `seconds` overrides the limit on time."""
-        if self._final is not None:
-            return self._final
         request = wire.encode({"function": function, "payload": payload})
-        result = _Exchange(self, request, seconds or self._limits.seconds).run()
-        if result.status not in ("ok", "error"):
-            self._final = result
-            self.close()
+        with self._busy:
+            if self._final is not None:
+                return self._final
+            result = _Exchange(self, request, seconds or self._limits.seconds).run()
+            if result.status not in ("ok", "error"):
+                self._final = result
+                self.close()
         return result
 
     def close(self) -> None:
         """End the process and everything that it started, and remove its folder."""
-        if not self._open:
-            return
-        self._terminate()
-        self._connection.close()
-        for descriptor in (self._log, self._status, self._keeper_handle):
-            if descriptor >= 0:
-                os.close(descriptor)
-        self._keeper_handle = -1
-        self._open = set()
+        self._closing = True
+        with self._busy:
+            if self.closed:
+                return
+            self._terminate()
+            self._connection.close()
+            for descriptor in (self._log, self._status, self._keeper_handle):
+                if descriptor >= 0:
+                    os.close(descriptor)
+            self.closed = True
+            if self._final is None:
+                self._final = JobResult("exited", reason=_CLOSED, protections=self.protections)
         shutil.rmtree(self.folder, ignore_errors=True)
-        if self._final is None:
-            self._final = JobResult("exited", reason="The worker has been closed.", protections=self.protections)
-
-    @property
-    def closed(self) -> bool:
-        """Whether nothing is left of the process."""
-        return not self._open
 
     def _terminate(self) -> None:
         if self._keeper_handle >= 0 and self._ended is None:
@@ -125,6 +129,8 @@ class _Exchange:
             if self._complete():
                 self._drain_log()
                 return self._judge()
+            if session._closing:
+                return self._result("exited", _CLOSED)
             if session._gone or session._connection.fileno() not in session._open:
                 return self._after_end()
             now = time.monotonic()

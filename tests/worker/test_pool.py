@@ -224,3 +224,19 @@ os.kill(os.getpid(), 9)
 def test_the_orchestrator_imports_no_torch() -> None:
     code = "import sys, akg_core.worker.pool; sys.exit('torch' in sys.modules or 'pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_closing_a_session_takes_no_file_from_this_process(pool: Pool, tmp_path: Path) -> None:
+    """The call that waits in another thread has let go of its descriptors before their numbers are given away."""
+    (tmp_path / "text").write_text("what is read here is what was written here")
+    for _ in range(20):
+        session = pool.session(Limits(seconds=20))
+        assert session.call(JOBS + "echo", {}).status == "ok"
+        call = pool.background(session.call, JOBS + "hang", {})
+        time.sleep(0.05)
+        session.close()
+        files = [(tmp_path / "text").open() for _ in range(8)]
+        assert call.result().status == "exited"
+        assert {file.read() for file in files} == {(tmp_path / "text").read_text()}
+        for file in files:
+            file.close()
