@@ -14,9 +14,11 @@ more than rounding always does. `ulp` is the spacing of the output's dtype at on
     ones until 64 elements are in it) is allowed too. Not the worst of all: a small output beside large ones, such
     as the tail of a softmax, must still be right for its own size.
 3.  Where that is not enough, the element may be worse conditioned than others of its magnitude: a cancellation that few
-    share. The reference is then run in float64 with rounding noise (`precise.in_double`), and S times the scatter that
-    this causes is allowed. S is 4, for the luck of a few runs, plus 2.5 c: noise on the terms of a sum moves it by
-    sqrt(n) units, rounding its partial sums by 0.4 n, now and then by 4 times that. An element outside is wrong.
+    share. The reference is then run in float64 with rounding noise (`precise.in_double`) on every input, parameter and
+    intermediate value, and S times the scatter that this causes is allowed. S is 4, for the luck of a few runs, plus
+    2.5 c: noise on the terms of a sum moves it by sqrt(n) units, rounding its partial sums by 0.4 n, now and then by 4
+    times that. Where few elements are outside still, more runs tell whether only their scatter was small by chance.
+    An element outside is wrong.
 4.  Besides, ||c - r|| <= 2 ||e - r|| + F/2 ulp ||r||, again with the scatter's norm when it fails: a kernel of
     narrower arithmetic that stays within each element's bound is still worse overall.
 
@@ -141,6 +143,15 @@ def _nonfinite(
     misplaced = (~(finite | alike | rescued)).nonzero()
     first = int(misplaced[0]) if misplaced.numel() else -1
     return first, torch.where(finite, c, 0.0), torch.where(finite, e, 0.0), torch.where(finite, r, 0.0)
+
+
+def ratio(found: Errors, dtype: torch.dtype) -> float | None:
+    """How many times as far from float64 as eager, or as the right answer rounded once when that is further.
+
+    None where even those are exact.
+    """
+    usual = max(found.eager_norm, roundoff(dtype) * found.size)
+    return found.norm / usual if usual else None
 
 
 def norm_allowed(found: Errors, slack: Slack, dtype: torch.dtype, noise: torch.Tensor | None = None) -> float:

@@ -1,15 +1,19 @@
 """Running a reference in float64: without rounding noise to speak of, or with just the noise of a narrower type.
 
 The mode rewrites every dtype that the code itself asks for, so that `x.float()` or `zeros(3, dtype=torch.float32)`
-inside a forward stays precise. With noise, every operator's result (and every input) is moved by a random relative
-amount of at most one unit roundoff: Monte Carlo arithmetic (Parker, 1997). How far the outputs then scatter is what
-honest rounding can do to each of them.
+inside a forward stays precise, and computes by another formula where PyTorch's cancels even in float64.
+
+With noise, every operator's result (and every input and parameter) is moved by a random relative amount of at most one
+unit roundoff: Monte Carlo arithmetic (Parker, 1997). Operators made of several are taken apart, so that what they
+hold in between is moved too. How far the outputs then scatter is what honest rounding can do to each of them.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+import functools
+import math
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,6 +24,40 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from akg_core.worker.tensors import transform
 
 _NARROW = (torch.float32, torch.float16, torch.bfloat16)
+_COMPOSED = (
+    "native_batch_norm",
+    "_native_batch_norm_legit",
+    "_native_batch_norm_legit_no_training",
+    "native_layer_norm",
+    "native_group_norm",
+    "gelu",
+    "silu",
+    "mish",
+    "softplus",
+    "elu",
+    "glu",
+    "log_sigmoid_forward",
+    "hardswish",
+    "hardsigmoid",
+    "_softmax",
+    "_safe_softmax",
+    "_log_softmax",
+    "logsumexp",
+    "logaddexp",
+    "mse_loss",
+    "huber_loss",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "addmm",
+    "addmv",
+    "addcmul",
+    "addcdiv",
+    "lerp",
+    "linalg_vector_norm",
+)
+"""Operators of PyTorch that round more than once, where its decompositions are the textbook's formulas."""
 
 
 def doubled(value: Any) -> Any:
@@ -34,7 +72,7 @@ def double_model(model: nn.Module) -> nn.Module:
 
 @contextmanager
 def in_double(roundoff: float = 0.0, seed: int = 0) -> Iterator[None]:
-    """Compute in float64 inside; with `roundoff`, every result carries noise of that relative size."""
+    """Compute in float64 inside; with `roundoff`, every result (so every copy) carries noise of that relative size."""
     default = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
@@ -55,8 +93,15 @@ class _Double(TorchDispatchMode):
         if kwargs.get("dtype") in _NARROW:
             kwargs["dtype"] = torch.float64
         args = tuple(torch.float64 if isinstance(a, torch.dtype) and a in _NARROW else a for a in args)
+        if not self._roundoff:
+            return _ACCURATE.get(func, func)(*args, **kwargs)
+        if func in _decompositions():
+            with self:
+                return _decompositions()[func](*args, **kwargs)
         result = func(*args, **kwargs)
-        if self._roundoff and not func.is_view and not func._schema.is_mutable:
+        if func._schema.is_mutable:
+            transform(result, lambda t: t.copy_(self._noisy(t)) if t.dtype == torch.float64 else t)
+        elif not func.is_view:
             return transform(result, self._noisy)
         return result
 
@@ -65,3 +110,21 @@ class _Double(TorchDispatchMode):
             return tensor
         noise = torch.rand(tensor.shape, dtype=torch.float64, generator=self._draw).mul_(2).sub_(1)
         return noise.mul_(self._roundoff).add_(1).mul_(tensor)
+
+
+@functools.cache
+def _decompositions() -> dict[Any, Callable[..., Any]]:
+    from torch._decomp import get_decompositions
+
+    known = [getattr(torch.ops.aten, name) for name in _COMPOSED if hasattr(torch.ops.aten, name)]
+    return dict(get_decompositions(known))
+
+
+def _gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
+    """Without the sum of one and nearly -one that PyTorch's formulas have for negative x."""
+    if approximate == "tanh":
+        return x * torch.sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
+    return 0.5 * x * torch.special.erfc(-x * math.sqrt(0.5))
+
+
+_ACCURATE = {torch.ops.aten.gelu.default: _gelu}

@@ -51,21 +51,22 @@ class Preparation(Record):
 class OutputComparison(Record):
     """One output beside the reference's. Errors are absolute; `where` is the index of the worst element.
 
-    `eager_error` is the worst of eager PyTorch in the same dtype, `ratio` the norm of the error over that of eager's
-    (0 when eager's is zero too). `kernelbench`: within KernelBench's tolerance of eager.
+    `eager_error` is the worst of eager PyTorch in the same dtype, `ratio` the norm of the error over that of eager's,
+    or of rounding the right answer once where that is more. None: there was nothing to measure, as with another shape.
+    `kernelbench`: within KernelBench's tolerance of eager.
     """
 
     name: str
     ok: bool
     reason: str = ""
     dtype: str = ""
-    worst_error: float = 0.0
-    allowed_error: float = 0.0
+    worst_error: float | None = None
+    allowed_error: float | None = None
     where: tuple[int, ...] = ()
     wrong_elements: int = 0
-    eager_error: float = 0.0
-    ratio: float = 0.0
-    kernelbench: bool = True
+    eager_error: float | None = None
+    ratio: float | None = None
+    kernelbench: bool = False
 
 
 class CaseVerdict(Record):
@@ -84,18 +85,18 @@ class CaseVerdict(Record):
 class Verdict(Record):
     """Whether a kernel computes what its reference does.
 
-    `reason` is one sentence. `worst_error`, `where` (case, output, index) and `accuracy_ratio` (the largest norm of
-    the error over that of eager PyTorch) are over all cases. `deterministic`: two runs on the same inputs, on
-    memory filled differently, gave the same bits. `protections`: what the system allowed of the isolation.
+    `reason` is one sentence. `worst_error`, `where` (case, output, index) and `accuracy_ratio` (the largest `ratio` of
+    an output) are over all cases, None where nothing could be measured. `deterministic`: two runs on the same inputs,
+    on memory filled differently, gave the same bits. `protections`: what the system allowed of the isolation.
     """
 
     status: VerdictStatus
     reason: str = ""
     rule: str = ""
     cases: tuple[CaseVerdict, ...] = ()
-    worst_error: float = 0.0
+    worst_error: float | None = None
     where: str = ""
-    accuracy_ratio: float = 0.0
+    accuracy_ratio: float | None = None
     kernelbench: bool = False
     deterministic: bool | None = None
     protections: tuple[str, ...] = ()

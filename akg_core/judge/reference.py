@@ -6,9 +6,9 @@ leave this process's memory.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from akg_core.errors import TaskError
 from akg_core.judge import accuracy
 from akg_core.judge.candidate import changed, named, same_bits
 from akg_core.judge.compare import Expected, Noise, compare, flatten
@@ -28,11 +29,13 @@ from akg_core.judge.work import bytes_written, longest_reduction, operations, re
 from akg_core.records import Case, Task
 from akg_core.task import draws
 from akg_core.task.graph import GraphIndex
-from akg_core.task.load import ReferenceModule, blame, load_source
+from akg_core.task.load import ReferenceModule, blame, line_of, load_source, sentence
 from akg_core.worker.tensors import TensorFileError, fresh, load, save
 
 _FEWEST = 3  # cases that are prepared however long they take
-_NOISE_RUNS = 3
+_OF_DTYPES = re.compile(
+    r"\bdtype|scalar type|\b(float(16|32|64)?|bfloat16|half|double|int(8|16|32|64))\b", re.IGNORECASE
+)
 _ARGUMENT_REDUCTIONS = ("aten.argmax.default", "aten.argmin.default", "aten.max.dim", "aten.min.dim")
 
 State = dict[str, torch.Tensor]
@@ -40,7 +43,10 @@ State = dict[str, torch.Tensor]
 
 @dataclass
 class _Reference:
-    """What the process keeps between calls. `initial`: the state that the constructor leaves."""
+    """What the process keeps between calls. `initial`: the state that the constructor leaves.
+
+    `noise`: by case, what so many `runs` have shown; `narrow`: why the reference does not run in float64.
+    """
 
     task: Task
     module: ReferenceModule
@@ -51,6 +57,8 @@ class _Reference:
     plans: dict[str, Draw] = field(default_factory=dict)
     expected: dict[str, Expected] = field(default_factory=dict)
     noise: dict[str, Noise] = field(default_factory=dict)
+    runs: dict[str, int] = field(default_factory=dict)
+    narrow: str = ""
     eager_seconds: float = 0.0
 
     def restore(self, state: State) -> None:
@@ -90,13 +98,14 @@ def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
             notes.append(f"Cases after {usable[-1].name} were left out to keep time and memory.")
             break
         draw = _try(reference, kind, seed, state, sizes)
-        if draw is None:
-            notes.append(f"The reference has no finite answer for {_name(kind, state, sizes)}.")
-        else:
+        if isinstance(draw, Draw):
             usable.append(draw)
-    if reference.expected[first.name].exact is None:
+        else:
+            notes.append(draw)
+    if reference.narrow:
         notes.append(
-            "The reference does not run in float64; outputs are compared with eager at KernelBench's tolerance."
+            f"The reference does not run in float64 ({reference.narrow}); outputs are compared with eager at "
+            "KernelBench's tolerance."
         )
     values = _drawn(reference, first)
     minimum_bytes, minimum_operations = _least(reference, *values)
@@ -129,7 +138,7 @@ def compare_job(payload: dict[str, Any]) -> dict[str, Any]:
         same = same_bits(load(Path(payload["same_as"]))["result"], result) if payload.get("same_as") else None
     except (TensorFileError, TypeError, LookupError, ValueError) as error:
         return {"outputs": [], "unexpected": [], "same": None, "error": str(error)}
-    noise = functools.partial(_noise, reference, reference.plans[name]) if payload["noise"] else lambda: None
+    noise = functools.partial(_noise, reference, reference.plans[name]) if payload["noise"] else lambda _: None
     found = compare(result, touched, expected, payload["longest_reduction"], noise)
     return {
         "outputs": [comparison.model_dump(mode="json") for comparison in found],
@@ -153,17 +162,21 @@ def _schedule(reference: _Reference) -> Iterator[tuple[str, int, StateKind, dict
     yield from (("signed", seed + 7, "redrawn", sizes) for sizes in hidden[2:])
 
 
-def _try(reference: _Reference, kind: str, seed: int, state: StateKind, sizes: dict[str, int]) -> Draw | None:
-    """A case of this kind with its answer; None when the reference cannot take it or answers infinities."""
+def _try(reference: _Reference, kind: str, seed: int, state: StateKind, sizes: dict[str, int]) -> Draw | str:
+    """A case of this kind with its answer; a sentence when the reference cannot take it or answers infinities."""
     draw = _plan(reference, kind, seed, state, sizes)
-    with contextlib.suppress(Exception):
+    try:
         _answer(reference, draw, *_write(reference, draw))
         expected = reference.expected[draw.name]
         if draws.finite([*expected.result.values(), *(expected.exact or {}).values()]):
             return draw
+        reason = f"The reference has no finite answer for {draw.name}."
+    except Exception as error:
+        said = error.message.rstrip(".") if isinstance(error, TaskError) else sentence(error)
+        reason = f"The reference does not take {draw.name} ({said})."
     reference.expected.pop(draw.name, None)
     shutil.rmtree(draw.case.inputs.parent, ignore_errors=True)
-    return None
+    return reason
 
 
 def _plan(reference: _Reference, kind: str, seed: int, state: StateKind, sizes: dict[str, int]) -> Draw:
@@ -223,7 +236,6 @@ def _name(kind: str, state: str, sizes: dict[str, int]) -> str:
 
 def _answer(reference: _Reference, draw: Draw, inputs: list[Any], state: State) -> None:
     """Run the reference on a case, by eager PyTorch and in float64, and keep what comes out."""
-    exact = _exact(reference, draw, inputs, state)
     reference.restore(state)
     arguments = fresh(inputs)
     torch.manual_seed(draw.seed)
@@ -233,6 +245,7 @@ def _answer(reference: _Reference, draw: Draw, inputs: list[Any], state: State) 
     reference.eager_seconds = time.perf_counter() - began
     result = flatten(fresh(answer))
     touched = fresh(changed(named(inputs, state), named(arguments, reference.model.state_dict())))
+    exact = _exact(reference, draw, inputs, state)
     if exact is not None:
         exact = {name: exact[name] for name in (*result, *touched) if name in exact}
     reference.expected[draw.name] = Expected(result, touched, exact, _ties(reference, result, inputs))
@@ -241,24 +254,39 @@ def _answer(reference: _Reference, draw: Draw, inputs: list[Any], state: State) 
 def _exact(
     reference: _Reference, draw: Draw, inputs: list[Any], state: State, noise: float = 0.0, seed: int = 0
 ) -> dict[str, Any] | None:
-    """Outputs, arguments and state after a call in float64, with noise when asked; None when it does not run so."""
+    """Outputs, arguments and state after a call in float64, with noise when asked; None when it does not run so.
+
+    Raises TaskError when it fails there for another reason than its dtypes.
+    """
     reference.restore(state)
+    arguments = doubled(inputs)
     try:
-        model, arguments = double_model(reference.model), doubled(inputs)
-        torch.manual_seed(draw.seed)
         with in_double(noise, seed):
-            if noise:
-                arguments = fresh(arguments)  # a copy made inside carries noise
+            model = double_model(reference.model)  # copies that are made inside carry noise
+            arguments = fresh(arguments) if noise else arguments
+            torch.manual_seed(draw.seed)
             result = flatten(model(*arguments))
-        return result | named(arguments, model.state_dict())
-    except Exception:
-        return None
+    except Exception as error:
+        if _is_of_dtypes(error, reference):
+            reference.narrow = sentence(error)
+            return None
+        with blame(reference.task.name, "forward, run in float64,"):
+            raise
+    return result | named(arguments, model.state_dict())
 
 
-def _noise(reference: _Reference, draw: Draw) -> Noise | None:
-    """How far rounding noise moves each element of each floating leaf from float64, at most, over a few runs."""
-    if draw.name in reference.noise:
-        return reference.noise[draw.name]
+def _is_of_dtypes(error: Exception, reference: _Reference) -> bool:
+    """Whether an error that eager PyTorch does not meet speaks of dtypes, or comes from a line that does."""
+    line = line_of(error, reference.task.name)
+    text = "".join(reference.task.source.splitlines()[line - 1 : line]) if line else ""
+    return not isinstance(error, MemoryError) and any(map(_OF_DTYPES.search, (str(error), text)))
+
+
+def _noise(reference: _Reference, draw: Draw, runs: int) -> Noise | None:
+    """How far rounding noise moves each element of each floating leaf from float64, at most, over so many runs."""
+    done, scatter = reference.runs.get(draw.name, 0), reference.noise.setdefault(draw.name, {})
+    if done >= runs:
+        return scatter
     torch.set_num_threads(os.cpu_count() or 1)
     expected = reference.expected[draw.name]
     narrow = [v.dtype for v in expected.result.values() if isinstance(v, torch.Tensor) and v.is_floating_point()]
@@ -266,15 +294,14 @@ def _noise(reference: _Reference, draw: Draw) -> Noise | None:
         return None
     size = max(map(accuracy.roundoff, narrow))
     inputs, state = _drawn(reference, draw)
-    scatter: Noise = {}
-    for run in range(_NOISE_RUNS):
+    for run in range(done, runs):
         noisy = _exact(reference, draw, inputs, state, size, run)
         for name, value in (noisy or {}).items():
             if name in expected.exact and isinstance(value, torch.Tensor) and value.is_floating_point():
                 moved = (value.double() - expected.exact[name].double()).abs().reshape(-1).nan_to_num(nan=0.0)
                 scatter[name] = torch.maximum(scatter[name], moved) if name in scatter else moved
     torch.set_num_threads(1)
-    reference.noise[draw.name] = scatter
+    reference.runs[draw.name] = runs
     return scatter
 
 

@@ -143,7 +143,8 @@ def _judge(
 def _whole(cases: tuple[CaseVerdict, ...], preparation: Preparation, same: bool | None) -> Verdict:
     """The verdict over all cases: one that cheats or is wrong decides."""
     outputs = [(case, output) for case in cases for output in case.outputs]
-    worst = max(outputs, key=lambda pair: pair[1].worst_error / (pair[1].allowed_error or 1.0), default=None)
+    measured = [pair for pair in outputs if pair[1].worst_error is not None]
+    worst = max(measured, key=lambda pair: (pair[1].worst_error or 0) / (pair[1].allowed_error or 1), default=None)
     cheating = next((case for case in cases if case.rule), None)
     wrong = next((case for case in cases if not case.ok), None)
     status: VerdictStatus
@@ -161,9 +162,9 @@ def _whole(cases: tuple[CaseVerdict, ...], preparation: Preparation, same: bool 
         reason=reason,
         rule=cheating.rule if cheating else "",
         cases=cases,
-        worst_error=worst[1].worst_error if worst else 0.0,
+        worst_error=worst[1].worst_error if worst else None,
         where=f"{worst[0].name}: {worst[1].name}{_spell(worst[1].where)}" if worst else "",
-        accuracy_ratio=max((output.ratio for _, output in outputs), default=0.0),
+        accuracy_ratio=max((output.ratio for _, output in outputs if output.ratio is not None), default=None),
         kernelbench=bool(outputs) and all(output.kernelbench for _, output in outputs),
         deterministic=same,
     )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from akg_core.pipeline import RunResult
 
 _NAMES = {"kernel": "kernel", "eager": "eager", "compile": "torch.compile"}
+_FAR = 1000  # times; what is further off is wrong, and how far says nothing
 _RESULTS = {"faster": "green", "slower": "red", "inconclusive": "yellow"}
 
 
@@ -44,7 +45,7 @@ def show_run(result: RunResult, as_json: bool) -> None:
         _say(console, "error", Text(result.error.message, style="bold red"))
         if result.error.cure:
             _say(console, "", Text(result.error.cure))
-    console.print(Text.assemble(("result  ", "dim"), _spell_path(Path(result.folder))), soft_wrap=True)
+    console.print(Text.assemble(("result  ", "dim"), spell_path(Path(result.folder))), soft_wrap=True)
 
 
 def _show_verdict(console: Console, verdict: Verdict) -> None:
@@ -55,10 +56,12 @@ def _show_verdict(console: Console, verdict: Verdict) -> None:
     elif verdict.reason:
         line.append(f": {verdict.reason}", style="default")
     _say(console, "verdict", line)
-    if verdict.where:
+    if verdict.worst_error is not None:
         _say(console, "", Text(f"worst error {verdict.worst_error:.2g} at {verdict.where}", style="dim"))
+    if verdict.accuracy_ratio is not None:
+        ratio = f"{verdict.accuracy_ratio:.2f}x" if verdict.accuracy_ratio < _FAR else f"more than {_FAR}x"
         tolerance = "within" if verdict.kernelbench else "outside"
-        far = f"{verdict.accuracy_ratio:.2f}x as far from float64 as eager, {tolerance} KernelBench's tolerance"
+        far = f"{ratio} as far from float64 as eager, {tolerance} KernelBench's tolerance"
         _say(console, "", Text(far, style="dim"))
     if verdict.deterministic is False:
         _say(console, "", Text("not deterministic: two runs differ", style="yellow"))
@@ -106,6 +109,7 @@ def _say(console: Console, label: str, text: Text) -> None:
     console.print(row)
 
 
-def _spell_path(path: Path) -> str:
+def spell_path(path: Path) -> str:
+    """A path as one would type it here: relative where it is below the current folder."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
