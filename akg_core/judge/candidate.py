@@ -17,16 +17,18 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 from typing import Any
 
 import torch
 from torch import nn
 
+from akg_core.errors import KernelFailed
 from akg_core.judge.guard import Guard
 from akg_core.records import Artifact, Case, CaseReport, ProfileReport, RunReport, TimingPlan
 from akg_core.task.load import load_source
-from akg_core.worker.tensors import fresh, load, save, span, transform
+from akg_core.worker.tensors import fresh, load, memory, save, transform
 
 _now = time.perf_counter
 _SETTLING_SECONDS = 0.05  # in which work that goes on after a call has returned shows
@@ -180,8 +182,8 @@ class _Contender(_Subject):
         given = load(case.inputs)
         arguments = next(self.inputs)
         for index, value in enumerate(given):
-            if isinstance(value, torch.Tensor) and span(value) >= value.numel():
-                arguments[index].copy_(value)
+            if isinstance(value, torch.Tensor) and value.stride() == arguments[index].stride():
+                memory(arguments[index]).copy_(memory(value))
             else:
                 arguments[index] = fresh(value)
         state = self.enter(case)
@@ -212,7 +214,14 @@ def _load_entry(folder: Path, entry: str) -> ModuleType:
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(folder))
     sys.modules[name] = module
-    specification.loader.exec_module(module)
+    try:
+        specification.loader.exec_module(module)
+    except Exception as error:
+        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(folder / entry)]
+        place = f"{entry}, line {lines[-1]}" if lines else entry
+        raise KernelFailed(f"{place}: importing the file raises {_sentence(error)}") from None
+    if not hasattr(module, "ModelNew"):
+        raise KernelFailed(f"{entry} defines no ModelNew")
     return module
 
 
@@ -234,7 +243,7 @@ def _require_plain(tensor: torch.Tensor) -> None:
 
 def _few(tensor: torch.Tensor) -> torch.Tensor:
     """Some 64 elements spread over a tensor."""
-    flat = tensor.detach().as_strided((span(tensor),), (1,))
+    flat = memory(tensor.detach())
     return flat[:: max(1, flat.numel() // 64)].clone()
 
 
@@ -257,5 +266,7 @@ def _nothing() -> None:
 
 
 def _sentence(error: BaseException) -> str:
+    if isinstance(error, KernelFailed):
+        return error.message
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text[:300] or 'no message'}"

@@ -7,6 +7,7 @@ negative number, a product beyond f16): the caller keeps a draw only when the re
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ import torch
 from torch import nn
 
 from akg_core.records import Interface, Task
+from akg_core.task import layout
 from akg_core.task.graph import size
 from akg_core.task.load import ReferenceModule
 
@@ -29,8 +31,9 @@ def inputs(reference: ReferenceModule, seed: int, kind: str = "drawn", interface
 
     Floating tensors are redrawn in the manner of `kind`; what their first draw shows to be meant is kept: exact zeros
     of a sparse or triangular tensor, symmetry, rows that are probabilities, labels such as -1 and 1. Integer and
-    bool tensors (indices, masks) and other values come from the file's generator. With `interface`, arguments
-    captured as numbers vary too, by a factor of 0.5 to 1.5.
+    bool tensors (indices, masks) and other values come from the file's generator. The layout is kept: strides, and
+    elements that share memory as those of an expanded tensor do. With `interface`, arguments captured as numbers
+    vary too, by a factor of 0.5 to 1.5.
     """
     if kind not in KINDS:
         raise ValueError(f"no kind of draw is called {kind!r}")
@@ -82,14 +85,16 @@ def resized(
 ) -> list[Any]:
     """Arguments of `forward` with the sizes that `symbols` gives: the file's own draw, cropped or repeated.
 
-    Values keep their range (indices stay valid) and triangular tensors their shape.
+    Values keep their range (indices stay valid), triangular tensors their shape, and dimensions their order in memory.
     """
     values = harder(reference.inputs(seed), seed, kind, interface)
     for i, argument in enumerate(interface.arguments):
         if argument.kind == "tensor":
+            old = new = values[i]
             for d, dim in enumerate(argument.shape):
-                index = torch.arange(size(dim, symbols)) % max(1, values[i].shape[d])
-                values[i] = values[i].index_select(d, index)
+                index = torch.arange(size(dim, symbols)) % max(1, old.shape[d])
+                new = new.index_select(d, index)
+            values[i] = layout.ordered_like(new, old)
     return values
 
 
@@ -147,7 +152,7 @@ def _harder(values: Sequence[Any], seed: int, kind: str, interface: Interface | 
     result = []
     for i, value in enumerate(values):
         if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel():
-            result.append(_redraw_tensor(value, kind, draw))
+            result.append(layout.replaced(value, functools.partial(_redraw_tensor, kind=kind, draw=draw)))
         elif interface and interface.arguments[i].kind == "number":
             result.append(value * (0.5 + float(torch.rand((), generator=draw))))
         else:

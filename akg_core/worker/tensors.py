@@ -104,6 +104,11 @@ def span(tensor: torch.Tensor) -> int:
     return 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
 
 
+def memory(tensor: torch.Tensor) -> torch.Tensor:
+    """The memory between a tensor's first element and its last as one dimension, a view."""
+    return tensor.as_strided((span(tensor),), (1,))
+
+
 def _copy(tensor: torch.Tensor) -> torch.Tensor:
     flat, strides = _flat(tensor)
     return flat.clone().as_strided(tensor.shape, strides)
@@ -114,7 +119,7 @@ def _flat(tensor: torch.Tensor) -> tuple[torch.Tensor, list[int]]:
     tensor = tensor.detach()
     if span(tensor) > 4 * tensor.numel() + 1024:
         tensor = tensor.contiguous()
-    return torch.as_strided(tensor, (span(tensor),), (1,)), list(tensor.stride())
+    return memory(tensor), list(tensor.stride())
 
 
 def _encode(value: Any, place: Callable[[torch.Tensor], Any]) -> Any:

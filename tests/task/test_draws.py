@@ -118,3 +118,36 @@ def test_a_module_held_twice_is_redrawn_once() -> None:
     state = draws.redraw_state(model, 1)
     assert torch.equal(state["first.weight"], state["second.weight"])
     assert not torch.equal(state["first.weight"], model.first.weight)
+
+
+LAYOUTS = {
+    "transposed": "torch.randn(57, 33).t()",
+    "channels last": "torch.randn(2, 6, 5, 4).contiguous(memory_format=torch.channels_last)",
+    "expanded": "torch.randn(5, 1).expand(5, 7)",
+    "expanded at the front": "torch.randn(7).expand(3, 5, 7)",
+    "a slice": "torch.randn(9, 20)[:, 3:17:2]",
+    "overlapping windows": "torch.randn(40).unfold(0, 8, 4)",
+    "a scalar": "torch.randn(())",
+}
+
+
+@pytest.mark.parametrize("kind", HARD)
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_the_layout_is_kept(name, kind):
+    given, new = drawn(LAYOUTS[name], "drawn"), drawn(LAYOUTS[name], kind)
+    assert new.shape == given.shape and new.stride() == given.stride()
+    assert not new.equal(given)
+    if name.startswith("expanded"):
+        assert new.untyped_storage().nbytes() == 4 * (5 if name == "expanded" else 7)
+
+
+def test_other_sizes_keep_the_order_in_memory():
+    inputs = "torch.randn(6, 4, 5).permute(2, 0, 1), torch.randn(5, 1).expand(5, 7), torch.randn(3, 5)"
+    reference = load.load_source(
+        reference_text("return x + 1, y + 1, z + 1", inputs=inputs, arguments="x, y, z"), "ref"
+    )
+    task = capture(reference, dynamic=True)
+    sizes = next(iter(draws.hidden_sizes(task, seed=1)))
+    x, y, z = draws.resized(reference, task.interface, sizes, seed=2)
+    assert x.permute(1, 2, 0).is_contiguous() and not x.is_contiguous()
+    assert y.stride()[-1] == 0 and z.is_contiguous()
