@@ -35,6 +35,9 @@ KERNEL = "kernel"
 _FEWEST_ROUNDS, _MOST_ROUNDS = 4, 40
 _QUICK = 0.02  # seconds; what is quicker gets several samples a round, and a call before them that is not counted
 _CALL_SECONDS = 120.0
+_CLOCK_SECONDS = (0.1, 4.0)  # the least that clocks are compared over, and what is more than enough
+_CLOCK_ATTEMPTS, _MOST_COUNTED = 12, 1 << 14  # of the most samples, several attempts
+_ASKING_SECONDS = 0.003  # what a call takes beside its samples
 
 
 class Unusable(Exception):
@@ -215,16 +218,24 @@ def _rounds(
 
 
 def _clock_lies(kernel: Contestant, plan: TimingPlan) -> str:
-    """Whether the samples that the kernel's process reports fit the time that passes here while it takes them."""
-    kernel.sample(plan.model_copy(update={"warmup": 2, "samples": 1, "cold_bytes": 0}))
-    once = kernel.sample(plan.model_copy(update={"samples": 1, "cold_bytes": 0}))[0]
-    count = max(1, min(50, int(0.03 / once)))
-    for _ in range(3):  # a disturbance may fall between the samples, but hardly each time
+    """Whether the samples that the kernel's process reports fit the time that passes here while it takes them.
+
+    More and more samples are taken in one call, until what passes between them is little beside what they take: on a
+    busy machine a process waits within its samples as it does between them, and a clock that lies does so at any count.
+    """
+    warm = plan.model_copy(update={"cold_bytes": 0})
+    kernel.sample(warm.model_copy(update={"warmup": 2, "samples": 1}))
+    count = 1
+    for _ in range(_CLOCK_ATTEMPTS):
         began = time.perf_counter()
-        told = sum(kernel.sample(plan.model_copy(update={"samples": count, "cold_bytes": 0})))
+        told = sum(kernel.sample(warm.model_copy(update={"samples": count})))
         passed = time.perf_counter() - began
-        if told > 0.5 * (passed - 0.003 - 0.0001 * count):
+        enough = passed > _CLOCK_SECONDS[0] or count == _MOST_COUNTED
+        if enough and told > 0.5 * (passed - _ASKING_SECONDS):
             return ""
+        if passed > _CLOCK_SECONDS[1]:
+            break
+        count = min(_MOST_COUNTED, 4 * count)
     return f"Its clock counted {told:.3g} s while {passed:.3g} s passed."
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from akg_core.judge import floor, statistics
+from akg_core.judge import floor, statistics, timing
 from akg_core.judge.floor import Machine
 from akg_core.judge.prepare import Prepared, prepare
 from akg_core.judge.records import Preparation, Timing
 from akg_core.judge.timing import Baselines, exclusively, measure
-from akg_core.records import Target, Task
+from akg_core.records import Target, Task, TimingPlan
 from akg_core.worker.pool import Pool
 from tests.judge import kernels
 from tests.judge.kernels import HONEST
@@ -82,6 +82,16 @@ LIES = {
         "cheating",
         "clock",
     ),
+    "a clock that runs at less than half its speed": (
+        HONEST,
+        """
+        from akg_core.judge import candidate
+        real = candidate._now
+        candidate._now = lambda: real() / 2.3
+        """,
+        "cheating",
+        "clock",
+    ),
     "remembers by address": (
         """
         if x.data_ptr() not in self.kept:
@@ -122,12 +132,38 @@ def test_lies_about_time(clock: Callable[..., Timing], name: str) -> None:
 def test_what_is_physically_impossible_is_refused(
     clock: Callable[..., Timing], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a machine that could move a gigabyte a second, the honest kernel would be too fast to be true."""
-    slow = Machine(processor="slow", bytes_per_second={1 << 20: 1e8}, operations_per_second=1e12)
+    """On a machine that could move a megabyte a second, the honest kernel would be too fast to be true."""
+    slow = Machine(processor="slow", bytes_per_second={1 << 20: 1e6}, operations_per_second=1e12)
     monkeypatch.setattr(floor, "machine", lambda pool, again=False: slow)
     timing = clock()
     assert timing.status == "impossible"
     assert "this machine needs" in timing.reason
+
+
+class Answering:
+    """Stands in for a kernel's process: what each call is told, and how long it takes beside its samples."""
+
+    def __init__(self, once: float, told: float, beside: float) -> None:
+        self.once, self.told, self.beside, self.calls, self.now = once, told, beside, 0, 0.0
+
+    def sample(self, plan: TimingPlan) -> tuple[float, ...]:
+        self.calls += 1
+        self.now += self.beside + self.once * (plan.samples + plan.warmup)
+        return (self.told,) * plan.samples
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize("once", [5e-6, 2e-4, 6e-3, 0.5, 8.0])
+@pytest.mark.parametrize("beside", [1e-3, 5e-3, 0.02])
+def test_a_slow_answer_makes_no_honest_clock_a_lie(once: float, beside: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when every call waits for a machine that is busy; while a clock at less than half its speed is found."""
+    for told, lies in ((once, False), (once / 2.3, True), (once / 1000, True)):
+        kernel = Answering(once, told, beside)
+        monkeypatch.setattr(timing, "time", kernel)
+        assert bool(timing._clock_lies(kernel, TimingPlan())) == lies, (told, kernel.calls)
+        assert kernel.now < 60
 
 
 def test_the_reference_through_torch_compile(
