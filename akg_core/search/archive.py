@@ -9,12 +9,17 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import JSON, Engine, Float, String, UniqueConstraint, create_engine, event, select
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+
+from akg_core.errors import UsageError
 
 
 class Table(DeclarativeBase):
@@ -47,12 +52,18 @@ def default_url() -> str:
 
 
 class Archive:
-    """The measurements of one task on one machine with one set of versions; `url` is a path or a database URL."""
+    """The measurements of one task on one machine with one set of versions; `url` is a path or a database URL.
+
+    Every method raises UsageError when the database cannot be used.
+    """
 
     def __init__(self, url: str, task: str, machine: str, versions: str) -> None:
-        self._engine = _open(url)
+        self._url = url
         self._scope = {"task": task, "machine": machine, "versions": versions}
-        Table.metadata.create_all(self._engine)
+        with _reported(url):
+            self._engine = _open(url)
+            Table.metadata.create_all(self._engine)
+        self.rows()  # a table of that name with other columns is noticed now
 
     def close(self) -> None:
         """Give the connections back."""
@@ -61,7 +72,7 @@ class Archive:
     def record(self, sketch: str, schedule: dict[str, Any], status: str, **fields: Any) -> None:
         """Store one measurement at once; a later one of the same candidate replaces it."""
         key = {**self._scope, "sketch": sketch, "schedule": spell(schedule)}
-        with Session(self._engine) as session, session.begin():
+        with _reported(self._url), Session(self._engine) as session, session.begin():
             row = session.scalars(select(Measurement).filter_by(**key)).one_or_none() or Measurement(**key)
             row.status, row.made, row.seconds, row.samples, row.reason = status, time.time(), None, [], ""
             for name, value in fields.items():
@@ -70,9 +81,30 @@ class Archive:
 
     def rows(self) -> list[Measurement]:
         """Everything measured in this scope, the fastest first, those without a time last."""
-        with Session(self._engine, expire_on_commit=False) as session:
+        with _reported(self._url), Session(self._engine, expire_on_commit=False) as session:
             found = list(session.scalars(select(Measurement).filter_by(**self._scope)))
         return sorted(found, key=lambda row: (row.status != "timed", row.seconds or 0.0))
+
+
+def shown(url: str) -> str:
+    """A path or a URL as it may be shown, without a password."""
+    try:
+        return _location(url).render_as_string(hide_password=True) if "://" in url else url
+    except ArgumentError:
+        return url
+
+
+@contextmanager
+def _reported(url: str) -> Iterator[None]:
+    """Whatever is wrong with the database becomes a UsageError."""
+    try:
+        yield
+    except (SQLAlchemyError, ImportError, OSError) as error:
+        said = str(getattr(error, "orig", None) or error).splitlines()[0].rstrip(".")
+        raise UsageError(
+            f"The archive {shown(url)!r} cannot be used: {said}.",
+            "Give --archive the path of an SQLite file, or the URL of a database whose driver is installed.",
+        ) from None
 
 
 def spell(schedule: dict[str, Any]) -> str:
@@ -80,8 +112,15 @@ def spell(schedule: dict[str, Any]) -> str:
     return json.dumps(schedule, sort_keys=True)
 
 
+def _location(url: str) -> URL:
+    try:
+        return make_url(url if "://" in url else f"sqlite:///{url}")
+    except ValueError:
+        raise ArgumentError("it is not the URL of a database") from None
+
+
 def _open(url: str) -> Engine:
-    location = make_url(url if "://" in url else f"sqlite:///{url}")
+    location = _location(url)
     if location.get_backend_name() != "sqlite":
         return create_engine(location)
     if location.database:
