@@ -9,13 +9,15 @@ The filters are those of METR (2025) and robust-kbench, at KernelBench's own tol
     TK104  an argument has no effect              TK111  infinities or NaNs
     TK105  the weights have no effect             TK112  TK101 to TK103 in half precision only
     TK106  some parameters have no effect         TK113  get_inputs ignores the seed
-    TK107  parameters that are one number as initialised
+    TK107  parameters that are one number as      TK114  stateful: a call changes what the next one gives
+           initialised
 
 TK101 to TK106, TK108 and TK111 are errors: a verdict of "correct" says little there. The rest are warnings.
 """
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -37,11 +39,12 @@ Outputs = list[Any]
 
 
 def examine_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """Worker job: {path} or {source, name}, and {eval, scale, budget}, to an Examination as JSON data."""
-    if "source" in payload:
-        source, name = payload["source"], payload["name"]
-    else:
-        source, name = load.read(payload["path"]), Path(payload["path"]).stem
+    """Worker job: {path} or {source}, {name, eval, scale, budget}, to an Examination as JSON data.
+
+    `name` is what messages call the file.
+    """
+    source = payload["source"] if "source" in payload else load.read(payload["path"])
+    name = payload.get("name") or payload["path"]
     notes: tuple[str, ...] = ()
     if payload.get("scale", 1.0) != 1.0:
         source, notes = scale.scaled(source, name, payload["scale"])
@@ -63,7 +66,7 @@ def examine(source: str, name: str, *, eval: bool = False, budget: float = BUDGE
     notes = [f"Examined smaller than it is. {note}" for note in batched + shrunk] + probe.notes
     if probe.skipped:
         notes.append(f"Not examined within {budget:g} s: {', '.join(probe.skipped)}.")
-    return Examination(name=name, findings=findings, notes=tuple(notes), seconds=time.monotonic() - start)
+    return Examination(name=Path(name).stem, findings=findings, notes=tuple(notes), seconds=time.monotonic() - start)
 
 
 class _Probe:
@@ -73,6 +76,7 @@ class _Probe:
         self.reference = reference
         self.eval = eval
         self.deadline = deadline
+        self.keep_state = False
         self.skipped: list[str] = []
         self.notes: list[str] = []
         self.model = reference.model(_MODEL_SEED, eval=eval)
@@ -87,9 +91,16 @@ class _Probe:
             yield _finding("TK111", "The output has infinities or NaNs for the file's own inputs.")
             return
         if not same(first, self.call(self.model, self.inputs[0])):
-            yield _finding("TK108", "The reference is random: the same call gives other values than before.")
-            self.notes.append("Nothing else was examined: a random output hides it.")
-            return
+            self.model = self.reference.model(_MODEL_SEED, eval=self.eval)
+            self.keep_state = True
+            if not same(first, self.call(self.model, self.inputs[0])):
+                yield _finding("TK108", "The reference is random: the same call gives other values than before.")
+                self.notes.append("Nothing else was examined: a random output hides it.")
+                return
+            message = (
+                "The reference is stateful: forward changes the module, and the same call then gives other values."
+            )
+            yield _finding("TK114", message, "warning")
         yield from self.within_budget("what passes without computing", self.trivial)
         if not _same_values(self.inputs[0], self.inputs[1]):
             yield from self.within_budget("the effect of each argument", self.arguments)
@@ -99,7 +110,8 @@ class _Probe:
         yield from self.within_budget("training against eval mode", self.modes)
 
     def call(self, model: nn.Module, inputs: Sequence[Any]) -> Outputs:
-        """Flat outputs; the inputs are copied, as forward may write into them."""
+        """Flat outputs; the inputs are copied, as forward may write into them, and so is a module that it changes."""
+        model = copy.deepcopy(model) if self.keep_state else model
         copies = [v.clone() if isinstance(v, torch.Tensor) else v for v in inputs]
         with load.blame(self.reference.name, "forward, given what get_inputs gives,"):
             return list(torch.utils._pytree.tree_leaves(model(*copies)))

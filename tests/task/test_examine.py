@@ -27,6 +27,7 @@ WEAK = {
     "TK111": reference_text("return torch.log(x - 100)"),
     "TK112": reference_text("return 0.002 * x"),
     "TK113": reference_text("return x + 1", inputs="torch.arange(6.0)"),
+    "TK114": reference_text("self.n.add_(1)\nreturn x + self.n", "self.register_buffer('n', torch.zeros(1))"),
 }
 
 
@@ -41,6 +42,15 @@ def test_a_weakness_is_named(code):
 def test_a_sound_task_has_no_findings(source):
     result = examine(source, "sound")
     assert result.findings == ()
+
+
+def test_a_stateful_task_is_examined_from_one_state():
+    codes = [f.code for f in examine(WEAK["TK114"], "stateful").findings]
+    assert codes == ["TK114"], "not random, and every other probe starts from the module as it was made"
+    dropout = reference_text(
+        "self.n.add_(1)\nreturn F.dropout(x, 0.5) + self.n", "self.register_buffer('n', torch.zeros(1))"
+    )
+    assert [f.code for f in examine(dropout, "random").findings] == ["TK108"]
 
 
 def test_eval_mode_is_examined_when_asked():
