@@ -63,11 +63,12 @@ def show_findings(text: str, name: str, as_json: bool) -> None:
         raise typer.Exit(2)
 
 
-def show_trial(task: Task, trial: dict[str, Any], as_json: bool) -> None:
-    """Print the interpreter's results beside eager's, and what the sketch moves and computes."""
+def show_trial(task: Task, trial: dict[str, Any], as_json: bool) -> bool:
+    """Print the interpreter's results beside eager's, and what the sketch moves and computes; whether both agree."""
+    agrees = all(output["agrees"] for output in trial["outputs"])
     if as_json:
         print(json.dumps(trial, indent=2))
-        return
+        return agrees
     console = Console(highlight=False)
     table = plain_table("output", "dtype", "shape", "largest difference from eager", "where", "eager's value")
     for number, output in enumerate(trial["outputs"]):
@@ -82,3 +83,6 @@ def show_trial(task: Task, trial: dict[str, Any], as_json: bool) -> None:
         counted.add_row(escape(name), *sizes, spell_count(counts["dot_operations"]), spell_count(other))
     console.print(counted)
     console.print(f"{escape(task.name)}, interpreted in {spell_seconds(trial['seconds'])}.", style="dim")
+    if not agrees:
+        console.print("[bold red]The sketch differs from eager[/] by more than KernelBench's tolerance.")
+    return agrees

@@ -11,8 +11,9 @@ from akg_core.records import Schedule, Task
 def trial_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{task, text, name, schedule, seed} → {outputs, counts, kernels, seconds}.
 
-    An output is {dtype, shape, error, where, reference}: `error` is the largest absolute difference from eager
-    PyTorch, at the index `where`, and `reference` eager's value there.
+    An output is {dtype, shape, error, where, reference, agrees}: `error` is the largest absolute difference from eager
+    PyTorch, at the index `where`, `reference` eager's value there, `agrees` whether all of it is within KernelBench's
+    tolerance.
     """
     import time
 
@@ -60,15 +61,18 @@ def _attribute(model: Any, name: str) -> Any:
 def _difference(found: Any, due: Any) -> dict[str, Any]:
     import torch
 
+    from akg_core.task.examine import same
+
     row = {"dtype": str(found.dtype).removeprefix("torch."), "shape": list(found.shape)}
     if found.shape != due.shape or found.dtype != due.dtype:
-        return row | {"error": None, "where": [], "reference": f"{due.dtype} {list(due.shape)}"}
+        return row | {"error": None, "where": [], "reference": f"{due.dtype} {list(due.shape)}", "agrees": False}
     if not due.numel():
-        return row | {"error": 0.0, "where": [], "reference": ""}
+        return row | {"error": 0.0, "where": [], "reference": "", "agrees": True}
     gap = (found.double() - due.double()).abs()
     gap[found.double() == due.double()] = 0.0
     gap[found.isnan() & due.isnan()] = 0.0
     gap = gap.nan_to_num(nan=float("inf"))
     where = torch.unravel_index(gap.argmax(), gap.shape)
     place = [int(index) for index in where]
-    return row | {"error": float(gap.max()), "where": place, "reference": f"{due[tuple(place)].item():.6g}"}
+    value = f"{due[tuple(place)].item():.6g}"
+    return row | {"error": float(gap.max()), "where": place, "reference": value, "agrees": same([found], [due])}
