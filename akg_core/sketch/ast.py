@@ -273,7 +273,7 @@ class Allocate(Statement):
 
 @dataclass(frozen=True, slots=True)
 class View(Statement):
-    """`z = reshape(y, A, B)`, `permute(y, 1, 0)`, `narrow(y, dim, start, length)`, `expand(y, A, B)`.
+    """`z = reshape(y, A, B)`, `permute(y, 1, 0)`, `narrow(y, dim, start, length[, step])`, `expand(y, A, B)`.
 
     No data moves. Only a contiguous view (reshape) may be handed to a kernel; any may be returned.
     """
@@ -331,14 +331,27 @@ class SketchFile:
 
 def walk(node: object) -> Iterator[object]:
     """Every node at and below `node`, parents first, in the order of the text."""
+    if is_dataclass(node):
+        yield node
+    for part in parts(node):
+        yield from walk(part)
+
+
+def parts(node: object) -> Iterator[object]:
+    """The nodes right below `node`, in the order of the text; a tuple's items count as its owner's."""
     if isinstance(node, tuple):
         for item in node:
-            yield from walk(item)
+            yield from parts(item) if isinstance(item, tuple) else _node(item)
     elif is_dataclass(node) and not isinstance(node, (Place, Type, type)):
-        yield node
         for part in fields(node):
             if part.name not in ("place", "type"):
-                yield from walk(getattr(node, part.name))
+                held = getattr(node, part.name)
+                yield from parts(held) if isinstance(held, tuple) else _node(held)
+
+
+def _node(item: object) -> Iterator[object]:
+    if is_dataclass(item) and not isinstance(item, (Place, Type, type)):
+        yield item
 
 
 def _dimensions(tensors: tuple[TensorParameter, ...]) -> tuple[str, ...]:

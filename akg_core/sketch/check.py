@@ -1,7 +1,8 @@
 """Checks a sketch: types filled in, and every finding with its code, place and cure.
 
 Axes, dtypes and loop-carried variables (check_types), programs and shapes (check_program), outputs and indices
-(check_outputs), bytes of tiles (check_capacity), hints (check_hints). docs/sketch.md lists the codes.
+(check_outputs), whole numbers (check_numbers), bytes of tiles (check_capacity), hints (check_hints). docs/sketch.md
+lists the codes.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from akg_core.records import Finding
 from akg_core.sketch import ast
 from akg_core.sketch.check_capacity import check_capacity
 from akg_core.sketch.check_hints import check_hints
+from akg_core.sketch.check_numbers import check_numbers
 from akg_core.sketch.check_outputs import check_outputs
 from akg_core.sketch.check_program import ProgramCheck
 from akg_core.sketch.check_types import check_kernel
@@ -45,6 +47,7 @@ def check(tree: ast.SketchFile, capacity: int | None = None) -> Checked:
         kernels.append(typed)
         findings += [*found, *check_hints(kernel)]
     tree = replace(tree, kernels=tuple(kernels))
+    findings += check_numbers(tree)
     try:
         program = ProgramCheck(tree, program_of(tree))
     except SketchError as error:

@@ -55,6 +55,8 @@ CODES: dict[str, str] = {
     "SK701": "an index that is always outside the tensor",
     "SK702": "tiles that exceed the capacity",
     "SK703": "a loop over nothing",
+    "SK704": "a division of a whole number by 0",
+    "SK705": "a whole number beyond 64 bits",
     "SK801": "several kernels without a program",
     "SK802": "a launch that does not fit the kernel",
     "SK803": "a program that returns nothing, or the wrong thing",

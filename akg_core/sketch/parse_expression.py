@@ -38,6 +38,7 @@ _BINARY: dict[type, str] = {
     python.Or: "or",
 }
 _UNARY: dict[type, str] = {python.USub: "-", python.Not: "not", python.Invert: "~"}
+DEEPEST = 64  # expressions inside each other: all that reads a sketch goes down by recursion
 _SPECIAL = {"inf": math.inf, "nan": math.nan}
 _INSTEAD = {
     python.IfExp: "Write where(condition, a, b).",
@@ -59,6 +60,7 @@ class ExpressionParser:
         self.kernel = ""
         self.target = ""
         self._slot = "value"
+        self._depth = 0
         self._keys: dict[str, int] = {}
 
     def fail(self, node: object, code: str, message: str, suggestion: str = "") -> NoReturn:
@@ -72,6 +74,15 @@ class ExpressionParser:
 
     def expression(self, node: python.expr) -> ast.Expr:
         """Any expression but a tensor element, which only load, store and atomics take."""
+        self._depth += 1
+        if self._depth > DEEPEST or (isinstance(node, python.BoolOp) and len(node.values) > DEEPEST):
+            self.fail(node, "SK105", "An expression nests too deeply.", "Assign its parts to variables.")
+        try:
+            return self._expression(node)
+        finally:
+            self._depth -= 1
+
+    def _expression(self, node: python.expr) -> ast.Expr:
         place = self.place(node)
         match node:
             case python.Constant(value=bool() | int() | float() as value):

@@ -115,6 +115,8 @@ BAD: dict[str, tuple[str, str]] = {
         "second kernel",
     ),
     "SK701": (rows("for m in grid(M, 1):\n    n = whole(N)\n    store(y[m, n], load(x[m, §n + N]))"), "past the end"),
+    "SK704": (rows("for m in grid(M, 1):\n    for n in tiles(N, 8):\n        store(y[§m // 0, n], 1.0)"), "`//`"),
+    "SK705": (rows("for m in grid(§10**23, 1):\n    store(y[m, 0], 1.0)"), "64 bits"),
     "SK703": (rows("for m in grid(M, 1):\n    for n in tiles(§0, 8):\n        store(y[m, n], load(x[m, n]))"), "never"),
     "SK801": (rows(COPY) + rows(COPY).replace("def rows", "§def again"), "@program"),
     "SK802": (program('y = empty("f32", M, N)\n§rows(a)\nreturn y'), "given 1"),
@@ -169,3 +171,28 @@ def test_one_mistake_is_reported_once() -> None:
 
 def test_correct_sketch_has_no_findings() -> None:
     assert findings(rows(COPY)) == ()
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("for m in grid(100000000000000000000000, 1):\n    store(y[m, 0], 1.0)", "SK705"),
+        ("for m in grid(9000000000 * 9000000000, 1):\n    store(y[m, 0], 1.0)", "SK705"),
+        ("for m in grid(10**10**10, 1):\n    store(y[m, 0], 1.0)", "SK705"),
+        ("for m in grid(M % (3 - 3), 1):\n    store(y[m, 0], 1.0)", "SK704"),
+        ("for m in grid(M, 1):\n    store(y[m, remainder(m, 0)], 1.0)", "SK704"),
+    ],
+)
+def test_numbers_that_no_kernel_can_hold(body: str, code: str) -> None:
+    assert code in [found.code for found in findings(rows(body))]
+
+
+@pytest.mark.parametrize("body", ["load(x[m, n]) // 0", "load(x[m, n]) % 0.0", "load(x[m, n]) * 2**62", "n / 0"])
+def test_numbers_that_floats_can_hold(body: str) -> None:
+    text = rows(f"for m in grid(M, 1):\n    for n in tiles(N, 8):\n        store(y[m, n], {body})")
+    assert findings(text) == ()
+
+
+def test_sizes_are_numbers_too() -> None:
+    assert "SK705" in [f.code for f in findings(rows(COPY, dims='"M", "10**23"'))]
+    assert "SK704" in [f.code for f in findings(program('y = empty("f32", M // 0, N)\nrows(a, y)\nreturn y'))]

@@ -9,6 +9,7 @@ import pytest
 from akg_core.errors import SketchError
 from akg_core.sketch import ast
 from akg_core.sketch.ast import Assign, Binary, Call, Element, Group, Name, Number, Text, Tune, Unary
+from akg_core.sketch.check import check
 from akg_core.sketch.parse import parse
 
 
@@ -212,9 +213,17 @@ def test_text_that_python_refuses(text: str) -> None:
         parse(text)
 
 
-def test_deep_expressions_are_refused_with_a_sentence() -> None:
-    with pytest.raises(SketchError):
-        value("+".join(["a"] * 20000))
+@pytest.mark.parametrize("terms", [66, 400, 20000])
+@pytest.mark.parametrize("operator", ["+", " and "])
+def test_deep_expressions_are_refused_with_a_sentence(operator: str, terms: int) -> None:
+    with pytest.raises(SketchError, match=r"SK10[15]"):
+        value(operator.join(["a"] * terms))
+
+
+def test_an_expression_as_deep_as_allowed_is_checked() -> None:
+    terms = " + ".join(["load(x[m])"] * 63)
+    head = '@kernel\ndef f(x: In["f32", "M"], y: Out["f32", "M"]):\n'
+    assert check(parse(f"{head}    for m in grid(M):\n        store(y[m], {terms})")).findings == ()
 
 
 def test_nothing_is_executed() -> None:
