@@ -145,7 +145,8 @@ class Parameter(Record):
 class Interface(Record):
     """How `ModelNew.forward` is called and what it gives back.
 
-    `outputs` names how flat outputs are packed: a bare tensor, or a tuple, list or dict (`keys`).
+    `packing` says how flat outputs are packed: a bare tensor, or a tuple, list or dict (`keys`). `named`: the named
+    tuple of PyTorch's that a tuple is, such as "torch.return_types.min".
     """
 
     arguments: tuple[Argument, ...]
@@ -160,6 +161,7 @@ class Node(Record):
     `args` and `kwargs` follow the operator's ATen schema, defaults filled in; a string that starts with "%"
     refers to another value of the graph. `dtypes`, `shapes`, `strides`: one entry a result. `where`: the
     module and the line of the reference that it comes from.
+    named: str = ""
     """
 
     name: str

@@ -298,7 +298,7 @@ class ProgramCheck:
 _VIEW_USAGE = {
     "reshape": "A reshape keeps the number of elements: reshape(y, M, N).",
     "permute": "A permute names every dimension once: permute(y, 1, 0).",
-    "narrow": "narrow(y, dimension, start, length) takes a part of one dimension.",
+    "narrow": "narrow(y, dimension, start, length) takes a part of one dimension; a step may follow.",
     "expand": "expand(y, M, N) names every dimension; those of size 1 may grow.",
 }
 
@@ -315,7 +315,7 @@ def _viewed(node: ast.View, dims: tuple[ast.Expr, ...]) -> tuple[ast.Expr, ...] 
             order = [a.value for a in args if isinstance(a, ast.Number)]
             return tuple(dims[int(i)] for i in order) if sorted(order) == list(range(len(dims))) else None
         case "narrow":
-            position = args[0].value if len(args) == 3 and isinstance(args[0], ast.Number) else -1
+            position = args[0].value if len(args) in (3, 4) and isinstance(args[0], ast.Number) else -1
             if not 0 <= position < len(dims):
                 return None
             return tuple(args[2] if i == position else dim for i, dim in enumerate(dims))
@@ -323,7 +323,7 @@ def _viewed(node: ast.View, dims: tuple[ast.Expr, ...]) -> tuple[ast.Expr, ...] 
 
 
 def _leading_narrow(node: ast.View) -> bool:
-    return node.op == "narrow" and bool(node.args) and node.args[0] == ast.Number(0)
+    return node.op == "narrow" and len(node.args) == 3 and node.args[0] == ast.Number(0)
 
 
 def _elements(dims: tuple[ast.Expr, ...]) -> Polynomial:

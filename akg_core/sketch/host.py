@@ -8,6 +8,7 @@ launches the kernels and packs the results. It needs Python 3.10 and torch, and 
 from __future__ import annotations
 
 import keyword
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -104,7 +105,7 @@ class _Forward:
         for tensor, argument in zip(inputs, given, strict=True):
             name = self.name(tensor.name)
             if argument.kind == "number":
-                numbers.append(f"    {name} = torch.tensor(float({argument.name}), dtype=torch.float64")
+                numbers.append(f"    {name} = torch.tensor({argument.name}, dtype=torch.float64")
             else:
                 tensors.append(name)
                 lines.append(f"    {name} = _tensor({argument.name!r}, {argument.name}, {_expected(tensor)})")
@@ -219,6 +220,10 @@ class _Forward:
         arguments = ", ".join(map(self.text, node.args))
         if node.op in ("reshape", "expand"):
             arguments = self.shape(node.args)
+        if node.op == "narrow" and len(node.args) == 4:
+            position, start, length, step = map(self.text, node.args)
+            part = f"slice({start}, {start} + ({length}) * ({step}), {step})"
+            return f"{self.name(node.target)} = {self.name(node.tensor)}[(slice(None),) * {position} + ({part},)]"
         method = "view" if node.op == "reshape" else node.op
         return f"{self.name(node.target)} = {self.name(node.tensor)}.{method}({arguments})"
 
@@ -239,7 +244,7 @@ class _Forward:
             case "dict":
                 pairs = zip(self.interface.keys, results, strict=True)
                 return f"{{{', '.join(f'{key!r}: {result}' for key, result in pairs)}}}"
-        return _tuple(results)
+        return f"{self.interface.named}({_tuple(results)})" if self.interface.named else _tuple(results)
 
     # --- launches that run once ---------------------------------------------------------------------------
 
@@ -277,7 +282,7 @@ class _Forward:
     def _rename(self) -> dict[str, str]:
         """Names of the program that Python or forward's own arguments take get an underscore."""
         arguments = {argument.name for argument in self.interface.arguments}
-        taken = {"self", "torch", "max", "min", "kept", "float", "_", *keyword.kwlist}
+        taken = {"self", "torch", "max", "min", "kept", "_", *keyword.kwlist}
         names = [*self.dims, *self.program.dimensions]
         clash = {name for name in names if name in taken or (name in arguments and self.spoken.get(name) != name)}
         result = {}
@@ -321,9 +326,9 @@ def _signature(arguments: Sequence[Argument]) -> list[str]:
 
 
 def _literal(value: object) -> str:
-    """A JSON value as Python text; infinities and NaN have no literal."""
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return f'float("{value}")'
+    """A JSON value as Python text; infinities and NaN, which have no literal, are names of torch."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{'-' if value < 0 else ''}torch.{'nan' if math.isnan(value) else 'inf'}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_literal, value))}]"
     return repr(value)

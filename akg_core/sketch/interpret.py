@@ -144,6 +144,9 @@ class _ProgramRun:
                     return tensor.view(args)
                 case "permute":
                     return tensor.permute(args)
+                case "narrow" if len(args) == 4:
+                    position, start, length, step = args
+                    return tensor[(slice(None),) * position + (slice(start, start + length * step, step),)]
                 case "narrow":
                     return tensor.narrow(*args)
                 case _:

@@ -7,6 +7,7 @@ Worker side only.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -248,9 +249,11 @@ def _task(
     numbers: bool,
 ) -> Task:
     arguments = _arguments(program, example, sizes, numbers)
-    packing, keys = _packing(reference.name, program)
+    packing, keys, named = _packing(reference.name, program)
     graph = translated.graph if vary else _with_output_strides(translated.graph, example.outputs)
-    interface = Interface(arguments=arguments, parameters=translated.parameters, packing=packing, keys=keys)
+    interface = Interface(
+        arguments=arguments, parameters=translated.parameters, packing=packing, keys=keys, named=named
+    )
     notes = (*translated.notes, *_notes(example, arguments, graph, vary))
     return Task(
         name=reference.name,
@@ -277,16 +280,25 @@ def _arguments(program: ExportedProgram, example: _Example, sizes: Sizes, number
     return tuple(arguments)
 
 
-def _packing(file: str, program: ExportedProgram) -> tuple[Any, tuple[str, ...]]:
+def _packing(file: str, program: ExportedProgram) -> tuple[Any, tuple[str, ...], str]:
+    """How outputs are packed, the keys of a dict, and which named tuple of PyTorch's a tuple is."""
     spec = program.call_spec.out_spec
     if spec.is_leaf():
-        return "tensor", ()
+        return "tensor", (), ""
     if not all(child.is_leaf() for child in spec.children()):
         raise TaskError(f"{file}: forward returns nested collections.", "Return a flat tuple, list or dict of tensors.")
-    if issubclass(spec.type, dict):
+    kind = spec.type
+    if isinstance(kind, type) and issubclass(kind, dict):
         keys = spec.context if isinstance(spec.context, list) else list(spec.context[1])
-        return "dict", tuple(str(key) for key in keys)
-    return ("list" if issubclass(spec.type, list) else "tuple"), ()
+        return "dict", tuple(str(key) for key in keys), ""
+    if isinstance(kind, type) and kind.__module__ == "torch.return_types":
+        return "tuple", (), f"torch.return_types.{kind.__name__}"
+    if kind not in (tuple, list):
+        name = getattr(spec.context if kind is namedtuple else kind, "__name__", "collection")
+        raise TaskError(
+            f"{file}: forward returns a {name}, a type of its own.", "Return a plain tuple, list or dict of tensors."
+        )
+    return kind.__name__, (), ""
 
 
 def _with_output_strides(graph: Graph, outputs: list[Any]) -> Graph:

@@ -27,8 +27,8 @@ Results
     expression over the sizes are empty.
 
 Left out
-    Assertions, `alias`, `detach` and `lift_fresh_copy` (uses refer to their argument), size queries (they are
-    dimensions), and writes of `forward` into its own arguments, which a task's notes mention.
+    Assertions, `alias`, `detach` and `lift_fresh_copy` (uses refer to their argument), and size queries (they are
+    dimensions). A `forward` that writes into its own arguments is refused.
 
 Random operators stay what they are ("aten.native_dropout.default", "aten.rand.default", "aten.bernoulli.p").
 """

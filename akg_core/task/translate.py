@@ -9,12 +9,12 @@ import operator
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import sympy
 import torch
 from torch.export import ExportedProgram
-from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
+from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind, OutputSpec
 
 from akg_core.errors import TaskError
 from akg_core.records import Dim, Graph, Node, Parameter
@@ -305,7 +305,7 @@ class _Translation:
             elif spec.kind in (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION):
                 mutations[spec.target] = self._refer(spec.arg.name)
             elif spec.kind == OutputKind.USER_INPUT_MUTATION:
-                self._notes.append(f"forward writes into its argument {spec.target}; the kernel leaves it as it is.")
+                self._refuse_write(spec)
         nodes, used = self._reachable([*(o for o in outputs if o), *mutations.values()])
         parameters = {
             name: p.model_copy(update={"mutated": p.name in mutations})
@@ -316,6 +316,17 @@ class _Translation:
         graph = Graph(values=values, nodes=tuple(nodes), outputs=tuple(outputs), mutations=mutations)
         unique = {p.name: p for p in parameters.values()}
         return Translated(graph, tuple(unique.values()), tuple(self._notes))
+
+    def _refuse_write(self, spec: OutputSpec) -> NoReturn:
+        """TaskError for a forward that writes into one of its own arguments."""
+        made = next(n for n in self._program.graph.nodes if n.name == spec.arg.name)
+        where = self._where(made)
+        name = self._values.get(spec.target or "", "").partition(":")[2] or spec.target
+        raise TaskError(
+            f"forward writes into its argument {name}{f' ({where})' if where else ''}; kernels leave arguments as "
+            "they are.",
+            "Compute a new tensor (x = x + 1 for x.add_(1), x = x.clone() before x[0] = 1).",
+        )
 
     def _output(self, argument: Any) -> str | None:
         if isinstance(argument, ConstantArgument):

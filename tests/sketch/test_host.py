@@ -12,6 +12,7 @@ import torch
 
 from akg_core.records import Argument, Interface, Schedule, Sketch
 from akg_core.sketch import host
+from akg_core.sketch.interpret import interpret
 from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import bind
 
@@ -178,6 +179,33 @@ def test_buffers_are_updated_and_views_returned(tmp_path: Path) -> None:
     z, t, half = model(torch.arange(3.0))
     assert model.seen.item() == 1 and model.seen._version > version
     assert z.tolist() == [[0, 1, 2], [0, 1, 2]] and torch.equal(t, z.t()) and half.tolist() == [0, 1, 2]
+
+
+def test_named_tuples_of_pytorch_are_given_back(tmp_path: Path) -> None:
+    text = '@program\ndef main(x: In["f32", "N"]):\n    y = narrow(x, 0, 0, 1)\n    return x, y\n'
+    given = torch.randn(3)
+    found = load(tmp_path, text, packing="tuple", named="torch.return_types.min").ModelNew()(given)
+    assert isinstance(found, torch.return_types.min) and torch.equal(found.indices, given[:1])
+
+
+@pytest.mark.parametrize("name", ["float", "slice", "int", "max"])
+def test_arguments_may_be_called_as_builtins_are(tmp_path: Path, name: str) -> None:
+    number = Argument(name="alpha", kind="number", dtype="f64", value=2.5)
+    text = f'@program\ndef main({name}: In["f32", "N"], alpha: In["f64"]):\n    return {name}, alpha\n'
+    given = torch.randn(3)
+    found = load(tmp_path, text, tensor(name), number, packing="tuple").ModelNew()(given, 0.5)
+    assert torch.equal(found[0], given) and found[1].item() == 0.5
+
+
+@pytest.mark.parametrize(("start", "length", "step"), [(0, 2, 2), (1, 2, 2), (0, 1, 5), (3, 0, 2)])
+def test_a_narrow_may_have_a_step(tmp_path: Path, start: int, length: int, step: int) -> None:
+    text = f'@program\ndef main(x: In["f32", 2, 4]):\n    y = narrow(x, 1, {start}, {length}, {step})\n    return y\n'
+    x = torch.arange(8.0).view(2, 4)
+    wanted = x[:, start : start + length * step : step]
+    y = load(tmp_path, text).ModelNew()(x)
+    (interpreted,) = interpret(parse(text), [x]).outputs
+    for found in (y, interpreted):
+        assert torch.equal(found, wanted) and found.stride() == wanted.stride() and found.shape == (2, length)
 
 
 def test_packing(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import time
 import pytest
 import torch
 
+from akg_core.errors import TaskError
 from akg_core.records import Task
 from akg_core.task import load
 from akg_core.task.capture import capture, capture_file, capture_job
@@ -136,11 +137,31 @@ def test_outputs_have_the_strides_of_the_reference():
     assert node.shapes[0] == (6, 4) and node.strides[0] == (1, 6)
 
 
-def test_randomness_and_writes_into_arguments_are_noted():
+def test_randomness_is_noted():
     dropout = capture(load.load_source(reference_text("return F.dropout(x, 0.3)"), "ref"))
     assert any("random numbers with aten.native_dropout" in note for note in dropout.notes)
-    writes = capture(load.load_source(reference_text("return F.relu(x, inplace=True)"), "ref"))
-    assert any("writes into its argument" in note for note in writes.notes)
+
+
+@pytest.mark.parametrize(
+    "line", ["F.relu(x, inplace=True); return x", "x.add_(1); return x * 2", "x[0] = 1; return -x"]
+)
+def test_writes_into_arguments_are_refused_with_their_place(line: str):
+    with pytest.raises(TaskError, match=r"ref: forward writes into its argument x \(line 11\)") as refused:
+        capture(load.load_source(reference_text(line), "ref"))
+    assert "new tensor" in refused.value.cure
+
+
+def test_named_tuples_of_pytorch_keep_their_type():
+    interface = capture(load.load_source(reference_text("return x.min(0)"), "ref")).interface
+    assert (interface.packing, interface.named) == ("tuple", "torch.return_types.min")
+    assert capture(load.load_source(reference_text("return x + 1, x"), "ref")).interface.named == ""
+
+
+def test_a_type_of_ones_own_is_refused_by_name():
+    made = "import collections; return collections.namedtuple('Pair', 'a b')(x + 1, x)"
+    with pytest.raises(TaskError, match="forward returns a Pair") as refused:
+        capture(load.load_source(reference_text(made), "ref"))
+    assert "plain tuple" in refused.value.cure
 
 
 def test_capture_computes_nothing():

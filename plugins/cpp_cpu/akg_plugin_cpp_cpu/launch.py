@@ -39,8 +39,9 @@ _kernel = _open()
 
 
 def prelude(symbols: Iterable[str]) -> str:
-    """Module-level code that binds each symbol of kernel.so to a Python name, `_` before it."""
-    return _PRELUDE + "".join(f'_{symbol} = _kernel("{symbol}")\n' for symbol in symbols)
+    """Module-level code that binds each symbol of kernel.so to a Python name, `_` before it; none for no symbols."""
+    bound = "".join(f'_{symbol} = _kernel("{symbol}")\n' for symbol in symbols)
+    return _PRELUDE + bound if bound else ""
 
 
 def statement(symbol: str, tensors: Iterable[str], sizes: Iterable[str]) -> str:

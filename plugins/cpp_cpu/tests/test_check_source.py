@@ -65,9 +65,17 @@ def test_try_and_missing_parts() -> None:
     assert codes("import torch") == ["CPP102"]
     assert codes("class ModelNew: pass") == ["CPP103"]
     assert codes(good, kernel="void f() {}") == ["CPP301"]
+    assert codes(MODEL.format(line="y = x.sort(1)[0]"), kernel="void f() {}") == ["CPP301"]
     assert codes(good, kernel=f"#include <torch/extension.h>\n{KERNEL}") == ["CPP302"]
     assert codes(good, **{"extra.py": "import torch\ntorch.mm(a, b)"}) == ["CPP202"]
     assert codes(good, **{"reference.py": "import torch\ntorch.mm(a, b)"}) == []
+
+
+def test_a_forward_of_views_needs_no_kernel() -> None:
+    views = MODEL.replace("y = torch.empty_like(x)", "y = torch.zeros((0, 3))")
+    assert codes(views.format(line="y = _tensor('x', x, torch.float32, 2).permute(1, 0)"), kernel="") == []
+    assert codes(views.format(line="y = x.cumsum(0)"), kernel="") == ["CPP202", "CPP301"]
+    assert codes(views.format(line="y = torch.return_types.sort((x, x))"), kernel=KERNEL) == []
 
 
 def test_findings_have_places() -> None:
