@@ -1,7 +1,8 @@
 """What can go wrong, in one place: every error is one sentence for a person, with a cure.
 
 The command line prints `str(error)` and exits with `error.exit_code`: 2 when the user can mend
-it (a bad file, an unknown plugin), 1 when a kernel failed. Nothing here is ever shown as a traceback.
+it (a bad file, an unknown plugin), 1 when a kernel failed, 130 after an interrupt. Nothing here
+is ever shown as a traceback.
 """
 
 from __future__ import annotations
@@ -54,6 +55,12 @@ class ToolchainError(PluginError):
 
 class UsageError(AkgError):
     """The command line was given something that it cannot take."""
+
+
+class Interrupted(AkgError):
+    """The user ended a command before it was done."""
+
+    exit_code = 130
 
 
 class KernelFailed(AkgError):

@@ -59,8 +59,7 @@ class Progress:
         try:
             yield note
         except BaseException as error:
-            said = error.message if isinstance(error, AkgError) else type(error).__name__
-            self._set(Stage(name=name, status="failed", seconds=time.perf_counter() - began, note=said))
+            self._set(Stage(name=name, status="failed", seconds=time.perf_counter() - began, note=_said(error)))
             raise
         status: Status = "failed" if note.failed else "done"
         self._set(Stage(name=name, status=status, seconds=time.perf_counter() - began, note=note.text))
@@ -79,3 +78,9 @@ class Progress:
         with self._lock:
             self._stages[stage.name] = stage
         self._watch(stage)
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, AkgError):
+        return error.message
+    return "interrupted" if isinstance(error, KeyboardInterrupt) else type(error).__name__

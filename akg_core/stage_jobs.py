@@ -76,7 +76,11 @@ def _given(given: dict[str, str], task: Task) -> Sketch:
     from akg_core.sketch.parse import parse
 
     tree = parse(given["text"], given["name"])
-    require_fit(tree, task)
+    try:
+        require_fit(tree, task)
+    except SketchError as error:
+        at = f"{given['name']}:" if error.message[0].isdigit() else f"{given['name']}: "
+        raise SketchError(f"{at}{error.message}", error.cure) from None
     return Sketch(name=task.name, text=given["text"], interface=task.interface, origin=given["name"])
 
 
@@ -88,7 +92,7 @@ def _described(sketch: Sketch) -> dict[str, Any]:
 
     try:
         tree = parse(sketch.text, sketch.origin)
-        require(tree)
+        require(tree, sketch.origin)
     except SketchError as error:
         if sketch.origin == "builtin":
             raise SketchError(

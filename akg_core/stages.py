@@ -54,14 +54,15 @@ def addressed(request: Request) -> dict[str, Any]:
 def capture(pool: Pool, request: Request) -> Task:
     """The reference file as a Task. Raises TaskError."""
     payload = {
-        "path": str(request.reference),
+        "path": str(request.reference.resolve()),
+        "name": str(request.reference),
         "dynamic": request.dynamic,
         "eval": request.evaluation,
         "scale": request.scale,
     }
     result = pool.call("akg_core.task.capture:capture_job", payload, limits=Limits(seconds=CAPTURE_SECONDS))
     if result.status not in ("ok", "error"):
-        raise TaskError(f"{request.reference.name} could not be captured. {result.reason}")
+        raise TaskError(f"{request.reference} could not be captured. {result.reason}")
     return Task(**result.unwrap())
 
 
@@ -71,7 +72,7 @@ def design(pool: Pool, request: Request, task: Task) -> tuple[Design, ...]:
     payload = {
         **addressed(request),
         "task": task.model_dump(mode="json"),
-        "sketch": {"name": given.name, "text": given.read_text(encoding="utf-8")} if given else None,
+        "sketch": {"name": str(given), "text": given.read_text(encoding="utf-8")} if given else None,
     }
     found = _plugin_job(pool, "design_job", payload, DESIGN_SECONDS)["sketches"]
     return tuple(

@@ -8,27 +8,50 @@ from __future__ import annotations
 import os
 import sys
 
+from akg_core.errors import AkgError, Interrupted, UsageError
+
 
 def main() -> None:
-    """Run `akg-core`. Exit codes: 0 done, 1 a kernel failed, 2 the user can mend it. Never a traceback."""
-    from akg_core.cli.app import app
-    from akg_core.errors import AkgError
-
+    """Run `akg-core`. Exit codes: 0 done, 1 a kernel failed, 2 the user can mend it, 130 interrupted. No traceback."""
     try:
-        app()
+        from akg_core.cli.app import app
+
+        code = app(standalone_mode=False)
+        if code == Interrupted.exit_code:  # typer's word for an interrupt that no command reported itself
+            raise KeyboardInterrupt
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         if os.environ.get("AKG_DEBUG", "") not in ("", "0"):
             raise
-        from akg_core.report.error import show_error
+        code = _report(error)
+    sys.exit(code)
 
-        if isinstance(error, OSError) and error.filename is not None:
-            error = AkgError(f"{str(error.filename)!r} cannot be used: {error.strerror}.", "Give another with --out.")
-        elif not isinstance(error, AkgError):
-            said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            error = AkgError(f"Something unforeseen: {said}.", "AKG_DEBUG=1 shows where; please report it.")
-            error.exit_code = 1
-        show_error(error)
-        sys.exit(error.exit_code)
+
+def _report(error: BaseException) -> int:
+    """Show what went wrong as a sentence, or as data when that was asked for; the exit code."""
+    from akg_core.report.error import as_data, show_error
+
+    show = getattr(error, "show", None)  # typer's own errors show themselves, with the command's usage
+    if show and not as_data():
+        show()
+        return UsageError.exit_code
+    said = _sentence(error)
+    show_error(said)
+    return said.exit_code
+
+
+def _sentence(error: BaseException) -> AkgError:
+    if isinstance(error, AkgError):
+        return error
+    if isinstance(error, KeyboardInterrupt):
+        return Interrupted("Interrupted; this command keeps nothing.")
+    if usage := getattr(error, "format_message", None):
+        return UsageError(usage(), "--help shows what the command takes.")
+    if isinstance(error, OSError) and error.filename is not None:
+        return UsageError(f"{str(error.filename)!r} cannot be used: {error.strerror}.", "Give another with --out.")
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    unforeseen = AkgError(f"Something unforeseen: {said}.", "AKG_DEBUG=1 shows where; please report it.")
+    unforeseen.exit_code = 1
+    return unforeseen

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands take, and what they mean."""
+"""Arguments and options that several commands take, and what they mean. A value that cannot be is refused here."""
 
 from __future__ import annotations
 
@@ -7,15 +7,46 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from akg_core.cli.files import reference_file, sketch_file
 from akg_core.errors import PluginError, UsageError
 
 if TYPE_CHECKING:
-    from akg_core.records import Artifact, Target
+    from akg_core.records import Target
     from akg_core.registry import Plugin
-    from akg_core.stages import Request
+
+
+def _scale(value: float) -> float:
+    if not 0 < value <= 1:
+        raise UsageError(f"--scale {value:g} is not between 0 and 1.", "It shrinks sizes: try --scale 0.25.")
+    return value
+
+
+def _seed(value: int) -> int:
+    if not 0 <= value < 1 << 32:
+        raise UsageError(f"--seed {value} is not between 0 and 2**32 - 1.")
+    return value
+
+
+def _seconds(value: float) -> float:
+    if not 0 < value < float("inf"):
+        raise UsageError(f"--seconds {value:g} is not a time above 0.", "Give a number of seconds: --seconds 120.")
+    return value
+
+
+def _variant(value: int) -> int:
+    if value < 0:
+        raise UsageError(f"There is no variant {value}.", "Variants are counted from 0.")
+    return value
+
 
 Reference = Annotated[
-    Path, typer.Argument(metavar="REF", help="A file with Model, get_inputs and get_init_inputs.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="REF",
+        help="A file with Model, get_inputs and get_init_inputs.",
+        show_default=False,
+        callback=reference_file,
+    ),
 ]
 PluginName = Annotated[
     str, typer.Option("--plugin", "-p", metavar="NAME", help="The plugin; may be left out when one is installed.")
@@ -24,14 +55,18 @@ TargetText = Annotated[
     str, typer.Option("--target", "-t", metavar="BACKEND[:ARCH]", help="The chip; else the plugin's first.")
 ]
 SketchPath = Annotated[
-    Path | None, typer.Option("--sketch", metavar="FILE", help="A sketch to use in place of the designer's.")
+    Path | None,
+    typer.Option("--sketch", metavar="FILE", help="A sketch to use in place of the designer's.", callback=sketch_file),
 ]
 Dynamic = Annotated[bool, typer.Option("--dynamic", help="Capture with symbolic sizes, so that one kernel serves all.")]
 Evaluation = Annotated[bool, typer.Option("--eval", help="Put the module in eval mode (else as the file leaves it).")]
 Scale = Annotated[
-    float, typer.Option("--scale", metavar="X", help="Multiply the file's integer constants by X (0 < X <= 1).")
+    float,
+    typer.Option(
+        "--scale", metavar="X", help="Multiply the file's integer constants by X (0 < X <= 1).", callback=_scale
+    ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of the inputs and of the hidden draws.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of the inputs and of the hidden draws.", callback=_seed)]
 NoBaseline = Annotated[bool, typer.Option("--no-baseline", help="Do not time torch.compile.")]
 Out = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where to write (default runs/<id>).")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -39,6 +74,9 @@ Kernel = Annotated[
     Path,
     typer.Argument(metavar="KERNEL", help="A kernel's folder, or one .py file with ModelNew.", show_default=False),
 ]
+Seconds = Annotated[float, typer.Option("--seconds", metavar="S", help="How long to search.", callback=_seconds)]
+ArchiveUrl = Annotated[str, typer.Option("--archive", metavar="URL", help="Database or file (default: the cache).")]
+Variant = Annotated[int, typer.Option("--variant", metavar="N", help="The designer's N-th choice.", callback=_variant)]
 
 
 def select_plugin(name: str) -> Plugin:
@@ -59,74 +97,16 @@ def select_plugin(name: str) -> Plugin:
 
 
 def select_target(text: str, plugin: Plugin) -> Target:
-    """Read --target; without it the plugin's first backend."""
+    """Read --target; without it the plugin's first backend. The plugin is asked about a member that is named."""
     from akg_core.records import Target
+    from akg_core.registry import hooks
 
     backends = plugin.info.backends if plugin.info else ()
     target = Target.parse(text or backends[0])
     if target.backend not in backends:
         raise UsageError(f"The plugin {plugin} does not serve {target.backend!r}.", f"It serves {', '.join(backends)}.")
+    if target.arch:
+        found = hooks(plugin.name).akg_probe(target=target)
+        if not (found.can_compile or found.can_run):
+            raise UsageError(f"The plugin {plugin} does not serve {str(target)!r}: {found.reason}", found.cure)
     return target
-
-
-def existing(path: Path, what: str) -> Path:
-    """`path` made absolute; raises UsageError when there is no such file or folder."""
-    if not path.exists():
-        raise UsageError(f"There is no {what} {str(path)!r}.", _neighbours(path))
-    return path.resolve()
-
-
-def existing_kernel(path: Path) -> Artifact:
-    """The kernel in a folder (its model_new.py, or its only file with ModelNew) or in one .py file."""
-    from akg_core.records import Artifact
-
-    path = existing(path, "kernel")
-    if path.is_file():
-        return Artifact(folder=path.parent, entry=path.name)
-    named = path / "model_new.py"
-    files = [named] if named.exists() else [f for f in sorted(path.glob("*.py")) if "ModelNew" in f.read_text("utf-8")]
-    if len(files) != 1:
-        found = (
-            f"It has several: {', '.join(f.name for f in files)}." if files else "No .py file in it defines ModelNew."
-        )
-        raise UsageError(f"{str(path)!r} is not the folder of a kernel.", f"{found} Give the file itself.")
-    return Artifact(folder=path, entry=files[0].name)
-
-
-def make_request(
-    reference: Path,
-    plugin: str,
-    target: str,
-    *,
-    sketch: Path | None = None,
-    dynamic: bool = False,
-    evaluation: bool = False,
-    scale: float = 1.0,
-    seed: int = 0,
-    no_baseline: bool = False,
-) -> Request:
-    """What the options of a command ask for, with plugin and chip selected and paths absolute."""
-    from akg_core.stages import Request
-
-    if not 0 < scale <= 1:
-        raise UsageError(f"--scale {scale:g} is not between 0 and 1.", "It shrinks sizes: try --scale 0.25.")
-    chosen = select_plugin(plugin)
-    return Request(
-        reference=existing(reference, "reference file"),
-        plugin=chosen.name,
-        target=select_target(target, chosen),
-        sketch=existing(sketch, "sketch") if sketch else None,
-        dynamic=dynamic,
-        evaluation=evaluation,
-        scale=scale,
-        seed=seed,
-        baseline=not no_baseline,
-    )
-
-
-def _neighbours(path: Path) -> str:
-    from difflib import get_close_matches
-
-    names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-    near = get_close_matches(path.name, names, n=2)
-    return f"Did you mean {' or '.join(str(path.parent / name) for name in near)}?" if near else ""

@@ -2,51 +2,18 @@
 
 from __future__ import annotations
 
-import typer
-
-from akg_core.cli.options import (
-    Evaluation,
-    Json,
-    Kernel,
-    NoBaseline,
-    Out,
-    PluginName,
-    Reference,
-    Scale,
-    Seed,
-    TargetText,
-    existing_kernel,
-    make_request,
-)
+from akg_core.cli import files
+from akg_core.cli.job import Job, job_command
+from akg_core.cli.options import Kernel
 
 
-def profile(
-    reference: Reference,
-    kernel: Kernel,
-    plugin: PluginName = "",
-    target: TargetText = "",
-    evaluation: Evaluation = False,
-    scale: Scale = 1.0,
-    seed: Seed = 0,
-    no_baseline: NoBaseline = False,
-    out: Out = None,
-    as_json: Json = False,
-) -> None:
+@job_command("sketch", "dynamic")
+def profile(job: Job, kernel: Kernel) -> None:
     """Time a kernel against eager and torch.compile.
 
     The samples are interleaved and kept in runs/<id>/. Whether the kernel is correct is for `verify` to say.
     """
-    from akg_core.pipeline import profile as profile_kernel
-    from akg_core.report.live import LiveStages
-    from akg_core.report.run import console_for, show_run
-    from akg_core.runs import RunFolder
+    from akg_core import pipeline
 
-    request = make_request(
-        reference, plugin, target, evaluation=evaluation, scale=scale, seed=seed, no_baseline=no_baseline
-    )
-    artifact = existing_kernel(kernel)
-    folder = RunFolder(out) if out else RunFolder.fresh(f"{reference.stem}-profile")
-    with LiveStages(console_for(as_json)) as live:
-        result = profile_kernel(request, artifact, folder, live)
-    show_run(result, as_json)
-    raise typer.Exit(result.exit_code)
+    artifact = files.kernel(kernel)
+    job.carry_out(lambda request, folder, watch: pipeline.profile(request, artifact, folder, watch), "profile")

@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
-from akg_core.cli.options import Evaluation, Json, Reference, Scale, existing
+from akg_core.cli.options import Evaluation, Json, Reference, Scale
+from akg_core.errors import TaskError
 
 app = typer.Typer(help="Examine a reference before work is spent on it.", no_args_is_help=True)
+EXAMINE_SECONDS = 600.0
 
 
 @app.callback()
@@ -26,14 +28,16 @@ def check(
 ) -> None:
     """Name the weaknesses of a task.
 
-    Outputs that are constant, random, zero within the tolerance, or do not depend on inputs or weights.
+    Outputs that are constant, random, stateful, zero within the tolerance, or do not depend on inputs or weights.
     """
     from akg_core.report.task import show_examination
     from akg_core.worker.limits import Limits
     from akg_core.worker.pool import Pool
 
-    payload = {"path": str(existing(reference, "reference file")), "eval": evaluation, "scale": scale}
+    payload = {"path": str(reference.resolve()), "name": str(reference), "eval": evaluation, "scale": scale}
     with Pool() as pool:
-        found = pool.call("akg_core.task.examine:examine_job", payload, limits=Limits(seconds=600)).unwrap()
-    if show_examination(reference.name, found, as_json) and strict:
+        result = pool.call("akg_core.task.examine:examine_job", payload, limits=Limits(seconds=EXAMINE_SECONDS))
+    if result.status not in ("ok", "error"):
+        raise TaskError(f"{reference} could not be examined. {result.reason}", "Try smaller sizes: --scale 0.25.")
+    if show_examination(str(reference), result.unwrap(), as_json) and strict:
         raise typer.Exit(1)

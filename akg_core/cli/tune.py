@@ -2,66 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
 
-import typer
-
-from akg_core.cli.options import (
-    Dynamic,
-    Evaluation,
-    Json,
-    NoBaseline,
-    Out,
-    PluginName,
-    Reference,
-    Scale,
-    Seed,
-    SketchPath,
-    TargetText,
-    make_request,
-)
+from akg_core.cli.job import Job, job_command
+from akg_core.cli.options import ArchiveUrl, Seconds
 
 
-def tune(
-    reference: Reference,
-    plugin: PluginName = "",
-    target: TargetText = "",
-    sketch: SketchPath = None,
-    seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="How long to search.")] = 120.0,
-    archive: Annotated[
-        str, typer.Option("--archive", metavar="URL", help="Database or file (default: the cache).")
-    ] = "",
-    dynamic: Dynamic = False,
-    evaluation: Evaluation = False,
-    scale: Scale = 1.0,
-    seed: Seed = 0,
-    no_baseline: NoBaseline = False,
-    out: Out = None,
-    as_json: Json = False,
-) -> None:
+@job_command()
+def tune(job: Job, seconds: Seconds = 120.0, archive: ArchiveUrl = "") -> None:
     """Search schedules and keep the best verified kernel.
 
     Every measurement is stored at once: a search that was ended, however, goes on where it stopped.
     """
-    from akg_core.report.live import LiveStages
-    from akg_core.report.run import console_for, show_run
-    from akg_core.runs import RunFolder
-    from akg_core.search.archive import default_url
+    from akg_core.search.archive import default_url, shown
     from akg_core.search.tune import tune as search
 
-    request = make_request(
-        reference,
-        plugin,
-        target,
-        sketch=sketch,
-        dynamic=dynamic,
-        evaluation=evaluation,
-        scale=scale,
-        seed=seed,
-        no_baseline=no_baseline,
-    )
-    folder = RunFolder(out) if out else RunFolder.fresh(f"{reference.stem}-tune")
-    with LiveStages(console_for(as_json)) as live:
-        result = search(request, folder, live, seconds=seconds, archive_url=archive or default_url())
-    show_run(result, as_json)
-    raise typer.Exit(result.exit_code)
+    url = archive or default_url()
+    goes_on = f"The measurements are in {shown(url)}; the same command goes on from there."
+    job.carry_out(partial(search, seconds=seconds, archive_url=url), "tune", after_interrupt=goes_on)

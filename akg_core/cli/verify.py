@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
-import typer
-
-from akg_core.cli.options import (
-    Evaluation,
-    Json,
-    Kernel,
-    Out,
-    PluginName,
-    Reference,
-    Scale,
-    Seed,
-    TargetText,
-    existing_kernel,
-    make_request,
-)
+from akg_core.cli import files
+from akg_core.cli.job import Job, job_command
+from akg_core.cli.options import Kernel
 
 
-def verify(
-    reference: Reference,
-    kernel: Kernel,
-    plugin: PluginName = "",
-    target: TargetText = "",
-    evaluation: Evaluation = False,
-    scale: Scale = 1.0,
-    seed: Seed = 0,
-    out: Out = None,
-    as_json: Json = False,
-) -> None:
+@job_command("sketch", "dynamic", "no_baseline")
+def verify(job: Job, kernel: Kernel) -> None:
     """Judge a kernel that exists, a hand-written one too.
 
     What was found is kept in runs/<id>/.
     """
-    from akg_core.pipeline import verify as verify_kernel
-    from akg_core.report.live import LiveStages
-    from akg_core.report.run import console_for, show_run
-    from akg_core.runs import RunFolder
+    from akg_core import pipeline
 
-    request = make_request(reference, plugin, target, evaluation=evaluation, scale=scale, seed=seed)
-    artifact = existing_kernel(kernel)
-    folder = RunFolder(out) if out else RunFolder.fresh(f"{reference.stem}-verify")
-    with LiveStages(console_for(as_json)) as live:
-        result = verify_kernel(request, artifact, folder, live)
-    show_run(result, as_json)
-    raise typer.Exit(result.exit_code)
+    artifact = files.kernel(kernel)
+    job.carry_out(lambda request, folder, watch: pipeline.verify(request, artifact, folder, watch), "verify")

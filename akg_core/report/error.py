@@ -14,9 +14,14 @@ def error_data(error: AkgError) -> dict[str, Any]:
     return {"type": type(error).__name__, "message": error.message, "cure": error.cure, "exit_code": error.exit_code}
 
 
+def as_data() -> bool:
+    """Whether the command line asks for JSON, whatever else may be wrong with it."""
+    return "--json" in sys.argv
+
+
 def show_error(error: AkgError) -> None:
     """Print the sentence and the cure; in JSON when the command line asked for JSON."""
-    if "--json" in sys.argv:
+    if as_data():
         print(json.dumps({"error": error_data(error)}, indent=2))
         return
     from rich.console import Console

@@ -28,9 +28,10 @@ from akg_core.task.translate import Sizes, Translated, dtype_name, translate
 
 
 def capture_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """Worker job: {path, dynamic, eval, scale} to a Task as JSON data."""
+    """Worker job: {path, name, dynamic, eval, scale} to a Task as JSON data; `name` is the path as the user gave it."""
     task = capture_file(
         payload["path"],
+        payload.get("name", ""),
         dynamic=payload.get("dynamic", False),
         eval=payload.get("eval", False),
         scale=payload.get("scale", 1.0),
@@ -38,14 +39,16 @@ def capture_job(payload: dict[str, Any]) -> dict[str, Any]:
     return task.model_dump(mode="json")
 
 
-def capture_file(path: str | Path, *, dynamic: bool = False, eval: bool = False, scale: float = 1.0) -> Task:
-    """Capture the reference file at `path`.
+def capture_file(
+    path: str | Path, name: str = "", *, dynamic: bool = False, eval: bool = False, scale: float = 1.0
+) -> Task:
+    """Capture the reference file at `path`, which messages call `name`.
 
     `dynamic`: every size of every tensor may vary, as far as tracing allows (a file with `get_inputs_dyn_list`
     says itself which do). `eval`: switch the module to eval mode first. `scale`: shrink the file's integer constants.
     Raises TaskError.
     """
-    source, name = load.read(path), Path(path).stem
+    source, name = load.read(path), name or str(path)
     notes: tuple[str, ...] = ()
     if scale != 1.0:
         from akg_core.task.scale import scaled
@@ -256,7 +259,7 @@ def _task(
     )
     notes = (*translated.notes, *_notes(example, arguments, graph, vary))
     return Task(
-        name=reference.name,
+        name=Path(reference.name).stem,
         source=reference.source,
         interface=interface,
         graph=graph,

@@ -121,7 +121,7 @@ def load_source(source: str, name: str) -> ReferenceModule:
 
 def reference_filename(name: str) -> str:
     """The file name under which the code of reference `name` runs, as it stands in tracebacks."""
-    return f"<{name}.py>"
+    return f"<{name}>"
 
 
 def line_of(error: BaseException, name: str) -> int:

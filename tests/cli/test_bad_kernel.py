@@ -51,6 +51,9 @@ class ModelNew(nn.Module):
         library.add(*(ctypes.c_void_p(t.data_ptr()) for t in (a, b, y)), ctypes.c_long(a.numel()))
         # here
         return y
+
+
+# gone
 """
 POKE = "ctypes.c_float.from_address(y.data_ptr() + 4 * (y.numel() * 7 // 9)).value"
 
@@ -120,12 +123,20 @@ def test_a_kernel_that_hangs(judge, monkeypatch):
     assert (ended.code, verdict["status"]) == (1, "timed out"), ended.text
 
 
-def test_a_kernel_that_does_not_import(judge):
-    ended, verdict = judge("import a_package_that_nobody_has", instead_of="import sys")
-    assert (ended.code, verdict["status"]) == (1, "crashed") and "a_package_that_nobody_has" in ended.out
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("import a_package_that_nobody_has", "ModuleNotFoundError: No module named 'a_package_that_nobody_has'"),
+        ("import sys; 1 / 0", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_kernel_that_does_not_import(judge, line, said):
+    ended, verdict = judge(line, instead_of="import sys")
+    assert (ended.code, verdict["status"]) == (1, "crashed")
+    assert f"kernel.py, line 4: importing the file raises {said}" in " ".join(ended.out.split()), ended.out
 
 
-def test_a_folder_without_a_kernel(akg, reference, tmp_path):
-    (tmp_path / "empty").mkdir()
-    ended = akg("verify", "--plugin", PLUGIN, reference, "empty")
-    assert ended.code == 2 and "No .py file in it defines ModelNew" in ended.err
+def test_a_kernel_whose_modelnew_is_gone_after_its_import(judge):
+    ended, verdict = judge("del ModelNew", instead_of="# gone")
+    assert (ended.code, verdict["status"]) == (1, "crashed")
+    assert "kernel.py defines no ModelNew" in ended.out and "akg_kernel" not in ended.out

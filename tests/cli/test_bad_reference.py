@@ -12,22 +12,18 @@ from tests.cli.conftest import ADD, PLUGIN, needs_compiler
 from tests.cli.test_start import COMMAND
 
 
-@pytest.mark.parametrize("command", ["run", "profile", "verify", "tune", "sketch", "task check"])
-def test_a_missing_file(akg, reference, command):
-    kernel = [reference] if command in ("verify", "profile") else []
-    ended = akg(*command.split(), "ad.py", *kernel)
-    assert ended.code == 2 and "ad.py'" in ended.err and "Did you mean add.py?" in ended.err
-
-
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("import torch\n", "add: the file defines no Model"),
-        ("x = 1 +\n", "add, line 1: the file is not Python"),
-        ("import torch\nprint('hello')\nx = torch.zeros(3)[7]\n", "add, line 3: importing the file raises IndexError"),
+        ("import torch\n", "add.py: the file defines no Model"),
+        ("x = 1 +\n", "add.py, line 1: the file is not Python"),
+        (
+            "import torch\nprint('hello')\nx = torch.zeros(3)[7]\n",
+            "add.py, line 3: importing the file raises IndexError",
+        ),
         ("import sys\nsys.exit(0)\n", "raises SystemExit"),
         (ADD.replace("[torch.randn(1000, 37), torch.randn(1000, 37)]", "[torch.randn(3)]"), "do not fit forward"),
-        (ADD.replace("1000, 37)]", "38, 999)]"), "add, line"),
+        (ADD.replace("1000, 37)]", "38, 999)]"), "add.py, line"),
         (ADD.replace("def get_inputs", "def inputs"), "defines no get_inputs"),
         ("import os\nos._exit(0)\n", "exited with code 0"),
     ],
@@ -75,30 +71,28 @@ def test_a_sketch_with_an_error(akg, reference, tmp_path, text, place, code):
     assert ended.code == 2 and place in ended.text and code in ended.text, ended.text
 
 
+@pytest.mark.parametrize("command", [["run", "--plugin", PLUGIN], ["sketch"], ["sketch", "--check"]])
+def test_errors_name_the_file_as_it_was_given(akg, reference, tmp_path, command):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "add.py").write_text(SKETCH.replace("load(b[m, n])", "load(b[m, k])"))
+    ended = akg(*command, "--sketch", "mine/add.py", "add.py")
+    assert ended.code == 2 and "mine/add.py:5" in ended.text, ended.text
+    (tmp_path / "mine" / "reference.py").write_text("import torch\nclass Model(:\n# get_inputs")
+    for words in (command, ["task", "check"]):
+        ended = akg(*words, "mine/reference.py")
+        assert ended.code == 2 and "mine/reference.py, line 2: the file is not Python" in ended.text, ended.text
+
+
 def test_a_sketch_for_something_else(akg, reference, tmp_path):
     (tmp_path / "mine.py").write_text(SKETCH.replace('"f32", "M", "N"', '"f16", "M", "N"'))
     ended = akg("run", "--plugin", PLUGIN, "--sketch", "mine.py", reference)
-    assert ended.code == 2 and "argument a as f16, but it is f32" in ended.text
+    assert ended.code == 2 and "mine.py:2:" in ended.text
+    assert "argument a as f16, but it is f32" in ended.text
 
 
 def test_an_unknown_plugin_names_the_near_ones(akg, reference):
     ended = akg("run", "--plugin", PLUGIN[:-1], reference)
     assert ended.code == 2 and f"Did you mean {PLUGIN}?" in ended.err and f"Installed: {PLUGIN}" in ended.err
-
-
-def test_an_unknown_chip_names_those_that_are_served(akg, reference):
-    ended = akg("run", "--plugin", PLUGIN, "--target", "abacus:9", reference)
-    assert ended.code == 2 and "does not serve 'abacus'" in ended.err
-
-
-def test_an_impossible_scale(akg, reference):
-    ended = akg("run", "--plugin", PLUGIN, "--scale", "3", reference)
-    assert ended.code == 2 and "--scale 3" in ended.err
-
-
-def test_errors_as_data(akg, reference):
-    ended = akg("run", "--plugin", "nobody", reference, "--json")
-    assert ended.code == 2 and json.loads(ended.out)["error"]["type"] == "PluginError"
 
 
 def test_an_operator_without_a_rule(akg, reference):

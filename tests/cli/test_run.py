@@ -113,5 +113,6 @@ def test_an_interrupt_ends_everything_and_keeps_what_was_done(reference, tmp_pat
     os.kill(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 130 and time.monotonic() - began < 5
-    assert "Traceback" not in out + err
+    assert "Traceback" not in out + err and "KeyboardInterrupt" not in out + err
+    assert f"what was done until then is in {tmp_path / 'out'}" in err, err
     assert json.loads((tmp_path / "out" / "result.json").read_text())["error"]["type"] == "Interrupted"

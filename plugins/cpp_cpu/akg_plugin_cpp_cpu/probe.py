@@ -65,8 +65,8 @@ class Toolchain:
 
 def probe(target: Target) -> Availability:
     """Whether kernels can be built and run here; never raises."""
-    if target.backend != "cpu":
-        reason = f"this plugin makes kernels for cpu, not for {target.backend}."
+    if target != Target(backend="cpu"):
+        reason = f"it makes kernels for cpu, the processor that is in this machine, not for {target}."
         return Availability(can_compile=False, can_run=False, reason=reason, cure="Choose the target cpu.")
     try:
         tools = toolchain()

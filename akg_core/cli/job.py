@@ -1,0 +1,127 @@
+"""What the commands that make, judge or time a kernel share: their options, their folder, and how they end."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import Parameter
+from typing import TYPE_CHECKING, Any, NoReturn, get_type_hints
+
+import typer
+
+from akg_core.cli.options import (
+    Dynamic,
+    Evaluation,
+    Json,
+    NoBaseline,
+    Out,
+    PluginName,
+    Reference,
+    Scale,
+    Seed,
+    SketchPath,
+    TargetText,
+    select_plugin,
+    select_target,
+)
+from akg_core.errors import Interrupted
+
+if TYPE_CHECKING:
+    from akg_core.pipeline import RunResult
+    from akg_core.progress import Stage
+    from akg_core.runs import RunFolder
+    from akg_core.stages import Request
+
+    Work = Callable[[Request, RunFolder, Callable[[Stage], None]], RunResult]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """The shared options, each field one; `job_command` makes them a command's."""
+
+    reference: Reference
+    plugin: PluginName = ""
+    target: TargetText = ""
+    sketch: SketchPath = None
+    dynamic: Dynamic = False
+    evaluation: Evaluation = False
+    scale: Scale = 1.0
+    seed: Seed = 0
+    no_baseline: NoBaseline = False
+    out: Out = None
+    as_json: Json = False
+
+    def request(self) -> Request:
+        """What is asked for, with plugin and chip selected."""
+        from akg_core.stages import Request
+
+        plugin = select_plugin(self.plugin)
+        return Request(
+            reference=self.reference,
+            plugin=plugin.name,
+            target=select_target(self.target, plugin),
+            sketch=self.sketch,
+            dynamic=self.dynamic,
+            evaluation=self.evaluation,
+            scale=self.scale,
+            seed=self.seed,
+            baseline=not self.no_baseline,
+        )
+
+    def carry_out(self, work: Work, kind: str = "", after_interrupt: str = "") -> NoReturn:
+        """Do `work`, show it as it goes and what came out, and end with its exit code.
+
+        Everything is kept in --out, or in a new folder called after the reference and `kind`. An interrupt is reported
+        with that folder and, as its cure, `after_interrupt`.
+        """
+        from akg_core.report.live import LiveStages
+        from akg_core.report.run import console_for, show_run, spell_path
+        from akg_core.runs import RunFolder
+
+        request = self.request()
+        name = "-".join(filter(None, [self.reference.stem, kind]))
+        folder = RunFolder(self.out) if self.out else RunFolder.fresh(name)
+        try:
+            with LiveStages(console_for(self.as_json)) as live:
+                result = work(request, folder, live)
+        except KeyboardInterrupt:
+            kept = spell_path(folder.path)
+            raise Interrupted(f"Interrupted; what was done until then is in {kept}.", after_interrupt) from None
+        show_run(result, self.as_json)
+        raise typer.Exit(result.exit_code)
+
+
+def job_command(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a command of `function(job, options of its own…)`: all fields of Job but those left out become options."""
+    hints = get_type_hints(Job, include_extras=True)
+    shared = [
+        Parameter(
+            field.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if field.default is dataclasses.MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in dataclasses.fields(Job)
+        if field.name not in left_out
+    ]
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        own = [
+            parameter.replace(kind=Parameter.KEYWORD_ONLY)
+            for parameter in list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        ]
+
+        @functools.wraps(function)
+        def command(**given: Any) -> None:
+            job = Job(**{parameter.name: given.pop(parameter.name) for parameter in shared})
+            function(job, **given)
+
+        parameters = [shared[0], *own, *shared[1:]]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        command.__dict__["__signature__"] = inspect.Signature(parameters)
+        return command
+
+    return decorate
