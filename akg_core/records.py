@@ -153,6 +153,7 @@ class Interface(Record):
     parameters: tuple[Parameter, ...] = ()
     packing: Literal["tensor", "tuple", "list", "dict"] = "tensor"
     keys: tuple[str, ...] = ()
+    named: str = ""
 
 
 class Node(Record):
@@ -161,7 +162,6 @@ class Node(Record):
     `args` and `kwargs` follow the operator's ATen schema, defaults filled in; a string that starts with "%"
     refers to another value of the graph. `dtypes`, `shapes`, `strides`: one entry a result. `where`: the
     module and the line of the reference that it comes from.
-    named: str = ""
     """
 
     name: str
