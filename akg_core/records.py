@@ -309,12 +309,16 @@ class Case(Record):
 
 
 class CaseReport(Record):
-    """What happened in one case. No field says "passed": judging is core's."""
+    """What happened in one case. No field says "passed": judging is core's.
+
+    `forbidden_calls` are operators of the library, `broken_rules` what else the guard saw.
+    """
 
     name: str
     finished: bool
     error: str = ""
     forbidden_calls: tuple[str, ...] = ()
+    broken_rules: tuple[str, ...] = ()
     kernel_launches: int | None = None
 
 

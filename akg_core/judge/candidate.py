@@ -28,6 +28,7 @@ from akg_core.errors import KernelFailed
 from akg_core.judge.guard import Guard
 from akg_core.records import Artifact, Case, CaseReport, ProfileReport, RunReport, TimingPlan
 from akg_core.task.load import load_source
+from akg_core.worker import seccomp
 from akg_core.worker.tensors import fresh, load, memory, save, transform
 
 _now = time.perf_counter
@@ -46,21 +47,31 @@ def run_cases(
     *,
     synchronize: Callable[[], None] | None = None,
     launches: Callable[[], int] | None = None,
+    processes: bool = False,
 ) -> RunReport:
     """Run each case (at least one) under the guard, on fresh memory, and write what came out.
 
     `synchronize` waits for the device; `launches` counts the kernels launched so far, for plugins that can tell.
+    Once the module is loaded, machine code can start no process either, unless `processes` says that its language
+    compiles when a kernel is first called; threads it may start.
     """
     try:
         module = load_module()
         subject = _Subject(module, cases[0])
+        if not processes:
+            seccomp.forbid_processes()
     except Exception as error:
         return RunReport(error=_sentence(error))
     return RunReport(cases=tuple(_run(subject, case, synchronize, launches) for case in cases))
 
 
 def profile_case(
-    load_module: Callable[[], Any], case: Case, plan: TimingPlan, *, synchronize: Callable[[], None] | None = None
+    load_module: Callable[[], Any],
+    case: Case,
+    plan: TimingPlan,
+    *,
+    synchronize: Callable[[], None] | None = None,
+    processes: bool = False,
 ) -> ProfileReport:
     """Time the case as the plan says, by this process's clock, each call alone and waited for.
 
@@ -72,6 +83,8 @@ def profile_case(
         if plan.threads:
             torch.set_num_threads(plan.threads)
         contender = _contender(load_module(), case)
+        if not processes:
+            seccomp.forbid_processes()
         samples = []
         with torch.no_grad():
             for _ in range(plan.warmup):
@@ -158,7 +171,12 @@ def _run(
         error = _sentence(raised)
     count = launches() - launched if launches else None
     return CaseReport(
-        name=case.name, finished=not error, error=error, forbidden_calls=guard.calls, kernel_launches=count
+        name=case.name,
+        finished=not error,
+        error=error,
+        forbidden_calls=guard.calls,
+        broken_rules=guard.rules,
+        kernel_launches=count,
     )
 
 

@@ -2,13 +2,17 @@
 
 Two rings. A dispatch mode refuses every operator of the library that computes, as it is called; it sees the calling
 thread. A profiler over all threads then lists what ran anyway: from other threads, or past a mode switched off.
-Allocation, views, and copies that keep the dtype pass; so does filling memory with a constant.
+Allocation, views, and copies that keep the dtype pass; so does filling memory with a constant. Both rings must be
+there still when the candidate returns: the mode must see an allocation, the profile hold a mark from before and one
+from after. Starting a process is refused, and noted.
 """
 
 from __future__ import annotations
 
 import functools
 import random
+import secrets
+import sys
 from types import TracebackType
 from typing import Any
 
@@ -37,6 +41,7 @@ _OTHER = frozenset(
 )
 _HARMLESS = ALLOCATIONS | _FILLS | _COPIES | _OTHER
 
+_STARTS = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", "os.exec"})
 _INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
@@ -47,26 +52,57 @@ class LibraryCall(RuntimeError):
 class Guard:
     """A context in which a candidate runs; afterwards `calls` names the library operators that it tried or used.
 
-    `poison` seeds the pattern that every fresh allocation is filled with.
+    `rules` says what else it did that it must not. `poison` seeds the pattern that fresh memory is filled with.
     """
 
     def __init__(self, poison: int) -> None:
         self._mode = _Refuse(poison)
         self._profiler = _all_threads_profiler()
+        self._marks = tuple(secrets.token_hex(8) for _ in range(2))
         self.calls: tuple[str, ...] = ()
+        self.rules: tuple[str, ...] = ()
 
     def __enter__(self) -> Guard:
         self._profiler.__enter__()
+        self._mark(0)
         self._mode.__enter__()
+        _watch_processes().append([])
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._mode.__exit__(kind, value, traceback)
-        self._profiler.__exit__(kind, value, traceback)
-        ran = {event.name for event in self._profiler.events() or () if computes(event.name)}
-        self.calls = tuple(sorted(ran | self._mode.refused))
+        processes = _watch_processes().pop()
+        whole = self._mode.is_watching()
+        ran: set[str] = set()
+        try:
+            self._mode.__exit__(kind, value, traceback)
+            self._mark(1)
+            self._profiler.__exit__(kind, value, traceback)
+            ran = {event.name for event in self._profiler.events() or ()}
+        except Exception:  # it raises when it is not running any more
+            whole = False
+        whole = whole and ran.issuperset(self._marks)
+        self.calls = tuple(sorted({name for name in ran if computes(name)} | self._mode.refused))
+        self.rules = (*processes, *(() if whole else ("switches the guard off",)))
+
+    def _mark(self, which: int) -> None:
+        with torch.profiler.record_function(self._marks[which]):
+            pass
+
+
+@functools.cache
+def _watch_processes() -> list[list[str]]:
+    """For each guard that is entered, the processes that were to be started under it; they are refused."""
+    entered: list[list[str]] = []
+
+    def refuse(event: str, _: object) -> None:
+        if entered and event in _STARTS:
+            entered[-1].append(f"starts a process: {event}")
+            raise PermissionError(f"a kernel starts no process ({event})")
+
+    sys.addaudithook(refuse)
+    return entered
 
 
 @functools.cache
@@ -112,9 +148,17 @@ class _Refuse(TorchDispatchMode):
     def __init__(self, poison: int) -> None:
         super().__init__()
         self.refused: set[str] = set()
+        self._seen = 0
         self._poison = poison
 
+    def is_watching(self) -> bool:
+        """Whether an operator that is called now still comes by here."""
+        before = self._seen
+        torch.empty(0)
+        return self._seen > before
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self._seen += 1
         kwargs = kwargs or {}
         full = func._schema.name
         name = full.partition("::")[2]

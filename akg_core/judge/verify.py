@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import CaseVerdict, Draw, Preparation, Verdict, VerdictStatus
+from akg_core.judge.rules import broken_rule
 from akg_core.records import Artifact, Case, CaseReport, RunReport, Target
 from akg_core.worker.limits import JobResult, Limits
 
@@ -39,6 +40,8 @@ def verify(
     """
     preparation = prepared.ready()
     began = time.monotonic()
+    if rule := broken_rule(artifact.folder, prepared.task.source):
+        return Verdict(status="cheating", reason=f"Its Python text names what no kernel may use ({rule}).", rule=rule)
     folder = Path(tempfile.mkdtemp(prefix="outputs-", dir=prepared.folder))
     cases = _cases(preparation.draws, folder)
     allowance = _GRACE_SECONDS + _SLOWER * preparation.eager_seconds * len(cases)
@@ -124,6 +127,8 @@ def _judge(
 
     if report is None:
         return verdict("it was not run"), None
+    if report.broken_rules:
+        return verdict(f"it {report.broken_rules[0]}", rule=report.broken_rules[0]), None
     if report.forbidden_calls:
         rule = f"library call: {', '.join(report.forbidden_calls)}"
         return verdict(f"it calls the library ({', '.join(report.forbidden_calls)}) to compute", rule=rule), None

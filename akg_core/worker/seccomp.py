@@ -1,21 +1,26 @@
-"""A system-call filter for confined workers where namespaces are not to be had (most containers).
+"""System-call filters for confined workers.
 
-The worker may then signal only itself and its own group, trace nobody, and open no network socket. Classic BPF, built
-here so that nothing else need be installed; see seccomp(2). Other architectures than these two go without.
+One is for where namespaces are not to be had (most containers): the worker may then signal only itself and its own
+group, trace nobody, and open no network socket. The other forbids to start processes. Classic BPF, built here so that
+nothing else need be installed; see seccomp(2). Other architectures than these two go without.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import platform
 import struct
+from collections.abc import Iterator
+from typing import Any
 
-_LOAD, _EQUAL, _RETURN = 0x20, 0x15, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_RET|K
-_ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x80000000
+_LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_JMP|JSET|K, BPF_RET|K
+_ALLOW, _REFUSE, _UNKNOWN, _KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS, 0x80000000
 _NUMBER, _ARCHITECTURE, _ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; the low half of argument 0
 _AF_INET, _AF_INET6, _AF_NETLINK, _AF_PACKET = 2, 10, 16, 17
-_FILTER_MODE, _SECCOMP, _NO_NEW_PRIVS = 2, 22, 38
+_FILTER_MODE, _SECCOMP, _NO_NEW_PRIVS, _GET_NO_NEW_PRIVS = 2, 22, 38, 39
+_SET_FILTER, _ALL_THREADS = 1, 1  # of seccomp(2)
 
 # audit architecture, then numbers of: (kill, tkill, tgkill), socket, what is refused always
 # (pidfd_send_signal, ptrace, process_vm_readv, process_vm_writev, rt_sigqueueinfo, rt_tgsigqueueinfo)
@@ -23,6 +28,12 @@ _MACHINES = {
     "x86_64": (0xC000003E, (62, 200, 234), 41, (424, 101, 310, 311, 129, 297)),
     "aarch64": (0xC00000B7, (129, 130, 131), 198, (424, 117, 270, 271, 138, 240)),
 }
+# audit architecture, then numbers of: seccomp, clone, other ways to start a process (fork, vfork)
+_FORKING = {
+    "x86_64": (0xC000003E, 317, 56, (57, 58)),
+    "aarch64": (0xC00000B7, 277, 220, ()),
+}
+_CLONE3, _CLONE_THREAD = 435, 0x10000
 _X32_BIT = 0x40000000  # the second set of numbers on x86_64
 
 
@@ -31,16 +42,47 @@ def install(process: int) -> bool:
     machine = _MACHINES.get(platform.machine())
     if machine is None:
         return False
-    code = b"".join(_program(process, *machine))
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0)
+    with _loadable(_program(process, *machine)) as program:
+        return libc.prctl(_SECCOMP, _FILTER_MODE, program, 0, 0) == 0
+
+
+def forbid_processes() -> bool:
+    """Let no thread of this process, which must be confined, start a process. Says whether the system took it."""
+    machine = _FORKING.get(platform.machine())
+    libc = ctypes.CDLL(None, use_errno=True)
+    if machine is None or libc.prctl(_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1:
+        return False
+    architecture, seccomp, clone, forks = machine
+    refuse, allow = _step(_RETURN, _REFUSE), _step(_RETURN, _ALLOW)
+    steps = [
+        _step(_LOAD, _ARCHITECTURE),
+        _step(_EQUAL, architecture, 1, 0),
+        _step(_RETURN, _KILL),
+        _step(_LOAD, _NUMBER),
+        _step(0x35, _X32_BIT, 0, 1),  # BPF_JMP|JGE|K
+        refuse,
+        *(_when(forks, [refuse]) if forks else ()),
+        *_when((_CLONE3,), [_step(_RETURN, _UNKNOWN)]),  # its flags are out of sight; the C library then uses clone
+        *_when((clone,), [_step(_LOAD, _ARGUMENT), _step(_ANY_BIT, _CLONE_THREAD, 1, 0), refuse, allow]),
+        allow,
+    ]
+    with _loadable(steps) as program:
+        return libc.syscall(seccomp, _SET_FILTER, _ALL_THREADS, program) == 0
+
+
+@contextlib.contextmanager
+def _loadable(steps: list[bytes]) -> Iterator[Any]:
+    """A program as the system takes it, a pointer that holds inside."""
+    code = b"".join(steps)
     buffer = ctypes.create_string_buffer(code, len(code))
 
     class Program(ctypes.Structure):
         _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
     program = Program(len(code) // 8, ctypes.addressof(buffer))
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0)
-    return libc.prctl(_SECCOMP, _FILTER_MODE, ctypes.byref(program), 0, 0) == 0
+    yield ctypes.byref(program)
 
 
 def _program(

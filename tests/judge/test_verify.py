@@ -97,6 +97,71 @@ CHEATS = {
         """,
         "aten::_softmax",
     ),
+    "names a switch of the guard": (
+        """
+        held = torch._C._DisableTorchDispatch()
+        y = torch.softmax(x * self.scale, -1)
+        del held
+        return y
+        """,
+        "switches the guard off: _DisableTorchDispatch in model_new.py, line",
+    ),
+    "switches the profiler off by another name": (
+        """
+        getattr(torch._C._autograd, "_disable" + "_profiler")()
+        held = getattr(torch._C, "_Disable" + "TorchDispatch")()
+        y = torch.softmax(x * self.scale, -1)
+        del held
+        return y
+        """,
+        "switches the guard off",
+    ),
+    "switches the profiler off and on": (
+        """
+        from torch.profiler import profile
+        getattr(torch._C._autograd, "_disable" + "_profiler")()
+        held = getattr(torch._C, "_Disable" + "TorchDispatch")()
+        y = torch.softmax(x * self.scale, -1)
+        del held
+        profile(activities=[torch.profiler.ProfilerActivity.CPU]).__enter__()
+        return y
+        """,
+        "switches the guard off",
+    ),
+    "leaves the mode switched off": (
+        f"""
+        self.kept['held'] = getattr(torch._C, "_Disable" + "TorchDispatch")()
+        {HONEST}
+        """,
+        "switches the guard off",
+    ),
+    "computes in a fork": (
+        """
+        y = torch.empty_like(x).share_memory_()
+        if not (child := os.fork()):
+            y.copy_(torch.softmax(x * self.scale, -1))
+            os._exit(0)
+        os.waitpid(child, 0)
+        return y
+        """,
+        "starts a process: os.fork",
+    ),
+    "computes in a program": (
+        f"""
+        import subprocess
+        try:
+            subprocess.run([sys.executable, "-c", "pass"])
+        except OSError:
+            pass
+        {HONEST}
+        """,
+        "starts a process: ",
+    ),
+    "computes with another library": (
+        "return torch.from_numpy(x.numpy() * 2)",
+        "another library: numpy in model_new.py",
+    ),
+    "imports another library": (f"from scipy import special\n{HONEST}", "another library: scipy in model_new.py"),
     "converts with the library": (
         "return kernel(x.double().float(), self.scale, torch.empty_like(x))",
         "aten::_to_copy",
@@ -112,6 +177,25 @@ def test_cheats_are_named(judge: Callable[..., Verdict], name: str) -> None:
     verdict = judge(body)
     assert verdict.status == "cheating", verdict
     assert rule in verdict.rule
+
+
+def test_machine_code_starts_threads_but_no_process(judge: Callable[..., Verdict]) -> None:
+    """The kernel's own OpenMP threads and Python's start; fork, vfork and posix_spawn of the C library do not."""
+    body = f"""
+        libc = ctypes.CDLL(None, use_errno=True)
+        thread = threading.Thread(target=lambda: None); thread.start(); thread.join()
+        child = libc.fork()
+        if child == 0:
+            os._exit(0)
+        pid = ctypes.c_int()
+        arguments = (ctypes.c_char_p * 2)(b"/bin/true", None)
+        spawned = libc.posix_spawn(ctypes.byref(pid), b"/bin/true", None, None, arguments, None)
+        if child > 0 or spawned == 0:
+            raise RuntimeError("a process was started")
+        {HONEST}
+    """
+    verdict = judge(body)
+    assert verdict.correct, verdict.reason
 
 
 ENDS = {
