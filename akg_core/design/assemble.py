@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from akg_core.design.contraction import emit_product, split_chunk, tile_product
 from akg_core.design.emit import Emitted, emit_elementwise, emit_far, emit_merge, emit_near, emit_partials
 from akg_core.design.fold import RESULTS, state_dtypes, states
-from akg_core.design.index import Axis, Index, Symbol, ceil_div, index, parse_size, position, product, to_expr
+from akg_core.design.index import Axis, Index, ceil_div, index, parse_size, position, product, to_expr
 from akg_core.design.nest import Head, Nest, Store, refined
 from akg_core.design.partition import Cluster, Partition, Target
 from akg_core.design.running import emit_running, tile_running
+from akg_core.design.symbols import with_sizes
 from akg_core.design.terms import Buffer, Load, Result, Term, below
 from akg_core.design.tiling import chunk_size, example, splits, tile, walk
 from akg_core.design.trace import Origin, Trace
-from akg_core.design.values import Map, Reduction, Shape, Source, Value, View, operands
-from akg_core.design.writer import Parameter
+from akg_core.design.values import Map, Product, Reduction, Shape, Source, Value, View, operands
 from akg_core.records import Task, Traits
 from akg_core.sketch import ast
 from akg_core.sketch.dtypes import DTYPES
@@ -53,6 +53,7 @@ class Assembly:
             return wanted and self.policy.split is not False
 
         self.partition = Partition(self.trace, split)
+        self.partition.names |= set(self.task.symbols)
 
     def sketch(self) -> ast.SketchFile:
         """The whole sketch."""
@@ -235,7 +236,9 @@ class Assembly:
             )
         )
         load = nest.pool.load(buffer, (position(group), *at))
-        summed = Reduction("sum", nest.heads[0].of, (0,))  # type: ignore[arg-type]
+        contracted = nest.heads[0].of
+        assert isinstance(contracted, Product)
+        summed = Reduction("sum", contracted, (0,))
         terms = _with_result(nest, summed)
         merge = refined(Nest(nest.pool, (group, *nest.kept), frozenset((group,)), (Head(summed, (load,)),), terms))
         tiling = tile(merge, self.traits, near=True)
@@ -246,7 +249,7 @@ class Assembly:
     def _program(self, returned: list[tuple[Buffer, list[View], tuple[int, ...]]]) -> ast.Program:
         sources = {self.partition.buffers[s]: where for where, s in self.trace.sources.items()}
         by_origin = {where: b for b, where in sources.items()}
-        self._bind_symbols(by_origin)
+        self.emitted = [with_sizes(e, self.task.symbols, by_origin.values()) for e in self.emitted]
         used = {p.buffer for e in self.emitted for p in e.parameters} | {b for b, _, _ in returned}
         tensors: list[ast.TensorParameter] = []
         names = set(self._kernels)
@@ -270,28 +273,6 @@ class Assembly:
         results = [writer.result(buffer, views) for buffer, views, _ in returned]
         writer.body.append(ast.Return(tuple(results)))
         return ast.Program("model", tuple(tensors), tuple(writer.body))
-
-    def _bind_symbols(self, by_origin: dict[str, Buffer]) -> None:
-        """A kernel that uses a symbolic size takes a tensor that has it as a dim."""
-        for number, emitted in enumerate(self.emitted):
-            kernel = emitted.kernel
-            used = {n.id for n in ast.walk((kernel.body, kernel.tensors)) if isinstance(n, ast.Name)}
-            bound = {d.id for t in kernel.tensors for d in t.dims if isinstance(d, ast.Name)}
-            for symbol in sorted(used & set(self.task.symbols) - bound):
-                atom = position(Symbol(symbol, self.task.symbols[symbol]))
-                buffer = next((b for b in by_origin.values() if atom in b.shape), None)
-                if buffer is None or symbol in bound:
-                    continue
-                kernel = emitted.kernel
-                taken = {t.name for t in kernel.tensors}
-                name = next(n for n in (buffer.name, *(f"{buffer.name}_{i}" for i in range(1, 99))) if n not in taken)
-                extra = ast.TensorParameter(name, "In", buffer.dtype, tuple(to_expr(d) for d in buffer.shape))
-                bound |= {d.id for d in extra.dims if isinstance(d, ast.Name)}
-                emitted = Emitted(
-                    replace(kernel, tensors=(extra, *kernel.tensors)),
-                    [Parameter(name, buffer, buffer.shape, True), *emitted.parameters],
-                )
-            self.emitted[number] = emitted
 
 
 class _ProgramWriter:

@@ -90,7 +90,7 @@ def emit_product(
         start, stop = (Call(op, (Name("g"),)) for op in ("begin", "end")) if chunk and number == 0 else (None, None)
         body = [Tiles(names[axis], e.extent(axis), e.step(axis, step), tuple(body), start, stop)]
     e.writer.known.clear()
-    e.bind(head.of, (Name(acc),))  # type: ignore[arg-type]
+    e.bind(head.of, (Name(acc),))
     needed = _needed(e, nest.stores)
     if needed is not None:
         body = [If(needed, tuple(body))]

@@ -9,8 +9,9 @@ from akg_core.design.fold import RESULTS, Reducing, call, neutral
 from akg_core.design.index import Axis, Index
 from akg_core.design.nest import Head, Nest, Store
 from akg_core.design.terms import Constant, Place, Result, Term, axes_of, below, inputs
+from akg_core.design.tidy import without_unread
 from akg_core.design.tiling import MANY_TILES, WHOLE, Step, Tiling, stage_of
-from akg_core.design.values import Reduction
+from akg_core.design.values import Heavy, Reduction
 from akg_core.design.writer import Parameter, Writer
 from akg_core.sketch.ast import (
     Assign,
@@ -60,7 +61,8 @@ class Emission:
         self.tunes: list[TuneParameter] = []
         self.stream = stream
         self.terms = nest.terms()
-        self.writer.bind_sizes(a.extent for a in nest.axes)
+        dims = nest.dims()
+        self.writer.bind_sizes(a.extent for a in nest.axes if a.extent in dims)
 
     def axis(self, axis: Axis) -> str:
         return self.writer.axis_names[axis]
@@ -98,7 +100,8 @@ class Emission:
     def kernel(self, name: str, body: list[Statement], doc: str = "") -> Emitted:
         declared, parameters = self.writer.declared()
         tunes = tuple(sorted(self.tunes, key=lambda t: t.name))
-        return Emitted(Kernel(name, tuple(declared), (), tunes, tuple(body), doc), parameters)
+        kernel = Kernel(name, tuple(declared), (), tunes, without_unread(tuple(body)), doc)
+        return Emitted(kernel, parameters)
 
     # --- reductions -----------------------------------------------------------------------------------
 
@@ -118,7 +121,7 @@ class Emission:
         axes = tuple(self.axis(a) for a, _ in tiling.loops)
         return Reducing(head.kind, dtype, axes, kept, self.writer.fresh, tiling.tiles > MANY_TILES)
 
-    def bind(self, head: Reduction, results: tuple[Expr, ...]) -> None:
+    def bind(self, head: Reduction | Heavy, results: tuple[Expr, ...]) -> None:
         for term in self.terms:
             if isinstance(term, Result) and term.head is head:
                 self.writer.known[term] = results[term.part]
@@ -181,11 +184,13 @@ def emit_near(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], b
 
 def _weights(terms: list[Term], head: Head) -> Term | None:
     """exp(x - peak), where what follows a softmax's sum needs it again."""
+    if not isinstance(head.of, Reduction) or head.of.kind != "softsum":
+        return None
     for term in terms:
         if term.op == "exp" and term.args[0].op == "-":
             x, peak = term.args[0].args
             if x is head.args[0] and isinstance(peak, Result) and peak.head is head.of and peak.part == 0:
-                return term if head.of.kind == "softsum" else None  # type: ignore[union-attr]
+                return term
     return None
 
 

@@ -197,9 +197,9 @@ class Reducing:
 
     def _step_moments(self, out: list[Statement], tile: Expr) -> None:
         mean, squares = self.variables
-        size = Call("size", (Name(self.axes[0]),))
+        size: Expr = Call("size", (Name(self.axes[0]),))
         for axis in self.axes[1:]:
-            size = call("*", size, Call("size", (Name(axis),)))  # type: ignore[assignment]
+            size = call("*", size, Call("size", (Name(axis),)))
         count = self._set(out, "count", _same(self.dtype, size))
         here = self._set(out, "tile_mean", call("/", self.reduce("sum", tile), count))
         around = self._set(out, "tile_squares", self.reduce("sum", _square(call("-", tile, here))))
@@ -263,6 +263,8 @@ class Reducing:
             anchor = self._set(out, "anchor", _finite_below(peak))
             scaled = call("*", parts[1], call("exp", call("-", first, anchor)))
             return out, (peak, self._set(out, "total", self.reduce("sum", scaled)))
+        if not self.axes:  # one program's state is all there is
+            return out, (first, self._set(out, "place", parts[1]))
         axis = self.axes[0]
         value = self._set(out, RESULTS[self.kind][0], self.reduce(self.kind[3:], first))
         which = self._set(out, "which", Call(self.kind, (first, Name(axis))))

@@ -11,8 +11,12 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
+from typing import TYPE_CHECKING
 
 from akg_core.sketch.ast import Binary, Expr, Name, Number, Unary
+
+if TYPE_CHECKING:
+    from akg_core.design.terms import Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,7 @@ class Remainder:
 class Data:
     """A position read from a tensor: `term` computes it, its range is unknown."""
 
-    term: object
+    term: Term
 
 
 Atom = Symbol | Axis | Quotient | Remainder | Data

@@ -50,6 +50,12 @@ class Nest:
         """All terms, parts before wholes."""
         return below([*(t for h in self.heads for t in h.args), *(s.term for s in self.stores)])
 
+    def dims(self) -> set[Index]:
+        """The sizes of all dims that a kernel of this nest sees of its tensors."""
+        places = [(s.at, s.buffer.shape) for s in self.stores]
+        places += [(t.at, t.buffer.shape) for t in self.terms() if isinstance(t, Load)]
+        return {size for place in places for s in segments(*place) for _, size in factored(s)}
+
 
 @dataclass(frozen=True, slots=True)
 class Segment:

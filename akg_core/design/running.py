@@ -51,7 +51,7 @@ def emit_running(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store]
     scanned = Call(f"scan_{head.of.op}", (tile, Name(along)))
     running = e.writer.fresh("running")
     body.append(Assign((running,), call(_JOIN[head.of.op], scanned, Name(before))))
-    e.bind(head.of, (Name(running),))  # type: ignore[arg-type]
+    e.bind(head.of, (Name(running),))
     body += e.stores(list(nest.stores))
     body.append(Assign((before,), Call("last", (Name(running), Name(along)))))
     out.append(Tiles(along, e.extent(axis), e.step(axis, step), tuple(body)))

@@ -193,7 +193,8 @@ class Inliner:
             case Map(op=op, args=args):
                 name = self.names.get(value, "")
                 return self.pool.apply(op, tuple(self.at(a, at) for a in args), value.dtype, name)
-        return self.inside(value, at)  # type: ignore[arg-type]
+        assert isinstance(value, Heavy)
+        return self.inside(value, at)
 
 
 def below(roots: Iterator[Term] | list[Term]) -> list[Term]:
@@ -216,7 +217,7 @@ def inputs(term: Term) -> list[Term]:
     """The terms that a term reads, those inside its positions included."""
     read = list(term.args)
     for walk in positions(term):
-        read += [a.term for a in walk.atoms() if isinstance(a, Data)]  # type: ignore[misc]
+        read += [a.term for a in walk.atoms() if isinstance(a, Data)]
     return read
 
 
@@ -231,7 +232,7 @@ def rewritten(pool: Pool, roots: list[Term], change: Callable[[Index], Index]) -
     new: dict[Term, Term] = {}
 
     def data(atom: object) -> Index | None:
-        return position(Data(new[atom.term])) if isinstance(atom, Data) else None  # type: ignore[index]
+        return position(Data(new[atom.term])) if isinstance(atom, Data) else None
 
     for term in below(roots):
         match term:

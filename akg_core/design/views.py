@@ -71,7 +71,8 @@ def sliced(c: Call) -> Value:
     start = index(0) if (start.constant or 0) < 0 else start
     if step == 1:
         return narrow(value, dim, start, c.shape[dim])
-    return view(value, c.shape, lambda at: tuple(p * step + start if d == dim else p for d, p in enumerate(at)))
+    move = ("narrow", (index(dim), start, c.shape[dim], c.size(step)))
+    return view(value, c.shape, lambda at: tuple(p * step + start if d == dim else p for d, p in enumerate(at)), move)
 
 
 @rule("select")
@@ -155,6 +156,8 @@ def concatenated(c: Call) -> Value:
     dim = c.arg(1, 0) % max(len(c.shape), 1)
     # Empty one-dimensional tensors are allowed beside any others.
     parts = [part for part in map(c.refer, c.arg(0)) if part.size != 0]
+    if not parts:
+        return Literal(literal(0, c.wide).number, shape=c.shape, dtype=c.wide)
     narrow_too = all(part.dtype == c.dtype for part in parts)
     parts = [cast(part, c.dtype if narrow_too else c.wide) for part in parts]
     if len(parts) == 1:

@@ -68,7 +68,7 @@ class Writer:
         if isinstance(atom, Axis):
             return Name(self.axis_names[atom])
         if isinstance(atom, Data):
-            return self.expression(atom.term)  # type: ignore[arg-type]
+            return self.expression(atom.term)
         return None
 
     def element(self, buffer: Buffer, at: Positions, write: bool = False) -> Element:

@@ -148,3 +148,18 @@ def test_of_nothing() -> None:
     judge(reference(forward("x.mean(0)"), "[torch.randn(0, 4)]"))
     judge(reference(forward("x + 1"), "[torch.randn(0, 4)]"))
     judge(reference(forward("(x.sum(0), x.any(0))"), "[torch.randn(1, 4)]"))
+
+
+def test_places_whose_merge_has_one_state() -> None:
+    judge(reference(forward("x.min(0)"), "[torch.randn(64, 48)]"))
+
+
+@pytest.mark.parametrize("name", ["total", "s0", "n", "x_1"])
+def test_arguments_called_as_a_kernel_calls_its_own(name: str) -> None:
+    line = f"({name} * 2).sum(1) / {name}.shape[0] + {name}.reshape(-1).sum()"
+    judge(reference(forward(line, name), "[torch.randn(50, 70)]"), dynamic=True)
+
+
+def test_sizes_that_no_tensor_of_a_kernel_has() -> None:
+    line = "torch.cat([-x[..., x.shape[-1] // 2 :], x[..., : x.shape[-1] // 2]], -1) * c"
+    judge(reference(forward(line, "x, c"), "[torch.randn(2, 6, 4, 8), torch.randn(6, 8).view(6, 1, 8)]"), dynamic=True)

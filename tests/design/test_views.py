@@ -49,6 +49,25 @@ def test_free_views_take_no_kernel() -> None:
     assert judge(reference(forward(several(FREE)), "[torch.randn(9, 12)]")).kernels == (0,)
 
 
+@pytest.mark.parametrize("line", ["x", "x.t()", "x[::2, 3:10]", "x[1::3, ::2].t()", "x.view(12, 9)[::5]"])
+def test_views_with_steps_take_no_kernel(line: str) -> None:
+    assert judge(reference(forward(line), "[torch.randn(9, 12)]")).kernels == (0,)
+
+
+def test_tensors_without_elements() -> None:
+    lines = [
+        "x * 2",
+        "x.sum(0)",
+        "x.sum(1)",
+        "y + 1",
+        "torch.cat([x, y[:0]])",
+        "torch.cat([x, y])",
+        "y[2:2]",
+        "x @ y.t()",
+    ]
+    judge(reference(forward(several(lines), "x, y"), "[torch.randn(0, 12), torch.randn(4, 12)]"))
+
+
 @pytest.mark.parametrize("lines", [LOOKING[::2], LOOKING[1::2], JOINING, COUNTING])
 def test_moving(lines: list[str]) -> None:
     judge(reference(forward(several(lines)), "[torch.randn(9, 12)]"))
