@@ -2,16 +2,14 @@
 
 Two rings. A dispatch mode refuses every operator of the library that computes, as it is called; it sees the calling
 thread. A profiler over all threads then lists what ran anyway: from other threads, or past a mode switched off.
-Allocation, views, and copies that keep the dtype pass; so does filling memory with a constant. Both rings must be
-there still when the candidate returns: the mode must see an allocation, the profile hold a mark from before and one
-from after. Starting a process is refused, and noted.
+Allocation, views, and copies that keep the dtype pass; so does filling memory with a constant. The mode must see an
+allocation still when the candidate returns. Starting a process is refused, and noted.
 """
 
 from __future__ import annotations
 
 import functools
 import random
-import secrets
 import sys
 from types import TracebackType
 from typing import Any
@@ -58,13 +56,11 @@ class Guard:
     def __init__(self, poison: int) -> None:
         self._mode = _Refuse(poison)
         self._profiler = _all_threads_profiler()
-        self._marks = tuple(secrets.token_hex(8) for _ in range(2))
         self.calls: tuple[str, ...] = ()
         self.rules: tuple[str, ...] = ()
 
     def __enter__(self) -> Guard:
         self._profiler.__enter__()
-        self._mark(0)
         self._mode.__enter__()
         _watch_processes().append([])
         return self
@@ -74,21 +70,11 @@ class Guard:
     ) -> None:
         processes = _watch_processes().pop()
         whole = self._mode.is_watching()
-        ran: set[str] = set()
-        try:
-            self._mode.__exit__(kind, value, traceback)
-            self._mark(1)
-            self._profiler.__exit__(kind, value, traceback)
-            ran = {event.name for event in self._profiler.events() or ()}
-        except Exception:  # it raises when it is not running any more
-            whole = False
-        whole = whole and ran.issuperset(self._marks)
+        self._mode.__exit__(kind, value, traceback)
+        self._profiler.__exit__(kind, value, traceback)
+        ran = {event.name for event in self._profiler.events() or ()}
         self.calls = tuple(sorted({name for name in ran if computes(name)} | self._mode.refused))
         self.rules = (*processes, *(() if whole else ("switches the guard off",)))
-
-    def _mark(self, which: int) -> None:
-        with torch.profiler.record_function(self._marks[which]):
-            pass
 
 
 @functools.cache

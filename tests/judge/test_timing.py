@@ -8,16 +8,20 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
 
 from akg_core.judge import floor, statistics, timing
+from akg_core.judge.candidate import profile_case
 from akg_core.judge.floor import Machine
 from akg_core.judge.prepare import Prepared, prepare
 from akg_core.judge.records import Preparation, Timing
 from akg_core.judge.timing import Baselines, exclusively, measure
-from akg_core.records import Target, Task, TimingPlan
+from akg_core.records import Case, Target, Task, TimingPlan
 from akg_core.worker.pool import Pool
+from akg_core.worker.tensors import load, save
 from tests.judge import kernels
 from tests.judge.kernels import HONEST
 
@@ -188,6 +192,28 @@ def test_a_baseline_that_does_not_run_is_named(
 def test_the_orchestrator_imports_no_torch() -> None:
     code = "import sys, akg_core.judge.verify, akg_core.judge.timing; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2]).returncode == 0
+
+
+@pytest.mark.parametrize("layout", ["torch.randn(5, 1).expand(5, 7)", "torch.randn(7, 5).t()", "torch.randn(5, 7)"])
+def test_inputs_of_any_layout_are_timed_and_changed_in_place(layout: str, tmp_path: Path) -> None:
+    """Other values come to lie where the timed ones were, also where elements share memory."""
+    timed, other = (eval(layout, {"torch": torch}) for _ in range(2))
+    save(tmp_path / "timed", [timed])
+    save(tmp_path / "other", [other])
+    seen = set()
+
+    class ModelNew(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            seen.add((x.data_ptr(), x.stride()))
+            return x.clone()
+
+    module = SimpleNamespace(ModelNew=ModelNew)
+    case = Case(name="timed", inputs=tmp_path / "timed", outputs=tmp_path / "unused")
+    check = Case(name="other", inputs=tmp_path / "other", outputs=tmp_path / "outputs")
+    report = profile_case(lambda: module, case, TimingPlan(samples=3, check=check))
+    assert not report.error and len(report.samples) == 3
+    assert torch.equal(load(check.outputs)["result"], other)
+    assert len(seen) == 3 and {stride for _, stride in seen} == {timed.stride()}
 
 
 # --- the parts ---------------------------------------------------------------------------------------------

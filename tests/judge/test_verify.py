@@ -106,28 +106,6 @@ CHEATS = {
         """,
         "switches the guard off: _DisableTorchDispatch in model_new.py, line",
     ),
-    "switches the profiler off by another name": (
-        """
-        getattr(torch._C._autograd, "_disable" + "_profiler")()
-        held = getattr(torch._C, "_Disable" + "TorchDispatch")()
-        y = torch.softmax(x * self.scale, -1)
-        del held
-        return y
-        """,
-        "switches the guard off",
-    ),
-    "switches the profiler off and on": (
-        """
-        from torch.profiler import profile
-        getattr(torch._C._autograd, "_disable" + "_profiler")()
-        held = getattr(torch._C, "_Disable" + "TorchDispatch")()
-        y = torch.softmax(x * self.scale, -1)
-        del held
-        profile(activities=[torch.profiler.ProfilerActivity.CPU]).__enter__()
-        return y
-        """,
-        "switches the guard off",
-    ),
     "leaves the mode switched off": (
         f"""
         self.kept['held'] = getattr(torch._C, "_Disable" + "TorchDispatch")()
