@@ -69,6 +69,7 @@ def sliced(c: Call) -> Value:
     value, dim, step = c.raw(0), c.arg(1, 0) % len(c.shape), c.arg(4, 1)
     start = c.position(c.arg(2) or 0, value.shape[dim])
     start = index(0) if (start.constant or 0) < 0 else start
+    start = value.shape[dim] if c.shape[dim] == 0 and start.constant else start  # it may begin after the end
     if step == 1:
         return narrow(value, dim, start, c.shape[dim])
     move = ("narrow", (index(dim), start, c.shape[dim], c.size(step)))

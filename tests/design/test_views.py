@@ -63,6 +63,7 @@ def test_tensors_without_elements() -> None:
         "torch.cat([x, y[:0]])",
         "torch.cat([x, y])",
         "y[2:2]",
+        "y[5:5]",
         "x @ y.t()",
     ]
     judge(reference(forward(several(lines), "x, y"), "[torch.randn(0, 12), torch.randn(4, 12)]"))
