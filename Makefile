@@ -12,11 +12,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c const
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-setup: .venv/ready ## make .venv with akg-core, every plugin in plugins/ and the tools of development
+setup: .venv/ready ## make .venv with akg-core, every plugin in plugins/ with its toolchain, and the tools of development
 
 .venv/ready: pyproject.toml constraints.txt $(PLUGINS)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(PIP) -e '.[dev]' $(addprefix -e ./,$(patsubst %/,%,$(dir $(PLUGINS))))
+	$(PIP) -e '.[dev]' $(foreach plugin,$(PLUGINS),-e './$(patsubst %/,%,$(dir $(plugin)))[toolchain]')
 	@touch $@
 
 demo: setup ## the main job on examples/softmax.py

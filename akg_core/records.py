@@ -66,11 +66,21 @@ class Traits(Record):
     dot_tile: tuple[int, int, int] = (64, 64, 32)
 
 
+HOST = "cpu"
+"""Torch's name of the processor that everything else runs on."""
+
+
 class Availability(Record):
-    """What works on this machine. When something does not, `reason` says why and `cure` what to install."""
+    """What works on this machine. When something does not, `reason` says why and `cure` what to install.
+
+    `device` is torch's name of where kernels run here. `simulated`: they run by simulation, for `reason`; results can
+    be judged, times mean nothing.
+    """
 
     can_compile: bool
     can_run: bool
+    device: str = HOST
+    simulated: bool = False
     reason: str = ""
     cure: str = ""
     traits: Traits = Traits()
@@ -78,8 +88,8 @@ class Availability(Record):
 
     @model_validator(mode="after")
     def _reason_when_missing(self) -> Availability:
-        if not (self.can_compile and self.can_run) and not self.reason:
-            raise ValueError("an unavailable plugin must say why in `reason`")
+        if (self.simulated or not (self.can_compile and self.can_run)) and not self.reason:
+            raise ValueError("a plugin that is unavailable or simulates must say why in `reason`")
         return self
 
 
@@ -271,13 +281,17 @@ class Artifact(Record):
 
 
 class CompileResult(Record):
-    """The outcome of a build. A compile error is a result: `ok` is false and `log` says why."""
+    """The outcome of a build. A compile error is a result: `ok` is false and `log` says why.
+
+    `details`: what the compiler tells of each kernel, such as "softmax.registers".
+    """
 
     ok: bool
     seconds: float
     artifact: Artifact | None = None
     log: str = ""
     cached: bool = False
+    details: dict[str, Scalar] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _artifact_exactly_when_ok(self) -> CompileResult:

@@ -51,14 +51,15 @@ def addressed(request: Request) -> dict[str, Any]:
     return {"plugin": request.plugin, "target": request.target.model_dump() if request.target else None}
 
 
-def capture(pool: Pool, request: Request) -> Task:
-    """The reference file as a Task. Raises TaskError."""
+def capture(pool: Pool, request: Request, work: int = 0) -> Task:
+    """The reference file as a Task, made smaller to `work` where no scale says how much. Raises TaskError."""
     payload = {
         "path": str(request.reference.resolve()),
         "name": str(request.reference),
         "dynamic": request.dynamic,
         "eval": request.evaluation,
         "scale": request.scale,
+        "work": work,
     }
     result = pool.call("akg_core.task.capture:capture_job", payload, limits=Limits(seconds=CAPTURE_SECONDS))
     if result.status not in ("ok", "error"):

@@ -88,6 +88,7 @@ class Verdict(Record):
     `reason` is one sentence. `worst_error`, `where` (case, output, index) and `accuracy_ratio` (the largest `ratio` of
     an output) are over all cases, None where nothing could be measured. `deterministic`: two runs on the same inputs,
     on memory filled differently, gave the same bits. `protections`: what the system allowed of the isolation.
+    `simulated`: the kernel ran by simulation, not on its device.
     """
 
     status: VerdictStatus
@@ -99,6 +100,7 @@ class Verdict(Record):
     accuracy_ratio: float | None = None
     kernelbench: bool = False
     deterministic: bool | None = None
+    simulated: bool = False
     protections: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _GRACE_SECONDS = 20.0  # for imports and first calls
 _MEMORY = 2 << 30  # for torch and a toolchain; what a case holds, several times over, comes on top
+_LONGEST = 600.0  # seconds
 _SLOWER = 200.0  # how many times slower than eager a kernel may be before it counts as hanging
 
 _ENDINGS: dict[str, VerdictStatus] = {"timed out": "timed out"}
@@ -32,9 +33,18 @@ _PLUGIN_ERRORS: dict[str, VerdictStatus] = {"Unsupported": "unsupported", "Toolc
 
 
 def verify(
-    pool: Pool, prepared: Prepared, plugin: str, artifact: Artifact, target: Target, *, seconds: float = 0.0
+    pool: Pool,
+    prepared: Prepared,
+    plugin: str,
+    artifact: Artifact,
+    target: Target,
+    *,
+    seconds: float = 0.0,
+    simulated: bool = False,
 ) -> Verdict:
     """Run the kernel on all prepared cases and judge it. `seconds` limits the run; 0 sets it by the reference's time.
+
+    `simulated`: the plugin runs it by simulation here, which takes its time and is said in the verdict.
 
     Raises TaskError when the reference itself does not run; whatever the kernel does becomes a verdict.
     """
@@ -48,7 +58,7 @@ def verify(
     largest = max(draw.case.inputs.stat().st_size for draw in preparation.draws) + preparation.output_bytes
     largest += sum(path.stat().st_size for path in [preparation.draws[0].case.state] if path)
     limits = Limits(
-        seconds=seconds or min(allowance, 600.0),
+        seconds=seconds or (_LONGEST if simulated else min(allowance, _LONGEST)),
         memory_bytes=_MEMORY + 8 * largest,
         confined=True,
         writable=(folder,),
@@ -67,6 +77,7 @@ def verify(
             "protections": result.protections,
             "seeds": tuple(draw.seed for draw in preparation.draws),
             "notes": preparation.notes,
+            "simulated": simulated,
             "log": result.log,
             "seconds": time.monotonic() - began,
         }

@@ -52,7 +52,8 @@ def _show_verdict(console: Console, verdict: Verdict) -> None:
     style = {"correct": "bold green", "unverified": "bold yellow", "unavailable": "bold yellow"}
     line = Text(verdict.status, style.get(verdict.status, "bold red"))
     if verdict.correct:
-        line.append(f" in all {len(verdict.cases)} cases", style="default")
+        how = " by simulation" if verdict.simulated else ""
+        line.append(f"{how} in all {len(verdict.cases)} cases", style="default")
     elif verdict.reason:
         line.append(f": {verdict.reason}", style="default")
     _say(console, "verdict", line)

@@ -23,7 +23,7 @@ def body_of(instance: Instance, reserved: frozenset[str] = frozenset()) -> Body:
 
 class _Lowering(ValueLowering):
     def run(self) -> Body:
-        for grids, statements in _regions(self.kernel.body):
+        for grids, statements in regions(self.kernel.body):
             scope: Scope = {}
             for statement in statements:  # sizes of grids may be named before them
                 if isinstance(statement, ast.Assign) and statement.value.type and statement.value.type.uniform:
@@ -193,7 +193,7 @@ class _Lowering(ValueLowering):
         return high, cast(Binary("-", whole, cast(high, kept.dtype), type=whole.type), call.type.dtype)
 
 
-def _regions(statements: Sequence[ast.Statement]) -> Iterator[tuple[list[ast.Grid], list[ast.Statement]]]:
+def regions(statements: Sequence[ast.Statement]) -> Iterator[tuple[list[ast.Grid], list[ast.Statement]]]:
     """Each grid nest at the top with what a program of it runs, and what stands between grids, which runs once.
 
     What is computed before a grid is computed again in each program; effects are not repeated.

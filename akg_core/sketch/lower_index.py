@@ -158,6 +158,8 @@ class Bounds:
             return _negated(high), _negated(low)
         if isinstance(expr, Call) and expr.op in ("maximum", "minimum") and len(expr.args) == 2:
             return _extreme(expr.op, self.interval(expr.args[0]), self.interval(expr.args[1]))
+        if isinstance(expr, Call) and expr.op == "where":
+            return _either(self.interval(expr.args[1]), self.interval(expr.args[2]))
         if isinstance(expr, Binary) and expr.op in _INTERVALS:
             return _INTERVALS[expr.op](self.interval(expr.left), self.interval(expr.right))
         return None, None
@@ -218,6 +220,11 @@ def _negated(a: int | None) -> int | None:
 def _add(a: Interval, b: Interval) -> Interval:
     low = None if a[0] is None or b[0] is None else a[0] + b[0]
     return low, None if a[1] is None or b[1] is None else a[1] + b[1]
+
+
+def _either(a: Interval, b: Interval) -> Interval:
+    low = None if a[0] is None or b[0] is None else min(a[0], b[0])
+    return low, None if a[1] is None or b[1] is None else max(a[1], b[1])
 
 
 def _multiply(a: Interval, b: Interval) -> Interval:

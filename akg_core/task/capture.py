@@ -28,24 +28,32 @@ from akg_core.task.translate import Sizes, Translated, dtype_name, translate
 
 
 def capture_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """Worker job: {path, name, dynamic, eval, scale} to a Task as JSON data; `name` is the path as the user gave it."""
+    """Worker job: {path, name, dynamic, eval, scale, work} to a Task as JSON; `name` is the path as the user gave it."""
     task = capture_file(
         payload["path"],
         payload.get("name", ""),
         dynamic=payload.get("dynamic", False),
         eval=payload.get("eval", False),
         scale=payload.get("scale", 1.0),
+        work=payload.get("work", 0),
     )
     return task.model_dump(mode="json")
 
 
 def capture_file(
-    path: str | Path, name: str = "", *, dynamic: bool = False, eval: bool = False, scale: float = 1.0
+    path: str | Path,
+    name: str = "",
+    *,
+    dynamic: bool = False,
+    eval: bool = False,
+    scale: float = 1.0,
+    work: int = 0,
 ) -> Task:
     """Capture the reference file at `path`, which messages call `name`.
 
     `dynamic`: every size of every tensor may vary, as far as tracing allows (a file with `get_inputs_dyn_list`
-    says itself which do). `eval`: switch the module to eval mode first. `scale`: shrink the file's integer constants.
+    says itself which do). `eval`: switch the module to eval mode first. `scale`: shrink the file's integer constants;
+    `work`: without a scale, shrink them until one call does at most about so much (`akg_core.task.scale.fitting`).
     Raises TaskError.
     """
     source, name = load.read(path), name or str(path)
@@ -54,6 +62,10 @@ def capture_file(
         from akg_core.task.scale import scaled
 
         source, notes = scaled(source, name, scale)
+    elif work:
+        from akg_core.task.scale import fitting
+
+        source, notes = fitting(source, name, work)
     task = capture(load.load_source(source, name), dynamic=dynamic, eval=eval)
     return task.model_copy(update={"scale": scale, "notes": notes + task.notes})
 

@@ -1,0 +1,121 @@
+"""Compiles every kernel of a source to a cubin, with or without a GPU: one process a kernel, on all cores.
+
+`launches.json` says with which dtypes, numbers and options each kernel is launched. Triton keeps what it compiled, so
+that on a machine with the GPU the first launch finds it ready.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from akg_core.errors import ToolchainError
+from akg_core.records import Artifact, CompileResult, KernelSource, Scalar, Target
+from akg_plugin_triton_cuda.probe import CHIPS, INSTALL, capability_of, triton_version
+
+SECONDS = 240.0
+POINTERS = {
+    "f64": "*fp64",
+    "f32": "*fp32",
+    "f16": "*fp16",
+    "bf16": "*bf16",
+    "i64": "*i64",
+    "i32": "*i32",
+    "i16": "*i16",
+    "i8": "*i8",
+    "u8": "*u8",
+    "bool": "*i1",
+}
+
+
+def compile_kernel(source: KernelSource, target: Target, workdir: Path) -> CompileResult:
+    """Build `source` in `workdir`. Raises ToolchainError without Triton; a compile error is a result."""
+    began = time.perf_counter()
+    if not triton_version():
+        raise ToolchainError("Triton is not installed.", f"{INSTALL}.")
+    workdir = workdir.resolve()
+    _write(source, workdir)
+    launches = json.loads(source.files.get("launches.json", "[]"))
+    capability = capability_of(target)
+    with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
+        found = list(pool.map(lambda launch: _compiled(workdir, capability, launch), launches))
+    details: dict[str, Scalar] = {}
+    logs = []
+    for launch, (ok, said) in zip(launches, found, strict=True):
+        name = launch["kernel"]
+        if not ok:
+            logs.append(said["error"])
+            continue
+        logs.append(
+            f"{name}: {said['registers']} registers, {said['spilled_bytes']} bytes spilled, "
+            f"{said['shared_bytes']} bytes of shared memory, {launch['num_warps']} warps\n"
+        )
+        details |= {f"{name}.{key}": value for key, value in said.items()}
+        room = CHIPS[capability].shared_bytes
+        if said["shared_bytes"] > room:
+            logs.append(f"{name} needs {said['shared_bytes']} bytes of shared memory; sm_{capability} has {room}\n")
+    log = located("".join(logs), workdir, source)
+    (workdir / "build.log").write_text(log, encoding="utf-8")
+    good = all(ok for ok, _ in found) and not re.search(r"of shared memory; sm_", log)
+    artifact = Artifact(folder=workdir, entry=source.entry) if good else None
+    return CompileResult(
+        ok=good, seconds=time.perf_counter() - began, artifact=artifact, log=log, details=details if good else {}
+    )
+
+
+def _compiled(folder: Path, capability: int, launch: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
+    """Compile one kernel in a process of its own; what is known of it, or the compiler's message."""
+    payload = json.dumps({"folder": str(folder), "capability": capability, **launch})
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    command = [sys.executable, "-m", "akg_plugin_triton_cuda.ahead"]
+    try:
+        ended = subprocess.run(
+            command, input=payload, capture_output=True, text=True, timeout=SECONDS, env=environment, cwd=folder
+        )
+    except subprocess.TimeoutExpired:
+        return False, {"error": f"{launch['kernel']}: Triton took more than {SECONDS:.0f} s\n"}
+    lines = ended.stdout.splitlines()
+    if ended.returncode == 0 and lines:
+        return True, json.loads(lines[-1])
+    said = ended.stderr.strip() or f"Triton ended with {ended.returncode} and said nothing"
+    return False, {"error": f"{launch['kernel']} does not compile:\n{said}\n"}
+
+
+def located(log: str, folder: Path, source: KernelSource) -> str:
+    """The log with places as kernel.py:LINE, and beside each the line of the sketch that it came from.
+
+    Triton counts from the function's own first line: "at 6:22:", and then the text from `def NAME(`.
+    """
+    line_map = source.line_map
+    lines = source.files.get("kernel.py", "").splitlines()
+    starts = {text.removeprefix("def ").split("(")[0]: n for n, text in enumerate(lines, 1) if text.startswith("def ")}
+    log = log.replace(f"{folder}/", "")
+    log = re.sub(r'File "(kernel\.py)", line (\d+)', r"\1:\2", log)
+
+    def counted(match: re.Match[str]) -> str:
+        line = starts.get(match["name"], 1) + int(match["line"]) - 1
+        return f"at kernel.py:{line}:{match['column']}:\ndef {match['name']}("
+
+    log = re.sub(r"at (?P<line>\d+):(?P<column>\d+):\s*\ndef (?P<name>\w+)\(", counted, log)
+
+    def place(match: re.Match[str]) -> str:
+        line = line_map.get(f"{match['path']}:{match['line']}")
+        return match[0] if line is None else f"{match[0]} (sketch line {line})"
+
+    return re.sub(r"(?P<path>kernel\.py):(?P<line>\d+)(:\d+)?", place, log)
+
+
+def _write(source: KernelSource, folder: Path) -> None:
+    for name, text in source.files.items():
+        path = folder / name
+        if not path.resolve().is_relative_to(folder):
+            raise ToolchainError(f"The source has a file {name!r} outside of its folder.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")

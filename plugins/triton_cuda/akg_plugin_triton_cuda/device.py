@@ -1,0 +1,126 @@
+"""An NVIDIA GPU as harness and judge see it: its clock, its caches, its memory, and how processes lend that memory.
+
+Times are taken by CUDA events. Work that is still running when the last event has passed, on whatever stream, is added
+by the host's clock. Memory is lent by CUDA's inter-process handles, each for an allocation of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from akg_core.worker.device import Device
+
+_HANDLE_BYTES = 64
+_GRANULE = 2 << 20  # smaller allocations share a block, and a handle is one of a block
+_LATE_SECONDS = 5e-5  # what waiting for a device that has nothing to do takes, generously
+
+
+class CudaDevice(Device):
+    """The current GPU of this process."""
+
+    name = "cuda"
+    timer = "CUDA events"
+    product_size = 8192
+
+    def synchronize(self) -> None:
+        torch.cuda.synchronize()
+
+    def seconds(self, action: Callable[[], Any]) -> tuple[float, Any]:
+        began, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda.synchronize()
+        began.record()
+        result = action()
+        ended.record()
+        ended.synchronize()
+        passed = time.perf_counter()
+        torch.cuda.synchronize()
+        late = time.perf_counter() - passed
+        return began.elapsed_time(ended) * 1e-3 + (late if late > _LATE_SECONDS else 0.0), result
+
+    def cache_bytes(self) -> int:
+        return torch.cuda.get_device_properties().L2_cache_size
+
+    def memory_sizes(self) -> tuple[int, ...]:
+        return (8 << 20, 64 << 20, 1 << 30)
+
+    def processor(self) -> str:
+        return torch.cuda.get_device_name()
+
+    def free_bytes(self) -> int:
+        free, _ = torch.cuda.mem_get_info()
+        return free
+
+    def release_unused(self) -> None:
+        torch.cuda.empty_cache()
+
+    def share(self, flat: torch.Tensor) -> dict[str, Any] | None:
+        size = -(-flat.nbytes // _GRANULE) * _GRANULE
+        pointer, handle = ctypes.c_uint64(), (ctypes.c_ubyte * _HANDLE_BYTES)()
+        torch.cuda.empty_cache()  # the allocator below takes from what torch's has not
+        if _driver().cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(size)):
+            return None
+        _memory(pointer.value, flat.nbytes).copy_(flat.view(torch.uint8))
+        torch.cuda.synchronize()
+        _check(_driver().cuIpcGetMemHandle(handle, pointer))
+        return {"handle": bytes(handle).hex(), "bytes": flat.nbytes}
+
+    def shared(self, token: dict[str, Any], dtype: torch.dtype, count: int) -> torch.Tensor:
+        handle, size = bytes.fromhex(token["handle"]), int(token["bytes"])
+        wanted = count * dtype.itemsize
+        if len(handle) != _HANDLE_BYTES or not 0 < wanted <= size:
+            raise ValueError("what is said to be lent makes no sense")
+        torch.zeros((), device=self.name)  # makes this process's context, which the driver's calls need
+        pointer = ctypes.c_uint64()
+        _check(_driver().cuIpcOpenMemHandle_v2(ctypes.byref(pointer), _Handle(*handle), ctypes.c_uint(1)))
+        try:
+            return _memory(pointer.value, _lent(pointer, wanted)).view(dtype).clone()
+        finally:
+            torch.cuda.synchronize()
+            _check(_driver().cuIpcCloseMemHandle(pointer))
+
+
+class _Handle(ctypes.Structure):
+    """CUipcMemHandle, which is passed by value."""
+
+    _fields_ = (("reserved", ctypes.c_ubyte * _HANDLE_BYTES),)
+
+    def __init__(self, *values: int) -> None:
+        super().__init__((ctypes.c_ubyte * _HANDLE_BYTES)(*values))
+
+
+class _Bytes:
+    """Memory at an address, as torch takes it from others."""
+
+    def __init__(self, address: int, size: int) -> None:
+        self.__cuda_array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 3}
+
+
+def _memory(address: int, size: int) -> torch.Tensor:
+    return torch.as_tensor(_Bytes(address, size), device="cuda")
+
+
+def _lent(pointer: ctypes.c_uint64, wanted: int) -> int:
+    """`wanted`, when the memory behind a handle is that large; raises ValueError: the sender's word is not taken."""
+    base, size = ctypes.c_uint64(), ctypes.c_size_t()
+    _check(_driver().cuMemGetAddressRange_v2(ctypes.byref(base), ctypes.byref(size), pointer))
+    if size.value < wanted:
+        raise ValueError("less memory is lent than is said")
+    return wanted
+
+
+def _check(result: int) -> None:
+    if result:
+        text = ctypes.c_char_p()
+        _driver().cuGetErrorString(result, ctypes.byref(text))
+        raise ValueError(f"CUDA: {text.value.decode() if text.value else result}")
+
+
+@functools.cache
+def _driver() -> Any:
+    return ctypes.CDLL("libcuda.so.1")

@@ -1,0 +1,99 @@
+"""The hooks of the plugin, each one a line: what they do is in the module of the same name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from akg_core.hookspecs import hookimpl
+from akg_core.records import (
+    Advice,
+    Artifact,
+    Availability,
+    Case,
+    CompileResult,
+    DocPage,
+    Finding,
+    KernelSource,
+    PluginInfo,
+    ProfileReport,
+    RunReport,
+    Schedule,
+    Sketch,
+    Target,
+    TimingPlan,
+)
+
+
+@hookimpl
+def akg_plugin_info() -> PluginInfo:
+    return PluginInfo(
+        name="triton_cuda",
+        dsl="triton",
+        backends=("cuda",),
+        dtypes=("f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool"),
+        source_suffix=".py",
+        summary="Triton for NVIDIA GPUs; without one, compiled ahead and simulated",
+    )
+
+
+@hookimpl
+def akg_probe(target: Target) -> Availability:
+    from akg_plugin_triton_cuda.probe import probe
+
+    return probe(target)
+
+
+@hookimpl
+def akg_docs() -> tuple[DocPage, ...]:
+    from akg_plugin_triton_cuda.pages import pages
+
+    return pages()
+
+
+@hookimpl
+def akg_refine_sketch(sketch: Sketch, target: Target) -> tuple[Sketch, ...]:
+    return (sketch,)
+
+
+@hookimpl
+def akg_emit(sketch: Sketch, schedule: Schedule, target: Target) -> KernelSource:
+    from akg_triton.emit import emit
+
+    from akg_plugin_triton_cuda.probe import dialect
+
+    return emit(sketch, schedule, target, "triton_cuda", dialect(target))
+
+
+@hookimpl
+def akg_check_source(source: KernelSource, target: Target) -> tuple[Finding, ...]:
+    from akg_triton.check_source import check_source
+
+    return check_source(source)
+
+
+@hookimpl
+def akg_compile(source: KernelSource, target: Target, workdir: Path) -> CompileResult:
+    from akg_plugin_triton_cuda.compile import compile_kernel
+
+    return compile_kernel(source, target, workdir)
+
+
+@hookimpl
+def akg_run(artifact: Artifact, target: Target, cases: tuple[Case, ...]) -> RunReport:
+    from akg_plugin_triton_cuda.harness import run
+
+    return run(artifact, target, cases)
+
+
+@hookimpl
+def akg_profile(artifact: Artifact, target: Target, case: Case, plan: TimingPlan) -> ProfileReport:
+    from akg_plugin_triton_cuda.harness import profile
+
+    return profile(artifact, target, case, plan)
+
+
+@hookimpl
+def akg_explain(log: str, target: Target) -> tuple[Advice, ...]:
+    from akg_triton.explain import explain
+
+    return explain(log)

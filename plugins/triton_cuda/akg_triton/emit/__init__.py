@@ -1,0 +1,95 @@
+"""Lowers a checked sketch to Triton: a function for each parallel region of each way in which a kernel is launched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from akg_core.records import KernelSource, Schedule, Sketch, Target
+from akg_core.sketch import ast
+from akg_core.sketch.ast import Number
+from akg_core.sketch.check import require
+from akg_core.sketch.host import Call, calls, write_module
+from akg_core.sketch.lower import Instance, renamed, specialise
+from akg_core.sketch.lower_body import regions
+from akg_core.sketch.parse import parse
+from akg_core.sketch.schedule import bind
+from akg_triton.dialect import Dialect
+from akg_triton.emit.functions import support
+from akg_triton.emit.region import Function, function
+from akg_triton.emit.text import Line, annotated
+from akg_triton.emit.words import RESERVED
+from akg_triton.launch import Launched, prelude, statement
+
+SOURCE = "kernel.py"
+HEAD = '''"""Triton kernels made from a sketch; the comments at the right name its lines."""
+
+import triton
+import triton.language as tl
+'''
+
+
+def emit(sketch: Sketch, schedule: Schedule, target: Target, plugin: str, dialect: Dialect) -> KernelSource:
+    """`kernel.py` with the functions and `model_new.py` that launches them. Raises SketchError for a bad sketch."""
+    tree = bind(require(parse(sketch.text, sketch.name), sketch.name), schedule)
+    launched = {call.index: instance for call, instance in instances(tree)}
+    made = {instance.symbol: functions(instance, dialect) for instance in dict.fromkeys(launched.values())}
+    text, origin = module_text([f for found in made.values() for f in found])
+    records: list[Launched] = []
+
+    def launch(call: Call) -> str:
+        instance = launched[call.index]
+        lines = []
+        for each in made[instance.symbol]:
+            record, line = statement(each, instance, call)
+            records.append(record)
+            lines.append(line)
+        return "\n".join(lines)
+
+    module = write_module(sketch, tree, launch, prelude())
+    described = [record.described() for record in dict.fromkeys(records)]
+    return KernelSource(
+        plugin=plugin,
+        target=target,
+        files={SOURCE: text, "model_new.py": module, "launches.json": json.dumps(described, indent=1) + "\n"},
+        line_map={f"{SOURCE}:{line}": place for line, place in origin.items()},
+    )
+
+
+def instances(tree: ast.SketchFile) -> list[tuple[Call, Instance]]:
+    """Each launch of a bound sketch with the instance that it runs; launches with equal numbers share one."""
+    found: dict[tuple[str, str], Instance] = {}
+    launched = []
+    for call in calls(tree):
+        constants = {name: e.value for name, e in call.constants.items() if isinstance(e, Number)}
+        sizes = {n: int(e.value) for n, e in call.expressions.items() if isinstance(e, Number)}
+        key = (call.kernel.name, repr((sorted(constants.items()), sorted(sizes.items()))))
+        if key not in found:
+            number = 1 + sum(name == call.kernel.name for name, _ in found)
+            symbol = call.kernel.name if number == 1 else f"{call.kernel.name}_{number}"
+            found[key] = specialise(call.kernel, constants, sizes, symbol)
+        launched.append((call, found[key]))
+    return launched
+
+
+def functions(instance: Instance, dialect: Dialect) -> list[Function]:
+    """The Triton functions of one instance, in the order in which they are launched."""
+    safe = renamed(instance, RESERVED)
+    parts = list(regions(safe.kernel.body))
+    name = instance.symbol if instance.symbol not in RESERVED else f"{instance.symbol}_kernel"
+    names = [name if len(parts) == 1 else f"{name}_part{number}" for number in range(1, len(parts) + 1)]
+    return [function(n, safe, grids, body, dialect) for n, (grids, body) in zip(names, parts, strict=True)]
+
+
+def module_text(found: Sequence[Function]) -> tuple[str, dict[int, int]]:
+    """The text of kernel.py and its map from line to line of the sketch."""
+    body = "\n".join(line.text for each in found for line in each.lines)
+    helpers = support(body)
+    lines = [Line(text) for text in HEAD.splitlines()]
+    if "libdevice." in body + helpers:
+        lines.append(Line("from triton.language.extra import libdevice"))
+    lines.append(Line(""))
+    lines += [Line(text) for text in helpers.splitlines()]
+    for each in found:
+        lines += [Line(""), Line(""), *each.lines]
+    return annotated(lines)

@@ -1,0 +1,186 @@
+"""Loops: tile by tile or turn by turn, pipelined as far as shared memory goes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from akg_core.sketch import ast
+from akg_core.sketch.ast import Binary, Call, Expr, Name, Number
+from akg_core.sketch.lower import fold
+from akg_core.sketch.lower_index import INDEX
+from akg_triton.emit.axes import ONE, START, ZERO
+from akg_triton.emit.grids import GridWriter
+from akg_triton.emit.memory import Visit
+from akg_triton.emit.order import gathers
+from akg_triton.emit.terms import LOOSE, Scope, Term
+
+UNROLLED = 4  # turns of a counted loop that are written out
+
+
+class LoopWriter(GridWriter):
+    """Adds loops and branches. `stages`: the most that a loop of the function has."""
+
+    def __init__(self, *rest: object) -> None:
+        super().__init__(*rest)  # type: ignore[arg-type]
+        self.stages = 1
+
+    def statements(self, body: Sequence[ast.Statement], scope: Scope) -> None:
+        """Statements of one block, in the scope of that block."""
+        raise NotImplementedError
+
+    def meet(self, node: object) -> None:
+        """Say that the program's threads must wait for each other before `node`, where they must."""
+        raise NotImplementedError
+
+    def tiles(self, node: ast.Tiles, scope: Scope) -> None:
+        extent, step = self.plain(node.extent, scope), self.plain(node.step, scope)
+        inner = scope.inner()
+        start = self.term(node.start, scope) if node.start is not None else START
+        stop = self.term(node.stop, scope) if node.stop is not None else None
+        if self.once(extent, step) and node.start is None and stop is None:
+            self.open(node.axis, inner, extent, step, START, None, False)
+            self.turn(node.body, scope, inner)
+            return
+        size = self.term(extent, Scope())
+        if stop is None:
+            stop = size
+        elif not (stop.expr is not None and self.bounds.at_most(stop.expr, extent)):
+            stop = self.function("tl.minimum({0}, {1})", [stop, size], "i64")
+        aligned = math.gcd(self.multiple(start.expr), self.multiple(stop.expr)) % max(self.multiple(step), 1) == 0
+        partial = not (isinstance(step, Number) and aligned)
+        negative = not self.positive(start)
+        by = self.term(step, Scope())
+        if negative:  # tiles that end before position 0 have no positions
+            start = self.named(f"{node.axis}_start", start)
+            skipped = f"tl.maximum(-{start.operand}, 0) // {by.operand} * {by.operand}"
+            first = self.named(
+                f"{node.axis}_first", Term(f"{start} + {skipped}", "i64", (), LOOSE, narrow=start.narrow)
+            )
+        else:
+            first = start
+        self.loop(node, scope, inner, (extent, step), (first, stop, by), partial, negative)
+
+    def loop(
+        self,
+        node: ast.Tiles,
+        scope: Scope,
+        inner: Scope,
+        sizes: tuple[Expr, Expr],
+        run: tuple[Term, Term, Term],
+        partial: bool,
+        negative: bool,
+    ) -> None:
+        extent, step = sizes
+        first, stop, by = run
+        tile = self.tile_name(node.axis, step, extent)
+        single = self.lanes_once(step) and not negative
+        variable = tile if single else self.local(f"{tile}_begin")
+        self.bounds.counters[variable] = (ZERO, extent)  # type: ignore[index]
+        self.multiples[variable] = math.gcd(self.multiple(first.expr), self.multiple(step))
+        narrow = first.narrow and stop.narrow
+        outside = self.lines
+        if node.reverse:
+            turns = self.named(f"{tile}_turns", Term(f"tl.cdiv({self.minus(stop, first)}, {by})", "i64", narrow=narrow))
+            counter = self.fresh(f"{tile}_turn")
+            head = f"for {counter} in {{}}(0, {turns}{{}}):"
+        else:
+            bounds = f"{first}, {stop}" if first.text != "0" or by.text != "1" else f"0, {stop}"
+            head = f"for {variable} in {{}}({bounds}{'' if by.text == '1' else f', {by}'}{{}}):"
+        place = outside.later()
+        line = self.line
+        self.lines = outside.nest()
+        if node.reverse:
+            self.say(f"{variable} = {_plus(first.text)}({turns} - 1 - {counter}) * {by.operand}")
+        begin = Term(variable, "i64", narrow=narrow, expr=Name(variable, type=INDEX))
+        least = None
+        if negative:
+            least = self.named(f"{tile}_least", Term(f"tl.maximum({variable}, 0)", "i64", narrow=narrow))
+        limit = None if isinstance(stop.expr, Number) and stop.expr == extent else stop
+        self.open(node.axis, inner, extent, step, begin, limit, partial or negative, least)
+        mark = len(self.visits)
+        held, self.promoted = self.promoted, self.promoted or any(k == "promote" for k, _ in node.hints)
+        self.turn(node.body, scope, inner)
+        self.promoted = held
+        self.lines = outside
+        place.add(head.format("tl.range", self.options_of(dict(node.hints), node.body, self.visits[mark:])), line)
+
+    def options_of(self, hints: dict[str, Expr], body: Sequence[ast.Statement], visits: Sequence[Visit]) -> str:
+        """The keywords of `tl.range`: stages as far as they fit into shared memory, and unrolling."""
+        options = ""
+        products = any(isinstance(n, Call) and n.op == "dot" for n in ast.walk(tuple(body)))
+        wanted = hints.get("stages")
+        stages = int(wanted.value) if isinstance(wanted, Number) else 0
+        if not stages and products:  # a gather is better prefetched by many warps than by stages
+            stages = 1 if gathers(visits, self.order) else self.dialect.stages
+        if stages:
+            room = sum(self.bytes_of(visit) for visit in visits if not visit.stores and len(visit.axes) > 1)
+            stages = max(1, min(stages, self.dialect.shared_bytes // max(room, 1)))
+            options += f", num_stages={stages}"
+            self.stages = max(self.stages, stages)
+        unroll = hints.get("unroll")
+        if isinstance(unroll, Number) and unroll.value > 1:
+            options += f", loop_unroll_factor={int(unroll.value)}"
+        return options
+
+    def bytes_of(self, visit: Visit) -> int:
+        lanes = [self.axes[a].block for a in visit.axes]
+        return 4 * math.prod(block if isinstance(block, int) else 1024 for block in lanes)
+
+    def turn(self, body: Sequence[ast.Statement], scope: Scope, inner: Scope) -> None:
+        """The body of a loop or a branch; names that it made end with it."""
+        self.depth += 1
+        self.statements(body, inner)
+        self.depth -= 1
+
+    def minus(self, a: Term, b: Term) -> str:
+        return a.text if b.text == "0" else f"{a.operand} - {b.operand}"
+
+    def range(self, node: ast.Range, scope: Scope) -> None:
+        run = [self.term(e, scope) for e in (node.start, node.stop, node.step)]
+        variable = self.local(node.variable)
+        inner = scope.inner()
+        start, stop, by = run
+        options, word = "", "tl.range"
+        numbers = [t.expr for t in run]
+        narrow = all(t.narrow for t in run)
+        if isinstance(by.expr, Number) and start.expr is not None and stop.expr is not None:
+            up = by.expr.value > 0
+            past = Binary("+", start.expr, ONE, type=INDEX), Binary("+", stop.expr, ONE, type=INDEX)
+            low, high = (start.expr, stop.expr) if up else (fold(past[1]), fold(past[0]))
+            self.bounds.counters[variable] = (low, high)  # type: ignore[index]
+        if all(isinstance(n, Number) for n in numbers):
+            turns = len(range(*(int(n.value) for n in numbers)))  # type: ignore[union-attr]
+            unroll = dict(node.hints).get("unroll")
+            if turns <= UNROLLED or (isinstance(unroll, Number) and unroll.value >= turns):
+                word = "tl.static_range"
+        if word == "tl.range":
+            options = self.options_of(dict(node.hints), (), ())
+        bounds = f"{start}, {stop}" if start.text != "0" or by.text != "1" else f"{stop}"
+        if by.text != "1":
+            bounds += f", {by}"
+        self.say(f"for {variable} in {word}({bounds}{options}):")
+        outside, self.lines = self.lines, self.lines.nest()
+        inner.values[node.variable] = Term(variable, "i64", narrow=narrow, expr=Name(variable, type=INDEX))
+        self.turn(node.body, scope, inner)
+        self.lines = outside
+
+    def branch(self, node: ast.If, scope: Scope) -> None:
+        self.meet(node.condition)
+        condition = self.term(node.condition, scope, "bool")
+        if isinstance(node.condition, Number):
+            self.turn(node.body if node.condition.value else node.orelse, scope, scope.inner())
+            return
+        self.say(f"if {condition}:")
+        outside = self.lines
+        for body, head in ((node.body, ""), (node.orelse, "else:")):
+            if head and body:
+                self.say(head, outside)
+            if body or not head:
+                self.lines = outside.nest()
+                self.turn(body, scope, scope.inner())
+                self.lines = outside
+
+
+def _plus(text: str) -> str:
+    return "" if text == "0" else f"{text} + "

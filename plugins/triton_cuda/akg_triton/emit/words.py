@@ -1,0 +1,10 @@
+"""Names that generated variables must not take: Python's keywords, Triton's modules, and the emitter's own."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+
+from akg_triton.emit.functions import SUPPORT
+
+RESERVED = frozenset([*keyword.kwlist, *dir(builtins), "tl", "triton", "libdevice", "pid", *SUPPORT])

@@ -1,0 +1,81 @@
+"""From Triton's messages to what must change, for people and for models that write such code."""
+
+from __future__ import annotations
+
+import re
+
+from akg_core.records import Advice
+
+# `kernel.py:12:4 (sketch line 7)`, as a plugin's compile writes it.
+_PLACED = re.compile(r"kernel\.py:(?P<line>\d+)(?::\d+)?(?: \(sketch line (?P<sketch>\d+)\))?")
+
+# Patterns of messages, and the advice that helps; groups of the pattern may stand in the advice.
+_COMPILER = {
+    r"arange's range must be a power of 2|arange.* power of 2": (
+        "tl.arange needs a power of two: take triton.next_power_of_2 of the size, and mask the lanes beyond it."
+    ),
+    r"[Ss]hape element \d+ must be a power of 2": "Every dimension of a tile is a power of two: pad it, and mask.",
+    r"numel \((?P<count>\d+)\) exceeds triton maximum tensor numel": (
+        "A tile holds at most 1048576 elements: make it smaller, or loop over parts of it."
+    ),
+    r"Cannot make_shape_compatible|incompatible dimensions": (
+        "Tiles of these shapes do not broadcast: add dimensions by [:, None] or [None, :], in one order of axes."
+    ),
+    r"Loop-carried variable (?P<name>\w+) has initial type (?P<a>\S+) but is re-assigned to (?P<b>[^\s!]+)": (
+        "Start {name} with the shape and dtype that the loop gives it: tl.zeros or tl.full with that dtype."
+    ),
+    r"Mismatched type for (?P<name>\w+) between then block .* and else block": (
+        "Give {name} the same shape and dtype in both branches."
+    ),
+    r"(?P<name>\w+) is not defined": "Define {name} before this line; a kernel sees arguments and module-level names.",
+    r"must be same dtype": "Convert one operand by .to(dtype): tl.dot takes equal dtypes.",
+    r"Input shapes should have M >= \d+, N >= \d+ and K >= (?P<k>\d+)": (
+        "tl.dot needs at least {k} elements along the contracted dimension: pad the tile, with zeros."
+    ),
+    r"Did you forget to add @triton\.jit": "A function that a kernel calls needs @triton.jit too.",
+    r"at 0:\d+.*constexpr|cannot be (?:re)?assigned.*constexpr|constexpr.*re-?assign": (
+        "A tl.constexpr keeps its value: use another name."
+    ),
+    r"needs (?P<need>\d+) bytes of shared memory; (?P<arch>\w+) has (?P<room>\d+)": (
+        "Make the tiles of the product smaller, or use fewer stages."
+    ),
+    r"ptxas (?:error|fatal)": "ptxas refused the kernel: most often for too many registers or too much shared memory.",
+    r"took more than \d+ s": "Write out fewer turns (tl.static_range, loop_unroll_factor), or use smaller tiles.",
+}
+_RUNTIME = {
+    r"out of resource: shared memory": "Make the tiles of the product smaller, or use fewer stages.",
+    r"out of resource: (?:threads|registers)": "Use fewer warps, or smaller tiles.",
+    r"illegal memory access": "A load or a store is outside of its tensor: mask every index that is not proved inside.",
+    r"misaligned address": "A vector access is not aligned: do not promise tl.multiple_of what does not hold.",
+    r"illegal instruction": "A bulk (TMA) access needs an innermost coordinate that is a multiple of 16 bytes.",
+    r"Pointer argument .* cannot be accessed|cpu tensor": (
+        "A tensor is on the CPU: move model and inputs to the GPU, or set TRITON_INTERPRET=1 to simulate."
+    ),
+    r"0 active drivers": "No GPU is visible: set TRITON_INTERPRET=1 before the first import to simulate.",
+    r"timed out": "It ran too long: look for a loop whose bound is wrong, or programs that wait for each other.",
+}
+
+
+def explain(log: str) -> tuple[Advice, ...]:
+    """Advice for each message of the compiler in `log`, else for what the runtime said, at the places named."""
+    found = _matching(_COMPILER, log) or _matching(_RUNTIME, log)[:1]
+    places = list(_PLACED.finditer(log))
+    where = places[-1] if places else None
+    line = int(where["line"]) if where else 0
+    sketch = int(where["sketch"] or 0) if where else 0
+    if not found and log.strip():
+        last = log.strip().splitlines()[-1].strip()
+        found = [(last, "Read the message at the line that it names; the language page says what Triton allows.")]
+    return tuple(
+        Advice(problem=problem, advice=advice, source_line=line, sketch_line=sketch) for problem, advice in found
+    )
+
+
+def _matching(table: dict[str, str], log: str) -> list[tuple[str, str]]:
+    found = []
+    for pattern, advice in table.items():
+        match = re.search(pattern, log)
+        if match:
+            line = next((text for text in log.splitlines() if match[0].splitlines()[0] in text), match[0])
+            found.append((line.strip(), advice.format(**match.groupdict())))
+    return found

@@ -1,0 +1,85 @@
+"""The Python text in model_new.py that launches Triton functions, and what a compiler must know of each launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from akg_core.sketch import ast
+from akg_core.sketch.ast import Binary, Expr, Name
+from akg_core.sketch.host import Call
+from akg_core.sketch.lower import Instance, fold
+from akg_core.sketch.lower_index import INDEX
+from akg_core.sketch.show import show_expression
+from akg_triton.emit.axes import ONE
+from akg_triton.emit.grids import tiles_of
+from akg_triton.emit.region import Function
+
+_PRELUDE = '''\
+import sys
+
+import triton
+
+
+def _kernels():
+    """The module of kernel.py, loaded from this folder under a name of its own."""
+    name = f"{__name__}_kernels"
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("kernel.py"))
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+_kernel = _kernels()
+'''
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """What fixes the machine code of a launch: dtypes of the tensors, sizes, blocks (an example value) and options."""
+
+    name: str
+    tensors: tuple[tuple[str, str], ...]
+    sizes: tuple[str, ...]
+    blocks: tuple[tuple[str, int], ...]
+    warps: int
+    stages: int
+
+    def described(self) -> dict[str, Any]:
+        return {
+            "kernel": self.name,
+            "tensors": dict(self.tensors),
+            "sizes": list(self.sizes),
+            "constants": dict(self.blocks),
+            "num_warps": self.warps,
+            "num_stages": self.stages,
+        }
+
+
+def prelude() -> str:
+    """Module-level code that loads the kernels."""
+    return _PRELUDE
+
+
+def statement(each: Function, instance: Instance, call: Call) -> tuple[Launched, str]:
+    """The line that launches a function on torch tensors, and what it fixes."""
+    host = dict(call.sizes) | {name: show_expression(call.constants[name]) for name in instance.open}
+
+    def python(expr: Expr) -> str:
+        def put(node: object) -> object:
+            if isinstance(node, Name):
+                name = node.id if node.id in host else node.id.rstrip("_")
+                return Name(f"({host[name]})" if not host[name].isidentifier() else host[name])
+            return node
+
+        return show_expression(ast.rewrite(expr, put))
+
+    total: Expr = ONE
+    for extent, step in each.programs:
+        total = fold(Binary("*", total, tiles_of(extent, step), type=INDEX))
+    values = [host[n if n in host else n.rstrip("_")] for n in each.sizes]
+    blocks = [f"{name}=triton.next_power_of_2({python(size)})" for name, size in each.blocks]
+    arguments = [*call.tensors, *values, *blocks, f"num_warps={each.warps}", f"num_stages={each.stages}"]
+    dtypes = tuple((n, t.dtype) for n, t in zip(each.tensors, call.kernel.tensors, strict=True))
+    record = Launched(each.name, dtypes, each.sizes, tuple((n, 1024) for n, _ in each.blocks), each.warps, each.stages)
+    return record, f"_kernel.{each.name}[({python(total)},)]({', '.join(arguments)})"

@@ -1,0 +1,56 @@
+"""What Triton sources must have and must not do is found by reading."""
+
+from __future__ import annotations
+
+import pytest
+from akg_triton.check_source import check_source
+from akg_triton.dialect import Dialect
+from akg_triton.emit import emit
+from sized import sized
+
+from akg_core.records import KernelSource, Schedule, Target
+
+KERNEL = """
+import torch, triton
+import triton.language as tl
+
+@triton.jit
+def double(x, y, n: tl.constexpr):
+    i = tl.arange(0, n)
+    tl.store(y + i, tl.load(x + i) * 2)
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        double[(1,)](x, y, 64)
+        return y
+"""
+
+
+def codes(text: str) -> list[str]:
+    source = KernelSource(plugin="triton_cuda", target=Target(backend="cuda"), files={"model_new.py": text})
+    return [finding.code for finding in check_source(source)]
+
+
+def test_what_is_emitted_is_allowed() -> None:
+    source = emit(sized("layer_norm"), Schedule(), Target(backend="cuda"), "triton_cuda", Dialect())
+    assert check_source(source) == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("double", "double", ""),
+        ("return y", "return y +", "TRITON101"),
+        ("class ModelNew", "class Model", "TRITON102"),
+        ("def forward", "def backward", "TRITON103"),
+        ("@triton.jit", "", "TRITON104"),
+        ("return y", "try:\n            return y\n        except Exception:\n            return x", "TRITON201"),
+        ("return y", "return torch.relu(y)", "TRITON202"),
+        ("return y", "return y.softmax(-1)", "TRITON202"),
+        ("return y", "return y @ y", "TRITON202"),
+        ("return y", "return torch.nn.functional.gelu(y)", "TRITON202"),
+    ],
+)
+def test_findings(old: str, new: str, code: str) -> None:
+    assert codes(KERNEL.replace(old, new)) == ([code] if code else [])

@@ -1,0 +1,56 @@
+"""Kernels become cubins without a GPU; what does not compile is a result with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from akg_plugin_triton_cuda.compile import compile_kernel
+from akg_plugin_triton_cuda.probe import dialect
+from akg_triton.emit import emit
+from sized import SIZES, sized
+
+from akg_core.records import KernelSource, Schedule, Target
+
+SM_90 = Target(backend="cuda", arch="sm_90")
+
+
+def source(name: str, target: Target = SM_90) -> KernelSource:
+    return emit(sized(name), Schedule(), target, "triton_cuda", dialect(target))
+
+
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_the_twelve_become_cubins(name: str, tmp_path: Path) -> None:
+    result = compile_kernel(source(name), SM_90, tmp_path)
+    assert result.ok, result.log
+    registers = {key: value for key, value in result.details.items() if key.endswith(".registers")}
+    assert registers and all(16 <= value <= 255 for value in registers.values())
+    assert "bytes of shared memory" in result.log
+    if name in ("softmax", "layer_norm", "argmax", "embedding_mean"):
+        assert all(value == 0 for key, value in result.details.items() if key.endswith("spilled_bytes"))
+
+
+def test_another_chip(tmp_path: Path) -> None:
+    target = Target(backend="cuda", arch="sm_80")
+    assert compile_kernel(source("softmax", target), target, tmp_path).ok
+
+
+def test_an_error_has_its_place(tmp_path: Path) -> None:
+    good = source("softmax")
+    kernel = good.files["kernel.py"].replace("tl.arange(0, 2048)", "tl.arange(0, 2047)")
+    assert kernel != good.files["kernel.py"]
+    bad = good.model_copy(update={"files": {**good.files, "kernel.py": kernel}})
+    result = compile_kernel(bad, SM_90, tmp_path)
+    assert not result.ok and result.artifact is None
+    assert "softmax_rows does not compile" in result.log and "power of 2" in result.log
+    assert "(sketch line " in result.log and str(tmp_path) not in result.log
+
+
+def test_too_much_shared_memory_is_an_error(tmp_path: Path) -> None:
+    target = Target(backend="cuda", arch="sm_89")
+    good = source("linear_gelu")
+    kernel = good.files["kernel.py"].replace("num_stages=2", "num_stages=9")
+    assert kernel != good.files["kernel.py"]
+    bad = good.model_copy(update={"files": {**good.files, "kernel.py": kernel}})
+    result = compile_kernel(bad, target, tmp_path)
+    assert not result.ok and "bytes of shared memory; sm_89 has 101376" in result.log

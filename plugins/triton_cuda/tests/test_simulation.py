@@ -1,0 +1,50 @@
+"""What the emitter writes computes what the sketch's interpreter computes, run by Triton's interpreter.
+
+The cases are those of every emitter: small ones by family, each with sizes known and unknown, the twelve sketches, and
+random ones.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import cases_along
+import cases_maps
+import cases_rest
+import pytest
+
+HERE = Path(__file__).parent
+SHARDS = 2
+MEETING = ("meet_1", "meet_2")  # programs that wait for each other cannot run one after the other
+NAMES = [c.name for c in (*cases_maps.cases(), *cases_along.cases(), *cases_rest.cases(), *cases_rest.twelve())]
+NAMES = [n for n in NAMES if n not in MEETING]
+NAMES = [*NAMES, *(f"{n}_dynamic" for n in NAMES), *(f"random_{seed}" for seed in range(40))]
+
+
+@pytest.fixture(scope="session")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What was wrong with each case, "" where nothing was."""
+    folder = tmp_path_factory.mktemp("simulated")
+    path = os.pathsep.join([str(HERE), str(HERE.parents[1] / "cpp_cpu" / "tests"), *sys.path])
+
+    def run(shard: int) -> dict[str, str]:
+        command = [sys.executable, str(HERE / "simulated.py"), str(folder), str(shard), str(SHARDS), *NAMES]
+        ended = subprocess.run(
+            command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+        )
+        assert ended.returncode == 0, ended.stderr[-2000:]
+        lines = [json.loads(line) for line in ended.stdout.splitlines()]
+        return {line["name"]: line["wrong"] for line in lines}
+
+    with ThreadPoolExecutor(SHARDS) as pool:
+        return {name: wrong for part in pool.map(run, range(SHARDS)) for name, wrong in part.items()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_simulated(said: dict[str, str], name: str) -> None:
+    assert said[name] == ""
