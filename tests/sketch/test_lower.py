@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from akg_core.sketch.ast import Binary, Expr, Name, Number
@@ -56,7 +56,6 @@ EXPRESSIONS = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(EXPRESSIONS, st.integers(0, 11), st.integers(0, 3), st.integers(0, 20))
 def test_a_polynomial_has_the_value_of_its_expression(expr: Expr, a: int, b: int, n: int) -> None:
     names = {"a": a, "b": b, "n": n}
@@ -68,7 +67,6 @@ def test_a_polynomial_has_the_value_of_its_expression(expr: Expr, a: int, b: int
     assert total == evaluate(expr, names)
 
 
-@settings(deadline=None)
 @given(EXPRESSIONS)
 def test_an_interval_holds_every_value(expr: Expr) -> None:
     bounds = Bounds({"a": Number(4), "b": Number(3)}, {"n": (Number(-2), Number(5))}, frozenset())

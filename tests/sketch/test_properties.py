@@ -138,14 +138,14 @@ def _whole(term: Term, shape: tuple[int, int], dtype: torch.dtype) -> Tensor:
     return env["x"] * 0 + term[1](env)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(TERMS, SHAPES, STEPS, st.sampled_from([torch.float32, torch.float64]))
 def test_elementwise(term: Term, shape: tuple[int, int], steps: tuple[int, int], dtype: torch.dtype) -> None:
     ours = _run(MAP, ', "M", "N"', shape, steps, dtype, term=term[0])
     torch.testing.assert_close(ours, _whole(term, shape, dtype), equal_nan=True)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(TERMS, SHAPES, STEPS, st.sampled_from(["sum", "max", "min"]), st.booleans())
 def test_reductions(term: Term, shape: tuple[int, int], steps: tuple[int, int], name: str, rows: bool) -> None:
     start, combine = COMBINE[name]
@@ -157,7 +157,7 @@ def test_reductions(term: Term, shape: tuple[int, int], steps: tuple[int, int], 
     )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(TERMS, SHAPES, STEPS, st.sampled_from(["sum", "max", "min"]), st.booleans())
 def test_scans(term: Term, shape: tuple[int, int], steps: tuple[int, int], name: str, reverse: bool) -> None:
     start, combine = COMBINE[name]
@@ -210,7 +210,7 @@ MIXED = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(MIXED, st.tuples(*[st.sampled_from(DTYPES)] * 4))
 def test_values_have_the_types_that_check_finds(term: str, dtypes: tuple[str, str, str, str]) -> None:
     a, b, c, d = dtypes

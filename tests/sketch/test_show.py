@@ -94,7 +94,7 @@ kernels = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(kernels)
 def test_round_trip(kernel: ast.Kernel) -> None:
     tree = ast.SketchFile((kernel,))
@@ -104,7 +104,7 @@ def test_round_trip(kernel: ast.Kernel) -> None:
     assert show(again) == text
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(kernels)
 def test_any_tree_can_be_checked(kernel: ast.Kernel) -> None:
     """However wrong it is, the checker names what is wrong, and does not fail itself."""
@@ -113,7 +113,7 @@ def test_any_tree_can_be_checked(kernel: ast.Kernel) -> None:
     assert checked.tree.kernels[0] == kernel
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(texts)
 def test_round_trip_of_strings(text: ast.Text) -> None:
     tree = ast.SketchFile((ast.Kernel("k", (), (), (), (ast.Assign(("t",), text),)),))
