@@ -99,7 +99,8 @@ class Pipeline:
     def reference(self, task: Task, seconds: float = 4.0) -> Prepared:
         """The process that knows the answers, started; it works on further cases for about `seconds` meanwhile."""
         folder = Path(tempfile.mkdtemp(prefix="cases-", dir=self.pool.folder))
-        return prepare(self.pool, task, folder, seed=self.request.seed, seconds=seconds)
+        plugin, seed = self.request.plugin, self.request.seed
+        return prepare(self.pool, task, folder, plugin=plugin, target=self.target, seed=seed, seconds=seconds)
 
     def baselines(self, prepared: Prepared) -> Baselines:
         """Eager and (unless it is not wanted) torch.compile, warming up in the background."""

@@ -346,14 +346,14 @@ class RunReport(Record):
 class TimingPlan(Record):
     """How to sample: `warmup` calls first, then `samples` calls, each timed alone.
 
-    `cold_bytes`: how much memory to sweep between samples, untimed, to empty the caches. `threads`: 0 is all
+    `cold`: sweep memory between samples, untimed, to empty the caches. `threads`: 0 is all
     cores. `check`: a case of the same shapes whose inputs overwrite the timed ones in place after the samples; the
     outputs of one more call are then written for it.
     """
 
     warmup: int = 0
     samples: int = 1
-    cold_bytes: int = 0
+    cold: bool = False
     threads: int = 0
     check: Case | None = None
 

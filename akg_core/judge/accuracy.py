@@ -34,6 +34,7 @@ from dataclasses import dataclass
 import torch
 
 CHUNK = 1 << 15  # small enough for the caches, and for torch not to wake its threads
+_DEVICE_CHUNK = 1 << 26  # on another device: large enough that launches do not count
 _POOLED = 64
 _BINADES = 2200  # exponents of float64, denormal numbers included
 _LOWEST = -1080
@@ -94,8 +95,9 @@ def errors(
     outside: list[torch.Tensor] = []
     norm, eager_norm, size = 0.0, 0.0, 0.0
     worst, excess, where, allowed_there, eager_worst, nonfinite, close = 0.0, -1.0, 0, 0.0, 0.0, -1, True
-    for start in range(0, eager.numel(), CHUNK):
-        piece = slice(start, start + CHUNK)
+    chunk = _chunk(eager)
+    for start in range(0, eager.numel(), chunk):
+        piece = slice(start, start + chunk)
         c, e, r = candidate[piece].double(), eager[piece].double(), exact[piece]
         wrong, eager_wrong = (c - r).abs_(), (e - r).abs_()
         if not math.isfinite(float(wrong.sum() + eager_wrong.sum())):
@@ -118,7 +120,7 @@ def errors(
             worst, allowed_there = float(wrong[at]), float(allowed[at])
         if float(beyond[at]) > 1:
             outside.append((wrong > allowed).nonzero().flatten().add_(start))
-    found = torch.cat(outside) if outside else torch.empty(0, dtype=torch.int64)
+    found = torch.cat(outside) if outside else torch.empty(0, dtype=torch.int64, device=eager.device)
     if found.numel():
         c, r = candidate[found].double(), exact[found]
         wrong, pooled = (c - r).abs(), _pooled(eager, exact, r.abs()).mul_(2)
@@ -163,15 +165,16 @@ def norm_allowed(found: Errors, slack: Slack, dtype: torch.dtype, noise: torch.T
 
 def _pooled(eager: torch.Tensor, exact: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
     """For each of `sizes`, eager's worst error in its binade and as many larger ones as give enough elements."""
-    worst = torch.zeros(_BINADES, dtype=torch.float64)
-    count = torch.zeros(_BINADES, dtype=torch.int64)
-    for start in range(0, eager.numel(), CHUNK):
-        e, r = eager[start : start + CHUNK].double(), exact[start : start + CHUNK]
+    worst = torch.zeros(_BINADES, dtype=torch.float64, device=eager.device)
+    count = torch.zeros(_BINADES, dtype=torch.int64, device=eager.device)
+    chunk = _chunk(eager)
+    for start in range(0, eager.numel(), chunk):
+        e, r = eager[start : start + chunk].double(), exact[start : start + chunk]
         usable = torch.isfinite(e) & torch.isfinite(r)
         binade = _binade(r)[usable]
         worst.scatter_reduce_(0, binade, (e - r).abs()[usable], "amax")
         count += torch.bincount(binade, minlength=_BINADES)
-    pooled, worsts, counts = worst.clone(), worst.tolist(), count.tolist()
+    pooled, worsts, counts = worst.cpu(), worst.tolist(), count.tolist()
     used = [index for index in range(_BINADES) if counts[index]]
     for position, index in enumerate(used):
         seen, most = 0, 0.0
@@ -180,7 +183,12 @@ def _pooled(eager: torch.Tensor, exact: torch.Tensor, sizes: torch.Tensor) -> to
                 break
             seen, most = seen + counts[other], max(most, worsts[other])
         pooled[index] = most
-    return pooled[_binade(sizes)]
+    return pooled.to(eager.device)[_binade(sizes)]
+
+
+def _chunk(tensor: torch.Tensor) -> int:
+    """How many elements to compare at a time."""
+    return CHUNK if tensor.device.type == "cpu" else _DEVICE_CHUNK
 
 
 def _binade(values: torch.Tensor) -> torch.Tensor:

@@ -13,16 +13,17 @@ from typing import Any
 
 from akg_core.judge.floor import cache_folder
 from akg_core.records import Case, TimingPlan
+from akg_core.worker.device import device_at
 
 MODES = ("eager", "compile")
 
 
 def profile_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{mode, case, plan} → ProfileReport."""
+    """{mode, case, plan, plugin?, target?} → ProfileReport."""
     from akg_core.judge.candidate import profile_case
 
     case, plan = Case(**payload["case"]), TimingPlan(**payload["plan"])
-    report = profile_case(lambda: _module(payload["mode"], case.reference), case, plan)
+    report = profile_case(lambda: _module(payload["mode"], case.reference), case, plan, device_at(payload))
     return report.model_dump(mode="json")
 
 

@@ -29,9 +29,9 @@ from akg_core.judge.guard import Guard
 from akg_core.records import Artifact, Case, CaseReport, ProfileReport, RunReport, TimingPlan
 from akg_core.task.load import load_source
 from akg_core.worker import seccomp
+from akg_core.worker.device import HOST, Device
 from akg_core.worker.tensors import fresh, load, memory, save, transform
 
-_now = time.perf_counter
 _SETTLING_SECONDS = 0.05  # in which work that goes on after a call has returned shows
 _ROTATED_BYTES = 32 << 20  # inputs smaller than this are rotated among three copies, larger ones between two
 
@@ -44,76 +44,74 @@ def load_entry(artifact: Artifact) -> ModuleType:
 def run_cases(
     load_module: Callable[[], Any],
     cases: Sequence[Case],
+    device: Device = HOST,
     *,
-    synchronize: Callable[[], None] | None = None,
     launches: Callable[[], int] | None = None,
     processes: bool = False,
 ) -> RunReport:
-    """Run each case (at least one) under the guard, on fresh memory, and write what came out.
+    """Run each case (at least one) on `device` under the guard, on fresh memory, and write what came out.
 
-    `synchronize` waits for the device; `launches` counts the kernels launched so far, for plugins that can tell.
+    `launches` counts the kernels launched so far, for plugins that can tell.
     Once the module is loaded, machine code can start no process either, unless `processes` says that its language
     compiles when a kernel is first called; threads it may start.
     """
     try:
         module = load_module()
-        subject = _Subject(module, cases[0])
+        subject = _Subject(module, cases[0], device)
         if not processes:
             seccomp.forbid_processes()
     except Exception as error:
         return RunReport(error=_sentence(error))
-    return RunReport(cases=tuple(_run(subject, case, synchronize, launches) for case in cases))
+    return RunReport(cases=tuple(_run(subject, case, launches) for case in cases))
 
 
 def profile_case(
     load_module: Callable[[], Any],
     case: Case,
     plan: TimingPlan,
+    device: Device = HOST,
     *,
-    synchronize: Callable[[], None] | None = None,
     processes: bool = False,
 ) -> ProfileReport:
-    """Time the case as the plan says, by this process's clock, each call alone and waited for.
+    """Time the case as the plan says, by the device's clock, each call alone and waited for.
 
     Model and inputs stay from call to call, for samples may be taken in several. Inputs are rotated among copies.
     """
-    wait = synchronize or _nothing
-    timer = "perf_counter"
+    timer = device.timer
+    cold = 2 * device.cache_bytes() if plan.cold else 0
     try:
         if plan.threads:
             torch.set_num_threads(plan.threads)
-        contender = _contender(load_module(), case)
+        contender = _contender(load_module(), case, device)
         if not processes:
             seccomp.forbid_processes()
         samples = []
         with torch.no_grad():
             for _ in range(plan.warmup):
                 contender.model(*next(contender.inputs))
-            wait()
             for _ in range(plan.samples):
                 arguments = next(contender.inputs)
-                _sweep(plan.cold_bytes)
-                began = _now()
-                result = contender.model(*arguments)
-                wait()
-                samples.append(_now() - began)
+                device.sweep(cold)
+                seconds, result = device.seconds(functools.partial(contender.model, *arguments))
+                samples.append(seconds)
             if plan.check:
                 at_return = transform(result, _few) if samples else None
                 time.sleep(_SETTLING_SECONDS)
                 if samples and not same_bits(at_return, transform(result, _few)):
                     return ProfileReport(samples=(), timer=timer, error="its outputs changed after it had returned")
-                contender.check(plan.check, wait)
+                contender.check(plan.check)
     except Exception as error:
         return ProfileReport(samples=(), timer=timer, error=_sentence(error))
     return ProfileReport(samples=tuple(samples), timer=timer, details={"threads": torch.get_num_threads()})
 
 
-def construct(module: Any, case: Case) -> nn.Module:
-    """A `ModelNew` as the reference file constructs its `Model`, after the same seed."""
+def construct(module: Any, case: Case, device: Device) -> nn.Module:
+    """A `ModelNew` as the reference file constructs its `Model`, after the same seed, on the device."""
     torch.manual_seed(0)
     source = load_source(case.reference.read_text(), "reference") if case.reference else module
     arguments = source.get_init_inputs() if hasattr(source, "get_init_inputs") else ()
-    return module.ModelNew(*arguments)
+    with torch.device(device.name):
+        return module.ModelNew(*arguments).to(device.name)
 
 
 def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[str, torch.Tensor]:
@@ -134,8 +132,9 @@ def named(inputs: Sequence[Any], state: dict[str, Any]) -> dict[str, Any]:
 class _Subject:
     """A constructed model, and what is needed to put it into the state of a case."""
 
-    def __init__(self, module: Any, case: Case) -> None:
-        self.model = construct(module, case)
+    def __init__(self, module: Any, case: Case, device: Device) -> None:
+        self.device = device
+        self.model = construct(module, case, device)
         kept = self.model.state_dict()
         self._transient = {n: b.clone() for n, b in self.model.named_buffers() if n not in kept}
         if not case.training:
@@ -143,7 +142,7 @@ class _Subject:
 
     def enter(self, case: Case) -> dict[str, Any]:
         """Load the case's state, which is also returned, and reset buffers that no state dict holds."""
-        state = load(case.state) if case.state else {}
+        state = load(case.state, self.device) if case.state else {}
         if case.state:
             self.model.load_state_dict(state)
         buffers = dict(self.model.named_buffers())
@@ -152,21 +151,19 @@ class _Subject:
         return state
 
 
-def _run(
-    subject: _Subject, case: Case, synchronize: Callable[[], None] | None, launches: Callable[[], int] | None
-) -> CaseReport:
+def _run(subject: _Subject, case: Case, launches: Callable[[], int] | None) -> CaseReport:
     guard = Guard(case.poison)
     launched = launches() if launches else 0
     error = ""
     try:
-        given, state = load(case.inputs), subject.enter(case)
+        given, state = load(case.inputs, subject.device), subject.enter(case)
         arguments = fresh(given)
         with torch.no_grad(), guard:
             result = subject.model(*arguments)
-            (synchronize or _nothing)()
+            subject.device.synchronize()
         transform(result, _require_plain)
         after = named(arguments, subject.model.state_dict())
-        save(case.outputs, {"result": result, "changed": changed(named(given, state), after)})
+        save(case.outputs, {"result": result, "changed": changed(named(given, state), after)}, subject.device)
     except Exception as raised:
         error = _sentence(raised)
     count = launches() - launched if launches else None
@@ -183,10 +180,10 @@ def _run(
 class _Contender(_Subject):
     """A model that is being timed, and the copies of its inputs."""
 
-    def __init__(self, module: Any, case: Case) -> None:
-        super().__init__(module, case)
+    def __init__(self, module: Any, case: Case, device: Device) -> None:
+        super().__init__(module, case, device)
         self.enter(case)
-        given = load(case.inputs)
+        given = load(case.inputs, device)
         size = sum(value.nbytes for value in given if isinstance(value, torch.Tensor))
         self._copies = [fresh(given) for _ in range(3 if size < _ROTATED_BYTES else 2)]
         self.inputs = self._rotate()
@@ -195,9 +192,9 @@ class _Contender(_Subject):
         while True:
             yield from self._copies
 
-    def check(self, case: Case, wait: Callable[[], None]) -> None:
+    def check(self, case: Case) -> None:
         """Put the case's values where the timed ones were, so that whoever remembers an address is found out."""
-        given = load(case.inputs)
+        given = load(case.inputs, self.device)
         arguments = next(self.inputs)
         for index, value in enumerate(given):
             if isinstance(value, torch.Tensor) and value.stride() == arguments[index].stride():
@@ -206,19 +203,22 @@ class _Contender(_Subject):
                 arguments[index] = fresh(value)
         state = self.enter(case)
         result = self.model(*arguments)
-        wait()
+        self.device.synchronize()
         transform(result, _require_plain)
         after = named(arguments, self.model.state_dict())
-        save(case.outputs, {"result": result, "changed": changed(named(given, state), after)})
+        save(case.outputs, {"result": result, "changed": changed(named(given, state), after)}, self.device)
 
 
 _contenders: dict[tuple[int, Path, Path | None], tuple[Any, _Contender]] = {}
 
 
-def _contender(module: Any, case: Case) -> _Contender:
+def _contender(module: Any, case: Case, device: Device) -> _Contender:
     key = (id(module), case.inputs, case.state)
     if key not in _contenders:
-        _contenders[key] = (module, _Contender(module, case))  # the module is held, so that its id stays its own
+        _contenders[key] = (
+            module,
+            _Contender(module, case, device),
+        )  # the module is held, so that its id stays its own
     return _contenders[key][1]
 
 
@@ -241,17 +241,6 @@ def _load_entry(folder: Path, entry: str) -> ModuleType:
     if not hasattr(module, "ModelNew"):
         raise KernelFailed(f"{entry} defines no ModelNew")
     return module
-
-
-@functools.cache
-def _sweep_buffer(size: int) -> torch.Tensor:
-    return torch.zeros(size // 4)
-
-
-def _sweep(size: int) -> None:
-    """Read memory so much that nothing else stays in the caches; reading leaves no lines to be written back."""
-    if size:
-        _sweep_buffer(size).sum()
 
 
 def _require_plain(tensor: torch.Tensor) -> None:
@@ -277,10 +266,6 @@ def same_bits(one: Any, other: Any) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same_bits(one[key], other[key]) for key in one)
     return one is None or one == other
-
-
-def _nothing() -> None:
-    pass
 
 
 def _sentence(error: BaseException) -> str:

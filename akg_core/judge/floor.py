@@ -11,13 +11,13 @@ import hashlib
 import json
 import os
 import platform
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from akg_core.judge.records import Floor, Preparation
 from akg_core.records import Record
+from akg_core.worker.device import Device, device_at
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 MARGIN = 0.5
 """A measurement of this kind sees half of what the hardware can do at the very least: other loads, other code."""
 
-_SMALL_SIZES = (1 << 20, 8 << 20)  # what caches of one core hold, and what they share; beyond comes memory
 _MEASURING_SECONDS = 0.05  # for each figure
 
 
@@ -33,21 +32,26 @@ class Machine(Record):
     """Bytes a second by the size of the memory swept, and operations a second of the best product, of all cores."""
 
     processor: str
+    cache_bytes: int
     bytes_per_second: dict[int, float]
     operations_per_second: float
 
 
-def machine(pool: Pool, *, again: bool = False) -> Machine:
-    """The figures of this machine: kept ones, or new ones. With `again` measured anew, keeping the better of both."""
-    path = cache_folder() / f"machine-{_key()}.json"
+def machine(pool: Pool, where: dict[str, Any] | None = None, *, again: bool = False) -> Machine:
+    """The figures of this machine, or of the device of a plugin and target in it: kept ones, or new ones.
+
+    With `again` they are measured anew, keeping the better of both.
+    """
+    where = where or {}
+    path = cache_folder() / f"machine-{_key(where)}.json"
     known = _read(path)
     if known and not again:
         return known
-    found = Machine(**pool.call("akg_core.judge.floor:measure_job", {}).unwrap())
+    found = Machine(**pool.call("akg_core.judge.floor:measure_job", where).unwrap())
     if known:
         best = {size: max(rate, known.bytes_per_second.get(size, 0)) for size, rate in found.bytes_per_second.items()}
         operations = max(found.operations_per_second, known.operations_per_second)
-        found = Machine(processor=found.processor, bytes_per_second=best, operations_per_second=operations)
+        found = found.model_copy(update={"bytes_per_second": best, "operations_per_second": operations})
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(f".{os.getpid()}")
     new.write_text(found.model_dump_json())
@@ -60,7 +64,7 @@ def floor(machine: Machine, preparation: Preparation) -> Floor | None:
     moved, computed = preparation.minimum_bytes, preparation.operations
     rates = machine.bytes_per_second
     fitting = [size for size in rates if size <= moved]
-    if moved >= 3 * last_level_cache():  # most of it comes from memory, whatever the caches hold
+    if moved >= 3 * machine.cache_bytes:  # most of it comes from memory, whatever the caches hold
         fitting = [max(rates)]
     # A sweep of less memory is never slower: a low figure for it only says that the machine was busy then.
     rate = max(rates[size] for size in rates if size >= max(fitting, default=min(rates)))
@@ -99,52 +103,56 @@ def processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def measure_job(_: dict[str, Any]) -> dict[str, Any]:
-    """Worker job: → Machine. Reads, copies and multiplies, each the fastest of several times.
+def measure_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """Worker job: {plugin?, target?} → Machine. Reads, copies and multiplies, each the fastest of several times.
 
     With all threads and with one: on a busy machine threads that wait for each other can be slower than a single one.
     """
     import torch
 
+    device = device_at(payload)
     found: list[dict[str, Any]] = []
     for threads in (torch.get_num_threads(), 1):
         torch.set_num_threads(threads)
-        found.append(_measured())
+        found.append(_measured(device))
     many, one = found
     rates = {size: max(rate, one["rates"][size]) for size, rate in many["rates"].items()}
     operations = max(many["operations"], one["operations"])
-    return {"processor": processor(), "bytes_per_second": rates, "operations_per_second": operations}
+    return {
+        "processor": device.processor(),
+        "cache_bytes": device.cache_bytes(),
+        "bytes_per_second": rates,
+        "operations_per_second": operations,
+    }
 
 
-def _measured() -> dict[str, Any]:
+def _measured(device: Device) -> dict[str, Any]:
     import torch
 
     rates = {}
-    for size in (*_SMALL_SIZES, 2 * last_level_cache()):
-        source, target = torch.ones(size // 4), torch.ones(size // 4)  # zeros share one page
-        reading = size / _fastest(source.sum)
-        copying = 2 * size / _fastest(functools.partial(target.copy_, source))
+    for size in device.memory_sizes():
+        source, target = (torch.ones(size // 4, device=device.name) for _ in range(2))  # zeros share one page
+        reading = size / _fastest(device, source.sum)
+        copying = 2 * size / _fastest(device, functools.partial(target.copy_, source))
         rates[size] = max(reading, copying)
     operations = 0.0
     for dtype in (torch.float32, torch.bfloat16):
-        a, b, c = (torch.zeros(1024, 1024, dtype=dtype) for _ in range(3))
-        operations = max(operations, 2 * 1024**3 / _fastest(functools.partial(torch.mm, a, b, out=c)))
+        n = device.product_size
+        a, b, c = (torch.zeros(n, n, dtype=dtype, device=device.name) for _ in range(3))
+        operations = max(operations, 2 * n**3 / _fastest(device, functools.partial(torch.mm, a, b, out=c)))
     return {"rates": rates, "operations": operations}
 
 
-def _fastest(action: Callable[[], Any]) -> float:
+def _fastest(device: Device, action: Callable[[], Any]) -> float:
     times: list[float] = []
     while len(times) < 4 or sum(times) < _MEASURING_SECONDS:
-        began = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - began)
+        times.append(device.seconds(action)[0])
     return min(times)
 
 
-def _key() -> str:
-    return hashlib.sha256(
-        f"{processor()} {os.cpu_count()} {platform.node()} {last_level_cache()}".encode()
-    ).hexdigest()[:16]
+def _key(where: dict[str, Any]) -> str:
+    seen = f"{processor()} {os.cpu_count()} {platform.node()} {last_level_cache()} {where.get('target')}"
+    return hashlib.sha256(seen.encode()).hexdigest()[:16]
 
 
 def _read(path: Path) -> Machine | None:

@@ -86,7 +86,8 @@ class _Double(TorchDispatchMode):
     def __init__(self, roundoff: float, seed: int) -> None:
         super().__init__()
         self._roundoff = roundoff
-        self._draw = torch.Generator().manual_seed(seed)
+        self._seed = seed
+        self._draws: dict[torch.device, torch.Generator] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
@@ -108,7 +109,11 @@ class _Double(TorchDispatchMode):
     def _noisy(self, tensor: torch.Tensor) -> torch.Tensor:
         if tensor.dtype != torch.float64:
             return tensor
-        noise = torch.rand(tensor.shape, dtype=torch.float64, generator=self._draw).mul_(2).sub_(1)
+        device = tensor.device
+        if device not in self._draws:
+            self._draws[device] = torch.Generator(device).manual_seed(self._seed)
+        noise = torch.rand(tensor.shape, dtype=torch.float64, generator=self._draws[device], device=device)
+        noise = noise.mul_(2).sub_(1)
         return noise.mul_(self._roundoff).add_(1).mul_(tensor)
 
 

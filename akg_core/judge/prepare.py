@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from akg_core.errors import TaskError
 from akg_core.judge.records import Draw, OutputComparison, Preparation
-from akg_core.records import Record, Task
-from akg_core.worker import usage
+from akg_core.records import Record, Target, Task
 from akg_core.worker.limits import JobResult, Limits
 
 if TYPE_CHECKING:
@@ -28,19 +27,30 @@ class Comparison(Record):
     error: str
 
 
-def prepare(pool: Pool, task: Task, folder: Path, *, seed: int = 0, seconds: float = 4.0) -> Prepared:
+def prepare(
+    pool: Pool,
+    task: Task,
+    folder: Path,
+    *,
+    plugin: str = "",
+    target: Target | None = None,
+    seed: int = 0,
+    seconds: float = 4.0,
+) -> Prepared:
     """Start the reference process on a task and return at once. Cases are written below `folder`.
 
-    `seconds` is about how long it may work on cases beyond the first three; `seed` is where the draws begin.
+    The reference runs where the plugin's kernels for `target` do; without a plugin, on the host. `seconds` is about how
+    long it may work on cases beyond the first three; `seed` is where the draws begin.
     """
-    return Prepared(pool, task, folder, seed, seconds)
+    where = {"plugin": plugin, "target": target.model_dump(mode="json") if target else None}
+    return Prepared(pool, task, folder, where, seed, seconds)
 
 
 class Prepared:
     """A task's cases and the process that knows their answers. Close it, or use it as a context."""
 
-    def __init__(self, pool: Pool, task: Task, folder: Path, seed: int, seconds: float) -> None:
-        self.task, self.folder, self.seed = task, folder.resolve(), seed
+    def __init__(self, pool: Pool, task: Task, folder: Path, where: dict[str, Any], seed: int, seconds: float) -> None:
+        self.task, self.folder, self.where, self.seed = task, folder.resolve(), where, seed
         self.folder.mkdir(parents=True, exist_ok=True)
         self._session = pool.session(Limits(seconds=600))
         self._lock = threading.Lock()
@@ -80,13 +90,17 @@ class Prepared:
         return Comparison(**self._value(result))
 
     def _work(self, seconds: float) -> Preparation:
-        opening = {"task": self.task.model_dump(mode="json"), "folder": str(self.folder), "seed": self.seed}
-        memory = usage.available_memory() // 3
+        opening = {
+            **self.where,
+            "task": self.task.model_dump(mode="json"),
+            "folder": str(self.folder),
+            "seed": self.seed,
+        }
         try:
             with self._lock:
                 draw = Draw(**self._value(self._session.call(_JOBS + "open_job", opening))["draw"])
                 self._opened.set_result(draw)
-                prepared = self._session.call(_JOBS + "prepare_job", {"seconds": seconds, "bytes": memory})
+                prepared = self._session.call(_JOBS + "prepare_job", {"seconds": seconds})
             return Preparation(**self._value(prepared))
         except BaseException as error:
             if not self._opened.done():

@@ -12,7 +12,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,11 @@ from akg_core.records import Case, Task
 from akg_core.task import draws
 from akg_core.task.graph import GraphIndex
 from akg_core.task.load import ReferenceModule, blame, line_of, load_source, sentence
+from akg_core.worker.device import HOST, Device, device_at
 from akg_core.worker.tensors import TensorFileError, fresh, load, save
 
 _FEWEST = 3  # cases that are prepared however long they take
+_LARGE_BYTES = 1 << 30
 _OF_DTYPES = re.compile(
     r"\bdtype|scalar type|\b(float(16|32|64)?|bfloat16|half|double|int(8|16|32|64))\b", re.IGNORECASE
 )
@@ -49,6 +51,7 @@ class _Reference:
     """
 
     task: Task
+    device: Device
     module: ReferenceModule
     model: nn.Module
     initial: State
@@ -72,12 +75,13 @@ _kept: list[_Reference] = []
 
 
 def open_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{task, folder, seed} → {draw}: load the reference and draw the first case, the one that is timed."""
+    """{task, plugin?, target?, folder, seed} → {draw}: load the reference and draw the first case, which is timed."""
     task, seed = Task(**payload["task"]), payload["seed"]
-    module = load_source(task.source, task.name)
+    device = device_at(payload)
+    module = replace(load_source(task.source, task.name), device=device.name)
     model = module.model(0, eval=not task.training)
     initial = {name: value.detach().clone() for name, value in _state(model).items()}
-    reference = _Reference(task, module, model, initial, Path(payload["folder"]), seed)
+    reference = _Reference(task, device, module, model, initial, Path(payload["folder"]), seed)
     (reference.folder / "reference.py").write_text(task.source, encoding="utf-8")
     _kept[:] = [reference]
     draw = _plan(reference, "drawn", seed + 1, "initial", {})
@@ -86,20 +90,22 @@ def open_job(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{seconds, bytes} → Preparation: answers for the first case, and for as many others as fit."""
+    """{seconds} → Preparation: answers for the first case, and for as many others as fit."""
     reference, began = _kept[0], time.monotonic()
+    room = reference.device.free_bytes() // 3
     first = next(iter(reference.plans.values()))
     usable, notes = [first], []
     with blame(reference.task.name, "forward"):
         _answer(reference, first, *_drawn(reference, first))
     for kind, seed, state, sizes in _schedule(reference):
-        late = time.monotonic() - began > payload["seconds"] or _held(reference) > payload["bytes"]
+        late = time.monotonic() - began > payload["seconds"] or _held(reference) > room
         if late and len(usable) >= _FEWEST:
             notes.append(f"Cases after {usable[-1].name} were left out to keep time and memory.")
             break
         draw = _try(reference, kind, seed, state, sizes)
         if isinstance(draw, Draw):
             usable.append(draw)
+            _forget_large(reference, draw.name)
         else:
             notes.append(draw)
     if reference.narrow:
@@ -109,13 +115,15 @@ def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
         )
     values = _drawn(reference, first)
     minimum_bytes, minimum_operations = _least(reference, *values)
-    outputs = reference.expected[first.name].tensors()
+    outputs = [output.nbytes for output in _expected(reference, first).tensors()]
+    random = _is_random(reference, first, *values)
+    _forget_large(reference, first.name)
     return Preparation(
         draws=tuple(usable),
-        random=_is_random(reference, first, *values),
+        random=random,
         eager_seconds=reference.eager_seconds,
         longest_reduction=longest_reduction(reference.task),
-        output_bytes=sum(output.nbytes for output in outputs),
+        output_bytes=sum(outputs),
         minimum_bytes=minimum_bytes,
         operations=minimum_operations,
         notes=tuple(notes),
@@ -131,15 +139,16 @@ def compare_job(payload: dict[str, Any]) -> dict[str, Any]:
     """
     torch.set_num_threads(1)  # pieces that fit the caches are compared faster without waking threads
     reference, name = _kept[0], payload["name"]
-    expected = reference.expected[name]
+    expected, device = _expected(reference, reference.plans[name]), reference.device
     try:
-        written = load(Path(payload["outputs"]))
+        written = load(Path(payload["outputs"]), device)
         result, touched = written["result"], dict(written["changed"])
-        same = same_bits(load(Path(payload["same_as"]))["result"], result) if payload.get("same_as") else None
+        same = same_bits(load(Path(payload["same_as"]), device)["result"], result) if payload.get("same_as") else None
     except (TensorFileError, TypeError, LookupError, ValueError) as error:
         return {"outputs": [], "unexpected": [], "same": None, "error": str(error)}
     noise = functools.partial(_noise, reference, reference.plans[name]) if payload["noise"] else lambda _: None
     found = compare(result, touched, expected, payload["longest_reduction"], noise)
+    _forget_large(reference, name)
     return {
         "outputs": [comparison.model_dump(mode="json") for comparison in found],
         "unexpected": sorted(set(touched) - set(expected.changed)),
@@ -221,9 +230,9 @@ def _write(reference: _Reference, draw: Draw) -> tuple[list[Any], State]:
     """Write the files that the candidate reads, and give what is in them."""
     inputs, state = _drawn(reference, draw)
     draw.case.inputs.parent.mkdir()
-    save(draw.case.inputs, inputs)
+    save(draw.case.inputs, inputs, reference.device)
     if draw.case.state:
-        save(draw.case.state, state)
+        save(draw.case.state, state, reference.device)
     return inputs, state
 
 
@@ -239,16 +248,31 @@ def _answer(reference: _Reference, draw: Draw, inputs: list[Any], state: State) 
     reference.restore(state)
     arguments = fresh(inputs)
     torch.manual_seed(draw.seed)
-    began = time.perf_counter()
     with torch.no_grad():
-        answer = reference.model(*arguments)
-    reference.eager_seconds = time.perf_counter() - began
+        reference.eager_seconds, answer = reference.device.seconds(lambda: reference.model(*arguments))
     result = flatten(fresh(answer))
     touched = fresh(changed(named(inputs, state), named(arguments, reference.model.state_dict())))
     exact = _exact(reference, draw, inputs, state)
     if exact is not None:
         exact = {name: exact[name] for name in (*result, *touched) if name in exact}
     reference.expected[draw.name] = Expected(result, touched, exact, _ties(reference, result, inputs))
+
+
+def _expected(reference: _Reference, draw: Draw) -> Expected:
+    """The answer to a case: the one that is kept, or made again."""
+    if draw.name not in reference.expected:
+        _answer(reference, draw, *_drawn(reference, draw))
+    return reference.expected[draw.name]
+
+
+def _forget_large(reference: _Reference, name: str) -> None:
+    """Give up a large answer on a device other than the host, which makes it again sooner than it has room for all."""
+    kept = reference.expected.get(name)
+    if kept and reference.device.name != HOST.name and sum(map(_bytes, (kept.result, kept.exact))) > _LARGE_BYTES:
+        del reference.expected[name]
+        reference.noise.pop(name, None)
+        reference.runs.pop(name, None)
+        reference.device.release_unused()
 
 
 def _exact(
@@ -327,10 +351,9 @@ def _is_random(reference: _Reference, draw: Draw, inputs: list[Any], state: Stat
     reference.restore(state)
     arguments = fresh(inputs)
     torch.manual_seed(draw.seed + 1)
-    began = time.perf_counter()
     with torch.no_grad():
-        answer = reference.model(*arguments)
-    reference.eager_seconds = min(reference.eager_seconds, time.perf_counter() - began)
+        seconds, answer = reference.device.seconds(lambda: reference.model(*arguments))
+    reference.eager_seconds = min(reference.eager_seconds, seconds)
     return not same_bits(reference.expected[draw.name].result, flatten(fresh(answer)))
 
 
@@ -348,8 +371,11 @@ def _least(reference: _Reference, inputs: list[Any], state: State) -> tuple[int,
 
 def _held(reference: _Reference) -> int:
     """Bytes of answers in memory."""
-    trees = [tree for e in reference.expected.values() for tree in (e.result, e.exact or {})]
-    return sum(v.nbytes for tree in trees for v in tree.values() if isinstance(v, torch.Tensor))
+    return sum(_bytes(tree) for kept in reference.expected.values() for tree in (kept.result, kept.exact))
+
+
+def _bytes(leaves: dict[str, Any] | None) -> int:
+    return sum(value.nbytes for value in (leaves or {}).values() if isinstance(value, torch.Tensor))
 
 
 def _state(model: nn.Module) -> State:

@@ -110,7 +110,7 @@ class Baselines:
         case = prepared.first.case
         session = pool.session(Limits(seconds=_CALL_SECONDS))
         self._sessions.append(session)
-        payload = {"mode": mode, "case": case.model_dump(mode="json")}
+        payload = {**prepared.where, "mode": mode, "case": case.model_dump(mode="json")}
         contestant = Contestant(mode, session, "akg_core.judge.baseline:profile_job", payload)
         contestant.sample(TimingPlan(warmup=1, samples=1, threads=threads))
         return contestant
@@ -141,7 +141,7 @@ def measure(
         "target": target.model_dump(mode="json"),
         "case": prepared.first.case.model_dump(mode="json"),
     }
-    plan = TimingPlan(cold_bytes=2 * floor.last_level_cache(), threads=threads)
+    plan = TimingPlan(cold=True, threads=threads)
     settings = _settings(prepared, plan, target)
     with (
         pool.session(Limits(seconds=_CALL_SECONDS, confined=True, writable=(folder,))) as session,
@@ -156,10 +156,10 @@ def measure(
         except Unusable as error:
             return Timing(status="failed", reason=str(error), settings=settings, seconds=time.monotonic() - began)
     timing = _timing(rounds, kernel.timer)
-    least = floor.floor(floor.machine(pool), preparation)
+    least = floor.floor(floor.machine(pool, prepared.where), preparation)
     median = timing.median(KERNEL) or 0.0
     if least and median < least.margin * least.seconds:  # perhaps the machine was busy when it was measured
-        least = floor.floor(floor.machine(pool, again=True), preparation)
+        least = floor.floor(floor.machine(pool, prepared.where, again=True), preparation)
     status, reason = "ok", ""
     if wrong:
         status, reason = "incorrect", wrong
@@ -223,7 +223,7 @@ def _clock_lies(kernel: Contestant, plan: TimingPlan) -> str:
     More and more samples are taken in one call, until what passes between them is little beside what they take: on a
     busy machine a process waits within its samples as it does between them, and a clock that lies does so at any count.
     """
-    warm = plan.model_copy(update={"cold_bytes": 0})
+    warm = plan.model_copy(update={"cold": False})
     kernel.sample(warm.model_copy(update={"warmup": 2, "samples": 1}))
     count = 1
     for _ in range(_CLOCK_ATTEMPTS):
@@ -284,5 +284,4 @@ def _settings(prepared: Prepared, plan: TimingPlan, target: Target) -> dict[str,
         "python": platform.python_version(),
         "case": prepared.first.name,
         "seed": prepared.first.seed,
-        "cold_bytes": plan.cold_bytes,
     }

@@ -70,8 +70,8 @@ def verify(
         "target": target.model_dump(mode="json"),
         "cases": [case.model_dump(mode="json") for case in cases],
     }
-    result = pool.call("akg_core.judge.jobs:run_job", payload, limits=limits)
-    verdict = _verdict(prepared, preparation, cases, result)
+    with pool.holding("akg_core.judge.jobs:run_job", payload, limits=limits) as result:
+        verdict = _verdict(prepared, preparation, cases, result)
     return verdict.model_copy(
         update={
             "protections": result.protections,

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from akg_core.judge.floor import last_level_cache
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.timing import Contestant, Unusable, exclusively
 from akg_core.records import Artifact, Target, TimingPlan
@@ -39,7 +38,7 @@ def race(
 ) -> list[Lap]:
     """Sample every kernel once a round; one that fails drops out. Other akg-core processes wait meanwhile."""
     laps = [Lap() for _ in artifacts]
-    plan = TimingPlan(warmup=1, samples=1, cold_bytes=2 * last_level_cache())
+    plan = TimingPlan(warmup=1, samples=1, cold=True)
     with ExitStack() as stack:
         contestants = [_contestant(stack, pool, prepared, plugin, artifact, target) for artifact in artifacts]
         stack.enter_context(exclusively(target.backend))

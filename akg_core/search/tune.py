@@ -159,7 +159,7 @@ class Search:
     @functools.cached_property
     def _floor(self) -> float:
         """The least time that the machine could take for the task, in seconds; 0 when it is not known."""
-        least = floor.floor(floor.machine(self._pipeline.pool), self._prepared.ready())
+        least = floor.floor(floor.machine(self._pipeline.pool, self._prepared.where), self._prepared.ready())
         return least.seconds if least else 0.0
 
     def _said(self) -> str:

@@ -92,7 +92,7 @@ def resized(
         if argument.kind == "tensor":
             old = new = values[i]
             for d, dim in enumerate(argument.shape):
-                index = torch.arange(size(dim, symbols)) % max(1, old.shape[d])
+                index = torch.arange(size(dim, symbols), device=old.device) % max(1, old.shape[d])
                 new = new.index_select(d, index)
             values[i] = layout.ordered_like(new, old)
     return values
@@ -110,7 +110,7 @@ def redraw_state(model: nn.Module, seed: int) -> dict[str, torch.Tensor]:
     are those of plausible data. Other buffers keep their values. Draw inputs with another seed: weights drawn with
     the seed of the inputs correlate with them.
     """
-    draw = torch.Generator().manual_seed(seed)
+    draw = _generator(model.state_dict().values(), seed)
     state = {name: value.detach().clone() for name, value in model.state_dict().items()}
     modules = dict(model.named_modules(remove_duplicate=False))
     drawn: dict[int, torch.Tensor] = {}
@@ -124,7 +124,7 @@ def redraw_state(model: nn.Module, seed: int) -> dict[str, torch.Tensor]:
         if name.endswith("running_mean"):
             state[name] = _like(0.3 * _normal(value.shape, draw), value)
         elif name.endswith("running_var"):
-            state[name] = _like(0.5 + torch.rand(value.shape, generator=draw), value)
+            state[name] = _like(0.5 + torch.rand(value.shape, generator=draw, device=draw.device), value)
     return state
 
 
@@ -148,13 +148,13 @@ def _redrawn(value: torch.Tensor, owner: nn.Module, draw: torch.Generator) -> to
 
 
 def _harder(values: Sequence[Any], seed: int, kind: str, interface: Interface | None) -> list[Any]:
-    draw = torch.Generator().manual_seed(seed * len(KINDS) + KINDS.index(kind) + 7919)
+    draw = _generator(values, seed * len(KINDS) + KINDS.index(kind) + 7919)
     result = []
     for i, value in enumerate(values):
         if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel():
             result.append(layout.replaced(value, functools.partial(_redraw_tensor, kind=kind, draw=draw)))
         elif interface and interface.arguments[i].kind == "number":
-            result.append(value * (0.5 + float(torch.rand((), generator=draw))))
+            result.append(value * (0.5 + float(torch.rand((), generator=draw, device=draw.device))))
         else:
             result.append(value)
     return result
@@ -197,8 +197,14 @@ def _probabilities(value: torch.Tensor, kind: str, draw: torch.Generator) -> tor
     return _like((width * _normal(value.shape, draw)).softmax(-1), value)
 
 
+def _generator(values: Iterable[Any], seed: int) -> torch.Generator:
+    """A generator on the device of the first tensor."""
+    devices = (value.device for value in values if isinstance(value, torch.Tensor))
+    return torch.Generator(next(devices, torch.device("cpu"))).manual_seed(seed)
+
+
 def _normal(shape: Sequence[int], draw: torch.Generator) -> torch.Tensor:
-    return torch.randn(tuple(shape), generator=draw)
+    return torch.randn(tuple(shape), generator=draw, device=draw.device)
 
 
 def _like(new: torch.Tensor, old: torch.Tensor) -> torch.Tensor:
@@ -223,7 +229,7 @@ def _constant_rows(shape: Sequence[int], draw: torch.Generator) -> torch.Tensor:
     if not shape:
         return new
     rows = new.view(-1, shape[-1])
-    rows[::2] = torch.randint(-8, 9, (len(rows[::2]), 1), generator=draw) / 4
+    rows[::2] = torch.randint(-8, 9, (len(rows[::2]), 1), generator=draw, device=draw.device) / 4
     return new
 
 

@@ -15,7 +15,7 @@ import sys
 import traceback
 import types
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,17 @@ import torch
 from torch import nn
 
 from akg_core.errors import TaskError
+from akg_core.records import HOST
 
 FORMAT = "A reference file defines Model, get_inputs and get_init_inputs."
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceModule:
-    """A loaded reference file. Its methods run the file's functions and raise TaskError for what goes wrong."""
+    """A loaded reference file. Its methods run the file's functions and raise TaskError for what goes wrong.
+
+    `device` is torch's name of where modules and inputs are made.
+    """
 
     name: str
     source: str
@@ -38,6 +42,7 @@ class ReferenceModule:
     get_inputs: Callable[[], Sequence[Any]]
     get_init_inputs: Callable[[], Sequence[Any]]
     get_inputs_dyn_list: Callable[[], Sequence[Sequence[Any]]] | None = None
+    device: str = HOST
 
     def model(self, seed: int = 0, *, eval: bool = False) -> nn.Module:
         """A new module, its parameters drawn after `torch.manual_seed(seed)`; `eval` switches its mode."""
@@ -46,16 +51,25 @@ class ReferenceModule:
             arguments = self.get_init_inputs()
         if not isinstance(arguments, (list, tuple)):
             raise TaskError(f"{self.name}: get_init_inputs returns a {type(arguments).__name__}, not a list.", FORMAT)
-        with blame(self.name, "Model's constructor"):
-            model = self.Model(*arguments)
+        with blame(self.name, "Model's constructor"), self._on_device():
+            model = self._moved(self.Model(*arguments))
         return model.eval() if eval else model
 
     def inputs(self, seed: int = 0) -> list[Any]:
         """The positional arguments of `forward`, drawn after `torch.manual_seed(seed)`."""
         torch.manual_seed(seed)
-        with blame(self.name, "get_inputs"):
+        with blame(self.name, "get_inputs"), self._on_device():
             values = self.get_inputs()
-        return _inputs_list(self.name, "get_inputs", values)
+        return [self._moved(value) for value in _inputs_list(self.name, "get_inputs", values)]
+
+    def _on_device(self) -> AbstractContextManager[Any]:
+        """Inside, tensors are made on the device; on the host nothing changes, other modes of torch included."""
+        return nullcontext() if self.device == HOST else torch.device(self.device)
+
+    def _moved(self, value: Any) -> Any:
+        """A module or tensor on the device, where the file may have put it elsewhere; anything else as it is."""
+        movable = self.device != HOST and isinstance(value, (torch.Tensor, nn.Module))
+        return value.to(self.device) if movable else value
 
     def input_lists(self, seed: int = 0) -> list[list[Any]]:
         """The argument lists of differing shapes of `get_inputs_dyn_list`; empty where the file has none."""

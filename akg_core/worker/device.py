@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
 
-    from akg_core.records import Target
-
 
 class Device:
     """The host; derive from it for another device.
 
-    `name` is torch's name of it, `timer` that of the clock that `seconds` reads.
+    `name` is torch's name of it, `timer` that of the clock that `seconds` reads, `product_size` that of the square
+    matrices whose product shows how fast it computes.
     """
 
     name = "cpu"
     timer = "perf_counter"
+    product_size = 1024
 
     def synchronize(self) -> None:
         """Wait for everything that was started on the device, on whatever stream."""
@@ -50,17 +50,27 @@ class Device:
 
         return last_level_cache()
 
+    def memory_sizes(self) -> tuple[int, ...]:
+        """Sizes in bytes that show how fast memory is: what one core's caches hold, what they share, and beyond."""
+        return (1 << 20, 8 << 20, 2 * self.cache_bytes())
+
+    def processor(self) -> str:
+        """What the device is called by its maker."""
+        from akg_core.judge.floor import processor
+
+        return processor()
+
     def free_bytes(self) -> int:
         """Bytes of the device's memory that could be taken now."""
         from akg_core.worker.usage import available_memory
 
         return available_memory()
 
-    def release(self) -> None:
-        """Give back memory that is held and not used, and what was shared."""
+    def release_unused(self) -> None:
+        """Give back memory that this process holds for later and does not use now."""
 
     def share(self, flat: torch.Tensor) -> dict[str, Any] | None:
-        """Lend a copy of a one-dimensional tensor to other processes, until `release` or the end of this one.
+        """Lend a copy of a one-dimensional tensor to other processes, until the end of this one.
 
         What is returned is JSON that `shared` understands there; None: the bytes are to travel in a file.
         """
@@ -83,13 +93,14 @@ class Device:
 HOST = Device()
 
 
-def device_of(plugin: str, target: Target | None) -> Device:
-    """The device on which the plugin's kernels for `target` run on this machine; the host when it brings none."""
-    return _device_of(plugin, target.backend, target.arch) if plugin and target else HOST
+def device_at(payload: dict[str, Any]) -> Device:
+    """The device on which a plugin's kernels run here, by a job's payload {plugin, target}; the host by default."""
+    plugin, target = payload.get("plugin"), payload.get("target")
+    return _device_at(plugin, target["backend"], target.get("arch", "")) if plugin and target else HOST
 
 
 @functools.cache
-def _device_of(plugin: str, backend: str, arch: str) -> Device:
+def _device_at(plugin: str, backend: str, arch: str) -> Device:
     from akg_core.records import Target
     from akg_core.registry import hooks
 

@@ -18,8 +18,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,11 +63,18 @@ class Pool:
 
     def call(self, function: str, payload: dict[str, Any], *, limits: Limits | None = None) -> JobResult:
         """Run one job in a process of its own and wait for it."""
+        with self.holding(function, payload, limits=limits) as result:
+            return result
+
+    @contextmanager
+    def holding(self, function: str, payload: dict[str, Any], *, limits: Limits | None = None) -> Iterator[JobResult]:
+        """Like `call`, with the job's process kept until the context ends, for what it lends from its memory."""
         for _ in range(_ATTEMPTS):
             with self.session(limits) as session:
                 result = session.call(function, payload)
-            if session.started:
-                return result
+                if session.started:
+                    yield result
+                    return
         raise self._does_not_start()  # not once in all attempts
 
     def submit(self, function: str, payload: dict[str, Any], *, limits: Limits | None = None) -> Future[JobResult]:

@@ -79,9 +79,10 @@ LIES = {
     "a clock that runs slowly": (
         HONEST,
         """
-        from akg_core.judge import candidate
-        real = candidate._now
-        candidate._now = lambda: real() / 1000
+        from types import SimpleNamespace
+        from akg_core.worker import device
+        real = device.time.perf_counter
+        device.time = SimpleNamespace(perf_counter=lambda: real() / 1000)
         """,
         "cheating",
         "clock",
@@ -89,9 +90,10 @@ LIES = {
     "a clock that runs at less than half its speed": (
         HONEST,
         """
-        from akg_core.judge import candidate
-        real = candidate._now
-        candidate._now = lambda: real() / 2.3
+        from types import SimpleNamespace
+        from akg_core.worker import device
+        real = device.time.perf_counter
+        device.time = SimpleNamespace(perf_counter=lambda: real() / 2.3)
         """,
         "cheating",
         "clock",
@@ -137,8 +139,8 @@ def test_what_is_physically_impossible_is_refused(
     clock: Callable[..., Timing], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a machine that could move a megabyte a second, the honest kernel would be too fast to be true."""
-    slow = Machine(processor="slow", bytes_per_second={1 << 20: 1e6}, operations_per_second=1e12)
-    monkeypatch.setattr(floor, "machine", lambda pool, again=False: slow)
+    slow = Machine(processor="slow", cache_bytes=32 << 20, bytes_per_second={1 << 20: 1e6}, operations_per_second=1e12)
+    monkeypatch.setattr(floor, "machine", lambda *_, **__: slow)
     timing = clock()
     assert timing.status == "impossible"
     assert "this machine needs" in timing.reason
@@ -242,7 +244,9 @@ def test_a_ratio_of_equals_is_inconclusive_and_of_others_is_not() -> None:
 
 
 def test_the_floor_is_the_larger_of_memory_and_arithmetic() -> None:
-    machine = Machine(processor="", bytes_per_second={1 << 20: 1e11, 1 << 28: 1e10}, operations_per_second=1e12)
+    machine = Machine(
+        processor="", cache_bytes=32 << 20, bytes_per_second={1 << 20: 1e11, 1 << 28: 1e10}, operations_per_second=1e12
+    )
     large = floor.floor(machine, Preparation(draws=(), minimum_bytes=1 << 30, operations=1e9))
     assert large.limited_by == "memory" and large.seconds == pytest.approx((1 << 30) / 1e10)
     small = floor.floor(machine, Preparation(draws=(), minimum_bytes=1 << 20, operations=1e10))
