@@ -1,0 +1,127 @@
+"""One task on its way through a benchmark, in three steps that a runner may put side by side or one after another."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+from akg_core.bench.category import category
+from akg_core.bench.results import Row, digest, measured
+from akg_core.bench.suite import Problem
+from akg_core.errors import AkgError
+from akg_core.judge.records import Timing, Verdict
+from akg_core.judge.timing import Baselines, measure
+from akg_core.pipeline import Pipeline
+from akg_core.progress import Progress
+from akg_core.records import Artifact, Task
+from akg_core.runs import RunFolder
+from akg_core.stages import Design, Request
+from akg_core.worker.pool import Pool
+
+
+class Contest:
+    """A task's pipeline, and what is known of it. Close it to end its processes."""
+
+    def __init__(self, problem: Problem, request: Request, pool: Pool, folder: RunFolder) -> None:
+        self.problem = problem
+        self.pipeline = Pipeline(request, pool, folder, Progress())
+        self.verdict: Verdict | None = None
+        self.timing: Timing | None = None
+        self._task: Task | None = None
+        self._design: Design | None = None
+        self._artifact: Artifact | None = None
+        self._baselines: Baselines | None = None
+        self._weak: tuple[str, ...] = ()
+        self._error = ""
+        self._opened = contextlib.ExitStack()
+
+    def close(self) -> None:
+        """End the reference and the baselines."""
+        self._opened.close()
+
+    def build(self) -> None:
+        """Capture, design, emit and compile; what fails is kept for the row."""
+        with self._failing():
+            self._task = self.pipeline.capture()
+            self._weak = self._examined()
+            self._design = self.pipeline.design(self._task)[0]
+            source = self.pipeline.emit(self._task, self._design, self._design.default)
+            self._artifact = self.pipeline.compile(self._design, source)
+
+    def judge(self, baselines: tuple[str, ...]) -> None:
+        """Verify what was built, and warm up the baselines that it is to be timed with."""
+        if not (self._task and self._artifact):
+            return
+        with self._failing():
+            self._prepared = self._opened.enter_context(self.pipeline.reference(self._task))
+            if baselines:
+                rivals = Baselines(self.pipeline.pool, self._prepared, baselines)
+                self._baselines = self._opened.enter_context(rivals)
+            self.verdict = self.pipeline.verify(self._prepared, self._artifact)
+            if self._baselines:
+                self._baselines.ready()
+
+    def clock(self, seconds: float) -> None:
+        """Time a kernel that was found correct, with nothing else running."""
+        if not (self.verdict and self.verdict.correct and self._artifact):
+            return
+        with self._failing():
+            pipeline = self.pipeline
+            began = time.monotonic()
+            self.timing = measure(
+                pipeline.pool,
+                self._prepared,
+                pipeline.request.plugin,
+                self._artifact,
+                pipeline.target,
+                self._baselines,
+                seconds=seconds,
+            )
+            pipeline.folder.write("timing.json", self.timing)
+            self._clocked = time.monotonic() - began
+
+    def row(self) -> Row:
+        """What is known now."""
+        verdict, timing, task = self.verdict, self.timing, self._task
+        reason = self._error or (verdict.reason if verdict and not verdict.correct else "")
+        status: str = "failed" if self._error or not verdict else verdict.status
+        if timing and timing.status != "ok":
+            status, reason = timing.status, timing.reason
+        seconds = {stage.name: round(stage.seconds, 3) for stage in self.pipeline.progress.stages}
+        if timing:
+            seconds["time"] = round(self._clocked, 3)
+        return Row(
+            name=self.problem.name,
+            group=self.problem.group or (category(task) if task else "not captured"),
+            status=status,
+            reason=reason,
+            digest=row_digest(self.problem, self.pipeline.request),
+            sketch=self._design.sketch.name if self._design else "",
+            seconds=seconds,
+            weak=self._weak,
+            notes=task.notes if task else (),
+            **measured(verdict, timing),
+        )
+
+    def _examined(self) -> tuple[str, ...]:
+        """The findings of `task check` that make a verdict of "correct" say little."""
+        request = self.pipeline.request
+        payload = {"path": str(request.reference), "eval": request.evaluation, "scale": request.scale, "budget": 4.0}
+        result = self.pipeline.pool.call("akg_core.task.examine:examine_job", payload)
+        if result.status != "ok":
+            return ()
+        findings = result.unwrap()["findings"]
+        return tuple(f"{f['code']} {f['message']}" for f in findings if f["severity"] == "error")
+
+    @contextlib.contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            yield
+        except AkgError as error:
+            self._error = self._error or str(error)
+
+
+def row_digest(problem: Problem, request: Request) -> str:
+    """What tells whether an earlier row is still this task's."""
+    return digest(problem.path, request.evaluation, request.dynamic, request.seed)

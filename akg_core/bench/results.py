@@ -1,0 +1,113 @@
+"""What a benchmark found: a row a task, and the document that holds them all and survives a kill."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from akg_core.errors import UsageError
+from akg_core.judge.records import Timing, Verdict
+from akg_core.judge.timing import KERNEL
+from akg_core.records import Record, Scalar
+
+
+class Row(Record):
+    """The result of one task. Medians are in milliseconds; a speed-up is its ratio and the ends of its interval.
+
+    `status` is the verdict's, or "failed" when there is none; `reason` is set when the task is not correct or its
+    timing does not hold. `weak` names what `task check` finds. `floor_share`: the physical floor over the median.
+    """
+
+    name: str
+    group: str
+    status: str
+    digest: str
+    reason: str = ""
+    cases: int = 0
+    accuracy_ratio: float | None = None
+    median_ms: dict[str, float] = Field(default_factory=dict)
+    speedup: dict[str, tuple[float, float, float]] = Field(default_factory=dict)
+    floor_share: float | None = None
+    limited_by: str = ""
+    sketch: str = ""
+    seconds: dict[str, float] = Field(default_factory=dict)
+    weak: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def ratio(self, over: str) -> float | None:
+        """How many times faster than a baseline; None when that was not measured."""
+        return self.speedup[over][0] if over in self.speedup else None
+
+
+def measured(verdict: Verdict | None, timing: Timing | None) -> dict[str, Any]:
+    """The fields of a row that verdict and timing give."""
+    found: dict[str, Any] = {}
+    if verdict:
+        found |= {"cases": len(verdict.cases), "accuracy_ratio": verdict.accuracy_ratio}
+    if timing and timing.measurements:
+        found["median_ms"] = {m.name: round(m.median * 1e3, 5) for m in timing.measurements}
+        median = timing.median(KERNEL)
+        if timing.floor and median:
+            found |= {"floor_share": timing.floor.seconds / median, "limited_by": timing.floor.limited_by}
+        if timing.status == "ok":
+            found["speedup"] = {s.over: (s.ratio, s.low, s.high) for s in timing.speedups}
+    return found
+
+
+class Results(Record):
+    """The document: what was run, with what, where, and a row a task. `finished` is false while it is being written.
+
+    `simulated`: kernels ran by simulation, so that nothing has a time.
+    """
+
+    suite: str
+    plugin: str
+    target: str
+    scale: float
+    simulated: bool = False
+    baselines: tuple[str, ...]
+    versions: dict[str, str]
+    machine: dict[str, Scalar] = Field(default_factory=dict)
+    finished: bool = False
+    seconds: float = 0.0
+    rows: tuple[Row, ...] = ()
+
+    def write(self, path: Path) -> None:
+        """Write the document in one step, so that a kill leaves the one before."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.{os.getpid()}")
+        partial.write_text(json.dumps(self.model_dump(mode="json"), indent=1) + "\n", encoding="utf-8")
+        partial.replace(path)
+
+
+def unfinished(path: Path, like: Results) -> dict[str, Row]:
+    """The rows, by digest, of a document that a run of the same kind left unfinished; none when there is no such."""
+    if not path.exists():
+        return {}
+    try:
+        found = Results(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, ValidationError):
+        raise UsageError(
+            f"{str(path)!r} holds something else than a benchmark's results.", "Give another --out."
+        ) from None
+    same = ("suite", "plugin", "target", "scale", "simulated", "baselines", "versions")
+    alike = not found.finished and all(getattr(found, name) == getattr(like, name) for name in same)
+    return {row.digest: row for row in found.rows} if alike else {}
+
+
+def digest(path: Path, *also: object) -> str:
+    """What a task's result depends on: the text of its file, and how it is run."""
+    return hashlib.sha256(path.read_bytes() + repr(also).encode()).hexdigest()[:16]
+
+
+def geomean(values: Iterable[float | None]) -> float | None:
+    """The geometric mean of those that are known; None when none is."""
+    known = [value for value in values if value]
+    return math.exp(sum(map(math.log, known)) / len(known)) if known else None

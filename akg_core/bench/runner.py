@@ -1,0 +1,137 @@
+"""Runs a suite: tasks are built a few at a time, side by side, and timed one after the other with nothing else running.
+
+On a machine whose kernels run on the host, judging is done side by side too, for it needs no more than building does.
+On another device, tasks are judged one at a time, for memory's sake, while the next ones are being built.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from akg_core.bench.contest import Contest, row_digest
+from akg_core.bench.results import Results, Row, unfinished
+from akg_core.bench.suite import Problem
+from akg_core.errors import ToolchainError
+from akg_core.pipeline import WARM, versions
+from akg_core.records import HOST, Availability
+from akg_core.runs import RunFolder
+from akg_core.stages import Request, addressed
+from akg_core.worker.pool import Pool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a suite is run. `baselines`: what to time against, none to verify only; `seconds`: samples of one task."""
+
+    suite: str
+    baselines: tuple[str, ...] = ("eager", "compile")
+    seconds: float = 1.5
+    together: int = 4
+    folder: Path = Path("runs/bench")
+
+
+def run(
+    problems: list[Problem], request: Request, plan: Plan, out: Path | None, tell: Callable[[Row, int, int], None]
+) -> Results:
+    """Run every problem and `tell` each row as it is known, with its place and how many there are.
+
+    With `out` every row is written at once, and a run that was ended goes on where it stopped.
+    """
+    began = time.monotonic()
+    with Pool(warm=WARM) as pool:
+        return _run(problems, request, plan, out, tell, pool, began)
+
+
+def _run(
+    problems: list[Problem],
+    request: Request,
+    plan: Plan,
+    out: Path | None,
+    tell: Callable[[Row, int, int], None],
+    pool: Pool,
+    began: float,
+) -> Results:
+    available = _available(request, pool)
+    if available.simulated:  # nothing that is simulated has a time
+        plan = replace(plan, baselines=())
+    results = Results(
+        suite=plan.suite,
+        plugin=request.plugin,
+        target=str(request.target),
+        scale=request.scale,
+        simulated=available.simulated,
+        baselines=plan.baselines,
+        versions=versions(),
+    )
+    known = unfinished(out, results) if out else {}
+    requests = [replace(request, reference=problem.path.resolve()) for problem in problems]
+    rows = {p: known[d] for p, r in zip(problems, requests, strict=True) if (d := row_digest(p, r)) in known}
+    waiting = [(p, r) for p, r in zip(problems, requests, strict=True) if p not in rows]
+    for contest in _contests(waiting, pool, plan, available.device == HOST):
+        row = rows[contest.problem] = contest.row()
+        tell(row, len(rows), len(problems))
+        done = tuple(rows[problem] for problem in problems if problem in rows)
+        machine = contest.timing.settings if contest.timing else results.machine
+        results = results.model_copy(
+            update={"rows": done, "machine": machine, "seconds": round(time.monotonic() - began, 1)}
+        )
+        if out:
+            results.write(out)
+    done = tuple(rows[problem] for problem in problems)
+    results = results.model_copy(update={"rows": done, "finished": True})
+    if out:
+        results.write(out)
+    return results
+
+
+def _contests(waiting: list[tuple[Problem, Request]], pool: Pool, plan: Plan, on_host: bool) -> Iterator[Contest]:
+    """Contests with everything known that can be, closed when the next one is asked for."""
+    if not waiting:
+        return
+    batches = [waiting[start : start + plan.together] for start in range(0, len(waiting), plan.together)]
+    with ThreadPoolExecutor(plan.together) as workers:
+        building = _start(batches[0], pool, plan, workers)
+        for number, _ in enumerate(batches):
+            batch = [future.result() for future in building]
+            following = batches[number + 1] if number + 1 < len(batches) else []
+            if on_host:
+                list(workers.map(lambda contest: contest.judge(plan.baselines), batch))
+            else:
+                building = _start(following, pool, plan, workers)
+            for contest in batch:
+                try:
+                    if not on_host:
+                        contest.judge(plan.baselines)
+                    if plan.baselines:
+                        contest.clock(plan.seconds)
+                    yield contest
+                finally:
+                    contest.close()
+            if on_host:
+                building = _start(following, pool, plan, workers)
+
+
+def _start(
+    batch: list[tuple[Problem, Request]], pool: Pool, plan: Plan, workers: ThreadPoolExecutor
+) -> list[Future[Contest]]:
+    """Begin to build a batch."""
+
+    def build(problem: Problem, request: Request) -> Contest:
+        folder = RunFolder(plan.folder / (problem.group or plan.suite) / problem.name)
+        contest = Contest(problem, request, pool, folder)
+        contest.build()
+        return contest
+
+    return [workers.submit(build, problem, request) for problem, request in batch]
+
+
+def _available(request: Request, pool: Pool) -> Availability:
+    """What the plugin finds on this machine. Raises ToolchainError when nothing can run here."""
+    found = Availability(**pool.call("akg_core.stage_jobs:probe_job", addressed(request)).unwrap())
+    if not (found.can_compile and found.can_run):
+        raise ToolchainError(f"The plugin {request.plugin} cannot work here: {found.reason}", found.cure)
+    return found

@@ -1,0 +1,80 @@
+"""`akg-core bench`: many tasks in one go, beside eager PyTorch and torch.compile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from akg_core.cli.options import Evaluation, PluginName, Scale, Seed, TargetText
+
+if TYPE_CHECKING:
+    from akg_core.bench.suite import Problem
+
+KERNELBENCH = "kernelbench"
+
+
+def bench(
+    what: Annotated[
+        list[str],
+        typer.Argument(metavar="WHAT…", help="`kernelbench`, or reference files and folders of them."),
+    ],
+    root: Annotated[Path | None, typer.Option("--root", metavar="DIR", help="KernelBench's folder.")] = None,
+    level: Annotated[int, typer.Option("--level", metavar="N", help="Its level.")] = 1,
+    problems: Annotated[str, typer.Option("--problems", metavar="LIST", help="Such as 1-20,54; else all.")] = "",
+    plugin: PluginName = "",
+    target: TargetText = "",
+    baseline: Annotated[
+        str, typer.Option("--baseline", metavar="LIST", help="What to time against; an empty list judges only.")
+    ] = "eager,compile",
+    evaluation: Evaluation = False,
+    scale: Scale = 1.0,
+    seed: Seed = 0,
+    seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="Time for the samples of a task.")] = 1.5,
+    together: Annotated[int, typer.Option("--together", metavar="N", help="Tasks to build side by side.")] = 4,
+    folder: Annotated[Path, typer.Option("--folder", metavar="DIR", help="Where runs are kept.")] = Path("runs/bench"),
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A JSON file for the results.")
+    ] = None,
+) -> None:
+    """Run many tasks, beside eager PyTorch and torch.compile.
+
+    A line a task while it works, then a table by group. With --out, a run that was ended goes on where it stopped.
+    """
+    from rich.console import Console
+
+    from akg_core.bench import runner
+    from akg_core.cli.job import Job
+    from akg_core.errors import UsageError
+    from akg_core.judge.baseline import MODES
+    from akg_core.report.bench import line, show
+
+    names = tuple(filter(None, baseline.replace(" ", "").split(",")))
+    if unknown := [name for name in names if name not in MODES]:
+        raise UsageError(f"There is no baseline {unknown[0]!r}.", f"There are {' and '.join(MODES)}.")
+    suite, chosen = _suite(what, root, level, problems)
+    first = chosen[0].path
+    job = Job(reference=first, plugin=plugin, target=target, evaluation=evaluation, scale=scale, seed=seed)
+    request = job.request()
+    console = Console(highlight=False)
+    plan = runner.Plan(suite, names, seconds, together, folder)
+    results = runner.run(
+        chosen, request, plan, out, lambda *row: console.print(line(*row), soft_wrap=True, markup=False)
+    )
+    show(console, results)
+    if out:
+        console.print(f"written to {out}")
+    raise typer.Exit(0 if all(row.status == "correct" for row in results.rows) else 1)
+
+
+def _suite(what: list[str], root: Path | None, level: int, problems: str) -> tuple[str, list[Problem]]:
+    """The name of what is to be run, and its tasks."""
+    from akg_core.bench import suite
+    from akg_core.errors import UsageError
+
+    if what == [KERNELBENCH]:
+        if root is None:
+            raise UsageError("--root is missing.", "It is a checkout of KernelBench.")
+        return f"{KERNELBENCH}-level{level}", suite.kernelbench(root, level, problems)
+    return "files", suite.files(map(Path, what))

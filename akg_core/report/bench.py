@@ -1,0 +1,87 @@
+"""A benchmark for a person: a line a task while it works, then a table by group, and what deserves a look."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.markup import escape
+
+from akg_core.bench.results import Results, Row, geomean
+from akg_core.judge.timing import KERNEL
+from akg_core.report.table import plain_table
+
+_TITLES = {"eager": "eager", "compile": "torch.compile"}
+_EQUAL = 0.98  # a ratio that counts as no slower
+
+
+def line(row: Row, place: int, of: int) -> str:
+    """A task in one line."""
+    start = f"{place:>{len(str(of))}}/{of} {row.group:>13} {row.name:32.32} "
+    if row.status != "correct":
+        return f"{start}{row.status}: {row.reason}"
+    if not row.median_ms:
+        return f"{start}correct in {row.cases} cases"
+    times = "  ".join(f"{name} {value:8.3f} ms" for name, value in row.median_ms.items())
+    return f"{start}{times}  " + "  ".join(f"{ratio:5.2f}x" for ratio, _, _ in row.speedup.values())
+
+
+def show(console: Console, results: Results) -> None:
+    """The table by group, then tasks that are not correct, slower than eager, or weak."""
+    rows = results.rows
+    table = plain_table("", *_columns(results), right=_columns(results))
+    for name, group in _groups(rows):
+        table.add_row(name, *_cells(group, results))
+    console.print(table)
+    builds = [row.seconds["compile"] for row in rows if "compile" in row.seconds]
+    if builds:
+        console.print(f"a build took {statistics.median(builds):.1f} s (median), all {results.seconds:.0f} s")
+    _list(console, "not correct", (f"{r.name}: {r.status}, {r.reason}" for r in rows if r.status != "correct"))
+    slower = sorted((ratio, row) for row in rows if (ratio := row.ratio("eager")) is not None and ratio < _EQUAL)
+    _list(console, "slower than eager", (f"{row.name} {ratio:.2f}x{_why(row)}" for ratio, row in slower))
+    _list(console, "weak tasks, where correct says little", (f"{r.name}: {r.weak[0]}" for r in rows if r.weak))
+
+
+def _columns(results: Results) -> tuple[str, ...]:
+    timed = [f"x of {_TITLES[name]}" for name in results.baselines]
+    if results.baselines:
+        timed += ["least", "fast_1", "fast_1.5", "of the roofline"]
+    return ("tasks", "captured", "correct", *timed, "seconds")
+
+
+def _cells(group: list[Row], results: Results) -> list[str]:
+    correct = [row for row in group if row.status == "correct"]
+    cells = [str(len(group)), str(sum("capture" in r.seconds and r.group != "not captured" for r in group))]
+    cells.append(str(len(correct)))
+    if results.baselines:
+        cells += [_spell(geomean(row.ratio(name) for row in correct)) for name in results.baselines]
+        ratios = [ratio for row in correct if (ratio := row.ratio(results.baselines[0])) is not None]
+        cells.append(_spell(min(ratios, default=None)))
+        cells += [f"{sum(r >= least for r in ratios)}" for least in (_EQUAL, 1.5)]
+        share = geomean(row.floor_share for row in correct)
+        cells.append("–" if share is None else f"{share:.0%}")
+    return [*cells, f"{sum(sum(row.seconds.values()) for row in group):.0f}"]
+
+
+def _groups(rows: tuple[Row, ...]) -> list[tuple[str, list[Row]]]:
+    names = list(dict.fromkeys(row.group for row in rows))
+    return [*((name, [row for row in rows if row.group == name]) for name in names), ("all", list(rows))]
+
+
+def _list(console: Console, title: str, lines: Iterable[str]) -> None:
+    found = list(lines)
+    if found:
+        console.print(f"\n[bold]{title}[/]")
+        for text in found:
+            console.print(f"  {escape(text)}", soft_wrap=True, highlight=False)
+
+
+def _why(row: Row) -> str:
+    if row.floor_share is None:
+        return ""
+    return f" ({row.median_ms[KERNEL]:.3f} ms, {row.floor_share:.0%} of the {row.limited_by} roofline)"
+
+
+def _spell(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

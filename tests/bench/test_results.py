@@ -1,0 +1,70 @@
+"""The document of a benchmark: what is kept, what a later run may use of it, and the table made of it."""
+
+from __future__ import annotations
+
+import pytest
+from rich.console import Console
+
+from akg_core.bench.results import Results, Row, geomean, unfinished
+from akg_core.errors import UsageError
+from akg_core.report.bench import line, show
+
+
+def row(name: str, eager: float | None = 2.0, **fields) -> Row:
+    given = {
+        "group": "norm",
+        "status": "correct",
+        "digest": name,
+        "cases": 4,
+        "seconds": {"capture": 0.1},
+        "floor_share": 0.5,
+        "limited_by": "memory",
+    }
+    timed = {"median_ms": {"kernel": 1.0, "eager": eager}, "speedup": {"eager": (eager, eager, eager)}} if eager else {}
+    return Row(**{"name": name, **given, **timed, **fields})
+
+
+def document(*rows: Row, **fields) -> Results:
+    given = {"suite": "files", "plugin": "toy", "target": "toy", "scale": 1.0, "baselines": ("eager",), "versions": {}}
+    return Results(**{**given, "rows": rows, **fields})
+
+
+def test_only_an_unfinished_run_of_the_same_kind_goes_on(tmp_path):
+    path = tmp_path / "out.json"
+    assert unfinished(path, document()) == {}
+    document(row("a"), row("b")).write(path)
+    assert set(unfinished(path, document())) == {"a", "b"}
+    assert unfinished(path, document(scale=0.5)) == {}
+    document(row("a"), finished=True).write(path)
+    assert unfinished(path, document()) == {}
+
+
+def test_another_file_is_not_overwritten(tmp_path):
+    (tmp_path / "out.json").write_text('{"my": "data"}')
+    with pytest.raises(UsageError, match="something else"):
+        unfinished(tmp_path / "out.json", document())
+
+
+def test_the_geometric_mean_leaves_out_what_is_not_known():
+    assert geomean([2.0, None, 8.0]) == pytest.approx(4.0) and geomean([None]) is None
+
+
+def test_the_table_says_what_counts(capsys):
+    rows = [
+        row("fast", 4.0),
+        row("slow", 0.5),
+        row("wrong", None, status="incorrect", reason="it is wrong"),
+        row("odd", 1.0, group="loss", weak=("TK102 zeros pass",)),
+    ]
+    show(Console(width=160), document(*rows, seconds=12.0))
+    said = capsys.readouterr().out
+    cells = {text.split()[0]: text.split() for text in said.splitlines() if text.strip()}
+    assert cells["norm"][1:8] == ["3", "3", "2", "1.41", "0.50", "1", "1"]
+    assert cells["all"][1] == "4" and "wrong: incorrect, it is wrong" in said
+    assert "slow 0.50x (1.000 ms, 50% of the memory roofline)" in said and "odd: TK102 zeros pass" in said
+
+
+def test_a_line_says_status_or_times():
+    assert "4.00x" in line(row("fast", 4.0), 1, 10) and line(row("fast"), 1, 10).startswith(" 1/10")
+    assert "incorrect: it is wrong" in line(row("w", None, status="incorrect", reason="it is wrong"), 2, 2)
+    assert "correct in 4 cases" in line(row("judged", None), 2, 2)
