@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from akg_core.hookspecs import hookimpl
 from akg_core.records import (
@@ -22,6 +23,9 @@ from akg_core.records import (
     Target,
     TimingPlan,
 )
+
+if TYPE_CHECKING:
+    from akg_core.worker.device import Device
 
 
 @hookimpl
@@ -76,6 +80,13 @@ def akg_compile(source: KernelSource, target: Target, workdir: Path) -> CompileR
     from akg_plugin_triton_cuda.compile import compile_kernel
 
     return compile_kernel(source, target, workdir)
+
+
+@hookimpl
+def akg_device(target: Target) -> Device:
+    from akg_plugin_triton_cuda.harness import device_of
+
+    return device_of(target)
 
 
 @hookimpl

@@ -64,7 +64,23 @@ def pool(x: In["f32", 8, 57, 57], y: Out["f32", 8, 29, 29]):
                     best = maximum(best, load(x[c, h * 2 + i - 1, w * 2 + j - 1], other=-inf))
             store(y[c, h, w], best)
 """
-TEXTS = {"add": ADD, "softmax": SOFTMAX, "split": SPLIT, "large": LARGE, "pool": POOL}
+COLUMNS = """
+@kernel
+def columns(x: In["f32", 1000, 300], y: Out["f32", 300], z: Out["f32", 300]):
+    for n in grid(300, 128):
+        total, lost, peak = zeros([n]), zeros([n]), full([n], -inf)
+        for m in tiles(1000, 16):
+            t = load(x[m, n])
+            part = reduce_sum(t, m)
+            new = total + part
+            back = new - total
+            lost = lost + (total - (new - back) + (part - back))
+            total = new
+            peak = maximum(peak, reduce_max(t, m))
+        store(y[n], total + lost)
+        store(z[n], peak)
+"""
+TEXTS = {"columns": COLUMNS, "add": ADD, "softmax": SOFTMAX, "split": SPLIT, "large": LARGE, "pool": POOL}
 TWELVE = ("linear_gelu", "conv2d", "cumsum", "flash_attention", "argmax")
 
 
@@ -129,6 +145,22 @@ def model(x: In["f32", 100]):
     assert source.files["kernel.py"].count("def scale") == 2
     assert module.count("_kernel.scale[(2,)](") == 2 and module.count("_kernel.scale_2[(2,)](") == 1
     assert [launch["kernel"] for launch in json.loads(source.files["launches.json"])] == ["scale", "scale_2"]
+
+
+def test_what_is_not_linear_is_reduced_each_turn() -> None:
+    assert "total_lanes" in emitted(COLUMNS).files["kernel.py"] and "peak_lanes" in emitted(COLUMNS).files["kernel.py"]
+    for old, new in (
+        ("total = new\n", "total = new * 0.5\n"),  # a weighted sum
+        ("total = new\n", "total = new\n            store(z[n], total)\n"),  # read in the loop
+        ("part = reduce_sum(t, m)", "part = reduce_sum(t * total, m)"),  # a recurrence
+        ("reduce_sum(t, m)", "reduce_sum(t, m) * 2"),
+    ):
+        assert old in COLUMNS
+        text = COLUMNS.replace(old, new)
+        assert "total_lanes" not in emitted(text).files["kernel.py"], new
+    assert (
+        "peak_lanes" not in emitted(COLUMNS.replace("t = load(x[m, n])", "t = load(x[m, n]) - peak")).files["kernel.py"]
+    )
 
 
 def test_names_that_python_takes_are_changed() -> None:

@@ -15,7 +15,9 @@ WIDE = {"f16": "f32", "bf16": "f32"}  # what adds up
 
 
 class AlongWriter(MemoryWriter):
-    """Adds what must see a whole axis."""
+    """Adds what must see a whole axis. `unfolded`: reductions that are left to the end of a loop."""
+
+    unfolded: frozenset[int] = frozenset()
 
     def over(self, node: Expr, scope: Scope) -> list[Axis]:
         """The axes that an argument names, units left out."""
@@ -63,6 +65,8 @@ class AlongWriter(MemoryWriter):
             )
             return replace(text, text=f"{text} != 0", rank=LOOSE, dtype="bool")
         tile = self.existing(self.spread(self.convert(self.wide(tile), held), axes), axes, identity(op, held))
+        if id(call) in self.unfolded:
+            return self.convert(tile, dtype)
         return self.convert(self.folded(op, tile, axes), dtype)
 
     def held(self, dtype: str, op: str) -> str:

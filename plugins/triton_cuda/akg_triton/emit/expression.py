@@ -171,7 +171,9 @@ class ExpressionWriter:
         (left, right), axes = self.fitted(pair)
         rank = RANKS.get(op, LOOSE)
         text = f"{left.beside(op)} {op} {right.beside(op, right=True)}"
-        made = Term(text, "f32" if narrow and dtype == "bf16" else dtype, axes, rank)
+        zeros = {term.fill for term in pair} == {0.0} and left.axes == right.axes
+        alike = zeros and op in ("*", "+", "-")  # lanes that do not exist stay zero
+        made = Term(text, "f32" if narrow and dtype == "bf16" else dtype, axes, rank, fill=0.0 if alike else None)
         return self.convert(made, dtype)
 
     def whole(self, op: str, pair: list[Term], dtype: str) -> Term:

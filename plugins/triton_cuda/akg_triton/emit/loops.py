@@ -11,9 +11,11 @@ from akg_core.sketch.lower import fold
 from akg_core.sketch.lower_index import INDEX
 from akg_triton.emit.axes import ONE, START, ZERO
 from akg_triton.emit.grids import GridWriter
-from akg_triton.emit.memory import Visit
+from akg_triton.emit.lanes import kept
+from akg_triton.emit.memory import Visit, identity
 from akg_triton.emit.order import gathers
-from akg_triton.emit.terms import LOOSE, Scope, Term
+from akg_triton.emit.terms import LOOSE, SLOT, TRITON, Axis, Scope, Term
+from akg_triton.emit.text import Lines
 
 UNROLLED = 4  # turns of a counted loop that are written out
 
@@ -100,10 +102,46 @@ class LoopWriter(GridWriter):
         self.open(node.axis, inner, extent, step, begin, limit, partial or negative, least)
         mark = len(self.visits)
         held, self.promoted = self.promoted, self.promoted or any(k == "promote" for k, _ in node.hints)
+        lanes = self.apart(node, scope, inner, place)
         self.turn(node.body, scope, inner)
         self.promoted = held
         self.lines = outside
+        self.fold(lanes, scope, self.axes[tile])
         place.add(head.format("tl.range", self.options_of(dict(node.hints), node.body, self.visits[mark:])), line)
+
+    def apart(self, node: ast.Tiles, scope: Scope, inner: Scope, place: Lines) -> dict[str, tuple[str, Term]]:
+        """Give carried variables that allow it a value for each lane of the loop's axis, started at `place`."""
+        axis = inner.axes[node.axis]
+        changed = assigned(node)
+        slots = [name for name, term in scope.values.items() if name in changed and term.fill == SLOT]
+        found = kept(node, slots)
+        count = sum(self.lanes_of((*scope.values[s].axes, axis.name)) for s in found.slots)
+        if axis.unit or count > self.dialect.register_elements * self.dialect.most_warps:
+            return {}
+        self.unfolded |= found.calls
+        lanes = {}
+        for slot, op in found.slots.items():
+            term = scope.values[slot]
+            axes = self.ordered([*term.axes, axis.name])
+            shape = ", ".join(str(self.axes[a].block) for a in axes)
+            variable = self.fresh(f"{slot}_lanes")
+            place.add(f"{variable} = tl.full([{shape}], {identity(op, term.dtype)}, {TRITON[term.dtype]})", self.line)
+            inner.values[slot] = Term(variable, term.dtype, axes, fill=SLOT)
+            lanes[slot] = (op, inner.values[slot])
+        return lanes
+
+    def fold(self, lanes: dict[str, tuple[str, Term]], scope: Scope, axis: Axis) -> None:
+        """After the loop, what all lanes have joins what was there before."""
+        for slot, (op, term) in lanes.items():
+            before, made = scope.values[slot], self.folded(op, term, [axis])
+            both = self.joined("+", [before, made], before.dtype) if op == "sum" else None
+            both = both or self.elementwise({"max": "maximum", "min": "minimum"}[op], [before, made], before.dtype)
+            self.say(f"{before} = {both}")
+
+    def lanes_of(self, axes: Sequence[str]) -> int:
+        """Elements of a tile along `axes`; what only the launch knows counts as 1024."""
+        blocks = [self.axes[a].block for a in axes if a in self.axes]
+        return math.prod(block if isinstance(block, int) else 1024 for block in blocks)
 
     def options_of(self, hints: dict[str, Expr], body: Sequence[ast.Statement], visits: Sequence[Visit]) -> str:
         """The keywords of `tl.range`: stages as far as they fit into shared memory, and unrolling."""
@@ -124,8 +162,7 @@ class LoopWriter(GridWriter):
         return options
 
     def bytes_of(self, visit: Visit) -> int:
-        lanes = [self.axes[a].block for a in visit.axes]
-        return 4 * math.prod(block if isinstance(block, int) else 1024 for block in lanes)
+        return 4 * self.lanes_of(visit.axes)
 
     def turn(self, body: Sequence[ast.Statement], scope: Scope, inner: Scope) -> None:
         """The body of a loop or a branch; names that it made end with it."""
@@ -180,6 +217,13 @@ class LoopWriter(GridWriter):
                 self.lines = outside.nest()
                 self.turn(body, scope, scope.inner())
                 self.lines = outside
+
+
+def assigned(statement: ast.Statement) -> set[str]:
+    """The names that a loop or a branch assigns."""
+    if isinstance(statement, (ast.Assign, ast.Effect, ast.Whole)):
+        return set()
+    return {target for node in ast.walk(statement) if isinstance(node, ast.Assign) for target in node.targets}
 
 
 def _plus(text: str) -> str:

@@ -34,9 +34,13 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One access, for choosing the order of axes: its flat place, and the axes along which the place varies."""
+    """One access, for choosing the order of axes.
+
+    `indices`: index arithmetic, where an index is some; `spans`: the axes along which each index varies.
+    """
 
     indices: tuple[Expr | None, ...]
+    spans: tuple[tuple[str, ...], ...]
     dims: tuple[Expr, ...]
     axes: tuple[str, ...]
     stores: bool
@@ -61,7 +65,8 @@ class MemoryWriter(ExpressionWriter):
             if self.checks(index, size) and index.axes:
                 indices[number] = self.named(f"{element.tensor}_at{number}", index)
         axes = self.ordered(axis for term in indices for axis in term.axes)
-        self.visits.append(Visit(tuple(t.expr for t in indices), tensor.dims, axes, stores, self.depth))
+        exprs, spans = tuple(t.expr for t in indices), tuple(t.axes for t in indices)
+        self.visits.append(Visit(exprs, spans, tensor.dims, axes, stores, self.depth))
         stride: Expr = Number(1, type=INDEX)
         parts: list[str] = []
         for term, size in zip(reversed(indices), reversed(tensor.dims), strict=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,9 +10,9 @@ from akg_core.sketch.ast import Call, Expr, Name, Number
 from akg_core.sketch.lower import Instance
 from akg_triton.dialect import Dialect
 from akg_triton.emit.axes import START
-from akg_triton.emit.loops import LoopWriter
+from akg_triton.emit.loops import LoopWriter, assigned
 from akg_triton.emit.order import order
-from akg_triton.emit.terms import ATOM, Axis, Scope, Term
+from akg_triton.emit.terms import ATOM, SLOT, Axis, Scope, Term
 from akg_triton.emit.text import Line
 
 
@@ -207,7 +206,8 @@ class RegionWriter(LoopWriter):
             return max(1, 1 << (int(hint.value).bit_length() - 1))
         if self.products:
             return max(self.products)
-        wanted = self.largest // self.dialect.register_elements
+        largest = max([self.largest, *(self.lanes_of(visit.axes) for visit in self.visits)])
+        wanted = largest // self.dialect.register_elements
         return min(max(4, 1 << max(wanted, 1).bit_length() - 1), self.dialect.most_warps)
 
     def fitted(self, terms: Sequence[Term]) -> tuple[list[Term], tuple[str, ...]]:
@@ -223,20 +223,6 @@ class RegionWriter(LoopWriter):
         else:
             self.products.append(8 if lanes > 64 * 128 else 4)
         return made
-
-    def lanes_of(self, axes: Sequence[str]) -> int:
-        blocks = [self.axes[a].block for a in axes if a in self.axes]
-        return math.prod(block if isinstance(block, int) else 1024 for block in blocks)
-
-
-SLOT = float("-1e300")  # marks the term of a variable that loops carry
-
-
-def assigned(statement: ast.Statement) -> set[str]:
-    """The names that a loop or a branch assigns."""
-    if isinstance(statement, (ast.Assign, ast.Effect, ast.Whole)):
-        return set()
-    return {target for node in ast.walk(statement) if isinstance(node, ast.Assign) for target in node.targets}
 
 
 def _shared(body: Sequence[ast.Statement]) -> set[str]:

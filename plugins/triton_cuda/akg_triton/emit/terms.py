@@ -10,6 +10,7 @@ from akg_core.sketch.ast import Expr
 NARROW = 2**31 - 2**22  # index arithmetic below this stays in 32 bits; what is left is for lanes that do not exist
 LOOSE, SUM, PRODUCT, ATOM = range(4)  # how strongly a text holds together
 RANKS = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT}
+SLOT = -1e300  # the fill that marks the variables that loops carry
 TRITON = {
     "f64": "tl.float64",
     "f32": "tl.float32",
