@@ -19,13 +19,24 @@ def design(task: Task, traits: Traits) -> tuple[Sketch, ...]:
     Raises UnsupportedOperator for an operator without a rule.
     """
     from akg_core.design.assemble import Assembly, Policy
+    from akg_core.design.attention import weights_needed
     from akg_core.design.trace import trace
     from akg_core.sketch.show import show
 
-    policies = (Policy(), Policy(near=False), Policy(split=False), Policy(split=True))
+    policies = (
+        Policy(),
+        Policy(near=False),
+        Policy(split=False),
+        Policy(split=True),
+        Policy(attend=True),
+        Policy(attend=False),
+    )
     sketches: dict[str, Sketch] = {}
     for policy in policies:
-        text = show(Assembly(task, trace(task), traits, policy).sketch())
+        traced = trace(task, policy.longest_attended(traits))
+        if policy.attend is None and weights_needed(o[0] for o in traced.outputs if o is not None):
+            traced = trace(task)
+        text = show(Assembly(task, traced, traits, policy).sketch())
         name = f"{task.name}_{len(sketches)}" if sketches else task.name
         sketches.setdefault(text, Sketch(name=name, text=text, interface=task.interface))
     return tuple(sketches.values())

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field, replace
 
-from akg_core.design.contraction import emit_product, split_chunk, tile_product
+from akg_core.design.cluster import Cluster, Target
+from akg_core.design.contraction import emit_product, flattened, split_chunk, tile_product
 from akg_core.design.emit import Emitted, emit_elementwise, emit_far, emit_merge, emit_near, emit_partials
+from akg_core.design.flash import emit_attention, tile_attention
 from akg_core.design.fold import RESULTS, state_dtypes, states
-from akg_core.design.index import Axis, Index, ceil_div, index, parse_size, position, product, to_expr
+from akg_core.design.index import Axis, ceil_div, index, parse_size, position, product, to_expr
 from akg_core.design.nest import Head, Nest, Store, refined
-from akg_core.design.partition import Cluster, Partition, Target
-from akg_core.design.running import emit_running, tile_running
+from akg_core.design.partition import Partition
+from akg_core.design.program import ProgramWriter
+from akg_core.design.running import emit_running, scan_chunk, split_running, tile_running
 from akg_core.design.symbols import with_sizes
 from akg_core.design.terms import Buffer, Load, Result, Term, below
 from akg_core.design.tiling import chunk_size, example, splits, tile, walk
@@ -26,10 +30,17 @@ STREAM_BYTES = 4 << 20  # outputs from this size on go past the caches
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a variant insists on: whether reductions are split, and whether what they reduce stays near."""
+    """What a variant insists on: whether reductions are split, whether what they reduce stays near, and whether
+    attention is one kernel.
+    """
 
     split: bool | None = None
     near: bool | None = None
+    attend: bool | None = None
+
+    def longest_attended(self, traits: Traits) -> int:
+        """How long the values may be that attention sums in one kernel: a tile of results has to stay near."""
+        return sys.maxsize if self.attend else traits.near_bytes // 512 if self.attend is None else 0
 
 
 @dataclass(slots=True)
@@ -104,9 +115,11 @@ class Assembly:
                 self.partition.orders.setdefault(value, order)
             if not isinstance(value, View) or value.move is None:
                 return best or (value, views)
+            below_it = self.trace.origins.get(value.arg)
+            if best and below_it and not _agree(value, origin, below_it, self.task.symbols):
+                return best
             views.insert(0, value)
-            value = value.arg
-            below_it = self.trace.origins.get(value)
+            value, origin = value.arg, below_it or Origin("", value.dtype)
             order = _memory_order(value, below_it, self.task.symbols) if below_it else None
 
     def _place_mutations(self) -> None:
@@ -159,11 +172,13 @@ class Assembly:
         hint = min((s.buffer for s in nest.stores), key=lambda b: -product(b.shape).example).label.replace(".", "_")
         if cluster.kind == "product":
             self._emit_product(nest, f"{hint}")
-        elif cluster.kind == "scan":
+        elif cluster.kind == "attention":
             nest = refined(nest)
             self.emitted.append(
-                emit_running(nest, tile_running(nest, self.traits), self._name(f"{hint}"), self._stream)
+                emit_attention(nest, tile_attention(nest, self.traits), self._name("attention"), self._stream)
             )
+        elif cluster.kind == "scan":
+            self._emit_scan(refined(nest), hint)
         elif cluster.split:
             self._emit_split(nest, hint)
         else:
@@ -171,6 +186,23 @@ class Assembly:
             tiling = tile(nest, self.traits, self.policy.near)
             emit = emit_elementwise if not nest.heads else emit_near if tiling.near else emit_far
             self.emitted.append(emit(nest, tiling, self._name(f"{hint}"), self._stream))
+
+    def _emit_scan(self, nest: Nest, hint: str) -> None:
+        """One kernel, or three where several programs share a row."""
+        tiling = tile_running(nest, self.traits)
+        chunk = scan_chunk(tiling, self.traits, self.policy.split)
+        if not chunk:
+            self.emitted.append(emit_running(nest, tiling, self._name(hint), self._stream))
+            return
+        tiling = replace(tiling, chunk=chunk)
+        group = Axis("group", ceil_div(tiling.loops[0][0].extent, chunk))
+        dtype, shape = nest.heads[0].args[0].dtype, (*(a.extent for a in nest.kept), group.extent)
+        totals, through = (self.partition.part_buffer(n, dtype, shape) for n in ("chunk_totals", "running_totals"))
+        parts, carried, before = split_running(nest, group, totals, through)
+        self.emitted.append(emit_partials(parts, tiling, group, self._name(f"{hint}_totals")))
+        carry = tile_running(carried, self.traits)
+        self.emitted.append(emit_running(carried, carry, self._name(f"{hint}_carried"), lambda store: False))
+        self.emitted.append(emit_running(nest, tiling, self._name(hint), self._stream, (group, before)))
 
     def _emit_split(self, nest: Nest, hint: str) -> None:
         """States of chunks in one kernel, their merge and what is stored in another."""
@@ -208,7 +240,7 @@ class Assembly:
         self.emitted.append(emit_merge(merge, tiling, self._name(f"{hint}"), self._stream, counts))
 
     def _emit_product(self, nest: Nest, hint: str) -> None:
-        whole = refined(nest)
+        whole = flattened(refined(nest))
         tiling = tile_product(whole, self.traits)
         # A long contraction hides its stores; streaming them only splits lines of memory at the edges of tiles.
         short = example(whole.reduced) <= 128
@@ -229,7 +261,7 @@ class Assembly:
         shape = (count, *(a.extent for a in nest.kept))
         buffer = self.partition.part_buffer("product_parts", total.dtype, shape)
         store = Store(buffer, (position(group), *at), total)
-        partial = refined(replace(nest, stores=(store,)))
+        partial = flattened(refined(replace(nest, stores=(store,))))
         self.emitted.append(
             emit_product(
                 partial, tile_product(partial, self.traits), self._name(f"{hint}_parts"), stream, (group, chunk)
@@ -267,61 +299,12 @@ class Assembly:
                 dims = tuple(to_expr(index(d)) for d in parameter.shape)
                 tensors.append(ast.TensorParameter(buffer.name, "Param", parameter.dtype, dims, parameter.name))
                 names.add(buffer.name)
-        writer = _ProgramWriter({b: b.shape for b in sources}, names | {b.name for b in used})
+        writer = ProgramWriter({b: b.shape for b in sources}, names | {b.name for b in used})
         for emitted in self.emitted:
             writer.launch(emitted)
         results = [writer.result(buffer, views) for buffer, views, _ in returned]
         writer.body.append(ast.Return(tuple(results)))
         return ast.Program("model", tuple(tensors), tuple(writer.body))
-
-
-class _ProgramWriter:
-    """Statements of a program: tensors are allocated when first written, reshaped where a kernel sees other dims."""
-
-    def __init__(self, shapes: dict[Buffer, Shape], names: set[str]) -> None:
-        self.body: list[ast.Statement] = []
-        self._shapes = dict(shapes)
-        self._names = set(names)
-        self._views: dict[tuple[Buffer, Shape], str] = {}
-
-    def _fresh(self, hint: str) -> str:
-        name, number = hint, 1
-        while name in self._names:
-            name, number = f"{hint}_{number}", number + 1
-        self._names.add(name)
-        return name
-
-    def tensor(self, buffer: Buffer, shape: Shape) -> str:
-        """The name of a buffer seen in a shape."""
-        if buffer not in self._shapes:
-            self._shapes[buffer] = buffer.shape
-            fill = 0 if index(0) in buffer.shape else None  # nothing writes what has no elements
-            self.body.append(ast.Allocate(buffer.name, buffer.dtype, tuple(map(to_expr, buffer.shape)), fill))
-        if self._shapes[buffer] == shape:
-            return buffer.name
-        key = (buffer, shape)
-        if key not in self._views:
-            self._views[key] = self._view(buffer.name, "reshape", shape)
-        return self._views[key]
-
-    def _view(self, tensor: str, op: str, args: tuple[Index, ...]) -> str:
-        name = self._fresh(f"{tensor}_view")
-        self.body.append(ast.View(name, op, tensor, tuple(map(to_expr, args))))
-        return name
-
-    def launch(self, emitted: Emitted) -> None:
-        names = tuple(self.tensor(p.buffer, p.dims) for p in emitted.parameters)
-        self.body.append(ast.Launch(emitted.kernel.name, names))
-
-    def result(self, buffer: Buffer, views: list[View]) -> str:
-        name = self.tensor(buffer, buffer.shape)
-        if buffer.order != tuple(range(len(buffer.order))):
-            back = tuple(index(buffer.order.index(d)) for d in range(len(buffer.order)))
-            name = self._view(name, "permute", back)
-        for view in views:
-            assert view.move is not None
-            name = self._view(name, *view.move)
-        return name
 
 
 def _with_result(nest: Nest, head: Reduction) -> tuple[Store, ...]:
@@ -336,6 +319,21 @@ def _with_result(nest: Nest, head: Reduction) -> tuple[Store, ...]:
         else:
             new[term] = term
     return tuple(replace(s, term=new[s.term]) for s in nest.stores)
+
+
+def _agree(view: View, above: Origin, below: Origin, symbols: dict[str, int]) -> bool:
+    """Whether the strides of a view and of what it is of go together, as far as these are known.
+
+    Outputs have the strides of eager PyTorch, what leads to them those of its decompositions.
+    """
+    if len(above.strides) != len(view.shape) or len(below.strides) != len(view.arg.shape):
+        return True
+    at = tuple(index(0) if s == 1 else position(Axis(f"d{d}", s)) for d, s in enumerate(view.shape))
+    offset = index(0)
+    for origin, places, sign in ((above, at, 1), (below, view.rule(at), -1)):
+        for place, stride in zip(places, origin.strides, strict=True):
+            offset = offset + place * parse_size(stride, symbols) * sign
+    return not offset.axes()
 
 
 def _memory_order(value: Value, origin: Origin, symbols: dict[str, int]) -> tuple[int, ...] | None:

@@ -7,25 +7,55 @@ from collections.abc import Callable
 from akg_core.design.emit import Emission, Emitted
 from akg_core.design.fold import call
 from akg_core.design.index import Axis, Index, position
-from akg_core.design.nest import Nest, Store
-from akg_core.design.terms import Constant, Place, Result, axes_of, below
-from akg_core.design.tiling import ONE, Step, Tiling, choices_around, power_below
+from akg_core.design.nest import Nest, Store, fused
+from akg_core.design.terms import Constant, Load, Place, Result, axes_of, below
+from akg_core.design.tiling import ONE, Step, Tiling, choices_around, example, power_below
 from akg_core.records import Traits
 from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Group, If, Name, Number, Statement, Text, Tiles
 
+FEW_COLUMNS = 64  # with fewer, images of a batch share a tile
 _COMPARED = {">=": (True, ">="), ">": (True, ">"), "<=": (False, "<="), "<": (False, "<")}
 
 
+def flattened(nest: Nest) -> Nest:
+    """A refined nest with the positions that windows slide along as one axis, and channels and taps as one."""
+    left, right = nest.heads[0].args
+    found = axes_of(below([left, right]), frozenset())
+    columns = [a for a in nest.kept if a in found[right] and a not in found[left]]
+    contracted = [a for a in nest.axes if a in nest.reduced]
+    read = (p for t in below([right]) if isinstance(t, Load) for p in t.at)
+    written = (p for s in nest.stores for p in s.at)
+    if not any(_slides(place, columns, contracted) for place in (*read, *written)):
+        return nest
+    inside = [a for a in columns if a not in nest.batch]
+    few = example(inside) < FEW_COLUMNS
+    return fused(fused(nest, columns if few else inside), contracted)
+
+
+def _slides(place: Index, columns: list[Axis], contracted: list[Axis]) -> bool:
+    """Whether a window is behind this position: a column moves in it by more than one, or together with a tap."""
+    moving = [a for a in columns if a in place.axes()]
+    steps = [place.coefficient(a) for a in moving]
+    return any(s is None or s.constant != 1 for s in steps) or bool(moving and place.axes() & set(contracted))
+
+
 def roles(nest: Nest) -> tuple[list[Axis], Axis | None, Axis | None, list[Axis]]:
-    """Axes that each program has one position of, the rows, the columns, and the contracted axes, outermost first."""
+    """Axes that each program has one position of, the rows, the columns, and the contracted axes, the longest last."""
     left, right = nest.heads[0].args
     found = axes_of(below([left, right]), frozenset())
     rows = [a for a in nest.kept if a in found[left] and a not in found[right]]
     columns = [a for a in nest.kept if a in found[right] and a not in found[left]]
-    row = max(rows, key=lambda a: a.extent.example, default=None)
-    column = max(columns, key=lambda a: a.extent.example, default=None)
+    row, column = (max(axes, key=lambda a: _room(nest, a), default=None) for axes in (rows, columns))
     single = [a for a in nest.kept if a not in (row, column)]
-    return single, row, column, [a for a in nest.axes if a in nest.reduced]
+    contracted = [a for a in nest.axes if a in nest.reduced]
+    longest = max(contracted, key=lambda a: a.extent.example)
+    return single, row, column, [*(a for a in contracted if a != longest), longest]
+
+
+def _room(nest: Nest, axis: Axis) -> tuple[bool, int]:
+    """What speaks for an axis as the one that tiles lie along: not being a batch's, then its length."""
+    extent = axis.extent.example
+    return extent >= FEW_COLUMNS and axis not in nest.batch, extent
 
 
 def tile_product(nest: Nest, traits: Traits) -> Tiling:
@@ -123,11 +153,11 @@ def _needed(e: Emission, stores: tuple[Store, ...]) -> Expr | None:
         return None
     high, op = _COMPARED[condition.op]
     difference = condition.args[0].index - (bound.index if isinstance(bound, Place) else int(bound.number))
-    extreme = _extreme(e, difference, high)
-    return None if extreme is None else call(op, extreme, Number(0))
+    limit = extreme(e, difference, high)
+    return None if limit is None else call(op, limit, Number(0))
 
 
-def _extreme(e: Emission, value: Index, high: bool) -> Expr | None:
+def extreme(e: Emission, value: Index, high: bool) -> Expr | None:
     """The largest (or smallest) that a linear position is in the tile at hand."""
     shift = 0
     ends: list[tuple[int, Expr]] = []

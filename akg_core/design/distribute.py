@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from akg_core.design.index import Index
-from akg_core.design.values import Concat, Map, Value, narrow, operands
+from akg_core.design.values import Concat, Map, Value, operands, view
 
 
 def distributed(value: Value, stored: Container[object]) -> Concat | None:
@@ -13,12 +12,8 @@ def distributed(value: Value, stored: Container[object]) -> Concat | None:
     joined = next((c for c in _through_maps(value) if isinstance(c, Concat) and c not in stored), None)
     if joined is None:
         return None
-    lengths = tuple(p.shape[joined.dim] for p in joined.parts)
-    parts = tuple(
-        _restricted(value, joined, number, start, length, {})
-        for number, (start, length) in enumerate(zip(joined.starts, lengths, strict=True))
-    )
-    return Concat(parts, joined.dim, joined.starts, shape=value.shape, dtype=value.dtype)
+    parts = tuple(_restricted(value, joined, number, {}) for number in range(len(joined.parts)))
+    return Concat(parts, joined.starts, joined.steps, shape=value.shape, dtype=value.dtype)
 
 
 def _through_maps(value: Value) -> list[Value]:
@@ -33,16 +28,16 @@ def _through_maps(value: Value) -> list[Value]:
     return list(found)
 
 
-def _restricted(
-    value: Value, joined: Concat, number: int, start: Index, length: Index, memo: dict[Value, Value]
-) -> Value:
+def _restricted(value: Value, joined: Concat, number: int, memo: dict[Value, Value]) -> Value:
     """`value` on the positions of one part of a concatenation that it is made of elementwise."""
     if value not in memo:
-        if value is joined or (isinstance(value, Concat) and (value.dim, value.starts) == (joined.dim, joined.starts)):
+        if value is joined or (
+            isinstance(value, Concat) and (value.starts, value.steps) == (joined.starts, joined.steps)
+        ):
             memo[value] = value.parts[number]
         elif isinstance(value, Map):
-            args = tuple(_restricted(a, joined, number, start, length, memo) for a in value.args)
+            args = tuple(_restricted(a, joined, number, memo) for a in value.args)
             memo[value] = Map(value.op, args, shape=args[0].shape, dtype=value.dtype)
         else:
-            memo[value] = narrow(value, joined.dim, start, length)
+            memo[value] = view(value, joined.parts[number].shape, lambda at: joined.place(number, at))
     return memo[value]

@@ -54,6 +54,7 @@ class Data:
     term: Term
 
 
+_DIVISIONS = 64  # steps of a polynomial division; what is left then is a remainder like any other
 Atom = Symbol | Axis | Quotient | Remainder | Data
 Monomial = tuple[Atom, ...]
 
@@ -141,7 +142,7 @@ class Index:
         if self == bottom:
             return index(1), index(0)
         if len(bottom.terms) != 1:
-            return index(0), self
+            return self._divided_by_sum(bottom)
         ((atoms, factor),) = bottom.terms
         whole, rest = [], []
         for monomial, coefficient in self.terms:
@@ -154,6 +155,18 @@ class Index:
             else:
                 whole.append((left, coefficient // factor))
         return Index(whole), Index(rest)
+
+    def _divided_by_sum(self, bottom: Index) -> tuple[Index, Index]:
+        """The same by several terms: polynomial division, led by the term with the most atoms."""
+        lead, factor = max(bottom.terms, key=lambda t: len(t[0]))
+        whole, rest = index(0), self
+        for _ in range(_DIVISIONS):
+            found = ((_without(m, lead), c // factor) for m, c in rest.terms if c % factor == 0)
+            part = Index([(m, c) for m, c in found if m is not None][:1])
+            if not part.terms:
+                break
+            whole, rest = whole + part, rest - part * bottom
+        return whole, rest
 
     def exact(self, bottom: Index | int) -> Index | None:
         """self / bottom when it divides exactly, else None."""

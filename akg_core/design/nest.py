@@ -6,9 +6,10 @@ every tensor sees as one are merged.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from akg_core.design.index import Axis, Index, Quotient, Remainder, flatten, index, position, product
+from akg_core.design.index import Axis, Index, Quotient, Remainder, flatten, index, position, product, unflatten
 from akg_core.design.terms import Buffer, Load, Place, Pool, Term, below, rewritten
 from akg_core.design.values import Heavy, Positions, Reduction, Shape
 
@@ -116,6 +117,16 @@ def refined(nest: Nest) -> Nest:
         both = position(whole)
         nest = _changed(nest, {outer: both // inner.extent, inner: both % inner.extent}, {outer: (whole,), inner: ()})
     return nest
+
+
+def fused(nest: Nest, axes: Sequence[Axis]) -> Nest:
+    """The nest with neighbouring `axes`, outermost first, as one whose digits they are."""
+    if len(axes) < 2:
+        return nest
+    whole = Axis("".join(a.name for a in axes), product(a.extent for a in axes))
+    digits = unflatten(position(whole), [a.extent for a in axes])
+    listed: dict[Axis, tuple[Axis, ...]] = dict.fromkeys(axes, ())
+    return _changed(nest, dict(zip(axes, digits, strict=True)), listed | {axes[0]: (whole,)})
 
 
 def _find_cut(nest: Nest) -> tuple[Axis, Index] | None:

@@ -1,21 +1,21 @@
 """Which values one kernel computes: fusion of neighbours into as few kernels as make sense.
 
-A cluster is a kernel to be: a space of positions, the heavy values (reductions, a product, a scan) made over it, and
-the values that it stores. Elementwise work before a reduction is always computed in its cluster, again where several
+Elementwise work before a reduction is always computed in its cluster, again where several
 need it; elementwise work after it joins its cluster when every position that it needs is at hand there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
+from akg_core.design.cluster import Cluster, HeadKey, Target, head_of
 from akg_core.design.distribute import distributed
-from akg_core.design.index import Axis, Index, flatten, index, position, product, unflatten
+from akg_core.design.index import Axis, flatten, product, unflatten
 from akg_core.design.nest import Head, Nest, Store
 from akg_core.design.terms import Buffer, Inliner, NotInside, Pool, Term
 from akg_core.design.trace import Trace
 from akg_core.design.values import (
+    Attention,
     Concat,
     Fold,
     Heavy,
@@ -25,59 +25,14 @@ from akg_core.design.values import (
     Product,
     Reduction,
     Scan,
+    Scores,
     Shape,
     Source,
     Value,
     View,
+    Window,
     operands,
 )
-
-HeadKey = Reduction | Product | Scan | Concat
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Target:
-    """A value to be stored at `place(position)` of a buffer."""
-
-    value: Value
-    buffer: Buffer
-    place: Callable[[Positions], Positions]
-
-
-@dataclass(eq=False, slots=True)
-class Cluster:
-    """`space` with its `reduced` dims; `split`: the reduced dims are shared by several programs (two kernels)."""
-
-    kind: str
-    space: Shape
-    reduced: frozenset[int]
-    split: bool = False
-    heads: list[HeadKey] = field(default_factory=list)
-    targets: list[Target] = field(default_factory=list)
-
-    @property
-    def key(self) -> tuple[tuple[Index, bool], ...]:
-        return tuple((s, d in self.reduced) for d, s in enumerate(self.space) if s != 1)
-
-    def positions(self) -> tuple[Positions, Positions]:
-        """Positions over the whole space, and over its kept dims only."""
-        full = tuple(index(0) if s == 1 else position(Axis(f"a{d}", s)) for d, s in enumerate(self.space))
-        return full, tuple(p for d, p in enumerate(full) if d not in self.reduced)
-
-    @property
-    def kept(self) -> Shape:
-        return tuple(s for d, s in enumerate(self.space) if d not in self.reduced)
-
-    def roots(self) -> list[Value]:
-        """What the heads are made of, and what is stored."""
-        args = [a for h in self.heads for a in (operands(h) if not isinstance(h, Reduction) else (h.arg,))]
-        return args + [t.value for t in self.targets]
-
-
-def head_of(value: Value) -> HeadKey | None:
-    if isinstance(value, Fold):
-        return value.reduction
-    return value if isinstance(value, (Product, Scan, Concat)) else None
 
 
 class Partition:
@@ -137,9 +92,11 @@ class Partition:
                 self._add_reduction(head)
             elif isinstance(head, Product):
                 self._add_product(head)
+            elif isinstance(head, Attention):
+                self._add_attention(head)
             elif isinstance(head, Scan):
-                space, last = head.arg.shape, len(head.arg.shape) - 1
-                self._home[head] = self._new(Cluster("scan", space, frozenset((last,)), heads=[head]))
+                cluster = Cluster("scan", head.arg.shape, frozenset((head.dim,)), heads=[head])
+                self._home[head] = self._new(cluster)
             elif isinstance(head, Concat):
                 self.store(head, self.buffer_for(head))
 
@@ -200,9 +157,18 @@ class Partition:
         for operand in (head.left, head.right):
             self._stored_operand(operand, cluster)
 
+    def _add_attention(self, head: Attention) -> None:
+        *batch, m, k = head.query.shape
+        *_, n, f = head.right.shape
+        reduced = frozenset((len(batch) + 2, len(batch) + 3))
+        cluster = self._new(Cluster("attention", (*batch, m, f, n, k), reduced, heads=[head]))
+        self._home[head] = cluster
+        for operand in (head.key, head.right):
+            self._stored_operand(operand, cluster)
+
     def _stored_operand(self, value: Value, reader: Cluster) -> None:
         """A product reads its operands many times: what takes work to compute is stored before."""
-        while (isinstance(value, View) or (isinstance(value, Map) and value.op in ("copy", "cast"))) and (
+        while (isinstance(value, (View, Window)) or (isinstance(value, Map) and value.op in ("copy", "cast"))) and (
             value not in self.buffers
         ):
             value = operands(value)[0]
@@ -225,6 +191,8 @@ class Partition:
         for shape, at in candidates:
             if value.size == product(shape):
                 positions = unflatten(flatten(at, shape), value.shape) if value.shape else ()
+                if cluster.kind == "attention":
+                    positions = cluster.moved(value, at) or positions
                 try:
                     self.inliner(cluster, Pool(), probing=True).at(value, positions)
                 except NotInside:
@@ -237,10 +205,13 @@ class Partition:
         full, kept = cluster.positions()
 
         def inside(value: Heavy, at: Positions) -> Term:
+            if isinstance(value, Scores):
+                owner = next(h for h in cluster.heads if isinstance(h, Attention) and h.inner is value)
+                return pool.result(owner, 1, value.dtype)
             head = head_of(value)
             if head in cluster.heads:
                 own = full if isinstance(value, Scan) else kept
-                if at != own:
+                if [p for p in at if p != 0] != [p for p in own if p != 0]:  # dims of size 1 do not count
                     raise NotInside(value)
                 return pool.result(head, value.part if isinstance(value, Fold) else 0, value.dtype)
             if probing:
@@ -291,8 +262,8 @@ class Partition:
         joined = value if isinstance(value, Concat) else distributed(value, self._done)
         if joined is not None:
             beside: Cluster | None = None
-            for part, start in zip(joined.parts, joined.starts, strict=True):
-                target = Target(part, buffer, _shifted(buffer, joined.dim, start))
+            for number, part in enumerate(joined.parts):
+                target = Target(part, buffer, _placed(buffer, joined, number))
                 beside = self._store_part(part, target, before, beside)
             makers = [c for c in self.clusters if any(t.buffer is buffer for t in c.targets)]
             self.made_by[value] = makers[-1]
@@ -351,7 +322,9 @@ class Partition:
             return
         home = self._maker(max(foreign, key=lambda h: self._rank(self._maker(h))))
         assert home is not None
-        light = isinstance(value, (View, Literal)) or foreign != self.needs(value)
+        light = isinstance(value, (View, Window, Literal)) or foreign != self.needs(value)
+        if head is None and self._at_hand(value, reader):
+            return
         if head is not None or (not light and self._absorbs(home, value)):
             buffer = self.buffer_for(value)
             home.targets.append(Target(value, buffer, buffer.place))
@@ -359,6 +332,13 @@ class Partition:
             return
         for part in operands(value):
             self._cut(part, reader, seen)
+
+    def _at_hand(self, value: Value, reader: Cluster) -> bool:
+        """Whether `reader` can compute a value of what earlier clusters store already."""
+        maker = self.made_by.get(value)
+        if isinstance(value, Source) or (maker is not None and self._rank(maker) < self._rank(reader)):
+            return True
+        return head_of(value) is None and all(self._at_hand(o, reader) for o in operands(value))
 
     def _absorbs(self, home: Cluster, value: Value) -> bool:
         size = product(home.space if home.kind == "scan" else home.kept)
@@ -377,24 +357,32 @@ class Partition:
         fixed: set[Axis] = set()
         for head in cluster.heads:
             if isinstance(head, Reduction):
-                heads.append(Head(head, (bring.at(head.arg, full),)))
+                # Reductions over spaces that differ in dims of size 1 only are together.
+                at = unflatten(flatten(full, cluster.space), head.arg.shape)
+                heads.append(Head(head, (bring.at(head.arg, at),)))
                 if head.kind.startswith("arg"):
                     fixed |= reduced
             elif isinstance(head, Product):
                 *batch, m, n, k = full
                 args = (bring.at(head.left, (*batch, m, k)), bring.at(head.right, (*batch, k, n)))
                 heads.append(Head(head, args))
+            elif isinstance(head, Attention):
+                *batch, m, f, n, k = full
+                parts = ((head.query, (m, k)), (head.key, (k, n)), (head.scores, (m, n)), (head.right, (n, f)))
+                heads.append(Head(head, tuple(bring.at(v, (*batch, *places)) for v, places in parts)))
+                fixed.update(a for p in (m, f, n, k) for a in p.axes())
             elif isinstance(head, Scan):
                 heads.append(Head(head, (bring.at(head.arg, full),)))
                 fixed |= reduced
         stores = []
         for target in cluster.targets:
-            at = self._fits(cluster, target.value)
-            assert at is not None
-            stores.append(Store(target.buffer, target.place(at), bring.at(target.value, at)))
-        batch_axes = frozenset(axes[:-3]) if cluster.kind == "product" and len(full) > 3 else frozenset()
+            here = self._fits(cluster, target.value)
+            assert here is not None
+            stores.append(Store(target.buffer, target.place(here), bring.at(target.value, here)))
+        own = {"product": 3, "attention": 4}.get(cluster.kind, 0)
+        batch_axes = frozenset(axes[:-own]) if own else frozenset()
         return Nest(pool, axes, reduced, tuple(heads), tuple(stores), frozenset(fixed), batch_axes)
 
 
-def _shifted(buffer: Buffer, dim: int, start: Index) -> Callable[[Positions], Positions]:
-    return lambda at: buffer.place(tuple(p + start if d == dim else p for d, p in enumerate(at)))
+def _placed(buffer: Buffer, joined: Concat, number: int) -> Callable[[Positions], Positions]:
+    return lambda at: buffer.place(joined.place(number, at))

@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from akg_core.design.attention import attention
 from akg_core.design.index import index
 from akg_core.design.reductions import reduced
 from akg_core.design.rules import Call, rule
-from akg_core.design.values import Product, Shape, Value, arithmetic, cast, expand, permute, reshape, wide
+from akg_core.design.values import (
+    Literal,
+    Map,
+    Product,
+    Shape,
+    Value,
+    View,
+    arithmetic,
+    cast,
+    expand,
+    is_float,
+    permute,
+    reshape,
+    wide,
+)
+
+_MODEST = 2.0**20  # a factor that stays between this and its inverse may wait until after the product
 
 
 def matrix_product(left: Value, right: Value, dtype: str) -> Value:
@@ -23,12 +42,36 @@ def matrix_product(left: Value, right: Value, dtype: str) -> Value:
         turned = permute(cast(right, total), (*range(rank - 2), rank - 1, rank - 2))
         columns = expand(reshape(turned, (*batch, index(1), n, k)), full)
         return reduced("sum", arithmetic("*", rows, columns, dtype=total), (rank,))
-    return Product(left, right, shape=shape, dtype=total)
+    if not is_float(total):
+        return Product(left, right, shape=shape, dtype=total)
+    (left, before), (right, after) = _unscaled(left), _unscaled(right)
+    result = Product(left, right, shape=shape, dtype=total)
+    return result if before * after == 1 else arithmetic("*", result, before * after, dtype=total)
+
+
+def _unscaled(value: Value) -> tuple[Value, float]:
+    """`value` without the number that all of it is multiplied by, and that number."""
+    match value:
+        case View(arg=arg):
+            inner, factor = _unscaled(arg)
+            return (value, 1.0) if factor == 1 else (replace(value, arg=inner, dtype=inner.dtype, move=None), factor)
+        case Map(op="copy", args=(arg,)):
+            inner, factor = _unscaled(arg)
+            return (value, 1.0) if factor == 1 else (inner, factor)
+        case Map(op="*", args=(arg, Literal(number=number))) if 1 / _MODEST <= abs(number) <= _MODEST:
+            inner = arg.args[0] if isinstance(arg, Map) and arg.op == "cast" and is_float(arg.args[0].dtype) else arg
+            return inner, float(number)
+    return value, 1.0
 
 
 @rule("mm", "bmm")
 def multiply(c: Call) -> Value:
-    return matrix_product(c.raw(0), c.raw(1), c.dtype)
+    left, right = c.raw(0), c.raw(1)
+    if right.shape[-1].example <= c.longest_attended:
+        found = attention(left, right, c.wide)
+        if found is not None:
+            return found
+    return matrix_product(left, right, c.dtype)
 
 
 @rule("mv")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from akg_core.design.index import product
+from akg_core.design.index import index, product
 from akg_core.design.pointwise import powered
 from akg_core.design.rules import Call, rule
 from akg_core.design.values import (
@@ -13,6 +13,7 @@ from akg_core.design.values import (
     arithmetic,
     cast,
     comparison,
+    expand,
     fold,
     map_of,
     reshape,
@@ -111,7 +112,11 @@ def vector_norm(c: Call) -> Value:
     x = cast(c.value(0), c.wide)
     order = c.arg(1, 2)
     order = 2 if order is None else order
-    dims = c.dims(c.arg(2), len(x.shape))
+    return reshape(normed(x, order, c.dims(c.arg(2), len(x.shape))), c.shape)
+
+
+def normed(x: Value, order: float, dims: tuple[int, ...]) -> Value:
+    """The vector norm of x over `dims`, which disappear."""
     size = arithmetic("abs", x, dtype=x.dtype)
     if order in (math.inf, -math.inf):
         result = reduced("max" if order > 0 else "min", size, dims)
@@ -122,7 +127,20 @@ def vector_norm(c: Call) -> Value:
     else:
         powers = powered(x if order == 2 else size, order, x.dtype)
         result = powered(reduced("sum", powers, dims), 1 / order, x.dtype)
-    return reshape(result, c.shape)
+    return result
+
+
+@rule("_cdist_forward", "cdist")
+def distances(c: Call) -> Value:
+    """The distance of every row of one tensor to every row of another."""
+    left, right, order = cast(c.value(0), c.wide), cast(c.value(1), c.wide), c.arg(2, 2.0)
+    *_, rows, columns = c.shape
+    width = left.shape[-1]
+    spread = (*c.shape, width)
+    one = index(1)
+    left = expand(reshape(left, (*left.shape[:-2], rows, one, width)), spread)
+    right = expand(reshape(right, (*right.shape[:-2], one, columns, width)), spread)
+    return normed(arithmetic("-", left, right, dtype=c.wide), order, (len(c.shape),))
 
 
 @rule("logsumexp")

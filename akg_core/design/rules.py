@@ -40,11 +40,15 @@ def find_rule(op: str) -> Rule | None:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One operator at hand. `values`: the results of those before it; `symbols`: the example sizes."""
+    """One operator at hand. `values`: the results of those before it; `symbols`: the example sizes.
+
+    `longest_attended`: how long the values that attention sums may be for it to be one kernel.
+    """
 
     node: Node
     values: dict[str, tuple[Value | None, ...]]
     symbols: dict[str, int]
+    longest_attended: int = 0
 
     @property
     def op(self) -> str:

@@ -1,19 +1,25 @@
-"""Kernels of running sums and their like: tile by tile along the row, the last value carried on."""
+"""Kernels of running sums and their like: tile by tile along the row, what came before carried on.
+
+Long rows may be shared by several programs, in three kernels: the totals of chunks, their running totals, and the
+rows, each chunk starting from what came before it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from akg_core.design.emit import Emission, Emitted, name_axes
 from akg_core.design.fold import call, neutral
-from akg_core.design.index import Axis
-from akg_core.design.nest import Nest, Store
-from akg_core.design.tiling import ONE, Step, Tiling, choices_around, power_below, walk
-from akg_core.design.values import Scan
+from akg_core.design.index import Axis, position
+from akg_core.design.nest import Head, Nest, Store
+from akg_core.design.terms import Buffer, Term
+from akg_core.design.tiling import MANY_TILES, ONE, Step, Tiling, choices_around, power_below, walk
+from akg_core.design.values import Reduction, Scan
 from akg_core.records import Traits
-from akg_core.sketch.ast import Assign, AxisList, Call, Name, Number, Statement, Text, Tiles
+from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Grid, Name, Number, Statement, Text, Tiles
 
-_JOIN = {"sum": "+", "prod": "*"}
+_JOIN = {"sum": "+", "prod": "*", "max": "maximum", "min": "minimum"}
 
 
 def tile_running(nest: Nest, traits: Traits) -> Tiling:
@@ -33,8 +39,30 @@ def tile_running(nest: Nest, traits: Traits) -> Tiling:
     return Tiling(tuple(reversed(grid)), (), tuple(loops), near=False)
 
 
-def emit_running(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool]) -> Emitted:
-    """The scan of each tile joined with what came before it."""
+def scan_chunk(tiling: Tiling, traits: Traits, wanted: bool | None) -> int:
+    """Positions of a row for one program, 0 when a row stays with one; `wanted` overrides what units and tiles say."""
+    programs = 1
+    for axis, step in tiling.grid:
+        programs *= -(-axis.extent.example // step.default)
+    ((axis, step),) = tiling.loops
+    tiles = -(-axis.extent.example // step.default)
+    if wanted is False or tiles < 4 or (wanted is None and (programs >= 2 * traits.units or tiles < MANY_TILES)):
+        return 0
+    each = -(-tiles * programs // (4 * traits.units))
+    return max(min(each, tiles // 2), 1) * step.default
+
+
+def emit_running(
+    nest: Nest,
+    tiling: Tiling,
+    name: str,
+    stream: Callable[[Store], bool],
+    prefix: tuple[Axis, Term] | None = None,
+) -> Emitted:
+    """The scan of each tile joined with what came before it.
+
+    `prefix`: the axis over chunks, and what came before the chunk at hand, where a program has one chunk of a row.
+    """
     head = nest.heads[0]
     assert isinstance(head.of, Scan)
     axes = tuple(a for a, _ in tiling.loops)
@@ -43,16 +71,46 @@ def emit_running(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store]
     along, kept = e.axis(axis), tuple(e.axis(a) for a, _ in tiling.grid)
     dtype = head.args[0].dtype
     before = e.writer.fresh("before")
-    first = Call("full", (AxisList(kept), Number(neutral(head.of.op, dtype)), Text(dtype)))
+    first: Expr = Call("full", (AxisList(kept), Number(neutral(head.of.op, dtype)), Text(dtype)))
+    start = stop = None
+    if prefix:
+        e.writer.names.add("g")
+        e.writer.special[prefix[0]] = call("//", Call("begin", (Name("g"),)), Number(tiling.chunk))
+        first = e.writer.expression(prefix[1])
+        start, stop = Call("begin", (Name("g"),)), Call("end", (Name("g"),))
     out: list[Statement] = e.writer.hoisted(e.terms, list(head.args), frozenset(axes))
     out.append(Assign((before,), first))
     body = e.writer.named(e.terms, list(head.args))
     tile = e.argument(head.args[0], frozenset(axes), False, body)
-    scanned = Call(f"scan_{head.of.op}", (tile, Name(along)))
+    reverse = (("reverse", Number(True)),) if head.of.reverse else ()
+    scanned = Call(f"scan_{head.of.op}", (tile, Name(along)), reverse)
     running = e.writer.fresh("running")
     body.append(Assign((running,), call(_JOIN[head.of.op], scanned, Name(before))))
     e.bind(head.of, (Name(running),))
     body += e.stores(list(nest.stores))
-    body.append(Assign((before,), Call("last", (Name(running), Name(along)))))
-    out.append(Tiles(along, e.extent(axis), e.step(axis, step), tuple(body)))
+    end = "first" if head.of.reverse else "last"
+    body.append(Assign((before,), Call(end, (Name(running), Name(along)))))
+    out.append(Tiles(along, e.extent(axis), e.step(axis, step), tuple(body), start, stop, head.of.reverse))
+    if prefix:
+        out = [Grid("g", e.extent(axis), Number(tiling.chunk), tuple(out))]
     return e.kernel(name, e.in_grid(tiling.grid, out))
+
+
+def split_running(nest: Nest, group: Axis, totals: Buffer, through: Buffer) -> tuple[Nest, Nest, Term]:
+    """A scan in chunks: the nest of the chunks' totals, that of their running totals, and what precedes a chunk.
+
+    `totals` and `through` hold a number for each position of the kept axes and each chunk `group`.
+    """
+    (head,), pool = nest.heads, nest.pool
+    assert isinstance(head.of, Scan)
+    kept = tuple(position(a) for a in nest.kept)
+    here = (*kept, position(group))
+    summed = Reduction(head.of.op, head.of.arg, (head.of.dim,))
+    total = Store(totals, here, pool.result(summed, 0, totals.dtype))
+    parts = replace(nest, heads=(Head(summed, head.args),), stores=(total,))
+    scan = Scan(head.of.op, head.of.arg, len(kept), head.of.reverse, shape=totals.shape, dtype=totals.dtype)
+    carry = Store(through, here, pool.result(scan, 0, totals.dtype))
+    heads = (Head(scan, (pool.load(totals, here),)),)
+    carried = Nest(pool, (*nest.kept, group), frozenset((group,)), heads, (carry,), frozenset((group,)))
+    last = (*kept, position(group) + (1 if head.of.reverse else -1))
+    return parts, carried, pool.load(through, last, neutral(head.of.op, totals.dtype))

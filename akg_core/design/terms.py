@@ -5,7 +5,7 @@ Equal terms are one object, so what is shared is computed once. Positions are `I
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from akg_core.design.index import Axis, Data, Index, index, position
@@ -20,6 +20,7 @@ from akg_core.design.values import (
     Shape,
     Value,
     View,
+    Window,
     is_float,
 )
 
@@ -58,8 +59,11 @@ class Term:
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Load(Term):
+    """What a buffer holds at a position, `other` outside of it."""
+
     buffer: Buffer
     at: Positions
+    other: int | float = 0
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -106,6 +110,8 @@ class Pool:
         ):
             left, right = known
             return self.place(left + right if op == "+" else left - right if op == "-" else left * right)
+        if op == "&" and any(isinstance(a, Constant) and a.number is True for a in args):
+            return args[1] if isinstance(args[0], Constant) else args[0]
         numbers = [a.number for a in args if isinstance(a, Constant)]
         if op in _FOLDED and len(numbers) == len(args) and dtype in ("f32", "f64") and numbers[-1]:
             return self.constant(_FOLDED[op](*map(float, numbers)), dtype)
@@ -118,8 +124,11 @@ class Pool:
             return self.constant(float(term.number) if is_float(dtype) else int(term.number), dtype)
         return self.apply("cast", (term,), dtype)
 
-    def load(self, buffer: Buffer, at: Positions) -> Term:
-        return self._intern(("load", buffer, at), lambda n: Load("load", buffer.dtype, (), n, "", buffer=buffer, at=at))
+    def load(self, buffer: Buffer, at: Positions, other: int | float = 0) -> Term:
+        return self._intern(
+            ("load", buffer, at, repr(other)),
+            lambda n: Load("load", buffer.dtype, (), n, "", buffer=buffer, at=at, other=other),
+        )
 
     def constant(self, number: bool | int | float, dtype: str) -> Term:
         key = ("constant", type(number), repr(number), dtype)
@@ -183,6 +192,8 @@ class Inliner:
                 return self.pool.place(rule(at))
             case View(arg=arg, rule=look):
                 return self.at(arg, look(at))
+            case Window():
+                return self._windowed(value, value.rule(at))
             case Gather(arg=arg, places=places, rule=gather):
                 found = tuple(position(Data(self.at(p, at))) for p in places)
                 return self.at(arg, gather(at, found))
@@ -195,6 +206,44 @@ class Inliner:
                 return self.pool.apply(op, tuple(self.at(a, at) for a in args), value.dtype, name)
         assert isinstance(value, Heavy)
         return self.inside(value, at)
+
+    def _windowed(self, value: Window, places: Positions) -> Term:
+        """What a window shows at places in its argument: a load says itself what is outside."""
+        arg, inner = _unwrapped(value.arg, places, self.buffers)
+        if arg in self.buffers:
+            buffer = self.buffers[arg]
+            return self.pool.cast(self.pool.load(buffer, buffer.place(inner), value.fill), value.dtype)
+        found = self.at(value.arg, places)
+        for place, size in zip(places, value.arg.shape, strict=True):
+            limits = place.bounds()
+            checks: list[Term] = []
+            if limits is None or not limits[0].nonnegative:
+                checks.append(self.pool.apply(">=", (self.pool.place(place), self.pool.constant(0, "i64")), "bool"))
+            if limits is None or not (size - 1 - limits[1]).nonnegative:
+                checks.append(self.pool.apply("<", (self.pool.place(place), self.pool.place(size)), "bool"))
+            for check in checks:
+                outside = self.pool.constant(value.fill, value.dtype)
+                found = self.pool.apply("where", (check, found, outside), value.dtype)
+        return found
+
+
+def _unwrapped(value: Value, places: Positions, stop: Container[Value]) -> tuple[Value, Positions]:
+    """What is below casts, permutations and dims of size 1, which leave inside what is inside."""
+    while value not in stop:
+        if isinstance(value, Map) and value.op == "cast" and is_float(value.dtype) and is_float(value.args[0].dtype):
+            value = value.args[0]
+        elif isinstance(value, View) and value.move is not None and value.move[0] == "permute":
+            value, places = value.arg, value.rule(places)
+        elif isinstance(value, View) and value.move is not None and value.move[0] == "reshape":
+            kept = [(p, s) for p, s in zip(places, value.shape, strict=True) if s != 1 or p != 0]
+            if [s for _, s in kept] != [s for s in value.arg.shape if s != 1]:
+                break
+            following = iter(kept)
+            places = tuple(index(0) if s == 1 else next(following)[0] for s in value.arg.shape)
+            value = value.arg
+        else:
+            break
+    return value, places
 
 
 def below(roots: Iterator[Term] | list[Term]) -> list[Term]:
@@ -236,8 +285,8 @@ def rewritten(pool: Pool, roots: list[Term], change: Callable[[Index], Index]) -
 
     for term in below(roots):
         match term:
-            case Load(buffer=buffer, at=at):
-                new[term] = pool.load(buffer, tuple(change(p.replace(data)) for p in at))
+            case Load(buffer=buffer, at=at, other=other):
+                new[term] = pool.load(buffer, tuple(change(p.replace(data)) for p in at), other)
             case Place(index=at):
                 new[term] = pool.place(change(at.replace(data)))
             case Constant() | Result():

@@ -6,7 +6,15 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from akg_core.design import gathers, normalisations, pointwise, products, reductions, scans, views
+from akg_core.design import (
+    gathers,
+    normalisations,
+    pointwise,
+    products,
+    reductions,
+    scans,
+    views,
+)
 from akg_core.design.index import parse_size
 from akg_core.design.rules import Call, find_rule
 from akg_core.design.values import Source, Value, View
@@ -35,8 +43,10 @@ class Trace:
     mutations: dict[str, tuple[Value, Origin]] = field(default_factory=dict)
 
 
-def trace(task: Task) -> Trace:
-    """Rewrite the graph of a task. Raises UnsupportedOperator for an operator without a rule."""
+def trace(task: Task, longest_attended: int = 0) -> Trace:
+    """Rewrite the graph of a task; attention over values of at most `longest_attended` becomes one kernel.
+
+    Raises UnsupportedOperator for an operator without a rule."""
     result = Trace()
     values: dict[str, tuple[Value | None, ...]] = {}
     origins: dict[tuple[str, int], Origin] = {}
@@ -50,7 +60,7 @@ def trace(task: Task) -> Trace:
         origins[name, 0] = result.origins[source] = Origin(where.partition(":")[2], dtype)
     seen: dict[str, tuple[Value | None, ...]] = {}
     for node in task.graph.nodes:
-        call = Call(node, values, task.symbols)
+        call = Call(node, values, task.symbols, longest_attended)
         # Equal operators on equal arguments are one: captures repeat masks and counts.
         key = repr((node.op, _resolved(node.args, values), _resolved(node.kwargs, values), node.dtypes, node.shapes))
         if key not in seen:

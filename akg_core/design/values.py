@@ -7,8 +7,8 @@ Identity is what tells values apart: the same object is computed once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 
 from akg_core.design.index import Index, flatten, index, product, unflatten
 from akg_core.sketch.dtypes import DTYPES
@@ -70,6 +70,19 @@ class View(Value):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Window(Value):
+    """`arg` seen at positions that may lie outside of it, where there is `fill` instead.
+
+    `whole`: a position outside of this value is outside of `arg` too, as with padding.
+    """
+
+    arg: Value
+    rule: Callable[[Positions], Positions]
+    fill: int | float
+    whole: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Gather(Value):
     """`arg` at positions that are read from `places`; `rule` builds arg's positions from here's and from theirs."""
 
@@ -106,10 +119,12 @@ class Fold(Value):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Scan(Value):
-    """Running `op` ("sum", "prod", "max", "min") along the last dim, each position included."""
+    """Running `op` ("sum", "prod", "max", "min") along `dim`, each position included; `reverse`: from its end."""
 
     op: str
     arg: Value
+    dim: int
+    reverse: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -122,14 +137,39 @@ class Product(Value):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Concat(Value):
-    """`parts` one after the other along `dim`."""
+    """`parts` beside each other: part n's position `at` is this value's `starts[n] + at * steps`."""
 
     parts: tuple[Value, ...]
-    dim: int
-    starts: tuple[Index, ...] = field(default=())
+    starts: tuple[Positions, ...]
+    steps: tuple[int, ...]
+
+    def place(self, number: int, at: Positions) -> Positions:
+        """This value's position of a position in a part."""
+        return tuple(s + p * t for p, s, t in zip(at, self.starts[number], self.steps, strict=True))
 
 
-Heavy = Fold | Scan | Product | Concat
+@dataclass(frozen=True, eq=False, slots=True)
+class Scores(Value):
+    """What the inner product of an attention gives, in the expression of that attention's own scores."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Attention(Value):
+    """softmax over N of `scores` [*batch, M, N] times `right` [*batch, N, F].
+
+    `scores` is made elementwise of `inner`, which is query [*batch, M, K] times key [*batch, K, N]. `zeroed`: a row of
+    scores that are all -inf gives 0, not NaN.
+    """
+
+    query: Value
+    key: Value
+    inner: Scores
+    scores: Value
+    right: Value
+    zeroed: bool
+
+
+Heavy = Fold | Scan | Product | Concat | Attention | Scores
 
 
 def wide(dtype: str) -> str:
@@ -212,6 +252,8 @@ def where(condition: Value, yes: Value | int | float, no: Value | int | float, d
 
 def reshape(value: Value, shape: Shape) -> Value:
     """The elements of `value`, row-major, in another shape."""
+    if isinstance(value, View) and value.move is not None and value.move[0] == "reshape":
+        value = value.arg
     if value.shape == shape:
         return value
     if isinstance(value, Literal):
@@ -246,6 +288,17 @@ def view(
     return View(value, rule, move, shape=shape, dtype=value.dtype)
 
 
+def window(
+    value: Value, shape: Shape, rule: Callable[[Positions], Positions], fill: int | float = 0, whole: bool = False
+) -> Value:
+    """`value` at the positions of `rule`, `fill` outside of it; two windows with the same fill are one."""
+    fill = literal(fill, value.dtype).number
+    if isinstance(value, Window) and value.whole and value.fill == fill:
+        inner = value
+        return Window(inner.arg, lambda at: inner.rule(rule(at)), fill, whole, shape=shape, dtype=value.dtype)
+    return Window(value, rule, fill, whole, shape=shape, dtype=value.dtype)
+
+
 def narrow(value: Value, dim: int, start: Index, length: Index) -> Value:
     """`length` positions of `dim` from `start` on."""
     shape = (*value.shape[:dim], length, *value.shape[dim + 1 :])
@@ -254,6 +307,14 @@ def narrow(value: Value, dim: int, start: Index, length: Index) -> Value:
         return tuple(p + start if d == dim else p for d, p in enumerate(at))
 
     return value if length == value.shape[dim] else view(value, shape, rule, ("narrow", (index(dim), start, length)))
+
+
+def flip(value: Value, dims: Collection[int]) -> Value:
+    """`value` walked backwards along `dims`."""
+    if not dims:
+        return value
+    sizes = value.shape
+    return view(value, sizes, lambda at: tuple(sizes[d] - 1 - p if d in dims else p for d, p in enumerate(at)))
 
 
 def counting(shape: Shape, rule: Callable[[Positions], Index], dtype: str = "i64") -> Value:
@@ -275,7 +336,7 @@ def operands(value: Value) -> tuple[Value, ...]:
     match value:
         case Map(args=args):
             return args
-        case View(arg=arg) | Scan(arg=arg):
+        case View(arg=arg) | Window(arg=arg) | Scan(arg=arg):
             return (arg,)
         case Gather(arg=arg, places=places):
             return (arg, *places)
@@ -285,6 +346,8 @@ def operands(value: Value) -> tuple[Value, ...]:
             return (left, right)
         case Concat(parts=parts):
             return parts
+        case Attention(query=query, key=key, scores=scores, right=right):
+            return (query, key, scores, right)
     return ()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from akg_core.design.index import Index, index
 from akg_core.design.rules import Call, rule
 from akg_core.design.values import (
@@ -23,6 +25,7 @@ from akg_core.design.values import (
     view,
     where,
     wide,
+    window,
 )
 
 
@@ -97,14 +100,6 @@ def split(c: Call) -> tuple[Value, ...]:
     return tuple(parts)
 
 
-@rule("flip")
-def flipped(c: Call) -> Value:
-    value = c.raw(0)
-    dims = {d % len(value.shape) for d in c.arg(1)}
-    sizes = value.shape
-    return view(value, c.shape, lambda at: tuple(sizes[d] - 1 - p if d in dims else p for d, p in enumerate(at)))
-
-
 @rule("roll")
 def rolled(c: Call) -> Value:
     value = c.raw(0)
@@ -114,6 +109,15 @@ def rolled(c: Call) -> Value:
     return view(
         value, c.shape, lambda at: tuple((p + sizes[d] - shifts.get(d, 0)) % sizes[d] for d, p in enumerate(at))
     )
+
+
+@rule("unfold")
+def unfolded(c: Call) -> Value:
+    value = c.raw(0)
+    if not value.shape:
+        return reshape(value, c.shape)
+    dim, step = c.arg(1) % len(value.shape), c.arg(3)
+    return view(value, c.shape, lambda at: tuple(p * step + at[-1] if d == dim else p for d, p in enumerate(at[:-1])))
 
 
 @rule("diagonal")
@@ -134,9 +138,8 @@ def padded(c: Call) -> Value:
     value, pads, fill = c.raw(0), c.arg(1), c.arg(2) or 0
     rank = len(value.shape)
     before = {rank - 1 - i // 2: c.size(pads[i]) for i in range(0, len(pads), 2)}
-    moved = view(value, c.shape, lambda at: tuple(p - before.get(d, 0) for d, p in enumerate(at)))
-    inside = [_inside(c.shape, d, start, value.shape[d]) for d, start in before.items() if value.shape[d] != c.shape[d]]
-    return where(_all(inside), moved, fill, value.dtype) if inside else moved
+    around = all(c.size(pad).nonnegative for pad in pads)
+    return window(value, c.shape, lambda at: tuple(p - before.get(d, 0) for d, p in enumerate(at)), fill, around)
 
 
 def _inside(shape: tuple[Index, ...], dim: int, start: Index, length: Index) -> Value:
@@ -174,10 +177,9 @@ def stacked(c: Call) -> Value:
 
 
 def joined(parts: list[Value], dim: int, shape: tuple[Index, ...]) -> Value:
-    starts = [index(0)]
-    for part in parts:
-        starts.append(starts[-1] + part.shape[dim])
-    return Concat(tuple(parts), dim, tuple(starts[:-1]), shape=shape, dtype=parts[0].dtype)
+    ends = list(accumulate(part.shape[dim] for part in parts))
+    starts = (tuple(end if d == dim else index(0) for d in range(len(shape))) for end in (index(0), *ends[:-1]))
+    return Concat(tuple(parts), tuple(starts), (1,) * len(shape), shape=shape, dtype=parts[0].dtype)
 
 
 @rule("select_scatter", "slice_scatter")
@@ -205,6 +207,12 @@ def full(c: Call) -> Value:
     if isinstance(number, Value):
         return expand(cast(number, c.wide), c.shape)
     return Literal(literal(number, c.wide).number, shape=c.shape, dtype=c.wide)
+
+
+@rule("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")
+def empty(c: Call) -> Value:
+    """Memory that nothing has written yet: any numbers will do."""
+    return Literal(literal(0, c.wide).number, shape=c.shape, dtype=c.wide)
 
 
 @rule("zeros", "zeros_like", "new_zeros", "ones", "ones_like", "new_ones")

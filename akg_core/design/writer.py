@@ -73,9 +73,10 @@ class Writer:
 
     def element(self, buffer: Buffer, at: Positions, write: bool = False) -> Element:
         """The place in a buffer, and the parameter that the kernel needs for it."""
-        dims = [d for s in segments(at, buffer.shape) for d in factored(s)]
-        # A dim of one position says nothing, unless it is all there is.
-        dims = [d for d in dims if d[1] != 1] or dims[:1]
+        walked = segments(at, buffer.shape)
+        # A dim of one position says nothing, unless positions leave it or it is all there is.
+        dims = [d for s in walked for d in factored(s) if d[1] != 1 or not s.safe]
+        dims = dims or [d for s in walked for d in factored(s)][:1]
         sizes = tuple(s for _, s in dims)
         key = (buffer, sizes)
         if key not in self.parameters:
@@ -111,8 +112,10 @@ class Writer:
         if term in self.known:
             return self.known[term]
         match term:
-            case Load(buffer=buffer, at=at):
-                return Call("load", (self.element(buffer, at),))
+            case Load(buffer=buffer, at=at, other=other):
+                inside = all(s.safe for s in segments(at, buffer.shape))
+                outside = () if inside or other == 0 else (("other", Number(other)),)
+                return Call("load", (self.element(buffer, at),), outside)
             case Constant(number=number):
                 return Number(number)
             case Place(index=index):
@@ -170,14 +173,17 @@ class Writer:
         """
         needed = self._needed(roots)
         axes = axes_of(terms, frozenset(self.axis_names) - inner)
-        out: list[Statement] = []
         outer = {t for t in needed if not axes[t] & inner}
+        wanted: list[Term] = []
         for term in terms:
             if term not in outer or isinstance(term, (Constant, Result, Place)) or term in self.known:
                 continue
             read_inside = any(t not in outer for t in needed if term in inputs(t))
             if read_inside and (loads or not isinstance(term, Load)):
-                self.assign(term, out)
+                wanted.append(term)
+        out = self.named(terms, wanted) if len(wanted) > 1 else []
+        for term in wanted:
+            self.assign(term, out)
         return out
 
     def _needed(self, roots: list[Term]) -> set[Term]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch._decomp import get_decompositions
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.export import Dim, ExportedProgram
 
@@ -213,8 +214,14 @@ def _trace(
 
 
 def _decompositions() -> Any:
-    """PyTorch's own table, without recurrent layers: unrolled, they are thousands of operators and minutes."""
+    """PyTorch's own table, with interpolation, which is gathers and elementwise work.
+
+    Without recurrent layers: unrolled, they are thousands of operators and minutes.
+    """
     table = torch.export.default_decompositions()
+    aten = torch.ops.aten
+    interpolation = [aten.upsample_nearest2d.vec, aten.upsample_bilinear2d.vec, aten.grid_sampler_2d.default]
+    table.update(get_decompositions(interpolation))
     for packet in (torch.ops.aten.lstm, torch.ops.aten.gru, torch.ops.aten.rnn_tanh, torch.ops.aten.rnn_relu):
         for overload in packet.overloads():
             table.pop(getattr(packet, overload), None)

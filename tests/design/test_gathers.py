@@ -1,0 +1,80 @@
+"""Positions read from tensors, interpolation, padding and rearrangement."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from akg_core.errors import UnsupportedOperator
+from tests.design.judging import designed, forward, judge, reference
+
+IMAGE = "torch.randn(2, 3, 5, 6)"
+SIZES = ("scale_factor=2", "size=(7, 9)", "size=(3, 4)")
+INTERPOLATED = [
+    *(f"F.interpolate(x, {s}, mode='{m}')" for m in ("nearest", "nearest-exact") for s in SIZES),
+    *(f"F.interpolate(x, {s}, mode='bilinear', align_corners={a})" for a in (True, False) for s in SIZES),
+    "F.interpolate(x, scale_factor=1.5, mode='bicubic', align_corners=True)",
+    "F.interpolate(x, size=(7, 4), mode='bicubic')", "F.relu(F.interpolate(x, scale_factor=2, mode='bilinear')) + 1",
+    "F.interpolate(x.half(), size=(7, 9), mode='bilinear')", "F.interpolate(x[0], scale_factor=2)",
+    "F.interpolate(x[0], scale_factor=2, mode='linear', align_corners=True)",
+    "F.interpolate(x[None], size=(5, 3, 8), mode='trilinear')", "F.interpolate(x[None], scale_factor=2)",
+]  # fmt: skip
+MOVED = [
+    *(f"F.pad(x, (1, 2, 2, 1), mode='{m}')" for m in ("constant", "reflect", "replicate", "circular")),
+    "F.pad(x, (1, 2, -1, 1), value=3.0)", "F.pixel_shuffle(x.reshape(1, 6, 5, 6)[:, :4], 2)",
+    "F.pixel_unshuffle(x[..., :4, :], 2)", "torch.roll(x, (1, -2), (0, 2))", "torch.roll(x, 7)", "x.flip(0, 3)",
+    "x.repeat_interleave(3, 2)", "x.unfold(2, 3, 2) + 1", "F.unfold(x, 3, padding=1)",
+    "F.channel_shuffle(x.reshape(1, 6, 5, 6), 3)", "torch.rot90(x, 1, (2, 3))", "torch.diff(x)",
+]  # fmt: skip
+SAMPLED = [
+    *(f"F.grid_sample(x, y, padding_mode='{p}', align_corners=False)" for p in ("zeros", "border", "reflection")),
+    "F.grid_sample(x, y, mode='nearest', align_corners=True)",
+]
+TAKEN = [
+    ("x[y, :, z]", "torch.randn(5, 4, 6), torch.randint(0, 5, (3,)), torch.randint(-6, 6, (3,))"),
+    ("x[:, y, :, z]", "torch.randn(5, 4, 6, 3), torch.randint(0, 4, (3, 2)), torch.randint(-3, 3, (2,))"),
+    ("x[:, y, z]", "torch.randn(5, 4, 6, 3), torch.randint(-4, 4, (3, 2)), torch.randint(0, 6, (2,))"),
+    ("torch.take_along_dim(x, y, 1)", "torch.randn(3, 9), torch.randint(0, 9, (3, 4))"),
+    ("F.one_hot(x, 7)", "torch.randint(0, 7, (3, 4))"),
+    ("F.embedding(x, y, padding_idx=0).mean(1)", "torch.randint(0, 7, (3, 4)), torch.randn(7, 5)"),
+    ("torch.index_select(x, 2, y)", "torch.randn(3, 4, 5), torch.randint(0, 5, (7,))"),
+    ("torch.gather(x, 0, y)", "torch.randn(3, 4), torch.randint(0, 3, (2, 4))"),
+    ("torch.bucketize(x, y)", "torch.tensor([-3.0, 0.5, 0.6, 2.0, 9.0, math.nan]), torch.tensor([-1.0, 0.5, 2.0])"),
+    ("torch.bucketize(x, y, right=True)", "torch.randint(0, 5, (4, 5)), torch.arange(5)"),
+    ("torch.searchsorted(y, x)", "torch.randn(4, 5), torch.linspace(-1, 1, 6)"),
+    ("torch.cdist(x, y)", "torch.randn(2, 5, 8), torch.randn(2, 7, 8)"),
+    ("torch.cdist(x, y, p=1)", "torch.randn(5, 8), torch.randn(7, 8)"),
+]
+
+
+@pytest.mark.parametrize("line", [*INTERPOLATED, *MOVED])
+def test_from_an_image(line: str) -> None:
+    judge(reference(forward(line), f"[{IMAGE}]"))
+
+
+@pytest.mark.parametrize("line", SAMPLED)
+def test_sampled(line: str) -> None:
+    judge(reference(forward(line, "x, y"), f"[{IMAGE}, torch.rand(2, 4, 7, 2) * 2.4 - 1.2]"))
+
+
+@pytest.mark.parametrize(("line", "inputs"), TAKEN)
+def test_taken_at_positions(line: str, inputs: str) -> None:
+    names = [name for name in "xyz" if re.search(rf"\b{name}\b", line)]
+    judge(reference(forward(line, ", ".join(names)), f"[{inputs}]"))
+
+
+def test_positions_that_cannot_be_negative_are_not_wrapped() -> None:
+    text = designed(reference(forward(INTERPOLATED[6]), f"[{IMAGE}]"))
+    assert "< 0" not in text
+
+
+@pytest.mark.parametrize("line", ["x.sort()", "x.topk(3)", "x.median(1)", "torch.logcumsumexp(x, 1)"])
+def test_what_has_no_rule_is_said_in_one_sentence(line: str) -> None:
+    with pytest.raises(UnsupportedOperator, match=r"has no rule for the operator aten\.\w+.* \(used in"):
+        designed(reference(forward(line), "[torch.randn(5, 8)]"))
+
+
+def test_a_mask_as_index_is_refused() -> None:
+    with pytest.raises(Exception, match=r"values|mask"):
+        designed(reference(forward("x[x > 0]"), "[torch.randn(5, 8)]"))
