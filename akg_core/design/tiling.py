@@ -45,7 +45,7 @@ class Tiling:
     @property
     def tiles(self) -> int:
         """How many tiles one program goes through, at the example sizes."""
-        counts = [-(-a.extent.example // s.default) for a, s in self.loops if s.default]
+        counts = [-(-a.extent.example // s.default) if s.default else 1 for a, s in self.loops]
         if self.chunk:
             _, step = self.loops[0]
             counts[0] = -(-self.chunk // step.default) if step.default else 1

@@ -7,7 +7,7 @@ from typing import Any
 
 from akg_core.sketch import ast
 from akg_core.sketch.ast import Binary, Expr, Name
-from akg_core.sketch.host import Call
+from akg_core.sketch.host import TORCH_NAMES, Call
 from akg_core.sketch.lower import Instance, fold
 from akg_core.sketch.lower_index import INDEX
 from akg_core.sketch.show import show_expression
@@ -62,7 +62,7 @@ def prelude() -> str:
 
 
 def statement(each: Function, instance: Instance, call: Call) -> tuple[Launched, str]:
-    """The line that launches a function on torch tensors, and what it fixes."""
+    """The lines that launch a function on torch tensors, and what it fixes."""
     host = dict(call.sizes) | {name: show_expression(call.constants[name]) for name in instance.open}
 
     def python(expr: Expr) -> str:
@@ -79,7 +79,15 @@ def statement(each: Function, instance: Instance, call: Call) -> tuple[Launched,
         total = fold(Binary("*", total, tiles_of(extent, step), type=INDEX))
     values = [host[n if n in host else n.rstrip("_")] for n in each.sizes]
     blocks = [f"{name}=triton.next_power_of_2({python(size)})" for name, size in each.blocks]
-    arguments = [*call.tensors, *values, *blocks, f"num_warps={each.warps}", f"num_stages={each.stages}"]
+    lines, rooms = [], []
+    for room in each.rooms:
+        rooms.append(f"{each.name}_{room.name}")
+        make = "zeros" if room.zeroed else "empty"
+        options = f"dtype=torch.{TORCH_NAMES[room.dtype]}, device={call.tensors[0]}.device"
+        lines.append(f"{rooms[-1]} = torch.{make}({python(room.count)}, {options})")
+    arguments = [*call.tensors, *rooms, *values, *blocks, f"num_warps={each.warps}", f"num_stages={each.stages}"]
     dtypes = tuple((n, t.dtype) for n, t in zip(each.tensors, call.kernel.tensors, strict=True))
+    dtypes += tuple((room.name, room.dtype) for room in each.rooms)
     record = Launched(each.name, dtypes, each.sizes, tuple((n, 1024) for n, _ in each.blocks), each.warps, each.stages)
-    return record, f"_kernel.{each.name}[({python(total)},)]({', '.join(arguments)})"
+    lines.append(f"_kernel.{each.name}[({python(total)},)]({', '.join(arguments)})")
+    return record, "\n".join(lines)

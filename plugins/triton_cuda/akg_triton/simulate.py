@@ -6,9 +6,12 @@ one where a reduction or a scan has a function of its own; `prepare` gives it bo
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -52,6 +55,7 @@ def prepare() -> None:
     interpreter.ReduceOps.generic_reduce = _reduce
     interpreter.ScanOps.generic_scan = _scan
     _round_brain_floats(interpreter, tl)
+    _let_programs_meet(interpreter)
 
 
 def _forget() -> None:
@@ -140,3 +144,65 @@ def _brain_bits(data: Any) -> Any:
     bits = np.ascontiguousarray(data).view(np.uint32)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
     return np.where(np.isnan(data), 0x7FC0, rounded).astype(np.uint16).reshape(np.shape(data))
+
+
+def _let_programs_meet(interpreter: Any) -> None:
+    """Run the programs of a kernel that calls `meet` in threads, one at a time, each until it waits for others."""
+    alone = interpreter.GridExecutor.__call__
+
+    def call(self: Any, *tensors: Any, **options: Any) -> None:
+        if "meet" not in self.fn.__globals__:
+            alone(self, *tensors, **options)
+            return
+        options = {name: value for name, value in options.items() if name in self.arg_names}
+        host, host_options = self._init_args_hst(tensors, options)
+        scope = interpreter._patch_lang(self.fn)
+        held, self.fn.__globals__["meet"] = self.fn.__globals__["meet"], _meet
+        try:
+            given = inspect.getcallargs(self.fn, *host, **host_options)
+            given = {n: v if n in self.constexprs else interpreter._implicit_cvt(v) for n, v in given.items()}
+            grid = (*(self.grid(given) if callable(self.grid) else self.grid), 1, 1)[:3]
+            interpreter.interpreter_builder.set_grid_dim(*grid)
+            _in_turns(interpreter, lambda: self.fn(**given), grid[0])
+        finally:
+            self.fn.__globals__["meet"] = held
+            scope.restore()
+        self._restore_args_dev(tensors, host, options, host_options)
+
+    interpreter.GridExecutor.__call__ = call
+
+
+_turn = threading.Lock()
+
+
+def _in_turns(interpreter: Any, program: Callable[[], None], count: int) -> None:
+    """Programs 0 … count - 1, of which only one runs at any moment. Raises what the first that fails raises."""
+    failed: list[BaseException] = []
+
+    def run(number: int) -> None:
+        with _turn:
+            interpreter.interpreter_builder.set_grid_idx(number, 0, 0)  # a program asks for its number before it waits
+            try:
+                if not failed:
+                    program()
+            except BaseException as error:
+                failed.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
+
+
+def _meet(arrived: Any, members: Any) -> None:
+    """`meet` of a kernel file: comes, and lets others go on until all have come."""
+    import triton.language as tl
+
+    tl.atomic_add(arrived, 1)
+    while not tl.atomic_add(arrived, 0).handle.data.item() >= int(members):
+        _turn.release()
+        time.sleep(0)
+        _turn.acquire()

@@ -17,6 +17,7 @@ from akg_triton import simulate
 
 simulate.prepare()
 
+import torch  # noqa: E402
 import triton  # noqa: E402
 from akg_triton.dialect import Dialect  # noqa: E402
 from akg_triton.emit import functions, module_text  # noqa: E402
@@ -26,6 +27,7 @@ from akg_core.sketch import ast  # noqa: E402
 from akg_core.sketch.interpret import _bind_sizes  # noqa: E402
 from akg_core.sketch.interpret_expression import Evaluator, Frame  # noqa: E402
 from akg_core.sketch.lower import specialise  # noqa: E402
+from akg_core.sketch.tiles import TORCH  # noqa: E402
 
 
 class Simulated(Run):
@@ -60,8 +62,9 @@ class Simulated(Run):
             for extent, step in each.programs:
                 count *= -(-number(extent) // number(step))
             blocks = {name: triton.next_power_of_2(max(number(size), 1)) for name, size in each.blocks}
+            rooms = [torch.zeros(number(room.count), dtype=TORCH[room.dtype]) for room in each.rooms]
             values = [known[name.rstrip("_")] for name in each.sizes]
-            getattr(module, each.name)[(count,)](*tensors.values(), *values, **blocks)
+            getattr(module, each.name)[(count,)](*tensors.values(), *rooms, *values, **blocks)
 
 
 def load(folder: Path, name: str, text: str) -> Any:

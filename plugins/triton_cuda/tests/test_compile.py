@@ -10,7 +10,7 @@ from akg_plugin_triton_cuda.probe import dialect
 from akg_triton.emit import emit
 from sized import SIZES, sized
 
-from akg_core.records import KernelSource, Schedule, Target
+from akg_core.records import Argument, Interface, KernelSource, Schedule, Sketch, Target
 
 SM_90 = Target(backend="cuda", arch="sm_90")
 
@@ -28,6 +28,26 @@ def test_the_twelve_become_cubins(name: str, tmp_path: Path) -> None:
     assert "bytes of shared memory" in result.log
     if name in ("softmax", "layer_norm", "argmax", "embedding_mean"):
         assert all(value == 0 for key, value in result.details.items() if key.endswith("spilled_bytes"))
+
+
+def test_programs_that_meet(tmp_path: Path) -> None:
+    text = """
+@kernel
+def softmax(x: In["f32", 64, 65536], y: Out["f32", 64, 65536]):
+    for m in grid(64, 1):
+        for g in grid(8, 1, together=True):
+            n = whole(8192)
+            t = load(x[m, begin(g) * 8192 + n])
+            peak = meet_max(reduce_max(t, n), g)
+            e = exp(t - peak)
+            store(y[m, begin(g) * 8192 + n], e / meet_sum(reduce_sum(e, n), g))
+"""
+    given = (Argument(name="x", kind="tensor", dtype="f32", shape=(64, 65536)),)
+    sketch = Sketch(name="softmax", text=text, interface=Interface(arguments=given))
+    source = emit(sketch, Schedule(), SM_90, "triton_cuda", dialect(SM_90))
+    assert "softmax_arrived = torch.zeros(1024, dtype=torch.int32, device=x.device)" in source.files["model_new.py"]
+    result = compile_kernel(source, SM_90, tmp_path)
+    assert result.ok, result.log
 
 
 def test_another_chip(tmp_path: Path) -> None:

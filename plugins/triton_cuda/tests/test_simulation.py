@@ -20,9 +20,7 @@ import pytest
 
 HERE = Path(__file__).parent
 SHARDS = 2
-MEETING = ("meet_1", "meet_2")  # programs that wait for each other cannot run one after the other
 NAMES = [c.name for c in (*cases_maps.cases(), *cases_along.cases(), *cases_rest.cases(), *cases_rest.twelve())]
-NAMES = [n for n in NAMES if n not in MEETING]
 NAMES = [*NAMES, *(f"{n}_dynamic" for n in NAMES), *(f"random_{seed}" for seed in range(40))]
 
 

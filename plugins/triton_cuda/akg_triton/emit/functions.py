@@ -157,6 +157,16 @@ def int_power(a, b):
         b = b >> 1
     return power
 ''',
+    "meet": '''
+@triton.jit
+def meet(arrived, members):
+    """Wait until all members of a group of programs have come here; what each wrote before, all can read after."""
+    tl.debug_barrier()
+    tl.atomic_add(arrived, 1)
+    while tl.atomic_add(arrived, 0) < members:
+        pass
+    tl.debug_barrier()
+''',
     "uniform": '''
 @triton.jit
 def uniform(seed, index):

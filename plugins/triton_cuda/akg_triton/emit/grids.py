@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from akg_core.errors import Unsupported
 from akg_core.sketch import ast
 from akg_core.sketch.ast import Binary, Expr, Name, Number
 from akg_core.sketch.lower import fold
@@ -26,6 +27,7 @@ class GridWriter(AxisWriter):
         self.grids = grids
         self.programs: list[tuple[Expr, Expr]] = []
         self.hints: dict[str, Expr] = {}
+        self.members: Term | None = None  # how many programs meet, when several do
 
     def programs_of(self, scope: Scope) -> None:
         """Open every grid axis."""
@@ -49,11 +51,22 @@ class GridWriter(AxisWriter):
         """The number of the program's tile along each axis; the last axis runs fastest."""
         axes = [n for n, count in enumerate(counts) if count.text != "1"]  # along the others there is one tile
         found = {n: Term("0", "i64") for n in range(len(counts))}
-        if len(axes) < 2:
+        together = [n for n in axes if ("together", Number(True)) in self.grids[n].hints]
+        if len(together) > 1:
+            raise Unsupported("Programs that meet along two axes have no form in Triton.", "Make them one axis.")
+        if len(axes) < 2 and not together:
             return [Term("tl.program_id(0)", "i64") if n in axes else found[n] for n in range(len(counts))]
         self.say("pid = tl.program_id(0)")
         rest = Term("pid", "i64")
-        group = self.group(counts, axes)
+        if together:
+            (meeting,) = together
+            self.members = counts[meeting]
+            self.taken |= {"member", "group", "arrived"}
+            self.say(f"member = pid % {counts[meeting].operand}")  # neighbours, so that they run at the same time
+            self.say(f"group = pid // {counts[meeting].operand}")
+            found[meeting], rest = Term("member", "i64"), Term("group", "i64")
+            axes = [n for n in axes if n != meeting]
+        group = 0 if together else self.group(counts, axes)
         if group:
             *axes, row, column = axes
             rows, columns = counts[row], counts[column]

@@ -26,6 +26,7 @@ class LoopWriter(GridWriter):
     def __init__(self, *rest: object) -> None:
         super().__init__(*rest)  # type: ignore[arg-type]
         self.stages = 1
+        self.repeating = 0  # loops around
 
     def statements(self, body: Sequence[ast.Statement], scope: Scope) -> None:
         """Statements of one block, in the scope of that block."""
@@ -103,7 +104,9 @@ class LoopWriter(GridWriter):
         mark = len(self.visits)
         held, self.promoted = self.promoted, self.promoted or any(k == "promote" for k, _ in node.hints)
         lanes = self.apart(node, scope, inner, place)
+        self.repeating += 1
         self.turn(node.body, scope, inner)
+        self.repeating -= 1
         self.promoted = held
         self.lines = outside
         self.fold(lanes, scope, self.axes[tile])
@@ -199,7 +202,9 @@ class LoopWriter(GridWriter):
         self.say(f"for {variable} in {word}({bounds}{options}):")
         outside, self.lines = self.lines, self.lines.nest()
         inner.values[node.variable] = Term(variable, "i64", narrow=narrow, expr=Name(variable, type=INDEX))
+        self.repeating += 1
         self.turn(node.body, scope, inner)
+        self.repeating -= 1
         self.lines = outside
 
     def branch(self, node: ast.If, scope: Scope) -> None:

@@ -20,6 +20,10 @@ class MatrixWriter(AlongWriter):
     dialect: Dialect
     promoted = False  # whether products are summed apart from the accumulator, and added to it in f32
 
+    def meeting(self, call: Call, scope: Scope, dtype: str) -> Term:
+        """A tile combined with those of other programs."""
+        raise NotImplementedError
+
     def contract(self, call: Call, scope: Scope, dtype: str) -> Term:
         keywords = dict(call.keywords)
         into = self.term(keywords["into"], scope) if "into" in keywords else None
@@ -130,6 +134,8 @@ class MatrixWriter(AlongWriter):
                 return self.pick(call, scope, dtype)
             case "contract":
                 return self.contract(call, scope, dtype)
+            case "meet":
+                return self.meeting(call, scope, dtype)
         raise NotImplementedError(kind)
 
 

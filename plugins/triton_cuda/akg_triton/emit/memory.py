@@ -75,7 +75,7 @@ class MemoryWriter(ExpressionWriter):
                 parts.append(self.aligned(self.strided(term, stride, reach), axes))
             stride = reach
         # each part is added to the pointer alone: their sum may exceed what one part never does
-        texts = (part if _plain(part) else f"({part})" for part in reversed(parts))
+        texts = (f"({part})" if " - " in part and not part.endswith("]") else part for part in reversed(parts))
         return self.guarded(" + ".join([element.tensor, *texts]), indices, tensor, axes)
 
     def strided(self, index: Term, stride: Expr, reach: Expr) -> Term:
@@ -190,7 +190,3 @@ def _constant(expr: Expr) -> float | None:
         return float(expr.value)
     inner = getattr(expr, "operand", None)
     return -float(inner.value) if isinstance(inner, Number) else None
-
-
-def _plain(text: str) -> bool:
-    return " + " not in text and " - " not in text

@@ -10,7 +10,8 @@ from akg_core.sketch.ast import Call, Expr, Name, Number
 from akg_core.sketch.lower import Instance
 from akg_triton.dialect import Dialect
 from akg_triton.emit.axes import START
-from akg_triton.emit.loops import LoopWriter, assigned
+from akg_triton.emit.loops import assigned
+from akg_triton.emit.meeting import MeetingWriter, Room
 from akg_triton.emit.order import order
 from akg_triton.emit.terms import ATOM, SLOT, Axis, Scope, Term
 from akg_triton.emit.text import Line
@@ -21,6 +22,7 @@ class Function:
     """A Triton function and how it is launched.
 
     `programs`: extent and step of each grid. `blocks`: lanes that only the launch knows, by the name of the argument.
+    `rooms`: memory that the launch allocates, handed over after the tensors.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Function:
     programs: tuple[tuple[Expr, Expr], ...]
     warps: int
     stages: int
+    rooms: tuple[Room, ...] = ()
 
 
 def function(
@@ -44,7 +47,7 @@ def function(
     return writer.result(name)
 
 
-class RegionWriter(LoopWriter):
+class RegionWriter(MeetingWriter):
     """Writes the whole region. `shared`: tensors that it both reads and writes."""
 
     def __init__(
@@ -180,7 +183,13 @@ class RegionWriter(LoopWriter):
     def result(self, name: str) -> Function:
         tensors = tuple(t.name for t in self.instance.kernel.tensors)
         sizes = tuple(n for n in self.instance.dimensions if n not in self.instance.known) + self.instance.open
-        parameters = [*tensors, *sizes, *(f"{name}: tl.constexpr" for name in self.blocks)]
+        rooms = self.rooms()
+        parameters = [
+            *tensors,
+            *(room.name for room in rooms),
+            *sizes,
+            *(f"{name}: tl.constexpr" for name in self.blocks),
+        ]
         head = [Line("@triton.jit"), Line(f"def {name}({', '.join(parameters)}):")]
         doc = self.instance.kernel.doc
         if doc:
@@ -197,6 +206,7 @@ class RegionWriter(LoopWriter):
             tuple(self.programs),
             self.warps(),
             self.stages,
+            rooms,
         )
 
     def warps(self) -> int:
