@@ -358,8 +358,8 @@ class Partition:
         for head in cluster.heads:
             if isinstance(head, Reduction):
                 # Reductions over spaces that differ in dims of size 1 only are together.
-                at = unflatten(flatten(full, cluster.space), head.arg.shape)
-                heads.append(Head(head, (bring.at(head.arg, at),)))
+                whole = unflatten(flatten(full, cluster.space), head.arg.shape)
+                heads.append(Head(head, (bring.at(head.arg, whole),)))
                 if head.kind.startswith("arg"):
                     fixed |= reduced
             elif isinstance(head, Product):

@@ -233,7 +233,8 @@ def _unwrapped(value: Value, places: Positions, stop: Container[Value]) -> tuple
         if isinstance(value, Map) and value.op == "cast" and is_float(value.dtype) and is_float(value.args[0].dtype):
             value = value.args[0]
         elif isinstance(value, View) and value.move is not None and value.move[0] == "permute":
-            value, places = value.arg, value.rule(places)
+            places = value.rule(places)
+            value = value.arg
         elif isinstance(value, View) and value.move is not None and value.move[0] == "reshape":
             kept = [(p, s) for p, s in zip(places, value.shape, strict=True) if s != 1 or p != 0]
             if [s for _, s in kept] != [s for s in value.arg.shape if s != 1]:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from akg_core.design import (
+    convolutions,
     gathers,
     normalisations,
     pointwise,
+    pooling,
     products,
     reductions,
     scans,
@@ -21,7 +23,7 @@ from akg_core.design.values import Source, Value, View
 from akg_core.records import Node, Task
 
 # A family of operators is a module whose functions are marked with @rule; importing it registers them.
-FAMILIES = (pointwise, views, gathers, reductions, normalisations, products, scans)
+FAMILIES = (pointwise, views, gathers, reductions, normalisations, products, scans, convolutions, pooling)
 
 
 @dataclass(frozen=True, slots=True)

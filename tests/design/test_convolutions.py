@@ -1,0 +1,129 @@
+"""Convolutions against PyTorch: every argument, sizes that divide nothing, epilogues, several dtypes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.design.judging import SMALL, USUAL, designed, judge, reference
+
+MODULE = """
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.{}
+
+    def forward(self, x):
+        return {}
+"""
+
+
+def convolved(layer: str, shape: str, line: str = "self.layer(x)", dtype: str = "float32") -> str:
+    module = MODULE.format(layer if dtype == "float32" else f"{layer}.to(torch.{dtype})", line).rstrip()
+    return reference(module, f"[torch.randn({shape}, dtype=torch.{dtype})]")
+
+
+STANDARD = {
+    "Conv1d(4, 6, 3)": "2, 4, 19",
+    "Conv1d(4, 6, 5, stride=3, dilation=2, padding=4, bias=False)": "3, 4, 40",
+    "Conv1d(4, 6, 4, padding='same')": "2, 4, 13",
+    "Conv1d(5, 7, 1, stride=2)": "2, 5, 21",
+    "Conv2d(4, 6, 3)": "2, 4, 9, 11",
+    "Conv2d(4, 6, (3, 5), stride=(2, 1), padding=(1, 3), dilation=(1, 2))": "2, 4, 11, 13",
+    "Conv2d(3, 8, 3, padding='same', padding_mode='reflect')": "1, 3, 7, 8",
+    "Conv2d(4, 6, 3, padding=1, groups=2)": "3, 4, 9, 11",
+    "Conv2d(6, 9, 3, stride=2, padding=1, groups=3)": "1, 6, 9, 8",
+    "Conv2d(4, 6, 1)": "2, 4, 9, 11",
+    "Conv2d(4, 6, (9, 11))": "3, 4, 9, 11",
+    "Conv2d(4, 6, 3, padding=4)": "1, 4, 2, 1",
+    "Conv2d(1, 5, 3)": "2, 1, 9, 8",
+    "Conv2d(5, 1, 3)": "2, 5, 9, 8",
+    "Conv2d(4, 6, 3, padding=1) ": "4, 9, 11",
+    "Conv2d(3, 70, 7, stride=2, padding=3)": "1, 3, 33, 35",
+    "Conv3d(3, 5, 3)": "2, 3, 5, 6, 7",
+    "Conv3d(4, 6, (1, 3, 2), stride=(1, 2, 3), padding=(0, 1, 1), groups=2)": "2, 4, 5, 6, 7",
+}
+DEPTHWISE = {
+    "Conv2d(5, 5, 3, padding=1, groups=5)": "2, 5, 9, 11",
+    "Conv2d(5, 5, (1, 7), stride=2, dilation=(1, 2), padding=(0, 6), groups=5)": "2, 5, 9, 31",
+    "Conv2d(3, 12, 3, padding=1, groups=3)": "2, 3, 9, 11",
+    "Conv1d(6, 6, 31, padding=15, groups=6)": "2, 6, 80",
+    "Conv3d(4, 4, 3, padding=1, groups=4)": "1, 4, 5, 6, 7",
+    "ConvTranspose2d(5, 5, 4, stride=2, padding=1, groups=5)": "2, 5, 5, 7",
+}
+TRANSPOSED = {
+    "ConvTranspose1d(4, 6, 3)": "2, 4, 19",
+    "ConvTranspose1d(4, 6, 5, stride=3, padding=2, output_padding=2)": "2, 4, 11",
+    "ConvTranspose1d(4, 6, 3, stride=4, dilation=2)": "2, 4, 11",
+    "ConvTranspose1d(4, 6, 2, stride=5)": "2, 4, 7",
+    "ConvTranspose2d(4, 6, 3)": "2, 4, 9, 11",
+    "ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1)": "2, 4, 5, 6",
+    "ConvTranspose2d(4, 6, (3, 2), stride=(2, 3), padding=(1, 0), dilation=(3, 2), groups=2)": "2, 4, 5, 6",
+    "ConvTranspose2d(4, 6, 3, stride=5, padding=1, dilation=2)": "1, 4, 4, 5",
+    "ConvTranspose2d(4, 6, 1, stride=2)": "1, 4, 4, 5",
+    "ConvTranspose2d(4, 6, 3, stride=4)": "1, 4, 1, 1",
+    "ConvTranspose3d(3, 5, (1, 3, 2), stride=(1, 2, 2), padding=(0, 1, 0), output_padding=(0, 1, 0))": "2, 3, 3, 4, 5",
+    "ConvTranspose3d(4, 6, 2, stride=2, groups=2, bias=False)": "1, 4, 3, 2, 3",
+}
+
+
+@pytest.mark.parametrize("layer", STANDARD)
+@pytest.mark.parametrize("traits", [SMALL, USUAL], ids=["small", "usual"])
+def test_standard(layer: str, traits) -> None:
+    judge(convolved(layer.strip(), STANDARD[layer]), traits=traits)
+
+
+@pytest.mark.parametrize("layer", DEPTHWISE)
+def test_depthwise(layer: str) -> None:
+    judge(convolved(layer, DEPTHWISE[layer]))
+    assert "dot(" not in designed(convolved(layer, DEPTHWISE[layer]))
+
+
+@pytest.mark.parametrize("layer", TRANSPOSED)
+def test_transposed(layer: str) -> None:
+    judge(convolved(layer, TRANSPOSED[layer]))
+
+
+EPILOGUES = {
+    "F.relu(self.layer(x))": 1,
+    "F.gelu(self.layer(x)) * 2 + 1": 1,
+    "F.hardswish(self.layer(x) + torch.arange(9.0))": 1,
+    "F.max_pool2d(F.relu(self.layer(x)), 2)": 2,
+    "self.layer(F.gelu(x))": 2,
+    "self.layer(torch.cat([x[:, :2], x[:, 2:] * 2], 1))": 2,
+    "self.layer(F.pad(x, (1, 2, 3, 0)))": 1,
+    "self.layer(x.transpose(2, 3))": 1,
+    "self.layer(x).mean((2, 3))": 2,
+    "self.layer(x).flatten(1).softmax(-1)": 2,
+    "self.layer(x).permute(0, 2, 3, 1)": 1,
+}
+
+
+@pytest.mark.parametrize("line", EPILOGUES)
+def test_with_neighbours(line: str) -> None:
+    outcome = judge(convolved("Conv2d(4, 6, 3)", "2, 4, 11, 11", line))
+    assert outcome.kernels[0] == EPILOGUES[line]
+
+
+@pytest.mark.parametrize("line", ["F.relu(self.layer(x))", "torch.tanh(self.layer(x) * 0.5) + x[:, :, :1, :1]"])
+def test_phases_keep_their_epilogue(line: str) -> None:
+    outcome = judge(convolved("ConvTranspose2d(4, 4, 4, stride=2, padding=1)", "2, 4, 5, 6", line))
+    assert outcome.kernels[0] == 4
+
+
+def test_nothing_is_multiplied_by_the_zeros_of_a_stride() -> None:
+    text = designed(convolved("ConvTranspose1d(8, 8, 4, stride=2, padding=1)", "2, 8, 64"))
+    assert text.count("tiles(16,") == 2  # 8 channels and 2 of 4 taps for each of two phases
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
+@pytest.mark.parametrize(
+    "layer", ["Conv2d(4, 6, 3, padding=1)", "Conv2d(4, 4, 3, groups=4)", "ConvTranspose2d(4, 6, 3, stride=2)"]
+)
+def test_dtypes(layer: str, dtype: str) -> None:
+    judge(convolved(layer, "2, 4, 7, 6", dtype=dtype))
+
+
+@pytest.mark.parametrize(
+    "layer", ["Conv2d(4, 6, 3, stride=2, padding=1)", "Conv2d(4, 4, 3, groups=4)", "ConvTranspose2d(4, 6, 3, stride=2)"]
+)
+def test_sizes_known_at_launch(layer: str) -> None:
+    judge(convolved(layer, "3, 4, 7, 9"), dynamic=True)
