@@ -1,7 +1,7 @@
 """The builtin designer: a captured graph becomes sketches, by rules alone. Imports no torch.
 
 trace       each operator is rewritten to a few kinds of values by its rule (pointwise, views, gathers, reductions,
-            normalisations, products, scans)
+            normalisations, products, attention, scans)
 partition   values are gathered into clusters, one a kernel
 nest        a cluster becomes a loop nest with as few axes as memory allows
 tiling      the nest is cut into tiles by the chip's traits
