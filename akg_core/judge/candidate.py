@@ -11,6 +11,7 @@ are elsewhere, and what is reported is checked by the process that holds them.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import sys
@@ -47,19 +48,20 @@ def run_cases(
     device: Device = HOST,
     *,
     launches: Callable[[], int] | None = None,
-    processes: bool = False,
+    jit: bool = False,
 ) -> RunReport:
     """Run each case (at least one) on `device` under the guard, on fresh memory, and write what came out.
 
-    `launches` counts the kernels launched so far, for plugins that can tell.
-    Once the module is loaded, machine code can start no process either, unless `processes` says that its language
-    compiles when a kernel is first called; threads it may start.
+    `launches` counts the kernels launched so far, for plugins that can tell. `jit`: the language compiles when a kernel
+    is first called, so that each case is called once before it counts. From then on, and without `jit` as soon as the
+    module is loaded, machine code can start no process either; threads it may.
     """
     try:
         module = load_module()
         subject = _Subject(module, cases[0], device)
-        if not processes:
-            seccomp.forbid_processes()
+        for case in cases if jit else ():
+            _rehearse(subject, case)
+        seccomp.forbid_processes()
     except Exception as error:
         return RunReport(error=_sentence(error))
     return RunReport(cases=tuple(_run(subject, case, launches) for case in cases))
@@ -71,7 +73,7 @@ def profile_case(
     plan: TimingPlan,
     device: Device = HOST,
     *,
-    processes: bool = False,
+    jit: bool = False,
 ) -> ProfileReport:
     """Time the case as the plan says, by the device's clock, each call alone and waited for.
 
@@ -83,10 +85,11 @@ def profile_case(
         if plan.threads:
             torch.set_num_threads(plan.threads)
         contender = _contender(load_module(), case, device)
-        if not processes:
-            seccomp.forbid_processes()
         samples = []
         with torch.no_grad():
+            if jit:
+                contender.model(*next(contender.inputs))
+            seccomp.forbid_processes()
             for _ in range(plan.warmup):
                 contender.model(*next(contender.inputs))
             for _ in range(plan.samples):
@@ -149,6 +152,14 @@ class _Subject:
         for name, value in self._transient.items():
             buffers[name].copy_(value)
         return state
+
+
+def _rehearse(subject: _Subject, case: Case) -> None:
+    """Call a kernel for what its language does at the first call; how that goes is found out when it counts."""
+    with torch.no_grad(), contextlib.suppress(Exception):
+        subject.enter(case)
+        subject.model(*load(case.inputs, subject.device))
+        subject.device.synchronize()
 
 
 def _run(subject: _Subject, case: Case, launches: Callable[[], int] | None) -> CaseReport:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import functools
 import platform
 import struct
 from collections.abc import Iterator
@@ -48,6 +49,7 @@ def install(process: int) -> bool:
         return libc.prctl(_SECCOMP, _FILTER_MODE, program, 0, 0) == 0
 
 
+@functools.cache
 def forbid_processes() -> bool:
     """Let no thread of this process, which must be confined, start a process. Says whether the system took it."""
     machine = _FORKING.get(platform.machine())

@@ -16,7 +16,7 @@ from typing import Any
 
 
 def compile_ahead(launch: dict[str, Any]) -> dict[str, Any]:
-    """Compile what `launch` describes for its capability."""
+    """Compile what `launch` describes for its capability; with `load`, make it ready on the GPU of this machine."""
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
@@ -31,6 +31,8 @@ def compile_ahead(launch: dict[str, Any]) -> dict[str, Any]:
     source = ASTSource(function, signature, constexprs=launch["constants"], attrs=aligned)
     options = {"num_warps": launch["num_warps"], "num_stages": launch["num_stages"]}
     compiled = triton.compile(source, target=GPUTarget("cuda", launch["capability"], 32), options=options)
+    if launch["load"]:
+        compiled._init_handles()  # builds the C function that launches it, too
     return {"shared_bytes": compiled.metadata.shared, **usage(compiled.asm["cubin"])}
 
 

@@ -18,9 +18,10 @@ from typing import Any
 
 from akg_core.errors import ToolchainError
 from akg_core.records import Artifact, CompileResult, KernelSource, Scalar, Target
-from akg_plugin_triton_cuda.probe import CHIPS, INSTALL, capability_of, triton_version
+from akg_plugin_triton_cuda.probe import CHIPS, INSTALL, capability_of, gpus, triton_version
 
 SECONDS = 240.0
+CACHE = "compiled"  # the folder beside the kernel in which Triton keeps what it compiled
 POINTERS = {
     "f64": "*fp64",
     "f32": "*fp32",
@@ -72,8 +73,10 @@ def compile_kernel(source: KernelSource, target: Target, workdir: Path) -> Compi
 
 def _compiled(folder: Path, capability: int, launch: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
     """Compile one kernel in a process of its own; what is known of it, or the compiler's message."""
-    payload = json.dumps({"folder": str(folder), "capability": capability, **launch})
+    load = any(gpu.capability == capability for gpu in gpus())
+    payload = json.dumps({"folder": str(folder), "capability": capability, "load": load, **launch})
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    environment["TRITON_CACHE_DIR"] = str(folder / CACHE)
     command = [sys.executable, "-m", "akg_plugin_triton_cuda.ahead"]
     try:
         ended = subprocess.run(

@@ -1,24 +1,28 @@
 """Running and timing kernels in a worker process: on the GPU, or without one by Triton's interpreter.
 
-Core's harness for Python modules does all of it; Triton may compile when a kernel is first called, in processes.
+Core's harness for Python modules does all of it. On a GPU Triton compiles when a kernel is first called, unless it was
+compiled ahead; what was lies beside the kernel and is copied to where this process may write.
 """
 
 from __future__ import annotations
 
+import functools
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
 from akg_core.judge.candidate import load_entry, profile_case, run_cases
 from akg_core.records import Artifact, Case, ProfileReport, RunReport, Target, TimingPlan
 from akg_core.worker.device import HOST, Device
+from akg_plugin_triton_cuda.compile import CACHE
 from akg_plugin_triton_cuda.probe import probe
 
 
 def run(artifact: Artifact, target: Target, cases: tuple[Case, ...]) -> RunReport:
     """Run the cases; outputs go to their files."""
-    _ready(target)
-    return run_cases(lambda: load_entry(artifact), cases, device_of(target), processes=True)
+    device = _ready(artifact, target)
+    return run_cases(lambda: load_entry(artifact), cases, device, jit=device is not HOST)
 
 
 def profile(artifact: Artifact, target: Target, case: Case, plan: TimingPlan) -> ProfileReport:
@@ -26,10 +30,11 @@ def profile(artifact: Artifact, target: Target, case: Case, plan: TimingPlan) ->
     available = probe(target)
     if available.simulated:
         return ProfileReport(samples=(), timer="none", error="a simulated kernel has no time that means anything")
-    _ready(target)
-    return profile_case(lambda: load_entry(artifact), case, plan, device_of(target), processes=True)
+    device = _ready(artifact, target)
+    return profile_case(lambda: load_entry(artifact), case, plan, device, jit=True)
 
 
+@functools.cache
 def device_of(target: Target) -> Device:
     """The GPU, or the host where kernels are simulated."""
     if probe(target).device == HOST.name:
@@ -39,9 +44,16 @@ def device_of(target: Target) -> Device:
     return CudaDevice()
 
 
-def _ready(target: Target) -> None:
-    os.environ.setdefault("TRITON_CACHE_DIR", str(Path(tempfile.gettempdir()) / "triton"))  # it may write nowhere else
-    if probe(target).simulated:
+def _ready(artifact: Artifact, target: Target) -> Device:
+    """Make ready for the kernel's first call, and say where it runs."""
+    device = device_of(target)
+    if device is HOST:
         from akg_triton import simulate
 
         simulate.prepare()
+    if "TRITON_CACHE_DIR" not in os.environ:
+        cache = Path(tempfile.gettempdir()) / "triton"
+        if (artifact.folder / CACHE).is_dir():
+            shutil.copytree(artifact.folder / CACHE, cache)
+        os.environ["TRITON_CACHE_DIR"] = str(cache)
+    return device
