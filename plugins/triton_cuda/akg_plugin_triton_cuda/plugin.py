@@ -56,7 +56,9 @@ def akg_docs() -> tuple[DocPage, ...]:
 
 @hookimpl
 def akg_refine_sketch(sketch: Sketch, target: Target) -> tuple[Sketch, ...]:
-    return (sketch,)
+    from akg_triton.refine import refine
+
+    return refine(sketch)
 
 
 @hookimpl
