@@ -10,6 +10,7 @@ from akg_core.bench.category import category
 from akg_core.bench.results import Row, digest, measured
 from akg_core.bench.suite import Problem
 from akg_core.errors import AkgError
+from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.timing import Baselines, measure
 from akg_core.pipeline import Pipeline
@@ -31,6 +32,7 @@ class Contest:
         self._task: Task | None = None
         self._design: Design | None = None
         self._artifact: Artifact | None = None
+        self._prepared: Prepared | None = None
         self._baselines: Baselines | None = None
         self._weak: tuple[str, ...] = ()
         self._error = ""
@@ -49,22 +51,30 @@ class Contest:
             source = self.pipeline.emit(self._task, self._design, self._design.default)
             self._artifact = self.pipeline.compile(self._design, source)
 
-    def judge(self, baselines: tuple[str, ...]) -> None:
-        """Verify what was built, and warm up the baselines that it is to be timed with."""
-        if not (self._task and self._artifact):
-            return
-        with self._failing():
-            self._prepared = self._opened.enter_context(self.pipeline.reference(self._task))
-            if baselines:
+    def refer(self) -> None:
+        """Start the reference on what was built."""
+        if self._task and self._artifact:
+            with self._failing():
+                self._prepared = self._opened.enter_context(self.pipeline.reference(self._task))
+
+    def warm(self, baselines: tuple[str, ...]) -> None:
+        """Start to warm up the baselines."""
+        if self._prepared and baselines:
+            with self._failing():
                 rivals = Baselines(self.pipeline.pool, self._prepared, baselines)
                 self._baselines = self._opened.enter_context(rivals)
-            self.verdict = self.pipeline.verify(self._prepared, self._artifact)
-            if self._baselines:
-                self._baselines.ready()
+
+    def judge(self) -> None:
+        """Verify what was built, and wait for baselines that are being warmed up."""
+        if self._prepared and self._artifact:
+            with self._failing():
+                self.verdict = self.pipeline.verify(self._prepared, self._artifact)
+                if self._baselines:
+                    self._baselines.ready()
 
     def clock(self, seconds: float) -> None:
         """Time a kernel that was found correct, with nothing else running."""
-        if not (self.verdict and self.verdict.correct and self._artifact):
+        if not (self.verdict and self.verdict.correct and self._artifact and self._prepared):
             return
         with self._failing():
             pipeline = self.pipeline

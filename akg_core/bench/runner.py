@@ -99,13 +99,15 @@ def _contests(waiting: list[tuple[Problem, Request]], pool: Pool, plan: Plan, on
             batch = [future.result() for future in building]
             following = batches[number + 1] if number + 1 < len(batches) else []
             if on_host:
-                list(workers.map(lambda contest: contest.judge(plan.baselines), batch))
+                list(workers.map(lambda contest: _judged(contest, plan.baselines), batch))
             else:
                 building = _start(following, pool, plan, workers)
             for contest in batch:
                 try:
                     if not on_host:
-                        contest.judge(plan.baselines)
+                        contest.refer()
+                        contest.judge()
+                        contest.warm(plan.baselines)  # only now, for there is one device and its memory is bounded
                     if plan.baselines:
                         contest.clock(plan.seconds)
                     yield contest
@@ -113,6 +115,13 @@ def _contests(waiting: list[tuple[Problem, Request]], pool: Pool, plan: Plan, on
                     contest.close()
             if on_host:
                 building = _start(following, pool, plan, workers)
+
+
+def _judged(contest: Contest, baselines: tuple[str, ...]) -> None:
+    """Judge a contest while its baselines warm up."""
+    contest.refer()
+    contest.warm(baselines)
+    contest.judge()
 
 
 def _start(

@@ -22,6 +22,7 @@ _MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x2, 0x4, 0x1000, 0x4000
 _PDEATHSIG, _DUMPABLE, _SUBREAPER, _NO_NEW_PRIVS = 1, 4, 36, 38
 _MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _READ_ONLY = 442, -100, 0x8000, 1
 _CAPABILITIES_V3 = 0x20080522
+_MACHINE_WIDE = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi")
 
 
 def _check(result: int) -> None:
@@ -73,18 +74,22 @@ def mount_own_proc() -> bool:
     return False
 
 
-def write_only_to(private: Path, writable: Iterable[Path], size: int) -> bool:
-    """Make all files read-only but `writable`, `private` and shared memory; the last two get `size` bytes of memory."""
+def write_only_to(private: Path, writable: Iterable[Path], size: int, own_proc: bool = False) -> bool:
+    """Make all files read-only but `writable`, `private` and shared memory; the last two get `size` bytes of memory.
+
+    With `own_proc`, what processes have in a /proc of their own stays writable too: drivers name their threads there.
+    """
     open_to = [str(path.resolve()) for path in writable]
     try:
-        for path in open_to:
-            _mount(path, path, "", _MS_BIND | _MS_REC)
+        for path in (*open_to, *(_MACHINE_WIDE if own_proc else ())):
+            if os.path.exists(path):  # noqa: PTH110
+                _mount(path, path, "", _MS_BIND | _MS_REC)
         for path in (str(private), "/dev/shm"):
             if os.path.isdir(path):  # noqa: PTH112
                 _mount("tmpfs", path, "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={size}")
                 open_to.append(path)
         _set_read_only("/", True)
-        for path in open_to:
+        for path in (*open_to, *(("/proc",) if own_proc else ())):
             _set_read_only(path, False)
     except OSError:
         return False

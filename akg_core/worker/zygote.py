@@ -102,11 +102,11 @@ def _work(settings: dict[str, Any], alone: bool, connection: socket.socket, stat
         protections = ["process group", "limits"]
         if alone:
             protections += ["no network", "own processes"]
-            if isolation.mount_own_proc():
-                protections.append("own /proc")
+            own_proc = isolation.mount_own_proc()
+            protections += ["own /proc"] * own_proc
         if settings["confined"]:
             writable = [Path(path) for path in settings["writable"]]
-            if alone and isolation.write_only_to(Path(settings["folder"]), writable, settings["file_bytes"]):
+            if alone and isolation.write_only_to(Path(settings["folder"]), writable, settings["file_bytes"], own_proc):
                 protections.append("read-only files")
             isolation.drop_privileges()
             protections.append("no privileges")

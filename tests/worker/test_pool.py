@@ -166,6 +166,9 @@ def test_a_confined_job_writes_only_where_it_may(tmp_path: Path) -> None:
         assert run(pool, "write", limits, file=str(allowed / "file")).unwrap()["written"]
         assert not run(pool, "write", limits, file=str(other / "file")).unwrap()["written"]
         assert run(pool, "write", limits, file="mine").unwrap()["written"]
+        if "own /proc" in run(pool, "echo", limits).protections:
+            assert run(pool, "write", limits, file="/proc/self/comm").unwrap()["written"], "drivers name their threads"
+            assert "Read-only" in run(pool, "write", limits, file="/proc/sys/kernel/core_pattern").unwrap()["why"]
     assert (allowed / "file").read_text() == "written"
     assert not list(other.iterdir())
 
