@@ -101,7 +101,7 @@ def capability_of(target: Target) -> int:
 def dialect(target: Target) -> Dialect:
     """How Triton is written for a target."""
     chip = CHIPS.get(capability_of(target), CHIPS[DEFAULT_CAPABILITY])
-    return Dialect(precisions=PRECISIONS, shared_bytes=chip.shared_bytes)
+    return Dialect(precisions=PRECISIONS, shared_bytes=chip.shared_bytes, units=chip.units)
 
 
 def traits(capability: int) -> Traits:

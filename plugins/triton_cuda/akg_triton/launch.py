@@ -89,5 +89,6 @@ def statement(each: Function, instance: Instance, call: Call) -> tuple[Launched,
     dtypes = tuple((n, t.dtype) for n, t in zip(each.tensors, call.kernel.tensors, strict=True))
     dtypes += tuple((room.name, room.dtype) for room in each.rooms)
     record = Launched(each.name, dtypes, each.sizes, tuple((n, 1024) for n, _ in each.blocks), each.warps, each.stages)
-    lines.append(f"_kernel.{each.name}[({python(total)},)]({', '.join(arguments)})")
+    count = f"min({python(total)}, {each.most})" if each.most else python(total)
+    lines.append(f"_kernel.{each.name}[({count},)]({', '.join(arguments)})")
     return record, "\n".join(lines)

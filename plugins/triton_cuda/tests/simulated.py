@@ -61,6 +61,7 @@ class Simulated(Run):
             count = 1
             for extent, step in each.programs:
                 count *= -(-number(extent) // number(step))
+            count = min(count, 3) if each.most else count
             blocks = {name: triton.next_power_of_2(max(number(size), 1)) for name, size in each.blocks}
             rooms = [torch.zeros(number(room.count), dtype=TORCH[room.dtype]) for room in each.rooms]
             values = [known[name.rstrip("_")] for name in each.sizes]
@@ -101,12 +102,14 @@ def results(cases: list[Case], folder: Path) -> dict[str, str]:
 
 def cases() -> list[Case]:
     import cases_along
+    import cases_hints
     import cases_maps
     import cases_rest
     from compiled import retimed
     from random_sketch import sketch
 
-    static = [*cases_maps.cases(), *cases_along.cases(), *cases_rest.cases(), *cases_rest.twelve()]
+    families = (cases_maps, cases_along, cases_rest, cases_hints)
+    static = [*(case for family in families for case in family.cases()), *cases_rest.twelve()]
     return [*static, *map(retimed, static), *(sketch(seed) for seed in range(60))]
 
 

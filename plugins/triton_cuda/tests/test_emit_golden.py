@@ -163,6 +163,25 @@ def test_what_is_not_linear_is_reduced_each_turn() -> None:
     )
 
 
+def test_a_persistent_grid_takes_place_after_place() -> None:
+    source = emitted(SPLIT.replace("grid(512, 128)", "grid(512, 32, persistent=True)"), arguments=2)
+    assert "for pid in tl.range(tl.program_id(0), 48, tl.num_programs(0)):" in source.files["kernel.py"]
+    assert "_kernel.product[(min(48, 132),)](" in source.files["model_new.py"]
+
+
+def test_the_order_of_axes_follows_memory_unless_the_sketch_says_so() -> None:
+    text = """
+@kernel
+def transpose(x: In["f32", 256, 256], y: Out["f32", 256, 256]):
+    for m in grid(256, 64):
+        for n in grid(256, 64):
+            store(y[n, m], load(x[m, n]))
+"""
+    assert "tl.load(x + (m * 256)[None, :] + n[:, None])" in emitted(text).files["kernel.py"]
+    wished = text.replace("load(x[m, n])", "load(x[m, n], order=(m, n))")
+    assert "tl.load(x + (m * 256)[:, None] + n[None, :])" in emitted(wished).files["kernel.py"]
+
+
 def test_names_that_python_takes_are_changed() -> None:
     text = ADD.replace("x:", "tl:").replace("x[n]", "tl[n]").replace("for n", "for pid").replace("[n]", "[pid]")
     found = emitted(text, arguments=2).files["kernel.py"]

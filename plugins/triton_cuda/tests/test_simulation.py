@@ -14,13 +14,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import cases_along
+import cases_hints
 import cases_maps
 import cases_rest
 import pytest
 
 HERE = Path(__file__).parent
 SHARDS = 2
-NAMES = [c.name for c in (*cases_maps.cases(), *cases_along.cases(), *cases_rest.cases(), *cases_rest.twelve())]
+FAMILIES = (cases_maps, cases_along, cases_rest, cases_hints)
+NAMES = [c.name for c in (*(c for family in FAMILIES for c in family.cases()), *cases_rest.twelve())]
 NAMES = [*NAMES, *(f"{n}_dynamic" for n in NAMES), *(f"random_{seed}" for seed in range(40))]
 
 

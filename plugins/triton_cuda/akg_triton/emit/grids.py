@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from akg_core.errors import Unsupported
 from akg_core.sketch import ast
@@ -27,6 +28,8 @@ class GridWriter(AxisWriter):
         self.grids = grids
         self.programs: list[tuple[Expr, Expr]] = []
         self.hints: dict[str, Expr] = {}
+        self.together = [n for n, grid in enumerate(grids) if ("together", Number(True)) in grid.hints]
+        self.persistent = False
         self.members: Term | None = None  # how many programs meet, when several do
 
     def programs_of(self, scope: Scope) -> None:
@@ -42,6 +45,11 @@ class GridWriter(AxisWriter):
             counts.append(Term(text, "i64", narrow=True, expr=count))
         if self.grids:
             self.line = self.grids[0].place.line
+            self.persistent = self.hints.get("persistent") == Number(True) and not self.together
+            if self.persistent:  # a program takes one place after the other
+                total = reduce(self.times, counts)
+                self.say(f"for pid in tl.range(tl.program_id(0), {total}, tl.num_programs(0)):")
+                self.lines = self.lines.nest()
             places = self.places(counts)
             for grid, sizes, place in zip(self.grids, self.programs, places, strict=True):
                 self.line = grid.place.line
@@ -51,12 +59,14 @@ class GridWriter(AxisWriter):
         """The number of the program's tile along each axis; the last axis runs fastest."""
         axes = [n for n, count in enumerate(counts) if count.text != "1"]  # along the others there is one tile
         found = {n: Term("0", "i64") for n in range(len(counts))}
-        together = [n for n in axes if ("together", Number(True)) in self.grids[n].hints]
+        together = [n for n in axes if n in self.together]
         if len(together) > 1:
             raise Unsupported("Programs that meet along two axes have no form in Triton.", "Make them one axis.")
         if len(axes) < 2 and not together:
-            return [Term("tl.program_id(0)", "i64") if n in axes else found[n] for n in range(len(counts))]
-        self.say("pid = tl.program_id(0)")
+            alone = Term("pid" if self.persistent else "tl.program_id(0)", "i64")
+            return [alone if n in axes else found[n] for n in range(len(counts))]
+        if not self.persistent:
+            self.say("pid = tl.program_id(0)")
         rest = Term("pid", "i64")
         if together:
             (meeting,) = together

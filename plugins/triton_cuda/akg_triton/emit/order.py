@@ -16,6 +16,7 @@ from akg_core.sketch.lower_index import INDEX, Polynomial
 from akg_triton.emit.memory import Visit
 
 RUN = 32.0  # neighbours that one access of a warp takes
+WISHED = 1e12  # counts more than any access
 TURNS = 16.0  # what an access one loop further in counts more
 
 
@@ -41,8 +42,11 @@ def steps(visit: Visit, axes: Sequence[str]) -> dict[str, Polynomial | None]:
     return {axis: step(body, flat, axis) for axis in visit.axes}  # type: ignore[arg-type]
 
 
-def order(visits: Iterable[Visit], axes: Sequence[str]) -> list[str]:
-    """`axes`, given from the outermost loop to the innermost, in the order of dimensions."""
+def order(visits: Iterable[Visit], axes: Sequence[str], wishes: Sequence[Sequence[str]] = ()) -> list[str]:
+    """`axes`, given from the outermost loop to the innermost, in the order of dimensions.
+
+    `wishes`: orders that the sketch asks for; the last axis of each is to run along the lanes.
+    """
     even, torn = dict.fromkeys(axes, 0.0), dict.fromkeys(axes, 0.0)
     for visit in visits:
         weight = TURNS**visit.depth * (1.5 if visit.stores else 1.0)
@@ -51,6 +55,9 @@ def order(visits: Iterable[Visit], axes: Sequence[str]) -> list[str]:
                 even[axis] += weight
             elif gain is None and visit.indices[-1] is not None:
                 torn[axis] += weight * run(visit.indices[-1], axis) / RUN
+    for wish in wishes:
+        for rank, axis in enumerate(wish, 1):
+            (torn if rank == len(wish) and torn[axis] > even[axis] else even)[axis] += rank * WISHED
     first = sorted((a for a in axes if torn[a] > even[a]), key=lambda a: -torn[a])
     last = sorted((a for a in axes if torn[a] <= even[a]), key=lambda a: even[a])
     return [*first, *last]

@@ -22,7 +22,8 @@ class Function:
     """A Triton function and how it is launched.
 
     `programs`: extent and step of each grid. `blocks`: lanes that only the launch knows, by the name of the argument.
-    `rooms`: memory that the launch allocates, handed over after the tensors.
+    `rooms`: memory that the launch allocates, handed over after the tensors. `most`: programs to launch at most, 0 for
+    as many as there are places in the grid.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Function:
     warps: int
     stages: int
     rooms: tuple[Room, ...] = ()
+    most: int = 0
 
 
 def function(
@@ -42,7 +44,8 @@ def function(
     """The function of one region: written twice, because the order of axes follows from what is accessed."""
     survey = RegionWriter(grids, instance, dialect, (), body)
     survey.write()
-    writer = RegionWriter(grids, instance, dialect, order(survey.visits, survey.order), body)
+    wanted = order(survey.visits, survey.order, survey.wishes())
+    writer = RegionWriter(grids, instance, dialect, wanted, body)
     writer.write()
     return writer.result(name)
 
@@ -72,6 +75,20 @@ class RegionWriter(MeetingWriter):
                     scope.values[statement.targets[0]] = value
         self.programs_of(scope)
         self.statements(self.body, scope)
+
+    def wishes(self) -> list[list[str]]:
+        """The orders of axes that hints ask for, by the names of their tiles."""
+        nodes = list(ast.walk((tuple(self.grids), tuple(self.body))))
+        hints = [h for n in nodes if isinstance(n, (ast.Grid, ast.Tiles, ast.Whole)) for h in n.hints]
+        hints += [h for n in nodes if isinstance(n, Call) for h in n.keywords]
+        names = {sketch: tile for (sketch, _), tile in self.names.items()}
+        found = []
+        for key, value in hints:
+            if key == "order":
+                axes = list(value.axes) if isinstance(value, ast.AxisList) else []
+                axes += [n.id for n in ast.walk(value) if isinstance(n, Name)]
+                found.append([names[axis] for axis in axes if axis in names])
+        return found
 
     def size_of(self, expr: Expr, scope: Scope) -> Term | None:
         term = self.term(expr, scope)
@@ -207,6 +224,7 @@ class RegionWriter(MeetingWriter):
             self.warps(),
             self.stages,
             rooms,
+            self.dialect.units if self.persistent else 0,
         )
 
     def warps(self) -> int:
