@@ -111,6 +111,11 @@ class Pipeline:
         """Whether kernels run by simulation on this machine."""
         return self._found().simulated
 
+    def require_clock(self) -> None:
+        """Raise ToolchainError where kernels run by simulation, so that their times mean nothing."""
+        if self.simulated:
+            raise ToolchainError(f"Nothing can be timed. {self._found().reason}", "Use a machine that has the device.")
+
     def _found(self) -> Availability:
         return Availability(**self._probe.result().unwrap())
 
@@ -169,8 +174,7 @@ class Pipeline:
 
     def time(self, prepared: Prepared, artifact: Artifact, baselines: Baselines) -> Timing:
         """Kernel, eager and torch.compile in turns; writes timing.json."""
-        if self.simulated:
-            raise ToolchainError(f"Nothing can be timed: {self._found().reason}", "Use a machine that has the device.")
+        self.require_clock()
         with self.progress.stage("time") as note:
             found = measure(self.pool, prepared, self.request.plugin, artifact, self.target, baselines)
             self.timing = found

@@ -57,6 +57,7 @@ def tune(
     def work(pipeline: Pipeline) -> None:
         task = pipeline.capture()
         machine = pipeline.require_toolchain()
+        pipeline.require_clock()
         with (
             pipeline.reference(task) as prepared,
             closing(open_archive(archive_url, task, request, machine)) as archive,

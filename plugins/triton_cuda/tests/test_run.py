@@ -10,6 +10,7 @@ from akg_plugin_triton_cuda import probe
 from akg_core.pipeline import run
 from akg_core.records import Target
 from akg_core.runs import RunFolder
+from akg_core.search.tune import tune
 from akg_core.stages import Request
 
 REFERENCE = """
@@ -72,3 +73,14 @@ def model(x: In["f32", "M", "N"], scale: Param["scale", "f32", "N"]):
     request = Request(reference=reference, plugin="triton_cuda", target=target, sketch=sketch)
     result = run(request, RunFolder(tmp_path / "run"), lambda stage: None)
     assert result.verdict is not None and result.verdict.status == "incorrect" and result.exit_code == 1
+
+
+@pytest.mark.skipif(bool(probe.gpus()), reason="with a GPU there are times")
+def test_nothing_is_tuned_by_simulation(tmp_path: Path) -> None:
+    reference = tmp_path / "scaled_tanh.py"
+    reference.write_text(REFERENCE.replace("8192, 4096", "64, 100"))
+    request = Request(reference=reference, plugin="triton_cuda", target=Target(backend="cuda", arch="sm_90"))
+    archive = f"sqlite:///{tmp_path / 'archive.db'}"
+    result = tune(request, RunFolder(tmp_path / "run"), lambda stage: None, seconds=1, archive_url=archive)
+    assert result.error is not None and result.exit_code == 2
+    assert result.error.message.startswith("Nothing can be timed. There is no NVIDIA GPU here")
