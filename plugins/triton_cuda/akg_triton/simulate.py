@@ -54,6 +54,9 @@ def prepare() -> None:
         setattr(libdevice, name, elementwise(function))
     interpreter.ReduceOps.generic_reduce = _reduce
     interpreter.ScanOps.generic_scan = _scan
+    precisions = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6")  # all are computed exactly
+    interpreter.InterpreterOptions.allowed_dot_input_precisions = precisions
+    object.__setattr__(interpreter.interpreter_builder.options, "allowed_dot_input_precisions", precisions)
     _round_brain_floats(interpreter, tl)
     _let_programs_meet(interpreter)
 

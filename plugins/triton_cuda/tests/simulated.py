@@ -19,15 +19,18 @@ simulate.prepare()
 
 import torch  # noqa: E402
 import triton  # noqa: E402
-from akg_triton.dialect import Dialect  # noqa: E402
+from akg_plugin_triton_cuda.probe import dialect  # noqa: E402
 from akg_triton.emit import functions, module_text  # noqa: E402
 from compiled import Case, Run, compare  # noqa: E402
 
+from akg_core.records import Target  # noqa: E402
 from akg_core.sketch import ast  # noqa: E402
 from akg_core.sketch.interpret import _bind_sizes  # noqa: E402
 from akg_core.sketch.interpret_expression import Evaluator, Frame  # noqa: E402
 from akg_core.sketch.lower import specialise  # noqa: E402
 from akg_core.sketch.tiles import TORCH  # noqa: E402
+
+SM_90 = Target(backend="cuda", arch="sm_90")
 
 
 class Simulated(Run):
@@ -46,7 +49,7 @@ class Simulated(Run):
         sizes = {name: int(frame.values[name].value) for name in kernel.dimensions}
         symbol = f"{self.case.name}_{len(self.instances)}"
         self.instances.append(specialise(kernel, constants, sizes if self.case.static else {}, symbol))
-        found = functions(self.instances[-1], Dialect())
+        found = functions(self.instances[-1], dialect(SM_90))
         module = load(self.folder, symbol, module_text(found)[0])
         known = {name.rstrip("_"): value for name, value in sizes.items()}
 
