@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from akg_core.design.index import Index, index
+import math
+import operator
+from collections.abc import Callable
+from itertools import product
+
+from akg_core.design.index import Axis, Index, index, position
 from akg_core.design.reductions import reduced
 from akg_core.design.rules import Call, rule
 from akg_core.design.values import (
@@ -17,12 +22,20 @@ from akg_core.design.values import (
     cast,
     comparison,
     expand,
+    is_float,
     map_of,
     reshape,
     size_value,
     view,
     where,
 )
+
+_FAR = 2.0**62  # beyond every position
+_SLIP = 1e-4
+# Operations whose extremes over intervals are at the intervals' ends.
+_MONOTONE: dict[str, Callable[..., float]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "maximum": max, "minimum": min, "neg": operator.neg,
+}  # fmt: skip
 
 
 def gathered(value: Value, dim: int, places: Value) -> Value:
@@ -99,23 +112,43 @@ def bucketize(c: Call) -> Value:
     return cast(reduced("sum", before, (len(x.shape),)), c.dtype)
 
 
-def _nonnegative(places: Value) -> bool:
-    """Whether positions are plainly not negative."""
+def _limits(places: Value) -> tuple[float, float] | None:
+    """The least and the greatest that numbers made of positions alone can be; None when that is not known."""
     match places:
-        case Counting() | Literal():
-            return isinstance(places, Literal) and places.number >= 0
-        case Map(op="cast" | "copy" | "floor" | "round", args=(inner,)) | View(arg=inner):
-            return _nonnegative(inner)
-        case Map(op="maximum", args=args):
-            return any(map(_nonnegative, args))
-        case Map(op="minimum" | "+" | "*", args=args):
-            return all(map(_nonnegative, args))
-    return False
+        case Literal(number=number):
+            return number, number
+        case Counting(rule=rule):
+            at = tuple(position(Axis(f"d{d}", size)) for d, size in enumerate(places.shape))
+            bounds = rule(at).bounds()
+            low, high = (None, None) if bounds is None else (b.constant for b in bounds)
+            return None if low is None or high is None else (low, high)
+        case View(arg=arg) | Map(op="copy", args=(arg,)):
+            return _limits(arg)
+        case Map(op="maximum", args=args) if None in (found := [_limits(a) for a in args]):
+            lows = [f[0] for f in found if f is not None]
+            return (max(lows), _FAR) if lows else None
+        case Map(op=op, args=args) if op in _MONOTONE:
+            found = [_limits(a) for a in args]
+            corners = [_MONOTONE[op](*map(float, c)) for c in product(*(f for f in found if f is not None))]
+            return (min(corners), max(corners)) if None not in found else None
+        case Map(op="cast" | "floor" as op, args=(arg,), dtype=dtype):
+            within = _limits(arg)
+            if within is None or (op == "cast" and is_float(dtype)):
+                return within
+            down = math.floor if op == "floor" else math.trunc
+            # What is rounded in f32 may lie on the other side of a whole number.
+            first, last = (n if n == round(n) else n + slip for n, slip in zip(within, (-_SLIP, _SLIP), strict=True))
+            return down(first), down(last)
+        case Map(op="abs", args=(arg,)):
+            within = _limits(arg)
+            return within and (max(within[0], -within[1], 0), max(-within[0], within[1]))
+    return None
 
 
 def _from_end(places: Value, size: Index) -> Value:
     """Positions counted from the end where they are negative."""
     places = cast(places, "i64")
-    if _nonnegative(places):
+    limits = _limits(places)
+    if limits is not None and limits[0] >= 0:
         return places
     return where(comparison("<", places, 0), arithmetic("+", places, size_value(size), dtype="i64"), places, "i64")

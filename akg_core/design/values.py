@@ -1,7 +1,7 @@
 """What a captured graph is rewritten to: a few kinds of values that every kernel can be made of.
 
 A value is a function from positions to numbers, with a shape and the dtype that it is computed in. Views are maps of
-positions, so they cost nothing; `Fold`, `Product`, `Scan` and `Concat` are the values that shape kernels.
+positions, so they cost nothing; `Fold`, `Product`, `Attention`, `Scan` and `Concat` are the values that shape kernels.
 Identity is what tells values apart: the same object is computed once.
 """
 

@@ -64,9 +64,14 @@ def test_taken_at_positions(line: str, inputs: str) -> None:
     judge(reference(forward(line, ", ".join(names)), f"[{inputs}]"))
 
 
-def test_positions_that_cannot_be_negative_are_not_wrapped() -> None:
-    text = designed(reference(forward(INTERPOLATED[6]), f"[{IMAGE}]"))
-    assert "< 0" not in text
+@pytest.mark.parametrize("line", [*INTERPOLATED[:9], *MOVED[1:3]])
+def test_positions_that_cannot_be_negative_are_not_wrapped(line: str) -> None:
+    assert "< 0" not in designed(reference(forward(line), f"[{IMAGE}]"))
+
+
+def test_positions_that_may_be_negative_are_wrapped() -> None:
+    text = designed(reference(forward("x[:, torch.arange(4) - 2]"), f"[{IMAGE}]"))
+    assert "< 0" in text
 
 
 @pytest.mark.parametrize("line", ["x.sort()", "x.topk(3)", "x.median(1)", "torch.logcumsumexp(x, 1)"])
