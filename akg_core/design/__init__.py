@@ -1,7 +1,7 @@
 """The builtin designer: a captured graph becomes sketches, by rules alone. Imports no torch.
 
 trace       each operator is rewritten to a few kinds of values by its rule (pointwise, views, gathers, reductions,
-            normalisations, products, attention, scans)
+            normalisations, products, attention, scans, convolutions, pooling)
 partition   values are gathered into clusters, one a kernel
 nest        a cluster becomes a loop nest with as few axes as memory allows
 tiling      the nest is cut into tiles by the chip's traits
@@ -30,6 +30,7 @@ def design(task: Task, traits: Traits) -> tuple[Sketch, ...]:
         Policy(split=True),
         Policy(attend=True),
         Policy(attend=False),
+        Policy(by_taps=True),
     )
     sketches: dict[str, Sketch] = {}
     for policy in policies:

@@ -30,13 +30,14 @@ STREAM_BYTES = 4 << 20  # outputs from this size on go past the caches
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a variant insists on: whether reductions are split, whether what they reduce stays near, and whether
-    attention is one kernel.
+    """What a variant insists on: whether reductions are split, whether what they reduce stays near, whether
+    attention is one kernel, and whether a convolution goes tap by tap.
     """
 
     split: bool | None = None
     near: bool | None = None
     attend: bool | None = None
+    by_taps: bool = False
 
     def longest_attended(self, traits: Traits) -> int:
         """How long the values may be that attention sums in one kernel: a tile of results has to stay near."""
@@ -240,7 +241,7 @@ class Assembly:
         self.emitted.append(emit_merge(merge, tiling, self._name(f"{hint}"), self._stream, counts))
 
     def _emit_product(self, nest: Nest, hint: str) -> None:
-        whole = flattened(refined(nest))
+        whole = flattened(refined(nest), self.policy.by_taps)
         tiling = tile_product(whole, self.traits)
         # A long contraction hides its stores; streaming them only splits lines of memory at the edges of tiles.
         short = example(whole.reduced) <= 128
@@ -261,7 +262,7 @@ class Assembly:
         shape = (count, *(a.extent for a in nest.kept))
         buffer = self.partition.part_buffer("product_parts", total.dtype, shape)
         store = Store(buffer, (position(group), *at), total)
-        partial = flattened(refined(replace(nest, stores=(store,))))
+        partial = flattened(refined(replace(nest, stores=(store,))), self.policy.by_taps)
         self.emitted.append(
             emit_product(
                 partial, tile_product(partial, self.traits), self._name(f"{hint}_parts"), stream, (group, chunk)

@@ -17,8 +17,11 @@ FEW_COLUMNS = 64  # with fewer, images of a batch share a tile
 _COMPARED = {">=": (True, ">="), ">": (True, ">"), "<=": (False, "<="), "<": (False, "<")}
 
 
-def flattened(nest: Nest) -> Nest:
-    """A refined nest with the positions that windows slide along as one axis, and channels and taps as one."""
+def flattened(nest: Nest, by_taps: bool = False) -> Nest:
+    """A refined nest with the positions that windows slide along as one axis, and channels and taps as one.
+
+    `by_taps`: channels and taps stay apart, so that each tap is a product over channels.
+    """
     left, right = nest.heads[0].args
     found = axes_of(below([left, right]), frozenset())
     columns = [a for a in nest.kept if a in found[right] and a not in found[left]]
@@ -29,7 +32,7 @@ def flattened(nest: Nest) -> Nest:
         return nest
     inside = [a for a in columns if a not in nest.batch]
     few = example(inside) < FEW_COLUMNS
-    return fused(fused(nest, columns if few else inside), contracted)
+    return fused(fused(nest, columns if few else inside), () if by_taps else contracted)
 
 
 def _slides(place: Index, columns: list[Axis], contracted: list[Axis]) -> bool:

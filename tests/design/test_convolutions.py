@@ -114,6 +114,13 @@ def test_nothing_is_multiplied_by_the_zeros_of_a_stride() -> None:
     assert text.count("tiles(16,") == 2  # 8 channels and 2 of 4 taps for each of two phases
 
 
+def test_a_variant_goes_tap_by_tap() -> None:
+    outcome = judge(convolved("Conv2d(16, 6, (3, 5), padding=1)", "2, 16, 9, 11"), traits=USUAL)
+    first, by_taps = outcome.sketches[0].text, outcome.sketches[-1].text
+    assert "tiles(240," in first and "tiles(3, 1)" not in first
+    assert all(loop in by_taps for loop in ("tiles(3, 1)", "tiles(5, 1)", "tiles(16, 16)"))
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
 @pytest.mark.parametrize(
     "layer", ["Conv2d(4, 6, 3, padding=1)", "Conv2d(4, 4, 3, groups=4)", "ConvTranspose2d(4, 6, 3, stride=2)"]

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import cases_along
 import cases_maps
 import cases_rest
+import cases_windows
 import pytest
 from compiled import Batch, retimed
 from random_sketch import sketch
 
-STATIC = [*cases_maps.cases(), *cases_along.cases(), *cases_rest.cases(), *cases_rest.twelve()]
+STATIC = [*cases_maps.cases(), *cases_along.cases(), *cases_rest.cases(), *cases_rest.twelve(), *cases_windows.cases()]
 SMALL = [*STATIC, *map(retimed, STATIC)]
 RANDOM = [sketch(seed) for seed in range(60)]
 
