@@ -8,10 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, TensorParameter, Unary, walk
 from akg_core.sketch.lower_index import Polynomial, number, polynomial, recombine
 from akg_core.sketch.lower_pieces import Body, Piece
+
+
+class Varying(Protocol):
+    """Whoever knows along which axes an expression varies: a body, or an emitter of its own."""
+
+    def axes_of(self, expr: Expr) -> frozenset[str]: ...
 
 
 def place(indices: Sequence[Expr], dims: Sequence[Expr]) -> Polynomial:
@@ -23,7 +30,7 @@ def place(indices: Sequence[Expr], dims: Sequence[Expr]) -> Polynomial:
     return recombine(total)  # digits of one index may meet only here
 
 
-def step(body: Body, p: Polynomial, axis: str, segment: Expr | None = None) -> Polynomial | None:
+def step(body: Varying, p: Polynomial, axis: str, segment: Expr | None = None) -> Polynomial | None:
     """What `p` gains from one position of `axis` to the next within a segment; None when that varies."""
     total = number(0)
     for atom in p.atoms():
@@ -53,7 +60,7 @@ def uniform(body: Body, expr: Expr, axis: str, segment: Expr | None = None) -> b
     return False
 
 
-def _moves(body: Body, atom: Expr, axis: str, segment: Expr | None) -> int | None:
+def _moves(body: Varying, atom: Expr, axis: str, segment: Expr | None) -> int | None:
     """0 when an atom stays, 1 when it counts up with the axis, None when neither."""
     if isinstance(atom, Name):
         if atom.id == axis:

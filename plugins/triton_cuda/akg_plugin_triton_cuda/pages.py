@@ -15,6 +15,6 @@ def pages() -> tuple[DocPage, ...]:
     folder = next(folder for folder in (_HERE / "docs", _HERE.parent / "docs") if folder.is_dir())
     texts = {kind: (folder / f"{kind}.md").read_text(encoding="utf-8") for kind in KINDS}
     return tuple(
-        DocPage(kind=kind, title=text.splitlines()[0].lstrip("# "), text=text)  # type: ignore[arg-type]
+        DocPage.model_validate({"kind": kind, "title": text.splitlines()[0].lstrip("# "), "text": text})
         for kind, text in texts.items()
     )

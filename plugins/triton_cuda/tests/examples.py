@@ -26,7 +26,7 @@ def modules(folder: Path) -> dict[str, Any]:
     pages = "".join((DOCS / f"{page}.md").read_text() for page in ("examples", "language"))
     found = {}
     for text in re.findall(r"```python\n(.*?)```", pages, re.S):
-        name = re.search(r"@triton\.jit\ndef (\w+)", text)[1]  # type: ignore[index]
+        (name,) = re.findall(r"@triton\.jit\ndef (\w+)", text)
         found[name] = load(folder, name, text)
     return found
 

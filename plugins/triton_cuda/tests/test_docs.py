@@ -20,7 +20,7 @@ BLOCKS = {"BLOCK": 256, "BM": 32, "BN": 32, "BK": 32}
 @pytest.mark.parametrize("text", EXAMPLES, ids=lambda text: re.search(r"def (\w+)", text)[1])
 def test_it_compiles(text: str, tmp_path: Path) -> None:
     (tmp_path / "kernel.py").write_text(text)
-    name, parameters = re.search(r"@triton\.jit\ndef (\w+)\((.*)\)", text).groups()  # type: ignore[union-attr]
+    ((name, parameters),) = re.findall(r"@triton\.jit\ndef (\w+)\((.*)\)", text)
     names = [parameter.partition(":")[0] for parameter in parameters.split(", ")]
     launch = {
         "kernel": name,

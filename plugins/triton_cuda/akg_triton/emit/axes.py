@@ -9,10 +9,10 @@ from dataclasses import replace
 from akg_core.sketch import ast
 from akg_core.sketch.ast import Binary, Call, Expr, Name, Number
 from akg_core.sketch.dtypes import is_float
-from akg_core.sketch.lower import Instance, fold
-from akg_core.sketch.lower_index import INDEX, Bounds
-from akg_triton.dialect import Dialect
+from akg_core.sketch.lower import fold
+from akg_core.sketch.lower_index import INDEX
 from akg_triton.emit.matrix import LEAST, MatrixWriter
+from akg_triton.emit.source import Source
 from akg_triton.emit.terms import ATOM, Axis, Scope, Term
 from akg_triton.emit.text import Lines
 from akg_triton.emit.words import RESERVED
@@ -24,19 +24,16 @@ START = Term("0", "i64", narrow=True, expr=ZERO)
 class AxisWriter(MatrixWriter):
     """Adds axes. `contracted`: those of the sketch that a product of matrices sums over."""
 
-    def __init__(
-        self, instance: Instance, dialect: Dialect, axes: Sequence[str], body: Sequence[ast.Statement]
-    ) -> None:
-        known = frozenset({*instance.dimensions, *instance.open})
-        super().__init__(instance.kernel.tensors, Bounds({}, {}, known), axes)
-        self.instance, self.dialect, self.body = instance, dialect, body
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        tensors = {t.name for t in source.instance.kernel.tensors}
         self.lines = Lines()
         self.top = self.lines
-        self.taken = set(RESERVED) | {t.name for t in instance.kernel.tensors} | set(known)
+        self.taken = {*RESERVED, *tensors, *self.bounds.dimensions}
         self.names: dict[tuple[str, object], str] = {}
         self.multiples: dict[str, int] = {}
         self.blocks: dict[str, Expr] = {}
-        self.contracted = _contracted(body)
+        self.contracted = _contracted(source.body)
 
     # --- names ----------------------------------------------------------------------------------------
 
@@ -103,10 +100,10 @@ class AxisWriter(MatrixWriter):
         position when that may lie after `begin`."""
         tile = self.tile_name(name, step, extent)
         block, full = self.lanes(name, tile, step, extent)
-        self.bounds.extents[tile] = extent  # type: ignore[index]
+        self.extents[tile] = extent
         narrow = begin.narrow and self.fits(Name(tile))
         place = self.lines.later()
-        made: dict[str, Term | str] = {}
+        made: dict[str, Term] = {}
         line = self.line
         partial = partial or not full
         size = self.term(step, Scope())
@@ -121,11 +118,11 @@ class AxisWriter(MatrixWriter):
                     past = f"tl.minimum({past}, {limit()})"
                 variable = self.local(f"{tile}_end")
                 place.add(f"{variable} = {past}", line)
-                self.bounds.counters[variable] = (ZERO, fold(Binary("+", extent, ONE, type=INDEX)))  # type: ignore[index]
+                self.counters[variable] = (ZERO, fold(Binary("+", extent, ONE, type=INDEX)))
                 if not partial:
                     self.multiples[variable] = self.multiple(step)
                 made["end"] = Term(variable, "i64", narrow=narrow, expr=Name(variable, type=INDEX))
-            return made["end"]  # type: ignore[return-value]
+            return made["end"]
 
         def positions() -> Term:
             if "at" not in made:
@@ -139,7 +136,7 @@ class AxisWriter(MatrixWriter):
                 made["at"] = Term(
                     tile, "i64", (tile,) if block != 1 else (), narrow=narrow, expr=Name(tile, type=INDEX)
                 )
-            return made["at"]  # type: ignore[return-value]
+            return made["at"]
 
         def mask() -> str:
             if "mask" not in made:
@@ -151,8 +148,8 @@ class AxisWriter(MatrixWriter):
                 variable = self.local(f"{tile}_in")
                 text = conditions[0] if len(conditions) == 1 else " & ".join(f"({c})" for c in conditions)
                 place.add(f"{variable} = {text}", line)
-                made["mask"] = variable
-            return str(made["mask"])
+                made["mask"] = Term(variable, "bool", (tile,))
+            return made["mask"].text
 
         axis = Axis(tile, extent, first or begin, end, positions, mask, block, partial and block != 1)
         scope.axes[name] = self.axes[tile] = axis

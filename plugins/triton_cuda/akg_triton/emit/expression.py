@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from akg_core.errors import Unsupported
-from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Text, Type, Unary
+from akg_core.sketch.ast import AxisList, Binary, Call, Expr, Name, Number, Text, Type, Unary
 from akg_core.sketch.dtypes import combine, is_float, is_integer
 from akg_core.sketch.lower import fold
 from akg_core.sketch.lower_index import INDEX, Bounds, digits
 from akg_core.sketch.ops import OPERATIONS
 from akg_triton.emit.functions import LIBDEVICE, TEXTS, WHOLE
+from akg_triton.emit.source import Source
 from akg_triton.emit.terms import ATOM, LOOSE, NARROW, PRODUCT, RANKS, TRITON, Axis, Scope, Term
 
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
@@ -37,9 +38,14 @@ class ExpressionWriter:
     Operations that see a whole axis, loads and products are those of the classes that derive from this one.
     """
 
-    def __init__(self, bounds: Bounds, order: Sequence[str]) -> None:
-        self.bounds = bounds
-        self.order = list(order)
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.dialect = source.dialect
+        self.extents: dict[str, Expr] = {}
+        self.counters: dict[str, tuple[Expr, Expr]] = {}
+        known = frozenset({*source.instance.dimensions, *source.instance.open})
+        self.bounds = Bounds(self.extents, self.counters, known)
+        self.order = list(source.order)
         self.line = 0
 
     # --- axes and shapes ------------------------------------------------------------------------------
@@ -133,7 +139,7 @@ class ExpressionWriter:
         if expr.op == "not" or dtype == "bool":
             return replace(operand, text=f"{operand.operand} == 0", rank=LOOSE, dtype="bool", expr=None)
         made = replace(operand, text=f"{expr.op}{operand.operand}", rank=LOOSE, fill=None, weak=False, expr=None)
-        return self.indexed(made, Unary(expr.op, operand.expr, type=INDEX)) if operand.expr else made
+        return replace(made, expr=Unary(expr.op, operand.expr, type=INDEX) if operand.expr else None)
 
     def binary(self, expr: Binary, scope: Scope, dtype: str) -> Term:
         op = expr.op
@@ -141,8 +147,9 @@ class ExpressionWriter:
             sides = [(e.type.dtype, e.type.weak) if e.type else ("i64", False) for e in (expr.left, expr.right)]
             meeting = combine(sides)[0]
             pair = [self.term(e, scope, meeting) for e in (expr.left, expr.right)]
-            made = self.joined(op, pair, "bool")
-            return self.indexed(made, Binary(op, pair[0].expr, pair[1].expr)) if all(t.expr for t in pair) else made  # type: ignore[arg-type]
+            a, b = pair[0].expr, pair[1].expr
+            index = Binary(op, a, b) if a is not None and b is not None else None
+            return replace(self.joined(op, pair, "bool"), expr=index)
         if dtype == "bool":
             word = {"+": "|", "*": "&"}.get(op, op)
             return self.joined(LOGIC[word], [self.term(e, scope, "bool") for e in (expr.left, expr.right)], "bool")
@@ -204,10 +211,6 @@ class ExpressionWriter:
         low = self.bounds.interval(term.expr)[0] if term.expr is not None else None
         return (low is not None and low >= 0) or term.dtype == "u8"
 
-    def indexed(self, term: Term, expr: Expr) -> Term:
-        """The term with its meaning as index arithmetic, when it has one."""
-        return replace(term, expr=expr)
-
     def power(self, expr: Binary, scope: Scope, dtype: str) -> Term:
         base = self.term(expr.left, scope, dtype)
         if isinstance(expr.right, Number):
@@ -251,7 +254,8 @@ class ExpressionWriter:
             case "create":
                 axes, value = call.args[0], call.args[1] if call.op == "full" else Number(0)
                 term = self.term(value, scope, dtype)
-                names = [scope.axes[name] for name in axes.axes]  # type: ignore[attr-defined]
+                assert isinstance(axes, AxisList)
+                names = [scope.axes[name] for name in axes.axes]
                 shape = [str(self.block(a)) for a in names if not a.unit]
                 order = self.ordered(a.name for a in names if not a.unit)
                 shape = [str(self.block(a)) for name in order for a in names if a.name == name]

@@ -11,6 +11,7 @@ from akg_core.sketch.ast import Binary, Expr, Name, Number
 from akg_core.sketch.lower import fold
 from akg_core.sketch.lower_index import INDEX
 from akg_triton.emit.axes import ONE, ZERO, AxisWriter
+from akg_triton.emit.source import Source
 from akg_triton.emit.terms import PRODUCT, Scope, Term
 
 
@@ -23,12 +24,12 @@ def tiles_of(extent: Expr, step: Expr) -> Expr:
 class GridWriter(AxisWriter):
     """Adds the place of a program. `programs`: extent and step of each grid; `hints`: those of all grids."""
 
-    def __init__(self, grids: Sequence[ast.Grid], *rest: object) -> None:
-        super().__init__(*rest)  # type: ignore[arg-type]
-        self.grids = grids
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.grids = source.grids
         self.programs: list[tuple[Expr, Expr]] = []
         self.hints: dict[str, Expr] = {}
-        self.together = [n for n, grid in enumerate(grids) if ("together", Number(True)) in grid.hints]
+        self.together = [n for n, grid in enumerate(source.grids) if ("together", Number(True)) in grid.hints]
         self.persistent = False
         self.members: Term | None = None  # how many programs meet, when several do
 
@@ -113,7 +114,7 @@ class GridWriter(AxisWriter):
 
     def grid_axis(self, grid: ast.Grid, extent: Expr, step: Expr, place: Term, scope: Scope) -> None:
         tile = self.tile_name(grid.axis, step, extent)
-        self.bounds.extents[tile] = extent  # type: ignore[index]
+        self.extents[tile] = extent
         narrow = self.fits(Name(tile))
         partial = not self.even(extent, step) and not self.once(extent, step)
         if place.text == "0":
@@ -126,7 +127,7 @@ class GridWriter(AxisWriter):
         self.say(
             f"{variable} = {number}" if single else f"{variable} = {number.beside('*')} * {self.size(step).operand}"
         )
-        self.bounds.counters[variable] = (ZERO, extent)  # type: ignore[index]
+        self.counters[variable] = (ZERO, extent)
         self.multiples[variable] = self.multiple(step)
         begin = Term(variable, "i64", narrow=narrow, expr=Name(variable, type=INDEX))
         self.open(grid.axis, scope, extent, step, begin, None, partial)

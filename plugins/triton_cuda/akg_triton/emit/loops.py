@@ -14,6 +14,7 @@ from akg_triton.emit.grids import GridWriter
 from akg_triton.emit.lanes import kept
 from akg_triton.emit.memory import Visit, identity
 from akg_triton.emit.order import gathers
+from akg_triton.emit.source import Source
 from akg_triton.emit.terms import LOOSE, SLOT, TRITON, Axis, Scope, Term
 from akg_triton.emit.text import Lines
 
@@ -23,8 +24,8 @@ UNROLLED = 4  # turns of a counted loop that are written out
 class LoopWriter(GridWriter):
     """Adds loops and branches. `stages`: the most that a loop of the function has."""
 
-    def __init__(self, *rest: object) -> None:
-        super().__init__(*rest)  # type: ignore[arg-type]
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
         self.stages = 1
         self.repeating = 0  # loops around
 
@@ -79,7 +80,7 @@ class LoopWriter(GridWriter):
         tile = self.tile_name(node.axis, step, extent)
         single = self.lanes_once(step) and not negative
         variable = tile if single else self.local(f"{tile}_begin")
-        self.bounds.counters[variable] = (ZERO, extent)  # type: ignore[index]
+        self.counters[variable] = (ZERO, extent)
         self.multiples[variable] = math.gcd(self.multiple(first.expr), self.multiple(step))
         narrow = first.narrow and stop.narrow
         outside = self.lines
@@ -182,15 +183,15 @@ class LoopWriter(GridWriter):
         inner = scope.inner()
         start, stop, by = run
         options, word = "", "tl.range"
-        numbers = [t.expr for t in run]
+        numbers = [int(t.expr.value) for t in run if isinstance(t.expr, Number)]
         narrow = all(t.narrow for t in run)
         if isinstance(by.expr, Number) and start.expr is not None and stop.expr is not None:
             up = by.expr.value > 0
             past = Binary("+", start.expr, ONE, type=INDEX), Binary("+", stop.expr, ONE, type=INDEX)
             low, high = (start.expr, stop.expr) if up else (fold(past[1]), fold(past[0]))
-            self.bounds.counters[variable] = (low, high)  # type: ignore[index]
-        if all(isinstance(n, Number) for n in numbers):
-            turns = len(range(*(int(n.value) for n in numbers)))  # type: ignore[union-attr]
+            self.counters[variable] = (low, high)
+        if len(numbers) == len(run):
+            turns = len(range(*numbers))
             unroll = dict(node.hints).get("unroll")
             if turns <= UNROLLED or (isinstance(unroll, Number) and unroll.value >= turns):
                 word = "tl.static_range"

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from akg_core.sketch.ast import Call, Text
 from akg_core.sketch.dtypes import is_float, promote
-from akg_triton.dialect import Dialect
 from akg_triton.emit.along import AlongWriter
 from akg_triton.emit.expression import literal
 from akg_triton.emit.terms import Axis, Scope, Term
@@ -17,7 +16,6 @@ LEAST = 16  # lanes of an axis that tensor cores run along
 class MatrixWriter(AlongWriter):
     """Adds `dot`."""
 
-    dialect: Dialect
     promoted = False  # whether products are summed apart from the accumulator, and added to it in f32
 
     def meeting(self, call: Call, scope: Scope, dtype: str) -> Term:

@@ -14,6 +14,7 @@ from akg_core.sketch.lower_index import INDEX
 from akg_triton.emit.grids import tiles_of
 from akg_triton.emit.loops import LoopWriter
 from akg_triton.emit.memory import identity
+from akg_triton.emit.source import Source
 from akg_triton.emit.terms import ATOM, Scope, Term
 
 
@@ -30,8 +31,8 @@ class Room:
 class MeetingWriter(LoopWriter):
     """Adds `meet_*`. `parts`: the room of each meeting."""
 
-    def __init__(self, *rest: object) -> None:
-        super().__init__(*rest)
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
         self.parts: list[Room] = []
 
     @property

@@ -12,6 +12,7 @@ from akg_core.sketch.lower import fold
 from akg_core.sketch.lower_index import INDEX
 from akg_core.sketch.ops import OPERATIONS
 from akg_triton.emit.expression import ExpressionWriter, literal
+from akg_triton.emit.source import Source
 from akg_triton.emit.terms import ATOM, LOOSE, NARROW, PRODUCT, TRITON, Axis, Scope, Term
 
 ATOMIC = {
@@ -50,9 +51,9 @@ class Visit:
 class MemoryWriter(ExpressionWriter):
     """Adds access to tensors. `axes` holds every axis of the region by the name of its tile."""
 
-    def __init__(self, tensors: Sequence[TensorParameter], *rest: object) -> None:
-        super().__init__(*rest)  # type: ignore[arg-type]
-        self.tensors = {t.name: t for t in tensors}
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.tensors = {t.name: t for t in source.instance.kernel.tensors}
         self.axes: dict[str, Axis] = {}
         self.visits: list[Visit] = []
         self.direct: Expr | None = None  # the whole right side of an assignment: needs no other name

@@ -39,7 +39,7 @@ def steps(visit: Visit, axes: Sequence[str]) -> dict[str, Polynomial | None]:
     indices = [expr or Name(f"?{number}", type=INDEX) for number, expr in enumerate(visit.indices)]
     flat = place(indices, visit.dims)
     body = Along(frozenset(axes), loaded)
-    return {axis: step(body, flat, axis) for axis in visit.axes}  # type: ignore[arg-type]
+    return {axis: step(body, flat, axis) for axis in visit.axes}
 
 
 def order(visits: Iterable[Visit], axes: Sequence[str], wishes: Sequence[Sequence[str]] = ()) -> list[str]:

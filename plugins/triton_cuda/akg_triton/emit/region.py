@@ -13,6 +13,7 @@ from akg_triton.emit.axes import START
 from akg_triton.emit.loops import assigned
 from akg_triton.emit.meeting import MeetingWriter, Room
 from akg_triton.emit.order import order
+from akg_triton.emit.source import Source
 from akg_triton.emit.terms import ATOM, SLOT, Axis, Scope, Term
 from akg_triton.emit.text import Line
 
@@ -42,10 +43,10 @@ def function(
     name: str, instance: Instance, grids: Sequence[ast.Grid], body: Sequence[ast.Statement], dialect: Dialect
 ) -> Function:
     """The function of one region: written twice, because the order of axes follows from what is accessed."""
-    survey = RegionWriter(grids, instance, dialect, (), body)
+    survey = RegionWriter(Source(instance, grids, body, dialect))
     survey.write()
     wanted = order(survey.visits, survey.order, survey.wishes())
-    writer = RegionWriter(grids, instance, dialect, wanted, body)
+    writer = RegionWriter(Source(instance, grids, body, dialect, wanted))
     writer.write()
     return writer.result(name)
 
@@ -53,16 +54,10 @@ def function(
 class RegionWriter(MeetingWriter):
     """Writes the whole region. `shared`: tensors that it both reads and writes."""
 
-    def __init__(
-        self,
-        grids: Sequence[ast.Grid],
-        instance: Instance,
-        dialect: Dialect,
-        axes: Sequence[str],
-        body: Sequence[ast.Statement],
-    ) -> None:
-        super().__init__(grids, instance, dialect, axes, body)
-        self.shared = _shared(body)
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.body = source.body
+        self.shared = _shared(source.body)
         self.products: list[int] = []  # warps that suit each product of matrices
         self.largest = 1
 
@@ -198,19 +193,16 @@ class RegionWriter(MeetingWriter):
     # --- what a launch needs ----------------------------------------------------------------------------
 
     def result(self, name: str) -> Function:
-        tensors = tuple(t.name for t in self.instance.kernel.tensors)
-        sizes = tuple(n for n in self.instance.dimensions if n not in self.instance.known) + self.instance.open
-        rooms = self.rooms()
-        parameters = [
-            *tensors,
-            *(room.name for room in rooms),
-            *sizes,
-            *(f"{name}: tl.constexpr" for name in self.blocks),
-        ]
+        """What was written, as a function of this name."""
+        instance, rooms = self.source.instance, self.rooms()
+        tensors = tuple(tensor.name for tensor in instance.kernel.tensors)
+        sizes = (*(n for n in instance.dimensions if n not in instance.known), *instance.open)
+        blocks = (f"{block}: tl.constexpr" for block in self.blocks)
+        parameters = [*tensors, *(room.name for room in rooms), *sizes, *blocks]
         head = [Line("@triton.jit"), Line(f"def {name}({', '.join(parameters)}):")]
-        doc = self.instance.kernel.doc
+        doc = " ".join(instance.kernel.doc.replace('"', "'").replace("\\", "/").split())
         if doc:
-            head += [Line(f'    """{" ".join(doc.split())}"""')]
+            head.append(Line(f'    """{doc}"""'))
         lines = [*head, *(Line("    " + line.text if line.text else "", line.sketch) for line in self.top.flat())]
         if len(lines) == len(head):
             lines.append(Line("    pass"))
@@ -255,7 +247,6 @@ class RegionWriter(MeetingWriter):
 
 def _shared(body: Sequence[ast.Statement]) -> set[str]:
     """Tensors that the region both reads and writes."""
-    calls = [n for n in ast.walk(tuple(body)) if isinstance(n, Call) and n.args and isinstance(n.args[0], ast.Element)]
-    read = {c.args[0].tensor for c in calls if c.op == "load"}  # type: ignore[attr-defined]
-    written = {c.args[0].tensor for c in calls if c.op != "load"}  # type: ignore[attr-defined]
-    return read & written
+    calls = [n for n in ast.walk(tuple(body)) if isinstance(n, Call) and n.args]
+    touched = [(c.op == "load", c.args[0].tensor) for c in calls if isinstance(c.args[0], ast.Element)]
+    return {name for reads, name in touched if reads} & {name for reads, name in touched if not reads}
