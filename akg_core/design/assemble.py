@@ -17,7 +17,7 @@ from akg_core.design.program import ProgramWriter
 from akg_core.design.running import emit_running, scan_chunk, split_running, tile_running
 from akg_core.design.symbols import with_sizes
 from akg_core.design.terms import Buffer, Load, Result, Term, below
-from akg_core.design.tiling import chunk_size, example, splits, tile, walk
+from akg_core.design.tiling import chunk_size, example, in_chunks, splits, tile, walk
 from akg_core.design.trace import Origin, Trace
 from akg_core.design.values import Map, Product, Reduction, Shape, Source, Value, View, operands
 from akg_core.records import Task, Traits
@@ -210,7 +210,7 @@ class Assembly:
         trial = refined(replace(nest, stores=()))
         tiling = tile(trial, self.traits, near=False)
         chunk = chunk_size(trial, tiling, self.traits)
-        tiling = replace(tiling, chunk=chunk)
+        tiling = in_chunks(tiling, chunk)
         count = ceil_div(tiling.loops[0][0].extent, chunk)
         group = Axis("group", count)
         lane = walk(trial).lane
@@ -232,7 +232,7 @@ class Assembly:
                 parts.setdefault(head.of, []).append(buffer)
                 stores.append(Store(buffer, places, nest.pool.result(head.of, number, dtypes[number])))
         partial = refined(replace(nest, stores=tuple(stores)))
-        tiling = replace(tile(partial, self.traits, near=False), chunk=chunk)
+        tiling = in_chunks(tile(partial, self.traits, near=False), chunk)
         self.emitted.append(emit_partials(partial, tiling, group, self._name(f"{hint}_parts")))
         heads = tuple(Head(of, tuple(nest.pool.load(b, places) for b in made)) for of, made in parts.items())
         merge = refined(Nest(nest.pool, (*kept, group), frozenset((group,)), heads, nest.stores, frozenset((group,))))

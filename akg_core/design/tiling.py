@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from akg_core.design.index import Axis, Index
@@ -249,6 +249,13 @@ def splits(space: tuple[Index, ...], reduced: frozenset[int], traits: Traits, al
     rows = bool(sizes) and max(reduced, default=-1) == max((d for d, s in enumerate(sizes) if s != 1), default=-1)
     programs = kept if rows else -(-kept // (8 * traits.lanes))
     return traits.units > 1 and programs < 2 * traits.units and kept * count >= 16 * traits.tile_elements
+
+
+def in_chunks(tiling: Tiling, chunk: int) -> Tiling:
+    """The tiling with `chunk` positions of its first loop for each program, tile by tile, so that it ends with them."""
+    (axis, step), *rest = tiling.loops
+    first = (axis, step if step.default else Step(power_below(chunk)))
+    return replace(tiling, loops=(first, *rest), chunk=chunk)
 
 
 def chunk_size(nest: Nest, tiling: Tiling, traits: Traits) -> int:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from akg_core.design.index import Axis, index
-from akg_core.design.tiling import WHOLE, Step, Tiling
+from akg_core.design.tiling import WHOLE, Step, Tiling, in_chunks
+from akg_core.records import Traits
+from tests.design.judging import forward, judge, reference
 
 
 def axis(name: str, extent: int) -> Axis:
@@ -19,3 +23,26 @@ def test_axes_that_are_whole_are_one_tile() -> None:
 def test_a_chunk_of_an_axis_that_is_whole() -> None:
     assert Tiling((), (), ((axis("m", 100), WHOLE),), chunk=50).tiles == 1
     assert Tiling((), (), ((axis("m", 100), Step(10)), (axis("n", 8), WHOLE)), chunk=50).tiles == 5
+
+
+def test_a_split_loop_ends_with_its_chunk() -> None:
+    loops = ((axis("m", 16), WHOLE), (axis("n", 8), WHOLE))
+    split = in_chunks(Tiling((), (), loops), 4)
+    assert split.chunk == 4 and split.loops == ((axis("m", 16), Step(4)), (axis("n", 8), WHOLE))
+    stepped = Tiling((), (), ((axis("m", 100), Step(10)),))
+    assert in_chunks(stepped, 30).loops == stepped.loops
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x / torch.sqrt((x * x).mean(1, keepdim=True) + 1e-5)",
+        "F.instance_norm(x)",
+        "x.sum(1)",
+        "x.var((0, 2, 3))",
+        "x.logsumexp((2, 3))",
+    ],
+)
+def test_small_tensors_on_a_chip_of_many_units(line: str) -> None:
+    many = Traits(units=132, lanes=32, near_bytes=128 * 1024, tile_elements=2048, dot_tile=(128, 128, 32))
+    judge(reference(forward(line), "[torch.randn(16, 16, 16, 16)]"), traits=many)
