@@ -24,7 +24,7 @@ from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.timing import Baselines, measure
 from akg_core.judge.verify import verify as judge_kernel
 from akg_core.progress import Progress, Stage
-from akg_core.records import Advice, Artifact, Availability, KernelSource, Record, Schedule, Sketch, Target, Task
+from akg_core.records import HOST, Advice, Artifact, Availability, KernelSource, Record, Schedule, Sketch, Target, Task
 from akg_core.registry import forward_trace
 from akg_core.runs import RunFolder
 from akg_core.stages import Design, Request
@@ -100,7 +100,10 @@ class Pipeline:
         """The process that knows the answers, started; it works on further cases for about `seconds` meanwhile."""
         folder = Path(tempfile.mkdtemp(prefix="cases-", dir=self.pool.folder))
         plugin, seed = self.request.plugin, self.request.seed
-        return prepare(self.pool, task, folder, plugin=plugin, target=self.target, seed=seed, seconds=seconds)
+        lends = self._found().device != HOST
+        return prepare(
+            self.pool, task, folder, plugin=plugin, target=self.target, lends=lends, seed=seed, seconds=seconds
+        )
 
     def baselines(self, prepared: Prepared) -> Baselines:
         """Eager and (unless it is not wanted) torch.compile, warming up in the background."""

@@ -31,8 +31,8 @@ def category(task: Task) -> str:
 
 
 def _is(name: str, operator: str) -> bool:
-    """Whether an operator's name is, or (for longer words) contains, what is looked for."""
-    return name.strip("_") == operator or (len(operator) > 4 and operator in name)
+    """Whether an operator's name is, or (for words that are no part of others) contains, what is looked for."""
+    return name.strip("_") == operator or (len(operator) > 3 and operator in name)
 
 
 def _output_sizes(task: Task) -> list[int]:

@@ -42,11 +42,11 @@ class Contest:
         """End the reference and the baselines."""
         self._opened.close()
 
-    def build(self) -> None:
-        """Capture, design, emit and compile; what fails is kept for the row."""
+    def build(self, examine: bool = False) -> None:
+        """Capture (and examine), design, emit and compile; what fails is kept for the row."""
         with self._failing():
             self._task = self.pipeline.capture()
-            self._weak = self._examined()
+            self._weak = self._examined() if examine else ()
             self._design = self.pipeline.design(self._task)[0]
             source = self.pipeline.emit(self._task, self._design, self._design.default)
             self._artifact = self.pipeline.compile(self._design, source)

@@ -25,12 +25,16 @@ from akg_core.worker.pool import Pool
 
 @dataclass(frozen=True)
 class Plan:
-    """How a suite is run. `baselines`: what to time against, none to verify only; `seconds`: samples of one task."""
+    """How a suite is run. `baselines`: what to time against, none to verify only; `seconds`: samples of one task.
+
+    `examine`: look first whether "correct" says much of a task, which takes a few seconds each.
+    """
 
     suite: str
     baselines: tuple[str, ...] = ("eager", "compile")
     seconds: float = 1.5
     together: int = 4
+    examine: bool = False
     folder: Path = Path("runs/bench")
 
 
@@ -132,7 +136,7 @@ def _start(
     def build(problem: Problem, request: Request) -> Contest:
         folder = RunFolder(plan.folder / (problem.group or plan.suite) / problem.name)
         contest = Contest(problem, request, pool, folder)
-        contest.build()
+        contest.build(plan.examine)
         return contest
 
     return [workers.submit(build, problem, request) for problem, request in batch]

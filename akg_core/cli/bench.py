@@ -12,7 +12,7 @@ from akg_core.cli.options import Evaluation, PluginName, Scale, Seed, TargetText
 if TYPE_CHECKING:
     from akg_core.bench.suite import Problem
 
-KERNELBENCH = "kernelbench"
+KERNELBENCH, FILES = "kernelbench", "files"
 
 
 def bench(
@@ -58,7 +58,7 @@ def bench(
     job = Job(reference=first, plugin=plugin, target=target, evaluation=evaluation, scale=scale, seed=seed)
     request = job.request()
     console = Console(highlight=False)
-    plan = runner.Plan(suite, names, seconds, together, folder)
+    plan = runner.Plan(suite, names, seconds, together, examine=suite != FILES, folder=folder)
     results = runner.run(
         chosen, request, plan, out, lambda *row: console.print(line(*row), soft_wrap=True, markup=False)
     )
@@ -77,4 +77,4 @@ def _suite(what: list[str], root: Path | None, level: int, problems: str) -> tup
         if root is None:
             raise UsageError("--root is missing.", "It is a checkout of KernelBench.")
         return f"{KERNELBENCH}-level{level}", suite.kernelbench(root, level, problems)
-    return "files", suite.files(map(Path, what))
+    return FILES, suite.files(map(Path, what))

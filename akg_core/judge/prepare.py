@@ -34,25 +34,29 @@ def prepare(
     *,
     plugin: str = "",
     target: Target | None = None,
+    lends: bool = False,
     seed: int = 0,
     seconds: float = 4.0,
 ) -> Prepared:
     """Start the reference process on a task and return at once. Cases are written below `folder`.
 
-    The reference runs where the plugin's kernels for `target` do; without a plugin, on the host. `seconds` is about how
-    long it may work on cases beyond the first three; `seed` is where the draws begin.
+    The reference runs where the plugin's kernels for `target` do; without a plugin, on the host. `lends`: that is a
+    device whose memory processes lend to each other. `seconds` is about how long it may work on cases beyond the first
+    three; `seed` is where the draws begin.
     """
     where = {"plugin": plugin, "target": target.model_dump(mode="json") if target else None}
-    return Prepared(pool, task, folder, where, seed, seconds)
+    return Prepared(pool, task, folder, where, lends, seed, seconds)
 
 
 class Prepared:
     """A task's cases and the process that knows their answers. Close it, or use it as a context."""
 
-    def __init__(self, pool: Pool, task: Task, folder: Path, where: dict[str, Any], seed: int, seconds: float) -> None:
+    def __init__(
+        self, pool: Pool, task: Task, folder: Path, where: dict[str, Any], lends: bool, seed: int, seconds: float
+    ) -> None:
         self.task, self.folder, self.where, self.seed = task, folder.resolve(), where, seed
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._session = pool.session(Limits(seconds=600))
+        self._session = pool.session(Limits(seconds=600, lends=lends))
         self._lock = threading.Lock()
         self._opened: Future[Draw] = Future()
         self._ready = pool.background(self._work, seconds)

@@ -29,7 +29,7 @@ from akg_core.task.translate import Sizes, Translated, dtype_name, translate
 
 
 def capture_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """Worker job: {path, name, dynamic, eval, scale, work} to a Task as JSON; `name` is the path as the user gave it."""
+    """Worker job: {path, name, dynamic, eval, scale, work} to a Task as JSON; `name`: the path as the user gave it."""
     task = capture_file(
         payload["path"],
         payload.get("name", ""),

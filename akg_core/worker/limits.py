@@ -23,7 +23,9 @@ class Limits:
     `threads`: what OpenMP and torch get, 0 for all cores.
 
     `confined` is for code that nobody has read: it may write only to its private folder and to `writable`, and has no
-    privileges left. No job has a network, or sees or signals a process but its own, where the system allows that.
+    privileges left. No job has a network, or sees or signals a process but its own, where the system allows that; but
+    for one that `lends` a device's memory to others, since drivers tell lender and borrower apart by process number,
+    and in namespaces of their own all jobs have the same.
     """
 
     seconds: float = 60.0
@@ -34,6 +36,7 @@ class Limits:
     open_files: int = 1024
     threads: int = 0
     confined: bool = False
+    lends: bool = False
     writable: tuple[Path, ...] = ()
 
 

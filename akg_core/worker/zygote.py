@@ -66,7 +66,8 @@ def _keep(settings: dict[str, Any], connection: int, log: int, status: int) -> N
     os.close(log)
     try:
         _report(status, keeper=os.getpid())
-        alone = settings["isolate"] and isolation.enter_namespaces(own_user=settings["confined"])
+        isolate = settings["isolate"] and not settings["lends"]
+        alone = isolate and isolation.enter_namespaces(own_user=settings["confined"])
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
         worker = os.fork()
         if worker == 0:

@@ -28,7 +28,7 @@ def problems(tmp_path):
 def test_a_run_goes_on_where_it_was_ended(problems, tmp_path):
     out, told = tmp_path / "out.json", []
     request = Request(reference=problems[0].path, plugin=PLUGIN, target=Target(backend="cpu"))
-    plan = runner.Plan("files", ("eager",), 0.1, 2, tmp_path / "runs")
+    plan = runner.Plan("files", ("eager",), 0.1, 2, examine=True, folder=tmp_path / "runs")
 
     def tell(row, place, of):
         told.append((row.name, place, of))
