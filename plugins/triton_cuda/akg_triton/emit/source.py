@@ -1,0 +1,24 @@
+"""What a region of a kernel is written from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from akg_core.sketch import ast
+from akg_core.sketch.lower import Instance
+from akg_triton.dialect import Dialect
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One region: its grids and what a program of them runs, in the words of a dialect.
+
+    `order`: axes from the first dimension of a tile to the last; those that it lacks follow as they are met.
+    """
+
+    instance: Instance
+    grids: Sequence[ast.Grid]
+    body: Sequence[ast.Statement]
+    dialect: Dialect
+    order: Sequence[str] = ()
