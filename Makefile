@@ -29,7 +29,7 @@ lint: setup ## style and types
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
 bench-cpu: setup ## every task of benchmarks/tasks: ours, eager, torch.compile, interleaved
-	$(BIN)/python -m benchmarks.run --plugin cpp_cpu --out runs/bench/cpp_cpu.json
+	$(BIN)/akg-core bench benchmarks/tasks --plugin cpp_cpu --out runs/bench/cpp_cpu.json
 
 docs: setup ## links resolve, commands exist, examples run
 	$(BIN)/python -m pytest tests/docs tests/sketch/test_docs_sketch.py

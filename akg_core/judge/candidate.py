@@ -64,7 +64,11 @@ def run_cases(
         seccomp.forbid_processes()
     except Exception as error:
         return RunReport(error=_sentence(error))
-    return RunReport(cases=tuple(_run(subject, case, launches) for case in cases))
+    reports = []
+    for case in cases:
+        reports.append(_run(subject, case, launches))
+        device.release_unused()
+    return RunReport(cases=tuple(reports))
 
 
 def profile_case(
@@ -160,6 +164,7 @@ def _rehearse(subject: _Subject, case: Case) -> None:
         subject.enter(case)
         subject.model(*load(case.inputs, subject.device))
         subject.device.synchronize()
+    subject.device.release_unused()
 
 
 def _run(subject: _Subject, case: Case, launches: Callable[[], int] | None) -> CaseReport:
@@ -198,6 +203,8 @@ class _Contender(_Subject):
         size = sum(value.nbytes for value in given if isinstance(value, torch.Tensor))
         self._copies = [fresh(given) for _ in range(3 if size < _ROTATED_BYTES else 2)]
         self.inputs = self._rotate()
+        del given
+        device.release_unused()
 
     def _rotate(self) -> Iterator[list[Any]]:
         while True:

@@ -150,6 +150,7 @@ def compare_job(payload: dict[str, Any]) -> dict[str, Any]:
     noise = functools.partial(_noise, reference, reference.plans[name]) if payload["noise"] else lambda _: None
     found = compare(result, touched, expected, payload["longest_reduction"], noise)
     _forget_large(reference, name)
+    device.release_unused()
     return {
         "outputs": [comparison.model_dump(mode="json") for comparison in found],
         "unexpected": sorted(set(touched) - set(expected.changed)),
@@ -250,9 +251,11 @@ def _answer(reference: _Reference, draw: Draw, inputs: list[Any], state: State) 
     arguments = fresh(inputs)
     torch.manual_seed(draw.seed)
     with torch.no_grad():
-        reference.eager_seconds, answer = reference.device.seconds(lambda: reference.model(*arguments))
+        reference.eager_seconds, answer = reference.device.seconds(functools.partial(reference.model, *arguments))
     result = flatten(fresh(answer))
     touched = fresh(changed(named(inputs, state), named(arguments, reference.model.state_dict())))
+    del answer, arguments
+    reference.device.release_unused()
     exact = _exact(reference, draw, inputs, state)
     if exact is not None:
         exact = {name: exact[name] for name in (*result, *touched) if name in exact}
@@ -393,7 +396,7 @@ def _rationed(reference: _Reference, first: Draw) -> Callable[[int], bool]:
         return lambda cases: _held(reference) <= room // 3
     inputs = _bytes(dict(enumerate(_drawn(reference, first)[0])))
     outputs = _bytes(reference.expected[first.name].result)
-    return lambda cases: device.free_bytes() > _COPIES * (inputs + outputs) + cases * outputs
+    return lambda cases: device.free_bytes() > (_COPIES + cases) * (inputs + outputs)
 
 
 def _held(reference: _Reference) -> int:

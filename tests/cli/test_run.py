@@ -108,11 +108,13 @@ def test_an_interrupt_ends_everything_and_keeps_what_was_done(reference, tmp_pat
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    time.sleep(3)
-    began = time.monotonic()
+    until = time.monotonic() + 60
+    while not (tmp_path / "out").exists() and time.monotonic() < until:
+        time.sleep(0.1)
+    time.sleep(2)  # in which the reference begins to sleep
     os.kill(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=20)
-    assert process.returncode == 130 and time.monotonic() - began < 5
+    out, err = process.communicate(timeout=30)  # less than the reference sleeps
+    assert process.returncode == 130
     assert "Traceback" not in out + err and "KeyboardInterrupt" not in out + err
     assert f"what was done until then is in {tmp_path / 'out'}" in err, err
     assert json.loads((tmp_path / "out" / "result.json").read_text())["error"]["type"] == "Interrupted"
