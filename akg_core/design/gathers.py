@@ -128,9 +128,11 @@ def _limits(places: Value) -> tuple[float, float] | None:
             lows = [f[0] for f in found if f is not None]
             return (max(lows), _FAR) if lows else None
         case Map(op=op, args=args) if op in _MONOTONE:
-            found = [_limits(a) for a in args]
-            corners = [_MONOTONE[op](*map(float, c)) for c in product(*(f for f in found if f is not None))]
-            return (min(corners), max(corners)) if None not in found else None
+            known = [found for a in args if (found := _limits(a)) is not None]
+            if len(known) < len(args):
+                return None
+            corners = [_MONOTONE[op](*map(float, ends)) for ends in product(*known)]
+            return min(corners), max(corners)
         case Map(op="cast" | "floor" as op, args=(arg,), dtype=dtype):
             within = _limits(arg)
             if within is None or (op == "cast" and is_float(dtype)):
