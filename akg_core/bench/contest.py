@@ -38,6 +38,11 @@ class Contest:
         self._error = ""
         self._opened = contextlib.ExitStack()
 
+    @property
+    def is_correct(self) -> bool:
+        """Whether there is a verdict, and it is good."""
+        return self.verdict is not None and self.verdict.correct
+
     def close(self) -> None:
         """End the reference and the baselines."""
         self._opened.close()
@@ -59,7 +64,7 @@ class Contest:
 
     def warm(self, baselines: tuple[str, ...]) -> None:
         """Start to warm up the baselines."""
-        if self._prepared and baselines:
+        if self._prepared and baselines and not self._error:
             with self._failing():
                 rivals = Baselines(self.pipeline.pool, self._prepared, baselines)
                 self._baselines = self._opened.enter_context(rivals)

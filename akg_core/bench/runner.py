@@ -111,7 +111,8 @@ def _contests(waiting: list[tuple[Problem, Request]], pool: Pool, plan: Plan, on
                     if not on_host:
                         contest.refer()
                         contest.judge()
-                        contest.warm(plan.baselines)  # only now, for there is one device and its memory is bounded
+                        if contest.is_correct:  # only now, for there is one device and its memory is bounded
+                            contest.warm(plan.baselines)
                     if plan.baselines:
                         contest.clock(plan.seconds)
                     yield contest

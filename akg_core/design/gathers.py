@@ -128,7 +128,7 @@ def _limits(places: Value) -> tuple[float, float] | None:
             lows = [f[0] for f in found if f is not None]
             return (max(lows), _FAR) if lows else None
         case Map(op=op, args=args) if op in _MONOTONE:
-            known = [found for a in args if (found := _limits(a)) is not None]
+            known = [limits for a in args if (limits := _limits(a)) is not None]
             if len(known) < len(args):
                 return None
             corners = [_MONOTONE[op](*map(float, ends)) for ends in product(*known)]

@@ -13,6 +13,7 @@ import fcntl
 import os
 import platform
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,6 +84,7 @@ class Baselines:
         self, pool: Pool, prepared: Prepared, modes: tuple[str, ...] = baseline.MODES, *, threads: int = 0
     ) -> None:
         self._sessions: list[Session] = []
+        self._closed, self._lock = False, threading.Lock()
         self._warm = {mode: pool.background(self._start, pool, prepared, mode, threads) for mode in modes}
 
     def __enter__(self) -> Baselines:
@@ -93,6 +95,8 @@ class Baselines:
 
     def close(self) -> None:
         """End the baselines' processes."""
+        with self._lock:  # one that is about to start does not, or is in the list
+            self._closed = True
         for session in self._sessions:
             session.close()
 
@@ -108,8 +112,11 @@ class Baselines:
 
     def _start(self, pool: Pool, prepared: Prepared, mode: str, threads: int) -> Contestant:
         case = prepared.first.case
-        session = pool.session(Limits(seconds=_CALL_SECONDS))
-        self._sessions.append(session)
+        with self._lock:
+            if self._closed:
+                raise Unusable("Nobody waits for it any more.")
+            session = pool.session(Limits(seconds=_CALL_SECONDS))
+            self._sessions.append(session)
         payload = {**prepared.where, "mode": mode, "case": case.model_dump(mode="json")}
         contestant = Contestant(mode, session, "akg_core.judge.baseline:profile_job", payload)
         contestant.sample(TimingPlan(warmup=1, samples=1, threads=threads))
