@@ -97,6 +97,7 @@ def profile_case(
             for _ in range(plan.warmup):
                 contender.model(*next(contender.inputs))
             for _ in range(plan.samples):
+                result = None  # its memory is the next one's, as where nobody keeps answers
                 arguments = next(contender.inputs)
                 device.sweep(cold)
                 seconds, result = device.seconds(functools.partial(contender.model, *arguments))
@@ -109,6 +110,8 @@ def profile_case(
                 contender.check(plan.check)
     except Exception as error:
         return ProfileReport(samples=(), timer=timer, error=_sentence(error))
+    finally:
+        device.release_unused()
     return ProfileReport(samples=tuple(samples), timer=timer, details={"threads": torch.get_num_threads()})
 
 

@@ -23,6 +23,7 @@ from akg_core.errors import TaskError
 from akg_core.judge import accuracy
 from akg_core.judge.candidate import changed, named, same_bits
 from akg_core.judge.compare import Expected, Noise, compare, flatten
+from akg_core.judge.memory import is_kept, rationed
 from akg_core.judge.precise import double_model, doubled, in_double
 from akg_core.judge.records import Draw, Preparation, StateKind
 from akg_core.judge.work import bytes_written, longest_reduction, operations, read_whole
@@ -34,14 +35,13 @@ from akg_core.worker.device import HOST, Device, device_at
 from akg_core.worker.tensors import TensorFileError, fresh, load, save
 
 _FEWEST = 3  # cases that are prepared however long they take
-_LARGE_BYTES = 1 << 30
-_COPIES = 7  # of a case's inputs and outputs that judging holds on a device at once, float64 counted twice
 _OF_DTYPES = re.compile(
     r"\bdtype|scalar type|\b(float(16|32|64)?|bfloat16|half|double|int(8|16|32|64))\b", re.IGNORECASE
 )
 _ARGUMENT_REDUCTIONS = ("aten.argmax.default", "aten.argmin.default", "aten.max.dim", "aten.min.dim")
 
 State = dict[str, torch.Tensor]
+Job = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 @dataclass
@@ -90,6 +90,20 @@ def open_job(payload: dict[str, Any]) -> dict[str, Any]:
     return {"draw": draw.model_dump(mode="json")}
 
 
+def _frugal(job: Job) -> Job:
+    """A job after which memory of the device that nobody uses is free for others."""
+
+    @functools.wraps(job)
+    def done(payload: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return job(payload)
+        finally:
+            _kept[0].device.release_unused()
+
+    return done
+
+
+@_frugal
 def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{seconds} → Preparation: answers for the first case, and for as many others as fit."""
     reference, began = _kept[0], time.monotonic()
@@ -97,7 +111,7 @@ def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
     usable, notes = [first], []
     with blame(reference.task.name, "forward"):
         _answer(reference, first, *_drawn(reference, first))
-    has_room = _rationed(reference, first)
+    has_room = rationed(reference.device, _drawn(reference, first)[0], reference.expected)
     for kind, seed, state, sizes in _schedule(reference):
         late = time.monotonic() - began > payload["seconds"] and len(usable) >= _FEWEST
         if late or (len(usable) > 1 and not has_room(len(usable))):
@@ -131,6 +145,7 @@ def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
     ).model_dump(mode="json")
 
 
+@_frugal
 def compare_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{name, outputs, longest_reduction, noise, same_as?} → {outputs: [OutputComparison], unexpected, same, error}.
 
@@ -150,7 +165,6 @@ def compare_job(payload: dict[str, Any]) -> dict[str, Any]:
     noise = functools.partial(_noise, reference, reference.plans[name]) if payload["noise"] else lambda _: None
     found = compare(result, touched, expected, payload["longest_reduction"], noise)
     _forget_large(reference, name)
-    device.release_unused()
     return {
         "outputs": [comparison.model_dump(mode="json") for comparison in found],
         "unexpected": sorted(set(touched) - set(expected.changed)),
@@ -270,9 +284,8 @@ def _expected(reference: _Reference, draw: Draw) -> Expected:
 
 
 def _forget_large(reference: _Reference, name: str) -> None:
-    """Give up a large answer on a device other than the host, which makes it again sooner than it has room for all."""
-    kept = reference.expected.get(name)
-    if kept and reference.device.name != HOST.name and sum(map(_bytes, (kept.result, kept.exact))) > _LARGE_BYTES:
+    """Give up an answer that is not to be kept."""
+    if name in reference.expected and not is_kept(reference.expected[name], reference.device):
         del reference.expected[name]
         reference.noise.pop(name, None)
         reference.runs.pop(name, None)
@@ -384,28 +397,6 @@ def _least(reference: _Reference, inputs: list[Any], state: State) -> tuple[int,
     read = sum(filled[name] * tensors[name].element_size() for name in read_whole(task) if name in tensors)
     dense = all(filled[name] > 0.99 * tensors[name].numel() for name in tensors if tensors[name].dim() > 1)
     return read + bytes_written(task), operations(task) if dense else 0.0
-
-
-def _rationed(reference: _Reference, first: Draw) -> Callable[[int], bool]:
-    """Whether another case fits in memory beside so many: on the host, answers may take a third of what is free.
-
-    A device's memory holds the inputs that were lent, and will hold the outputs of each case that the candidate lends.
-    """
-    device, room = reference.device, reference.device.free_bytes()
-    if device.name == HOST.name:
-        return lambda cases: _held(reference) <= room // 3
-    inputs = _bytes(dict(enumerate(_drawn(reference, first)[0])))
-    outputs = _bytes(reference.expected[first.name].result)
-    return lambda cases: device.free_bytes() > (_COPIES + cases) * (inputs + outputs)
-
-
-def _held(reference: _Reference) -> int:
-    """Bytes of answers in memory."""
-    return sum(_bytes(tree) for kept in reference.expected.values() for tree in (kept.result, kept.exact))
-
-
-def _bytes(leaves: dict[Any, Any] | None) -> int:
-    return sum(value.nbytes for value in (leaves or {}).values() if isinstance(value, torch.Tensor))
 
 
 def _state(model: nn.Module) -> State:

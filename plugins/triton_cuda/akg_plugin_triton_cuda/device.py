@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import gc
 import time
 from collections.abc import Callable
 from typing import Any
@@ -57,6 +58,7 @@ class CudaDevice(Device):
         return free
 
     def release_unused(self) -> None:
+        gc.collect()  # what lies in cycles holds memory until then
         torch.cuda.empty_cache()
 
     def share(self, flat: torch.Tensor) -> dict[str, Any] | None:
