@@ -163,7 +163,9 @@ def measure(
         except Unusable as error:
             return Timing(status="failed", reason=str(error), settings=settings, seconds=time.monotonic() - began)
     timing = _timing(rounds, kernel.timer)
-    least = floor.floor(floor.machine(pool, prepared.where), preparation)
+    machine = floor.machine(pool, prepared.where)
+    settings["processor"] = machine.processor
+    least = floor.floor(machine, preparation)
     median = timing.median(KERNEL) or 0.0
     if least and median < least.margin * least.seconds:  # perhaps the machine was busy when it was measured
         least = floor.floor(floor.machine(pool, prepared.where, again=True), preparation)
