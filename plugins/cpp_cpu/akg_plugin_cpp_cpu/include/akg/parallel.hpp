@@ -4,6 +4,9 @@
 
 #include <omp.h>
 #include <stdlib.h>
+
+#include <atomic>
+#include <chrono>
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -14,12 +17,38 @@ namespace akg {
 
 inline constexpr std::size_t HUGE_PAGE = std::size_t(2) << 20;
 
-// Ask for huge pages under memory that nobody has touched yet: 512 times fewer page faults at its first touch.
-AKG_INLINE void fresh([[maybe_unused]] void* p, [[maybe_unused]] i64 bytes) {
 #if defined(__linux__)
+// Seconds that the first touch of a page takes; what lies there stays.
+inline double touched(char* page) {
+    const auto began = std::chrono::steady_clock::now();
+    volatile char* byte = page;
+    *byte = *byte;
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+#endif
+
+// Ask for huge pages under memory that nobody has touched yet: 512 times fewer page faults at its first touch. Where the
+// system has none ready (it compacts memory first, or is a guest whose host has taken them back), one costs more than
+// the small pages in its place: a few are tried, and when one is slow, small ones serve for a number of calls.
+inline void fresh([[maybe_unused]] void* p, [[maybe_unused]] i64 bytes) {
+#if defined(__linux__)
+    constexpr double SLOW = 8e-4;  // filling two megabytes with zeros takes a fifth of it
+    constexpr int PAUSE = 8;
+    static std::atomic<int> pause{0};
     const auto begin = (reinterpret_cast<std::uintptr_t>(p) + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
     const auto end = (reinterpret_cast<std::uintptr_t>(p) + std::uintptr_t(bytes)) & ~(HUGE_PAGE - 1);
-    if (end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+    if (end <= begin || (pause.load() > 0 && pause.fetch_sub(1) > 0)) return;
+    char* const first = reinterpret_cast<char*>(begin);
+    const std::size_t pages = (end - begin) / HUGE_PAGE;
+    madvise(first, end - begin, MADV_HUGEPAGE);
+    if (pages < 4) return;
+    for (const std::size_t page : {std::size_t(0), pages / 2, pages - 1}) {
+        if (touched(first + page * HUGE_PAGE) > SLOW) {
+            madvise(first, end - begin, MADV_NOHUGEPAGE);
+            pause.store(PAUSE);
+            return;
+        }
+    }
 #endif
 }
 
