@@ -29,7 +29,7 @@ inline double touched(char* page) {
 
 // Ask for huge pages under memory that nobody has touched yet: 512 times fewer page faults at its first touch. Where the
 // system has none ready (it compacts memory first, or is a guest whose host has taken them back), one costs more than
-// the small pages in its place: a few are tried, and when one is slow, small ones serve for a number of calls.
+// the small pages in its place: all threads touch them, and from the first slow one on, small ones serve for some calls.
 inline void fresh([[maybe_unused]] void* p, [[maybe_unused]] i64 bytes) {
 #if defined(__linux__)
     constexpr double SLOW = 8e-4;  // filling two megabytes with zeros takes a fifth of it
@@ -42,13 +42,14 @@ inline void fresh([[maybe_unused]] void* p, [[maybe_unused]] i64 bytes) {
     const std::size_t pages = (end - begin) / HUGE_PAGE;
     madvise(first, end - begin, MADV_HUGEPAGE);
     if (pages < 4) return;
-    for (const std::size_t page : {std::size_t(0), pages / 2, pages - 1}) {
-        if (touched(first + page * HUGE_PAGE) > SLOW) {
-            madvise(first, end - begin, MADV_NOHUGEPAGE);
-            pause.store(PAUSE);
-            return;
-        }
+    std::atomic<bool> slow{false};
+#pragma omp parallel for schedule(static)
+    for (i64 page = 0; page < i64(pages); ++page) {
+        if (slow.load(std::memory_order_relaxed) || touched(first + page * i64(HUGE_PAGE)) <= SLOW) continue;
+        madvise(first, end - begin, MADV_NOHUGEPAGE);
+        slow.store(true, std::memory_order_relaxed);
     }
+    if (slow.load()) pause.store(PAUSE);
 #endif
 }
 
