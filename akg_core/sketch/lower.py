@@ -13,7 +13,20 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from akg_core.sketch.ast import Binary, Call, Element, Expr, Kernel, Name, Number, TensorParameter, Unary, rewrite
+from akg_core.sketch import host
+from akg_core.sketch.ast import (
+    Binary,
+    Call,
+    Element,
+    Expr,
+    Kernel,
+    Name,
+    Number,
+    SketchFile,
+    TensorParameter,
+    Unary,
+    rewrite,
+)
 
 _INTEGER: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -55,6 +68,22 @@ class Instance:
 
     def __hash__(self) -> int:
         return hash(self.symbol)
+
+
+def instances(tree: SketchFile) -> list[tuple[host.Call, Instance]]:
+    """Each launch of a bound sketch with the instance that it runs; launches with equal numbers share one."""
+    found: dict[tuple[str, str], Instance] = {}
+    launched = []
+    for call in host.calls(tree):
+        constants = {name: e.value for name, e in call.constants.items() if isinstance(e, Number)}
+        sizes = {name: int(e.value) for name, e in call.expressions.items() if isinstance(e, Number)}
+        key = (call.kernel.name, repr((sorted(constants.items()), sorted(sizes.items()))))
+        if key not in found:
+            number = 1 + sum(name == call.kernel.name for name, _ in found)
+            symbol = call.kernel.name if number == 1 else f"{call.kernel.name}_{number}"
+            found[key] = specialise(call.kernel, constants, sizes, symbol)
+        launched.append((call, found[key]))
+    return launched
 
 
 def specialise(kernel: Kernel, constants: Mapping[str, int | float], sizes: Mapping[str, int], symbol: str) -> Instance:

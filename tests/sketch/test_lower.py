@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from akg_core.sketch.ast import Binary, Expr, Name, Number
 from akg_core.sketch.check import require
-from akg_core.sketch.lower import Instance, fold, renamed, specialise
+from akg_core.sketch.lower import Instance, fold, instances, renamed, specialise
 from akg_core.sketch.lower_access import place, segment, step
 from akg_core.sketch.lower_body import body_of
 from akg_core.sketch.lower_index import INDEX, Bounds, digits, polynomial
@@ -272,3 +272,25 @@ def k(float: In["f32", "int"], y: Out["f32", "int"]):
     instance = renamed(Instance("k", kernel, ("int",), {}), {"float", "int"})
     assert instance.kernel.tensors[0].name == "float_" and instance.dimensions == ("int_",)
     assert renamed(instance, {"float", "int"}) is instance
+
+
+def test_launches_with_equal_numbers_share_an_instance() -> None:
+    text = """
+@kernel
+def scale(x: In["f32", "N"], y: Out["f32", "N"], S: Const = 2):
+    for n in grid(N, 64):
+        store(y[n], load(x[n]) * S)
+
+@program
+def model(x: In["f32", 100]):
+    a = empty("f32", 100)
+    scale(x, a)
+    b = empty("f32", 100)
+    scale(a, b)
+    c = empty("f32", 100)
+    scale(b, c, S=3)
+    return c
+"""
+    found = instances(bind(require(parse(text))))
+    assert [(call.index, instance.symbol) for call, instance in found] == [(0, "scale"), (1, "scale"), (2, "scale_2")]
+    assert all(instance.known == {"N": 100} and not instance.open for _, instance in found)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from akg_core.records import KernelSource, Schedule, Sketch, Target
-from akg_core.sketch import ast
 from akg_core.sketch.check import require
-from akg_core.sketch.host import Call, calls, write_module
-from akg_core.sketch.lower import Instance, specialise
+from akg_core.sketch.host import Call, write_module
+from akg_core.sketch.lower import Instance, instances
+from akg_core.sketch.lower_text import Line, annotated
 from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import bind
 from akg_core.sketch.show import show_expression
 from akg_plugin_cpp_cpu.emit.kernel import function
-from akg_plugin_cpp_cpu.emit.text import Line, annotated
 from akg_plugin_cpp_cpu.launch import prelude, statement
 
 SOURCE = "kernel.cpp"
@@ -48,22 +47,6 @@ def emit(sketch: Sketch, schedule: Schedule, target: Target) -> KernelSource:
     )
 
 
-def instances(tree: ast.SketchFile) -> list[tuple[Call, Instance]]:
-    """Each launch of a bound sketch with the instance that it runs; launches with equal numbers share one."""
-    found: dict[tuple[str, str], Instance] = {}
-    launched = []
-    for call in calls(tree):
-        constants = {name: e.value for name, e in call.constants.items() if isinstance(e, ast.Number)}
-        sizes = {n: int(e.value) for n, e in call.expressions.items() if isinstance(e, ast.Number)}
-        key = (call.kernel.name, repr((sorted(constants.items()), sorted(sizes.items()))))
-        if key not in found:
-            number = 1 + sum(name == call.kernel.name for name, _ in found)
-            symbol = call.kernel.name if number == 1 else f"{call.kernel.name}_{number}"
-            found[key] = specialise(call.kernel, constants, sizes, symbol)
-        launched.append((call, found[key]))
-    return launched
-
-
 def translation_unit(found: Iterable[Instance]) -> tuple[str, dict[int, int]]:
     """The text of kernel.cpp and its map from line to line of the sketch."""
     lines = [Line(text) for text in HEAD.splitlines()]
@@ -71,4 +54,4 @@ def translation_unit(found: Iterable[Instance]) -> tuple[str, dict[int, int]]:
         lines.append(Line(""))
         lines += function(instance)
     lines += [Line(""), Line("}  // namespace akg")]
-    return annotated(lines)
+    return annotated(lines, "//")

@@ -9,9 +9,9 @@ from akg_core.sketch.lower_body import body_of
 from akg_core.sketch.lower_index import INDEX
 from akg_core.sketch.lower_pieces import Axis, Body, Region
 from akg_core.sketch.lower_plan import plan
+from akg_core.sketch.lower_text import Line, Lines
 from akg_plugin_cpp_cpu.emit.nests import NestWriter
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
-from akg_plugin_cpp_cpu.emit.text import Line, Lines
 from akg_plugin_cpp_cpu.emit.words import RESERVED
 
 LARGE = 4 << 20  # bytes of an output for which huge pages are asked for

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from akg_core.sketch.ast import Expr
 from akg_core.sketch.lower_plan import Block
-from akg_plugin_cpp_cpu.emit.text import Lines
+from akg_core.sketch.lower_text import Lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,4 @@ class Scope:
 
     def declare(self, text: str, line: int) -> None:
         """Add a declaration for the code at hand: here, or before the inner block that is being written."""
-        if self.lines.is_open:
-            self.lines.before_last(text, line)
-        else:
-            self.lines.add(text, line)
+        self.lines.before_open_block(text, line)

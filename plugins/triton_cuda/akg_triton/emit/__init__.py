@@ -6,18 +6,16 @@ import json
 from collections.abc import Sequence
 
 from akg_core.records import KernelSource, Schedule, Sketch, Target
-from akg_core.sketch import ast
-from akg_core.sketch.ast import Number
 from akg_core.sketch.check import require
-from akg_core.sketch.host import Call, calls, write_module
-from akg_core.sketch.lower import Instance, renamed, specialise
+from akg_core.sketch.host import Call, write_module
+from akg_core.sketch.lower import Instance, instances, renamed
 from akg_core.sketch.lower_body import regions
+from akg_core.sketch.lower_text import Line, annotated
 from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import bind
 from akg_triton.dialect import Dialect
 from akg_triton.emit.functions import support
 from akg_triton.emit.region import Function, function
-from akg_triton.emit.text import Line, annotated
 from akg_triton.emit.words import RESERVED
 from akg_triton.launch import Launched, prelude, statement
 
@@ -56,22 +54,6 @@ def emit(sketch: Sketch, schedule: Schedule, target: Target, plugin: str, dialec
     )
 
 
-def instances(tree: ast.SketchFile) -> list[tuple[Call, Instance]]:
-    """Each launch of a bound sketch with the instance that it runs; launches with equal numbers share one."""
-    found: dict[tuple[str, str], Instance] = {}
-    launched = []
-    for call in calls(tree):
-        constants = {name: e.value for name, e in call.constants.items() if isinstance(e, Number)}
-        sizes = {n: int(e.value) for n, e in call.expressions.items() if isinstance(e, Number)}
-        key = (call.kernel.name, repr((sorted(constants.items()), sorted(sizes.items()))))
-        if key not in found:
-            number = 1 + sum(name == call.kernel.name for name, _ in found)
-            symbol = call.kernel.name if number == 1 else f"{call.kernel.name}_{number}"
-            found[key] = specialise(call.kernel, constants, sizes, symbol)
-        launched.append((call, found[key]))
-    return launched
-
-
 def functions(instance: Instance, dialect: Dialect) -> list[Function]:
     """The Triton functions of one instance, in the order in which they are launched."""
     safe = renamed(instance, RESERVED)
@@ -92,4 +74,4 @@ def module_text(found: Sequence[Function]) -> tuple[str, dict[int, int]]:
     lines += [Line(text) for text in helpers.splitlines()]
     for each in found:
         lines += [Line(""), Line(""), *each.lines]
-    return annotated(lines)
+    return annotated(lines, "#")

@@ -11,10 +11,10 @@ from akg_core.sketch.ast import Binary, Call, Expr, Name, Number
 from akg_core.sketch.dtypes import is_float
 from akg_core.sketch.lower import fold
 from akg_core.sketch.lower_index import INDEX
+from akg_core.sketch.lower_text import Lines
 from akg_triton.emit.matrix import LEAST, MatrixWriter
 from akg_triton.emit.source import Source
 from akg_triton.emit.terms import ATOM, Axis, Scope, Term
-from akg_triton.emit.text import Lines
 from akg_triton.emit.words import RESERVED
 
 ZERO, ONE = Number(0, type=INDEX), Number(1, type=INDEX)

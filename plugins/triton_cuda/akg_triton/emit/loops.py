@@ -9,6 +9,7 @@ from akg_core.sketch import ast
 from akg_core.sketch.ast import Binary, Call, Expr, Name, Number
 from akg_core.sketch.lower import fold
 from akg_core.sketch.lower_index import INDEX
+from akg_core.sketch.lower_text import Lines
 from akg_triton.emit.axes import ONE, START, ZERO
 from akg_triton.emit.grids import GridWriter
 from akg_triton.emit.lanes import kept
@@ -16,7 +17,6 @@ from akg_triton.emit.memory import Visit, identity
 from akg_triton.emit.order import gathers
 from akg_triton.emit.source import Source
 from akg_triton.emit.terms import LOOSE, SLOT, TRITON, Axis, Scope, Term
-from akg_triton.emit.text import Lines
 
 UNROLLED = 4  # turns of a counted loop that are written out
 

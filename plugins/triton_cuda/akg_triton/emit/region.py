@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from akg_core.sketch import ast
 from akg_core.sketch.ast import Call, Expr, Name, Number
 from akg_core.sketch.lower import Instance
+from akg_core.sketch.lower_text import Line
 from akg_triton.dialect import Dialect
 from akg_triton.emit.axes import START
 from akg_triton.emit.loops import assigned
@@ -15,7 +16,6 @@ from akg_triton.emit.meeting import MeetingWriter, Room
 from akg_triton.emit.order import order
 from akg_triton.emit.source import Source
 from akg_triton.emit.terms import ATOM, SLOT, Axis, Scope, Term
-from akg_triton.emit.text import Line
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ class RegionWriter(MeetingWriter):
         doc = " ".join(instance.kernel.doc.replace('"', "'").replace("\\", "/").split())
         if doc:
             head.append(Line(f'    """{doc}"""'))
-        lines = [*head, *(Line("    " + line.text if line.text else "", line.sketch) for line in self.top.flat())]
+        lines = [*head, *self.top.flat(depth=1, nothing="pass")]
         if len(lines) == len(head):
             lines.append(Line("    pass"))
         return Function(
