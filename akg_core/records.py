@@ -6,7 +6,7 @@ Frozen pydantic models with `extra="forbid"`: JSON in and out, no tensors, no ca
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -93,10 +93,13 @@ class Availability(Record):
         return self
 
 
+PageKind = Literal["language", "api", "hardware", "examples", "pitfalls"]
+
+
 class DocPage(Record):
     """One page of a plugin's documents, in Markdown."""
 
-    kind: Literal["language", "api", "hardware", "examples", "pitfalls"]
+    kind: PageKind
     title: str
     text: str
 
@@ -270,6 +273,14 @@ class KernelSource(Record):
     def _entry_exists(self) -> KernelSource:
         if self.entry not in self.files:
             raise ValueError(f"the entry {self.entry!r} is not one of the files")
+        return self
+
+    @model_validator(mode="after")
+    def _files_stay_inside(self) -> KernelSource:
+        for name in self.files:
+            path = PurePosixPath(name)
+            if path.is_absolute() or ".." in path.parts or not path.name:
+                raise ValueError(f"the file {name!r} is outside of the kernel's folder")
         return self
 
 

@@ -16,8 +16,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from akg_core.errors import ToolchainError
 from akg_core.records import Artifact, CompileResult, KernelSource
+from akg_core.toolchain import with_sketch_lines, write_source
 from akg_plugin_cpp_cpu import prepare
 from akg_plugin_cpp_cpu.cache import keep, kept, prune
 from akg_plugin_cpp_cpu.probe import Toolchain, toolchain
@@ -67,21 +67,11 @@ def located(log: str, folder: Path, line_map: dict[str, int]) -> str:
     Beside each place that came from a line of the sketch, that line.
     """
     log = re.sub(r"(?m)^(-- |FAILED: |ninja: (?!error)|\S*(?:g\+\+|c\+\+)\S* ).*\n", "", log)
-
-    def place(match: re.Match[str]) -> str:
-        line = line_map.get(f"{match['path']}:{match['line']}")
-        return match[0] if line is None else f"{match[0]} (sketch line {line})"
-
-    return re.sub(r"(?m)^(?P<path>[\w./-]+):(?P<line>\d+)(:\d+)?(?=:)", place, log.replace(f"{folder}/", ""))
+    return with_sketch_lines(log.replace(f"{folder}/", ""), line_map)
 
 
 def _write(source: KernelSource, folder: Path) -> None:
-    for name, text in source.files.items():
-        path = folder / name
-        if not path.resolve().is_relative_to(folder):
-            raise ToolchainError(f"The source has a file {name!r} outside of its folder.")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    write_source(source, folder)
     (folder / "akg").mkdir(exist_ok=True)
     for header in INCLUDE.glob("*.hpp"):
         shutil.copyfile(header, folder / "akg" / header.name)

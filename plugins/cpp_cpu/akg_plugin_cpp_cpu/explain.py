@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from akg_core.records import Advice
+from akg_core.toolchain import advice_on
 
 # `kernel.cpp:12:5 (sketch line 7): error: …`, as akg_plugin_cpp_cpu.compile writes it.
 _PLACED = re.compile(
@@ -70,7 +71,7 @@ def explain(log: str) -> tuple[Advice, ...]:
     if not found:
         found = [_linked(match["name"]) for match in _LINKED.finditer(log)]
     if not found:
-        found = [Advice(problem=problem, advice=advice) for problem, advice in _matching(_RUNTIME, log)][:1]
+        found = [Advice(problem=problem, advice=advice) for problem, advice in advice_on(log, _RUNTIME)][:1]
     unique = {(advice.problem, advice.source_line): advice for advice in found}
     return tuple(unique.values())
 
@@ -78,7 +79,7 @@ def explain(log: str) -> tuple[Advice, ...]:
 def _compiled(match: re.Match[str]) -> Advice:
     # Quotes are typographic or plain by the locale.
     message = re.sub("[‘’`]", "'", match["message"])
-    advice = next((text for _, text in _matching(_COMPILER, message)), "Correct the generated line.")
+    advice = next((text for _, text in advice_on(message, _COMPILER)), "Correct the generated line.")
     return Advice(
         problem=f"{match['file']}: {message}",
         advice=advice,
@@ -92,9 +93,3 @@ def _linked(name: str) -> Advice:
         problem=f"{name.strip()} is declared but nowhere defined",
         advice="Define it in a .cpp file of the kernel, or drop it: only the C++ library and OpenMP are linked.",
     )
-
-
-def _matching(rules: dict[str, str], text: str) -> list[tuple[str, str]]:
-    """What each rule that applies found in `text`, with its advice, in the order of the rules."""
-    found = ((re.search(pattern, text), advice) for pattern, advice in rules.items())
-    return [(match[0], advice.format(**match.groupdict())) for match, advice in found if match]

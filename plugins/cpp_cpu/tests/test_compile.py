@@ -14,7 +14,6 @@ from akg_plugin_cpp_cpu import compile as building
 from akg_plugin_cpp_cpu import launch, probe
 from akg_plugin_cpp_cpu.explain import explain
 
-from akg_core.errors import ToolchainError
 from akg_core.records import KernelSource, Target
 
 DOUBLED = """#include "akg/akg.hpp"
@@ -117,12 +116,6 @@ def test_time_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(building, "SECONDS", 0.01)
     result = building.compile_kernel(source(note=uuid.uuid4().hex), tmp_path)
     assert not result.ok and "took more than" in result.log
-
-
-def test_files_stay_inside(tmp_path: Path) -> None:
-    files = {**source().files, "../outside.cpp": ""}
-    with pytest.raises(ToolchainError, match="outside"):
-        building.compile_kernel(source().model_copy(update={"files": files}), tmp_path / "kernel")
 
 
 def test_two_kernels_live_in_one_process(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 from akg_core.errors import ToolchainError
 from akg_core.records import Artifact, CompileResult, KernelSource, Scalar, Target
+from akg_core.toolchain import with_sketch_lines, write_source
 from akg_plugin_triton_cuda.probe import CHIPS, INSTALL, capability_of, gpus, triton_version
 
 SECONDS = 240.0
@@ -42,7 +43,7 @@ def compile_kernel(source: KernelSource, target: Target, workdir: Path) -> Compi
     if not triton_version():
         raise ToolchainError("Triton is not installed.", f"{INSTALL}.")
     workdir = workdir.resolve()
-    _write(source, workdir)
+    write_source(source, workdir)
     launches = json.loads(source.files.get("launches.json", "[]"))
     capability = capability_of(target)
     with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
@@ -96,7 +97,6 @@ def located(log: str, folder: Path, source: KernelSource) -> str:
 
     Triton counts from the function's own first line: "at 6:22:", and then the text from `def NAME(`.
     """
-    line_map = source.line_map
     lines = source.files.get("kernel.py", "").splitlines()
     starts = {text.removeprefix("def ").split("(")[0]: n for n, text in enumerate(lines, 1) if text.startswith("def ")}
     log = log.replace(f"{folder}/", "")
@@ -107,18 +107,4 @@ def located(log: str, folder: Path, source: KernelSource) -> str:
         return f"at kernel.py:{line}:{match['column']}:\ndef {match['name']}("
 
     log = re.sub(r"at (?P<line>\d+):(?P<column>\d+):\s*\ndef (?P<name>\w+)\(", counted, log)
-
-    def place(match: re.Match[str]) -> str:
-        line = line_map.get(f"{match['path']}:{match['line']}")
-        return match[0] if line is None else f"{match[0]} (sketch line {line})"
-
-    return re.sub(r"(?P<path>kernel\.py):(?P<line>\d+)(:\d+)?", place, log)
-
-
-def _write(source: KernelSource, folder: Path) -> None:
-    for name, text in source.files.items():
-        path = folder / name
-        if not path.resolve().is_relative_to(folder):
-            raise ToolchainError(f"The source has a file {name!r} outside of its folder.")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    return with_sketch_lines(log, source.line_map)

@@ -49,9 +49,9 @@ def akg_probe(target: Target) -> Availability:
 
 @hookimpl
 def akg_docs() -> tuple[DocPage, ...]:
-    from akg_plugin_triton_cuda.pages import pages
+    from akg_core.pages import read_pages
 
-    return pages()
+    return read_pages(Path(__file__).parent)
 
 
 @hookimpl

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from akg_core.records import Advice
+from akg_core.toolchain import advice_on
 
 # `kernel.py:12:4 (sketch line 7)`, as a plugin's compile writes it.
 _PLACED = re.compile(r"kernel\.py:(?P<line>\d+)(?::\d+)?(?: \(sketch line (?P<sketch>\d+)\))?")
@@ -58,7 +59,7 @@ _RUNTIME = {
 
 def explain(log: str) -> tuple[Advice, ...]:
     """Advice for each message of the compiler in `log`, else for what the runtime said, at the places named."""
-    found = _matching(_COMPILER, log) or _matching(_RUNTIME, log)[:1]
+    found = advice_on(log, _COMPILER) or advice_on(log, _RUNTIME)[:1]
     places = list(_PLACED.finditer(log))
     where = places[-1] if places else None
     line = int(where["line"]) if where else 0
@@ -69,13 +70,3 @@ def explain(log: str) -> tuple[Advice, ...]:
     return tuple(
         Advice(problem=problem, advice=advice, source_line=line, sketch_line=sketch) for problem, advice in found
     )
-
-
-def _matching(table: dict[str, str], log: str) -> list[tuple[str, str]]:
-    found = []
-    for pattern, advice in table.items():
-        match = re.search(pattern, log)
-        if match:
-            line = next((text for text in log.splitlines() if match[0].splitlines()[0] in text), match[0])
-            found.append((line.strip(), advice.format(**match.groupdict())))
-    return found

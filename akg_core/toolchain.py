@@ -1,0 +1,46 @@
+"""What plugins share around a toolchain: sources on disk, logs that lead back to the sketch, and advice on messages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from akg_core.records import KernelSource
+
+_PLACE = re.compile(r"(?P<place>[\w./-]+:\d+)(:\d+)?")
+
+
+def write_source(source: KernelSource, folder: Path) -> None:
+    """Write the files of `source` into `folder`, which is made where it is missing."""
+    for name, text in source.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def with_sketch_lines(log: str, line_map: Mapping[str, int]) -> str:
+    """The log with the sketch's line beside each place that has one: `kernel.x:12:5 (sketch line 3)`.
+
+    Paths in the log must already be relative to the kernel's folder, as those of `line_map` are.
+    """
+
+    def beside(match: re.Match[str]) -> str:
+        line = line_map.get(match["place"])
+        return match[0] if line is None else f"{match[0]} (sketch line {line})"
+
+    return _PLACE.sub(beside, log)
+
+
+def advice_on(log: str, rules: Mapping[str, str]) -> list[tuple[str, str]]:
+    """For each rule that applies the line of `log` where its match begins, and its advice, in the order of the rules.
+
+    A rule is a regular expression and a sentence, in which `{name}` stands for the expression's group of that name.
+    """
+    found = []
+    for pattern, advice in rules.items():
+        if match := re.search(pattern, log):
+            begin = log.rfind("\n", 0, match.start()) + 1
+            line = log[begin:].partition("\n")[0].strip()
+            found.append((line, advice.format(**match.groupdict())))
+    return found
