@@ -1,6 +1,30 @@
-"""For all tests: a busy machine may take as long as it needs for an example of a property."""
+"""For all tests: patience with properties, and golden files."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
+# A busy machine may take as long as it needs for an example of a property.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the emitters' golden files anew")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
+    """golden(path, text) holds generated text against the file at `path`, or writes it with --update-golden."""
+
+    def compare(path: Path, text: str) -> None:
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8"), "run pytest with --update-golden and read the difference"
+
+    return compare

@@ -19,6 +19,7 @@ from akg_core.sketch.lower_pieces import Body
 from akg_core.sketch.lower_plan import Block, Loop, Plan, Step, plan
 from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import bind
+from tests.emission.sketches import SCALE_THREE_TIMES
 
 
 def op(symbol: str, left: Expr | int | str, right: Expr | int | str) -> Binary:
@@ -275,22 +276,6 @@ def k(float: In["f32", "int"], y: Out["f32", "int"]):
 
 
 def test_launches_with_equal_numbers_share_an_instance() -> None:
-    text = """
-@kernel
-def scale(x: In["f32", "N"], y: Out["f32", "N"], S: Const = 2):
-    for n in grid(N, 64):
-        store(y[n], load(x[n]) * S)
-
-@program
-def model(x: In["f32", 100]):
-    a = empty("f32", 100)
-    scale(x, a)
-    b = empty("f32", 100)
-    scale(a, b)
-    c = empty("f32", 100)
-    scale(b, c, S=3)
-    return c
-"""
-    found = instances(bind(require(parse(text))))
+    found = instances(bind(require(parse(SCALE_THREE_TIMES))))
     assert [(call.index, instance.symbol) for call, instance in found] == [(0, "scale"), (1, "scale"), (2, "scale_2")]
     assert all(instance.known == {"N": 100} and not instance.open for _, instance in found)

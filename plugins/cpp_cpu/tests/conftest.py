@@ -53,7 +53,3 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Native:
         return built[source, isa]
 
     return build
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write the emitter's golden files anew")

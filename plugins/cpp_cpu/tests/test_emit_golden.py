@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from akg_plugin_cpp_cpu.emit import emit
 
 from akg_core.errors import SketchError
-from akg_core.records import Argument, Interface, KernelSource, Schedule, Sketch, Target
+from akg_core.records import KernelSource, Schedule, Target
+from tests.emission.sketches import ADD, SCALE_THREE_TIMES, SOFTMAX, SOFTMAX_STORE, sketch_of
 
 GOLDEN = Path(__file__).parent / "golden"
 CPU = Target(backend="cpu")
 
-ADD = """
-@kernel
-def add(x: In["f32", "N"], z: In["f32", "N"], y: Out["f32", "N"], BN: Tune[4096, 16384] = 16384):
-    for n in grid(N, BN):
-        store(y[n], load(x[n]) + load(z[n]), stream=True)
-"""
-SOFTMAX = """
-@kernel
-def softmax(x: In["f32", 64, 4096], y: Out["f32", 64, 4096]):
-    for m in grid(64, 1):
-        n = whole(4096)
-        t = load(x[m, n])
-        e = exp(t - reduce_max(t, n))
-        store(y[m, n], e / reduce_sum(e, n))
-"""
 COLUMNS = """
 @kernel
 def columns(x: In["f32", 1000, 300], y: Out["f32", 300]):
@@ -88,62 +75,35 @@ TEXTS = {
 }
 
 
-def emitted(text: str, schedule: dict[str, int | str] | None = None, arguments: int = 1) -> KernelSource:
-    interface = Interface(arguments=tuple(Argument(name=f"a{i}", kind="tensor", dtype="f32") for i in range(arguments)))
-    return emit(Sketch(name="sketch", text=text, interface=interface), Schedule(values=schedule or {}), CPU)
+def emitted(text: str, schedule: dict[str, int | str] | None = None) -> KernelSource:
+    return emit(sketch_of(text), Schedule(values=schedule or {}), CPU)
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_golden(name: str, request: pytest.FixtureRequest) -> None:
-    found = emitted(TEXTS[name], arguments=TEXTS[name].count("In[")).files["kernel.cpp"]
-    path = GOLDEN / f"{name}.cpp"
-    if request.config.getoption("--update-golden", False):
-        GOLDEN.mkdir(exist_ok=True)
-        path.write_text(found)
-    assert found == path.read_text(), "run pytest with --update-golden and read the difference"
+def test_golden(name: str, golden: Callable[[Path, str], None]) -> None:
+    golden(GOLDEN / f"{name}.cpp", emitted(TEXTS[name]).files["kernel.cpp"])
 
 
 def test_lines_map_to_the_sketch() -> None:
     source = emitted(SOFTMAX)
     lines = source.files["kernel.cpp"].splitlines()
     (store,) = (number for number, line in enumerate(lines, 1) if "store(y" in line)
-    assert (
-        source.line_map[f"kernel.cpp:{store}"]
-        == SOFTMAX.splitlines().index("        store(y[m, n], e / reduce_sum(e, n))") + 1
-    )
+    assert source.line_map[f"kernel.cpp:{store}"] == SOFTMAX_STORE
 
 
 def test_schedule_reaches_the_text() -> None:
-    assert "* 4096;" in emitted(ADD, {"add.BN": 4096}, 2).files["kernel.cpp"]
+    assert "* 4096;" in emitted(ADD, {"add.BN": 4096}).files["kernel.cpp"]
     with pytest.raises(SketchError, match="not a choice"):
-        emitted(ADD, {"add.BN": 5}, 2)
+        emitted(ADD, {"add.BN": 5})
 
 
 def test_bad_sketch_is_refused_with_its_place() -> None:
     with pytest.raises(SketchError, match="SK201"):
-        emitted(ADD.replace("load(z[n])", "q"), arguments=2)
-
-
-TWICE = """
-@kernel
-def scale(x: In["f32", "N"], y: Out["f32", "N"], S: Const = 2):
-    for n in grid(N, 64):
-        store(y[n], load(x[n]) * S)
-
-@program
-def model(x: In["f32", 100]):
-    a = empty("f32", 100)
-    scale(x, a)
-    b = empty("f32", 100)
-    scale(a, b)
-    c = empty("f32", 100)
-    scale(b, c, S=3)
-    return c
-"""
+        emitted(ADD.replace("load(z[n])", "q"))
 
 
 def test_launches_with_the_same_numbers_share_a_function() -> None:
-    source = emitted(TWICE)
+    source = emitted(SCALE_THREE_TIMES)
     functions = [line for line in source.files["kernel.cpp"].splitlines() if line.startswith('extern "C"')]
     assert [f.split("(")[0].split()[-1] for f in functions] == ["akg_scale", "akg_scale_2"]
     module = source.files["model_new.py"]
@@ -152,7 +112,7 @@ def test_launches_with_the_same_numbers_share_a_function() -> None:
 
 def test_names_that_cpp_takes_are_changed() -> None:
     text = ADD.replace("x:", "part:").replace("x[n]", "part[n]").replace('"N"', '"LANES"').replace("(N,", "(LANES,")
-    found = emitted(text, arguments=2).files["kernel.cpp"]
+    found = emitted(text).files["kernel.cpp"]
     assert "const f32* __restrict const part_ =" in found and "const i64 LANES_ = sizes[0];" in found
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from akg_core.records import Argument, Interface, Sketch
+from akg_core.records import Sketch
 from akg_core.sketch import ast
 from akg_core.sketch.lower import fold
 from akg_core.sketch.parse import parse
 from akg_core.sketch.program import program_of
 from akg_core.sketch.show import show
+from tests.emission.sketches import sketch_of
 
 SKETCHES = Path(__file__).parents[3] / "examples" / "sketches"
 SIZES: dict[str, dict[str, int]] = {
@@ -37,9 +38,4 @@ def sized(name: str) -> Sketch:
         return ast.Number(SIZES[name][node.id]) if isinstance(node, ast.Name) else fold(node)
 
     program = ast.rewrite(program_of(tree), put)
-    arguments = tuple(
-        Argument(name=t.name, kind="tensor", dtype=t.dtype, shape=tuple(int(d.value) for d in t.dims))
-        for t in program.tensors
-        if t.role == "In"
-    )
-    return Sketch(name=name, text=show(replace(tree, program=program)), interface=Interface(arguments=arguments))
+    return sketch_of(show(replace(tree, program=program)), name)

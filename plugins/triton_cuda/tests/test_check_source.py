@@ -8,7 +8,8 @@ from akg_triton.dialect import Dialect
 from akg_triton.emit import emit
 from sized import sized
 
-from akg_core.records import Argument, Interface, KernelSource, Schedule, Sketch, Target
+from akg_core.records import KernelSource, Schedule, Target
+from tests.emission.sketches import sketch_of
 
 KERNEL = """
 import torch, triton
@@ -44,9 +45,7 @@ def model(x: In["f32", 4, 6]):
     y = permute(x, 1, 0)
     return y
 """
-    interface = Interface(arguments=(Argument(name="x", kind="tensor", dtype="f32"),))
-    sketch = Sketch(name="turn", text=text, interface=interface)
-    source = emit(sketch, Schedule(), Target(backend="cuda"), "triton_cuda", Dialect())
+    source = emit(sketch_of(text), Schedule(), Target(backend="cuda"), "triton_cuda", Dialect())
     assert "permute" in source.files["model_new.py"] and check_source(source) == ()
 
 

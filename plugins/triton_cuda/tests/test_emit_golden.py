@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,26 +12,12 @@ from akg_triton.emit import emit
 from sized import sized
 
 from akg_core.errors import SketchError
-from akg_core.records import Argument, Interface, KernelSource, Schedule, Sketch, Target
+from akg_core.records import KernelSource, Schedule, Sketch, Target
+from tests.emission.sketches import ADD, SCALE_THREE_TIMES, SOFTMAX, SOFTMAX_STORE, sketch_of
 
 GOLDEN = Path(__file__).parent / "golden"
 SM_90 = Target(backend="cuda", arch="sm_90")
 
-ADD = """
-@kernel
-def add(x: In["f32", "N"], z: In["f32", "N"], y: Out["f32", "N"], BN: Tune[1024, 4096] = 1024):
-    for n in grid(N, BN):
-        store(y[n], load(x[n]) + load(z[n]), stream=True)
-"""
-SOFTMAX = """
-@kernel
-def softmax(x: In["f32", 64, 4096], y: Out["f32", 64, 4096]):
-    for m in grid(64, 1):
-        n = whole(4096)
-        t = load(x[m, n])
-        e = exp(t - reduce_max(t, n))
-        store(y[m, n], e / reduce_sum(e, n))
-"""
 SPLIT = """
 @kernel
 def product(a: In["f32", 512, 256], b: In["f32", 256, 384], y: Out["f32", 512, 384]):
@@ -84,63 +70,36 @@ TEXTS = {"columns": COLUMNS, "add": ADD, "softmax": SOFTMAX, "split": SPLIT, "la
 TWELVE = ("linear_gelu", "conv2d", "cumsum", "flash_attention", "argmax")
 
 
-def emitted(text: str, schedule: dict[str, int | str] | None = None, arguments: int = 1) -> KernelSource:
-    given = tuple(Argument(name=f"x{n}", kind="tensor", dtype="f32") for n in range(arguments))
-    sketch = Sketch(name="test", text=text, interface=Interface(arguments=given))
+def emitted(sketch: Sketch | str, schedule: dict[str, int | str] | None = None) -> KernelSource:
+    sketch = sketch_of(sketch) if isinstance(sketch, str) else sketch
     return emit(sketch, Schedule(values=schedule or {}), SM_90, "triton_cuda", dialect(SM_90))
 
 
 @pytest.mark.parametrize("name", [*TEXTS, *TWELVE])
-def test_golden(name: str) -> None:
-    arguments = 2 if name in ("add", "split") else 1
-    if name in TEXTS:
-        found = emitted(TEXTS[name], arguments=arguments).files["kernel.py"]
-    else:
-        found = emit(sized(name), Schedule(), SM_90, "triton_cuda", dialect(SM_90)).files["kernel.py"]
-    path = GOLDEN / f"{name}.txt"
-    if os.environ.get("UPDATE_GOLDEN"):
-        GOLDEN.mkdir(exist_ok=True)
-        path.write_text(found)
-    assert found == path.read_text(), "run with UPDATE_GOLDEN=1 and read the difference"
+def test_golden(name: str, golden: Callable[[Path, str], None]) -> None:
+    golden(GOLDEN / f"{name}.txt", emitted(TEXTS.get(name) or sized(name)).files["kernel.py"])
 
 
 def test_lines_map_to_the_sketch() -> None:
     source = emitted(SOFTMAX)
     lines = source.files["kernel.py"].splitlines()
     (store,) = (number for number, line in enumerate(lines, 1) if "tl.store(y" in line)
-    wanted = SOFTMAX.splitlines().index("        store(y[m, n], e / reduce_sum(e, n))") + 1
-    assert source.line_map[f"kernel.py:{store}"] == wanted
+    assert source.line_map[f"kernel.py:{store}"] == SOFTMAX_STORE
 
 
 def test_schedule_reaches_the_text() -> None:
-    assert "tl.arange(0, 4096)" in emitted(ADD, {"add.BN": 4096}, 2).files["kernel.py"]
+    assert "tl.arange(0, 4096)" in emitted(ADD, {"add.BN": 4096}).files["kernel.py"]
     with pytest.raises(SketchError, match="not a choice"):
-        emitted(ADD, {"add.BN": 5}, 2)
+        emitted(ADD, {"add.BN": 5})
 
 
 def test_bad_sketch_is_refused_with_its_place() -> None:
     with pytest.raises(SketchError, match="SK201"):
-        emitted(ADD.replace("load(z[n])", "q"), arguments=2)
+        emitted(ADD.replace("load(z[n])", "q"))
 
 
 def test_launches_with_the_same_numbers_share_a_function() -> None:
-    text = """
-@kernel
-def scale(x: In["f32", "N"], y: Out["f32", "N"], S: Const = 2):
-    for n in grid(N, 64):
-        store(y[n], load(x[n]) * S)
-
-@program
-def model(x: In["f32", 100]):
-    a = empty("f32", 100)
-    scale(x, a)
-    b = empty("f32", 100)
-    scale(a, b)
-    c = empty("f32", 100)
-    scale(b, c, S=3)
-    return c
-"""
-    source = emitted(text)
+    source = emitted(SCALE_THREE_TIMES)
     module = source.files["model_new.py"]
     assert source.files["kernel.py"].count("def scale") == 2
     assert module.count("_kernel.scale[(2,)](") == 2 and module.count("_kernel.scale_2[(2,)](") == 1
@@ -164,7 +123,7 @@ def test_what_is_not_linear_is_reduced_each_turn() -> None:
 
 
 def test_a_persistent_grid_takes_place_after_place() -> None:
-    source = emitted(SPLIT.replace("grid(512, 128)", "grid(512, 32, persistent=True)"), arguments=2)
+    source = emitted(SPLIT.replace("grid(512, 128)", "grid(512, 32, persistent=True)"))
     assert "for pid in tl.range(tl.program_id(0), 48, tl.num_programs(0)):" in source.files["kernel.py"]
     assert "_kernel.product[(min(48, 132),)](" in source.files["model_new.py"]
 
@@ -184,7 +143,7 @@ def transpose(x: In["f32", 256, 256], y: Out["f32", 256, 256]):
 
 def test_names_that_python_takes_are_changed() -> None:
     text = ADD.replace("x:", "tl:").replace("x[n]", "tl[n]").replace("for n", "for pid").replace("[n]", "[pid]")
-    found = emitted(text, arguments=2).files["kernel.py"]
+    found = emitted(text).files["kernel.py"]
     assert "def add(tl_, z, y, N)" in found and "tl.load(tl_ + pid2" in found
 
 
@@ -200,6 +159,6 @@ def test_masks_only_where_lanes_or_places_may_not_exist() -> None:
 
 
 def test_sizes_of_the_launch_become_arguments() -> None:
-    source = emitted(ADD, arguments=2)
+    source = emitted(ADD)
     assert "def add(x, z, y, N)" in source.files["kernel.py"]
     assert "_kernel.add[((N + 1023) // 1024,)](x, z, y, N, num_warps=4" in source.files["model_new.py"]
