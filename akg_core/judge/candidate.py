@@ -27,6 +27,7 @@ from torch import nn
 
 from akg_core.errors import KernelFailed
 from akg_core.judge.guard import Guard
+from akg_core.judge.memory import nbytes
 from akg_core.records import Artifact, Case, CaseReport, ProfileReport, RunReport, TimingPlan
 from akg_core.task.load import load_source
 from akg_core.worker import seccomp
@@ -34,7 +35,7 @@ from akg_core.worker.device import HOST, Device
 from akg_core.worker.tensors import fresh, load, memory, save, transform
 
 _SETTLING_SECONDS = 0.05  # in which work that goes on after a call has returned shows
-_ROTATED_BYTES = 32 << 20  # inputs smaller than this are rotated among three copies, larger ones between two
+_COPIES = ((32 << 20, 3), (1 << 30, 2))  # inputs of less than so many bytes are rotated among so many copies
 
 
 def load_entry(artifact: Artifact) -> ModuleType:
@@ -81,7 +82,8 @@ def profile_case(
 ) -> ProfileReport:
     """Time the case as the plan says, by the device's clock, each call alone and waited for.
 
-    Model and inputs stay from call to call, for samples may be taken in several. Inputs are rotated among copies.
+    Model and inputs stay from call to call, for samples may be taken in several. Inputs are rotated among copies, as
+    long as there is room for these.
     """
     timer = device.timer
     cold = 2 * device.cache_bytes() if plan.cold else 0
@@ -203,8 +205,8 @@ class _Contender(_Subject):
         super().__init__(module, case, device)
         self.enter(case)
         given = load(case.inputs, device)
-        size = sum(value.nbytes for value in given if isinstance(value, torch.Tensor))
-        self._copies = [fresh(given) for _ in range(3 if size < _ROTATED_BYTES else 2)]
+        size = nbytes(given)
+        self._copies = [fresh(given) for _ in range(next((n for below, n in _COPIES if size < below), 1))]
         self.inputs = self._rotate()
         del given
         device.release_unused()

@@ -24,6 +24,7 @@ from akg_core.judge import accuracy
 from akg_core.judge.candidate import changed, named, same_bits
 from akg_core.judge.compare import Expected, Noise, compare, flatten
 from akg_core.judge.memory import is_kept, rationed
+from akg_core.judge.need import require_room
 from akg_core.judge.precise import double_model, doubled, in_double
 from akg_core.judge.records import Draw, Preparation, StateKind
 from akg_core.judge.work import bytes_written, longest_reduction, operations, read_whole
@@ -79,6 +80,7 @@ def open_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{task, plugin?, target?, folder, seed} → {draw}: load the reference and draw the first case, which is timed."""
     task, seed = Task(**payload["task"]), payload["seed"]
     device = device_at(payload)
+    require_room(task, device)
     module = replace(load_source(task.source, task.name), device=device.name)
     model = module.model(0, eval=not task.training)
     initial = {name: value.detach().clone() for name, value in _state(model).items()}
