@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import cases_along
-import cases_maps
-import cases_rest
-import cases_windows
 import pytest
-from compiled import Batch, retimed
-from random_sketch import sketch
+from compiled import Batch
 
-STATIC = [*cases_maps.cases(), *cases_along.cases(), *cases_rest.cases(), *cases_rest.twelve(), *cases_windows.cases()]
-SMALL = [*STATIC, *map(retimed, STATIC)]
-RANDOM = [sketch(seed) for seed in range(60)]
+from tests.emission import cases
 
-
-@pytest.fixture(scope="module")
-def small() -> Iterator[Batch]:
-    yield Batch(SMALL, files=6)
+SMALL = cases.small()
+RANDOM = cases.random(60)
 
 
 @pytest.fixture(scope="module")
-def random() -> Iterator[Batch]:
-    yield Batch(RANDOM, files=4)
+def small() -> Batch:
+    return Batch(SMALL, files=6)
+
+
+@pytest.fixture(scope="module")
+def random() -> Batch:
+    return Batch(RANDOM, files=4)
 
 
 @pytest.mark.parametrize("name", [case.name for case in SMALL])

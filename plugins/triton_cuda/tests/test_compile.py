@@ -8,9 +8,9 @@ import pytest
 from akg_plugin_triton_cuda.compile import compile_kernel
 from akg_plugin_triton_cuda.probe import dialect
 from akg_triton.emit import emit
-from sized import SIZES, sized
 
 from akg_core.records import Argument, Interface, KernelSource, Schedule, Sketch, Target
+from tests.emission.sized import SIZES, sized
 
 SM_90 = Target(backend="cuda", arch="sm_90")
 

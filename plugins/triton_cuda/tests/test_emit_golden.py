@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from akg_plugin_triton_cuda.probe import dialect
 from akg_triton.emit import emit
-from sized import sized
 
 from akg_core.errors import SketchError
 from akg_core.records import KernelSource, Schedule, Sketch, Target
+from tests.emission.sized import sized
 from tests.emission.sketches import ADD, SCALE_THREE_TIMES, SOFTMAX, SOFTMAX_STORE, sketch_of
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -13,24 +13,20 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import cases_along
-import cases_hints
-import cases_maps
-import cases_rest
 import pytest
+
+from tests.emission import cases
 
 HERE = Path(__file__).parent
 SHARDS = 2
-FAMILIES = (cases_maps, cases_along, cases_rest, cases_hints)
-NAMES = [c.name for c in (*(c for family in FAMILIES for c in family.cases()), *cases_rest.twelve())]
-NAMES = [*NAMES, *(f"{n}_dynamic" for n in NAMES), *(f"random_{seed}" for seed in range(40))]
+NAMES = [case.name for case in (*cases.small(), *cases.random(40))]
 
 
 @pytest.fixture(scope="session")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What was wrong with each case, "" where nothing was."""
     folder = tmp_path_factory.mktemp("simulated")
-    path = os.pathsep.join([str(HERE), str(HERE.parents[1] / "cpp_cpu" / "tests"), *sys.path])
+    path = os.pathsep.join([str(HERE), str(HERE.parents[2]), *sys.path])
 
     def run(shard: int) -> dict[str, str]:
         command = [sys.executable, str(HERE / "simulated.py"), str(folder), str(shard), str(SHARDS), *NAMES]

@@ -6,7 +6,8 @@ import random
 from dataclasses import dataclass, field
 
 import torch
-from compiled import Case
+
+from tests.emission.running import Case
 
 SIZES = (1, 2, 3, 5, 7, 16, 17, 33, 40)
 STEPS = (1, 2, 3, 8, 16, 20, 64)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import torch
-from compiled import Case
 from torch import Tensor
+
+from tests.emission.running import Case
 
 X = 'x: In["f32", "M", "N"]'
 Y = 'y: Out["f32", "M", "N"]'

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import torch
-from cases_form import Cases, X, Y, ints, randn, whole_rows
+
+from tests.emission.cases_form import Cases, X, Y, ints, randn, whole_rows
 
 NANS = torch.tensor([[1.0, float("nan"), 3.0, -2.0, 3.0] * 5, [float("-inf")] * 25, [2.0, 2.0, -7.0, -7.0, 0.0] * 5])
 

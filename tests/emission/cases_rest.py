@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
-from cases_form import Cases, X, Y, ints, randn, rows, whole_rows
-from compiled import Case
 from torch import Tensor
 
-SKETCHES = Path(__file__).parents[3] / "examples" / "sketches"
+from tests.emission.cases_form import Cases, X, Y, ints, randn, rows, whole_rows
+from tests.emission.running import Case
+
+SKETCHES = Path(__file__).parents[2] / "examples" / "sketches"
 
 
 def cases() -> Cases:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cases_form import Cases, randn
+from tests.emission.cases_form import Cases, randn
 
 
 def cases() -> Cases:

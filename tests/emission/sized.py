@@ -13,7 +13,7 @@ from akg_core.sketch.program import program_of
 from akg_core.sketch.show import show
 from tests.emission.sketches import sketch_of
 
-SKETCHES = Path(__file__).parents[3] / "examples" / "sketches"
+SKETCHES = Path(__file__).parents[2] / "examples" / "sketches"
 SIZES: dict[str, dict[str, int]] = {
     "softmax": {"M": 512, "N": 5000},
     "layer_norm": {"B": 64, "H": 64, "W": 100},

@@ -1,0 +1,116 @@
+"""Programs run with each launch done by an emitter's kernel, tensor by tensor as the interpreter runs them.
+
+A `Case` is a sketch with what it is run on. `Run` interprets it; a plugin's tests override `execute` to run what they
+emitted for the launch, and compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+
+from akg_core.records import Schedule
+from akg_core.sketch import ast
+from akg_core.sketch.check import require
+from akg_core.sketch.interpret import _bind_sizes, _ProgramRun
+from akg_core.sketch.interpret_expression import Frame
+from akg_core.sketch.lower import Instance, specialise
+from akg_core.sketch.parse import parse
+from akg_core.sketch.program import program_of
+from akg_core.sketch.schedule import bind
+
+ROUGH = {torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
+
+Results = tuple[tuple[Tensor, ...], dict[str, Tensor]]
+"""What a program gives: its results, and its parameters by name as it leaves them."""
+
+
+@dataclass
+class Case:
+    """A sketch with what it is run on. `static`: sizes folded into the kernels."""
+
+    name: str
+    text: str
+    inputs: Sequence[Tensor | float]
+    parameters: Mapping[str, Tensor] = field(default_factory=dict)
+    schedule: Mapping[str, int | str] = field(default_factory=dict)
+    static: bool = True
+    tolerance: float = 3e-6
+
+
+@dataclass(frozen=True)
+class Launched:
+    """A launch with its numbers: tensors by parameter, sizes by dimension, and the frame that holds every name."""
+
+    launch: ast.Launch
+    instance: Instance
+    tensors: Mapping[str, Tensor]
+    sizes: Mapping[str, int]
+    frame: Frame
+
+
+class Run(_ProgramRun):
+    """A case's run, which notes the instance of every launch."""
+
+    def __init__(self, case: Case) -> None:
+        schedule = Schedule(values=dict(case.schedule))
+        self.tree: ast.SketchFile = bind(require(parse(case.text, case.name), case.name), schedule)
+        super().__init__(self.tree, program_of(self.tree))
+        self.case = case
+        self.instances: list[Instance] = []
+
+    def execute(self, launched: Launched) -> None:
+        """Run a launch: here by the interpreter."""
+        super()._launch(launched.launch)
+
+    def _launch(self, launch: ast.Launch) -> None:
+        kernel = self.tree.kernel(launch.kernel)
+        tensors = {p.name: self.tensors[name] for p, name in zip(kernel.tensors, launch.tensors, strict=True)}
+        frame = Frame(self._constants(kernel, launch))
+        _bind_sizes(kernel.tensors, tensors, frame, launch.place)
+        constants = {c.name: frame.values[c.name].value.item() for c in kernel.constants}
+        sizes = {name: int(frame.values[name].value) for name in kernel.dimensions}
+        symbol = f"{self.case.name}_{len(self.instances)}"
+        self.instances.append(specialise(kernel, constants, sizes if self.case.static else {}, symbol))
+        self.execute(Launched(launch, self.instances[-1], tensors, sizes, frame))
+
+    def go(self) -> Results:
+        """Results, and parameters as the program leaves them."""
+        held = {name: tensor.clone() for name, tensor in self.case.parameters.items()}
+        self.instances = []
+        return self.run(list(self.case.inputs), held), held
+
+
+def compare_all(found: Results, due: Results, tolerance: float) -> None:
+    """AssertionError where a result or a parameter of `found` is not that of `due`."""
+    for number, (ours, wanted) in enumerate(zip(found[0], due[0], strict=True)):
+        compare(f"output {number}", ours, wanted, tolerance)
+    for key, wanted in due[1].items():
+        compare(key, found[1][key], wanted, tolerance)
+
+
+def compare(what: str, found: Tensor, due: Tensor, tolerance: float) -> None:
+    """AssertionError unless dtype and shape agree, and values: floats to `tolerance` of the largest, others exactly."""
+    assert found.dtype == due.dtype and found.shape == due.shape, what
+    if not due.dtype.is_floating_point:
+        assert torch.equal(found, due), f"{what}: {int((found != due).sum())} of {due.numel()} differ"
+        return
+    finite = due.double().nan_to_num(0, 0, 0).abs()
+    scale = float(finite.max()) if due.numel() else 0.0
+    tolerance = max(tolerance, ROUGH.get(due.dtype, 0.0))
+    torch.testing.assert_close(
+        found.double(),
+        due.double(),
+        rtol=tolerance,
+        atol=tolerance * scale,
+        equal_nan=True,
+        msg=lambda m: f"{what}: {m}",
+    )
+
+
+def retimed(case: Case) -> Case:
+    """The case with its sizes left to the launch."""
+    return replace(case, name=f"{case.name}_dynamic", static=False)
