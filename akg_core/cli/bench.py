@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from akg_core.cli.options import Evaluation, PluginName, Scale, Seed, TargetText
+from akg_core.cli.options import Evaluation, Json, PluginName, Scale, Seed, TargetText
 
 if TYPE_CHECKING:
     from akg_core.bench.suite import Problem
@@ -37,6 +37,7 @@ def bench(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="A JSON file for the results.")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Run many tasks, beside eager PyTorch and torch.compile.
 
@@ -57,7 +58,7 @@ def bench(
     first = chosen[0].path
     job = Job(reference=first, plugin=plugin, target=target, evaluation=evaluation, scale=scale, seed=seed)
     request = job.request()
-    console = Console(highlight=False)
+    console = Console(highlight=False, quiet=as_json)
     plan = runner.Plan(suite, names, seconds, together, examine=suite != FILES, folder=folder)
     results = runner.run(
         chosen, request, plan, out, lambda *row: console.print(line(*row), soft_wrap=True, markup=False)
@@ -65,6 +66,8 @@ def bench(
     show(console, results)
     if out:
         console.print(f"written to {out}")
+    if as_json:
+        print(results.model_dump_json(indent=1))
     raise typer.Exit(0 if all(row.status == "correct" for row in results.rows) else 1)
 
 

@@ -1,0 +1,35 @@
+"""`akg-core export`: a run's kernel in the form that others take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from akg_core.cli.options import Json
+
+FORMATS = ("kernelbench",)
+
+
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or a kernel's.", show_default=False)],
+    form: Annotated[str, typer.Option("--format", metavar="NAME", help=f"One of {', '.join(FORMATS)}.")] = FORMATS[0],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write (default RUN/NAME.py).")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a kernel as one file that KernelBench's own evaluator takes."""
+    import json
+
+    from akg_core.cli import files
+    from akg_core.errors import UsageError
+    from akg_core.export import single_file
+
+    if form not in FORMATS:
+        raise UsageError(f"There is no format {form!r}.", f"There is {', '.join(FORMATS)}.")
+    text = single_file(files.kernel(run / "kernel" if (run / "kernel").is_dir() else run))
+    path = out or run / f"{form}.py"
+    path.write_text(text, encoding="utf-8")
+    print(json.dumps({"format": form, "path": str(path)}) if as_json else f"written to {path}")
