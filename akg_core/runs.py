@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 RESULTS = ("build.log", "verdict.json", "timing.json", "result.json")
 
 
+def write_whole(path: Path, content: str | BaseModel) -> None:
+    """Write text, or a record as JSON, to `path` in one step: who is killed leaves the file as it was before."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = content if isinstance(content, str) else json.dumps(content.model_dump(mode="json"), indent=1) + "\n"
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+
+
 class RunFolder:
     """`runs/<id>/`: task.json, reference.py, sketch.py, schedule.json, kernel/, build.log, verdict.json, timing.json,
     result.json.
@@ -45,13 +54,9 @@ class RunFolder:
         raise FileExistsError(f"{root / stem} and its like all exist")
 
     def write(self, name: str, content: str | BaseModel) -> Path:
-        """Write text, or a record as JSON, to `name` in one step: a killed run leaves whole files only."""
+        """Write text, or a record as JSON, to `name` in the folder."""
         path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = content if isinstance(content, str) else json.dumps(content.model_dump(mode="json"), indent=1) + "\n"
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
+        write_whole(path, content)
         return path
 
     def write_source(self, source: KernelSource, reference: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -78,13 +77,6 @@ class Results(Record):
     finished: bool = False
     seconds: float = 0.0
     rows: tuple[Row, ...] = ()
-
-    def write(self, path: Path) -> None:
-        """Write the document in one step, so that a kill leaves the one before."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        partial.write_text(json.dumps(self.model_dump(mode="json"), indent=1) + "\n", encoding="utf-8")
-        partial.replace(path)
 
 
 def unfinished(path: Path, like: Results) -> dict[str, Row]:

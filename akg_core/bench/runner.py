@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from akg_core.bench.suite import Problem
 from akg_core.errors import ToolchainError
 from akg_core.pipeline import WARM, versions
 from akg_core.records import HOST, Availability
-from akg_core.runs import RunFolder
+from akg_core.runs import RunFolder, write_whole
 from akg_core.stages import Request, addressed
 from akg_core.worker.pool import Pool
 
@@ -38,6 +39,10 @@ class Plan:
     folder: Path = Path("runs/bench")
 
 
+Asked = tuple[Problem, Request]
+"""A task, and what is asked of it."""
+
+
 def run(
     problems: list[Problem], request: Request, plan: Plan, out: Path | None, tell: Callable[[Row, int, int], None]
 ) -> Results:
@@ -47,91 +52,82 @@ def run(
     """
     began = time.monotonic()
     with Pool(warm=WARM) as pool:
-        return _run(problems, request, plan, out, tell, pool, began)
-
-
-def _run(
-    problems: list[Problem],
-    request: Request,
-    plan: Plan,
-    out: Path | None,
-    tell: Callable[[Row, int, int], None],
-    pool: Pool,
-    began: float,
-) -> Results:
-    available = _available(request, pool)
-    if available.simulated:  # nothing that is simulated has a time
-        plan = replace(plan, baselines=())
-    results = Results(
-        suite=plan.suite,
-        plugin=request.plugin,
-        target=str(request.target),
-        scale=request.scale,
-        simulated=available.simulated,
-        baselines=plan.baselines,
-        versions=versions(),
-    )
-    known = unfinished(out, results) if out else {}
-    requests = [replace(request, reference=problem.path.resolve()) for problem in problems]
-    rows = {p: known[d] for p, r in zip(problems, requests, strict=True) if (d := row_digest(p, r)) in known}
-    waiting = [(p, r) for p, r in zip(problems, requests, strict=True) if p not in rows]
-    for contest in _contests(waiting, pool, plan, available.device == HOST):
-        row = rows[contest.problem] = contest.row()
-        tell(row, len(rows), len(problems))
-        done = tuple(rows[problem] for problem in problems if problem in rows)
-        machine = contest.timing.settings if contest.timing else results.machine
-        results = results.model_copy(
-            update={"rows": done, "machine": machine, "seconds": round(time.monotonic() - began, 1)}
+        available = _available(request, pool)
+        if available.simulated:  # nothing that is simulated has a time
+            plan = replace(plan, baselines=())
+        results = Results(
+            suite=plan.suite,
+            plugin=request.plugin,
+            target=str(request.target),
+            scale=request.scale,
+            simulated=available.simulated,
+            baselines=plan.baselines,
+            versions=versions(),
         )
-        if out:
-            results.write(out)
-    done = tuple(rows[problem] for problem in problems)
-    results = results.model_copy(update={"rows": done, "finished": True})
+        known = unfinished(out, results) if out else {}
+        asked = [(problem, replace(request, reference=problem.path.resolve())) for problem in problems]
+        rows = {p: known[d] for p, r in asked if (d := row_digest(p, r)) in known}
+        waiting = [(p, r) for p, r in asked if p not in rows]
+        contests = _side_by_side if available.device == HOST else _one_at_a_time
+        for contest in contests(waiting, pool, plan):
+            row = rows[contest.problem] = contest.row()
+            tell(row, len(rows), len(problems))
+            done = tuple(rows[problem] for problem in problems if problem in rows)
+            machine = contest.timing.settings if contest.timing else results.machine
+            seconds = round(time.monotonic() - began, 1)
+            results = results.model_copy(update={"rows": done, "machine": machine, "seconds": seconds})
+            if out:
+                write_whole(out, results)
+    results = results.model_copy(update={"rows": tuple(rows[problem] for problem in problems), "finished": True})
     if out:
-        results.write(out)
+        write_whole(out, results)
     return results
 
 
-def _contests(waiting: list[tuple[Problem, Request]], pool: Pool, plan: Plan, on_host: bool) -> Iterator[Contest]:
-    """Contests with everything known that can be, closed when the next one is asked for."""
-    if not waiting:
-        return
-    batches = [waiting[start : start + plan.together] for start in range(0, len(waiting), plan.together)]
+def _side_by_side(waiting: list[Asked], pool: Pool, plan: Plan) -> Iterator[Contest]:
+    """Contests on the host: a batch is built and judged at once, then timed one by one with nothing else running."""
     with ThreadPoolExecutor(plan.together) as workers:
-        building = _start(batches[0], pool, plan, workers)
-        for number, _ in enumerate(batches):
-            batch = [future.result() for future in building]
-            following = batches[number + 1] if number + 1 < len(batches) else []
-            if on_host:
-                list(workers.map(lambda contest: _judged(contest, plan.baselines), batch))
-            else:
-                building = _start(following, pool, plan, workers)
-            for contest in batch:
-                try:
-                    if not on_host:
-                        contest.refer()
-                        contest.judge()
-                        if contest.is_correct:  # only now, for there is one device and its memory is bounded
-                            contest.warm(plan.baselines)
+        for batch in _batches(waiting, plan):
+            contests = [building.result() for building in _build(batch, pool, plan, workers)]
+            list(workers.map(lambda contest: _judge(contest, plan.baselines), contests))
+            for contest in contests:
+                with closing(contest):
                     if plan.baselines:
                         contest.clock(plan.seconds)
                     yield contest
-                finally:
-                    contest.close()
-            if on_host:
-                building = _start(following, pool, plan, workers)
 
 
-def _judged(contest: Contest, baselines: tuple[str, ...]) -> None:
+def _one_at_a_time(waiting: list[Asked], pool: Pool, plan: Plan) -> Iterator[Contest]:
+    """Contests on a device of its own, judged and timed one by one while the next batch is being built."""
+    batches = _batches(waiting, plan)
+    with ThreadPoolExecutor(plan.together) as workers:
+        building = _build(batches[0], pool, plan, workers) if batches else []
+        for following in [*batches[1:], []]:
+            contests = [each.result() for each in building]
+            building = _build(following, pool, plan, workers)
+            for contest in contests:
+                with closing(contest):
+                    contest.refer()
+                    contest.judge()
+                    if contest.is_correct:  # only now, for there is one device and its memory is bounded
+                        contest.warm(plan.baselines)
+                    if plan.baselines:
+                        contest.clock(plan.seconds)
+                    yield contest
+
+
+def _batches(waiting: list[Asked], plan: Plan) -> list[list[Asked]]:
+    return [waiting[start : start + plan.together] for start in range(0, len(waiting), plan.together)]
+
+
+def _judge(contest: Contest, baselines: tuple[str, ...]) -> None:
     """Judge a contest while its baselines warm up."""
     contest.refer()
     contest.warm(baselines)
     contest.judge()
 
 
-def _start(
-    batch: list[tuple[Problem, Request]], pool: Pool, plan: Plan, workers: ThreadPoolExecutor
-) -> list[Future[Contest]]:
+def _build(batch: list[Asked], pool: Pool, plan: Plan, workers: ThreadPoolExecutor) -> list[Future[Contest]]:
     """Begin to build a batch."""
 
     def build(problem: Problem, request: Request) -> Contest:

@@ -8,6 +8,7 @@ from rich.console import Console
 from akg_core.bench.results import Results, Row, geomean, unfinished
 from akg_core.errors import UsageError
 from akg_core.report.bench import line, show
+from akg_core.runs import write_whole
 
 
 def row(name: str, eager: float | None = 2.0, **fields) -> Row:
@@ -32,10 +33,10 @@ def document(*rows: Row, **fields) -> Results:
 def test_only_an_unfinished_run_of_the_same_kind_goes_on(tmp_path):
     path = tmp_path / "out.json"
     assert unfinished(path, document()) == {}
-    document(row("a"), row("b")).write(path)
+    write_whole(path, document(row("a"), row("b")))
     assert set(unfinished(path, document())) == {"a", "b"}
     assert unfinished(path, document(scale=0.5)) == {}
-    document(row("a"), finished=True).write(path)
+    write_whole(path, document(row("a"), finished=True))
     assert unfinished(path, document()) == {}
 
 

@@ -1,19 +1,21 @@
-"""A suite of two small tasks, run whole, and gone on with after it was ended."""
+"""A suite of two small tasks, run whole and gone on with after it was ended; what runs beside what."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 
 from akg_core.bench import runner, suite
 from akg_core.bench.results import Results
 from akg_core.records import Target
+from akg_core.runs import write_whole
 from akg_core.stages import Request
 from tests.cli.conftest import ADD, PLUGIN, needs_compiler
-
-pytestmark = needs_compiler
 
 
 @pytest.fixture
@@ -25,6 +27,7 @@ def problems(tmp_path):
     return suite.files([folder])
 
 
+@needs_compiler
 def test_a_run_goes_on_where_it_was_ended(problems, tmp_path):
     out, told = tmp_path / "out.json", []
     request = Request(reference=problems[0].path, plugin=PLUGIN, target=Target(backend="cpu"))
@@ -40,13 +43,60 @@ def test_a_run_goes_on_where_it_was_ended(problems, tmp_path):
     assert inverse.status == "failed" and "svd" in inverse.reason
     assert Results(**json.loads(out.read_text())) == whole and whole.finished and whole.machine["cores"] >= 1
 
-    replace_last = whole.model_copy(update={"rows": whole.rows[:1], "finished": False})
-    replace_last.write(out)
+    cut_short = whole.model_copy(update={"rows": whole.rows[:1], "finished": False})
+    write_whole(out, cut_short)
     told.clear()
     again = runner.run(problems, request, plan, out, tell)
     assert told == [("inverse", 2, 2)] and again.rows[0] == add
 
-    replace_last.write(out)
+    write_whole(out, cut_short)
     told.clear()
     runner.run(problems, replace(request, seed=1), plan, out, tell)
     assert len(told) == 2, "another seed is another run"
+
+
+class Recorded:
+    """A contest that only notes what is asked of it, in `steps`."""
+
+    steps: ClassVar[list[str]] = []
+    is_correct = True
+
+    def __init__(self, problem, request, pool, folder):
+        self.name = problem.name
+
+    def __getattr__(self, step):
+        return lambda *given: self.steps.append(f"{step} {self.name}")
+
+
+@pytest.fixture
+def steps(monkeypatch, tmp_path):
+    """What a way of putting contests side by side does for the problems a, b and c, two at a time."""
+    monkeypatch.setattr(runner, "Contest", Recorded)
+    monkeypatch.setattr(runner, "RunFolder", Path)
+    monkeypatch.setattr(Recorded, "steps", [])
+
+    def walk(way):
+        waiting = [(SimpleNamespace(name=name, group="g"), None) for name in "abc"]
+        for contest in way(waiting, None, runner.Plan("suite", together=2, folder=tmp_path)):
+            contest.show()
+        return Recorded.steps
+
+    return walk
+
+
+def test_on_the_host_nothing_runs_while_a_kernel_is_timed(steps):
+    taken = steps(runner._side_by_side)
+    first = taken.index("clock a")
+    assert sorted(taken[:first]) == sorted(f"{s} {n}" for s in ("build", "refer", "warm", "judge") for n in "ab")
+    assert taken[first:] == [
+        *("clock a", "show a", "close a", "clock b", "show b", "close b"),
+        *("build c", "refer c", "warm c", "judge c", "clock c", "show c", "close c"),
+    ]
+
+
+def test_on_a_device_the_next_batch_is_built_meanwhile_and_one_contest_is_open(steps):
+    taken = steps(runner._one_at_a_time)
+    for name in "abc":
+        judged = [step for step in taken if step.endswith(name)]
+        assert judged == [f"{s} {name}" for s in ("build", "refer", "judge", "warm", "clock", "show", "close")]
+    assert taken.index("close a") < taken.index("refer b") and taken.index("close b") < taken.index("refer c")
