@@ -1,0 +1,24 @@
+"""The README's figures are those of the results that lie in the repository."""
+
+from __future__ import annotations
+
+import re
+
+from benchmarks import figures
+
+TEXT = figures.README.read_text(encoding="utf-8")
+PATHS = re.findall(r"<!-- results: (\S+) -->", TEXT)
+
+
+def test_the_tables_are_made_from_the_results():
+    assert PATHS
+    assert figures.filled(TEXT) == TEXT, "run `python -m benchmarks.figures`"
+
+
+def test_a_table_counts_what_the_rows_say():
+    for path in PATHS:
+        results = figures.read(path)
+        last = figures.table(results).splitlines()[-1].split(" | ")
+        correct = [row for row in results.rows if row.status == "correct"]
+        assert last[:3] == ["| all", str(len(results.rows)), str(len(correct))]
+        assert float(last[4]) == round(min(row.speedup["eager"][0] for row in correct), 2)
