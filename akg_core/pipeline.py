@@ -33,12 +33,16 @@ if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
 WARM = (
-    "torch",
-    "torch._dynamo",
-    "akg_core.task.capture",
-    "akg_core.stage_jobs",
-    "akg_core.design",
-    "akg_core.sketch.check",
+    (
+        "torch",
+        "torch._dynamo",
+        "akg_core.task.capture",
+        "akg_core.stage_jobs",
+        "akg_core.design",
+        "akg_core.sketch.check",
+        "akg_core.judge.reference",
+    ),
+    ("torch._inductor.compile_fx", "akg_core.judge.baseline"),
 )
 SIMULATED_WORK = 1 << 18  # elements moved by one call, to which a task is made smaller where kernels are simulated
 WHILE_BUILDING = 2.5  # seconds; about as long as designing and building take

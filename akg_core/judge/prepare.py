@@ -56,7 +56,7 @@ class Prepared:
     ) -> None:
         self.task, self.folder, self.where, self.seed = task, folder.resolve(), where, seed
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._session = pool.session(Limits(seconds=600, lends=lends))
+        self._session = pool.session(Limits(seconds=600, lends=lends), _JOBS + "open_job")
         self._lock = threading.Lock()
         self._opened: Future[Draw] = Future()
         self._ready = pool.background(self._work, seconds)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from akg_core.worker.session import Session
 
 KERNEL = "kernel"
+_BASELINE = "akg_core.judge.baseline:profile_job"
 _FEWEST_ROUNDS, _MOST_ROUNDS = 4, 40
 _QUICK = 0.02  # seconds; what is quicker gets several samples a round, and a call before them that is not counted
 _CALL_SECONDS = 120.0
@@ -115,10 +116,10 @@ class Baselines:
         with self._lock:
             if self._closed:
                 raise Unusable("Nobody waits for it any more.")
-            session = pool.session(Limits(seconds=_CALL_SECONDS))
+            session = pool.session(Limits(seconds=_CALL_SECONDS), _BASELINE)
             self._sessions.append(session)
         payload = {**prepared.where, "mode": mode, "case": case.model_dump(mode="json")}
-        contestant = Contestant(mode, session, "akg_core.judge.baseline:profile_job", payload)
+        contestant = Contestant(mode, session, _BASELINE, payload)
         contestant.sample(TimingPlan(warmup=1, samples=1, threads=threads))
         return contestant
 

@@ -33,21 +33,23 @@ T = TypeVar("T")
 _ATTEMPTS = 3
 # The same modules are found as here, and none that only lies in the current folder.
 _BOOT = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from akg_core.worker.zygote import main; main(int(sys.argv[2]), sys.argv[3], sys.argv[4:])"
+    "import json, sys; sys.path[:], *rest = map(json.loads, sys.argv[1:]); "
+    "from akg_core.worker.zygote import main; main(*rest)"
 )
 
 
 class Pool:
-    """A warm parent and the workers forked from it. Starting it returns at once; the first job waits for the imports.
+    """Warm parents and the workers forked from them. Starting it returns at once; a job waits for its parent's imports.
 
-    `warm` are the modules that the parent imports before it serves. `isolate=False` leaves out the namespaces,
-    as on a system that forbids them. Threads may share a pool.
+    `warm` are the modules that parents import before they serve, in layers: the first parent has those of the first
+    layer, the second those of the second too, while the first serves already. A job is forked from the first parent
+    that names the job's module among its own; where none does, from the first. `isolate=False` leaves out the
+    namespaces, as on a system that forbids them. Threads may share a pool.
     """
 
-    def __init__(self, warm: Sequence[str] = ("torch",), *, isolate: bool = True) -> None:
+    def __init__(self, warm: Sequence[Sequence[str]] = (("torch",),), *, isolate: bool = True) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="akg-"))
-        self._warm, self._isolate = tuple(warm), isolate
+        self._warm, self._isolate = tuple(map(tuple, warm)) or ((),), isolate
         self._lock = threading.Lock()
         self._jobs = 0
         self._closed = False
@@ -70,7 +72,7 @@ class Pool:
     def holding(self, function: str, payload: dict[str, Any], *, limits: Limits | None = None) -> Iterator[JobResult]:
         """Like `call`, with the job's process kept until the context ends, for what it lends from its memory."""
         for _ in range(_ATTEMPTS):
-            with self.session(limits) as session:
+            with self.session(limits, function) as session:
                 result = session.call(function, payload)
                 if session.started:
                     yield result
@@ -85,8 +87,8 @@ class Pool:
         """Run a function of the orchestrator in a thread of this pool."""
         return self._threads.submit(function, *arguments)
 
-    def session(self, limits: Limits | None = None) -> Session:
-        """A worker process that stays for several calls. Close it, or use it as a context."""
+    def session(self, limits: Limits | None = None, function: str = "") -> Session:
+        """A worker process that stays for several calls, `function` the first. Close it, or use it as a context."""
         limits = limits or Limits()
         with self._lock:
             if self._closed:
@@ -105,7 +107,7 @@ class Pool:
             "isolate": self._isolate,
         }
         try:
-            self._send(json.dumps(settings).encode(), [theirs.fileno(), log_end, status_end])
+            self._send(self._layer(function), json.dumps(settings).encode(), [theirs.fileno(), log_end, status_end])
         finally:
             theirs.close()
             os.close(log_end)
@@ -122,37 +124,50 @@ class Pool:
             sessions = list(self._sessions)
         for session in sessions:
             session.close()
-        self._control.close()
-        self._zygote.kill()
-        self._zygote.wait()
+        self._stop()
         self._threads.shutdown(wait=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def _layer(self, function: str) -> int:
+        """The number of the first layer that names the module of `function`; 0 where none does."""
+        module = function.partition(":")[0]
+        return next((number for number, modules in enumerate(self._warm) if module in modules), 0)
+
     def _start(self) -> None:
-        self._control, end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = [sys.executable, "-c", _BOOT, json.dumps(sys.path), str(end.fileno()), str(self.folder), *self._warm]
-        with end, (self.folder / "zygote.log").open("wb") as log:
+        pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in self._warm]
+        self._controls = [ours for ours, _ in pairs]
+        ends = [theirs.fileno() for _, theirs in pairs]
+        given = map(json.dumps, (sys.path, str(self.folder), self._warm, ends))
+        with (self.folder / "zygote.log").open("wb") as log:
             self._zygote = subprocess.Popen(
-                command,
+                [sys.executable, "-c", _BOOT, *given],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                pass_fds=[end.fileno()],
+                pass_fds=ends,
                 start_new_session=True,
             )
+        for _, theirs in pairs:
+            theirs.close()
 
-    def _send(self, settings: bytes, descriptors: list[int]) -> None:
-        """Hand a job to the warm parent; one that has been ended is started again."""
+    def _stop(self) -> None:
+        """End the first warm parent, with which the others end."""
+        for control in self._controls:
+            control.close()
+        self._zygote.kill()
+        self._zygote.wait()
+
+    def _send(self, layer: int, settings: bytes, descriptors: list[int]) -> None:
+        """Hand a job to a warm parent; when that has been ended, all are started again."""
         with self._lock:
             for _ in range(_ATTEMPTS):
                 if self._closed:
                     raise WorkerFailed("The worker processes have been ended.")
                 try:
-                    socket.send_fds(self._control, [settings], descriptors)
+                    socket.send_fds(self._controls[layer], [settings], descriptors)
                     return
                 except OSError:
-                    self._control.close()
-                    self._zygote.wait()
+                    self._stop()
                     self._start()
         raise self._does_not_start()
 

@@ -1,8 +1,9 @@
-"""The warm parent of all workers: imports torch once, then forks one keeper for every job.
+"""The warm parents of all workers: each imports what its jobs need once, then forks one keeper for every job.
 
-Each datagram on its control socket is one job's settings with three descriptors: the socket that
-requests and answers travel on, the log, and the status line. The zygote runs nothing, touches no device
-and has one thread, so that its children may start theirs. It ends when the socket closes.
+The first parent imports the first layer of modules; while it serves, a child of it goes on to import the second, and so
+on. Each has a control socket. A datagram on it is one job's settings with three descriptors: the socket that requests
+and answers travel on, the log, and the status line. A zygote runs nothing, touches no device and has one thread, so
+that its children may start theirs. It ends when its socket closes, or the zygote does that forked it.
 
 The keeper stands between zygote and worker: it enters the namespaces, forks the worker as their first
 process, and reports how it ended. SIGTERM makes it end the worker and all that it started.
@@ -29,22 +30,40 @@ from akg_core.worker import child, isolation, seccomp
 _THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def main(descriptor: int, folder: str, warm: list[str]) -> None:
-    """Import `warm`, then serve the control socket `descriptor`; `folder` is the pool's."""
-    control = socket.socket(fileno=descriptor)
+def main(folder: str, layers: list[list[str]], descriptors: list[int]) -> None:
+    """Be the zygote of each layer, that serves the control socket of its number; `folder` is the pool's."""
+    controls = [socket.socket(fileno=descriptor) for descriptor in descriptors]
     inherited = {name: os.environ.get(name) for name in _THREAD_COUNTS}
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # it starts threads as soon as it is loaded
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # else torch's profiler prints into every log
-    for module in warm:
+    gc.disable()  # what is imported stays
+    served = 0
+    for module in layers[0]:
         importlib.import_module(module)
+    gc.freeze()  # children share these pages instead of copying them at their first collection
+    while served + 1 < len(layers) and os.fork() == 0:
+        isolation.die_with_parent()
+        served += 1
+        for module in layers[served]:
+            with contextlib.suppress(Exception):  # the job that needs it says why it cannot be imported
+                importlib.import_module(module)
+        gc.freeze()
+    gc.enable()
     for name, value in inherited.items():
         os.environ.pop(name, None)
         if value is not None:
             os.environ[name] = value
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps keepers; nobody asks how they ended
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.collect()
-    gc.freeze()  # children share these pages instead of copying them at their first collection
+    control = controls[served]
+    for other in controls:
+        if other is not control:
+            other.close()
+    _serve(control, folder)
+
+
+def _serve(control: socket.socket, folder: str) -> None:
+    """Fork a keeper for every job, until nobody is left who could send one."""
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 3)
         if not message:  # the orchestrator was ended without a chance to tidy up

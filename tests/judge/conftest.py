@@ -27,7 +27,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def pool(toy: Path) -> Iterator[Pool]:
-    with Pool(warm=("torch", "torch._dynamo")) as pool:
+    with Pool(warm=[("torch", "torch._dynamo")]) as pool:
         yield pool
 
 

@@ -30,6 +30,10 @@ def where(_: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def loaded(payload: dict[str, Any]) -> dict[str, Any]:
+    return {"loaded": [name for name in payload["names"] if name in sys.modules]}
+
+
 def count(_: dict[str, Any]) -> dict[str, Any]:
     global _count
     _count += 1

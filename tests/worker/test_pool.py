@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from akg_core.errors import TaskError, WorkerFailed
+from akg_core.worker import usage
 from akg_core.worker.limits import JobResult, Limits
 from akg_core.worker.pool import Pool
 
@@ -198,8 +199,36 @@ def test_a_warm_parent_that_died_is_started_again() -> None:
 
 
 def test_a_warm_parent_that_cannot_start_says_why() -> None:
-    with Pool(warm=("no_such_module",)) as pool, pytest.raises(WorkerFailed, match="no_such_module"):
+    with Pool(warm=[("no_such_module",)]) as pool, pytest.raises(WorkerFailed, match="no_such_module"):
         run(pool, "echo")
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+def test_a_job_is_forked_from_the_parent_that_names_its_module(layer: int) -> None:
+    """With what the parents before that one have imported, and without what is imported after; one that lacks
+    a module serves all the same."""
+    modules = ["colorsys", "wave", "chunk"]
+    layers = [[modules[0]], ["no_such_module", modules[1]], [modules[2]]]
+    layers[layer].append("tests.worker.jobs")
+    with Pool(warm=layers) as pool:
+        assert run(pool, "loaded", names=modules).unwrap() == {"loaded": modules[: layer + 1]}
+        assert pool.call("builtins:dict", {"module": "nobody's"}).unwrap() == {"module": "nobody's"}
+
+
+def test_all_parents_end_together_and_are_started_again_together() -> None:
+    with Pool(warm=[(), (), ["tests.worker.jobs"]]) as pool:
+        for _ in range(2):
+            assert still_serves(pool)
+            parents = [pool._zygote.pid, *usage.descendants(pool._zygote.pid)]
+            assert len(parents) >= 3
+            pool._zygote.kill()
+            pool._zygote.wait()
+        assert still_serves(pool)
+    for _ in range(50):
+        if not any(Path(f"/proc/{parent}").exists() for parent in parents):
+            return
+        time.sleep(0.1)
+    pytest.fail("a parent is still there")
 
 
 def test_nothing_survives_the_orchestrator(tmp_path: Path) -> None:
