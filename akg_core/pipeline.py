@@ -45,7 +45,7 @@ WARM = (
     ("torch._inductor.compile_fx", "akg_core.judge.baseline"),
 )
 SIMULATED_WORK = 1 << 18  # elements moved by one call, to which a task is made smaller where kernels are simulated
-WHILE_BUILDING = 2.5  # seconds; about as long as designing and building take
+WHILE_BUILDING = 1.5  # seconds; about as long as designing and building take
 
 
 class Failure(Record):

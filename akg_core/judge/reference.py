@@ -23,11 +23,11 @@ from akg_core.errors import TaskError
 from akg_core.judge import accuracy
 from akg_core.judge.candidate import changed, named, same_bits
 from akg_core.judge.compare import Expected, Noise, compare, flatten
-from akg_core.judge.memory import is_kept, rationed
+from akg_core.judge.memory import is_kept, keep_freed, nbytes, rationed
 from akg_core.judge.need import require_room
 from akg_core.judge.precise import double_model, doubled, in_double
 from akg_core.judge.records import Draw, Preparation, StateKind
-from akg_core.judge.work import bytes_written, longest_reduction, operations, read_whole
+from akg_core.judge.work import least, longest_reduction
 from akg_core.records import Case, Task
 from akg_core.task import draws
 from akg_core.task.graph import GraphIndex
@@ -35,6 +35,7 @@ from akg_core.task.load import ReferenceModule, blame, line_of, load_source, sen
 from akg_core.worker.device import HOST, Device, device_at
 from akg_core.worker.tensors import TensorFileError, fresh, load, save
 
+_SMALL_BYTES = 256 << 20  # of inputs, up to which several times as much may be kept for the next case
 _FEWEST = 3  # cases that are prepared however long they take
 _OF_DTYPES = re.compile(
     r"\bdtype|scalar type|\b(float(16|32|64)?|bfloat16|half|double|int(8|16|32|64))\b", re.IGNORECASE
@@ -49,7 +50,8 @@ Job = Callable[[dict[str, Any]], dict[str, Any]]
 class _Reference:
     """What the process keeps between calls. `initial`: the state that the constructor leaves.
 
-    `noise`: by case, what so many `runs` have shown; `narrow`: why the reference does not run in float64.
+    `first`: inputs and state of the first case, from when they are drawn until the reference has answered. `noise`: by
+    case, what so many `runs` have shown; `narrow`: why the reference does not run in float64.
     """
 
     task: Task
@@ -59,6 +61,7 @@ class _Reference:
     initial: State
     folder: Path
     seed: int
+    first: tuple[list[Any], State] | None = None
     plans: dict[str, Draw] = field(default_factory=dict)
     expected: dict[str, Expected] = field(default_factory=dict)
     noise: dict[str, Noise] = field(default_factory=dict)
@@ -88,7 +91,9 @@ def open_job(payload: dict[str, Any]) -> dict[str, Any]:
     (reference.folder / "reference.py").write_text(task.source, encoding="utf-8")
     _kept[:] = [reference]
     draw = _plan(reference, "drawn", seed + 1, "initial", {})
-    _write(reference, draw)
+    reference.first = _write(reference, draw)
+    if nbytes(reference.first[0]) < _SMALL_BYTES:
+        keep_freed()
     return {"draw": draw.model_dump(mode="json")}
 
 
@@ -111,9 +116,16 @@ def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
     reference, began = _kept[0], time.monotonic()
     first = next(iter(reference.plans.values()))
     usable, notes = [first], []
+    values, reference.first = reference.first or _drawn(reference, first), None
     with blame(reference.task.name, "forward"):
-        _answer(reference, first, *_drawn(reference, first))
-    has_room = rationed(reference.device, _drawn(reference, first)[0], reference.expected)
+        _answer(reference, first, *values)
+    has_room = rationed(reference.device, values[0], reference.expected)
+    random = _is_random(reference, first, *values)
+    eager_seconds = reference.eager_seconds
+    minimum_bytes, minimum_operations = least(reference.task, values[0], reference.initial | values[1])
+    output_bytes = nbytes(reference.expected[first.name].tensors())
+    del values
+    _forget_large(reference, first.name)
     for kind, seed, state, sizes in _schedule(reference):
         late = time.monotonic() - began > payload["seconds"] and len(usable) >= _FEWEST
         if late or (len(usable) > 1 and not has_room(len(usable))):
@@ -130,17 +142,12 @@ def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
             f"The reference does not run in float64 ({reference.narrow}); outputs are compared with eager at "
             "KernelBench's tolerance."
         )
-    values = _drawn(reference, first)
-    minimum_bytes, minimum_operations = _least(reference, *values)
-    outputs = [output.nbytes for output in _expected(reference, first).tensors()]
-    random = _is_random(reference, first, *values)
-    _forget_large(reference, first.name)
     return Preparation(
         draws=tuple(usable),
         random=random,
-        eager_seconds=reference.eager_seconds,
+        eager_seconds=eager_seconds,
         longest_reduction=longest_reduction(reference.task),
-        output_bytes=sum(outputs),
+        output_bytes=output_bytes,
         minimum_bytes=minimum_bytes,
         operations=minimum_operations,
         notes=tuple(notes),
@@ -387,18 +394,6 @@ def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
         return torch.allclose(a, b, rtol=tolerance, atol=tolerance * float(a.abs().max()), equal_nan=True)
 
     return one.keys() == other.keys() and all(close(one[name], other[name]) for name in one)
-
-
-def _least(reference: _Reference, inputs: list[Any], state: State) -> tuple[int, float]:
-    """Bytes to move and operations to do at least. Zeros in what is given need neither: they may be meant."""
-    task = reference.task
-    values = {f"argument:{a.name}": value for a, value in zip(task.interface.arguments, inputs, strict=True)}
-    values |= {f"parameter:{name}": value for name, value in (reference.initial | state).items()}
-    tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
-    filled = {name: int(value.count_nonzero()) for name, value in tensors.items()}
-    read = sum(filled[name] * tensors[name].element_size() for name in read_whole(task) if name in tensors)
-    dense = all(filled[name] > 0.99 * tensors[name].numel() for name in tensors if tensors[name].dim() > 1)
-    return read + bytes_written(task), operations(task) if dense else 0.0
 
 
 def _state(model: nn.Module) -> State:

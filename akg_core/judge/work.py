@@ -7,7 +7,10 @@ is counted: these are lower bounds, by which a time is refused as impossible.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import torch
 
 from akg_core.records import Node, Task
 from akg_core.task.graph import GraphIndex, references, size
@@ -86,6 +89,17 @@ def operations(task: Task) -> float:
                     2 * results * _combined(node, index, task.symbols) / (_WINOGRAD if name == "convolution" else 1)
                 )
     return total
+
+
+def least(task: Task, inputs: Sequence[Any], state: Mapping[str, Any]) -> tuple[int, float]:
+    """Bytes to move and operations to do at least. Zeros in what is given need neither: they may be meant."""
+    values = {f"argument:{a.name}": value for a, value in zip(task.interface.arguments, inputs, strict=True)}
+    values |= {f"parameter:{name}": value for name, value in state.items()}
+    tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
+    filled = {name: int(value.count_nonzero()) for name, value in tensors.items()}
+    read = sum(filled[name] * tensors[name].element_size() for name in read_whole(task) if name in tensors)
+    dense = all(filled[name] > 0.99 * tensors[name].numel() for name in tensors if tensors[name].dim() > 1)
+    return read + bytes_written(task), operations(task) if dense else 0.0
 
 
 def _combined(node: Node, index: GraphIndex, symbols: dict[str, int]) -> float:

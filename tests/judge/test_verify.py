@@ -293,6 +293,17 @@ def test_a_random_reference_is_unverified(
     assert not verdict.correct
 
 
+def test_a_case_is_drawn_once(pool: Pool, capture: Callable[..., Task], softmax_source: str, tmp_path: Path) -> None:
+    drawn = tmp_path / "drawn"
+    counting = f"def get_inputs():\n    open({str(drawn)!r}, 'a').write('.')\n"
+    task = capture(softmax_source.replace("def get_inputs():\n", counting))
+    drawn.unlink()
+    with prepare(pool, task, tmp_path / "prepared", seconds=60) as prepared:
+        preparation = prepared.ready()
+    assert not preparation.notes
+    assert len(drawn.read_text()) == len(preparation.draws)
+
+
 def test_one_wrong_element_in_ten_million(pool: Pool, capture: Callable[..., Task], toy: Path, tmp_path: Path) -> None:
     source = kernels.SOFTMAX.format(rows=2500, columns=4000)
     body = "y = kernel(x, self.scale, torch.empty_like(x)); y[1234, 3999] = y[1234, 3999].item() + {wrong}; return y"
