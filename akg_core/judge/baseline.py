@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -49,9 +50,15 @@ def _module(mode: str, reference: Path) -> Any:
 
 def _set_up_compiler() -> None:
     """Have `torch.compile` generate the code that it always does, sooner: its first use takes 20 s otherwise."""
-    from torch._inductor import config
+    from torch._functorch import config as functorch
+    from torch._inductor import codecache, config
 
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(cache_folder() / "torchinductor")
+    folder = cache_folder() / "torchinductor"
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder)
     config.compile_threads = 1  # starting helpers costs more than they save on the few kernels of one module
     config.cpp.vec_isa_ok = True  # it reads the processor's flags; whether the compiler knows them takes it 8 s to try
-    config.cpp_cache_precompile_headers = False
+    config.cpp_cache_precompile_headers = shutil.which("openssl") is not None  # by which it tells headers apart
+    codecache._HEADER_DIR = str(folder / "headers")  # its own place is the worker's folder, which goes with the worker
+    codecache._HEADER_LOCK_DIR = str(folder / "headers" / "locks")
+    # The key of a graph is made of all files of PyTorch and Triton; what the compiler makes of a kernel stays cached.
+    config.fx_graph_cache = functorch.enable_autograd_cache = False

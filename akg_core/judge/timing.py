@@ -2,14 +2,17 @@
 
 A round asks every contestant for a few samples, in changing order, so that what the machine does meanwhile hits all
 alike. Before each sample the caches are swept and the inputs change places. Medians get bootstrap intervals over
-rounds; a speed-up whose interval holds 1 is inconclusive. A kernel is believed only when its clock agrees with one
-outside, its time is physically possible, and its answer to inputs changed in place afterwards is right.
+rounds, of which there are no more once these are narrow; a speed-up whose interval holds 1 is inconclusive. A kernel is
+believed only when its clock agrees with one outside, its time is physically possible, and its answer to inputs changed
+in place afterwards is right.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
+import math
 import os
 import platform
 import tempfile
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 KERNEL = "kernel"
 _BASELINE = "akg_core.judge.baseline:profile_job"
 _FEWEST_ROUNDS, _MOST_ROUNDS = 4, 40
+_LOOKS = 8  # rounds, after so many of which each time the intervals are looked at
+_NARROW = 0.03  # of a median or ratio: an interval that needs no more rounds, whether or not it holds 1
 _QUICK = 0.02  # seconds; what is quicker gets several samples a round, and a call before them that is not counted
 _CALL_SECONDS = 120.0
 _CLOCK_SECONDS = (0.1, 4.0)  # the least that clocks are compared over, and what is more than enough
@@ -132,10 +137,10 @@ def measure(
     target: Target,
     baselines: Baselines | None = None,
     *,
-    seconds: float = 2.5,
+    seconds: float = 2.0,
     threads: int = 0,
 ) -> Timing:
-    """Time a kernel against the baselines for about `seconds`, with `threads` threads each (0: all cores).
+    """Time a kernel against the baselines for about `seconds` at most, with `threads` threads each (0: all cores).
 
     The kernel should have been verified: this judges its speed, and its answers only after the samples.
     """
@@ -224,7 +229,16 @@ def _rounds(
             rounds[contestant.name].append(contestant.sample(plans[contestant.name]))
         if number + 1 >= _FEWEST_ROUNDS and time.monotonic() - started > seconds:
             break
+        if (number + 1) % _LOOKS == 0 and _are_narrow(rounds):
+            break
     return rounds
+
+
+def _are_narrow(rounds: dict[str, list[tuple[float, ...]]]) -> bool:
+    """Whether everybody's median, and every ratio to the kernel's, is known closely."""
+    medians = map(statistics.interval, rounds.values())
+    ratios = (statistics.ratio(samples, rounds[KERNEL]) for name, samples in rounds.items() if name != KERNEL)
+    return all(high - low < _NARROW * middle for middle, low, high in itertools.chain(medians, ratios))
 
 
 def _clock_lies(kernel: Contestant, plan: TimingPlan) -> str:
@@ -245,7 +259,8 @@ def _clock_lies(kernel: Contestant, plan: TimingPlan) -> str:
             return ""
         if passed > _CLOCK_SECONDS[1]:
             break
-        count = min(_MOST_COUNTED, 4 * count)
+        due = 4 * count if enough else math.ceil(1.2 * count * _CLOCK_SECONDS[0] / passed)
+        count = min(_MOST_COUNTED, 4 * count, max(count + 1, due))
     return f"Its clock counted {told:.3g} s while {passed:.3g} s passed."
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -172,6 +173,23 @@ def test_a_slow_answer_makes_no_honest_clock_a_lie(once: float, beside: float, m
         assert kernel.now < 60
 
 
+class Ticking:
+    """Stands in for a contestant: samples around a second, so much apart."""
+
+    def __init__(self, name: str, width: float) -> None:
+        self.name, self.draw, self.width = name, random.Random(name), width
+
+    def sample(self, plan: TimingPlan) -> tuple[float, ...]:
+        return tuple(self.draw.gauss(1.0, self.width) for _ in range(plan.samples))
+
+
+@pytest.mark.parametrize(("kernel", "eager", "count"), [(0.005, 0.005, 8), (0.005, 0.2, 40), (0.2, 0.005, 40)])
+def test_there_are_no_more_rounds_once_intervals_are_narrow(kernel: float, eager: float, count: int) -> None:
+    contestants = [Ticking(timing.KERNEL, kernel), Ticking("eager", eager)]
+    rounds = timing._rounds(contestants, TimingPlan(), 1e9, {})
+    assert [len(samples) for samples in rounds.values()] == [count, count]
+
+
 def test_the_reference_through_torch_compile(
     pool: Pool, large: Prepared, toy: Path, source: str, tmp_path: Path
 ) -> None:
@@ -179,6 +197,9 @@ def test_the_reference_through_torch_compile(
         artifact = kernels.kernel(tmp_path / "kernel", toy, source)
         timing = measure(pool, large, "toy", artifact, CPU, baselines, seconds=0.3)
     assert timing.median("compile"), timing.unavailable
+    if shutil.which("openssl"):
+        headers = floor.cache_folder() / "torchinductor" / "headers"
+        assert any(headers.glob("*.gch")), "what takes the compiler longest is kept"
 
 
 def test_a_baseline_that_does_not_run_is_named(
