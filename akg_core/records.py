@@ -73,13 +73,14 @@ HOST = "cpu"
 class Availability(Record):
     """What works on this machine. When something does not, `reason` says why and `cure` what to install.
 
-    `device` is torch's name of where kernels run here. `simulated`: they run by simulation, for `reason`; results can
-    be judged, times mean nothing.
+    `device` is torch's name of where kernels run here, `memory_bytes` what it has when it is not the host and says so.
+    `simulated`: they run by simulation, for `reason`; results can be judged, times mean nothing.
     """
 
     can_compile: bool
     can_run: bool
     device: str = HOST
+    memory_bytes: int = 0
     simulated: bool = False
     reason: str = ""
     cure: str = ""

@@ -10,6 +10,7 @@ from akg_core.bench.category import category
 from akg_core.bench.results import Row, digest, measured
 from akg_core.bench.suite import Problem
 from akg_core.errors import AkgError
+from akg_core.judge.need import MOST_CASES, bytes_needed
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.timing import Baselines, measure
@@ -43,6 +44,11 @@ class Contest:
         """Whether there is a verdict, and it is good."""
         return self.verdict is not None and self.verdict.correct
 
+    @property
+    def need(self) -> int:
+        """Bytes of memory that judging it may take, on all cases that there may be; 0 when it was not built."""
+        return bytes_needed(self._task, MOST_CASES) if self._task and self._artifact else 0
+
     def close(self) -> None:
         """End the reference and the baselines."""
         self._opened.close()
@@ -70,12 +76,15 @@ class Contest:
                 self._baselines = self._opened.enter_context(rivals)
 
     def judge(self) -> None:
-        """Verify what was built, and wait for baselines that are being warmed up."""
+        """Verify what was built."""
         if self._prepared and self._artifact:
             with self._failing():
                 self.verdict = self.pipeline.verify(self._prepared, self._artifact)
-                if self._baselines:
-                    self._baselines.ready()
+
+    def settle(self) -> None:
+        """Wait for baselines that are being warmed up."""
+        if self._baselines:
+            self._baselines.ready()
 
     def clock(self, seconds: float) -> None:
         """Time a kernel that was found correct, with nothing else running."""

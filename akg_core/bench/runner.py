@@ -1,7 +1,7 @@
 """Runs a suite: tasks are built a few at a time, side by side, and timed one after the other with nothing else running.
 
 On a machine whose kernels run on the host, judging is done side by side too, for it needs no more than building does.
-On another device, tasks are judged one at a time, for memory's sake, while the next ones are being built.
+On another device, as many tasks are judged at once as fit into its memory, while the next ones are being built.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from akg_core.records import HOST, Availability
 from akg_core.runs import RunFolder, write_whole
 from akg_core.stages import Request, addressed
 from akg_core.worker.pool import Pool
+
+_JUDGED_AT_ONCE = 4  # on a device; each keeps two processes busy
+_SHARE = 0.8  # of a device's memory that judging may need
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,10 @@ def run(
         asked = [(problem, replace(request, reference=problem.path.resolve())) for problem in problems]
         rows = {p: known[d] for p, r in asked if (d := row_digest(p, r)) in known}
         waiting = [(p, r) for p, r in asked if p not in rows]
-        contests = _side_by_side if available.device == HOST else _one_at_a_time
-        for contest in contests(waiting, pool, plan):
+        on_host = available.device == HOST
+        room = int(_SHARE * available.memory_bytes)
+        ways = _side_by_side(waiting, pool, plan) if on_host else _group_by_group(waiting, pool, plan, room)
+        for contest in ways:
             row = rows[contest.problem] = contest.row()
             tell(row, len(rows), len(problems))
             done = tuple(rows[problem] for problem in problems if problem in rows)
@@ -97,23 +102,36 @@ def _side_by_side(waiting: list[Asked], pool: Pool, plan: Plan) -> Iterator[Cont
                     yield contest
 
 
-def _one_at_a_time(waiting: list[Asked], pool: Pool, plan: Plan) -> Iterator[Contest]:
-    """Contests on a device of its own, judged and timed one by one while the next batch is being built."""
+def _group_by_group(waiting: list[Asked], pool: Pool, plan: Plan, room: int) -> Iterator[Contest]:
+    """Contests on a device of its own: those that fit into `room` bytes of its memory are judged at once, then timed.
+
+    Timing is done one by one; meanwhile the next batch is being built.
+    """
     batches = _batches(waiting, plan)
-    with ThreadPoolExecutor(plan.together) as workers:
-        building = _build(batches[0], pool, plan, workers) if batches else []
+    with ThreadPoolExecutor(plan.together) as builders, ThreadPoolExecutor(_JUDGED_AT_ONCE) as judges:
+        building = _build(batches[0], pool, plan, builders) if batches else []
         for following in [*batches[1:], []]:
             contests = [each.result() for each in building]
-            building = _build(following, pool, plan, workers)
-            for contest in contests:
-                with closing(contest):
-                    contest.refer()
-                    contest.judge()
-                    if contest.is_correct:  # only now, for there is one device and its memory is bounded
-                        contest.warm(plan.baselines)
-                    if plan.baselines:
-                        contest.clock(plan.seconds)
-                    yield contest
+            building = _build(following, pool, plan, builders)
+            for group in _groups(contests, room):
+                list(judges.map(lambda contest: _judge_then_warm(contest, plan.baselines), group))
+                for contest in group:
+                    with closing(contest):
+                        if plan.baselines:
+                            contest.clock(plan.seconds)
+                        yield contest
+
+
+def _groups(contests: list[Contest], room: int) -> Iterator[list[Contest]]:
+    """Neighbours that need no more than `room` bytes together; one that needs more is alone."""
+    group: list[Contest] = []
+    for contest in contests:
+        if group and (sum(other.need for other in [*group, contest]) > room or len(group) == _JUDGED_AT_ONCE):
+            yield group
+            group = []
+        group.append(contest)
+    if group:
+        yield group
 
 
 def _batches(waiting: list[Asked], plan: Plan) -> list[list[Asked]]:
@@ -125,6 +143,16 @@ def _judge(contest: Contest, baselines: tuple[str, ...]) -> None:
     contest.refer()
     contest.warm(baselines)
     contest.judge()
+    contest.settle()
+
+
+def _judge_then_warm(contest: Contest, baselines: tuple[str, ...]) -> None:
+    """Judge a contest, and warm up its baselines only then, when the memory that judging took is free again."""
+    contest.refer()
+    contest.judge()
+    if contest.is_correct:
+        contest.warm(baselines)
+        contest.settle()
 
 
 def _build(batch: list[Asked], pool: Pool, plan: Plan, workers: ThreadPoolExecutor) -> list[Future[Contest]]:

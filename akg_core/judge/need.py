@@ -14,7 +14,7 @@ _VIEWS = frozenset(
     f"aten.{name}"
     for name in ("view", "_unsafe_view", "reshape", "permute", "transpose", "unsqueeze", "squeeze", "expand", "slice")
 )
-_CASES = 2  # the fewest that a kernel is run on; the first once more at the end
+FEWEST_CASES, MOST_CASES = 2, 10  # that a kernel is run on; the first once more at the end
 
 
 def require_room(task: Task, device: Device) -> None:
@@ -28,8 +28,8 @@ def require_room(task: Task, device: Device) -> None:
         )
 
 
-def bytes_needed(task: Task) -> int:
-    """Bytes that judging a task with the fewest cases takes at once.
+def bytes_needed(task: Task, cases: int = FEWEST_CASES) -> int:
+    """Bytes that judging a task with so many cases takes at once.
 
     Inputs of all cases and outputs of the candidate are held. Beside them either the candidate runs, on inputs of which
     it keeps a copy, or the reference does, once as it is and once in float64.
@@ -37,7 +37,7 @@ def bytes_needed(task: Task) -> int:
     given, outputs = _given(task), _outputs(task)
     candidate = 2 * given + 2 * outputs
     reference = given + outputs + 2 * (given + _most_alive(task))
-    return _CASES * given + (_CASES + 1) * outputs + max(candidate, reference)
+    return cases * given + (cases + 1) * outputs + max(candidate, reference)
 
 
 def _given(task: Task) -> int:

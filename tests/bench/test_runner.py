@@ -60,6 +60,7 @@ class Recorded:
 
     steps: ClassVar[list[str]] = []
     is_correct = True
+    need = 10
 
     def __init__(self, problem, request, pool, folder):
         self.name = problem.name
@@ -87,16 +88,25 @@ def steps(monkeypatch, tmp_path):
 def test_on_the_host_nothing_runs_while_a_kernel_is_timed(steps):
     taken = steps(runner._side_by_side)
     first = taken.index("clock a")
-    assert sorted(taken[:first]) == sorted(f"{s} {n}" for s in ("build", "refer", "warm", "judge") for n in "ab")
+    judged = ("build", "refer", "warm", "judge", "settle")
+    assert sorted(taken[:first]) == sorted(f"{s} {n}" for s in judged for n in "ab")
     assert taken[first:] == [
         *("clock a", "show a", "close a", "clock b", "show b", "close b"),
-        *("build c", "refer c", "warm c", "judge c", "clock c", "show c", "close c"),
+        *("build c", "refer c", "warm c", "judge c", "settle c", "clock c", "show c", "close c"),
     ]
 
 
-def test_on_a_device_the_next_batch_is_built_meanwhile_and_one_contest_is_open(steps):
-    taken = steps(runner._one_at_a_time)
+def test_on_a_device_those_that_fit_are_judged_at_once_and_timed_one_by_one(steps):
+    taken = steps(lambda *given: runner._group_by_group(*given, room=20))
     for name in "abc":
         judged = [step for step in taken if step.endswith(name)]
-        assert judged == [f"{s} {name}" for s in ("build", "refer", "judge", "warm", "clock", "show", "close")]
+        assert judged == [
+            f"{s} {name}" for s in ("build", "refer", "judge", "warm", "settle", "clock", "show", "close")
+        ]
+    assert max(taken.index("settle a"), taken.index("settle b")) < taken.index("clock a")
+    assert taken.index("close a") < taken.index("clock b") and taken.index("close b") < taken.index("refer c")
+
+
+def test_on_a_device_those_that_do_not_fit_are_judged_alone(steps):
+    taken = steps(lambda *given: runner._group_by_group(*given, room=19))
     assert taken.index("close a") < taken.index("refer b") and taken.index("close b") < taken.index("refer c")

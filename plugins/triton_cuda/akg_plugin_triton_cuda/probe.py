@@ -49,6 +49,12 @@ class Gpu:
     memory: str
     driver: str
 
+    @property
+    def memory_bytes(self) -> int:
+        """The memory as a number; it is spelled "143771 MiB", or "[N/A]" where the driver does not tell."""
+        amount = re.match(r"\d+", self.memory)
+        return int(amount[0]) << 20 if amount else 0
+
 
 def probe(target: Target) -> Availability:
     """Whether kernels can be compiled and run here; never raises."""
@@ -76,7 +82,14 @@ def probe(target: Target) -> Availability:
     if usable:
         gpu = usable[0]
         details |= {"gpu": gpu.name, "memory": gpu.memory, "driver": gpu.driver}
-        return Availability(can_compile=True, can_run=True, device="cuda", traits=traits(capability), details=details)
+        return Availability(
+            can_compile=True,
+            can_run=True,
+            device="cuda",
+            memory_bytes=gpu.memory_bytes,
+            traits=traits(capability),
+            details=details,
+        )
     here = f"The GPU here is a {found[0].name} (sm_{found[0].capability})" if found else "There is no NVIDIA GPU here"
     reason = f"{here}: kernels are compiled for sm_{capability} and run by Triton's interpreter."
     if Version(version) < Version(SIMULATED_TRITON):

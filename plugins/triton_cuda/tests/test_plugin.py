@@ -49,6 +49,7 @@ def test_with_a_gpu_it_runs_there(machine) -> None:
     machine(gpus=(H200,))
     found = probe(Target(backend="cuda"))
     assert found.can_compile and found.can_run and not found.simulated and found.device == "cuda"
+    assert found.memory_bytes == 143771 << 20
     assert found.details["gpu"] == "NVIDIA H200" and found.traits.units == 132
 
 
