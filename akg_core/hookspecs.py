@@ -46,55 +46,55 @@ hookimpl = pluggy.HookimplMarker(GROUP)
 
 
 @hookspec(firstresult=True)
-def akg_plugin_info() -> PluginInfo:  # type: ignore[empty-body]
+def akg_plugin_info() -> PluginInfo:
     """Say who you are. Instant; imports nothing heavy. Since 0.1."""
 
 
 @hookspec(firstresult=True)
-def akg_probe(target: Target) -> Availability:  # type: ignore[empty-body]
+def akg_probe(target: Target) -> Availability:
     """Say whether compiler and device are here, and if not why and what to install. Never raises. Since 0.1."""
 
 
 @hookspec(firstresult=True)
-def akg_docs() -> tuple[DocPage, ...]:  # type: ignore[empty-body]
+def akg_docs() -> tuple[DocPage, ...]:
     """Give the pages that a code generator must read before writing this DSL. Since 0.1."""
 
 
 @hookspec(firstresult=True)
-def akg_refine_sketch(sketch: Sketch, target: Target) -> tuple[Sketch, ...]:  # type: ignore[empty-body]
+def akg_refine_sketch(sketch: Sketch, target: Target) -> tuple[Sketch, ...]:
     """Give this chip's own views of a sketch: other Tune choices, hints, variants. Since 0.1."""
 
 
 @hookspec(firstresult=True)
-def akg_emit(sketch: Sketch, schedule: Schedule, target: Target) -> KernelSource:  # type: ignore[empty-body]
+def akg_emit(sketch: Sketch, schedule: Schedule, target: Target) -> KernelSource:
     """Lower a checked sketch under a schedule to source, without any model. Since 0.1."""
 
 
 @hookspec(firstresult=True)
-def akg_check_source(source: KernelSource, target: Target) -> tuple[Finding, ...]:  # type: ignore[empty-body]
+def akg_check_source(source: KernelSource, target: Target) -> tuple[Finding, ...]:
     """Name what this DSL forbids, by reading: no kernel, a fallback to the library, … Since 0.1."""
 
 
 @hookspec(firstresult=True)
-def akg_compile(source: KernelSource, target: Target, workdir: Path) -> CompileResult:  # type: ignore[empty-body]
+def akg_compile(source: KernelSource, target: Target, workdir: Path) -> CompileResult:
     """Build the source in `workdir`. A compile error is a result, not an exception. Since 0.1."""
 
 
 @hookspec(firstresult=True)
-def akg_device(target: Target) -> Device:  # type: ignore[empty-body]
+def akg_device(target: Target) -> Device:
     """Give the device that kernels for `target` run on here, for harness and judge; without it, the host. Since 0.1."""
 
 
 @hookspec(firstresult=True)
-def akg_run(artifact: Artifact, target: Target, cases: tuple[Case, ...]) -> RunReport:  # type: ignore[empty-body]
+def akg_run(artifact: Artifact, target: Target, cases: tuple[Case, ...]) -> RunReport:
     """Run the cases and write their outputs. Called in a worker process, never in the user's. Since 0.1."""
 
 
 @hookspec(firstresult=True)
-def akg_profile(artifact: Artifact, target: Target, case: Case, plan: TimingPlan) -> ProfileReport:  # type: ignore[empty-body]
+def akg_profile(artifact: Artifact, target: Target, case: Case, plan: TimingPlan) -> ProfileReport:
     """Time one case and give the raw samples. Called again and again, in turns with a baseline. Since 0.1."""
 
 
 @hookspec(firstresult=True)
-def akg_explain(log: str, target: Target) -> tuple[Advice, ...]:  # type: ignore[empty-body]
+def akg_explain(log: str, target: Target) -> tuple[Advice, ...]:
     """Translate a compiler's or the runtime's error into what to change. Since 0.1."""

@@ -29,11 +29,15 @@ def _normalised(x: Value, mean: Value, inverse: Value, weight: Value | None, bia
     return result if bias is None else _add(result, expand(cast(bias, x.dtype), x.shape))
 
 
-def _channelwise(value: Value | None, rank: int, channel: int = 1) -> Value | None:
-    """A vector over channels in the shape that broadcasts to `rank` dims."""
-    if value is None:
-        return None
-    return reshape(value, tuple(value.shape[0] if d == channel else index(1) for d in range(rank)))
+def _normalised_channels(c: Call, mean: Value, inverse: Value) -> Value:
+    """The first argument [N, C, *rest] normalised by vectors over C; weight and bias are arguments 1 and 2."""
+    x, weight, bias = c.value(0), c.maybe(1), c.maybe(2)
+
+    def across(vector: Value) -> Value:
+        return reshape(vector, tuple(vector.shape[0] if d == 1 else index(1) for d in range(len(x.shape))))
+
+    weight, bias = (None if vector is None else across(vector) for vector in (weight, bias))
+    return _normalised(x, across(mean), across(inverse), weight, bias)
 
 
 @rule("native_layer_norm")
@@ -97,12 +101,9 @@ def _batch_norm_live(
 ) -> tuple[Value, ...]:
     """Statistics of the batch; running statistics move towards them, the variance by its unbiased estimate."""
     x = c.value(0)
-    rank = len(x.shape)
-    dims = tuple(d for d in range(rank) if d != 1)
-    mean, squares, count = moments(x, dims)
+    mean, squares, count = moments(x, tuple(d for d in range(len(x.shape)) if d != 1))
     inverse = _inverse_deviation(squares, count, epsilon)
-    across = [_channelwise(v, rank) for v in (mean, inverse, c.maybe(1), c.maybe(2))]
-    result = _normalised(x, *across)  # type: ignore[arg-type]
+    result = _normalised_channels(c, mean, inverse)
     unbiased = arithmetic("/", squares, arithmetic("-", count, 1, dtype=x.dtype), dtype=x.dtype)
     updated = tuple(
         _add(_multiply(cast(old, x.dtype), 1 - momentum), _multiply(new, momentum))
@@ -115,9 +116,8 @@ def _batch_norm_live(
 def _batch_norm_frozen(c: Call, running: tuple[Value | None, Value | None], epsilon: float) -> tuple[Value, ...]:
     """Statistics that were learned: one elementwise expression."""
     x = c.value(0)
-    rank, (mean, variance) = len(x.shape), running
-    assert mean is not None and variance is not None
-    mean, variance = cast(mean, x.dtype), cast(variance, x.dtype)
-    inverse = arithmetic("rsqrt", _add(variance, epsilon), dtype=x.dtype)
-    across = [_channelwise(v, rank) for v in (mean, inverse, c.maybe(1), c.maybe(2))]
-    return _normalised(x, *across), mean, inverse, *running  # type: ignore[arg-type, return-value]
+    learned_mean, learned_variance = running
+    assert learned_mean is not None and learned_variance is not None
+    mean = cast(learned_mean, x.dtype)
+    inverse = arithmetic("rsqrt", _add(cast(learned_variance, x.dtype), epsilon), dtype=x.dtype)
+    return _normalised_channels(c, mean, inverse), mean, inverse, learned_mean, learned_variance

@@ -364,9 +364,9 @@ def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(node, tuple):
         items = tuple(rewrite(item, change) for item in node)
         return node if all(a is b for a, b in zip(items, node, strict=True)) else items
-    if not is_dataclass(node) or isinstance(node, (Place, Type)):
+    if not is_dataclass(node) or isinstance(node, (Place, Type, type)):
         return node
     parts = {p.name: getattr(node, p.name) for p in fields(node) if p.name not in ("place", "type")}
     rewritten = {name: rewrite(value, change) for name, value in parts.items()}
     changed = {name: value for name, value in rewritten.items() if value is not parts[name]}
-    return change(replace(node, **changed) if changed else node)  # type: ignore[type-var]
+    return change(replace(node, **changed) if changed else node)

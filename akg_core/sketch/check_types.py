@@ -169,9 +169,9 @@ class _KernelChecker(ExpressionChecker):
             self.report("SK604", element, f"`{tensor.name}` is an In: it is read, never written.", cure)
         if tensor and operation.kind == "atomic" and tensor.dtype == "bool":
             self.report("SK402", node, f"`{call.op}` does not work on bool.", "Store a truth value instead.")
-        if kind and value.type and not value.type.axes <= kind.axes:
+        if isinstance(element, ast.Element) and kind and value.type and not value.type.axes <= kind.axes:
             extra = ", ".join(sorted(value.type.axes - kind.axes))
-            message = f"The value has the axes {extra}, which the places of `{call.args[0].tensor}` lack."  # type: ignore[attr-defined]
+            message = f"The value has the axes {extra}, which the places of `{element.tensor}` lack."
             cure = f"Reduce over {extra}, or index the tensor with it."
             self.report("SK304", node, message, cure)
         return replace(node, call=replace(call, args=(element, value)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, fields
+from typing import TypeGuard
 
 import torch
 
@@ -178,7 +179,7 @@ class KernelRun(Evaluator):
         if id(statement) not in self._meetings:
             own = [getattr(statement, f.name) for f in fields(statement) if f.name not in ("body", "orelse")]
             nodes = [node for part in own for node in ast.walk(part)]
-            self._meetings[id(statement)] = tuple(n for n in reversed(nodes) if _is_meeting(n))  # type: ignore[misc]
+            self._meetings[id(statement)] = tuple(n for n in reversed(nodes) if _is_meeting(n))
         for call in self._meetings[id(statement)]:
             tile, axis = self.tile(call.args[0], frame), call.args[1]
             if not isinstance(axis, ast.Name) or axis.id not in frame.spans or axis.id in tile.axes:
@@ -204,7 +205,7 @@ class KernelRun(Evaluator):
                     answers.append((yield meeting))
 
 
-def _is_meeting(node: object) -> bool:
+def _is_meeting(node: object) -> TypeGuard[ast.Call]:
     return isinstance(node, ast.Call) and OPERATIONS[node.op].kind == "meet"
 
 

@@ -28,7 +28,7 @@ def depend(body: Body, piece: Piece) -> None:
     axes: set[str] = set()
     for expr in piece.expressions():
         reads |= set(body.values_of(expr))
-        loaded |= {c.args[0].tensor for c in body.loads_of(expr)}  # type: ignore[attr-defined]
+        loaded |= {element.tensor for element in body.elements_of(expr)}
         axes |= body.axes_of(expr)
     writes = {piece.target} if piece.target is not None else set()
     for inner in (*piece.body, *piece.orelse):

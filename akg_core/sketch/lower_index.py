@@ -228,10 +228,12 @@ def _either(a: Interval, b: Interval) -> Interval:
 
 
 def _multiply(a: Interval, b: Interval) -> Interval:
-    if None in a or None in b:
-        positive = all(x[0] is not None and x[0] >= 0 for x in (a, b))
-        return (a[0] * b[0] if positive else None), None  # type: ignore[operator]
-    corners = [x * y for x in a for y in b]  # type: ignore[operator]
+    (least, most), (other_least, other_most) = a, b
+    if least is None or other_least is None:
+        return None, None
+    if most is None or other_most is None:
+        return (least * other_least if least >= 0 and other_least >= 0 else None), None
+    corners = [x * y for x in (least, most) for y in (other_least, other_most)]
     return min(corners), max(corners)
 
 

@@ -162,6 +162,10 @@ class Body:
                 if definition is not None:
                     yield from self.loads_of(definition)
 
+    def elements_of(self, expr: Expr) -> Iterator[Element]:
+        """What the loads in an expression read."""
+        return (load.args[0] for load in self.loads_of(expr) if isinstance(load.args[0], Element))
+
     def cost(self, expr: Expr) -> int:
         """Roughly how many instructions a vector of `expr` takes."""
         total = 0

@@ -145,8 +145,9 @@ class _Planner(Fusion):
         inner = Block(open=block.open | {axis}, lane=axis if lanes else block.lane, parent=block)
         block.nodes.append(Loop(self.body.axes[axis], lanes, inner, group, _backwards(group, axis)))
         for piece in group:
-            if piece.kind == "reduce" and axis in piece.over and not set(piece.over) & block.open:
-                self.definitions.setdefault(piece.target, []).append(block)  # type: ignore[arg-type]
+            target = piece.target if piece.kind == "reduce" else None
+            if target is not None and axis in piece.over and not set(piece.over) & block.open:
+                self.definitions.setdefault(target, []).append(block)
         self.arrange(group, inner)
 
     def jam(self, group: list[Piece], axis: str, block: Block) -> None:

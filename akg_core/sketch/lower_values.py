@@ -101,7 +101,8 @@ class ValueLowering:
                 self.expression(call.args[1], scope, pieces) if call.op == "full" else _zero(call), call.type.dtype
             )
         if kind == "axis":
-            axis = scope[call.args[0].id]  # type: ignore[attr-defined]
+            (named,) = call.args
+            axis = scope[named.id] if isinstance(named, Name) else None
             assert isinstance(axis, Axis)
             ends = {"begin": axis.begin, "end": axis.end}
             return ends.get(call.op) or fold(Binary("-", axis.end, axis.begin, type=INDEX))
@@ -163,7 +164,8 @@ class ValueLowering:
         """A dot outside `x = dot(…, into=x)`: the product, and `into` added to it."""
         assert call.type is not None
         into = dict(call.keywords).get("into")
-        dtype = call.type.dtype if into is None or is_float(call.type.dtype) == is_float(into.type.dtype) else "f32"  # type: ignore[union-attr]
+        start = call.type if into is None or into.type is None else into.type
+        dtype = call.type.dtype if is_float(call.type.dtype) == is_float(start.dtype) else "f32"
         target = self.value(hint or "product", self.axes_of(call, scope), dtype)
         piece = self.product(call, scope, pieces, target)
         if piece is None:

@@ -45,4 +45,4 @@ def k({ins}, {outs}):
 
 class Cases(list[Case]):
     def add(self, name: str, text: str, *inputs: Tensor | float, **more: object) -> None:
-        self.append(Case(name, text, inputs, **more))  # type: ignore[arg-type]
+        self.append(Case(name, text, inputs, **more))

@@ -253,8 +253,7 @@ def k(x: In["f32", 4, 9, 11], y: Out["f32", 4, 9, 11]):
     )
     (piece,) = body.regions[0].pieces
     assert piece.expr is not None and piece.element is not None
-    load = next(body.loads_of(piece.expr))
-    indices = load.args[0].indices  # type: ignore[attr-defined]
+    indices = next(body.elements_of(piece.expr)).indices
     dims = body.kernel.tensors[0].dims
     (axis,) = body.axes
     assert segment(body, indices, axis) == Number(11)
