@@ -33,14 +33,13 @@ if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
 WARM = (
+    ("torch", "torch.export._trace", "akg_core.task.capture", "akg_core.judge.reference"),
     (
-        "torch",
-        "torch._dynamo",
-        "akg_core.task.capture",
-        "akg_core.stage_jobs",
-        "akg_core.design",
+        "akg_core.stage_jobs:design_job",
+        "akg_core.stage_jobs:emit_job",
+        "akg_core.design.assemble",
         "akg_core.sketch.check",
-        "akg_core.judge.reference",
+        "akg_core.sketch.host",
     ),
     ("torch._inductor.compile_fx", "akg_core.judge.baseline"),
 )

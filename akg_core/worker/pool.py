@@ -43,7 +43,7 @@ class Pool:
 
     `warm` are the modules that parents import before they serve, in layers: the first parent has those of the first
     layer, the second those of the second too, while the first serves already. A job is forked from the first parent
-    that names the job's module among its own; where none does, from the first. `isolate=False` leaves out the
+    that has it, or its module, named in its layer; where none has, from the first. `isolate=False` leaves out the
     namespaces, as on a system that forbids them. Threads may share a pool.
     """
 
@@ -129,9 +129,9 @@ class Pool:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _layer(self, function: str) -> int:
-        """The number of the first layer that names the module of `function`; 0 where none does."""
-        module = function.partition(":")[0]
-        return next((number for number, modules in enumerate(self._warm) if module in modules), 0)
+        """The number of the first layer that names `function` or its module; 0 where none does."""
+        names = {function, function.partition(":")[0]}
+        return next((number for number, layer in enumerate(self._warm) if names.intersection(layer)), 0)
 
     def _start(self) -> None:
         pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in self._warm]

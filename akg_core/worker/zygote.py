@@ -1,9 +1,10 @@
 """The warm parents of all workers: each imports what its jobs need once, then forks one keeper for every job.
 
-The first parent imports the first layer of modules; while it serves, a child of it goes on to import the second, and so
-on. Each has a control socket. A datagram on it is one job's settings with three descriptors: the socket that requests
-and answers travel on, the log, and the status line. A zygote runs nothing, touches no device and has one thread, so
-that its children may start theirs. It ends when its socket closes, or the zygote does that forked it.
+The first parent imports the first layer of modules (and those of the jobs named there); while it serves, a child of it
+goes on to import the second, and so on. Each has a control socket. A datagram on it is one job's settings with three
+descriptors: the socket that requests and answers travel on, the log, and the status line. A zygote runs nothing,
+touches no device and has one thread, so that its children may start theirs. It ends when its socket closes, or the
+zygote does that forked it.
 
 The keeper stands between zygote and worker: it enters the namespaces, forks the worker as their first
 process, and reports how it ended. SIGTERM makes it end the worker and all that it started.
@@ -38,21 +39,21 @@ def main(folder: str, layers: list[list[str]], descriptors: list[int]) -> None:
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # else torch's profiler prints into every log
     gc.disable()  # what is imported stays
     served = 0
-    for module in layers[0]:
-        importlib.import_module(module)
+    for name in layers[0]:
+        importlib.import_module(name.partition(":")[0])
     gc.freeze()  # children share these pages instead of copying them at their first collection
     while served + 1 < len(layers) and os.fork() == 0:
         isolation.die_with_parent()
         served += 1
-        for module in layers[served]:
+        for name in layers[served]:
             with contextlib.suppress(Exception):  # the job that needs it says why it cannot be imported
-                importlib.import_module(module)
+                importlib.import_module(name.partition(":")[0])
         gc.freeze()
     gc.enable()
-    for name, value in inherited.items():
-        os.environ.pop(name, None)
+    for variable, value in inherited.items():
+        os.environ.pop(variable, None)
         if value is not None:
-            os.environ[name] = value
+            os.environ[variable] = value
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps keepers; nobody asks how they ended
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control = controls[served]

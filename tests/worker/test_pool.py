@@ -204,12 +204,13 @@ def test_a_warm_parent_that_cannot_start_says_why() -> None:
 
 
 @pytest.mark.parametrize("layer", [0, 1])
-def test_a_job_is_forked_from_the_parent_that_names_its_module(layer: int) -> None:
+@pytest.mark.parametrize("name", ["tests.worker.jobs", "tests.worker.jobs:loaded"])
+def test_a_job_is_forked_from_the_parent_that_names_it(layer: int, name: str) -> None:
     """With what the parents before that one have imported, and without what is imported after; one that lacks
     a module serves all the same."""
     modules = ["colorsys", "wave", "chunk"]
     layers = [[modules[0]], ["no_such_module", modules[1]], [modules[2]]]
-    layers[layer].append("tests.worker.jobs")
+    layers[layer].append(name)
     with Pool(warm=layers) as pool:
         assert run(pool, "loaded", names=modules).unwrap() == {"loaded": modules[: layer + 1]}
         assert pool.call("builtins:dict", {"module": "nobody's"}).unwrap() == {"module": "nobody's"}
