@@ -59,7 +59,7 @@ def test_a_search_that_was_killed_goes_on(tune, reference, tmp_path):
     options = ["--sketch", tmp_path / "mine.py", "--archive", file, "--out", tmp_path / "killed", "--seconds", "600"]
     command = [COMMAND, "tune", "--plugin", PLUGIN, reference, *options]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as killed:
-        for _ in range(1200):
+        for _ in range(6000):
             time.sleep(0.05)
             if killed.poll() is not None or (file.exists() and _count(file)):
                 break

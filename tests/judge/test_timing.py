@@ -71,9 +71,9 @@ def test_an_honest_kernel_is_timed_beside_eager(clock: Callable[..., Timing], ba
 
 
 def test_a_slower_kernel_is_slower(clock: Callable[..., Timing], baselines: Baselines) -> None:
-    timing = clock(f"time.sleep(0.05)\n{HONEST}", baselines=baselines)
+    timing = clock(f"time.sleep(0.2)\n{HONEST}", baselines=baselines)
     assert timing.speedups[0].result == "slower"
-    assert timing.median("kernel") > 0.05
+    assert timing.median("kernel") > 0.2
 
 
 LIES = {
@@ -111,7 +111,7 @@ LIES = {
     ),
     "returns before it is done": (
         "y = torch.empty_like(x)\nthreading.Timer(0.01, kernel, (x, self.scale, y)).start()\nreturn y",
-        "",
+        "from akg_core.judge import candidate\ncandidate._SETTLING_SECONDS = 1.0",  # a busy machine is late
         "failed",
         "after it had returned",
     ),

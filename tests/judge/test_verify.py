@@ -24,7 +24,7 @@ _numbers = itertools.count()
 
 @pytest.fixture
 def judge(pool: Pool, prepared: Prepared, toy: Path, softmax_source: str, tmp_path: Path) -> Callable[..., Verdict]:
-    def judge(body: str = HONEST, head: str = "", seconds: float = 15.0) -> Verdict:
+    def judge(body: str = HONEST, head: str = "", seconds: float = 60.0) -> Verdict:
         artifact = kernels.kernel(tmp_path / f"kernel-{next(_numbers)}", toy, softmax_source, body, head)
         return verify(pool, prepared, "toy", artifact, CPU, seconds=seconds)
 
@@ -200,7 +200,7 @@ ENDS = {
 @pytest.mark.parametrize("name", ENDS)
 def test_what_ends_the_process_is_its_own_verdict(judge: Callable[..., Verdict], name: str) -> None:
     body, status, reason = ENDS[name]
-    verdict = judge(f"{dedent(body)}\n{HONEST}", seconds=3.0 if name == "hang" else 20.0)
+    verdict = judge(f"{dedent(body)}\n{HONEST}", seconds=3.0 if name == "hang" else 60.0)
     assert (verdict.status, reason in verdict.reason) == (status, True), verdict
 
 

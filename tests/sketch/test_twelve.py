@@ -26,7 +26,7 @@ def run(text: str, inputs: list[Tensor], parameters: dict[str, Tensor] | None = 
     assert len(keys) >= len(choices)
     began = time.process_time()
     outputs = list(interpret(tree, inputs, parameters, Schedule(values=keys)).outputs)
-    assert time.process_time() - began < 2.0
+    assert time.process_time() - began < 10.0
     return outputs
 
 

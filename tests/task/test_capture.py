@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import time
 
 import pytest
 import torch
@@ -167,10 +166,8 @@ def test_a_type_of_ones_own_is_refused_by_name():
 def test_capture_computes_nothing():
     source = reference_text("return torch.softmax(self.fc(x), -1)", "self.fc = nn.Linear(1 << 20, 1 << 20)",
                             inputs="torch.randn(1 << 20, 1 << 20)")  # fmt: skip
-    start = time.monotonic()
-    task = capture(load.load_source(source, "ref"))
+    task = capture(load.load_source(source, "ref"))  # 4 TiB each, were they made
     assert task.interface.arguments[0].shape == (1 << 20, 1 << 20)
-    assert time.monotonic() - start < 20
 
 
 def test_a_constructor_that_looks_at_values_is_run_for_real():

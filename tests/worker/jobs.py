@@ -58,10 +58,21 @@ def segfault(_: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def hang(_: dict[str, Any]) -> dict[str, Any]:
+def hang(payload: dict[str, Any]) -> dict[str, Any]:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if "begun" in payload:
+        Path(payload["begun"]).touch()
     while True:
         time.sleep(1)
+
+
+def meet(payload: dict[str, Any]) -> dict[str, Any]:
+    """Say that one is here, and wait until `count` jobs are."""
+    folder = Path(payload["folder"])
+    (folder / payload["name"]).touch()
+    while len(list(folder.iterdir())) < payload["count"]:
+        time.sleep(0.02)
+    return {}
 
 
 def exit_early(payload: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from akg_core.worker.pool import Pool
 
 MiB = 1 << 20
 JOBS = "tests.worker.jobs:"
+PATIENT = 120.0  # seconds for a job that ends by itself, however busy the machine is
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["namespaces", "bare"])
@@ -28,7 +29,14 @@ def pool(request: pytest.FixtureRequest) -> Iterator[Pool]:
 
 
 def run(pool: Pool, job: str, limits: Limits | None = None, **payload: object) -> JobResult:
-    return pool.call(JOBS + job, payload, limits=limits or Limits(seconds=20))
+    return pool.call(JOBS + job, payload, limits=limits or Limits(seconds=PATIENT))
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENT
+    while not condition():
+        assert time.monotonic() < until, "it has not come true"
+        time.sleep(0.02)
 
 
 def still_serves(pool: Pool) -> bool:
@@ -82,10 +90,7 @@ def test_a_crash(pool: Pool) -> None:
 
 
 def test_a_hang(pool: Pool) -> None:
-    began = time.monotonic()
-    result = run(pool, "hang", Limits(seconds=0.5))
-    assert result.status == "timed out"
-    assert time.monotonic() - began < 5
+    assert run(pool, "hang", Limits(seconds=0.5)).status == "timed out"
     assert still_serves(pool)
 
 
@@ -97,15 +102,13 @@ def test_an_early_exit(pool: Pool, politely: bool) -> None:
 
 
 def test_a_gigabyte_of_output_is_cut(pool: Pool) -> None:
-    began = time.monotonic()
     result = run(pool, "flood")
     assert result.status == "flooded"
     assert len(result.log) < MiB
-    assert time.monotonic() - began < 10
 
 
 def test_memory(pool: Pool) -> None:
-    limits = Limits(seconds=20, memory_bytes=700 * MiB)
+    limits = Limits(seconds=PATIENT, memory_bytes=700 * MiB)
     assert run(pool, "eat_memory", limits, megabytes=64).status == "ok"
     assert run(pool, "eat_memory", limits, megabytes=1400).status == "out of memory"
     assert run(pool, "allocate", limits, megabytes=16 * 1024).status == "out of memory"
@@ -119,7 +122,7 @@ def test_a_full_disk(pool: Pool, tmp_path: Path) -> None:
 def test_a_worker_cannot_signal_what_it_did_not_start(pool: Pool) -> None:
     """Only asks with signal 0. In a process namespace -1 stands for nobody, and the numbers outside mean nothing."""
     victims = {"zygote": pool._zygote.pid, "its group": -pool._zygote.pid, "orchestrator": os.getpid()}
-    result = run(pool, "signal_others", Limits(seconds=5, confined=True), victims=victims)
+    result = run(pool, "signal_others", Limits(seconds=PATIENT, confined=True), victims=victims)
     assert result.unwrap() == {"reached": []}, result.protections
 
 
@@ -131,13 +134,13 @@ def test_what_a_job_leaves_behind_dies_with_it(pool: Pool, tmp_path: Path) -> No
 
 
 def test_a_fork_bomb(pool: Pool) -> None:
-    result = run(pool, "fork_bomb", Limits(seconds=20, processes=20, confined=True))
+    result = run(pool, "fork_bomb", Limits(seconds=PATIENT, processes=20, confined=True))
     assert result.status in ("flooded", "error"), result
     assert still_serves(pool)
 
 
 def test_forged_answers_are_nonsense_not_success(pool: Pool) -> None:
-    result = run(pool, "forge", Limits(seconds=5, confined=True))
+    result = run(pool, "forge", Limits(seconds=PATIENT, confined=True))
     assert result.status == "exited"
 
 
@@ -175,7 +178,7 @@ def test_a_confined_job_writes_only_where_it_may(tmp_path: Path) -> None:
 
 
 def test_a_session_keeps_its_process(pool: Pool) -> None:
-    with pool.session(Limits(seconds=5)) as session:
+    with pool.session(Limits(seconds=PATIENT)) as session:
         assert [session.call(JOBS + "count", {}).unwrap()["count"] for _ in range(3)] == [1, 2, 3]
         assert session.call(JOBS + "defect", {}).status == "error"
         assert session.call(JOBS + "count", {}).unwrap()["count"] == 4
@@ -183,11 +186,12 @@ def test_a_session_keeps_its_process(pool: Pool) -> None:
         assert session.call(JOBS + "count", {}).status == "crashed", "gone is gone"
 
 
-def test_jobs_run_side_by_side(pool: Pool) -> None:
-    began = time.monotonic()
-    futures = [pool.submit(JOBS + "hang", {}, limits=Limits(seconds=1)) for _ in range(4)]
-    assert {future.result().status for future in futures} == {"timed out"}
-    assert time.monotonic() - began < 3
+def test_jobs_run_side_by_side(pool: Pool, tmp_path: Path) -> None:
+    """Each of four jobs ends when all four have begun."""
+    (tmp_path / "met").mkdir()
+    payloads = [{"folder": str(tmp_path / "met"), "name": str(number), "count": 4} for number in range(4)]
+    futures = [pool.submit(JOBS + "meet", payload, limits=Limits(seconds=PATIENT)) for payload in payloads]
+    assert {future.result().status for future in futures} == {"ok"}
 
 
 def test_a_warm_parent_that_died_is_started_again() -> None:
@@ -225,11 +229,7 @@ def test_all_parents_end_together_and_are_started_again_together() -> None:
             pool._zygote.kill()
             pool._zygote.wait()
         assert still_serves(pool)
-    for _ in range(50):
-        if not any(Path(f"/proc/{parent}").exists() for parent in parents):
-            return
-        time.sleep(0.1)
-    pytest.fail("a parent is still there")
+    wait_until(lambda: not any(Path(f"/proc/{parent}").exists() for parent in parents))
 
 
 def test_nothing_survives_the_orchestrator(tmp_path: Path) -> None:
@@ -245,13 +245,7 @@ os.kill(os.getpid(), 9)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[2])
     status, zygote, folder = done.stdout.split()
     assert status == "ok"
-    for _ in range(50):
-        if not Path(f"/proc/{zygote}").exists():
-            break
-        time.sleep(0.1)
-    else:
-        pytest.fail("the zygote is still there")
-    assert not Path(folder).exists()
+    wait_until(lambda: not Path(f"/proc/{zygote}").exists() and not Path(folder).exists())
 
 
 def test_the_orchestrator_imports_no_torch() -> None:
@@ -262,11 +256,12 @@ def test_the_orchestrator_imports_no_torch() -> None:
 def test_closing_a_session_takes_no_file_from_this_process(pool: Pool, tmp_path: Path) -> None:
     """The call that waits in another thread has let go of its descriptors before their numbers are given away."""
     (tmp_path / "text").write_text("what is read here is what was written here")
-    for _ in range(20):
-        session = pool.session(Limits(seconds=20))
+    for number in range(20):
+        session = pool.session(Limits(seconds=PATIENT))
         assert session.call(JOBS + "echo", {}).status == "ok"
-        call = pool.background(session.call, JOBS + "hang", {})
-        time.sleep(0.05)
+        begun = tmp_path / f"begun {number}"
+        call = pool.background(session.call, JOBS + "hang", {"begun": str(begun)})
+        wait_until(begun.exists)
         session.close()
         files = [(tmp_path / "text").open() for _ in range(8)]
         assert call.result().status == "exited"

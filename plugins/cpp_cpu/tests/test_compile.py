@@ -79,7 +79,7 @@ def test_the_second_build_is_quick_and_cached(tmp_path: Path) -> None:
     first = building.compile_kernel(source(note=note), tmp_path / "a")
     second = building.compile_kernel(source(note=note), tmp_path / "b")
     assert first.ok and not first.cached
-    assert second.ok and second.cached and second.seconds < first.seconds
+    assert second.ok and second.cached
     assert run_in_new_python(tmp_path / "b") == "good"
 
 
