@@ -10,7 +10,8 @@ from akg_core.design.contraction import emit_product, flattened, split_chunk, ti
 from akg_core.design.emit import Emitted, emit_elementwise, emit_far, emit_merge, emit_near, emit_partials
 from akg_core.design.flash import emit_attention, tile_attention
 from akg_core.design.fold import RESULTS, state_dtypes, states
-from akg_core.design.index import Axis, ceil_div, index, parse_size, position, product, to_expr
+from akg_core.design.index import Axis, ceil_div, index, position, product
+from akg_core.design.index_expression import parse_size, to_expr
 from akg_core.design.nest import Head, Nest, Store, refined
 from akg_core.design.partition import Partition
 from akg_core.design.program import ProgramWriter

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from akg_core.design.emit import Emitted
-from akg_core.design.index import Index, index, to_expr
+from akg_core.design.index import Index, index
+from akg_core.design.index_expression import to_expr
 from akg_core.design.terms import Buffer
 from akg_core.design.values import Shape, View
 from akg_core.sketch import ast

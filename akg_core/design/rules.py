@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from akg_core.design.index import Index, parse_size
+from akg_core.design.index import Index
+from akg_core.design.index_expression import parse_size
 from akg_core.design.values import Counting, Literal, Shape, Value, arithmetic, cast, wide
 from akg_core.errors import UnsupportedOperator
 from akg_core.records import Node

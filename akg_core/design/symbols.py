@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import chain, count
 
 from akg_core.design.emit import Emitted
-from akg_core.design.index import Symbol, position, to_expr
+from akg_core.design.index import Symbol, position
+from akg_core.design.index_expression import to_expr
 from akg_core.design.terms import Buffer
 from akg_core.design.writer import Parameter
 from akg_core.sketch import ast

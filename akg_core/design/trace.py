@@ -17,7 +17,7 @@ from akg_core.design import (
     scans,
     views,
 )
-from akg_core.design.index import parse_size
+from akg_core.design.index_expression import parse_size
 from akg_core.design.rules import Call, find_rule
 from akg_core.design.values import Source, Value, View
 from akg_core.records import Node, Task

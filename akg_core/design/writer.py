@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from akg_core.design.fold import call
-from akg_core.design.index import Atom, Axis, Data, Index, Symbol, to_expr
+from akg_core.design.index import Atom, Axis, Data, Index, Symbol
+from akg_core.design.index_expression import to_expr
 from akg_core.design.nest import factored, segments
 from akg_core.design.terms import Buffer, Constant, Load, Place, Result, Term, axes_of, inputs
 from akg_core.design.values import Positions
@@ -18,10 +19,6 @@ LONG = 14  # terms in one expression, above which it gets a name of its own
 _RESERVED = (
     frozenset(OPERATIONS) | set(keyword.kwlist) | {"grid", "tiles", "whole", "range", "inf", "nan", "pow", "index"}
 )
-
-
-class Unbindable(Exception):
-    """A symbolic size that no dim of a kernel's tensors gives."""
 
 
 @dataclass(slots=True)

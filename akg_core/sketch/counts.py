@@ -22,19 +22,6 @@ class Counts:
     elementwise: int = 0
     transcendental: int = 0
 
-    @property
-    def bytes_moved(self) -> int:
-        return self.bytes_read + self.bytes_written
-
-    @property
-    def operations(self) -> int:
-        return self.dot_operations + self.elementwise + self.transcendental
-
-    @property
-    def intensity(self) -> float:
-        """Operations a byte: left of the machine's ridge, the kernel is bound by memory."""
-        return self.operations / max(self.bytes_moved, 1)
-
     def add(self, other: Counts) -> None:
         for part in fields(self):
             setattr(self, part.name, getattr(self, part.name) + getattr(other, part.name))

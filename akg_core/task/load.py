@@ -98,11 +98,6 @@ class ReferenceModule:
         return tuple(names)
 
 
-def load_file(path: str | Path) -> ReferenceModule:
-    """Load the reference file at `path`; its name is the file's, without the suffix."""
-    return load_source(read(path), Path(path).stem)
-
-
 def read(path: str | Path) -> str:
     """The text of a reference file."""
     try:

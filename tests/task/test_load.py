@@ -15,7 +15,7 @@ GOOD = reference_text("return x * 2")
 def test_a_good_file_gives_a_module_and_inputs(tmp_path):
     path = tmp_path / "double.py"
     path.write_text(GOOD)
-    reference = load.load_file(path)
+    reference = load.load_source(load.read(path), path.stem)
     (x,) = reference.inputs(seed=3)
     assert reference.name == "double"
     assert reference.model()(x).equal(x * 2)
@@ -31,7 +31,7 @@ def test_a_missing_file_is_said_by_its_path(tmp_path):
 
 def test_a_folder_is_not_a_file(tmp_path):
     with pytest.raises(TaskError, match="cannot be read"):
-        load.load_file(tmp_path)
+        load.read(tmp_path)
 
 
 @pytest.mark.parametrize(
