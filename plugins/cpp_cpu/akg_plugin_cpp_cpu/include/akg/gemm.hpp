@@ -27,6 +27,14 @@ struct Gemm {
     // A[m x k], element (i, p) at a[i * row + p * column].
     template <class T>
     static void pack_a(C* to, const T* a, i64 row, i64 column, i64 m, i64 k) {
+        if (row == 1 && column != 1) {  // along memory: panel by panel, every line of it would be fetched again for its neighbours
+            for (i64 p = 0; p < k; ++p)
+                for_panels(m, [&](i64 i, auto rows) {
+                    constexpr int R = decltype(rows)::value;
+                    store(to + i * k + p * R, convert<C>(load(a + i + p * column, i64(R))), i64(R));
+                });
+            return;
+        }
         for_panels(m, [&](i64 i, auto rows) {
             constexpr int R = decltype(rows)::value;
             const T* from = a + i * row;
@@ -41,9 +49,6 @@ struct Gemm {
                 }
                 for (; p < k; ++p)
                     for (int r = 0; r < R; ++r) panel[p * R + r] = convert<C>(from[r * row + p]);
-            } else if (row == 1) {
-                for (i64 p = 0; p < k; ++p)
-                    for (int r = 0; r < R; r += LANES) store(panel + p * R + r, convert<C>(load(from + p * column + r, i64(R - r))), i64(R - r));
             } else {
                 for (i64 p = 0; p < k; ++p)
                     for (int r = 0; r < R; ++r) panel[p * R + r] = convert<C>(from[r * row + p * column]);
