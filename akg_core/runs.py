@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from akg_core.storage import write_whole
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -15,15 +15,6 @@ if TYPE_CHECKING:
 
 
 RESULTS = ("build.log", "verdict.json", "timing.json", "result.json")
-
-
-def write_whole(path: Path, content: str | BaseModel) -> None:
-    """Write text, or a record as JSON, to `path` in one step: who is killed leaves the file as it was before."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = content if isinstance(content, str) else json.dumps(content.model_dump(mode="json"), indent=1) + "\n"
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
 
 
 class RunFolder:

@@ -19,8 +19,9 @@ from akg_core.bench.suite import Problem
 from akg_core.errors import ToolchainError
 from akg_core.pipeline import WARM, versions
 from akg_core.records import HOST, Availability
-from akg_core.runs import RunFolder, write_whole
+from akg_core.runs import RunFolder
 from akg_core.stages import Request, addressed
+from akg_core.storage import write_whole
 from akg_core.worker.pool import Pool
 
 _JUDGED_AT_ONCE = 4  # on a device; each keeps two processes busy

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from akg_core.judge.floor import cache_folder
 from akg_core.records import Case, TimingPlan
+from akg_core.storage import cache_folder
 from akg_core.worker.device import device_at
 
 MODES = ("eager", "compile")

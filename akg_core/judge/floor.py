@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from akg_core.judge.records import Floor, Preparation
 from akg_core.records import Record
+from akg_core.storage import cache_folder, write_whole
 from akg_core.worker.device import Device, device_at
 
 if TYPE_CHECKING:
@@ -52,10 +53,7 @@ def machine(pool: Pool, where: dict[str, Any] | None = None, *, again: bool = Fa
         best = {size: max(rate, known.bytes_per_second.get(size, 0)) for size, rate in found.bytes_per_second.items()}
         operations = max(found.operations_per_second, known.operations_per_second)
         found = found.model_copy(update={"bytes_per_second": best, "operations_per_second": operations})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_suffix(f".{os.getpid()}")
-    new.write_text(found.model_dump_json())
-    new.replace(path)
+    write_whole(path, found)
     return found
 
 
@@ -89,11 +87,6 @@ def last_level_cache() -> int:
         text = path.read_text().strip()
         sizes.append(int(text[:-1]) * {"K": 1 << 10, "M": 1 << 20}[text[-1]])
     return max(sizes, default=32 << 20)
-
-
-def cache_folder() -> Path:
-    """Where akg-core keeps what it need not find out twice."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "akg-core"
 
 
 def processor() -> str:

@@ -29,6 +29,7 @@ from akg_core.judge import baseline, floor, statistics
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import Draw, Measurement, Speedup, Timing
 from akg_core.records import Artifact, ProfileReport, Target, TimingPlan
+from akg_core.storage import cache_folder
 from akg_core.worker.limits import Limits
 
 if TYPE_CHECKING:
@@ -198,8 +199,7 @@ def measure(
 @contextlib.contextmanager
 def exclusively(device: str) -> Iterator[None]:
     """Hold a device for timing: other akg-core processes of this user wait until it is free."""
-    path = floor.cache_folder() / f"{device.replace('/', '_')}.lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = cache_folder() / f"{device.replace('/', '_')}.lock"
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -20,6 +20,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from akg_core.errors import UsageError
+from akg_core.storage import cache_folder
 
 
 class Table(DeclarativeBase):
@@ -47,8 +48,7 @@ class Measurement(Table):
 
 def default_url() -> str:
     """AKG_ARCHIVE, or a file in the user's cache."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return os.environ.get("AKG_ARCHIVE") or f"sqlite:///{cache / 'akg-core' / 'archive.sqlite'}"
+    return os.environ.get("AKG_ARCHIVE") or f"sqlite:///{cache_folder() / 'archive.sqlite'}"
 
 
 class Archive:

@@ -8,7 +8,7 @@ from rich.console import Console
 from akg_core.bench.results import Results, Row, geomean, unfinished
 from akg_core.errors import UsageError
 from akg_core.report.bench import line, show
-from akg_core.runs import write_whole
+from akg_core.storage import write_whole
 
 
 def row(name: str, eager: float | None = 2.0, **fields) -> Row:

@@ -21,6 +21,7 @@ from akg_core.judge.prepare import Prepared, prepare
 from akg_core.judge.records import Preparation, Timing
 from akg_core.judge.timing import Baselines, exclusively, measure
 from akg_core.records import Case, Target, Task, TimingPlan
+from akg_core.storage import cache_folder
 from akg_core.worker.pool import Pool
 from akg_core.worker.tensors import load, save
 from tests.judge import kernels
@@ -198,7 +199,7 @@ def test_the_reference_through_torch_compile(
         timing = measure(pool, large, "toy", artifact, CPU, baselines, seconds=0.3)
     assert timing.median("compile"), timing.unavailable
     if shutil.which("openssl"):
-        headers = floor.cache_folder() / "torchinductor" / "headers"
+        headers = cache_folder() / "torchinductor" / "headers"
         assert any(headers.glob("*.gch")), "what takes the compiler longest is kept"
 
 

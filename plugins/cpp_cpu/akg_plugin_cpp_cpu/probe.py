@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -11,10 +12,10 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from akg_core import storage
 from akg_core.errors import ToolchainError
 from akg_core.records import Availability, Target, Traits
 
@@ -116,21 +117,9 @@ def toolchain() -> Toolchain:
     )
 
 
-@functools.cache
 def cache_folder() -> Path:
-    """Where to keep what is worth keeping: the user's cache folder, or a temporary one if that is read-only."""
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    for folder in (
-        Path(root) / "akg-core" / "cpp_cpu",
-        Path(tempfile.gettempdir()) / f"akg-core-{os.getuid()}" / "cpp_cpu",
-    ):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            return folder
-    return folder
+    """Where this plugin keeps what is worth keeping."""
+    return storage.cache_folder() / "cpp_cpu"
 
 
 def cores() -> int:
@@ -199,13 +188,8 @@ def _described(compiler: list[str]) -> dict[str, str]:
         raise ToolchainError(f"{shlex.join(compiler)} does not run: {done.stderr[:200]}.", "Reinstall g++.")
     macros = dict(line.split(" ", 2)[1:] for line in done.stdout.splitlines() if line.count(" ") >= 2)
     found = {name: macros[name] for name in sorted(_MACROS & macros.keys())} | {"flags": " ".join(flags)}
-    try:
-        note.parent.mkdir(parents=True, exist_ok=True)
-        scratch = note.with_suffix(f".{os.getpid()}")
-        scratch.write_text(json.dumps(found))
-        scratch.replace(note)
-    except OSError:
-        pass  # a read-only home costs a few milliseconds a run
+    with contextlib.suppress(OSError):  # where nothing can be kept, a run takes a few milliseconds more
+        storage.write_whole(note, json.dumps(found))
     return found
 
 

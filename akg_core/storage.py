@@ -1,0 +1,35 @@
+"""Where things are kept: files that are whole at every moment, and the user's cache folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+
+def write_whole(path: Path, content: str | BaseModel) -> None:
+    """Write text, or a record as JSON, to `path` in one step: who is killed leaves the file as it was before."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = content if isinstance(content, str) else json.dumps(content.model_dump(mode="json"), indent=1) + "\n"
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+
+
+def cache_folder() -> Path:
+    """Where to keep what need not be found out twice: the user's cache folder, or a temporary one if none can write."""
+    kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "akg-core"
+    temporary = Path(tempfile.gettempdir()) / f"akg-core-{os.getuid()}"
+    for folder in (kept, temporary):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    return temporary
