@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from akg_core.cli.options import Evaluation, Json, PluginName, Scale, Seed, TargetText
+from akg_core.cli.options import Evaluation, Json, PluginName, SampleSeconds, Scale, Seed, TargetText, Together
 
 if TYPE_CHECKING:
     from akg_core.bench.suite import Problem
@@ -31,8 +31,8 @@ def bench(
     evaluation: Evaluation = False,
     scale: Scale = 1.0,
     seed: Seed = 0,
-    seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="Time for the samples of a task.")] = 1.5,
-    together: Annotated[int, typer.Option("--together", metavar="N", help="Tasks to build side by side.")] = 4,
+    seconds: SampleSeconds = 1.5,
+    together: Together = 4,
     folder: Annotated[Path, typer.Option("--folder", metavar="DIR", help="Where runs are kept.")] = Path("runs/bench"),
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="A JSON file for the results.")

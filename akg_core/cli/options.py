@@ -29,7 +29,13 @@ def _seed(value: int) -> int:
 
 def _seconds(value: float) -> float:
     if not 0 < value < float("inf"):
-        raise UsageError(f"--seconds {value:g} is not a time above 0.", "Give a number of seconds: --seconds 120.")
+        raise UsageError(f"--seconds {value:g} is not a time above 0.", "Give a number of seconds: --seconds 60.")
+    return value
+
+
+def _together(value: int) -> int:
+    if value < 1:
+        raise UsageError(f"--together {value} is not a number of tasks.", "Give at least 1: --together 4.")
     return value
 
 
@@ -75,6 +81,12 @@ Kernel = Annotated[
     typer.Argument(metavar="KERNEL", help="A kernel's folder, or one .py file with ModelNew.", show_default=False),
 ]
 Seconds = Annotated[float, typer.Option("--seconds", metavar="S", help="How long to search.", callback=_seconds)]
+SampleSeconds = Annotated[
+    float, typer.Option("--seconds", metavar="S", help="Time for the samples of a task.", callback=_seconds)
+]
+Together = Annotated[
+    int, typer.Option("--together", metavar="N", help="Tasks to build side by side.", callback=_together)
+]
 ArchiveUrl = Annotated[str, typer.Option("--archive", metavar="URL", help="Database or file (default: the cache).")]
 Variant = Annotated[int, typer.Option("--variant", metavar="N", help="The designer's N-th choice.", callback=_variant)]
 
