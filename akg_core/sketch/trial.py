@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import asdict
 from typing import Any
 
@@ -36,7 +37,7 @@ def trial_job(payload: dict[str, Any]) -> dict[str, Any]:
     held = {name: tensor.detach().clone() for name, tensor in (*model.named_parameters(), *model.named_buffers())}
     for parameter in task.interface.parameters:
         if parameter.name not in held:
-            held[parameter.name] = _attribute(model, parameter.name).detach().clone()
+            held[parameter.name] = operator.attrgetter(parameter.name)(model).detach().clone()
     began = time.perf_counter()
     tree = parse(payload["text"], payload["name"])
     result = interpret(tree, arguments, held, Schedule(**payload["schedule"]), count=True)
@@ -50,12 +51,6 @@ def trial_job(payload: dict[str, Any]) -> dict[str, Any]:
         "kernels": {name: asdict(counts) for name, counts in result.kernels.items()},
         "seconds": seconds,
     }
-
-
-def _attribute(model: Any, name: str) -> Any:
-    for part in name.split("."):
-        model = getattr(model, part)
-    return model
 
 
 def _difference(found: Any, due: Any) -> dict[str, Any]:
