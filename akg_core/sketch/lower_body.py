@@ -179,6 +179,8 @@ class _Lowering(ValueLowering):
         axes = self.axes(kind.axes, scope)
         virtual = not mutable and axes and self.body.cost(expr) <= CHEAP
         kept = self.value(target, axes, kind.dtype, definition=expr if virtual else None)
+        if not mutable:
+            self.formulas[kept.name] = expr
         pieces.append(Piece("map", place, target=kept, expr=expr))  # dropped if the value stays virtual
         return kept
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import prod
 
 from akg_core.sketch.ast import Name, Number
 from akg_core.sketch.lower_access import accesses, segment, step
 from akg_core.sketch.lower_index import Polynomial
 from akg_core.sketch.lower_pieces import Body, Piece
+from akg_core.sketch.lower_work import length, turns
 
-UNKNOWN = 1024  # positions assumed for an axis whose length is known at launch only
 SMALL = 16  # turns of inner loops that may run inside a loop along the lanes
 Group = tuple[list[Piece], frozenset[str]]  # pieces that share a loop, and the axes that it may run over
 
@@ -32,7 +33,7 @@ class Fusion:
     # --- which axis runs along the lanes ---
 
     def length(self, axis: str) -> int:
-        return self.body.axes[axis].capacity or UNKNOWN
+        return length(self.body, axis)
 
     def weight(self, piece: Piece, open: frozenset[str] = frozenset()) -> float:
         """How often the piece is done, and how much it does."""
@@ -56,12 +57,14 @@ class Fusion:
                 if gain is None:
                     scores[axis] -= weight
                 elif gain.constant == 1:
-                    even = step(self.body, access.place, axis) is not None
-                    scores[axis] += 3 * weight if even else 2 * weight
-                elif gain.constant != 0:
-                    scores[axis] -= weight
-            if self.length(axis) < 4:
-                scores[axis] -= 6
+                    scores[axis] += weight * (2 if step(self.body, access.place, axis) is None else 3)
+                elif gain.constant == 0:
+                    scores[axis] += weight
+                else:
+                    scores[axis] -= 4 if access.stores else 1  # one by one, or a gather
+            even = all(step(self.body, a.place, axis) is not None for a in found)
+            run = self.length(axis) if even or not isinstance(short, Number) else min(self.length(axis), short.value)
+            scores[axis] -= 6 * max(0.0, 1 - run / SMALL)  # vectors that are not full
         self.votes[piece] = scores
         for axis, score in scores.items():
             self.totals[axis] = self.totals.get(axis, 0.0) + score * self.weight(piece)
@@ -200,6 +203,8 @@ class Fusion:
             home = next((n for n in range(earliest, len(groups)) if shared[n]), None)
             if home is not None:
                 groups[home] = ([*groups[home][0], piece], shared[home])
+            elif wide and self.arithmetic(piece):
+                groups.insert(earliest, ([piece], wide))  # so that what it need not wait for can go on after it
             elif wide or piece.compound:
                 groups.append(([piece], wide))
             else:
@@ -207,6 +212,10 @@ class Fusion:
                     earliest += 1
                 groups.insert(earliest, ([piece], wide))
         return groups
+
+    def arithmetic(self, piece: Piece) -> bool:
+        """Whether a piece computes from positions and kept values alone."""
+        return piece.kind == "map" and piece.expr is not None and not any(self.body.loads_of(piece.expr))
 
     def compatible(
         self,
@@ -229,21 +238,16 @@ class Fusion:
 
     def turns_inside(self, piece: Piece, axis: str, open: frozenset[str]) -> float:
         """How many turns loops inside a loop over `axis` would take for one position."""
-        if piece.kind == "tiles" and piece.axis is not None:
-            extent, size = piece.axis.extent, piece.axis.capacity or UNKNOWN
-            own = -(-int(extent.value) // size) if isinstance(extent, Number) else UNKNOWN
-        elif piece.kind == "range":
-            start, stop, by = (int(b.value) if isinstance(b, Number) else None for b in piece.bounds)
-            own = UNKNOWN if start is None or stop is None or by is None else len(range(start, stop, by))
-        elif piece.compound:
-            own = 1
-        else:
-            turns = 1.0
-            for other in piece.iterates - open - {axis}:
-                turns *= self.length(other)
-            return turns
+        if not piece.compound:
+            return prod(float(self.length(other)) for other in piece.iterates - open - {axis})
         inner = max((self.turns_inside(p, axis, open) for p in (*piece.body, *piece.orelse)), default=1.0)
-        return own * inner
+        return turns(piece) * inner
+
+    def near(self, piece: Piece, axis: str, open: frozenset[str]) -> bool:
+        """Whether loops inside a loop over `axis` would take few turns, or go through a window of few on each side."""
+        turns = self.turns_inside(piece, axis, open)
+        sides = () if piece.compound else piece.iterates - open - {axis}
+        return turns <= SMALL or (turns <= SMALL**2 and bool(sides) and all(self.length(a) <= SMALL for a in sides))
 
     def jams(self, group: Sequence[Piece], axis: str, open: frozenset[str]) -> bool:
         """Whether a loop reduces `axis` into a buffer along the lanes: it should add several positions a visit."""

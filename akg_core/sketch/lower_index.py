@@ -8,10 +8,11 @@ and by 1 along `n`, and two spellings of one extent compare equal.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
-from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Type, Unary
+from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Text, Type, Unary
+from akg_core.sketch.dtypes import is_float
 
 INDEX = Type(dtype="i64")
 Terms = Mapping[tuple[Expr, ...], int]
@@ -139,13 +140,14 @@ def digits(index: Expr, sizes: tuple[Expr, ...]) -> tuple[Expr, ...]:
 class Bounds:
     """What index proofs go by.
 
-    `extents` of axes by name, `counters` of range loops (first value, one past the greatest) and the names of
-    `dimensions`, which are never negative.
+    `extents` of axes by name, `counters` of range loops (first value, one past the greatest), the names of
+    `dimensions`, which are never negative, and the `formulas` of values that are assigned once.
     """
 
     extents: Mapping[str, Expr]
     counters: Mapping[str, tuple[Expr, Expr]]
     dimensions: frozenset[str]
+    formulas: Mapping[str, Expr] = field(default_factory=dict)
 
     def interval(self, expr: Expr) -> tuple[int | None, int | None]:
         """The least and greatest value of an index expression; None where that is not known."""
@@ -160,6 +162,10 @@ class Bounds:
             return _extreme(expr.op, self.interval(expr.args[0]), self.interval(expr.args[1]))
         if isinstance(expr, Call) and expr.op == "where":
             return _either(self.interval(expr.args[1]), self.interval(expr.args[2]))
+        if isinstance(expr, Call) and expr.op == "abs":
+            return _magnitude(self.interval(expr.args[0]))
+        if isinstance(expr, Call) and expr.op == "cast":
+            return self._cast(expr)
         if isinstance(expr, Binary) and expr.op in _INTERVALS:
             return _INTERVALS[expr.op](self.interval(expr.left), self.interval(expr.right))
         return None, None
@@ -172,7 +178,39 @@ class Bounds:
             start, stop = self.counters[name]
             high = self.interval(stop)[1]
             return self.interval(start)[0], None if high is None else high - 1
+        if name in self.formulas:
+            return self.interval(self.formulas[name])
         return (0, None) if name in self.dimensions else (None, None)
+
+    def _cast(self, call: Call) -> Interval:
+        """An index made of another number; a float loses its fraction."""
+        (inner, to), kind = call.args, call.args[0].type
+        if to != Text("i64"):
+            return None, None
+        if kind is None or not is_float(kind.dtype):
+            return self.interval(inner)
+        found = self.real(inner)
+        return (None, None) if found is None else (int(found[0]), int(found[1]))
+
+    def real(self, expr: Expr) -> tuple[float, float] | None:
+        """What an expression of f32 or f64 lies within, rounding included; None where that is not known."""
+        kind = expr.type
+        if isinstance(expr, Number):
+            return _rounded(float(expr.value), float(expr.value))
+        if kind is None or (kind.dtype not in ("f32", "f64") and is_float(kind.dtype)):
+            return None
+        if not is_float(kind.dtype):
+            low, high = self.interval(expr)
+            return None if low is None or high is None else _rounded(low, high)
+        if isinstance(expr, Name):
+            return self.real(self.formulas[expr.id]) if expr.id in self.formulas else None
+        if isinstance(expr, Call) and expr.op == "cast":
+            return self.real(expr.args[0])
+        if isinstance(expr, Binary):
+            return _combined(expr.op, self.real(expr.left), self.real(expr.right))
+        if isinstance(expr, Call) and expr.op in ("maximum", "minimum") and len(expr.args) == 2:
+            return _combined(expr.op, self.real(expr.args[0]), self.real(expr.args[1]))
+        return None
 
     def within(self, expr: Expr, size: Expr) -> bool:
         """Whether 0 <= expr < size is certain."""
@@ -263,6 +301,36 @@ def _extreme(op: str, a: Interval, b: Interval) -> Interval:
     return None if a[0] is None or b[0] is None else min(a[0], b[0]), high
 
 
+def _magnitude(a: Interval) -> Interval:
+    low, high = a
+    least = low if low is not None and low > 0 else -high if high is not None and high < 0 else 0
+    return least, None if low is None or high is None else max(-low, high)
+
+
+Reals = tuple[float, float]
+
+
+def _combined(op: str, a: Reals | None, b: Reals | None) -> Reals | None:
+    if a is None or b is None or op not in _CORNERS:
+        return None
+    corners = [_CORNERS[op](x, y) for x in a for y in b]
+    return _rounded(min(corners), max(corners))
+
+
+def _rounded(low: float, high: float) -> Reals | None:
+    """Ends moved outwards by what rounding to f32 may add; None for what no index is made of."""
+    slack = 2.0**-23
+    ends = low - abs(low) * slack, high + abs(high) * slack
+    return ends if -(2.0**62) < ends[0] <= ends[1] < 2.0**62 else None
+
+
+_CORNERS: dict[str, Callable[[float, float], float]] = {
+    "+": lambda x, y: x + y,
+    "-": lambda x, y: x - y,
+    "*": lambda x, y: x * y,
+    "maximum": max,
+    "minimum": min,
+}
 _INTERVALS: dict[str, Callable[[Interval, Interval], Interval]] = {
     "+": _add,
     "-": lambda a, b: _add(a, (_negated(b[1]), _negated(b[0]))),

@@ -131,7 +131,7 @@ class _Planner(Fusion):
             return
         axis = max(axes, key=lambda a: (along[a], a))
         inner = [p for p in group if self.turns_inside(p, axis, block.open) > 1]
-        if any(self.turns_inside(p, axis, block.open) > SMALL or axis in p.over for p in inner):
+        if any(not self.near(p, axis, block.open) or axis in p.over for p in inner):
             bars = dict(barred)
             for p in inner:
                 if p.compound or self.openable(p, block.open) - barred.get(p, frozenset()) - {axis}:

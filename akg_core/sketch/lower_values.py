@@ -27,7 +27,8 @@ class ValueLowering:
         self.taken = set(reserved) | set(self.tensors) | set(instance.dimensions) | set(instance.open)
         self.extents: dict[str, Expr] = {}
         self.counters: dict[str, tuple[Expr, Expr]] = {}
-        bounds = Bounds(self.extents, self.counters, frozenset({*instance.dimensions, *PROGRAM}))
+        self.formulas: dict[str, Expr] = {}
+        bounds = Bounds(self.extents, self.counters, frozenset({*instance.dimensions, *PROGRAM}), self.formulas)
         self.body = Body(self.kernel, [], {}, {}, bounds)
 
     # --- names, values, axes ---

@@ -207,6 +207,56 @@ def test_few_turns_stay_in_registers() -> None:
     assert all(not axes for axes in made.kept.values())
 
 
+def test_a_window_of_more_turns_stays_in_registers_under_lanes_along_the_results() -> None:
+    _, made = planned(
+        """
+@kernel
+def k(x: In["f32", 8, 68, 68], w: In["f32", 8, 5, 5], y: Out["f32", 8, 64, 64]):
+    for c in grid(8, 1):
+        for q in grid(64, 2):
+            for r in grid(64, 64):
+                i = whole(5)
+                j = whole(5)
+                store(y[c, q, r], reduce_sum(load(x[c, q + i, r + j]) * load(w[c, i, j]), (i, j)))
+"""
+    )
+    assert shape(made.root) == [["q", ["r:", ["i", ["j", "reduce"]], "store"]]]
+
+
+def test_short_segments_do_not_go_along_the_lanes() -> None:
+    _, made = planned(
+        """
+@kernel
+def k(w: In["f32", 32, 63], x: In["f32", 7, 64, 64], y: Out["f32", 32, 1024]):
+    for m in grid(32, 32):
+        for n in grid(1024, 256):
+            k = whole(63)
+            store(y[m, n], dot(load(w[m, k]), load(x[k // 9, n // 32 * 2 + k // 3 % 3 - 1, n % 32 * 2 + k % 3 - 1]),
+                               over=k))
+"""
+    )
+    assert shape(made.root)[0] == ["k", ["n:", "map"]]
+
+
+def test_what_needs_only_positions_comes_before_a_loop_that_goes_on() -> None:
+    """Weights along the lanes, computed once, and everything of a row in one loop."""
+    _, made = planned(
+        f"""
+@kernel
+{HEAD}
+    for m in grid(M, 8):
+        n = whole(N)
+        near = exp(f32(m) * 0.1)
+        first = load(x[m, n]) * near
+        far = exp(f32(n) * 0.1) + exp(f32(n) * 0.2)
+        store(y[m, n], exp(first) * far + exp(first + near) * far)
+""",
+        M=64,
+        N=128,
+    )
+    assert shape(made.root) == [["n:", "map"], ["m", "map", ["n:", "store"]]]
+
+
 def test_a_product_keeps_its_accumulator_and_the_columns_last() -> None:
     body, made = planned(
         """
