@@ -64,6 +64,21 @@ def scan(x: In["f32", 16, "N"], y: Out["f32", 16, "N"]):
             store(y[m, n], s)
             before = last(s, n)
 """
+RESIZE = """
+@kernel
+def resize(x: In["f32", 8, 100], y: Out["f32", 8, 256]):
+    for m in grid(8, 1):
+        n = whole(256)
+        at = i64((f32(n) + 0.5) * 0.39)
+        store(y[m, n], load(x[m, at]) + load(x[m, 99 - abs(99 - abs(n // 3 - 2))]))
+"""
+MIRROR = """
+@kernel
+def mirror(x: In["f32", 8, 1000], y: Out["f32", 8, 1006]):
+    for m in grid(8, 1):
+        n = whole(1006)
+        store(y[m, n], load(x[m, 999 - abs(999 - abs(n - 3))]), stream=True)
+"""
 TEXTS = {
     "add": ADD,
     "softmax": SOFTMAX,
@@ -72,6 +87,8 @@ TEXTS = {
     "transpose": TRANSPOSE,
     "pool": POOL,
     "scan": SCAN,
+    "resize": RESIZE,
+    "mirror": MIRROR,
 }
 
 
@@ -114,6 +131,13 @@ def test_names_that_cpp_takes_are_changed() -> None:
     text = ADD.replace("x:", "part:").replace("x[n]", "part[n]").replace('"N"', '"LANES"').replace("(N,", "(LANES,")
     found = emitted(text).files["kernel.cpp"]
     assert "const f32* __restrict const part_ =" in found and "const i64 LANES_ = sizes[0];" in found
+
+
+def test_lines_that_rows_tear_are_not_streamed() -> None:
+    torn, whole = (
+        emitted(MIRROR.replace("1006", n).replace("1000", m)) for n, m in (("1006", "1000"), ("1024", "1018"))
+    )
+    assert "stream" not in torn.files["kernel.cpp"] and "stream_if(y_fresh, " in whole.files["kernel.cpp"]
 
 
 def test_proved_indices_have_no_masks() -> None:

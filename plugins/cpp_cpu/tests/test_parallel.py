@@ -21,6 +21,22 @@ def test_every_program_runs_once(native: Native, programs: int, chunk: int) -> N
     assert (seen[:-1] == 1).all() and seen[-1] == 0
 
 
+def test_little_work_wakes_no_thread(native: Native) -> None:
+    library = native(DRIVER, "native")
+    shared = lambda programs, work: library.shared(ctypes.c_int64(programs), ctypes.c_int64(work))  # noqa: E731
+    assert not shared(64, 64 * 3) and not shared(1, 1 << 40)
+    assert shared(64, 1 << 20) and shared(1 << 40 >> 20, 1)
+
+
+def test_memory_that_is_mapped_is_left_as_it_is(native: Native) -> None:
+    """Past the caches pays there; small memory stays in them."""
+    fresh = native(DRIVER, "native").asked
+    large, small = torch.full((16 << 20,), 7, dtype=torch.uint8), torch.full((1 << 20,), 7, dtype=torch.uint8)
+    assert fresh(ctypes.c_void_p(large.data_ptr()), ctypes.c_int64(large.numel()))
+    assert not fresh(ctypes.c_void_p(small.data_ptr()), ctypes.c_int64(small.numel()))
+    assert (large == 7).all() and (small == 7).all()
+
+
 @pytest.mark.parametrize("members", [1, 2, 5])
 def test_programs_meet(native: Native, members: int) -> None:
     """More members than cores, too."""

@@ -106,6 +106,28 @@ def test_lanes(native: Native, dtype: str, isa: str) -> None:
         assert same(got, due), (row, got, due)
 
 
+PLACES = {
+    "close": [0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 6, 7, 7, 8, 9, 9],
+    "falling": [19, 18, 18, 17, 16, 15, 15, 14, 13, 12, 11, 10, 9, 9, 8, 7],
+    "far": [0, 2, 4, 7, 9, 11, 20, 21, 22, 30, 31, 40, 41, 50, 60, 63],
+    "one by one": list(range(40, 56)),
+    "mirrored": [3, 2, 1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
+}
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("name", PLACES)
+def test_places_near_each_other(native: Native, dtype: str, isa: str, name: str) -> None:
+    library = native(DRIVER, isa)
+    x, at = values(dtype, 64), torch.tensor(PLACES[name])
+    for n in {1, 3, library.lane_count()}:
+        y = torch.zeros(128, dtype=TORCH[dtype])
+        getattr(library, f"near_{dtype}")(pointer(x), pointer(at), pointer(y), ctypes.c_int64(n))
+        kept = n if name != "mirrored" else 0  # places that rise and fall are no monotone ones
+        assert same(y[:kept], x[at[:kept]]) and same(y[64 : 64 + n], x[at[:n]])
+
+
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_transpose(native: Native, dtype: str, isa: str) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from math import prod
+
 from akg_core.sketch.ast import Binary, Expr, Name, Number
 from akg_core.sketch.dtypes import DTYPES
 from akg_core.sketch.lower import Instance, fold, renamed
@@ -10,6 +13,7 @@ from akg_core.sketch.lower_index import INDEX
 from akg_core.sketch.lower_pieces import Axis, Body, Region
 from akg_core.sketch.lower_plan import plan
 from akg_core.sketch.lower_text import Line, Lines
+from akg_core.sketch.lower_work import work
 from akg_plugin_cpp_cpu.emit.nests import NestWriter
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
 from akg_plugin_cpp_cpu.emit.words import RESERVED
@@ -26,8 +30,10 @@ def function(instance: Instance) -> list[Line]:
     lines.add(f"{head} {{", instance.kernel.place.line)
     inside = lines.nest()
     _parameters(instance, inside)
+    mapped, streamed = inside.later(), set[str]()
     for region in body.regions:
-        _region(body, region, inside)
+        streamed |= _region(body, region, inside)
+    _fresh(instance, streamed, mapped)
     lines.add("}")
     return lines.flat()
 
@@ -47,15 +53,26 @@ def _parameters(instance: Instance, lines: Lines) -> None:
         lines.add(f"const i64 {name} = sizes[{len(instance.dimensions) + number}];")
     if len(instance.known) == len(instance.dimensions) and not instance.open:
         lines.add("(void)sizes;")
+
+
+def _fresh(instance: Instance, streamed: Collection[str], lines: Lines) -> None:
+    """Huge pages for large outputs; whether they came fast decides how the `streamed` ones are stored."""
     for tensor in instance.kernel.tensors:
-        size: Expr = Number(1, type=INDEX)
-        for dim in tensor.dims:
-            size = fold(Binary("*", size, dim, type=INDEX))
-        if tensor.role == "Out" and isinstance(size, Number) and size.value * DTYPES[tensor.dtype].size >= LARGE:
-            lines.add(f"fresh({tensor.name}, {size.value} * i64(sizeof({tensor.dtype})));")
+        used = tensor.name in streamed
+        known = prod(dim.value for dim in tensor.dims if isinstance(dim, Number))
+        names = [dim.id for dim in tensor.dims if isinstance(dim, Name)]
+        plain = all(isinstance(dim, (Name, Number)) for dim in tensor.dims)
+        large = used if names else known * DTYPES[tensor.dtype].size >= LARGE
+        if tensor.role == "Out" and plain and large:
+            count = " * ".join(names if names and known == 1 else [str(known), *names])
+            asked = f"fresh({tensor.name}, {count} * i64(sizeof({tensor.dtype})));"
+            lines.add(f"const bool {tensor.name}_fresh = {asked}" if used else asked)
+        elif used:
+            lines.add(f"constexpr bool {tensor.name}_fresh = false;")
 
 
-def _region(body: Body, region: Region, lines: Lines) -> None:
+def _region(body: Body, region: Region, lines: Lines) -> set[str]:
+    """One parallel loop; returns the tensors that it may store past the caches."""
     writer = NestWriter(body)
     writer.running = {}
     planned = plan(body, region.pieces)
@@ -64,7 +81,7 @@ def _region(body: Body, region: Region, lines: Lines) -> None:
         lines.add("{")
         writer.region(planned, top.inner())
         lines.add("}")
-        return
+        return writer.streamed
     together = [axis for axis in region.grid if axis.together]
     apart = [axis for axis in region.grid if not axis.together]
     programs = _product([_tiles(axis) for axis in apart])
@@ -76,12 +93,13 @@ def _region(body: Body, region: Region, lines: Lines) -> None:
     elif _uneven(region):
         opening = f"parallel_for_dynamic({count}, 1, [&](i64 program) {{"
     else:
-        opening = f"parallel_for({count}, [&](i64 program) {{"
+        opening = f"parallel_for({count}, {work(body, region.pieces)}, [&](i64 program) {{"
     lines.add(opening, writer.line)
     scope = top.inner(fixed=True)
     _positions(writer, region, scope)
     writer.region(planned, scope)
     lines.add("});")
+    return writer.streamed
 
 
 def _tiles(axis: Axis) -> Expr:

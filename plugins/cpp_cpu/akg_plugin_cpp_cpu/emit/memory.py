@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number
+from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, rewrite
 from akg_core.sketch.lower import fold
 from akg_core.sketch.lower_access import place, step
-from akg_core.sketch.lower_index import INDEX, Polynomial, polynomial
+from akg_core.sketch.lower_drift import place_drift
+from akg_core.sketch.lower_index import INDEX, Polynomial, number, polynomial
 from akg_core.sketch.lower_pieces import Body, Piece, Value
 from akg_core.sketch.lower_plan import Plan
 from akg_plugin_cpp_cpu.emit.expression import ExpressionWriter
-from akg_plugin_cpp_cpu.emit.scope import Scope, Term
+from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
+
+MOST_LANES = 16  # of any instruction set; `LANES` divides it
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,7 @@ class MemoryWriter(ExpressionWriter):
         super().__init__(body)
         self.tensors = {t.name: t for t in body.kernel.tensors}
         self.buffers: dict[Value, Buffer] = {}
+        self.streamed: set[str] = set()
         self.plan: Plan
 
     # --- names ----------------------------------------------------------------------------------------------
@@ -202,19 +206,56 @@ class MemoryWriter(ExpressionWriter):
         gain = step(self.body, where, lane.axis, lane.segment)
         mask = " & ".join(m for m in (guard.lanes, f"window({guard.run})" * bool(guard.run)) if m)
         masked = f"{mask} & {lane.part}.mask()" if mask else f"{lane.part}.mask()"
-        source = name if gain is None else plus(name, self.sum(where, scope))
+        fixed, moving = (number(0), where) if gain is not None else self.parted(where, scope)
+        source = plus(name, self.sum(where if gain is not None else fixed, scope))
         if gain is not None and not guard.lanes and guard.run:
             text = f"load_inside({source}, {self.sum(gain, scope)}, {guard.run}, {lane.part}, {outside})"
         elif gain is not None and gain.constant == 1:
             text = f"load({source}, {masked}, {outside})" if mask else f"load({source}, {lane.part})"
         elif gain is not None and not mask:
             text = f"load_strided({source}, {self.sum(gain, scope)}, {lane.part}.n)"
+        elif gain is None and not mask:
+            text = self.gathered(source, moving, scope)
         else:
-            text = f"gather({source}, {self.lane_places(where, gain, scope)}, {masked}, {outside})"
+            text = f"gather({source}, {self.lane_places(moving, gain, scope)}, {masked}, {outside})"
         if guard.whole:
             text = f"{guard.whole} ? {text} : {self.vector(outside)}"
             return Term(text, dtype, True, atomic=False)
         return Term(text, dtype, True)
+
+    def parted(self, where: Polynomial, scope: Scope) -> tuple[Polynomial, Polynomial]:
+        """A place as what all lanes share and what each has of its own."""
+        own = tuple(t for t in where.terms if not all(self.even(atom, scope) for atom in t[0]))
+        return where + -Polynomial(own), Polynomial(own)
+
+    def gathered(self, source: str, moving: Polynomial, scope: Scope) -> str:
+        """A load at places that do not move evenly; where they stay close, or may go one by one, without a gather."""
+        lane = scope.lane
+        assert lane is not None
+        places = self.sum_of_lanes(moving, scope)
+        least, most = place_drift(self.body, moving, lane.axis)
+        if (least is not None and least >= 0) or (most is not None and most <= 0):
+            return f"load_between({source}, {places}, {lane.part})"
+        if most == 1:
+            first, last = self.ends_of_lanes(moving, scope)
+            return f"load_run({source}, {first}, {last}, {lane.part}, [&] {{ return {places}; }})"
+        return f"gather({source}, {places}, {lane.part}.mask())"
+
+    def ends_of_lanes(self, p: Polynomial, scope: Scope) -> tuple[str, str]:
+        """A polynomial at the first lane and at the last one."""
+        lane = scope.lane
+        assert lane is not None
+
+        def spelled(node: object) -> object:
+            """What varies along the lanes by its formula: the variable that holds it is a vector."""
+            if not isinstance(node, Name) or node.id not in self.body.bounds.formulas or self.even(node, scope):
+                return node
+            return rewrite(self.body.bounds.formulas[node.id], spelled)
+
+        plain = Polynomial(tuple((tuple(rewrite(atom, spelled) for atom in atoms), by) for atoms, by in p.terms))
+        last = self.at_head(scope)
+        last.names[lane.axis] = Term(f"{lane.axis} + {lane.part}.n - 1", "i64", atomic=False)
+        return self.sum(plain, self.at_head(scope)), self.sum(plain, last)
 
     def lane_places(self, where: Polynomial, gain: Polynomial | None, scope: Scope) -> str:
         """The places of the lanes: from the first one when they are evenly spaced, else in full."""
@@ -257,11 +298,22 @@ class MemoryWriter(ExpressionWriter):
         if gain is not None and gain.constant == 1:
             if checks:
                 return f"store({source}, {vector}, {mask});"
-            streams = dict(piece.hints).get("stream") == Number(True)
-            return f"{'stream' if streams else 'store'}({source}, {vector}, {lane.part});"
+            if dict(piece.hints).get("stream") == Number(True) and self.on_lines(where, lane):
+                self.streamed.add(name)
+                return f"stream_if({name}_fresh, {source}, {vector}, {lane.part});"
+            return f"store({source}, {vector}, {lane.part});"
         if gain is not None and not checks:
             return f"store_strided({source}, {self.sum(gain, scope)}, {vector}, {lane.part}.n);"
         return f"scatter({source}, {self.lane_places(where, gain, scope)}, {vector}, {mask});"
+
+    def on_lines(self, where: Polynomial, lane: Lane) -> bool:
+        """Whether every whole vector stored along the lanes certainly starts where a line of memory may start."""
+        axis = self.body.axes[lane.axis]
+        starts = [axis.begin if axis.step is None else axis.step, *([] if lane.segment is None else [lane.segment])]
+        apart = [factor for product, factor in where.terms if product != (Name(lane.axis),)]
+        return all(isinstance(s, Number) and s.value % MOST_LANES == 0 for s in starts) and all(
+            factor % MOST_LANES == 0 for factor in apart
+        )
 
 
 def plus(name: str, offset: str) -> str:

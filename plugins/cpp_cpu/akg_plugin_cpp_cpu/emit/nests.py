@@ -15,6 +15,7 @@ from akg_plugin_cpp_cpu.emit.memory import Buffer, plus
 from akg_plugin_cpp_cpu.emit.reduction import ReductionWriter
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
 
+FEW = 4  # positions for which a vector of their own is worse than a gather
 STACK_ELEMENTS = 4096  # a buffer of at most this many elements lives on the stack
 
 
@@ -246,7 +247,8 @@ class NestWriter(ReductionWriter, MatrixWriter):
             needed |= any(segment(self.body, [e], axis) is not None for e in piece.expressions() for e in _values(e))
         if not needed or loop.reverse:
             return None
-        return segment(self.body, (e for p in pieces for e in p.expressions()), axis)
+        length = segment(self.body, (e for p in pieces for e in p.expressions()), axis)
+        return None if isinstance(length, Number) and length.value < FEW else length
 
     # --- loops over tiles, counters, branches ---------------------------------------------------------------
 

@@ -7,6 +7,15 @@ extern "C" void visit(i64* seen, i64 programs, i64 chunk) {
     else parallel_for(programs, [=](i64 p) { atomic_add(seen + p, 1); });
 }
 
+// 1 when several threads shared the programs.
+extern "C" int shared(i64 programs, i64 work) {
+    std::atomic<int> seen{0};
+    parallel_for(programs, work, [&](i64) { seen |= omp_in_parallel(); });
+    return seen.load();
+}
+
+extern "C" int asked(void* p, i64 bytes) { return fresh(p, bytes); }
+
 // values[group][member][count] become the sums (maxima, minima) over the members.
 extern "C" void meet(f32* values, i64 groups, i64 members, i64 count, i64 kind) {
     together_for(groups, members, [=](i64 group, i64 member, Team& team) {

@@ -1,5 +1,6 @@
 // Vectors of every dtype: arithmetic, memory, lanes, conversions, reductions, random numbers.
 #include "akg/akg.hpp"
+#include "akg/nest.hpp"
 namespace akg {
 
 extern "C" int lane_count() { return LANES; }
@@ -21,6 +22,11 @@ extern "C" int lane_count() { return LANES; }
         scatter(y + 384, reverse(iota<i64>()), load(x), first_lanes(n)); \
         stream(y + 448, load(x, n), n); \
         store(y + 512, load(x), first_lanes(n)); \
+    } \
+    extern "C" void near_##T(const T* x, const i64* at, T* y, i64 n) { \
+        const Vec<i64> places = load(at, n); \
+        store(y, load_between(x, places, FirstLanes{n}), n); \
+        store(y + 64, load_run(x, at[0], at[n - 1], FirstLanes{n}, [&] { return places; }), n); \
     } \
     extern "C" void lanes_##T(const T* x, T* y) { \
         const Vec<T> v = load(x); \

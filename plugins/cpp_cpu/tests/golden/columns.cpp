@@ -9,7 +9,7 @@ extern "C" void akg_columns(void* const* tensors, const i64* sizes) {           
     [[maybe_unused]] const f32* __restrict const x = static_cast<const f32*>(tensors[0]);
     [[maybe_unused]] f32* __restrict const y = static_cast<f32*>(tensors[1]);
     (void)sizes;
-    parallel_for(3, [&](i64 program) {                                                            // line 4
+    parallel_for(3, 397696, [&](i64 program) {                                                    // line 4
         const i64 n_begin = program * 128;
         const i64 n_end = std::min<i64>(n_begin + 128, 300);
         alignas(64) f32 total[128 + LANES];

@@ -11,7 +11,7 @@ extern "C" void akg_linear(void* const* tensors, const i64* sizes) {            
     [[maybe_unused]] const f32* __restrict const b = static_cast<const f32*>(tensors[2]);
     [[maybe_unused]] f32* __restrict const y = static_cast<f32*>(tensors[3]);
     const i64 M = sizes[0];
-    parallel_for((M + 63) / 64, [&](i64 program) {                                                // line 5
+    parallel_for((M + 63) / 64, 2154496, [&](i64 program) {                                       // line 5
         const i64 m_begin = program * 64;
         const i64 m_end = std::min<i64>(m_begin + 64, M);
         Arena& arena = scratch();

@@ -9,7 +9,7 @@ extern "C" void akg_pool(void* const* tensors, const i64* sizes) {              
     [[maybe_unused]] const f32* __restrict const x = static_cast<const f32*>(tensors[0]);
     [[maybe_unused]] f32* __restrict const y = static_cast<f32*>(tensors[1]);
     (void)sizes;
-    parallel_for(64, [&](i64 program) {                                                           // line 4
+    parallel_for(64, 10788, [&](i64 program) {                                                    // line 4
         const i64 w_begin = 0;                                                                    // line 6
         const i64 w_end = 29;
         const i64 h_begin = (program % 8) * 4;                                                    // line 5

@@ -9,7 +9,7 @@ extern "C" void akg_scan(void* const* tensors, const i64* sizes) {              
     [[maybe_unused]] const f32* __restrict const x = static_cast<const f32*>(tensors[0]);
     [[maybe_unused]] f32* __restrict const y = static_cast<f32*>(tensors[1]);
     const i64 N = sizes[0];
-    parallel_for(16, [&](i64 program) {                                                           // line 4
+    parallel_for(16, 8389634, [&](i64 program) {                                                  // line 4
         const i64 m = program;
         f64 before = 0.0;                                                                         // line 5
         for (i64 n_begin = 0; n_begin < N; n_begin += 1024) {                                     // line 6

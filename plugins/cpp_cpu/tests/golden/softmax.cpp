@@ -9,7 +9,7 @@ extern "C" void akg_softmax(void* const* tensors, const i64* sizes) {           
     [[maybe_unused]] const f32* __restrict const x = static_cast<const f32*>(tensors[0]);
     [[maybe_unused]] f32* __restrict const y = static_cast<f32*>(tensors[1]);
     (void)sizes;
-    parallel_for(64, [&](i64 program) {                                                           // line 4
+    parallel_for(64, 102400, [&](i64 program) {                                                   // line 4
         const i64 m = program;
         alignas(64) f32 e[4096 + LANES];
         AcrossMax<f32, 4> max_so_far;                                                             // line 7

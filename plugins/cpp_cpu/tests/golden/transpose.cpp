@@ -9,7 +9,7 @@ extern "C" void akg_transpose(void* const* tensors, const i64* sizes) {         
     [[maybe_unused]] const f32* __restrict const x = static_cast<const f32*>(tensors[0]);
     [[maybe_unused]] f32* __restrict const y = static_cast<f32*>(tensors[1]);
     (void)sizes;
-    parallel_for(10, [&](i64 program) {                                                           // line 4
+    parallel_for(10, 12288, [&](i64 program) {                                                    // line 4
         const i64 n_begin = (program % 5) * 64;                                                   // line 5
         const i64 n_end = std::min<i64>(n_begin + 64, 300);
         const i64 m_begin = (program / 5) * 64;                                                   // line 4

@@ -65,6 +65,23 @@ AKG_INLINE Vec<T> reverse(Vec<T> v) {
     return r;
 }
 
+// Lane i is v[at[i] % LANES].
+template <class T>
+AKG_INLINE Vec<T> pick_lanes(Vec<T> v, Vec<i32> at) {
+    if constexpr (std::is_same_v<T, bool>) {
+        return pick_lanes(convert<u8>(v), at) != Vec<u8>(0);
+    } else if constexpr (Vec<T>::PARTS == 1 && Vec<i32>::PARTS == 1) {
+        typedef detail::Order<T> Order;
+        Vec<T> r;
+        r.part[0] = __builtin_shuffle(v.part[0], __builtin_convertvector(at.part[0], Order));
+        return r;
+    } else {
+        Vec<T> r;
+        for (int i = 0; i < LANES; ++i) r = with_lane(r, i, lane(v, lane(at, i) & (LANES - 1)));
+        return r;
+    }
+}
+
 namespace detail {
 // One round: exchange the lanes with bit S set of each row with those without it of the row S below.
 template <int S, class T>

@@ -34,6 +34,12 @@ template <class T>
 AKG_INLINE void stream(T* p, Vec<std::type_identity_t<T>> v, AllLanes) { stream(p, v); }
 template <class T>
 AKG_INLINE void stream(T* p, Vec<std::type_identity_t<T>> v, FirstLanes part) { store(p, v, part.n); }
+// Past the caches if `past`.
+template <class T, class Part>
+AKG_INLINE void stream_if(bool past, T* p, Vec<std::type_identity_t<T>> v, Part part) {
+    if (past) stream(p, v, part);
+    else store(p, v, part);
+}
 
 // v in the lanes of the tile, `other` in the rest.
 template <class T>
@@ -62,6 +68,20 @@ AKG_INLINE Vec<T> load_inside(const T* p, i64 stride, i64 i, i64 step, i64 size,
     const Mask some = window(i, step, size) & part.mask();
     if (stride == 1) return load(p, some, other);
     return gather(p, iota<i64>() * Vec<i64>(stride), some, other);
+}
+
+// Lane l is p[places()[l]]; places gain at most 1 a lane, `first` and `last` being those of the first and the last lane.
+template <class T, class Part, class Places>
+AKG_INLINE Vec<T> load_run(const T* p, i64 first, i64 last, Part part, const Places& places) {
+    if (last - first == part.n - 1) return load(p + first, part);
+    return gather(p, places(), part.mask());
+}
+// Lane l is p[at[l]]; places never fall from lane to lane, or never rise: what lies close together is loaded at once.
+template <class T, class Part>
+AKG_INLINE Vec<T> load_between(const T* p, Vec<i64> at, Part part) {
+    const i64 first = lane(at, 0), last = lane(at, int(part.n - 1)), low = first < last ? first : last, span = first + last - 2 * low;
+    if (span < LANES) return pick_lanes(load(p + low, span + 1), convert<i32>(at - Vec<i64>(low)));
+    return gather(p, at, part.mask());
 }
 
 // rows[j] lane l = p[l * stride + j] for l < n and j < m: contiguous along j, transposed in registers.

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include <atomic>
-#include <chrono>
 #if defined(__linux__)
 #include <sys/mman.h>
+#include <time.h>
 #endif
 
 #include "akg/lanes.hpp"
@@ -18,38 +18,60 @@ namespace akg {
 inline constexpr std::size_t HUGE_PAGE = std::size_t(2) << 20;
 
 #if defined(__linux__)
+// Seconds of the thread's own time, which other programs on its core do not take.
+inline double thread_seconds() {
+    timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
+}
 // Seconds that the first touch of a page takes; what lies there stays.
 inline double touched(char* page) {
-    const auto began = std::chrono::steady_clock::now();
+    const double began = thread_seconds();
     volatile char* byte = page;
     *byte = *byte;
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    return thread_seconds() - began;
+}
+inline bool resident(char* page) {
+    unsigned char seen = 0;
+    return mincore(page, 1, &seen) == 0 && (seen & 1);
 }
 #endif
 
 // Ask for huge pages under memory that nobody has touched yet: 512 times fewer page faults at its first touch. Where the
 // system has none ready (it compacts memory first, or is a guest whose host has taken them back), one costs more than
-// the small pages in its place: all threads touch them, and from the first slow one on, small ones serve for some calls.
-inline void fresh([[maybe_unused]] void* p, [[maybe_unused]] i64 bytes) {
+// the small pages in its place: all threads touch them, and after the first slow one small ones serve. What came slowly
+// once comes fast soon after, so that the next call gets further; where none came fast, some calls do not ask.
+// Whether it came fast is the answer: stores past the caches pay where it did, and cost where small pages are made.
+inline bool fresh([[maybe_unused]] void* p, [[maybe_unused]] i64 bytes) {
 #if defined(__linux__)
     constexpr double SLOW = 8e-4;  // filling two megabytes with zeros takes a fifth of it
-    constexpr int PAUSE = 8;
+    constexpr int PAUSE = 3;
     static std::atomic<int> pause{0};
     const auto begin = (reinterpret_cast<std::uintptr_t>(p) + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
     const auto end = (reinterpret_cast<std::uintptr_t>(p) + std::uintptr_t(bytes)) & ~(HUGE_PAGE - 1);
-    if (end <= begin || (pause.load() > 0 && pause.fetch_sub(1) > 0)) return;
+    if (end <= begin) return false;
     char* const first = reinterpret_cast<char*>(begin);
     const std::size_t pages = (end - begin) / HUGE_PAGE;
+    if (pages >= 4 && resident(first) && resident(first + pages / 2 * HUGE_PAGE) && resident(first + (pages - 1) * HUGE_PAGE))
+        return true;  // memory that has just been given back, and is mapped
+    if (pause.load() > 0 && pause.fetch_sub(1) > 0) return false;
     madvise(first, end - begin, MADV_HUGEPAGE);
-    if (pages < 4) return;
-    std::atomic<bool> slow{false};
+    if (pages < 4) return false;
+    std::atomic<bool> slow{false}, quick{false};
 #pragma omp parallel for schedule(static)
     for (i64 page = 0; page < i64(pages); ++page) {
-        if (slow.load(std::memory_order_relaxed) || touched(first + page * i64(HUGE_PAGE)) <= SLOW) continue;
+        if (slow.load(std::memory_order_relaxed)) continue;
+        if (touched(first + page * i64(HUGE_PAGE)) <= SLOW) {
+            quick.store(true, std::memory_order_relaxed);
+            continue;
+        }
         madvise(first, end - begin, MADV_NOHUGEPAGE);
         slow.store(true, std::memory_order_relaxed);
     }
-    if (slow.load()) pause.store(PAUSE);
+    if (slow.load() && !quick.load()) pause.store(PAUSE);
+    return !slow.load();
+#else
+    return false;
 #endif
 }
 
@@ -135,35 +157,34 @@ AKG_INLINE void finish_streams() {
 #endif
 }
 
-// body(program) for every program of the grid, in equal consecutive shares.
-template <class Body>
-AKG_INLINE void parallel_for(i64 programs, const Body& body) {
-    if (programs <= 1 || threads() == 1) {
-        for (i64 program = 0; program < programs; ++program) body(program);
-        return finish_streams();
-    }
-#pragma omp parallel
-    {
-#pragma omp for schedule(static) nowait
-        for (i64 program = 0; program < programs; ++program) body(program);
-        finish_streams();
-    }
-}
+inline constexpr i64 GRAIN = i64(1) << 17;  // operations on single elements that take longer than to wake a thread
 
-// The same, `chunk` programs at a time to whoever is free: for programs of unequal length.
+// body(program) for every program of the grid, `chunk` programs at a time to whoever is free.
 template <class Body>
 AKG_INLINE void parallel_for_dynamic(i64 programs, i64 chunk, const Body& body) {
     if (programs <= chunk || threads() == 1) {
         for (i64 program = 0; program < programs; ++program) body(program);
         return finish_streams();
     }
+    std::atomic<i64> next{0};
 #pragma omp parallel
     {
-#pragma omp for schedule(dynamic, chunk) nowait
-        for (i64 program = 0; program < programs; ++program) body(program);
+        for (i64 first; (first = next.fetch_add(chunk, std::memory_order_relaxed)) < programs;)
+            for (i64 program = first; program < programs && program < first + chunk; ++program) body(program);
         finish_streams();
     }
 }
+
+// The same in a few consecutive shares a thread, of which there is one more where a core is slow or a program short.
+// `work`: operations on single elements in a program; one thread does what is little.
+template <class Body>
+AKG_INLINE void parallel_for(i64 programs, i64 work, const Body& body) {
+    constexpr i64 SHARES = 8;
+    const bool little = programs < GRAIN && programs * work < GRAIN;
+    parallel_for_dynamic(programs, little ? programs : programs / (SHARES * threads()) + 1, body);
+}
+template <class Body>
+AKG_INLINE void parallel_for(i64 programs, const Body& body) { parallel_for(programs, GRAIN, body); }
 
 // ---- programs that meet ---------------------------------------------------------------------------------------
 
