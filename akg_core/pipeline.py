@@ -125,12 +125,9 @@ class Pipeline:
     def _found(self) -> Availability:
         return Availability(**self._probe.result().unwrap())
 
-    def require_toolchain(self, device: bool = True) -> Availability:
-        """What the plugin finds on this machine; raises ToolchainError when it cannot compile (or run) here."""
-        found = self._found()
-        if not found.can_compile or (device and not found.can_run):
-            raise ToolchainError(f"The plugin {self.request.plugin} cannot work here: {found.reason}", found.cure)
-        return found
+    def require_toolchain(self) -> Availability:
+        """What the plugin finds on this machine; raises ToolchainError when it cannot compile and run here."""
+        return stages.require_usable(self._found(), self.request.plugin)
 
     def design(self, task: Task) -> tuple[Design, ...]:
         """Sketches for the task, the best guess first; writes it as sketch.py."""

@@ -9,8 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from akg_core.errors import KernelFailed, TaskError
-from akg_core.records import Advice, Choice, CompileResult, Finding, KernelSource, Schedule, Sketch, Target, Task
+from akg_core.errors import KernelFailed, TaskError, ToolchainError
+from akg_core.records import (
+    Advice,
+    Availability,
+    Choice,
+    CompileResult,
+    Finding,
+    KernelSource,
+    Schedule,
+    Sketch,
+    Target,
+    Task,
+)
 from akg_core.registry import forward_trace
 from akg_core.worker.limits import Limits
 
@@ -91,6 +102,13 @@ def emit(pool: Pool, request: Request, design: Design, schedule: Schedule) -> tu
     }
     value = _plugin_job(pool, "emit_job", payload, DESIGN_SECONDS)
     return KernelSource(**value["source"]), tuple(Finding(**finding) for finding in value["findings"])
+
+
+def require_usable(found: Availability, plugin: str) -> Availability:
+    """What a plugin found on this machine; raises ToolchainError when it cannot compile and run here."""
+    if not (found.can_compile and found.can_run):
+        raise ToolchainError(f"The plugin {plugin} cannot work here: {found.reason}", found.cure)
+    return found
 
 
 def require_allowed(findings: tuple[Finding, ...]) -> None:

@@ -16,11 +16,10 @@ from pathlib import Path
 from akg_core.bench.contest import Contest, row_digest
 from akg_core.bench.results import Results, Row, unfinished
 from akg_core.bench.suite import Problem
-from akg_core.errors import ToolchainError
 from akg_core.pipeline import WARM, versions
 from akg_core.records import HOST, Availability
 from akg_core.runs import RunFolder
-from akg_core.stages import Request, addressed
+from akg_core.stages import Request, addressed, require_usable
 from akg_core.storage import write_whole
 from akg_core.worker.pool import Pool
 
@@ -171,6 +170,4 @@ def _build(batch: list[Asked], pool: Pool, plan: Plan, workers: ThreadPoolExecut
 def _available(request: Request, pool: Pool) -> Availability:
     """What the plugin finds on this machine. Raises ToolchainError when nothing can run here."""
     found = Availability(**pool.call("akg_core.stage_jobs:probe_job", addressed(request)).unwrap())
-    if not (found.can_compile and found.can_run):
-        raise ToolchainError(f"The plugin {request.plugin} cannot work here: {found.reason}", found.cure)
-    return found
+    return require_usable(found, request.plugin)
