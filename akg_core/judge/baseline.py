@@ -60,5 +60,5 @@ def _set_up_compiler() -> None:
     config.cpp_cache_precompile_headers = shutil.which("openssl") is not None  # by which it tells headers apart
     codecache._HEADER_DIR = str(folder / "headers")  # its own place is the worker's folder, which goes with the worker
     codecache._HEADER_LOCK_DIR = str(folder / "headers" / "locks")
-    # The key of a graph is made of all files of PyTorch and Triton; what the compiler makes of a kernel stays cached.
+    # The key of a graph is made of all files of PyTorch; what the compiler makes of a kernel stays cached.
     config.fx_graph_cache = functorch.enable_autograd_cache = False
