@@ -318,7 +318,8 @@ class CompileResult(Record):
 class Case(Record):
     """One call of the kernel: where its inputs and module state are read and its outputs written.
 
-    `inputs` is a file of positional arguments, `state` a state dict (without one the constructor's stays), `reference`
+    `inputs` is a file of positional arguments (None in the first call of a worker: load and construct the kernel, so
+    that it has seen none, and report nothing), `state` a state dict (without one the constructor's stays), `reference`
     the text of the reference file, whose `get_init_inputs` gives the constructor's arguments. `poison` seeds the
     pattern that fresh memory is filled with. The harness writes to `outputs` a dict: "result" is what `forward`
     returned, "changed" the arguments ("argument 0") and state ("state bn.running_mean") that it left different. Files
@@ -326,7 +327,7 @@ class Case(Record):
     """
 
     name: str
-    inputs: Path
+    inputs: Path | None
     outputs: Path
     state: Path | None = None
     reference: Path | None = None

@@ -11,9 +11,11 @@ are elsewhere, and what is reported is checked by the process that holds them.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import functools
 import importlib.util
+import random
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,11 +28,12 @@ import torch
 from torch import nn
 
 from akg_core.errors import KernelFailed
-from akg_core.judge.guard import Guard
+from akg_core.judge import integrity
+from akg_core.judge.guard import Guard, forbid_searches, removal
 from akg_core.judge.memory import nbytes
 from akg_core.records import Artifact, Case, CaseReport, ProfileReport, RunReport, TimingPlan
 from akg_core.task.load import load_source
-from akg_core.worker import seccomp
+from akg_core.worker import isolation, seccomp
 from akg_core.worker.device import HOST, Device
 from akg_core.worker.tensors import fresh, load, memory, save, transform
 
@@ -53,20 +56,23 @@ def run_cases(
 ) -> RunReport:
     """Run each case (at least one) on `device` under the guard, on fresh memory, and write what came out.
 
+    A case without inputs is not run: the kernel is made ready for the others, which another call brings.
+
     `launches` counts the kernels launched so far, for plugins that can tell. `jit`: the language compiles when a kernel
     is first called, so that each case is called once before it counts. From then on, and without `jit` as soon as the
     module is loaded, machine code can start no process either; threads it may.
     """
+    given = [case for case in cases if case.inputs]
     try:
-        module = load_module()
-        subject = _Subject(module, cases[0], device)
-        for case in cases if jit else ():
+        subject = _ready(load_module, cases[0], device)
+        for case in given if jit else ():
             _rehearse(subject, case)
-        seccomp.forbid_processes()
+        if given or not jit:
+            seccomp.forbid_processes()
     except Exception as error:
         return RunReport(error=_sentence(error))
     reports = []
-    for case in cases:
+    for case in given:
         reports.append(_run(subject, case, launches))
         device.release_unused()
     return RunReport(cases=tuple(reports))
@@ -83,14 +89,17 @@ def profile_case(
     """Time the case as the plan says, by the device's clock, each call alone and waited for.
 
     Model and inputs stay from call to call, for samples may be taken in several. Inputs are rotated among copies, as
-    long as there is room for these.
+    long as there is room for these, and changed a little before each cold sample, so that no earlier answer is right.
     """
     timer = device.timer
     cold = 2 * device.cache_bytes() if plan.cold else 0
     try:
         if plan.threads:
             torch.set_num_threads(plan.threads)
-        contender = _contender(load_module(), case, device)
+        subject = _ready(load_module, case, device)
+        if not case.inputs:
+            return ProfileReport(samples=(), timer=timer)
+        contender = _contender(subject, case)
         samples = []
         with torch.no_grad():
             if jit:
@@ -98,23 +107,77 @@ def profile_case(
             seccomp.forbid_processes()
             for _ in range(plan.warmup):
                 contender.model(*next(contender.inputs))
+            result = at_return = None
             for _ in range(plan.samples):
-                result = None  # its memory is the next one's, as where nobody keeps answers
                 arguments = next(contender.inputs)
-                device.sweep(cold)
+                if cold:  # else nothing is to come between samples
+                    transform(arguments, _disturb)
+                    device.sweep(cold)
+                    if not same_bits(at_return, transform(result, _few)):
+                        break
+                result = None  # its memory is the next one's, as where nobody keeps answers
                 seconds, result = device.seconds(functools.partial(contender.model, *arguments))
                 samples.append(seconds)
+                at_return = transform(result, _few) if cold or plan.check else None
             if plan.check:
-                at_return = transform(result, _few) if samples else None
                 time.sleep(_SETTLING_SECONDS)
-                if samples and not same_bits(at_return, transform(result, _few)):
-                    return ProfileReport(samples=(), timer=timer, error="its outputs changed after it had returned")
+            if not same_bits(at_return, transform(result, _few)):
+                return ProfileReport(samples=(), timer=timer, error="its outputs changed after it had returned")
+            if plan.check:
                 contender.check(plan.check)
     except Exception as error:
         return ProfileReport(samples=(), timer=timer, error=_sentence(error))
     finally:
         device.release_unused()
     return ProfileReport(samples=tuple(samples), timer=timer, details={"threads": torch.get_num_threads()})
+
+
+def _ready(load_module: Callable[[], Any], case: Case, device: Device) -> _Subject:
+    """The model, constructed once a process and module.
+
+    In a confined process the kernel's code must not have seen any input by then. It runs in a thread of its own, above
+    which none of our frames stands, and afterwards the host's library computes no more.
+    """
+    steps: list[Callable[[], Any]] = []
+    if isolation.is_confined() and not _subjects:
+        steps = removal() if device is HOST else []
+        forbid_searches()
+    compare_harness = integrity.watch()
+
+    def make() -> _Subject:
+        module = load_module()
+        key = (id(module), case.reference, case.training)
+        if key not in _subjects:
+            _subjects[key] = (module, _Subject(module, case, device))
+        return _subjects[key][1]
+
+    subject = _alone(make) if isolation.is_confined() else make()
+    compare_harness()
+    for step in steps:
+        step()
+    return subject
+
+
+def _alone(action: Callable[[], Any]) -> Any:
+    """What `action` gives, or raises, in a thread of its own."""
+    ended: list[tuple[Any, BaseException | None]] = []
+    running = _thread.allocate_lock()
+
+    def work() -> None:
+        try:
+            ended.append((action(), None))
+        except BaseException as error:
+            ended.append((None, error))
+        finally:
+            running.release()
+
+    running.acquire()
+    _thread.start_new_thread(work, ())
+    running.acquire()
+    result, error = ended[0]
+    if error is not None:
+        raise error
+    return result
 
 
 def construct(module: Any, case: Case, device: Device) -> nn.Module:
@@ -167,9 +230,21 @@ def _rehearse(subject: _Subject, case: Case) -> None:
     """Call a kernel for what its language does at the first call; how that goes is found out when it counts."""
     with torch.no_grad(), contextlib.suppress(Exception):
         subject.enter(case)
-        subject.model(*load(case.inputs, subject.device))
+        subject.model(*load(_inputs(case), subject.device))
         subject.device.synchronize()
     subject.device.release_unused()
+
+
+def _call(subject: _Subject, arguments: list[Any], guard: Guard) -> Any:
+    """What the model gives under the guard."""
+    compare_harness = integrity.watch()
+    try:
+        with torch.no_grad(), guard:
+            result = subject.model(*arguments)
+            subject.device.synchronize()
+    finally:
+        compare_harness()
+    return result
 
 
 def _run(subject: _Subject, case: Case, launches: Callable[[], int] | None) -> CaseReport:
@@ -177,11 +252,9 @@ def _run(subject: _Subject, case: Case, launches: Callable[[], int] | None) -> C
     launched = launches() if launches else 0
     error = ""
     try:
-        given, state = load(case.inputs, subject.device), subject.enter(case)
+        given, state = load(_inputs(case), subject.device), subject.enter(case)
         arguments = fresh(given)
-        with torch.no_grad(), guard:
-            result = subject.model(*arguments)
-            subject.device.synchronize()
+        result = _call(subject, arguments, guard)
         transform(result, _require_plain)
         after = named(arguments, subject.model.state_dict())
         save(case.outputs, {"result": result, "changed": changed(named(given, state), after)}, subject.device)
@@ -198,18 +271,18 @@ def _run(subject: _Subject, case: Case, launches: Callable[[], int] | None) -> C
     )
 
 
-class _Contender(_Subject):
+class _Contender:
     """A model that is being timed, and the copies of its inputs."""
 
-    def __init__(self, module: Any, case: Case, device: Device) -> None:
-        super().__init__(module, case, device)
-        self.enter(case)
-        given = load(case.inputs, device)
+    def __init__(self, subject: _Subject, case: Case) -> None:
+        self.subject, self.model, self.device = subject, subject.model, subject.device
+        subject.enter(case)
+        given = load(_inputs(case), self.device)
         size = nbytes(given)
         self._copies = [fresh(given) for _ in range(next((n for below, n in _COPIES if size < below), 1))]
         self.inputs = self._rotate()
         del given
-        device.release_unused()
+        self.device.release_unused()
 
     def _rotate(self) -> Iterator[list[Any]]:
         while True:
@@ -217,14 +290,14 @@ class _Contender(_Subject):
 
     def check(self, case: Case) -> None:
         """Put the case's values where the timed ones were, so that whoever remembers an address is found out."""
-        given = load(case.inputs, self.device)
+        given = load(_inputs(case), self.device)
         arguments = next(self.inputs)
         for index, value in enumerate(given):
             if isinstance(value, torch.Tensor) and value.stride() == arguments[index].stride():
                 memory(arguments[index]).copy_(memory(value))
             else:
                 arguments[index] = fresh(value)
-        state = self.enter(case)
+        state = self.subject.enter(case)
         result = self.model(*arguments)
         self.device.synchronize()
         transform(result, _require_plain)
@@ -232,17 +305,21 @@ class _Contender(_Subject):
         save(case.outputs, {"result": result, "changed": changed(named(given, state), after)}, self.device)
 
 
-_contenders: dict[tuple[int, Path, Path | None], tuple[Any, _Contender]] = {}
+_subjects: dict[tuple[int, Path | None, bool], tuple[Any, _Subject]] = {}  # a module is held: its id stays its own
+_contenders: dict[tuple[int, Path | None, Path | None], _Contender] = {}
 
 
-def _contender(module: Any, case: Case, device: Device) -> _Contender:
-    key = (id(module), case.inputs, case.state)
+def _contender(subject: _Subject, case: Case) -> _Contender:
+    key = (id(subject), case.inputs, case.state)
     if key not in _contenders:
-        _contenders[key] = (
-            module,
-            _Contender(module, case, device),
-        )  # the module is held, so that its id stays its own
-    return _contenders[key][1]
+        _contenders[key] = _Contender(subject, case)
+    return _contenders[key]
+
+
+def _inputs(case: Case) -> Path:
+    if case.inputs is None:
+        raise ValueError("a case without inputs cannot be run")
+    return case.inputs
 
 
 @functools.cache
@@ -269,6 +346,16 @@ def _load_entry(folder: Path, entry: str) -> ModuleType:
 def _require_plain(tensor: torch.Tensor) -> None:
     if type(tensor) is not torch.Tensor and type(tensor) is not nn.Parameter:
         raise TypeError(f"an output is a {type(tensor).__name__}, not a torch.Tensor")
+
+
+def _disturb(tensor: torch.Tensor) -> None:
+    """Let two elements change places, in all of a tensor's memory wherever they are."""
+    flat = memory(tensor)
+    if len(flat) > 1:
+        one, other = random.sample(range(len(flat)), 2)
+        kept = flat[one].clone()
+        flat[one].copy_(flat[other])
+        flat[other].copy_(kept)
 
 
 def _few(tensor: torch.Tensor) -> torch.Tensor:

@@ -1,9 +1,11 @@
 """While a candidate runs: no library computes for it, and no fresh memory holds anything that it could pass off.
 
-Two rings. A dispatch mode refuses every operator of the library that computes, as it is called; it sees the calling
-thread. A profiler over all threads then lists what ran anyway: from other threads, or past a mode switched off.
-Allocation, views, and copies that keep the dtype pass; so does filling memory with a constant. The mode must see an
-allocation still when the candidate returns. Starting a process is refused, and noted.
+Three rings. A dispatch mode refuses every operator of the library that computes, as it is called; it sees the calling
+thread, and must see an allocation still when the candidate returns. A profiler over all threads lists what ran anyway:
+from other threads, or past a mode switched off. Where kernels run on the host, the operators are besides not to be had
+any more once the candidate is constructed (`akg_core.judge.library`). Allocation, views, and copies that keep the dtype
+pass; so does filling memory with a constant. Starting a process is refused, and searching this one for what the harness
+holds.
 """
 
 from __future__ import annotations
@@ -11,40 +13,33 @@ from __future__ import annotations
 import functools
 import random
 import sys
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-ALLOCATIONS = frozenset(
-    {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_"}
-)
-_FILLS = frozenset(
-    {"fill_", "zero_", "zeros", "zeros_like", "new_zeros", "full", "full_like", "new_full", "scalar_tensor"}
-)
-_COPIES = frozenset({"copy_", "clone", "_to_copy"})
-_OTHER = frozenset(
-    {
-        "detach",
-        "detach_",
-        "lift_fresh",
-        "_local_scalar_dense",
-        "_unsafe_view",
-        "_reshape_alias",
-        "is_pinned",
-        "set_",
-        "item",
-    }
-)
-_HARMLESS = ALLOCATIONS | _FILLS | _COPIES | _OTHER
+from akg_core.judge import library
+from akg_core.judge.library import ALLOCATIONS, COPIES, LibraryCall, computes
 
 _STARTS = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", "os.exec"})
+_SEARCHES = frozenset(
+    {
+        "gc.get_objects",
+        "gc.get_referents",
+        "gc.get_referrers",
+        "sys._current_exceptions",
+        "sys._current_frames",
+        "sys.addaudithook",
+        "sys.monitoring.register_callback",
+        "sys.setprofile",
+        "sys.settrace",
+    }
+)
+"""Audit events of what finds objects that nobody has given away, or sees others' frames."""
 _INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-
-
-class LibraryCall(RuntimeError):
-    """A candidate called an operator of the library that computes."""
+_refused_past_modes: list[str] = []
 
 
 class Guard:
@@ -62,23 +57,29 @@ class Guard:
     def __enter__(self) -> Guard:
         self._profiler.__enter__()
         self._mode.__enter__()
-        _watch_processes().append([])
+        _processes().append([])
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        processes = _watch_processes().pop()
+        processes = _processes().pop()
         whole = self._mode.is_watching()
         self._mode.__exit__(kind, value, traceback)
         self._profiler.__exit__(kind, value, traceback)
         ran = {event.name for event in self._profiler.events() or ()}
-        self.calls = tuple(sorted({name for name in ran if computes(name)} | self._mode.refused))
-        self.rules = (*processes, *(() if whole else ("switches the guard off",)))
+        called = {name for name in ran if computes(name)}
+        self.calls = tuple(sorted(called | self._mode.refused | set(_refused_past_modes)))
+        self.rules = (*processes, *_searches(), *(() if whole else ("switches the guard off",)))
+
+
+def removal() -> list[Callable[[], Any]]:
+    """The steps of `akg_core.judge.library.removal`; every later guard tells which operators were refused by it."""
+    return library.removal(_refused_past_modes.append)
 
 
 @functools.cache
-def _watch_processes() -> list[list[str]]:
+def _processes() -> list[list[str]]:
     """For each guard that is entered, the processes that were to be started under it; they are refused."""
     entered: list[list[str]] = []
 
@@ -91,23 +92,28 @@ def _watch_processes() -> list[list[str]]:
     return entered
 
 
+def forbid_searches() -> None:
+    """Let nothing in this process, from now on, look for objects and frames that it was not given."""
+    _processes()  # no hook is added any more
+    _hook_searches()
+
+
+def _searches() -> list[str]:
+    return _hook_searches() if _hook_searches.cache_info().currsize else []
+
+
 @functools.cache
-def computes(name: str) -> bool:
-    """Whether an operator such as "aten::mm" is one of the library's own that does work on elements."""
-    space, _, name = name.partition("::")
-    if space not in ("aten", "quantized", "mkldnn", "mkl", "prims") or name in _HARMLESS:
-        return False
-    overloads = getattr(getattr(torch.ops, space), name, None)
-    every = [getattr(overloads, overload) for overload in overloads.overloads()] if overloads else []
-    every = [
-        overload for overload in every if torch._C._dispatch_has_kernel(overload.name())
-    ]  # the rest is TorchScript's
-    return not all(overload.is_view or _is_composite(overload) for overload in every)
+def _hook_searches() -> list[str]:
+    """What was tried; it is refused."""
+    tried: list[str] = []
 
+    def refuse(event: str, _: object) -> None:
+        if event in _SEARCHES:
+            tried.append(f"searches the process: {event}")
+            raise PermissionError(f"a kernel searches nothing in its process ({event})")
 
-def _is_composite(overload: Any) -> bool:
-    """Whether an operator only calls others, which are then seen themselves."""
-    return torch._C._dispatch_has_kernel_for_dispatch_key(overload.name(), "CompositeImplicitAutograd")
+    sys.addaudithook(refuse)
+    return tried
 
 
 def poison_fill(tensor: torch.Tensor, seed: int) -> None:
@@ -148,7 +154,7 @@ class _Refuse(TorchDispatchMode):
         kwargs = kwargs or {}
         full = func._schema.name
         name = full.partition("::")[2]
-        if (full.startswith("aten::") and name in _COPIES and _converts(name, args, kwargs)) or computes(full):
+        if (full.startswith("aten::") and name in COPIES and _converts(name, args, kwargs)) or computes(full):
             self.refused.add(full)
             raise LibraryCall(f"{full} is the library's work, not the kernel's")
         result = func(*args, **kwargs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from concurrent.futures import Future
 from pathlib import Path
@@ -15,6 +16,7 @@ from akg_core.worker.limits import JobResult, Limits
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
+CASES = "cases"  # the folder of the cases: who knows the name of one may read it, and nobody may list them
 _JOBS = "akg_core.judge.reference:"
 
 
@@ -70,6 +72,8 @@ class Prepared:
     def close(self) -> None:
         """End the reference process."""
         self._session.close()
+        with contextlib.suppress(OSError):
+            (self.folder / CASES).chmod(0o700)  # so that whoever may remove it can
 
     @property
     def first(self) -> Draw:

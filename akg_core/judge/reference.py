@@ -26,6 +26,7 @@ from akg_core.judge.compare import Expected, Noise, compare, flatten
 from akg_core.judge.memory import is_kept, keep_freed, nbytes, rationed
 from akg_core.judge.need import require_room
 from akg_core.judge.precise import double_model, doubled, in_double
+from akg_core.judge.prepare import CASES
 from akg_core.judge.records import Draw, Preparation, StateKind
 from akg_core.judge.work import least, longest_reduction
 from akg_core.records import Case, Task
@@ -81,14 +82,14 @@ _kept: list[_Reference] = []
 
 def open_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{task, plugin?, target?, folder, seed} → {draw}: load the reference and draw the first case, which is timed."""
-    task, seed = Task(**payload["task"]), payload["seed"]
-    device = device_at(payload)
+    task, seed, device = Task(**payload["task"]), payload["seed"], device_at(payload)
     require_room(task, device)
     module = replace(load_source(task.source, task.name), device=device.name)
     model = module.model(0, eval=not task.training)
     initial = {name: value.detach().clone() for name, value in _state(model).items()}
     reference = _Reference(task, device, module, model, initial, Path(payload["folder"]), seed)
     (reference.folder / "reference.py").write_text(task.source, encoding="utf-8")
+    (reference.folder / CASES).mkdir(mode=0o300)
     _kept[:] = [reference]
     draw = _plan(reference, "drawn", seed + 1, "initial", {})
     reference.first = _write(reference, draw)
@@ -188,6 +189,7 @@ def _schedule(reference: _Reference) -> Iterator[tuple[str, int, StateKind, dict
     seed = reference.seed + 2
     yield "signed", seed, "redrawn", {}
     yield from (("drawn", seed + 1, "redrawn", sizes) for sizes in hidden[:2])
+    yield "disturbed", reference.seed + 1, "initial", {}  # the first case's own seed
     yield "cancelling", seed + 2, "redrawn", {}
     yield "large", seed + 3, "redrawn", {}
     yield "constant_rows", seed + 4, "initial", {}
@@ -209,7 +211,7 @@ def _try(reference: _Reference, kind: str, seed: int, state: StateKind, sizes: d
         said = error.message.rstrip(".") if isinstance(error, TaskError) else sentence(error)
         reason = f"The reference does not take {draw.name} ({said})."
     reference.expected.pop(draw.name, None)
-    shutil.rmtree(draw.case.inputs.parent, ignore_errors=True)
+    shutil.rmtree(draw.case.outputs.parent, ignore_errors=True)
     return reason
 
 
@@ -218,7 +220,7 @@ def _plan(reference: _Reference, kind: str, seed: int, state: StateKind, sizes: 
     state = state if reference.initial else "none"
     name = _name(kind, state, sizes)
     name += f", seed {seed}" if name in reference.plans else ""
-    folder = reference.folder / f"case-{len(reference.plans)}"
+    folder = reference.folder / CASES / os.urandom(8).hex()
     case = Case(
         name=name,
         inputs=folder / "inputs",
@@ -228,9 +230,8 @@ def _plan(reference: _Reference, kind: str, seed: int, state: StateKind, sizes: 
         training=reference.task.training,
         poison=seed,
     )
-    draw = Draw(name=name, kind=kind, seed=seed, state=state, sizes=sizes, case=case)
-    reference.plans[name] = draw
-    return draw
+    reference.plans[name] = Draw(name=name, kind=kind, seed=seed, state=state, sizes=sizes, case=case)
+    return reference.plans[name]
 
 
 def _drawn(reference: _Reference, draw: Draw) -> tuple[list[Any], State]:
@@ -254,8 +255,8 @@ def _drawn(reference: _Reference, draw: Draw) -> tuple[list[Any], State]:
 def _write(reference: _Reference, draw: Draw) -> tuple[list[Any], State]:
     """Write the files that the candidate reads, and give what is in them."""
     inputs, state = _drawn(reference, draw)
-    draw.case.inputs.parent.mkdir()
-    save(draw.case.inputs, inputs, reference.device)
+    draw.case.outputs.parent.mkdir()
+    save(draw.case.outputs.with_name("inputs"), inputs, reference.device)
     if draw.case.state:
         save(draw.case.state, state, reference.device)
     return inputs, state
@@ -342,10 +343,9 @@ def _noise(reference: _Reference, draw: Draw, runs: int) -> Noise | None:
     narrow = [v.dtype for v in expected.result.values() if isinstance(v, torch.Tensor) and v.is_floating_point()]
     if expected.exact is None or not narrow:
         return None
-    size = max(map(accuracy.roundoff, narrow))
     inputs, state = _drawn(reference, draw)
     for run in range(done, runs):
-        noisy = _exact(reference, draw, inputs, state, size, run)
+        noisy = _exact(reference, draw, inputs, state, max(map(accuracy.roundoff, narrow)), run)
         for name, value in (noisy or {}).items():
             if name in expected.exact and isinstance(value, torch.Tensor) and value.is_floating_point():
                 moved = (value.double() - expected.exact[name].double()).abs().reshape(-1).nan_to_num(nan=0.0)

@@ -18,7 +18,7 @@ from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import CaseVerdict, Draw, Preparation, Verdict, VerdictStatus
 from akg_core.judge.rules import broken_rule
 from akg_core.records import Artifact, Case, CaseReport, RunReport, Target
-from akg_core.worker.limits import JobResult, Limits
+from akg_core.worker.limits import JobResult, Limits, is_harness_changed
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
@@ -55,7 +55,8 @@ def verify(
     folder = Path(tempfile.mkdtemp(prefix="outputs-", dir=prepared.folder))
     cases = _cases(preparation.draws, folder)
     allowance = _GRACE_SECONDS + _SLOWER * preparation.eager_seconds * len(cases)
-    largest = max(draw.case.inputs.stat().st_size for draw in preparation.draws) + preparation.output_bytes
+    largest = max(path.stat().st_size for draw in preparation.draws if (path := draw.case.inputs))
+    largest += preparation.output_bytes
     largest += sum(path.stat().st_size for path in [preparation.draws[0].case.state] if path)
     limits = Limits(
         seconds=seconds or (_LONGEST if simulated else min(allowance, _LONGEST)),
@@ -68,9 +69,9 @@ def verify(
         "plugin": plugin,
         "artifact": artifact.model_copy(update={"folder": artifact.folder.resolve()}).model_dump(mode="json"),
         "target": target.model_dump(mode="json"),
-        "cases": [case.model_dump(mode="json") for case in cases],
     }
-    with pool.holding("akg_core.judge.jobs:run_job", payload, limits=limits) as result:
+    parts = [{"cases": [case.model_dump(mode="json") for case in part]} for part in ([opening(cases[0])], cases)]
+    with pool.holding("akg_core.judge.jobs:run_job", *(payload | part for part in parts), limits=limits) as result:
         verdict = _verdict(prepared, preparation, cases, result)
     return verdict.model_copy(
         update={
@@ -82,6 +83,11 @@ def verify(
             "seconds": time.monotonic() - began,
         }
     )
+
+
+def opening(case: Case) -> Case:
+    """What a candidate's process is called with first: it loads the kernel, and is not told where any input lies."""
+    return case.model_copy(update={"name": "opening", "inputs": None, "state": None})
 
 
 def _cases(draws: tuple[Draw, ...], folder: Path) -> list[Case]:
@@ -122,6 +128,8 @@ def _ended(cases: list[Case], result: JobResult) -> Verdict:
         status = _PLUGIN_ERRORS.get(result.error["type"], "crashed")
         reason = f"{result.error['message']} {result.error['cure']}".strip()
         return Verdict(status=status, reason=reason if status != "crashed" else result.reason)
+    if is_harness_changed(result.reason):
+        return Verdict(status="cheating", reason="It changes the harness.", rule="changes the harness")
     unfinished = next((case.name for case in cases if not case.outputs.exists()), cases[-1].name)
     return Verdict(status=_ENDINGS.get(result.status, "crashed"), reason=f"{result.reason} The case was: {unfinished}.")
 

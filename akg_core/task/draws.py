@@ -20,8 +20,9 @@ from akg_core.task import layout
 from akg_core.task.graph import size
 from akg_core.task.load import ReferenceModule
 
-KINDS = ("drawn", "signed", "large", "small", "constant_rows", "cancelling")
-"""Kinds of draws, the file's own first. `signed`: standard normal; `large`: magnitudes of 100, beyond where exp
+KINDS = ("drawn", "signed", "large", "small", "constant_rows", "cancelling", "disturbed")
+"""Kinds of draws, the file's own first. `disturbed`: the same but for one row, whose elements have changed places;
+`signed`: standard normal; `large`: magnitudes of 100, beyond where exp
 overflows; `small`: magnitudes of 1e-4, where epsilons matter; `constant_rows`: every other row holds one value;
 `cancelling`: each row holds v and nearly -v."""
 
@@ -149,6 +150,8 @@ def _redrawn(value: torch.Tensor, owner: nn.Module, draw: torch.Generator) -> to
 
 def _harder(values: Sequence[Any], seed: int, kind: str, interface: Interface | None) -> list[Any]:
     draw = _generator(values, seed * len(KINDS) + KINDS.index(kind) + 7919)
+    if kind == "disturbed":
+        return [_disturbed(value, draw) if isinstance(value, torch.Tensor) else value for value in values]
     result = []
     for i, value in enumerate(values):
         if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel():
@@ -173,6 +176,21 @@ def _redraw_tensor(value: torch.Tensor, kind: str, draw: torch.Generator) -> tor
     if float(zeros.float().mean()) > 0.01:
         new = new.masked_fill(zeros, 0)
     return new
+
+
+def _disturbed(value: torch.Tensor, draw: torch.Generator) -> torch.Tensor:
+    """`value` with the elements of one row that are not zero turned by one place."""
+    if value.dim() == 0 or value.numel() == 0 or _is_symmetric(value):
+        return value
+
+    def turned(base: torch.Tensor) -> torch.Tensor:
+        rows = base.reshape(-1, base.shape[-1]).clone()
+        row = rows[int(torch.randint(0, max(1, len(rows)), (), generator=draw, device=draw.device))]
+        places = row.nonzero()[:, 0]
+        row[places] = row[places.roll(1)]
+        return rows.view_as(base)
+
+    return layout.replaced(value, turned)
 
 
 def _is_symmetric(value: torch.Tensor) -> bool:

@@ -22,6 +22,7 @@ _MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x2, 0x4, 0x1000, 0x4000
 _PDEATHSIG, _DUMPABLE, _SUBREAPER, _NO_NEW_PRIVS = 1, 4, 36, 38
 _MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _READ_ONLY = 442, -100, 0x8000, 1
 _CAPABILITIES_V3 = 0x20080522
+_given_up: list[str] = []  # what this process, or one that it was forked from, can no longer do
 _MACHINE_WIDE = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi")
 
 
@@ -103,6 +104,12 @@ def drop_privileges() -> None:
     header = struct.pack("=Ii", _CAPABILITIES_V3, 0)
     _libc.capset(header, bytes(24))
     _libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0)
+    _given_up.append("privileges")
+
+
+def is_confined() -> bool:
+    """Whether this process is one for code that nobody has read."""
+    return bool(_given_up)
 
 
 def limit_resources(memory_bytes: int, file_bytes: int, open_files: int) -> None:

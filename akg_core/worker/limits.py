@@ -12,6 +12,9 @@ Status = Literal["ok", "error", "crashed", "timed out", "exited", "flooded", "ou
 
 MiB = 1 << 20
 
+CHANGED_HARNESS = 86
+"""The exit code of a process in which foreign code has changed ours: nothing that it would answer is worth reading."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -67,3 +70,8 @@ class JobResult:
             if isinstance(kind, type) and issubclass(kind, errors.AkgError):
                 raise kind(self.error["message"], self.error["cure"])
         raise errors.WorkerFailed(self.reason)
+
+
+def is_harness_changed(reason: str) -> bool:
+    """Whether a process that ended for this reason had its harness changed."""
+    return f"exited with code {CHANGED_HARNESS} " in reason

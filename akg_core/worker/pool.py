@@ -69,13 +69,22 @@ class Pool:
             return result
 
     @contextmanager
-    def holding(self, function: str, payload: dict[str, Any], *, limits: Limits | None = None) -> Iterator[JobResult]:
-        """Like `call`, with the job's process kept until the context ends, for what it lends from its memory."""
+    def holding(self, function: str, *payloads: dict[str, Any], limits: Limits | None = None) -> Iterator[JobResult]:
+        """Like `call`, with the job's process kept until the context ends, for what it lends from its memory.
+
+        With several payloads the function is called on each in turn, as long as it answers; the result is the last
+        one's, with the log of all.
+        """
         for _ in range(_ATTEMPTS):
             with self.session(limits, function) as session:
-                result = session.call(function, payload)
+                log = ""
+                for payload in payloads:
+                    result = session.call(function, payload)
+                    log += result.log
+                    if result.status != "ok":
+                        break
                 if session.started:
-                    yield result
+                    yield dataclasses.replace(result, log=log)
                     return
         raise self._does_not_start()  # not once in all attempts
 

@@ -124,8 +124,8 @@ LIES = {
         from akg_core.records import ProfileReport
         candidate.profile_case = lambda *_, **__: ProfileReport(samples=(), timer="none")
         """,
-        "failed",
-        "other samples",
+        "cheating",
+        "changes the harness",
     ),
 }
 

@@ -87,7 +87,7 @@ CHEATS = {
         thread.start(); thread.join()
         return out[0]
         """,
-        "aten::_softmax",
+        "aten::mul",
     ),
     "switches the guard off": (
         """
@@ -95,7 +95,7 @@ CHEATS = {
         with _disable_current_modes():
             return torch.softmax(x * self.scale, -1)
         """,
-        "aten::_softmax",
+        "aten::mul",
     ),
     "names a switch of the guard": (
         """
@@ -217,8 +217,7 @@ def test_an_answer_that_appears_from_nowhere_is_not_believed(judge: Callable[...
         candidate._run = lambda model, case, *_: CaseReport(name=case.name, finished=True)
     """
     verdict = judge(head=head)
-    assert verdict.status == "incorrect", verdict
-    assert "cannot be read" in verdict.reason
+    assert (verdict.status, verdict.rule) == ("cheating", "changes the harness"), verdict
 
 
 def test_expected_outputs_are_in_no_file(judge: Callable[..., Verdict], prepared: Prepared) -> None:

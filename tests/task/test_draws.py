@@ -11,7 +11,7 @@ from akg_core.task.capture import capture
 from tests.task.replay import reference_text
 
 PLAIN = load.load_source(reference_text("return x", inputs="torch.rand(32, 64)"), "plain")
-HARD = [kind for kind in draws.KINDS if kind != "drawn"]
+HARD = [kind for kind in draws.KINDS if kind not in ("drawn", "disturbed")]
 
 
 def drawn(inputs: str, kind: str, seed: int = 5) -> torch.Tensor:
@@ -48,6 +48,15 @@ def test_meaning_is_kept(kind):
     square = drawn("(lambda a: (a + a.T) / 2)(torch.rand(16, 16))", kind)
     assert square.equal(square.T)
     assert drawn("torch.rand(4, 4).half()", kind).dtype == torch.float16
+
+
+def test_a_disturbed_draw_has_one_row_turned():
+    first, other = draws.inputs(PLAIN, 5)[0], draws.inputs(PLAIN, 5, "disturbed")[0]
+    assert (first != other).any(1).sum() == 1 and first.sort(1).values.equal(other.sort(1).values)
+    assert drawn("torch.triu(torch.rand(16, 16))", "disturbed").tril(-1).count_nonzero() == 0
+    square = drawn("(lambda a: (a + a.T) / 2)(torch.rand(16, 16))", "disturbed")
+    assert square.equal(square.T)
+    assert drawn("torch.randn(9, 20)[:, 3:17:2]", "disturbed").stride() == (20, 2)
 
 
 def test_numbers_vary_only_where_they_were_captured_as_numbers():

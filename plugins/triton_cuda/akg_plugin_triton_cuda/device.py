@@ -44,6 +44,11 @@ class CudaDevice(Device):
         late = time.perf_counter() - passed
         return began.elapsed_time(ended) * 1e-3 + (late if late > _LATE_SECONDS else 0.0), result
 
+    def sweep(self, size: int) -> None:
+        if size:
+            _sweep_buffer(size).sum()
+            torch.cuda.synchronize()
+
     def cache_bytes(self) -> int:
         return torch.cuda.get_device_properties().L2_cache_size
 
@@ -121,6 +126,11 @@ def _check(result: int) -> None:
         text = ctypes.c_char_p()
         _driver().cuGetErrorString(result, ctypes.byref(text))
         raise ValueError(f"CUDA: {text.value.decode() if text.value else result}")
+
+
+@functools.cache
+def _sweep_buffer(size: int) -> torch.Tensor:
+    return torch.zeros(size // 4, device="cuda")
 
 
 @functools.cache
