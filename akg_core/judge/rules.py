@@ -66,6 +66,19 @@ def _names(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, node.attr
             case ast.Constant(value=str(text)):
                 yield node.lineno, text
+            case ast.BinOp(op=ast.Add(), lineno=line) if text := _joined(node):
+                yield line, text
+
+
+def _joined(node: ast.AST) -> str:
+    """The text that a sum of strings is; "" when it is something else."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            parts = [_joined(left), _joined(right)]
+            return "".join(parts) if all(parts) else ""
+    return ""
 
 
 def _numpy(tree: ast.AST) -> Iterator[int]:
@@ -85,4 +98,6 @@ def _numpy(tree: ast.AST) -> Iterator[int]:
             case ast.Attribute(value=ast.Name(id=name)) if name in aliases and node.attr not in _TYPES:
                 yield node.lineno
             case ast.Attribute(attr="numpy" | "__array__") if node not in addresses:
+                yield node.lineno
+            case ast.Call(args=[ast.expr(), name, *_]) if _joined(name) in ("numpy", "__array__"):  # getattr
                 yield node.lineno

@@ -21,6 +21,8 @@ from akg_core.judge.rules import broken_rule
         "__import__('scipy')",
         "held = torch._C._DisableTorchDispatch()",
         "getattr(torch._C._autograd, '_disable_profiler')()",
+        "getattr(torch._C._autograd, '_dis' + 'able_' + 'profiler')()",
+        "y = getattr(a, 'num' + 'py')() * 2",
     ],
 )
 def test_a_library_or_a_switch_is_named_with_its_line(line: str, tmp_path: Path) -> None:
