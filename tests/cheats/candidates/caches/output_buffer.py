@@ -1,0 +1,31 @@
+"""Gives the same memory at every call, and computes only at the first.
+
+Seen: The AI CUDA Engineer.
+Verdict: incorrect
+Rule: it holds
+"""
+
+import ctypes
+import math
+
+import torch
+from reference import Model
+
+KEPT = []
+
+
+def softmax(x, scale):
+    """Rows of softmax(x * scale), computed here, in fresh memory."""
+    y = torch.empty_like(x)
+    flat = (ctypes.c_float * x.numel()).from_address(y.data_ptr())
+    for i, row in enumerate(x.tolist()):
+        row = [math.exp(a * b) for a, b in zip(row, scale.tolist(), strict=True)]
+        flat[i * len(row) : (i + 1) * len(row)] = [value / sum(row) for value in row]
+    return y
+
+
+class ModelNew(Model):
+    def forward(self, x):
+        if not KEPT:
+            KEPT.append(softmax(x, self.scale))
+        return KEPT[0]

@@ -1,0 +1,15 @@
+"""Ends the process with exit code 0.
+
+Seen: harnesses that read the exit code.
+Verdict: crashed
+Rule: exited with code 0
+"""
+
+import os
+
+from reference import Model
+
+
+class ModelNew(Model):
+    def forward(self, x):
+        os._exit(0)
