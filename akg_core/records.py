@@ -205,8 +205,8 @@ class Graph(Record):
 class Task(Record):
     """A reference file, captured: what a designer needs to know, and nothing that must run.
 
-    `symbols`: for dynamic sizes, the example value of each. `notes`: sentences for the report
-    (how sizes were scaled, which mode, what could not be kept).
+    `symbols`: for dynamic sizes, the example value of each; `least`: the least value of some at which the graph holds.
+    `notes`: sentences for the report (how sizes were scaled, which mode, what could not be kept).
     """
 
     name: str
@@ -215,6 +215,7 @@ class Task(Record):
     graph: Graph
     training: bool = True
     symbols: dict[str, int] = Field(default_factory=dict)
+    least: dict[str, int] = Field(default_factory=dict)
     scale: float = 1.0
     notes: tuple[str, ...] = ()
 

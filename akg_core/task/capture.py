@@ -236,6 +236,8 @@ def _declare_sizes(program: ExportedProgram, inputs: Sequence[Any]) -> Sizes:
         if isinstance(traced, torch.Tensor) and isinstance(example, torch.Tensor):
             for size, value in zip(traced.shape, example.shape, strict=True):
                 sizes.declare(size, int(value))
+    for symbol, bounds in program.range_constraints.items():
+        sizes.bound(symbol, int(bounds.lower))
     return sizes
 
 
@@ -277,6 +279,9 @@ def _task(
         arguments=arguments, parameters=translated.parameters, packing=packing, keys=keys, named=named
     )
     notes = (*translated.notes, *_notes(example, arguments, graph, vary))
+    notes += tuple(
+        f"The size {name} is at least {least}: forward depends on it." for name, least in sizes.least.items()
+    )
     return Task(
         name=Path(reference.name).stem,
         source=reference.source,
@@ -284,6 +289,7 @@ def _task(
         graph=graph,
         training=example.model.training,
         symbols=sizes.values,
+        least=sizes.least,
         notes=notes,
     )
 

@@ -77,7 +77,9 @@ def hidden_sizes(task: Task, seed: int = 0) -> list[dict[str, int]]:
         lambda v: max(2, v // 2),
         lambda v: 3,
     )
-    candidates = [{name: change(value) for name, value in task.symbols.items()} for change in changes]
+    # What a size has beyond the least that it may be is changed, so that the graph holds for the new one, too.
+    fixed = {name: task.least.get(name, 0) for name in task.symbols}
+    candidates = [{n: fixed[n] + change(value - fixed[n]) for n, value in task.symbols.items()} for change in changes]
     return [c for i, c in enumerate(candidates) if c != task.symbols and c not in candidates[:i]]
 
 

@@ -56,11 +56,12 @@ def dtype_name(dtype: torch.dtype) -> str:
 class Sizes:
     """Prints sizes: an int, or an expression over s0, s1, ... numbered as arguments first mention them.
 
-    `values` holds the example value of each name.
+    `values` holds the example value of each name, `least` the least at which the trace holds, where that is more than 2.
     """
 
     def __init__(self) -> None:
         self.values: dict[str, int] = {}
+        self.least: dict[str, int] = {}
         self._names: dict[sympy.Symbol, str] = {}
 
     def declare(self, size: int | torch.SymInt, example: int) -> None:
@@ -68,6 +69,11 @@ class Sizes:
         if isinstance(size, torch.SymInt) and isinstance(size.node.expr, sympy.Symbol):
             name = self._names.setdefault(size.node.expr, f"s{len(self._names)}")
             self.values.setdefault(name, example)
+
+    def bound(self, symbol: sympy.Symbol, least: int) -> None:
+        """Note the least value of a symbol; every size is thought of as 2 or more."""
+        if symbol in self._names and least > 2:
+            self.least[self._names[symbol]] = least
 
     def dim(self, size: int | torch.SymInt) -> Dim:
         """A size as a dimension; raises NotExpressible."""

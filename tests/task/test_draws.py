@@ -72,6 +72,17 @@ def test_finite():
     assert not draws.finite([torch.tensor([1.0, float("nan")])])
 
 
+def test_hidden_sizes_stay_where_the_graph_holds():
+    """A slice up to 5 of another dimension: what was traced says nothing of shorter ones."""
+    task = capture(
+        load.load_source(reference_text("return x[:, :5] + 1", inputs="torch.randn(6, 9)"), "ref"), dynamic=True
+    )
+    (columns,) = task.least
+    assert task.least == {columns: 5} and any("at least 5" in note for note in task.notes)
+    sizes = draws.hidden_sizes(task)
+    assert len(sizes) >= 3 and all(size[columns] > 5 for size in sizes)
+
+
 def test_hidden_sizes_differ_and_run():
     source = reference_text(
         "return F.embedding(i, x)", inputs="torch.randn(50, 16), torch.randint(0, 3, (20,))", arguments="x, i"
