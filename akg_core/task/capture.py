@@ -274,7 +274,7 @@ def _task(
 ) -> Task:
     arguments = _arguments(program, example, sizes, numbers)
     packing, keys, named = _packing(reference.name, program)
-    graph = translated.graph if vary else _with_output_strides(translated.graph, example.outputs)
+    graph = _with_output_strides(translated.graph, example.outputs, sizes.values if vary else {})
     interface = Interface(
         arguments=arguments, parameters=translated.parameters, packing=packing, keys=keys, named=named
     )
@@ -329,17 +329,31 @@ def _packing(file: str, program: ExportedProgram) -> tuple[Any, tuple[str, ...],
     return kind.__name__, (), ""
 
 
-def _with_output_strides(graph: Graph, outputs: list[Any]) -> Graph:
-    """Give the outputs the strides of the reference's: decompositions may lay results out otherwise."""
-    strides: dict[tuple[str, int], tuple[int, ...]] = {}
+def _with_output_strides(graph: Graph, outputs: list[Any], symbols: dict[str, int]) -> Graph:
+    """Give the outputs the strides of the reference's: decompositions may lay results out otherwise.
+
+    Where sizes vary, what is contiguous in the example is so at all sizes, and other strides are the trace's.
+    """
+    strides: dict[tuple[str, int], tuple[int | str, ...]] = {}
+    shapes = {(node.name, i): shape for node in graph.nodes for i, shape in enumerate(node.shapes)}
     for text, tensor in zip(graph.outputs, outputs, strict=True):
         if text is not None and isinstance(tensor, torch.Tensor):
-            strides[resolve(text)] = tuple(tensor.stride())
+            if not symbols:
+                strides[resolve(text)] = tuple(tensor.stride())
+            elif tensor.is_contiguous() and (shape := shapes.get(resolve(text))):
+                strides[resolve(text)] = _contiguous(shape)
     nodes = tuple(
         node.model_copy(update={"strides": tuple(strides.get((node.name, i), s) for i, s in enumerate(node.strides))})
         for node in graph.nodes
     )
     return graph.model_copy(update={"nodes": nodes})
+
+
+def _contiguous(shape: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    strides: list[int | str] = [1]
+    for size in reversed(shape[1:]):
+        strides.insert(0, size if strides[0] == 1 else f"({size} * {strides[0]})")
+    return tuple(strides)
 
 
 def _notes(example: _Example, arguments: Sequence[Argument], graph: Graph, vary: bool) -> list[str]:

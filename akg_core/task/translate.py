@@ -56,7 +56,7 @@ def dtype_name(dtype: torch.dtype) -> str:
 class Sizes:
     """Prints sizes: an int, or an expression over s0, s1, ... numbered as arguments first mention them.
 
-    `values` holds the example value of each name, `least` the least at which the trace holds, where that is more than 2.
+    `values` holds the example value of each name, `least` the least at which the trace holds, where that is over 2.
     """
 
     def __init__(self) -> None:

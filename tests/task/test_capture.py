@@ -12,6 +12,7 @@ from akg_core.errors import TaskError
 from akg_core.records import Task
 from akg_core.task import load
 from akg_core.task.capture import capture, capture_file, capture_job
+from akg_core.task.graph import resolve, size
 from tests.task.replay import reference_text, replay
 
 CASES = {
@@ -246,3 +247,17 @@ def test_the_worker_job_gives_json_and_says_the_scale(tmp_path):
     assert task.interface.arguments[0].shape == (1024, 6)
     assert task.scale == 0.25 and "N 4096 -> 1024" in task.notes[0]
     assert capture_file(path).interface.arguments[0].shape == (4096, 6)
+
+
+def test_outputs_of_varying_sizes_lie_as_in_eager():
+    """Attention is traced with its heads innermost, which a reshape in eager makes dense."""
+    source = reference_text(
+        "return F.scaled_dot_product_attention(x, x, x).transpose(1, 2).reshape(x.shape[0], x.shape[2], -1)",
+        inputs="torch.randn(2, 3, 8, 4)",
+    )
+    task = capture(load.load_source(source, "ref"), dynamic=True)
+    assert task.symbols
+    (output,) = task.graph.outputs
+    name, result = resolve(output)
+    node = next(node for node in task.graph.nodes if node.name == name)
+    assert [size(stride, task.symbols) for stride in node.strides[result]] == [8 * 12, 12, 1]
