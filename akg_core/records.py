@@ -56,7 +56,8 @@ class Traits(Record):
 
     `units`: cores or multiprocessors; `lanes`: f32 elements a vector instruction or a warp handles; `near_bytes`:
     memory beside one unit in which a row may stay between two passes; `tile_elements`: a good tile for
-    streaming; `dot_tile`: a good (m, n, k) tile of a matrix product.
+    streaming; `dot_tile`: a good (m, n, k) tile of a matrix product; `half_tile`: a good tile of products of
+    f16 that are summed in f32, for chips that make these many times faster than products of f32.
     """
 
     units: int = 1
@@ -64,6 +65,7 @@ class Traits(Record):
     near_bytes: int = 256 * 1024
     tile_elements: int = 4096
     dot_tile: tuple[int, int, int] = (64, 64, 32)
+    half_tile: tuple[int, int, int] | None = None
 
 
 HOST = "cpu"

@@ -31,6 +31,7 @@ def design(task: Task, traits: Traits) -> tuple[Sketch, ...]:
         Policy(attend=True),
         Policy(attend=False),
         Policy(by_taps=True),
+        *((Policy(halves=False),) if traits.half_tile is not None else ()),
     )
     sketches: dict[str, Sketch] = {}
     for policy in policies:

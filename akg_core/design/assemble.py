@@ -6,13 +6,16 @@ import sys
 from dataclasses import dataclass, field, replace
 
 from akg_core.design.cluster import Cluster, Target
-from akg_core.design.contraction import emit_product, flattened, split_chunk, tile_product
+from akg_core.design.contraction import flattened, split_chunk
 from akg_core.design.emit import Emitted, emit_elementwise, emit_far, emit_merge, emit_near, emit_partials
 from akg_core.design.flash import emit_attention, tile_attention
 from akg_core.design.fold import RESULTS, state_dtypes, states
+from akg_core.design.halves import Halving
 from akg_core.design.index import Axis, ceil_div, index, position, product
 from akg_core.design.index_expression import parse_size, to_expr
+from akg_core.design.multiplying import forms
 from akg_core.design.nest import Head, Nest, Store, refined
+from akg_core.design.nests import nest_of
 from akg_core.design.partition import Partition
 from akg_core.design.program import ProgramWriter
 from akg_core.design.running import emit_running, scan_chunk, split_running, tile_running
@@ -32,13 +35,18 @@ STREAM_BYTES = 4 << 20  # outputs from this size on go past the caches
 @dataclass(frozen=True, slots=True)
 class Policy:
     """What a variant insists on: whether reductions are split, whether what they reduce stays near, whether
-    attention is one kernel, and whether a convolution goes tap by tap.
+    attention is one kernel, whether a convolution goes tap by tap, and whether products of f32 may be made of halves.
     """
 
     split: bool | None = None
     near: bool | None = None
     attend: bool | None = None
     by_taps: bool = False
+    halves: bool = True
+
+    def halving(self, traits: Traits) -> Halving | None:
+        """Which products of f32 are made of halves; None for none."""
+        return Halving(traits.half_tile, traits.units) if self.halves and traits.half_tile is not None else None
 
     def longest_attended(self, traits: Traits) -> int:
         """How long the values may be that attention sums in one kernel: a tile of results has to stay near."""
@@ -65,7 +73,7 @@ class Assembly:
             wanted = splits(space, reduced, self.traits, always=self.policy.split is True)
             return wanted and self.policy.split is not False
 
-        self.partition = Partition(self.trace, split)
+        self.partition = Partition(self.trace, split, self.policy.halving(self.traits))
         self.partition.names |= set(self.task.symbols)
 
     def sketch(self) -> ast.SketchFile:
@@ -73,7 +81,7 @@ class Assembly:
         returned = self._place_outputs()
         self._place_mutations()
         self.partition.cut()
-        nests = [(c, self.partition.nest(c)) for c in self.partition.clusters]
+        nests = [(c, nest_of(self.partition, c)) for c in self.partition.clusters]
         self._read = {t.buffer for _, n in nests for t in n.terms() if isinstance(t, Load)}
         for cluster, nest in nests:
             if not all(index(0) in s.buffer.shape for s in nest.stores):
@@ -242,36 +250,35 @@ class Assembly:
         self.emitted.append(emit_merge(merge, tiling, self._name(f"{hint}"), self._stream, counts))
 
     def _emit_product(self, nest: Nest, hint: str) -> None:
-        whole = flattened(refined(nest), self.policy.by_taps)
-        tiling = tile_product(whole, self.traits)
+        contracted = nest.heads[0].of
+        assert isinstance(contracted, Product)
+        kernels = forms(self.traits, self.partition.halves.get(contracted))
+        whole = flattened(refined(kernels[0].nest(nest)), self.policy.by_taps)
+        tiling = kernels[0].tile(whole)
         # A long contraction hides its stores; streaming them only splits lines of memory at the edges of tiles.
         short = example(whole.reduced) <= 128
 
         def stream(store: Store) -> bool:
             return short and self._stream(store)
 
+        def emit(part: Nest, hint: str, chunk: tuple[Axis, int] | None = None) -> None:
+            for form in kernels:
+                made = flattened(refined(form.nest(part)), self.policy.by_taps)
+                self.emitted.append(form.emit(made, form.tile(made), self._name(f"{hint}{form.suffix}"), stream, chunk))
+
         chunk = split_chunk(whole, tiling, self.traits) if self.policy.split is not False else 0
         if not chunk:
-            self.emitted.append(emit_product(whole, tiling, self._name(hint), stream))
+            emit(nest, hint)
             return
         # The contracted axis is shared by several programs: their sums, then the sum of these.
-        loop = tiling.loops[0][0]
-        count = ceil_div(loop.extent, chunk)
-        group = Axis("group", count)
+        group = Axis("group", ceil_div(tiling.loops[0][0].extent, chunk))
         total = next(t for s in nest.stores for t in below([s.term]) if isinstance(t, Result))
         at = tuple(position(a) for a in nest.kept)
-        shape = (count, *(a.extent for a in nest.kept))
+        shape = (group.extent, *(a.extent for a in nest.kept))
         buffer = self.partition.part_buffer("product_parts", total.dtype, shape)
         store = Store(buffer, (position(group), *at), total)
-        partial = flattened(refined(replace(nest, stores=(store,))), self.policy.by_taps)
-        self.emitted.append(
-            emit_product(
-                partial, tile_product(partial, self.traits), self._name(f"{hint}_parts"), stream, (group, chunk)
-            )
-        )
+        emit(replace(nest, stores=(store,)), f"{hint}_parts", (group, chunk))
         load = nest.pool.load(buffer, (position(group), *at))
-        contracted = nest.heads[0].of
-        assert isinstance(contracted, Product)
         summed = Reduction("sum", contracted, (0,))
         terms = _with_result(nest, summed)
         merge = refined(Nest(nest.pool, (group, *nest.kept), frozenset((group,)), (Head(summed, (load,)),), terms))

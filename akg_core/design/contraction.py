@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from akg_core.design.emit import Emission, Emitted
 from akg_core.design.fold import call
 from akg_core.design.index import Axis, Index, position
 from akg_core.design.nest import Nest, Store, fused
-from akg_core.design.terms import Constant, Load, Place, Result, axes_of, below
+from akg_core.design.terms import Constant, Load, Place, Result, Term, axes_of, below
 from akg_core.design.tiling import ONE, Step, Tiling, choices_around, example, power_below
 from akg_core.records import Traits
-from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Group, If, Name, Number, Statement, Text, Tiles
+from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Grid, Group, If, Name, Number, Statement, Text, Tiles
 
 FEW_COLUMNS = 64  # with fewer, images of a batch share a tile
 _COMPARED = {">=": (True, ">="), ">": (True, ">"), "<=": (False, "<="), "<": (False, "<")}
@@ -22,17 +23,29 @@ def flattened(nest: Nest, by_taps: bool = False) -> Nest:
 
     `by_taps`: channels and taps stay apart, so that each tap is a product over channels.
     """
-    left, right = nest.heads[0].args
-    found = axes_of(below([left, right]), frozenset())
-    columns = [a for a in nest.kept if a in found[right] and a not in found[left]]
+    left, right = sides(nest)
+    columns = [a for a in nest.kept if a in right and a not in left]
     contracted = [a for a in nest.axes if a in nest.reduced]
-    read = (p for t in below([right]) if isinstance(t, Load) for p in t.at)
+    read = (p for t in below(list(_operands(nest)[1])) if isinstance(t, Load) for p in t.at)
     written = (p for s in nest.stores for p in s.at)
     if not any(_slides(place, columns, contracted) for place in (*read, *written)):
         return nest
     inside = [a for a in columns if a not in nest.batch]
     few = example(inside) < FEW_COLUMNS
     return fused(fused(nest, columns if few else inside), () if by_taps else contracted)
+
+
+def _operands(nest: Nest) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+    """The terms that the left operand consists of, and the right one."""
+    args = nest.heads[0].args
+    return args[: len(args) // 2], args[len(args) // 2 :]
+
+
+def sides(nest: Nest) -> tuple[frozenset[Axis], frozenset[Axis]]:
+    """The axes of the left operand, and those of the right one."""
+    found = axes_of(below(list(nest.heads[0].args)), frozenset())
+    left, right = (frozenset().union(*(found[t] for t in operand)) for operand in _operands(nest))
+    return left, right
 
 
 def _slides(place: Index, columns: list[Axis], contracted: list[Axis]) -> bool:
@@ -44,10 +57,9 @@ def _slides(place: Index, columns: list[Axis], contracted: list[Axis]) -> bool:
 
 def roles(nest: Nest) -> tuple[list[Axis], Axis | None, Axis | None, list[Axis]]:
     """Axes that each program has one position of, the rows, the columns, and the contracted axes, the longest last."""
-    left, right = nest.heads[0].args
-    found = axes_of(below([left, right]), frozenset())
-    rows = [a for a in nest.kept if a in found[left] and a not in found[right]]
-    columns = [a for a in nest.kept if a in found[right] and a not in found[left]]
+    left, right = sides(nest)
+    rows = [a for a in nest.kept if a in left and a not in right]
+    columns = [a for a in nest.kept if a in right and a not in left]
     row, column = (max(axes, key=lambda a: _room(nest, a), default=None) for axes in (rows, columns))
     single = [a for a in nest.kept if a not in (row, column)]
     contracted = [a for a in nest.axes if a in nest.reduced]
@@ -95,48 +107,92 @@ def _around(size: int, high: int) -> Step:
     return Step(step.default, tuple(c for c in step.choices if size // 2 <= c <= 2 * size))
 
 
-def emit_product(
-    nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool], chunk: tuple[Axis, int] | None = None
-) -> Emitted:
-    """A sum over the contracted axes, then the stores. `chunk`: axis over chunks and positions of one, when split."""
+@dataclass(slots=True)
+class Sum:
+    """How a product is summed: statements before its loops, in the innermost and after them; `result` names the sum."""
+
+    result: str
+    start: list[Statement] = field(default_factory=list)
+    body: list[Statement] = field(default_factory=list)
+    finish: list[Statement] = field(default_factory=list)
+
+
+def plain_sum(
+    e: Emission, kept: tuple[str, ...], over: Expr, operands: tuple[Term, ...] | None = None, precision: str = ""
+) -> Sum:
+    """One product of the operands' tiles each turn; `kept`: axes of a result's tile."""
+    operands = operands or e.nest.heads[0].args
+    acc = e.writer.fresh("acc")
+    body = e.writer.named(e.terms, list(operands))
+    found = axes_of(below(list(operands)), frozenset())
+    # A constant operand has no axes of its own.
+    absent = frozenset(a for a in e.nest.kept if not any(a in found[t] for t in operands))
+    left, right = (
+        e.argument(t, e.nest.reduced | more, False, body)
+        for t, more in zip(operands, (absent, frozenset()), strict=True)
+    )
+    options: list[tuple[str, Expr]] = [("over", over), ("into", Name(acc))]
+    body.append(
+        Assign((acc,), Call("dot", (left, right), (*options, *([("precision", Text(precision))] if precision else ()))))
+    )
+    total = next((t.dtype for t in e.terms if isinstance(t, Result)), "f32")
+    return Sum(acc, [Assign((acc,), Call("zeros", (AxisList(kept), Text(total))))], body)
+
+
+Summing = Callable[[Emission, tuple[str, ...], Expr], Sum]
+Chunk = tuple[Axis, int]  # an axis over chunks of the first contracted one, and positions of a chunk
+
+
+def opened(nest: Nest, stream: Callable[[Store], bool]) -> Emission:
+    """A kernel of a product with its axes named: m the rows, n the columns, k the contracted axis."""
     single, row, column, contracted = roles(nest)
     names = dict(zip(single, ("b", "c", "d", "e", "f", "h"), strict=False))
     names |= {a: n for a, n in ((row, "m"), (column, "n")) if a is not None}
     names |= dict(zip(reversed(contracted), ("k", "l", "j", "u", "v"), strict=False))
-    e = Emission(nest, names, stream)
-    head = nest.heads[0]
-    kept = tuple(names[a] for a, _ in tiling.grid)
-    total = next((t.dtype for t in e.terms if isinstance(t, Result)), "f32")
-    acc = e.writer.fresh("acc")
-    over = tuple(Name(names[a]) for a, _ in tiling.loops)
-    body = e.writer.named(e.terms, list(head.args))
-    found = axes_of(below(list(head.args)), frozenset())
-    # A constant operand has no axes of its own.
-    absent = frozenset(a for a in nest.kept if not any(a in found[t] for t in head.args))
-    left, right = (
-        e.argument(t, frozenset(contracted) | more, False, body)
-        for t, more in zip(head.args, (absent, frozenset()), strict=True)
-    )
-    product = Call("dot", (left, right), (("over", over[0] if len(over) == 1 else Group(over)), ("into", Name(acc))))
-    body.append(Assign((acc,), product))
+    return Emission(nest, names, stream)
+
+
+def product_tile(
+    e: Emission, tiling: Tiling, chunk: Chunk | None = None, summed: Summing = plain_sum
+) -> list[Statement]:
+    """Statements for one tile of the result: its sum over the contracted axes, or over a chunk, and its stores."""
+    over = tuple(Name(e.axis(a)) for a, _ in tiling.loops)
+    made = summed(e, tuple(e.axis(a) for a, _ in tiling.grid), over[0] if len(over) == 1 else Group(over))
+    body = made.body
     for number, (axis, step) in reversed(list(enumerate(tiling.loops))):
         start, stop = (Call(op, (Name("g"),)) for op in ("begin", "end")) if chunk and number == 0 else (None, None)
-        body = [Tiles(names[axis], e.extent(axis), e.step(axis, step), tuple(body), start, stop)]
+        body = [Tiles(e.axis(axis), e.extent(axis), e.step(axis, step), tuple(body), start, stop)]
     e.writer.known.clear()
-    e.bind(head.of, (Name(acc),))
-    needed = _needed(e, nest.stores)
+    e.bind(e.nest.heads[0].of, (Name(made.result),))
+    needed = _needed(e, e.nest.stores)
     if needed is not None:
         body = [If(needed, tuple(body))]
-    out: list[Statement] = [Assign((acc,), Call("zeros", (AxisList(kept), Text(total)))), *body]
     if chunk:
         e.writer.names.add("g")
         e.writer.special[chunk[0]] = call("//", Call("begin", (Name("g"),)), Number(chunk[1]))
-    out += e.stores(list(nest.stores))
-    if chunk:
-        from akg_core.sketch.ast import Grid
+    return [*made.start, *body, *made.finish, *e.stores(list(e.nest.stores))]
 
-        out = [Grid("g", e.extent(tiling.loops[0][0]), Number(chunk[1]), tuple(out))]
-    return e.kernel(name, e.in_grid(tiling.grid, out))
+
+def in_chunks(e: Emission, tiling: Tiling, chunk: Chunk | None, body: list[Statement]) -> list[Statement]:
+    """`body` for each chunk, in parallel."""
+    return [Grid("g", e.extent(tiling.loops[0][0]), Number(chunk[1]), tuple(body))] if chunk else body
+
+
+def emit_product(
+    nest: Nest,
+    tiling: Tiling,
+    name: str,
+    stream: Callable[[Store], bool],
+    chunk: Chunk | None = None,
+    summed: Summing = plain_sum,
+) -> Emitted:
+    """A sum over the contracted axes, then the stores; a program for each tile, and for each chunk when it is split.
+
+    Tiles of a chunk are neighbours: they read the same.
+    """
+    e = opened(nest, stream)
+    body = product_tile(e, tiling, chunk, summed)
+    return e.kernel(name, in_chunks(e, tiling, chunk, e.in_grid(tiling.grid, body)))
 
 
 def _needed(e: Emission, stores: tuple[Store, ...]) -> Expr | None:

@@ -129,6 +129,12 @@ def fused(nest: Nest, axes: Sequence[Axis]) -> Nest:
     return _changed(nest, dict(zip(axes, digits, strict=True)), listed | {axes[0]: (whole,)})
 
 
+def widened(nest: Nest, extents: dict[Axis, Index]) -> Nest:
+    """The nest with axes of other extents: positions that it then has beyond a tensor load 0 and store nothing."""
+    new = {a: Axis(a.name, extent) for a, extent in extents.items() if extent != a.extent}
+    return _changed(nest, {a: position(b) for a, b in new.items()}, {a: (b,) for a, b in new.items()})
+
+
 def _find_cut(nest: Nest) -> tuple[Axis, Index] | None:
     for walk in walked(nest):
         for atom in sorted(walk.atoms(), key=repr):

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from akg_core.design.cluster import Cluster, HeadKey, Target, head_of
 from akg_core.design.distribute import distributed
-from akg_core.design.index import Axis, flatten, product, unflatten
-from akg_core.design.nest import Head, Nest, Store
+from akg_core.design.halves import Halves, Halving
+from akg_core.design.index import flatten, product, unflatten
 from akg_core.design.terms import Buffer, Inliner, NotInside, Pool, Term
 from akg_core.design.trace import Trace
 from akg_core.design.values import (
@@ -36,9 +36,12 @@ from akg_core.design.values import (
 
 
 class Partition:
-    """Clusters in an order in which they can run. `split` says whether a reduction over a space is to be split."""
+    """Clusters in an order in which they can run. `split` says whether a reduction over a space is to be split,
+    `halving` which products are made of halves."""
 
-    def __init__(self, trace: Trace, split: Callable[[Shape, frozenset[int], str], bool]) -> None:
+    def __init__(
+        self, trace: Trace, split: Callable[[Shape, frozenset[int], str], bool], halving: Halving | None = None
+    ) -> None:
         self.trace = trace
         self.clusters: list[Cluster] = []
         self.buffers: dict[Value, Buffer] = {}
@@ -50,6 +53,8 @@ class Partition:
         self._done: set[HeadKey] = set()
         self.names: set[str] = set()
         self.orders: dict[Value, tuple[int, ...]] = {}
+        self._halving = halving
+        self.halves: dict[Product, tuple[Halves, Halves]] = {}
 
     # --- questions about values ------------------------------------------------------------------
 
@@ -128,7 +133,7 @@ class Partition:
                 and cluster.key == new.key
                 and not (chained and cluster.split)
                 and (self._rank(cluster) > last or chained)
-                and self._fits(cluster, head.arg) is not None
+                and self.fits(cluster, head.arg) is not None
             ):
                 self._home[head] = cluster
                 cluster.heads.append(head)
@@ -152,10 +157,27 @@ class Partition:
 
     def _add_product(self, head: Product) -> None:
         (*batch, m, k), n = head.left.shape, head.right.shape[-1]
+        halves = self._halving.of(head) if self._halving is not None else None
+        for half in halves or ():
+            self.add(half.back)
         cluster = self._new(Cluster("product", (*batch, m, n, k), frozenset((len(batch) + 2,)), heads=[head]))
         self._home[head] = cluster
         for operand in (head.left, head.right):
             self._stored_operand(operand, cluster)
+        if halves is not None:
+            self.halves[head] = halves
+            for side, half in zip(("left", "right"), halves, strict=True):
+                self._store_halves(side, half, cluster)
+
+    def _store_halves(self, side: str, half: Halves, reader: Cluster) -> None:
+        for value, name, label in (
+            (half.back, "back", f"scale_{side}"),
+            (half.high, "high", f"split_{side}"),
+            (half.low, "low", f"split_{side}"),
+        )[: 3 if half.stored else 1]:
+            order = tuple(range(len(value.shape)))
+            buffer = Buffer(self.unique(f"{side}_{name}"), label, value.dtype, value.shape, order)
+            self.store(value, buffer, before=reader)
 
     def _add_attention(self, head: Attention) -> None:
         *batch, m, k = head.query.shape
@@ -177,7 +199,7 @@ class Partition:
 
     # --- fitting --------------------------------------------------------------------------------------
 
-    def _fits(self, cluster: Cluster, value: Value) -> Positions | None:
+    def fits(self, cluster: Cluster, value: Value) -> Positions | None:
         """The value's positions in terms of the cluster's axes, None when the cluster cannot compute it.
 
         Values of the kept dims' size are taken to be over these; those of the whole space's size over that.
@@ -283,7 +305,7 @@ class Partition:
             near = cluster is beside and cluster.kind == "map" and cluster.space == value.shape
             related = near or bool(needed & set(cluster.heads)) or self._shares(cluster, value)
             ready = self._rank(cluster) > last or bool(needed & set(cluster.heads))
-            if related and ready and self._fits(cluster, value) is not None:
+            if related and ready and self.fits(cluster, value) is not None:
                 cluster.targets.append(target)
                 return cluster
         return self._new(Cluster("map", value.shape, frozenset(), targets=[target]), before)
@@ -342,46 +364,7 @@ class Partition:
 
     def _absorbs(self, home: Cluster, value: Value) -> bool:
         size = product(home.space if home.kind == "scan" else home.kept)
-        return home.kind != "map" and value.size == size and self._fits(home, value) is not None
-
-    # --- a cluster as a nest -------------------------------------------------------------------------
-
-    def nest(self, cluster: Cluster) -> Nest:
-        """The cluster's loop nest, with its own axes, before refinement."""
-        pool = Pool()
-        bring = self.inliner(cluster, pool)
-        full, _ = cluster.positions()
-        axes = tuple(a for p in full for a in p.axes())
-        reduced = frozenset(a for d in cluster.reduced for a in full[d].axes())
-        heads: list[Head] = []
-        fixed: set[Axis] = set()
-        for head in cluster.heads:
-            if isinstance(head, Reduction):
-                # Reductions over spaces that differ in dims of size 1 only are together.
-                whole = unflatten(flatten(full, cluster.space), head.arg.shape)
-                heads.append(Head(head, (bring.at(head.arg, whole),)))
-                if head.kind.startswith("arg"):
-                    fixed |= reduced
-            elif isinstance(head, Product):
-                *batch, m, n, k = full
-                args = (bring.at(head.left, (*batch, m, k)), bring.at(head.right, (*batch, k, n)))
-                heads.append(Head(head, args))
-            elif isinstance(head, Attention):
-                *batch, m, f, n, k = full
-                parts = ((head.query, (m, k)), (head.key, (k, n)), (head.scores, (m, n)), (head.right, (n, f)))
-                heads.append(Head(head, tuple(bring.at(v, (*batch, *places)) for v, places in parts)))
-                fixed.update(a for p in (m, f, n, k) for a in p.axes())
-            elif isinstance(head, Scan):
-                heads.append(Head(head, (bring.at(head.arg, full),)))
-                fixed |= reduced
-        stores = []
-        for target in cluster.targets:
-            here = self._fits(cluster, target.value)
-            assert here is not None
-            stores.append(Store(target.buffer, target.place(here), bring.at(target.value, here)))
-        own = {"product": 3, "attention": 4}.get(cluster.kind, 0)
-        batch_axes = frozenset(axes[:-own]) if own else frozenset()
-        return Nest(pool, axes, reduced, tuple(heads), tuple(stores), frozenset(fixed), batch_axes)
+        return home.kind != "map" and value.size == size and self.fits(home, value) is not None
 
 
 def _placed(buffer: Buffer, joined: Concat, number: int) -> Callable[[Positions], Positions]:

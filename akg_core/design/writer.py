@@ -103,6 +103,11 @@ class Writer:
                 atom = monomial[0] if not more and coefficient == 1 and len(monomial) == 1 else None
                 self.sizes[value] = atom.name if isinstance(atom, Symbol) else self.fresh("N")
 
+    def keep_written(self) -> None:
+        """Say that the kernel does not write all of what it writes: the rest is to stay as it was."""
+        for parameter in self.parameters.values():
+            parameter.read = parameter.read or parameter.written
+
     # --- terms ----------------------------------------------------------------------------------------
 
     def expression(self, term: Term) -> Expr:

@@ -206,6 +206,7 @@ _add(
     "contract",
     'dot(a, b, *, over, into=None, precision="ieee")',
     "sum of products over an axis or a group of axes",
+    ("promote",),
 )
 
 _add(

@@ -24,10 +24,12 @@ def compile_ahead(launch: dict[str, Any]) -> dict[str, Any]:
     from akg_plugin_triton_cuda.compile import POINTERS
 
     function = getattr(_module(Path(launch["folder"]) / "kernel.py"), launch["kernel"])
-    signature = {name: POINTERS[dtype] for name, dtype in launch["tensors"].items()}
+    kinds = [dtype.partition("[") for dtype in launch["tensors"].values()]
+    types = [f"tensordesc<{POINTERS[dtype][1:]}[{block}>" if block else POINTERS[dtype] for dtype, _, block in kinds]
+    signature = dict(zip(launch["tensors"], types, strict=True))
     signature |= dict.fromkeys(launch["sizes"], "i32")
     signature |= dict.fromkeys(launch["constants"], "constexpr")
-    aligned = {(index,): [["tt.divisibility", 16]] for index in range(len(launch["tensors"]))}
+    aligned = {(index,): [["tt.divisibility", 16]] for index, type in enumerate(types) if type[0] == "*"}
     source = ASTSource(function, signature, constexprs=launch["constants"], attrs=aligned)
     options = {"num_warps": launch["num_warps"], "num_stages": launch["num_stages"]}
     compiled = triton.compile(source, target=GPUTarget("cuda", launch["capability"], 32), options=options)

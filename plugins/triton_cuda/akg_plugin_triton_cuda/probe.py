@@ -16,6 +16,7 @@ from akg_core.records import Availability, Target, Traits
 
 OLDEST_TRITON = "3.6"
 SIMULATED_TRITON = "3.7"  # the interpreter of 3.6 fails on loops whose bounds are loaded or passed
+BULK_CAPABILITY = 90  # from which on there is a unit that copies blocks of memory
 DEFAULT_CAPABILITY = 90  # compiled for where no GPU says otherwise
 INSTALL = 'pip install "akg-plugin-triton-cuda[toolchain]"'
 PRECISIONS = {"ieee": "ieee", "split3": "bf16x6", "fast": "tf32"}
@@ -114,13 +115,19 @@ def capability_of(target: Target) -> int:
 def dialect(target: Target) -> Dialect:
     """How Triton is written for a target."""
     chip = CHIPS.get(capability_of(target), CHIPS[DEFAULT_CAPABILITY])
-    return Dialect(precisions=PRECISIONS, shared_bytes=chip.shared_bytes, units=chip.units)
+    bulk = capability_of(target) >= BULK_CAPABILITY
+    return Dialect(precisions=PRECISIONS, shared_bytes=chip.shared_bytes, units=chip.units, bulk=bulk)
 
 
 def traits(capability: int) -> Traits:
     """The numbers that a designer sizes tiles by. Rows of up to 96 KiB stay in registers between two passes."""
     return Traits(
-        units=CHIPS[capability].units, lanes=32, near_bytes=128 * 1024, tile_elements=2048, dot_tile=(128, 128, 32)
+        units=CHIPS[capability].units,
+        lanes=32,
+        near_bytes=128 * 1024,
+        tile_elements=2048,
+        dot_tile=(128, 128, 32),
+        half_tile=(128, 128, 64),
     )
 
 

@@ -12,7 +12,8 @@ class Dialect:
     `precisions`: `input_precision` of `tl.dot` on f32 for each precision of the language. `shared_bytes`: what one
     program may keep in shared memory, by which the stages of a pipelined loop are limited. `register_elements`: f32
     values that one warp holds comfortably. `most_warps`: of one program. `stages`: of a loop with a product. `units`:
-    programs of a persistent grid. `group`: programs of a matrix product that walk through the grid together.
+    programs of a persistent grid. `group`: programs of a matrix product that walk through the grid together. `bulk`:
+    whether the chip copies blocks of memory by descriptors.
     """
 
     precisions: dict[str, str] = field(default_factory=lambda: {"ieee": "ieee", "split3": "tf32x3", "fast": "tf32"})
@@ -22,3 +23,4 @@ class Dialect:
     stages: int = 3
     units: int = 128
     group: int = 8
+    bulk: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from akg_triton.emit.axes import ONE
 from akg_triton.emit.grids import tiles_of
 from akg_triton.emit.region import Function
 
+_DESCRIPTOR = "from triton.tools.tensor_descriptor import TensorDescriptor"
 _PRELUDE = '''\
 import sys
 
@@ -36,7 +38,10 @@ _kernel = _kernels()
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """What fixes the machine code of a launch: dtypes of the tensors, sizes, blocks (an example value) and options."""
+    """What fixes the machine code of a launch: tensors, sizes, blocks (an example value) and options.
+
+    A tensor is said by its dtype, and by a descriptor's block: "f16[128, 64]".
+    """
 
     name: str
     tensors: tuple[tuple[str, str], ...]
@@ -56,8 +61,10 @@ class Launched:
         }
 
 
-def prelude() -> str:
-    """Module-level code that loads the kernels."""
+def prelude(found: Iterable[Function]) -> str:
+    """Module-level code that loads the kernels, with what launching these functions takes."""
+    if any(each.described for each in found):
+        return _PRELUDE.replace("import triton\n", f"import triton\n{_DESCRIPTOR}\n", 1)
     return _PRELUDE
 
 
@@ -79,14 +86,25 @@ def statement(each: Function, instance: Instance, call: Call) -> tuple[Launched,
         total = fold(Binary("*", total, tiles_of(extent, step), type=INDEX))
     values = [host[n if n in host else n.rstrip("_")] for n in each.sizes]
     blocks = [f"{name}=triton.next_power_of_2({python(size)})" for name, size in each.blocks]
-    lines, rooms = [], []
+    lines: list[str] = []
+    rooms: list[str] = []
+    arguments: list[str] = []
     for room in each.rooms:
         rooms.append(f"{each.name}_{room.name}")
         make = "zeros" if room.zeroed else "empty"
         options = f"dtype=torch.{TORCH_NAMES[room.dtype]}, device={call.tensors[0]}.device"
         lines.append(f"{rooms[-1]} = torch.{make}({python(room.count)}, {options})")
-    arguments = [*call.tensors, *rooms, *values, *blocks, f"num_warps={each.warps}", f"num_stages={each.stages}"]
-    dtypes = tuple((n, t.dtype) for n, t in zip(each.tensors, call.kernel.tensors, strict=True))
+    described = dict(each.described)
+    for name, tensor, kind in zip(each.tensors, call.tensors, call.kernel.tensors, strict=True):
+        if name in described:
+            block = list(described[name])
+            made = f"TensorDescriptor.from_tensor({tensor}.view(-1, {python(kind.dims[-1])}), {block})"
+            arguments.append(made)
+        else:
+            arguments.append(tensor)
+    arguments += [*rooms, *values, *blocks, f"num_warps={each.warps}", f"num_stages={each.stages}"]
+    blocks_of = {name: str(list(block)) for name, block in each.described}
+    dtypes = tuple((n, t.dtype + blocks_of.get(n, "")) for n, t in zip(each.tensors, call.kernel.tensors, strict=True))
     dtypes += tuple((room.name, room.dtype) for room in each.rooms)
     record = Launched(each.name, dtypes, each.sizes, tuple((n, 1024) for n, _ in each.blocks), each.warps, each.stages)
     count = f"min({python(total)}, {each.most})" if each.most else python(total)

@@ -21,6 +21,7 @@ import torch  # noqa: E402
 import triton  # noqa: E402
 from akg_plugin_triton_cuda.probe import dialect  # noqa: E402
 from akg_triton.emit import functions, module_text  # noqa: E402
+from triton.tools.tensor_descriptor import TensorDescriptor  # noqa: E402
 
 from akg_core.records import Target  # noqa: E402
 from akg_core.sketch import ast  # noqa: E402
@@ -60,7 +61,13 @@ class Simulated(Run):
             blocks = {name: triton.next_power_of_2(max(number(size), 1)) for name, size in each.blocks}
             rooms = [torch.zeros(number(room.count), dtype=TORCH[room.dtype]) for room in each.rooms]
             sizes = [known[name.rstrip("_")] for name in each.sizes]
-            getattr(module, each.name)[(count,)](*launched.tensors.values(), *rooms, *sizes, **blocks)
+            tensors = [_described(t, dict(each.described).get(n)) for n, t in launched.tensors.items()]
+            getattr(module, each.name)[(count,)](*tensors, *rooms, *sizes, **blocks)
+
+
+def _described(tensor: torch.Tensor, block: tuple[int, int] | None) -> Any:
+    """The tensor as a function takes it: through a descriptor when it loads blocks of it."""
+    return tensor if block is None else TensorDescriptor.from_tensor(tensor.view(-1, tensor.shape[-1]), [*block])
 
 
 def load(folder: Path, name: str, text: str) -> Any:

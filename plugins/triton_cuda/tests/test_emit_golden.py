@@ -17,6 +17,7 @@ from tests.emission.sketches import ADD, SCALE_THREE_TIMES, SOFTMAX, SOFTMAX_STO
 
 GOLDEN = Path(__file__).parent / "golden"
 SM_90 = Target(backend="cuda", arch="sm_90")
+AMPERE = Target(backend="cuda", arch="sm_80")
 
 SPLIT = """
 @kernel
@@ -30,6 +31,24 @@ def product(a: In["f32", 512, 256], b: In["f32", 256, 384], y: Out["f32", 512, 3
                 small = dot(al, bh, over=k) + dot(ah, bl, over=k)
                 acc = dot(ah, bh, over=k, into=acc + small)
             store(y[m, n], acc)
+"""
+HALVES = """
+@kernel
+def halves(
+    ah: In["f16", 3, 256, 512], al: In["f16", 3, 256, 512], bh: In["f16", 3, 384, 512], bl: In["f16", 3, 384, 512],
+    y: Out["f32", 3, 250, 384],
+):
+    for b in grid(3, 1):
+        for m in grid(256, 128):
+            for n in grid(384, 128):
+                acc, rest = zeros([b, m, n]), zeros([b, m, n])
+                for k in tiles(512, 64):
+                    h, g = load(ah[b, m, k], via="bulk"), load(bh[b, n, k], via="bulk")
+                    part = dot(h, g, over=k, promote=1)
+                    rest = dot(load(al[b, m, k], via="bulk"), g, over=k, into=rest)
+                    rest = dot(h, load(bl[b, n, k], via="bulk"), over=k, into=rest)
+                    acc = acc + part
+                store(y[b, m, n], acc + rest * 0.5)
 """
 LARGE = """
 @kernel
@@ -66,7 +85,15 @@ def columns(x: In["f32", 1000, 300], y: Out["f32", 300], z: Out["f32", 300]):
         store(y[n], total + lost)
         store(z[n], peak)
 """
-TEXTS = {"columns": COLUMNS, "add": ADD, "softmax": SOFTMAX, "split": SPLIT, "large": LARGE, "pool": POOL}
+TEXTS = {
+    "columns": COLUMNS,
+    "add": ADD,
+    "softmax": SOFTMAX,
+    "split": SPLIT,
+    "halves": HALVES,
+    "large": LARGE,
+    "pool": POOL,
+}
 TWELVE = ("linear_gelu", "conv2d", "cumsum", "flash_attention", "argmax")
 
 
@@ -139,6 +166,25 @@ def transpose(x: In["f32", 256, 256], y: Out["f32", 256, 256]):
     assert "tl.load(x + (m * 256)[None, :] + n[:, None])" in emitted(text).files["kernel.py"]
     wished = text.replace("load(x[m, n])", "load(x[m, n], order=(m, n))")
     assert "tl.load(x + (m * 256)[:, None] + n[None, :])" in emitted(wished).files["kernel.py"]
+
+
+def test_blocks_are_copied_by_descriptors_where_every_access_is_one() -> None:
+    source = emitted(HALVES)
+    made = "TensorDescriptor.from_tensor(ah.view(-1, 512), [128, 64])"
+    module = source.files["model_new.py"]
+    assert made in module and "from triton.tools.tensor_descriptor import TensorDescriptor" in module
+    assert json.loads(source.files["launches.json"])[0]["tensors"]["ah"] == "f16[128, 64]"
+    for old, new in (
+        ("512", "500"),  # lanes that do not exist, and rows that are no multiple of 16 bytes
+        ("256, 128):", "256, 96):"),
+        ('al[b, m, k], via="bulk"', "ah[b, m, k]"),  # one access by addresses
+        ('load(ah[b, m, k], via="bulk")', 'load(ah[b, m - 1, k], via="bulk")'),
+    ):
+        assert old in HALVES
+        assert "ah.load" not in emitted(HALVES.replace(old, new)).files["kernel.py"], new
+    older = emit(sketch_of(HALVES), Schedule(), AMPERE, "triton_cuda", dialect(AMPERE))
+    assert "TensorDescriptor" not in "".join(older.files.values())
+    assert "TensorDescriptor" not in "".join(emitted(SPLIT).files.values())
 
 
 def test_names_that_python_takes_are_changed() -> None:

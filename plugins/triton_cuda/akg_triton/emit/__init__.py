@@ -44,7 +44,7 @@ def emit(sketch: Sketch, schedule: Schedule, target: Target, plugin: str, dialec
             lines.append(line)
         return "\n".join(lines)
 
-    module = write_module(sketch, tree, launch, prelude())
+    module = write_module(sketch, tree, launch, prelude(f for found in made.values() for f in found))
     described = [record.described() for record in dict.fromkeys(records)]
     return KernelSource(
         plugin=plugin,

@@ -7,14 +7,15 @@ from dataclasses import replace
 
 from akg_core.sketch.ast import AxisList, Call, Expr, Group, Name, Number
 from akg_core.sketch.dtypes import as_sum, is_float
+from akg_triton.emit.bulk import BulkWriter
 from akg_triton.emit.expression import literal
-from akg_triton.emit.memory import MemoryWriter, identity
+from akg_triton.emit.memory import identity
 from akg_triton.emit.terms import ATOM, LOOSE, TRITON, Axis, Scope, Term
 
 WIDE = {"f16": "f32", "bf16": "f32"}  # what adds up
 
 
-class AlongWriter(MemoryWriter):
+class AlongWriter(BulkWriter):
     """Adds what must see a whole axis. `unfolded`: reductions that are left to the end of a loop."""
 
     unfolded: frozenset[int] = frozenset()

@@ -119,8 +119,8 @@ class AxisWriter(MatrixWriter):
                 variable = self.local(f"{tile}_end")
                 place.add(f"{variable} = {past}", line)
                 self.counters[variable] = (ZERO, fold(Binary("+", extent, ONE, type=INDEX)))
-                if not partial:
-                    self.multiples[variable] = self.multiple(step)
+                parts = (self.multiple(begin.expr), self.multiple(step), self.multiple(limit().expr))
+                self.multiples[variable] = self.multiple(step) if not partial else math.gcd(*parts)
                 made["end"] = Term(variable, "i64", narrow=narrow, expr=Name(variable, type=INDEX))
             return made["end"]
 

@@ -166,7 +166,7 @@ class LoopWriter(GridWriter):
         return options
 
     def bytes_of(self, visit: Visit) -> int:
-        return 4 * self.lanes_of(visit.axes)
+        return visit.size * self.lanes_of(visit.axes)
 
     def turn(self, body: Sequence[ast.Statement], scope: Scope, inner: Scope) -> None:
         """The body of a loop or a branch; names that it made end with it."""

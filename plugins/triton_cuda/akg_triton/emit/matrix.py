@@ -14,9 +14,14 @@ LEAST = 16  # lanes of an axis that tensor cores run along
 
 
 class MatrixWriter(AlongWriter):
-    """Adds `dot`."""
+    """Adds `dot`.
 
-    promoted = False  # whether products are summed apart from the accumulator, and added to it in f32
+    `promoted`: whether products at hand are summed apart from the accumulator, and added to it in f32; `alone`: whether
+    the product at hand is not to be joined with what it is added to.
+    """
+
+    promoted = False
+    alone = False
 
     def meeting(self, call: Call, scope: Scope, dtype: str) -> Term:
         """A tile combined with those of other programs."""
@@ -38,7 +43,11 @@ class MatrixWriter(AlongWriter):
                 a, b = self.convert(a, meeting), self.convert(b, meeting)
             precision = keywords.get("precision")
             word = precision.value if isinstance(precision, Text) else "ieee"
-            return self.dotted(a, b, over, held, word, into)
+            around, self.alone = self.promoted, "promote" in keywords
+            self.promoted = self.promoted or self.alone
+            made = self.dotted(a, b, over, held, word, into)
+            self.promoted = around
+            return made
         if into is None:
             return self.convert(product, dtype)
         return self.joined("+", [into, self.convert(product, into.dtype)], into.dtype)
@@ -69,7 +78,7 @@ class MatrixWriter(AlongWriter):
         if into is not None and into.dtype == held and plain and not self.promoted:
             text = f"tl.dot({', '.join([left, right, self.aligned(into, result), *options])})"
             return Term(text, held, result)
-        if self.promoted and into is not None:
+        if self.alone or (self.promoted and into is not None):
             options.append("max_num_imprecise_acc=1")  # keeps the compiler from adding inside of the product
         product = self.restored(f"tl.dot({', '.join([left, right, *options])})", held, batch, rows, columns)
         if into is None:

@@ -37,7 +37,8 @@ class Reach:
 class Visit:
     """One access, for choosing the order of axes.
 
-    `indices`: index arithmetic, where an index is some; `spans`: the axes along which each index varies.
+    `indices`: index arithmetic, where an index is some; `spans`: the axes along which each index varies; `size`: bytes
+    of an element.
     """
 
     indices: tuple[Expr | None, ...]
@@ -46,6 +47,7 @@ class Visit:
     axes: tuple[str, ...]
     stores: bool
     depth: int
+    size: int
 
 
 class MemoryWriter(ExpressionWriter):
@@ -67,7 +69,8 @@ class MemoryWriter(ExpressionWriter):
                 indices[number] = self.named(f"{element.tensor}_at{number}", index)
         axes = self.ordered(axis for term in indices for axis in term.axes)
         exprs, spans = tuple(t.expr for t in indices), tuple(t.axes for t in indices)
-        self.visits.append(Visit(exprs, spans, tensor.dims, axes, stores, self.depth))
+        width = DTYPES[tensor.dtype].size
+        self.visits.append(Visit(exprs, spans, tensor.dims, axes, stores, self.depth, width))
         stride: Expr = Number(1, type=INDEX)
         parts: list[str] = []
         for term, size in zip(reversed(indices), reversed(tensor.dims), strict=True):

@@ -24,7 +24,8 @@ class Function:
 
     `programs`: extent and step of each grid. `blocks`: lanes that only the launch knows, by the name of the argument.
     `rooms`: memory that the launch allocates, handed over after the tensors. `most`: programs to launch at most, 0 for
-    as many as there are places in the grid.
+    as many as there are places in the grid. `described`: tensors that it takes as descriptors, and rows and columns of
+    their blocks.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Function:
     stages: int
     rooms: tuple[Room, ...] = ()
     most: int = 0
+    described: tuple[tuple[str, tuple[int, int]], ...] = ()
 
 
 def function(
@@ -46,7 +48,7 @@ def function(
     survey = RegionWriter(Source(instance, grids, body, dialect))
     survey.write()
     wanted = order(survey.visits, survey.order, survey.wishes())
-    writer = RegionWriter(Source(instance, grids, body, dialect, wanted))
+    writer = RegionWriter(Source(instance, grids, body, dialect, wanted, survey.described))
     writer.write()
     return writer.result(name)
 
@@ -217,6 +219,7 @@ class RegionWriter(MeetingWriter):
             self.stages,
             rooms,
             self.dialect.units if self.persistent else 0,
+            tuple(self.source.described.items()),
         )
 
     def warps(self) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from akg_core.sketch import ast
 from akg_core.sketch.lower import Instance
@@ -15,6 +15,7 @@ class Source:
     """One region: its grids and what a program of them runs, in the words of a dialect.
 
     `order`: axes from the first dimension of a tile to the last; those that it lacks follow as they are met.
+    `described`: tensors that have a descriptor, and the rows and columns of its block.
     """
 
     instance: Instance
@@ -22,3 +23,4 @@ class Source:
     body: Sequence[ast.Statement]
     dialect: Dialect
     order: Sequence[str] = ()
+    described: Mapping[str, tuple[int, int]] = field(default_factory=dict)
