@@ -12,7 +12,7 @@ from akg_core.bench.results import Results, Row, geomean
 from akg_core.judge.timing import KERNEL
 from akg_core.report.table import plain_table
 
-_TITLES = {"eager": "eager", "compile": "torch.compile"}
+_WIDTH = 112  # columns that the table takes, however narrow the terminal
 _EQUAL = 0.98  # a ratio that counts as no slower
 
 
@@ -33,6 +33,7 @@ def show(console: Console, results: Results) -> None:
     table = plain_table("", *_columns(results), right=_columns(results))
     for name, group in _groups(rows):
         table.add_row(name, *_cells(group, results))
+    console.width = max(_WIDTH, console.width)
     console.print(table)
     builds = [row.seconds["compile"] for row in rows if "compile" in row.seconds]
     if builds:
@@ -44,9 +45,9 @@ def show(console: Console, results: Results) -> None:
 
 
 def _columns(results: Results) -> tuple[str, ...]:
-    timed = [f"x of {_TITLES[name]}" for name in results.baselines]
+    timed = [f"x of {name}" for name in results.baselines]
     if results.baselines:
-        timed += ["least", "fast_1", "fast_1.5", "of the roofline"]
+        timed += ["least", "fast_1", "fast_1.5", "roofline"]
     return ("tasks", "captured", "correct", *timed, "seconds")
 
 
