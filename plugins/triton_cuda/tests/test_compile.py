@@ -30,6 +30,31 @@ def test_the_twelve_become_cubins(name: str, tmp_path: Path) -> None:
         assert all(value == 0 for key, value in result.details.items() if key.endswith("spilled_bytes"))
 
 
+def test_blocks_copied_by_descriptors(tmp_path: Path) -> None:
+    text = """
+@kernel
+def product(a: In["f16", 2, 256, 128], b: In["f16", 2, 128, 256], y: Out["f32", 2, 256, 256]):
+    for g in grid(2, 1):
+        for m in grid(256, 128):
+            for n in grid(256, 128):
+                acc = zeros([g, m, n])
+                for k in tiles(128, 64):
+                    part = dot(load(a[g, m, k], via="bulk"), load(b[g, k, n], via="bulk"), over=k, promote=1)
+                    acc = acc + part
+                store(y[g, m, n], acc)
+"""
+    given = tuple(
+        Argument(name=name, kind="tensor", dtype="f16", shape=shape)
+        for name, shape in (("a", (2, 256, 128)), ("b", (2, 128, 256)))
+    )
+    sketch = Sketch(name="product", text=text, interface=Interface(arguments=given))
+    result = compile_kernel(emit(sketch, Schedule(), SM_90, "triton_cuda", dialect(SM_90)), SM_90, tmp_path)
+    assert result.ok, result.log
+    (folder,) = {path.parent for path in tmp_path.rglob("product.ptx")}
+    ptx = (folder / "product.ptx").read_text()
+    assert "cp.async.bulk.tensor.2d" in ptx and "wgmma.mma_async" in ptx
+
+
 def test_programs_that_meet(tmp_path: Path) -> None:
     text = """
 @kernel
