@@ -34,6 +34,15 @@ def _kernels():
 
 _kernel = _kernels()
 '''
+_TOGETHER = '''
+
+def _together(device, programs, warps):
+    """Refuse a GPU that may not run so many programs at the same time: they would wait for each other for ever."""
+    if device.type == "cuda":
+        units = torch.cuda.get_device_properties(device).multi_processor_count
+        if programs > units * max(1, 8 // warps):  # by registers, of which a thread has 255 at most
+            raise RuntimeError(f"{programs} programs have to run together; this GPU has {units} multiprocessors")
+'''
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +72,10 @@ class Launched:
 
 def prelude(found: Iterable[Function]) -> str:
     """Module-level code that loads the kernels, with what launching these functions takes."""
+    found, text = list(found), _PRELUDE
     if any(each.described for each in found):
-        return _PRELUDE.replace("import triton\n", f"import triton\n{_DESCRIPTOR}\n", 1)
-    return _PRELUDE
+        text = text.replace("import triton\n", f"import triton\n{_DESCRIPTOR}\n", 1)
+    return text + _TOGETHER if any(each.members for each in found) else text
 
 
 def statement(each: Function, instance: Instance, call: Call) -> tuple[Launched, str]:
@@ -89,6 +99,8 @@ def statement(each: Function, instance: Instance, call: Call) -> tuple[Launched,
     lines: list[str] = []
     rooms: list[str] = []
     arguments: list[str] = []
+    if each.members:
+        lines.append(f"_together({call.tensors[0]}.device, {each.members}, {each.warps})")
     for room in each.rooms:
         rooms.append(f"{each.name}_{room.name}")
         make = "zeros" if room.zeroed else "empty"

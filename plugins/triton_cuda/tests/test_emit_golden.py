@@ -85,6 +85,25 @@ def columns(x: In["f32", 1000, 300], y: Out["f32", 300], z: Out["f32", 300]):
         store(y[n], total + lost)
         store(z[n], peak)
 """
+WINDOWS = """
+@kernel
+def windows(x: In["f32", 8, 16, 64], y: Out["f32", 8, 15, 62]):
+    for c in grid(8, 1):
+        for g in grid(15, 2):
+            for w in grid(62, 64):
+                for h in tiles(15, 1, start=begin(g), stop=end(g), unroll=2):
+                    n = whole(2)
+                    k = whole(3)
+                    store(y[c, h, w], reduce_max(load(x[c, h + n, w + k]), (n, k)))
+"""
+MEETING = """
+@kernel
+def meeting(x: In["f32", 64, 16384], y: Out["f32", 64, 16384]):
+    for m in grid(64, 1):
+        for n in grid(16384, 8192, together=True):
+            t = load(x[m, n])
+            store(y[m, n], t / meet_sum(reduce_sum(t, n), n))
+"""
 TEXTS = {
     "columns": COLUMNS,
     "add": ADD,
@@ -94,6 +113,7 @@ TEXTS = {
     "large": LARGE,
     "pool": POOL,
 }
+TEXTS |= {"windows": WINDOWS, "meeting": MEETING}
 TWELVE = ("linear_gelu", "conv2d", "cumsum", "flash_attention", "argmax")
 
 
@@ -208,3 +228,9 @@ def test_sizes_of_the_launch_become_arguments() -> None:
     source = emitted(ADD)
     assert "def add(x, z, y, N)" in source.files["kernel.py"]
     assert "_kernel.add[((N + 1023) // 1024,)](x, z, y, N, num_warps=4" in source.files["model_new.py"]
+
+
+def test_programs_that_meet_are_launched_where_they_run_together() -> None:
+    module = emitted(MEETING).files["model_new.py"]
+    assert "_together(x.device, 2, 4)\n" in module and "def _together(" in module
+    assert "_together" not in emitted(ADD).files["model_new.py"]

@@ -22,10 +22,7 @@ class AlongWriter(BulkWriter):
 
     def over(self, node: Expr, scope: Scope) -> list[Axis]:
         """The axes that an argument names, units left out."""
-        names = [node.id] if isinstance(node, Name) else []
-        names = list(node.axes) if isinstance(node, AxisList) else names
-        names = [n.id for n in node.items if isinstance(n, Name)] if isinstance(node, Group) else names
-        return [scope.axes[name] for name in names if not scope.axes[name].unit]
+        return [scope.axes[name] for name in named_axes(node) if not scope.axes[name].unit]
 
     def existing(self, term: Term, axes: Sequence[Axis], neutral: str) -> Term:
         """The term with `neutral` in lanes of `axes` that do not exist."""
@@ -51,9 +48,12 @@ class AlongWriter(BulkWriter):
         return replace(term, text=text, axes=every, rank=ATOM, expr=None)
 
     def reduce(self, call: Call, scope: Scope, dtype: str) -> Term:
-        op = call.op.removeprefix("reduce_")
-        axes = self.over(call.args[1], scope)
         tile = self.strong(self.term(call.args[0], scope))
+        return self.reduced(call, tile, self.over(call.args[1], scope), dtype)
+
+    def reduced(self, call: Call, tile: Term, axes: Sequence[Axis], dtype: str) -> Term:
+        """What a reduction makes of its tile along `axes`."""
+        op = call.op.removeprefix("reduce_")
         if not axes:
             return self.convert(tile, dtype)
         if tile.dtype == "bool" and op in ("max", "min"):
@@ -152,3 +152,10 @@ class AlongWriter(BulkWriter):
 
 def _one() -> Term:
     return Term("1", "i64", weak=True, narrow=True, expr=Number(1))
+
+
+def named_axes(node: Expr) -> list[str]:
+    """The axes that an argument names, as the sketch calls them."""
+    if isinstance(node, Group):
+        return [n.id for n in node.items if isinstance(n, Name)]
+    return list(node.axes) if isinstance(node, AxisList) else [node.id] if isinstance(node, Name) else []

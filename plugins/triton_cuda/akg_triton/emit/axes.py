@@ -57,12 +57,18 @@ class AxisWriter(MatrixWriter):
     def say(self, text: str, lines: Lines | None = None) -> None:
         (lines or self.lines).add(text, self.line)
 
-    def named(self, name: str, term: Term) -> Term:
+    def named(self, name: str, term: Term, same: str = "") -> Term:
         if term.text.isidentifier() or term.text.isdigit():
             return term
+        key = (self.lines, same or term.text)
+        if self.repeated is not None and key in self.repeated:
+            return self.repeated[key]
         variable = self.fresh(name)
         self.say(f"{variable} = {term}")
-        return replace(term, text=variable, rank=ATOM)
+        made = replace(term, text=variable, rank=ATOM)
+        if self.repeated is not None:
+            self.repeated[key] = made
+        return made
 
     # --- axes -----------------------------------------------------------------------------------------
 
@@ -131,6 +137,8 @@ class AxisWriter(MatrixWriter):
                     text = begin.text
                 elif begin.text != "0":
                     text = f"{begin.operand} + {text}"
+                if tile in self.source.single and block != 1:
+                    text = f"tl.max_contiguous({text}, 1)"
                 if text != tile:
                     place.add(f"{tile} = {text}", line)
                 made["at"] = Term(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from akg_core.sketch.lower_index import INDEX, Bounds, digits
 from akg_core.sketch.ops import OPERATIONS
 from akg_triton.emit.functions import LIBDEVICE, TEXTS, WHOLE
 from akg_triton.emit.source import Source
-from akg_triton.emit.terms import ATOM, LOOSE, NARROW, PRODUCT, RANKS, TRITON, Axis, Scope, Term
+from akg_triton.emit.terms import ATOM, LOOSE, NARROW, PRODUCT, RANKS, SUM, TRITON, Axis, Scope, Term
 
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 LOGIC = {"and": "&", "or": "|", "&": "&", "|": "|", "^": "^"}
@@ -194,6 +195,9 @@ class ExpressionWriter:
             return left if right.expr == ONE else right
         if dtype == "i64" and left.narrow and right.narrow and not self.fits(expr):
             pair = left, right = [self.wide(left), right]
+        moved = _moved(op, left, right)
+        if moved is not None:
+            return replace(moved, expr=expr, weak=left.weak and right.weak, narrow=left.narrow and right.narrow)
         if op in ("//", "%") and not (self.positive(left) and self.positive(right)):
             name = "floor_div" if op == "//" else "floor_mod"
             made = self.function(f"{name}({{0}}, {{1}})", pair, dtype)
@@ -331,6 +335,25 @@ class ExpressionWriter:
         """The digits of `split` as expressions over what the scope knows; the index is a name or a plain number."""
         sizes = call.args[1].items if hasattr(call.args[1], "items") else (call.args[1],)
         return [fold(digit) for digit in digits(call.args[0], tuple(sizes))]
+
+
+def _moved(op: str, left: Term, right: Term) -> Term | None:
+    """`x + 2 - 1` as `x + 1` and `(x + 2) * 3` as `x * 3 + 6`, so that equal positions read the same."""
+    if op in ("+", "-") and right.text == "0":
+        return left
+    found = re.fullmatch(r"(.+) ([+-]) (\d+)", left.text) if left.rank == SUM and op in ("+", "-", "*") else None
+    if found is None or not right.text.isdigit():
+        return None
+    base, number = found[1], int(right.text)
+    tail = int(found[3]) if found[2] == "+" else -int(found[3])
+    if op == "*":
+        if any(f" {sign} " in base for sign in ("+", "-", "//", "%")):
+            return None
+        base, total, rank = f"{base} * {number}", tail * number, PRODUCT
+    else:
+        total, rank = tail + (number if op == "+" else -number), ATOM if base.isidentifier() else SUM
+    text = base if total == 0 else f"{base} {'+' if total > 0 else '-'} {abs(total)}"
+    return Term(text, left.dtype, left.axes, SUM if total else rank)
 
 
 def _number(text: str) -> bool:

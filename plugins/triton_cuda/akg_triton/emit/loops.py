@@ -16,17 +16,19 @@ from akg_triton.emit.lanes import kept
 from akg_triton.emit.memory import Visit, identity
 from akg_triton.emit.order import gathers
 from akg_triton.emit.source import Source
-from akg_triton.emit.terms import LOOSE, SLOT, TRITON, Axis, Scope, Term
+from akg_triton.emit.terms import ATOM, LOOSE, SLOT, SUM, TRITON, Axis, Scope, Term
+from akg_triton.emit.windows import at_position
 
 UNROLLED = 4  # turns of a counted loop that are written out
 
 
 class LoopWriter(GridWriter):
-    """Adds loops and branches. `stages`: the most that a loop of the function has."""
+    """Adds loops and branches. `stages`, `unrolled`: the most stages, and turns in a row, that a loop has."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self.stages = 1
+        self.unrolled = 1
         self.repeating = 0  # loops around
 
     def statements(self, body: Sequence[ast.Statement], scope: Scope) -> None:
@@ -42,6 +44,10 @@ class LoopWriter(GridWriter):
         inner = scope.inner()
         start = self.term(node.start, scope) if node.start is not None else START
         stop = self.term(node.stop, scope) if node.stop is not None else None
+        rows = self.rows(node, scope)
+        if rows is not None:
+            self.written_rows(node, scope, rows)
+            return
         if self.once(extent, step) and node.start is None and stop is None:
             self.open(node.axis, inner, extent, step, START, None, False)
             self.turn(node.body, scope, inner)
@@ -64,6 +70,40 @@ class LoopWriter(GridWriter):
         else:
             first = start
         self.loop(node, scope, inner, (extent, step), (first, stop, by), partial, negative)
+
+    def rows(self, node: ast.Tiles, scope: Scope) -> Axis | None:
+        """The axis of the grid whose tile a loop goes through position by position, when that is to be written out."""
+        unroll = dict(node.hints).get("unroll")
+        ends = (node.start, node.stop)
+        if node.step != Number(1) or node.reverse or not isinstance(unroll, Number):
+            return None
+        if not all(isinstance(e, Call) and e.op == op for e, op in zip(ends, ("begin", "end"), strict=True)):
+            return None
+        (first,), (last,) = (e.args for e in ends if isinstance(e, Call))
+        axis = self.axis(first, scope)
+        known = isinstance(axis.block, int) and 1 < axis.block <= int(unroll.value)
+        return axis if first == last and known else None
+
+    def written_rows(self, node: ast.Tiles, scope: Scope, rows: Axis) -> None:
+        """Each position of a tile after the other; what several of them read is loaded once."""
+        extent = self.plain(node.extent, scope)
+        outermost, self.repeated = self.repeated is None, self.repeated if self.repeated is not None else {}
+        assert isinstance(rows.block, int)
+        for number in range(rows.block):
+            inner = scope.inner()
+            counter = self.fresh(f"{node.axis}_{number}")
+            self.counters[counter] = (Number(number, type=INDEX), extent)
+            text = f"{rows.begin.operand} + {number}" if number else rows.begin.text
+            narrow = rows.begin.narrow
+            here = Term(text, "i64", (), SUM if number else ATOM, narrow=narrow, expr=Name(counter, type=INDEX))
+            inner.axes[node.axis] = at_position(rows, here)
+            inner.values.pop(node.axis, None)
+            exists = [Term(f"{text} < {self.size(extent)}", "bool", (), LOOSE)] if number and rows.partial else []
+            self.guards += exists
+            self.turn(node.body, scope, inner)
+            self.guards = self.guards[: len(self.guards) - len(exists)]
+        if outermost:
+            self.repeated = None
 
     def loop(
         self,
@@ -163,6 +203,7 @@ class LoopWriter(GridWriter):
         unroll = hints.get("unroll")
         if isinstance(unroll, Number) and unroll.value > 1:
             options += f", loop_unroll_factor={int(unroll.value)}"
+            self.unrolled = max(self.unrolled, int(unroll.value))
         return options
 
     def bytes_of(self, visit: Visit) -> int:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from akg_core.sketch.ast import Call, Text
 from akg_core.sketch.dtypes import is_float, promote
-from akg_triton.emit.along import AlongWriter
 from akg_triton.emit.expression import literal
 from akg_triton.emit.terms import Axis, Scope, Term
+from akg_triton.emit.windows import WindowWriter
 
 LEAST = 16  # lanes of an axis that tensor cores run along
 
 
-class MatrixWriter(AlongWriter):
+class MatrixWriter(WindowWriter):
     """Adds `dot`.
 
     `promoted`: whether products at hand are summed apart from the accumulator, and added to it in f32; `alone`: whether

@@ -60,6 +60,8 @@ class MemoryWriter(ExpressionWriter):
         self.visits: list[Visit] = []
         self.direct: Expr | None = None  # the whole right side of an assignment: needs no other name
         self.depth = 0
+        self.shared: set[str] = set()  # tensors that the region both reads and writes
+        self.guards: list[Term] = []  # scalar conditions under which what is being written happens at all
 
     def reach(self, element: Element, scope: Scope, stores: bool) -> Reach:
         tensor = self.tensors[element.tensor]
@@ -90,8 +92,8 @@ class MemoryWriter(ExpressionWriter):
             return index
         return Term(f"{index.beside('*')} * {self.size(stride).beside('*', right=True)}", "i64", index.axes, PRODUCT)
 
-    def named(self, name: str, term: Term) -> Term:
-        """The term in a variable."""
+    def named(self, name: str, term: Term, same: str = "") -> Term:
+        """The term in a variable; `same`: what is equal where the term is, its text where this is empty."""
         raise NotImplementedError
 
     def size(self, expr: Expr) -> Term:
@@ -102,7 +104,7 @@ class MemoryWriter(ExpressionWriter):
         return isinstance(count, Number) and count.value < NARROW
 
     def guarded(self, pointer: str, indices: Sequence[Term], tensor: TensorParameter, axes: tuple[str, ...]) -> Reach:
-        conditions = [Term(self.axes[a].mask(), "bool", (a,)) for a in axes if self.axes[a].partial]
+        conditions = [Term(self.axes[a].mask(), "bool", (a,)) for a in axes if self.axes[a].partial] + self.guards
         lanes = len(conditions)
         for index, size in zip(indices, tensor.dims, strict=True):
             conditions += self.checks(index, size)
@@ -153,11 +155,14 @@ class MemoryWriter(ExpressionWriter):
             options.append('eviction_policy="evict_first"')
         text = f"tl.load({', '.join([at.pointer, *options])})"
         loaded = Term(text, dtype, at.axes, fill=fill)
-        return loaded if call is self.direct else self.named(f"{element.tensor}_tile", loaded)
+        if call is self.direct:
+            return loaded
+        same = f"{at.pointer}, {keywords.get('other')}" if element.tensor not in self.shared else ""
+        return self.named(f"{element.tensor}_tile", loaded, same)
 
     def store(self, call: Call, scope: Scope) -> str:
         """The statement of a store or an atomic."""
-        element, keywords = call.args[0], dict(call.keywords)
+        element = call.args[0]
         assert isinstance(element, Element)
         dtype = self.tensors[element.tensor].dtype
         value = self.term(call.args[1], scope)
@@ -172,8 +177,6 @@ class MemoryWriter(ExpressionWriter):
         options = [f"mask={at.mask}"] if at.mask else []
         if call.op != "store":
             options.append('sem="relaxed"')
-        elif keywords.get("stream") == Number(True):
-            options.append('cache_modifier=".cs"')
         return f"tl.{call.op}({', '.join([at.pointer, text, *options])})"
 
 

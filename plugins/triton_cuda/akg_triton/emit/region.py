@@ -25,7 +25,7 @@ class Function:
     `programs`: extent and step of each grid. `blocks`: lanes that only the launch knows, by the name of the argument.
     `rooms`: memory that the launch allocates, handed over after the tensors. `most`: programs to launch at most, 0 for
     as many as there are places in the grid. `described`: tensors that it takes as descriptors, and rows and columns of
-    their blocks.
+    their blocks. `members`: how many programs wait for each other, 0 where none do.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Function:
     rooms: tuple[Room, ...] = ()
     most: int = 0
     described: tuple[tuple[str, tuple[int, int]], ...] = ()
+    members: int = 0
 
 
 def function(
@@ -48,7 +49,7 @@ def function(
     survey = RegionWriter(Source(instance, grids, body, dialect))
     survey.write()
     wanted = order(survey.visits, survey.order, survey.wishes())
-    writer = RegionWriter(Source(instance, grids, body, dialect, wanted, survey.described))
+    writer = RegionWriter(Source(instance, grids, body, dialect, wanted, frozenset(survey.single), survey.described))
     writer.write()
     return writer.result(name)
 
@@ -151,6 +152,7 @@ class RegionWriter(MeetingWriter):
                 known.text if carried and known is not None else self.local(target, ("carried", dtype, kept.axes))
             )
             self.say(f"{variable} = {kept}")
+            self.forget(variable)
             scope.values[target] = Term(variable, dtype, kept.axes, fill=SLOT)
             return
         if term.weak and isinstance(term.expr, Number):
@@ -160,6 +162,7 @@ class RegionWriter(MeetingWriter):
         variable = self.local(target, (term.dtype, term.narrow, term.axes, blocks))
         if term.text != variable:
             self.say(f"{variable} = {term}")
+            self.forget(variable)
         scope.values[target] = replace(term, text=variable, rank=ATOM)
 
     def tiles_of(self, axes: Sequence[str], scope: Scope) -> list[Axis]:
@@ -220,6 +223,7 @@ class RegionWriter(MeetingWriter):
             rooms,
             self.dialect.units if self.persistent else 0,
             tuple(self.source.described.items()),
+            int(self.members.text) if self.members is not None and rooms else 0,
         )
 
     def warps(self) -> int:
@@ -230,8 +234,14 @@ class RegionWriter(MeetingWriter):
         if self.products:
             return max(self.products)
         largest = max([self.largest, *(self.lanes_of(visit.axes) for visit in self.visits)])
-        wanted = largest // self.dialect.register_elements
-        return min(max(4, 1 << max(wanted, 1).bit_length() - 1), self.dialect.most_warps)
+        room = self.dialect.register_elements
+        if self.single:  # reads the same places again and again: many warps hide what that takes
+            room //= 8
+        elif self.members is not None:  # fewer warps leave room for more programs, of which some always wait
+            room *= 2
+        wanted = largest * self.unrolled // room
+        least = min(4, max(largest // 32, 1))  # a warp for every 32 elements, when there are so few
+        return min(max(least, 1 << max(wanted, 1).bit_length() - 1), self.dialect.most_warps)
 
     def fitted(self, terms: Sequence[Term]) -> tuple[list[Term], tuple[str, ...]]:
         fitted, axes = super().fitted(terms)

@@ -15,7 +15,8 @@ class Source:
     """One region: its grids and what a program of them runs, in the words of a dialect.
 
     `order`: axes from the first dimension of a tile to the last; those that it lacks follow as they are met.
-    `described`: tensors that have a descriptor, and the rows and columns of its block.
+    `single`: axes along which a thread takes one element of each access. `described`: tensors that have a descriptor,
+    and the rows and columns of its block.
     """
 
     instance: Instance
@@ -23,4 +24,5 @@ class Source:
     body: Sequence[ast.Statement]
     dialect: Dialect
     order: Sequence[str] = ()
+    single: frozenset[str] = frozenset()
     described: Mapping[str, tuple[int, int]] = field(default_factory=dict)
