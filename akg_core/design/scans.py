@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from akg_core.design.fold import neutral
+from akg_core.design.index import index
 from akg_core.design.rules import Call, rule
 from akg_core.design.values import (
     Literal,
     Map,
+    Positions,
     Scan,
+    Shape,
     Value,
     cast,
     comparison,
@@ -16,6 +22,7 @@ from akg_core.design.values import (
     map_of,
     where,
     wide,
+    window,
 )
 
 
@@ -58,14 +65,55 @@ def flipped(c: Call) -> Value:
 
 def _flipped(value: Value, dims: frozenset[int]) -> Value:
     """`value` backwards along `dims`; a running sum backwards is that of its argument backwards, run from the end."""
-    casts: list[str] = []
-    inner = value
-    while isinstance(inner, Map) and inner.op in ("cast", "copy"):
-        casts.append(inner.dtype)
-        (inner,) = inner.args
+    inner, casts = _uncast(value)
     if not isinstance(inner, Scan) or inner.dim not in dims:
         return flip(value, dims)
     result = scanned(inner.op, flip(inner.arg, {inner.dim}), inner.dim, not inner.reverse)
+    return flip(_cast(result, casts), dims - {inner.dim})
+
+
+def exclusive(parts: Sequence[Value], dim: int, shape: Shape) -> Value | None:
+    """Parts beside each other along `dim` as one running sum of what lies before each position, when they are that.
+
+    That is a running sum with so many neutral elements before its first position that none of them counts.
+    """
+    scans = [number for number, part in enumerate(parts) if isinstance(_uncast(part)[0], Scan)]
+    if len(scans) != 1:
+        return None
+    (number,) = scans
+    scan, casts = _uncast(parts[number])
+    assert isinstance(scan, Scan)
+    beside = [part for part in parts if part is not parts[number]]
+    ended = number == (0 if scan.reverse else len(parts) - 1)
+    none = neutral(scan.op, scan.dtype)
+    if scan.dim != dim or not ended or not beside or not all(_is(part, none) for part in beside):
+        return None
+    moved = index(0) if scan.reverse else shape[dim] - scan.shape[dim]
+
+    def before(at: Positions) -> Positions:
+        return tuple(p - moved if d == dim else p for d, p in enumerate(at))
+
+    arg, widened = _uncast(scan.arg)
+    shifted = _cast(window(arg, shape, before, neutral(scan.op, arg.dtype)), widened)
+    return _cast(scanned(scan.op, shifted, dim, scan.reverse), casts)
+
+
+def _is(value: Value, number: float) -> bool:
+    literal, _ = _uncast(value)
+    return isinstance(literal, Literal) and literal.number == number
+
+
+def _uncast(value: Value) -> tuple[Value, list[str]]:
+    """What a value is a cast of, and the dtypes that it is cast to, the last one first."""
+    casts: list[str] = []
+    while isinstance(value, Map) and value.op in ("cast", "copy"):
+        casts.append(value.dtype)
+        (value,) = value.args
+    return value, casts
+
+
+def _cast(value: Value, casts: Sequence[str]) -> Value:
+    """`value` cast as `_uncast` found it."""
     for dtype in reversed(casts):
-        result = cast(result, dtype)
-    return flip(result, dims - {inner.dim})
+        value = cast(value, dtype)
+    return value

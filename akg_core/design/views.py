@@ -6,6 +6,7 @@ from itertools import accumulate
 
 from akg_core.design.index import Index, index
 from akg_core.design.rules import Call, rule
+from akg_core.design.scans import exclusive
 from akg_core.design.values import (
     Concat,
     Literal,
@@ -166,7 +167,7 @@ def concatenated(c: Call) -> Value:
     parts = [cast(part, c.dtype if narrow_too else c.wide) for part in parts]
     if len(parts) == 1:
         return parts[0]
-    return joined(parts, dim, c.shape)
+    return exclusive(parts, dim, c.shape) or joined(parts, dim, c.shape)
 
 
 @rule("stack")
