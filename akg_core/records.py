@@ -57,7 +57,10 @@ class Traits(Record):
     `units`: cores or multiprocessors; `lanes`: f32 elements a vector instruction or a warp handles; `near_bytes`:
     memory beside one unit in which a row may stay between two passes; `tile_elements`: a good tile for
     streaming; `dot_tile`: a good (m, n, k) tile of a matrix product; `half_tile`: a good tile of products of
-    f16 that are summed in f32, for chips that make these many times faster than products of f32.
+    f16 that are summed in f32, for chips that make these many times faster than products of f32; `held_tiles`:
+    whether a program holds each of its tiles at once, in the registers of its threads, instead of going through it
+    piece by piece; `together`: programs that certainly run at the same time, so that they may wait for each other;
+    0 where none may.
     """
 
     units: int = 1
@@ -66,6 +69,8 @@ class Traits(Record):
     tile_elements: int = 4096
     dot_tile: tuple[int, int, int] = (64, 64, 32)
     half_tile: tuple[int, int, int] | None = None
+    held_tiles: bool = False
+    together: int = 0
 
 
 HOST = "cpu"

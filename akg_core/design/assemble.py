@@ -13,14 +13,16 @@ from akg_core.design.fold import RESULTS, state_dtypes, states
 from akg_core.design.halves import Halving
 from akg_core.design.index import Axis, ceil_div, index, position, product
 from akg_core.design.index_expression import parse_size, to_expr
+from akg_core.design.joint import tile_together
 from akg_core.design.multiplying import forms
-from akg_core.design.nest import Head, Nest, Store, refined
+from akg_core.design.nest import Head, Nest, Store, refined, with_results, without_places
 from akg_core.design.nests import nest_of
 from akg_core.design.partition import Partition
 from akg_core.design.program import ProgramWriter
 from akg_core.design.running import emit_running, scan_chunk, split_running, tile_running
+from akg_core.design.sliding import tile_windows
 from akg_core.design.symbols import with_sizes
-from akg_core.design.terms import Buffer, Load, Result, Term, below
+from akg_core.design.terms import Buffer, Load, Result, below
 from akg_core.design.tiling import chunk_size, example, in_chunks, splits, tile, walk
 from akg_core.design.trace import Origin, Trace
 from akg_core.design.values import Map, Product, Reduction, Shape, Source, Value, View, operands
@@ -81,7 +83,7 @@ class Assembly:
         returned = self._place_outputs()
         self._place_mutations()
         self.partition.cut()
-        nests = [(c, nest_of(self.partition, c)) for c in self.partition.clusters]
+        nests = [(c, without_places(nest_of(self.partition, c))) for c in self.partition.clusters]
         self._read = {t.buffer for _, n in nests for t in n.terms() if isinstance(t, Load)}
         for cluster, nest in nests:
             if not all(index(0) in s.buffer.shape for s in nest.stores):
@@ -193,7 +195,11 @@ class Assembly:
             self._emit_split(nest, hint)
         else:
             nest = refined(nest)
-            tiling = tile(nest, self.traits, self.policy.near)
+            joined = tile_together(nest, self.traits) if self.policy.near is None else None
+            nest, tiling = joined or (
+                nest,
+                tile_windows(nest, self.traits) or tile(nest, self.traits, self.policy.near),
+            )
             emit = emit_elementwise if not nest.heads else emit_near if tiling.near else emit_far
             self.emitted.append(emit(nest, tiling, self._name(f"{hint}"), self._stream))
 
@@ -217,7 +223,7 @@ class Assembly:
     def _emit_split(self, nest: Nest, hint: str) -> None:
         """States of chunks in one kernel, their merge and what is stored in another."""
         trial = refined(replace(nest, stores=()))
-        tiling = tile(trial, self.traits, near=False)
+        tiling = tile(trial, self.traits, near=False, split=True)
         chunk = chunk_size(trial, tiling, self.traits)
         tiling = in_chunks(tiling, chunk)
         count = ceil_div(tiling.loops[0][0].extent, chunk)
@@ -241,7 +247,7 @@ class Assembly:
                 parts.setdefault(head.of, []).append(buffer)
                 stores.append(Store(buffer, places, nest.pool.result(head.of, number, dtypes[number])))
         partial = refined(replace(nest, stores=tuple(stores)))
-        tiling = in_chunks(tile(partial, self.traits, near=False), chunk)
+        tiling = in_chunks(tile(partial, self.traits, near=False, split=True), chunk)
         self.emitted.append(emit_partials(partial, tiling, group, self._name(f"{hint}_parts")))
         heads = tuple(Head(of, tuple(nest.pool.load(b, places) for b in made)) for of, made in parts.items())
         merge = refined(Nest(nest.pool, (*kept, group), frozenset((group,)), heads, nest.stores, frozenset((group,))))
@@ -280,8 +286,8 @@ class Assembly:
         emit(replace(nest, stores=(store,)), f"{hint}_parts", (group, chunk))
         load = nest.pool.load(buffer, (position(group), *at))
         summed = Reduction("sum", contracted, (0,))
-        terms = _with_result(nest, summed)
-        merge = refined(Nest(nest.pool, (group, *nest.kept), frozenset((group,)), (Head(summed, (load,)),), terms))
+        stores = with_results(nest, {contracted: summed}).stores
+        merge = refined(Nest(nest.pool, (group, *nest.kept), frozenset((group,)), (Head(summed, (load,)),), stores))
         tiling = tile(merge, self.traits, near=True)
         self.emitted.append(emit_near(merge, tiling, self._name(hint), self._stream))
 
@@ -314,20 +320,6 @@ class Assembly:
         results = [writer.result(buffer, views) for buffer, views, _ in returned]
         writer.body.append(ast.Return(tuple(results)))
         return ast.Program("model", tuple(tensors), tuple(writer.body))
-
-
-def _with_result(nest: Nest, head: Reduction) -> tuple[Store, ...]:
-    """The nest's stores, with `head`'s result in the place of the product."""
-    pool = nest.pool
-    new: dict[Term, Term] = {}
-    for term in below([s.term for s in nest.stores]):
-        if isinstance(term, Result):
-            new[term] = pool.result(head, 0, term.dtype)
-        elif type(term) is Term:
-            new[term] = pool.apply(term.op, tuple(new[a] for a in term.args), term.dtype, term.name)
-        else:
-            new[term] = term
-    return tuple(replace(s, term=new[s.term]) for s in nest.stores)
 
 
 def _agree(view: View, above: Origin, below: Origin, symbols: dict[str, int]) -> bool:

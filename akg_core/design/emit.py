@@ -20,6 +20,7 @@ from akg_core.sketch.ast import (
     Effect,
     Expr,
     Grid,
+    Hints,
     Kernel,
     Name,
     Number,
@@ -92,9 +93,27 @@ class Emission:
     def wholes(self, axes: Iterable[Axis]) -> list[Statement]:
         return [Whole(self.axis(a), self.extent(a)) for a in axes]
 
-    def in_grid(self, grid: tuple[tuple[Axis, Step], ...], body: list[Statement]) -> list[Statement]:
+    def in_grid(
+        self,
+        grid: tuple[tuple[Axis, Step], ...],
+        body: list[Statement],
+        rows: tuple[Axis, ...] = (),
+        joint: Axis | None = None,
+    ) -> list[Statement]:
+        """`body` for each tile of `grid`; of `rows`, for each position of the tile, one after the other.
+
+        Programs along `joint` run together.
+        """
+        tiles = {axis: self.writer.fresh("g") for axis in rows}
+        steps = dict(grid)
+        for axis in reversed(rows):
+            start, stop = (Call(op, (Name(tiles[axis]),)) for op in ("begin", "end"))
+            hints: Hints = (("unroll", Number(steps[axis].default)),)
+            body = [Tiles(self.axis(axis), self.extent(axis), Number(1), tuple(body), start, stop, False, hints)]
         for axis, step in reversed(grid):
-            body = [Grid(self.axis(axis), self.extent(axis), self.step(axis, step), tuple(body))]
+            hints = (("together", Number(True)),) if axis == joint else ()
+            name = tiles.get(axis, self.axis(axis))
+            body = [Grid(name, self.extent(axis), self.step(axis, step), tuple(body), hints)]
         return body
 
     def kernel(self, name: str, body: list[Statement], doc: str = "") -> Emitted:
@@ -118,8 +137,9 @@ class Emission:
 
     def reducing(self, head: Reduction, tiling: Tiling, dtype: str) -> Reducing:
         kept = tuple(self.axis(a) for a, _ in tiling.grid) + tuple(self.axis(a) for a in tiling.inside)
-        axes = tuple(self.axis(a) for a, _ in tiling.loops)
-        return Reducing(head.kind, dtype, axes, kept, self.writer.fresh, tiling.tiles > MANY_TILES)
+        axes = tuple(self.axis(a) for a in tiling.reduced)
+        joint = self.axis(tiling.joint) if tiling.joint else ""
+        return Reducing(head.kind, dtype, axes, kept, self.writer.fresh, tiling.tiles > MANY_TILES, joint)
 
     def bind(self, head: Reduction | Heavy, results: tuple[Expr, ...]) -> None:
         for term in self.terms:
@@ -161,8 +181,8 @@ def emit_near(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], b
     """Reductions whose tile stays near: loaded once, straight-line code."""
     loops = tuple(a for a, _ in tiling.loops)
     e = Emission(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), stream)
-    inside = frozenset(loops)
-    body = e.wholes(loops)
+    inside = frozenset(tiling.reduced)
+    body = e.wholes(a for a in loops if a != tiling.joint)
     roots = [*(h.args[0] for h in nest.heads), *(s.term for s in nest.stores)]
     for head in nest.heads:
         assert isinstance(head.of, Reduction)
@@ -179,7 +199,7 @@ def emit_near(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], b
             e.writer.known[weights] = results[-1]
     body += e.writer.hoisted(e.terms, [s.term for s in nest.stores], nest.reduced)
     body += e.stores(list(nest.stores))
-    return e.kernel(name, e.in_grid(tiling.grid, body))
+    return e.kernel(name, e.in_grid(tiling.grid, body, tiling.rows, tiling.joint))
 
 
 def _weights(terms: list[Term], head: Head) -> Term | None:
@@ -256,7 +276,8 @@ def _looped(e: Emission, tiling: Tiling, body: list[Statement], reverse: bool = 
         start = stop = None
         if tiling.chunk and number == 0:
             start, stop = (Call(op, (Name("g"),)) for op in ("begin", "end"))
-        body = [Tiles(e.axis(axis), e.extent(axis), e.step(axis, step), tuple(body), start, stop, reverse)]
+        hints: Hints = (("unroll", Number(step.unroll)),) if step.unroll > 1 else ()
+        body = [Tiles(e.axis(axis), e.extent(axis), e.step(axis, step), tuple(body), start, stop, reverse, hints)]
     return body
 
 

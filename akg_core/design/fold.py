@@ -81,7 +81,8 @@ def neutral(kind: str, dtype: str) -> int | float | bool:
 class Reducing:
     """One reduction inside a kernel: `axes` are reduced, `kept` remain, `dtype` is the argument's and the state's.
 
-    `name` makes a fresh variable out of a hint; `careful`: there are many tiles, so sums carry what rounding lost.
+    `name` makes a fresh variable out of a hint; `careful`: there are many tiles, so sums carry what rounding lost;
+    `joint`: the axis of programs that have a part each of what is reduced, "" where one program has all of it.
     """
 
     kind: str
@@ -90,12 +91,14 @@ class Reducing:
     kept: tuple[str, ...]
     name: Callable[[str], str]
     careful: bool = False
+    joint: str = ""
     variables: tuple[str, ...] = ()
     _lost: dict[str, str] | None = None
     _seen: str = ""
 
     def reduce(self, kind: str, tile: Expr) -> Expr:
-        return call(_REDUCE[kind], tile, _axes(self.axes)) if self.axes else tile
+        value = call(_REDUCE[kind], tile, _axes(self.axes)) if self.axes else tile
+        return call(f"meet_{kind}", value, Name(self.joint)) if self.joint else value
 
     def _set(self, out: list[Statement], hint: str, value: Expr) -> Name:
         variable = self.name(hint)
@@ -228,8 +231,8 @@ class Reducing:
         better: Expr = call(">" if self.kind == "argmax" else "<", here, Name(best))
         if DTYPES[self.dtype].kind == "float":
             # NaN is extreme, and the first one wins; a NaN compares false with everything.
-            fresh = call("&", Call("isnan", (here,)), call("not", Call("isnan", (Name(best),))))
-            better = call("|", better, fresh)
+            no_better = call("<=" if self.kind == "argmax" else ">=", here, Name(best))
+            better = call("&", call("not", no_better), call("==", Name(best), Name(best)))
         change = self._set(out, "better", better)
         out.append(Assign((best,), call("where", change, here, Name(best))))
         out.append(Assign((place,), call("where", change, there, Name(place))))

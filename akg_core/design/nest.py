@@ -6,11 +6,11 @@ every tensor sees as one are merged.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from akg_core.design.index import Axis, Index, Quotient, Remainder, flatten, index, position, product, unflatten
-from akg_core.design.terms import Buffer, Load, Place, Pool, Term, below, rewritten
+from akg_core.design.terms import Buffer, Load, Place, Pool, Result, Term, below, rewritten
 from akg_core.design.values import Heavy, Positions, Reduction, Shape
 
 
@@ -108,15 +108,47 @@ def refined(nest: Nest) -> Nest:
     """The nest with axes split where a quotient or a remainder cuts them, then merged where all walks agree."""
     nest = _changed(nest, {a: index(0) for a in nest.axes if a.extent == 1})
     while (cut := _find_cut(nest)) is not None:
-        axis, size = cut
-        outer, inner = (Axis(f"{axis.name}{n}", e) for n, e in ((0, axis.extent // size), (1, size)))
-        nest = _changed(nest, {axis: position(outer) * size + position(inner)}, {axis: (outer, inner)})
+        nest, _ = parted(nest, *cut)
     while (pair := _find_pair(nest)) is not None:
         outer, inner = pair
         whole = Axis(outer.name, outer.extent * inner.extent)
         both = position(whole)
         nest = _changed(nest, {outer: both // inner.extent, inner: both % inner.extent}, {outer: (whole,), inner: ()})
     return nest
+
+
+def without_places(nest: Nest) -> Nest:
+    """The nest with extremes whose places nobody asks for as plain ones."""
+    asked = {(t.head, t.part) for t in nest.terms() if isinstance(t, Result)}
+    plain: dict[Reduction | Heavy, Reduction] = {}
+    for head in nest.heads:
+        if isinstance(head.of, Reduction) and head.of.kind.startswith("arg") and (head.of, 1) not in asked:
+            plain[head.of] = replace(head.of, kind=head.of.kind.removeprefix("arg"))
+    if not plain:
+        return nest
+    free = nest.reduced if all(h.of in plain for h in nest.heads) else frozenset()
+    return replace(with_results(nest, plain), fixed=nest.fixed - free)
+
+
+def with_results(nest: Nest, new: Mapping[Reduction | Heavy, Reduction]) -> Nest:
+    """The nest with other reductions in the place of what it reduces or contracts, their first results for its own."""
+    pool = nest.pool
+    terms: dict[Term, Term] = {}
+    for term in nest.terms():
+        if isinstance(term, Result):
+            terms[term] = pool.result(new[term.head], 0, term.dtype) if term.head in new else term
+        elif type(term) is Term:
+            terms[term] = pool.apply(term.op, tuple(terms[a] for a in term.args), term.dtype, term.name)
+        else:
+            terms[term] = term
+    heads = tuple(Head(new.get(h.of, h.of), tuple(terms[a] for a in h.args)) for h in nest.heads)
+    return replace(nest, heads=heads, stores=tuple(replace(s, term=terms[s.term]) for s in nest.stores))
+
+
+def parted(nest: Nest, axis: Axis, size: Index) -> tuple[Nest, tuple[Axis, Axis]]:
+    """The nest with an axis as two, the inner one of `size`, which divides its extent; and these two."""
+    outer, inner = (Axis(f"{axis.name}{n}", e) for n, e in ((0, axis.extent // size), (1, size)))
+    return _changed(nest, {axis: position(outer) * size + position(inner)}, {axis: (outer, inner)}), (outer, inner)
 
 
 def fused(nest: Nest, axes: Sequence[Axis]) -> Nest:

@@ -13,7 +13,7 @@ from akg_core.design.emit import Emission, Emitted, name_axes
 from akg_core.design.fold import call, neutral
 from akg_core.design.index import Axis, position
 from akg_core.design.nest import Head, Nest, Store
-from akg_core.design.terms import Buffer, Term
+from akg_core.design.terms import Buffer, Result, Term
 from akg_core.design.tiling import MANY_TILES, ONE, Step, Tiling, choices_around, power_below, walk
 from akg_core.design.values import Reduction, Scan
 from akg_core.records import Traits
@@ -36,7 +36,7 @@ def tile_running(nest: Nest, traits: Traits) -> Tiling:
     for axis in (a for a in nest.axes if a in nest.reduced):
         step = power_below(min(left, 2 * axis.extent.example - 1))
         loops.append((axis, choices_around(step, min(step, 8), 8 * step)))
-    return Tiling(tuple(reversed(grid)), (), tuple(loops), near=False)
+    return Tiling(tuple(reversed(grid)), (), tuple(loops), near=False, trees=traits.held_tiles)
 
 
 def scan_chunk(tiling: Tiling, traits: Traits, wanted: bool | None) -> int:
@@ -70,6 +70,7 @@ def emit_running(
     ((axis, step),) = tiling.loops
     along, kept = e.axis(axis), tuple(e.axis(a) for a, _ in tiling.grid)
     dtype = head.args[0].dtype
+    inner = _narrow(nest) if tiling.trees else head.args[0]
     before = e.writer.fresh("before")
     first: Expr = Call("full", (AxisList(kept), Number(neutral(head.of.op, dtype)), Text(dtype)))
     start = stop = None
@@ -78,22 +79,43 @@ def emit_running(
         e.writer.special[prefix[0]] = call("//", Call("begin", (Name("g"),)), Number(tiling.chunk))
         first = e.writer.expression(prefix[1])
         start, stop = Call("begin", (Name("g"),)), Call("end", (Name("g"),))
-    out: list[Statement] = e.writer.hoisted(e.terms, list(head.args), frozenset(axes))
+    out: list[Statement] = e.writer.hoisted(e.terms, [inner], frozenset(axes))
     out.append(Assign((before,), first))
-    body = e.writer.named(e.terms, list(head.args))
-    tile = e.argument(head.args[0], frozenset(axes), False, body)
+    body = e.writer.named(e.terms, [inner])
+    tile = e.argument(inner, frozenset(axes), False, body)
     reverse = (("reverse", Number(True)),) if head.of.reverse else ()
     scanned = Call(f"scan_{head.of.op}", (tile, Name(along)), reverse)
-    running = e.writer.fresh("running")
-    body.append(Assign((running,), call(_JOIN[head.of.op], scanned, Name(before))))
+    running, join = e.writer.fresh("running"), _JOIN[head.of.op]
+    end = "first" if head.of.reverse else "last"
+    if inner.dtype == dtype:
+        body.append(Assign((running,), call(join, scanned, Name(before))))
+        after: Expr = Call(end, (Name(running), Name(along)))
+    else:  # narrow tiles, and what came before them in the wide dtype
+        within = e.writer.fresh("within")
+        body.append(Assign((within,), scanned))
+        narrow = Call("cast", (Name(before), Text(inner.dtype)))
+        body.append(Assign((running,), call(join, Name(within), narrow)))
+        after = call(join, Name(before), Call("cast", (Call(end, (Name(within), Name(along))), Text(dtype))))
     e.bind(head.of, (Name(running),))
     body += e.stores(list(nest.stores))
-    end = "first" if head.of.reverse else "last"
-    body.append(Assign((before,), Call(end, (Name(running), Name(along)))))
+    body.append(Assign((before,), after))
     out.append(Tiles(along, e.extent(axis), e.step(axis, step), tuple(body), start, stop, head.of.reverse))
     if prefix:
         out = [Grid("g", e.extent(axis), Number(tiling.chunk), tuple(out))]
     return e.kernel(name, e.in_grid(tiling.grid, out))
+
+
+def _narrow(nest: Nest) -> Term:
+    """What is scanned, before it was widened, where the result is only wanted as narrow as that."""
+    (head,) = nest.heads
+    (wide,) = head.args
+    if not (wide.op == "cast" and wide.dtype == "f64" and wide.args[0].dtype == "f32"):
+        return wide
+    narrow = wide.args[0]
+    results = {t for t in nest.terms() if isinstance(t, Result)}
+    readers = [t for t in nest.terms() if results & set(t.args)]
+    narrowed = all(t.op == "cast" and t.dtype == narrow.dtype for t in readers)
+    return narrow if narrowed and not results & {s.term for s in nest.stores} else wide
 
 
 def split_running(nest: Nest, group: Axis, totals: Buffer, through: Buffer) -> tuple[Nest, Nest, Term]:

@@ -15,14 +15,20 @@ from akg_core.sketch.dtypes import DTYPES
 
 MANY_TILES = 12  # sums of more tiles than this carry what rounding lost
 _MULTIPASS = ("moments", "softsum")  # read their tile twice
+_LINE = 4  # tiles of a copy in a line of results that a program holds
+_ROWS = 4  # rows that are added to such a line at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Positions a tile: `default`, or another of `choices`. `default` 0: the whole extent."""
+    """Positions a tile: `default`, or another of `choices`. `default` 0: the whole extent.
+
+    `unroll`: how many turns of a loop over such tiles are written out in a row.
+    """
 
     default: int
     choices: tuple[int, ...] = ()
+    unroll: int = 1
 
 
 WHOLE = Step(0)
@@ -33,7 +39,9 @@ ONE = Step(1)
 class Tiling:
     """`grid`: parallel axes, outermost first; `inside`: kept axes whole in each program; `loops`: reduced axes.
 
-    `chunk`: positions of the first of `loops` that one program of a split reduction has.
+    `chunk`: positions of the first of `loops` that one program of a split reduction has. `rows`: axes of the grid whose
+    tile a program goes through position by position. `trees`: whether tiles are summed as trees, so that what rounding
+    loses grows with their logarithm. `joint`: an axis of the grid whose programs share a result, and meet for it.
     """
 
     grid: tuple[tuple[Axis, Step], ...]
@@ -41,6 +49,15 @@ class Tiling:
     loops: tuple[tuple[Axis, Step], ...]
     near: bool = True
     chunk: int = 0
+    rows: tuple[Axis, ...] = ()
+    trees: bool = False
+    joint: Axis | None = None
+
+    @property
+    def reduced(self) -> tuple[Axis, ...]:
+        """The axes that a tile is reduced along: those of the loops, and one whose programs meet."""
+        loops = tuple(a for a, _ in self.loops)
+        return loops if self.joint is None or self.joint in loops else (self.joint, *loops)
 
     @property
     def tiles(self) -> int:
@@ -139,8 +156,16 @@ def stage_of(nest: Nest) -> dict[Reduction, int]:
     return stages
 
 
-def tile(nest: Nest, traits: Traits, near: bool | None = None) -> Tiling:
-    """Tiles of an elementwise or reducing nest; `near` overrides whether reduced axes stay whole near a unit."""
+def summed_elements(traits: Traits) -> int:
+    """A good tile of a reduction: twice that of a copy where it is held, since what is reduced is not written."""
+    return 2 * traits.tile_elements if traits.held_tiles else traits.tile_elements
+
+
+def tile(nest: Nest, traits: Traits, near: bool | None = None, split: bool = False) -> Tiling:
+    """Tiles of an elementwise or reducing nest.
+
+    `near` overrides whether reduced axes stay whole near a unit; `split`: several programs share each result.
+    """
     walked = walk(nest)
     if not nest.reduced:
         return _elementwise(nest, walked, traits)
@@ -150,10 +175,11 @@ def tile(nest: Nest, traits: Traits, near: bool | None = None) -> Tiling:
     fits = count * width * live_bytes(nest) <= traits.near_bytes * 3 // 4
     twice = passes(nest) > 1 or any(isinstance(h.of, Reduction) and h.of.kind in _MULTIPASS for h in nest.heads)
     if near is None:
-        near = count * width <= traits.tile_elements or (fits and (twice or count * width <= 4 * traits.tile_elements))
+        tile_here = summed_elements(traits)
+        near = count * width <= tile_here or (fits and (twice or count * width <= 4 * tile_here))
     if near:
         return _near(nest, walked, traits, across, count, kept)
-    return _far(nest, walked, traits, across)
+    return _far(nest, walked, traits, across, split)
 
 
 def _elementwise(nest: Nest, walked: Walk, traits: Traits) -> Tiling:
@@ -177,12 +203,31 @@ def _elementwise(nest: Nest, walked: Walk, traits: Traits) -> Tiling:
             step = min(left, power_below(extent)) if not walked.cross else 1
             grid.append((axis, choices_around(step, 1, 4 * step) if step > 1 else ONE))
         left = max(left // step, 1)
+    again = _read_again(nest, walked, traits)
+    grid.sort(key=lambda at: at[0] in again, reverse=True)  # the last axis of the grid runs fastest
     return Tiling(tuple(reversed(grid)), tuple(reversed(inside)), ())
+
+
+def _read_again(nest: Nest, walked: Walk, traits: Traits) -> list[Axis]:
+    """Axes for each position of which the same is read along the lanes, more than stays near all units together.
+
+    Programs that are one after the other along such an axis read it while it is near.
+    """
+    if not traits.held_tiles or walked.lane is None or walked.cross:
+        return []
+    axes = axes_of(nest.terms(), frozenset(nest.kept))
+    loads = {t: axes[t] for t in axes if isinstance(t, Load) and walked.lane in axes[t]}
+    sizes = {t: example(over) * DTYPES[t.dtype].size for t, over in loads.items()}
+    return [
+        axis
+        for axis in walked.order
+        if sum(size for t, size in sizes.items() if axis not in loads[t]) > traits.near_bytes * traits.units
+    ]
 
 
 def _near(nest: Nest, walked: Walk, traits: Traits, across: bool, count: int, kept: int) -> Tiling:
     """All that is reduced in one tile, beside as many results as keep it near."""
-    budget = max(traits.tile_elements, count)
+    budget = max(summed_elements(traits), count)
     room = min(max(budget // count, 1), max(kept // (4 * traits.units), 1))
     near_room = max(traits.near_bytes * 3 // 4 // (count * live_bytes(nest)), 1)
     grid: list[tuple[Axis, Step]] = []
@@ -202,18 +247,20 @@ def _near(nest: Nest, walked: Walk, traits: Traits, across: bool, count: int, ke
     return Tiling(tuple(reversed(grid)), (), loops)
 
 
-def _far(nest: Nest, walked: Walk, traits: Traits, across: bool) -> Tiling:
+def _far(nest: Nest, walked: Walk, traits: Traits, across: bool, split: bool) -> Tiling:
     """Tiles along the reduced axes, one after the other."""
     grid: list[tuple[Axis, Step]] = []
     loops: list[tuple[Axis, Step]] = []
-    left = traits.tile_elements
+    # What a program holds of many rows are long lines of results, of a few rows at a time.
+    held = across and traits.held_tiles
+    left = _ROWS * _LINE * traits.tile_elements if held else summed_elements(traits)
     if across and walked.lane is not None:
         extent = walked.lane.extent.example
         programs = max(example(nest.kept) // extent, 1)
         step = power_below(min(2 * extent - 1, max(left // 4, 8 * traits.lanes)))
-        while step > 4 * traits.lanes and programs * -(-extent // step) < 2 * traits.units:
+        while step > 4 * traits.lanes and programs * -(-extent // step) < 2 * traits.units and not (held and split):
             step //= 2
-        left = max(left // step, 1)
+        left = max((max(_ROWS * step, _LINE * traits.tile_elements) if held else left) // step, 1)
     for axis in reversed(walked.order):
         extent = axis.extent.example
         if axis not in nest.reduced:
@@ -225,15 +272,24 @@ def _far(nest: Nest, walked: Walk, traits: Traits, across: bool) -> Tiling:
                 grid.append((axis, Step(4, (1, 2, 4, 8))))
             else:
                 grid.append((axis, ONE))
+        elif held and left == _ROWS and _places(nest):
+            # Row after row, so that the first of equals is the one that came first.
+            loops.append((axis, Step(1, unroll=_ROWS)))
+            left = 1
         elif extent <= left and axis.extent.constant and axis not in nest.fixed:
             loops.append((axis, WHOLE))
             left = max(left // extent, 1)
         else:
             # Few tiles of many rows: what is kept between tiles is a whole line of results.
-            step_here = power_below(min(max(left, 64) if across else left, 2 * extent - 1))
+            step_here = power_below(min(max(left, 64) if across and not held else left, 2 * extent - 1))
             loops.append((axis, choices_around(step_here, min(8, step_here), 8 * step_here) if step_here > 1 else ONE))
             left = max(left // step_here, 1)
     return Tiling(tuple(reversed(grid)), (), tuple(reversed(loops)), near=False)
+
+
+def _places(nest: Nest) -> bool:
+    """Whether a nest looks for the places of extremes."""
+    return any(isinstance(h.of, Reduction) and h.of.kind.startswith("arg") for h in nest.heads)
 
 
 def splits(space: tuple[Index, ...], reduced: frozenset[int], traits: Traits, always: bool = False) -> bool:
@@ -247,8 +303,9 @@ def splits(space: tuple[Index, ...], reduced: frozenset[int], traits: Traits, al
     if always:
         return 4 * count > traits.near_bytes
     rows = bool(sizes) and max(reduced, default=-1) == max((d for d, s in enumerate(sizes) if s != 1), default=-1)
-    programs = kept if rows else -(-kept // (8 * traits.lanes))
-    return traits.units > 1 and programs < 2 * traits.units and kept * count >= 16 * traits.tile_elements
+    line = _LINE * traits.tile_elements if traits.held_tiles else 8 * traits.lanes
+    programs = kept if rows else -(-kept // line)
+    return traits.units > 1 and programs < 2 * traits.units and kept * count >= 16 * summed_elements(traits)
 
 
 def in_chunks(tiling: Tiling, chunk: int) -> Tiling:
@@ -262,7 +319,7 @@ def chunk_size(nest: Nest, tiling: Tiling, traits: Traits) -> int:
     """Positions of the first loop for one program of a split reduction: enough programs for all units, whole tiles."""
     axis, step = tiling.loops[0]
     programs = prod(-(-a.extent.example // max(s.default, 1)) for a, s in tiling.grid)
-    wanted = max(16 * traits.units // programs, 1)
+    wanted = max((32 if traits.held_tiles else 16) * traits.units // programs, 1)
     size = -(-axis.extent.example // wanted)
-    unit = step.default or 1
+    unit = (step.default or 1) * step.unroll
     return max(-(-size // unit), 1) * unit

@@ -7,6 +7,7 @@ import importlib.metadata
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 
 from akg_triton.dialect import Dialect
@@ -19,6 +20,13 @@ SIMULATED_TRITON = "3.7"  # the interpreter of 3.6 fails on loops whose bounds a
 BULK_CAPABILITY = 90  # from which on there is a unit that copies blocks of memory
 DEFAULT_CAPABILITY = 90  # compiled for where no GPU says otherwise
 INSTALL = 'pip install "akg-plugin-triton-cuda[toolchain]"'
+_COUNT = """
+import ctypes
+
+driver, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
+failed = driver.cuInit(0) or driver.cuDeviceGetAttribute(ctypes.byref(count), 16, 0)
+print("" if failed else count.value)
+"""
 PRECISIONS = {"ieee": "ieee", "split3": "bf16x6", "fast": "tf32"}
 
 
@@ -120,14 +128,21 @@ def dialect(target: Target) -> Dialect:
 
 
 def traits(capability: int) -> Traits:
-    """The numbers that a designer sizes tiles by. Rows of up to 96 KiB stay in registers between two passes."""
+    """The numbers that a designer sizes tiles by. Rows of up to 96 KiB stay in registers between two passes.
+
+    A multiprocessor has registers for two programs of four warps, whatever they need: these certainly run together.
+    """
+    here = any(gpu.capability == capability for gpu in gpus())
+    units = (multiprocessors() if here else 0) or CHIPS[capability].units
     return Traits(
-        units=CHIPS[capability].units,
+        units=units,
         lanes=32,
         near_bytes=128 * 1024,
-        tile_elements=2048,
+        tile_elements=1024,
         dot_tile=(128, 128, 32),
         half_tile=(128, 128, 64),
+        held_tiles=True,
+        together=2 * units,
     )
 
 
@@ -138,6 +153,16 @@ def triton_version() -> str:
         return importlib.metadata.version("triton")
     except importlib.metadata.PackageNotFoundError:
         return ""
+
+
+@functools.cache
+def multiprocessors() -> int:
+    """How many the first GPU here has, as its driver says in a process of its own; 0 where it does not say."""
+    try:
+        ended = subprocess.run([sys.executable, "-c", _COUNT], capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    return int(ended.stdout) if ended.returncode == 0 and ended.stdout.strip().isdigit() else 0
 
 
 @functools.cache
