@@ -43,6 +43,8 @@ WARM = (
     ),
     ("torch._inductor.compile_fx", "akg_core.judge.baseline"),
 )
+ATTEMPTS = 3  # variants that are tried when the judge refuses the first
+REFUSALS = ("incorrect", "crashed", "timed out")  # verdicts on one variant that say nothing of another
 SIMULATED_WORK = 1 << 18  # elements moved by one call, to which a task is made smaller where kernels are simulated
 WHILE_BUILDING = 1.5  # seconds; about as long as designing and building take
 
@@ -175,6 +177,24 @@ class Pipeline:
             note.failed = not found.correct
         return found
 
+    def accept(self, prepared: Prepared, designs: tuple[Design, ...], built: Artifact) -> tuple[Design, Artifact]:
+        """The first of `designs` that is judged correct, and its kernel; `built` is that of the first.
+
+        A variant that is refused is followed by the next, a few at most; without a correct one it is the last tried.
+        """
+        refused: list[str] = []
+        for number, design in enumerate(designs[:ATTEMPTS]):
+            if number:
+                built = self.compile(design, self.emit(prepared.task, design, design.default))
+            found = self.verify(prepared, built)
+            if found.status not in REFUSALS or number + 1 == len(designs[:ATTEMPTS]):
+                break
+            refused.append(f"The variant {design.sketch.name} was refused: {found.reason}")
+        if refused:
+            self.verdict = found.model_copy(update={"notes": (*found.notes, *refused)})
+            self.folder.write("verdict.json", self.verdict)
+        return design, built
+
     def time(self, prepared: Prepared, artifact: Artifact, baselines: Baselines) -> Timing:
         """Kernel, eager and torch.compile in turns; writes timing.json."""
         self.require_clock()
@@ -186,9 +206,10 @@ class Pipeline:
             note.text = found.reason or ", ".join(f"{s.ratio:.2f}x of {s.over}" for s in found.speedups)
         return found
 
-    def judge(self, prepared: Prepared, artifact: Artifact, baselines: Baselines) -> None:
-        """Verify, and time what is correct."""
-        if self.verify(prepared, artifact).correct and self.simulated:
+    def judge(self, prepared: Prepared, designs: tuple[Design, ...], built: Artifact, baselines: Baselines) -> None:
+        """Verify, variant by variant, and time what is correct."""
+        _, artifact = self.accept(prepared, designs, built)
+        if self.verdict and self.verdict.correct and self.simulated:
             self.progress.skip("time", "a simulated kernel has no time")
         elif self.verdict and self.verdict.correct:
             self.time(prepared, artifact, baselines)
@@ -218,9 +239,9 @@ def run(request: Request, folder: RunFolder, watch: Callable[[Stage], None]) -> 
         task = pipeline.capture()
         pipeline.require_toolchain()
         with pipeline.reference(task, WHILE_BUILDING) as prepared, pipeline.baselines(prepared) as baselines:
-            design = pipeline.design(task)[0]
-            artifact = pipeline.compile(design, pipeline.emit(task, design, design.default))
-            pipeline.judge(prepared, artifact, baselines)
+            first, *_ = designs = pipeline.design(task)
+            artifact = pipeline.compile(first, pipeline.emit(task, first, first.default))
+            pipeline.judge(prepared, designs, artifact, baselines)
 
     return conduct(request, folder, watch, work)
 

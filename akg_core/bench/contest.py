@@ -31,6 +31,7 @@ class Contest:
         self.verdict: Verdict | None = None
         self.timing: Timing | None = None
         self._task: Task | None = None
+        self._designs: tuple[Design, ...] = ()
         self._design: Design | None = None
         self._artifact: Artifact | None = None
         self._prepared: Prepared | None = None
@@ -58,7 +59,8 @@ class Contest:
         with self._failing():
             self._task = self.pipeline.capture()
             self._weak = self._examined() if examine else ()
-            self._design = self.pipeline.design(self._task)[0]
+            self._designs = self.pipeline.design(self._task)
+            self._design = self._designs[0]
             source = self.pipeline.emit(self._task, self._design, self._design.default)
             self._artifact = self.pipeline.compile(self._design, source)
 
@@ -76,10 +78,11 @@ class Contest:
                 self._baselines = self._opened.enter_context(rivals)
 
     def judge(self) -> None:
-        """Verify what was built."""
+        """Verify what was built, or what is built of another design when that is refused."""
         if self._prepared and self._artifact:
             with self._failing():
-                self.verdict = self.pipeline.verify(self._prepared, self._artifact)
+                self._design, self._artifact = self.pipeline.accept(self._prepared, self._designs, self._artifact)
+            self.verdict = self.pipeline.verdict
 
     def settle(self) -> None:
         """Wait for baselines that are being warmed up."""
@@ -112,6 +115,7 @@ class Contest:
         status: str = "failed" if self._error or not verdict else verdict.status
         if timing and timing.status != "ok":
             status, reason = timing.status, timing.reason
+        missing = [f"No time of {name}: {why}" for name, why in timing.unavailable.items()] if timing else ()
         seconds = {stage.name: round(stage.seconds, 3) for stage in self.pipeline.progress.stages}
         if timing:
             seconds["time"] = round(self._clocked, 3)
@@ -124,7 +128,7 @@ class Contest:
             sketch=self._design.sketch.name if self._design else "",
             seconds=seconds,
             weak=self._weak,
-            notes=task.notes if task else (),
+            notes=(*(task.notes if task else ()), *missing),
             **measured(verdict, timing),
         )
 

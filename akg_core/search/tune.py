@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 BATCH = 4  # candidates a round
 ROOFLINE = 1.1  # a kernel within this factor of the physical floor is not improved further
-TRIES = 5  # candidates that may fail to verify before the search gives up
+TRIES = 5  # sketches whose fastest candidate may fail to verify before the search gives up
 
 
 @dataclass(frozen=True)
@@ -183,9 +183,13 @@ def ranking(designs: tuple[Design, ...], archive: Archive, timed_only: bool = Tr
 
 
 def _finish(pipeline: Pipeline, prepared: Prepared, designs: tuple[Design, ...], archive: Archive) -> None:
-    """Build, verify and time the fastest; one that does not verify is stored as such, and the next takes its place."""
+    """Build, verify and time the fastest. One that does not verify is stored as such, and the fastest of another sketch
+    takes its place: what is wrong with one schedule of a sketch is taken to be wrong with all."""
     with pipeline.baselines(prepared) as baselines:
-        for point, _ in ranking(designs, archive)[:TRIES]:
+        refused: set[int] = set()
+        for point, _ in ranking(designs, archive):
+            if point.design in refused or len(refused) == TRIES:
+                continue
             design = designs[point.design]
             artifact = pipeline.compile(design, pipeline.emit(prepared.task, design, point.schedule))
             verdict = pipeline.verify(prepared, artifact)
@@ -193,6 +197,7 @@ def _finish(pipeline: Pipeline, prepared: Prepared, designs: tuple[Design, ...],
                 pipeline.time(prepared, artifact, baselines)
                 return
             archive.record(sketch_hash(design), point.schedule.values, verdict.status, reason=verdict.reason)
+            refused.add(point.design)
     raise KernelFailed(
         "No candidate was found that runs and is judged correct.", "`akg-core run` shows what is wrong with the first."
     )
