@@ -251,17 +251,25 @@ class _Forward:
     def _steady(self) -> set[str]:
         """Tensors that belong to launches with once=True: they are kept between calls."""
         params = {tensor.name for tensor in self.program.tensors}
-        found = {name for node in self.launches() if node.once for name in node.tensors} - params
+        named = {name for node in self.launches() if node.once for name in node.tensors}
+        found = (named | {self._root(name) for name in named}) - params
         for node in self.program.body:
             if isinstance(node, ast.View) and node.tensor in found:
                 found.add(node.target)
         return found
 
+    def _root(self, name: str) -> str:
+        """The tensor that a view is of, through all views in between; any other tensor itself."""
+        viewed = {node.target: node.tensor for node in self.program.body if isinstance(node, ast.View)}
+        while name in viewed:
+            name = viewed[name]
+        return name
+
     def _kept(self, device: str) -> list[str]:
         """All launches that run once, redone when a parameter that they read or a size has changed."""
         if not any(node.once for node in self.launches()):
             return []
-        reads = {name for node in self.launches() if node.once for name in node.tensors}
+        reads = {self._root(name) for node in self.launches() if node.once for name in node.tensors}
         sources = [self.name(t.name) for t in self.program.tensors if t.role == "Param" and t.name in reads]
         results = [self.name(name) for name in self.dims if name in self.once]
         sizes = map(self.name, self.program.dimensions)

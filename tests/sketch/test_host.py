@@ -130,8 +130,15 @@ def model(x: In["f32", "M", "K"], weight: Param["fc.weight", "f32", "N", "K"]):
 """
 
 
-def test_what_is_launched_once_follows_its_parameters(tmp_path: Path) -> None:
-    module = load(tmp_path, PACKED)
+PACKED_VIEWS = PACKED.replace(
+    "pack(weight, p, once=True)",
+    "flat = reshape(p, K, N)\n    seen = reshape(weight, N, K)\n    pack(seen, flat, once=True)",
+)
+
+
+@pytest.mark.parametrize("program", [PACKED, PACKED_VIEWS])
+def test_what_is_launched_once_follows_its_parameters(tmp_path: Path, program: str) -> None:
+    module = load(tmp_path, program)
     model, x = module.ModelNew(), torch.zeros(4, 8)
     for _ in range(3):
         assert torch.equal(model(x), 2 * model.fc.weight.t())
