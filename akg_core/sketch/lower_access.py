@@ -72,9 +72,16 @@ def _moves(body: Varying, atom: Expr, axis: str, segment: Expr | None) -> int | 
         below = _moves(body, atom.left, axis, segment)
         if below == 0:
             return 0
-        if segment is not None and atom.left == Name(axis) and _divides(segment, atom.right):
+        if segment is not None and _counts(atom.left, axis, segment) and _divides(segment, atom.right):
             return 1 if atom.op == "%" else 0
     return None
+
+
+def _counts(expr: Expr, axis: str, segment: Expr) -> bool:
+    """Whether `expr` counts up with the axis through a segment, from a multiple of the segment's length on."""
+    if isinstance(expr, Binary) and expr.op == "%":
+        return _counts(expr.left, axis, segment) and _divides(segment, expr.right)
+    return expr == Name(axis)
 
 
 def _divides(segment: Expr, divisor: Expr) -> bool:

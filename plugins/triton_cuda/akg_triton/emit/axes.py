@@ -14,7 +14,7 @@ from akg_core.sketch.lower_index import INDEX
 from akg_core.sketch.lower_text import Lines
 from akg_triton.emit.matrix import LEAST, MatrixWriter
 from akg_triton.emit.source import Source
-from akg_triton.emit.terms import ATOM, Axis, Scope, Term
+from akg_triton.emit.terms import ATOM, SUM, Axis, Scope, Term
 from akg_triton.emit.words import RESERVED
 
 ZERO, ONE = Number(0, type=INDEX), Number(1, type=INDEX)
@@ -186,6 +186,45 @@ class AxisWriter(MatrixWriter):
             a, b = self.multiple(expr.left), self.multiple(expr.right)
             return a * b if expr.op == "*" else math.gcd(a, b)
         return 1
+
+    def run(self, axis: str) -> Expr | None:
+        tile = self.axes[axis]
+        if not isinstance(tile.block, int) or tile.begin.expr is None:
+            return None
+        return Number(tile.block) if self.multiple(tile.begin.expr) % tile.block == 0 else None
+
+    def counting(self, expr: Expr | None) -> tuple[Term, int, int] | None:
+        """Where the positions that `expr` counts up from start in the tile at hand, how many there are, and what
+        divides the start: `k`, or `k % 64` where no tile of k crosses a multiple of 64."""
+        if isinstance(expr, Name) and expr.id in self.axes:
+            axis = self.axes[expr.id]
+            return (axis.begin, axis.block, self.multiple(axis.begin.expr)) if isinstance(axis.block, int) else None
+        if not (isinstance(expr, Binary) and expr.op == "%" and isinstance(expr.right, Number)):
+            return None
+        found = self.counting(expr.left)
+        if found is None:
+            return None
+        start, lanes, factor = found
+        factor = math.gcd(factor, int(expr.right.value))
+        return (
+            (super().whole("%", [start, self.size(expr.right)], "i64"), lanes, factor) if factor % lanes == 0 else None
+        )
+
+    def whole(self, op: str, pair: list[Term], dtype: str) -> Term:
+        """Digits of a tile that lies between two multiples of the divisor: one quotient, remainders that count up."""
+        left, right = pair
+        found = self.counting(left.expr) if op in ("//", "%") and left.axes else None
+        if found is None or left.expr is None or not isinstance(right.expr, Number):
+            return super().whole(op, pair, dtype)
+        start, lanes, factor = found
+        if math.gcd(factor, int(right.expr.value)) % lanes:
+            return super().whole(op, pair, dtype)
+        made = super().whole(op, [start, right], dtype)
+        expr = fold(Binary(op, left.expr, right.expr, type=INDEX))
+        if op == "//":
+            return replace(made, expr=expr)
+        first = f"tl.multiple_of({made}, {lanes})"  # Triton knows no divisor of a remainder
+        return replace(made, text=f"{first} + tl.arange(0, {lanes})", axes=left.axes, rank=SUM, expr=expr)
 
     def plain(self, expr: Expr, scope: Scope) -> Expr:
         """A size known at launch, over the names of dimensions."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from akg_core.errors import Unsupported
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Number, TensorParameter
@@ -38,7 +38,7 @@ class Visit:
     """One access, for choosing the order of axes.
 
     `indices`: index arithmetic, where an index is some; `spans`: the axes along which each index varies; `size`: bytes
-    of an element.
+    of an element; `runs`: the lengths of tiles that start at a multiple of them, by axis.
     """
 
     indices: tuple[Expr | None, ...]
@@ -48,6 +48,7 @@ class Visit:
     stores: bool
     depth: int
     size: int
+    runs: Mapping[str, Expr] = field(default_factory=dict)
 
 
 class MemoryWriter(ExpressionWriter):
@@ -71,8 +72,9 @@ class MemoryWriter(ExpressionWriter):
                 indices[number] = self.named(f"{element.tensor}_at{number}", index)
         axes = self.ordered(axis for term in indices for axis in term.axes)
         exprs, spans = tuple(t.expr for t in indices), tuple(t.axes for t in indices)
+        runs = {axis: run for axis in axes if (run := self.run(axis)) is not None}
         width = DTYPES[tensor.dtype].size
-        self.visits.append(Visit(exprs, spans, tensor.dims, axes, stores, self.depth, width))
+        self.visits.append(Visit(exprs, spans, tensor.dims, axes, stores, self.depth, width, runs))
         stride: Expr = Number(1, type=INDEX)
         parts: list[str] = []
         for term, size in zip(reversed(indices), reversed(tensor.dims), strict=True):
@@ -94,6 +96,10 @@ class MemoryWriter(ExpressionWriter):
 
     def named(self, name: str, term: Term, same: str = "") -> Term:
         """The term in a variable; `same`: what is equal where the term is, its text where this is empty."""
+        raise NotImplementedError
+
+    def run(self, axis: str) -> Expr | None:
+        """The length of an axis' tile, when that divides where the tile begins."""
         raise NotImplementedError
 
     def size(self, expr: Expr) -> Term:

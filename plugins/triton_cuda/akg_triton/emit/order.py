@@ -17,6 +17,7 @@ from akg_triton.emit.memory import Visit
 
 RUN = 32.0  # neighbours that one access of a warp takes
 WISHED = 1e12  # counts more than any access
+ROWS = 64  # of a product on tensor cores, at least
 TURNS = 16.0  # what an access one loop further in counts more
 
 
@@ -39,7 +40,7 @@ def steps(visit: Visit, axes: Sequence[str]) -> dict[str, Polynomial | None]:
     indices = [expr or Name(f"?{number}", type=INDEX) for number, expr in enumerate(visit.indices)]
     flat = place(indices, visit.dims)
     body = Along(frozenset(axes), loaded)
-    return {axis: step(body, flat, axis) for axis in visit.axes}
+    return {axis: step(body, flat, axis, visit.runs.get(axis)) for axis in visit.axes}
 
 
 def order(visits: Iterable[Visit], axes: Sequence[str], wishes: Sequence[Sequence[str]] = ()) -> list[str]:
@@ -63,9 +64,51 @@ def order(visits: Iterable[Visit], axes: Sequence[str], wishes: Sequence[Sequenc
     return [*first, *last]
 
 
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """A product on tensor cores: the axes that each operand has alone, those contracted, and the lanes of the former.
+
+    `tf32`: both operands are read as they are in memory, which tensor cores do along contracted axes only.
+    """
+
+    own: tuple[tuple[str, ...], tuple[str, ...]]
+    over: tuple[str, ...]
+    lanes: tuple[int, int]
+    tf32: bool
+
+
+def rows_first(order: Sequence[str], visits: Sequence[Visit], pairings: Iterable[Pairing]) -> list[str]:
+    """`order` with the rows of products, which may come from registers, before their columns.
+
+    Rows are the operand that does not run along the contracted axes in memory, or else that which fills tensor cores.
+    """
+    found = list(order)
+    for pairing in pairings:
+        across = [pairing.tf32 and _across(visits, order, own, pairing.over) for own in pairing.own]
+        if across[0] == across[1]:
+            if min(pairing.lanes) >= ROWS or pairing.lanes[0] == pairing.lanes[1]:
+                continue
+            rows, columns = pairing.own if pairing.lanes[0] > pairing.lanes[1] else pairing.own[::-1]
+        else:
+            rows, columns = pairing.own if across[0] else pairing.own[::-1]
+        if min(map(found.index, columns)) < max(map(found.index, rows)):
+            found = [axis for axis in found if axis not in rows]
+            at = min(map(found.index, columns))
+            found[at:at] = sorted(rows, key=order.index)
+    return found
+
+
+def _across(visits: Sequence[Visit], axes: Sequence[str], own: Sequence[str], over: Sequence[str]) -> bool:
+    """Whether an operand lies in memory along one of its own axes, not along a contracted one."""
+    loads = [v for v in visits if not v.stores and set(v.axes) & set(own) and set(v.axes) & set(over)]
+    even = {axis for v in loads for axis, gain in steps(v, axes).items() if gain is not None and gain.constant == 1}
+    return bool(even & set(own)) and not even & set(over)
+
+
 def gathers(visits: Iterable[Visit], axes: Sequence[str]) -> bool:
-    """Whether some access does not step evenly along its axes."""
-    return any(gain is None for visit in visits for gain in steps(visit, axes).values())
+    """Whether some access finds no neighbours: it steps unevenly along an axis, and by one along no other."""
+    gains = [list(steps(visit, axes).values()) for visit in visits]
+    return any(None in found and not any(gain is not None and gain.constant == 1 for gain in found) for found in gains)
 
 
 def run(index: Expr | None, axis: str) -> float:

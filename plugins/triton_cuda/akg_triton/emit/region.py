@@ -12,8 +12,9 @@ from akg_core.sketch.lower_text import Line
 from akg_triton.dialect import Dialect
 from akg_triton.emit.axes import START
 from akg_triton.emit.loops import assigned
-from akg_triton.emit.meeting import MeetingWriter, Room
-from akg_triton.emit.order import order
+from akg_triton.emit.meeting import Room
+from akg_triton.emit.order import Pairing, order, rows_first
+from akg_triton.emit.residues import ResidueWriter
 from akg_triton.emit.source import Source
 from akg_triton.emit.terms import ATOM, SLOT, Axis, Scope, Term
 
@@ -49,12 +50,13 @@ def function(
     survey = RegionWriter(Source(instance, grids, body, dialect))
     survey.write()
     wanted = order(survey.visits, survey.order, survey.wishes())
+    wanted = rows_first(wanted, survey.visits, survey.pairings)
     writer = RegionWriter(Source(instance, grids, body, dialect, wanted, frozenset(survey.single), survey.described))
     writer.write()
     return writer.result(name)
 
 
-class RegionWriter(MeetingWriter):
+class RegionWriter(ResidueWriter):
     """Writes the whole region. `shared`: tensors that it both reads and writes."""
 
     def __init__(self, source: Source) -> None:
@@ -62,6 +64,7 @@ class RegionWriter(MeetingWriter):
         self.body = source.body
         self.shared = _shared(source.body)
         self.products: list[int] = []  # warps that suit each product of matrices
+        self.pairings: list[Pairing] = []
         self.largest = 1
 
     def write(self) -> None:
@@ -255,6 +258,10 @@ class RegionWriter(MeetingWriter):
             self.products.append(min(max(4, lanes // (32 * 32)), self.dialect.most_warps))
         else:
             self.products.append(8 if lanes > 64 * 128 else 4)
+            left, right = (tuple(n for n in t.axes if n not in u.axes) for t, u in ((a, b), (b, a)))
+            names = tuple(axis.name for axis in over)
+            narrow = a.dtype == "f32" and precision == "fast"
+            self.pairings.append(Pairing((left, right), names, (self.lanes_of(left), self.lanes_of(right)), narrow))
         return made
 
 
