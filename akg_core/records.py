@@ -56,11 +56,12 @@ class Traits(Record):
 
     `units`: cores or multiprocessors; `lanes`: f32 elements a vector instruction or a warp handles; `near_bytes`:
     memory beside one unit in which a row may stay between two passes; `tile_elements`: a good tile for
-    streaming; `dot_tile`: a good (m, n, k) tile of a matrix product; `half_tile`: a good tile of products of
-    f16 that are summed in f32, for chips that make these many times faster than products of f32; `held_tiles`:
-    whether a program holds each of its tiles at once, in the registers of its threads, instead of going through it
-    piece by piece; `together`: programs that certainly run at the same time, so that they may wait for each other;
-    0 where none may.
+    streaming; `dot_tile`: a good (m, n, k) tile of a matrix product; `convolution_format`: what eager PyTorch may
+    round the factors of f32 convolutions to there ("tf32"), "" where it multiplies exactly; `half_tile`: a good tile
+    of products of f16 that are summed in f32, for chips that make these many times faster than products of f32;
+    `held_tiles`: whether a program holds each of its tiles at once, in the registers of its threads, instead of going
+    through it piece by piece; `together`: programs that certainly run at the same time, so that they may wait for each
+    other; 0 where none may.
     """
 
     units: int = 1
@@ -68,6 +69,7 @@ class Traits(Record):
     near_bytes: int = 256 * 1024
     tile_elements: int = 4096
     dot_tile: tuple[int, int, int] = (64, 64, 32)
+    convolution_format: str = ""
     half_tile: tuple[int, int, int] | None = None
     held_tiles: bool = False
     together: int = 0

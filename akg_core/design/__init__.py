@@ -24,6 +24,7 @@ def design(task: Task, traits: Traits) -> tuple[Sketch, ...]:
     from akg_core.sketch.show import show
 
     policies = (
+        *((Policy(rounded=True),) if traits.convolution_format else ()),
         Policy(),
         Policy(near=False),
         Policy(split=False),
@@ -35,9 +36,11 @@ def design(task: Task, traits: Traits) -> tuple[Sketch, ...]:
     )
     sketches: dict[str, Sketch] = {}
     for policy in policies:
-        traced = trace(task, policy.longest_attended(traits))
+        form = traits.convolution_format if policy.rounded else ""
+        joined = traits.half_tile is not None  # on chips with matrix units
+        traced = trace(task, policy.longest_attended(traits), form, joined)
         if policy.attend is None and weights_needed(o[0] for o in traced.outputs if o is not None):
-            traced = trace(task)
+            traced = trace(task, rounding=form, joined=joined)
         text = show(Assembly(task, traced, traits, policy).sketch())
         name = f"{task.name}_{len(sketches)}" if sketches else task.name
         sketches.setdefault(text, Sketch(name=name, text=text, interface=task.interface))

@@ -37,13 +37,15 @@ STREAM_BYTES = 4 << 20  # outputs from this size on go past the caches
 @dataclass(frozen=True, slots=True)
 class Policy:
     """What a variant insists on: whether reductions are split, whether what they reduce stays near, whether
-    attention is one kernel, whether a convolution goes tap by tap, and whether products of f32 may be made of halves.
+    attention is one kernel, whether a convolution goes tap by tap, whether its factors are rounded as the
+    reference's are, and whether products of f32 may be made of halves.
     """
 
     split: bool | None = None
     near: bool | None = None
     attend: bool | None = None
     by_taps: bool = False
+    rounded: bool = False
     halves: bool = True
 
     def halving(self, traits: Traits) -> Halving | None:
@@ -314,7 +316,12 @@ class Assembly:
                 dims = tuple(to_expr(index(d)) for d in parameter.shape)
                 tensors.append(ast.TensorParameter(buffer.name, "Param", parameter.dtype, dims, parameter.name))
                 names.add(buffer.name)
-        writer = ProgramWriter({b: b.shape for b in sources}, names | {b.name for b in used})
+        changed = {p.buffer for e in self.emitted for p in e.parameters if p.written}
+        steady = {b for b, where in sources.items() if where.startswith("parameter:")} - changed
+        back = {buffer for buffer, _, _ in returned}
+        writer = ProgramWriter(
+            {b: b.shape for b in sources}, names | {b.name for b in used}, steady, back, self.partition.zeroed
+        )
         for emitted in self.emitted:
             writer.launch(emitted)
         results = [writer.result(buffer, views) for buffer, views, _ in returned]

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import gcd
 
 from akg_core.design.emit import Emission, Emitted
 from akg_core.design.fold import call
-from akg_core.design.index import Axis, Index, position
+from akg_core.design.index import Axis, Index, Quotient, Remainder, position
 from akg_core.design.nest import Nest, Store, fused
 from akg_core.design.terms import Constant, Load, Place, Result, Term, axes_of, below
 from akg_core.design.tiling import ONE, Step, Tiling, choices_around, example, power_below
+from akg_core.design.values import Product
 from akg_core.records import Traits
 from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Grid, Group, If, Name, Number, Statement, Text, Tiles
 
+FILLED = 1.25  # how many times longer than a contraction its tiles may be together
 FEW_COLUMNS = 64  # with fewer, images of a batch share a tile
 _COMPARED = {">=": (True, ">="), ">": (True, ">"), "<=": (False, "<="), "<": (False, "<")}
 
 
 def flattened(nest: Nest, by_taps: bool = False) -> Nest:
-    """A refined nest with the positions that windows slide along as one axis, and channels and taps as one.
+    """A refined nest with the positions that windows slide along as one axis, channels and taps as one, rows as one.
 
     `by_taps`: channels and taps stay apart, so that each tap is a product over channels.
     """
@@ -30,9 +33,11 @@ def flattened(nest: Nest, by_taps: bool = False) -> Nest:
     written = (p for s in nest.stores for p in s.at)
     if not any(_slides(place, columns, contracted) for place in (*read, *written)):
         return nest
+    rows = [a for a in nest.kept if a in left and a not in right and a not in nest.batch]
     inside = [a for a in columns if a not in nest.batch]
     few = example(inside) < FEW_COLUMNS
-    return fused(fused(nest, columns if few else inside), () if by_taps else contracted)
+    whole = fused(fused(nest, rows), columns if few else inside)
+    return fused(whole, () if by_taps else contracted)
 
 
 def _operands(nest: Nest) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
@@ -98,8 +103,21 @@ def tile_product(nest: Nest, traits: Traits) -> Tiling:
             grid.append((axis, _around(size, power_below(2 * axis.extent.example - 1))))
     loops = [(a, ONE) for a in contracted[:-1]]
     last = contracted[-1]
-    loops.append((last, _around(sizes[2], power_below(2 * last.extent.example - 1))))
+    run, length = _run(nest, last), last.extent.example
+    even = [size for size in (sizes[2], sizes[2] // 2) if size > 1 and run % size == 0]
+    size = even[0] if even else sizes[2]
+    if -(-length // size) * size > FILLED * length and size > 16:
+        size //= 2
+    step = _around(size, power_below(2 * length - 1))
+    loops.append((last, Step(step.default, tuple(c for c in step.choices if run % c == 0)) if even else step))
     return Tiling(tuple(grid), (), tuple(loops), near=False)
+
+
+def _run(nest: Nest, axis: Axis) -> int:
+    """How many positions along an axis its digits leave evenly spaced in memory; 0 when all of them are."""
+    walks = [p for t in nest.terms() if isinstance(t, Load) for p in t.at]
+    cuts = [a for p in walks for a in p.atoms() if isinstance(a, (Quotient, Remainder)) and a.top == position(axis)]
+    return gcd(*(a.bottom.constant or 1 for a in cuts))
 
 
 def _around(size: int, high: int) -> Step:
@@ -121,7 +139,8 @@ def plain_sum(
     e: Emission, kept: tuple[str, ...], over: Expr, operands: tuple[Term, ...] | None = None, precision: str = ""
 ) -> Sum:
     """One product of the operands' tiles each turn; `kept`: axes of a result's tile."""
-    operands = operands or e.nest.heads[0].args
+    head = e.nest.heads[0]
+    operands = operands or head.args
     acc = e.writer.fresh("acc")
     body = e.writer.named(e.terms, list(operands))
     found = axes_of(below(list(operands)), frozenset())
@@ -131,6 +150,8 @@ def plain_sum(
         e.argument(t, e.nest.reduced | more, False, body)
         for t, more in zip(operands, (absent, frozenset()), strict=True)
     )
+    if isinstance(head.of, Product) and head.of.narrow:
+        precision = "fast"
     options: list[tuple[str, Expr]] = [("over", over), ("into", Name(acc))]
     body.append(
         Assign((acc,), Call("dot", (left, right), (*options, *([("precision", Text(precision))] if precision else ()))))

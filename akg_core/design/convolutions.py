@@ -1,64 +1,38 @@
-"""Rules of convolutions: products of weights with windows of the input, or sums over taps where a product has nothing
-to share.
+"""Rules of convolutions: products of weights with windows of the input, or sums over taps where nothing is shared.
 
 A transposed convolution is one product for each residue of the output position modulo the stride: the taps that meet
-a residue see the input in steps of one, so that nothing is multiplied by zeros.
+a residue see the input in steps of one, so that nothing is multiplied by zeros. Where a product costs less than storing
+rows piece by piece, residues along the last dim are channels of one product instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import product as combinations
 from math import gcd
 
-from akg_core.design.index import Index, ceil_div, index, product, unflatten
-from akg_core.design.reductions import reduced
+from akg_core.design.index import Index, ceil_div, index
+from akg_core.design.packing import packed
 from akg_core.design.rules import Call, rule
+from akg_core.design.taps import Taps, Weights, correlated
 from akg_core.design.values import (
     Concat,
     Literal,
+    Map,
     Positions,
-    Product,
     Shape,
     Value,
     arithmetic,
     cast,
+    comparison,
+    counting,
     expand,
     reshape,
-    view,
+    where,
     wide,
     window,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Taps:
-    """Taps along one spatial dim.
-
-    Tap j of `count` is the weight's `first + j * step`; result o sees position `o * stride + shift + j * walk` by it.
-    """
-
-    count: int
-    first: int
-    step: int
-    stride: int
-    shift: int
-    walk: int
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """The weight of group g, its output channel o, its input channel i and taps t is `tensor` at `place(g, o, i, t)`.
-
-    `outputs` and `inputs` are channels of one group.
-    """
-
-    tensor: Value
-    place: Callable[[Index, Index, Index, Positions], Positions]
-    groups: int
-    outputs: int
-    inputs: int
 
 
 @rule("convolution")
@@ -68,17 +42,16 @@ def convolution(c: Call) -> Value:
     stride, padding, dilation = (_each(c.arg(n), rank) for n in (3, 4, 5))
     transposed, groups = c.arg(6), c.arg(8)
     kernel = [_known(c, size) for size in weight.shape[2:]]
-    wide_dtype = wide(c.dtype)
+    sides = list(zip(kernel, stride, padding, dilation, strict=True))
     if transposed:
         inputs, outputs = _known(c, weight.shape[0]) // groups, _known(c, weight.shape[1])
         weights = Weights(weight, lambda g, o, i, t: (g * inputs + i, o, *t), groups, outputs, inputs)
-        phases = [_phases(*side) for side in zip(kernel, stride, padding, dilation, strict=True)]
-        result = _interleaved(x, weights, phases, stride, c.shape, wide_dtype)
+        result = _interleaved(c, x, weights, sides)
     else:
         inputs, outputs = _known(c, weight.shape[1]), _known(c, weight.shape[0]) // groups
         weights = Weights(weight, lambda g, o, i, t: (g * outputs + o, i, *t), groups, outputs, inputs)
-        taps = [Taps(k, 0, 1, s, -p, d) for k, s, p, d in zip(kernel, stride, padding, dilation, strict=True)]
-        result = _correlated(x, weights, taps, c.shape, wide_dtype)
+        taps = [Taps(k, 0, 1, s, -p, d) for k, s, p, d in sides]
+        (result,) = _sums(c, x, weights, [(taps, c.shape)])
     result = cast(result, c.wide)
     if bias is None:
         return result
@@ -96,59 +69,17 @@ def _known(c: Call, size: Index) -> int:
     return size.constant
 
 
-# --- one set of taps ----------------------------------------------------------------------------------------
-
-
-def _correlated(x: Value, weights: Weights, taps: list[Taps], shape: Shape, dtype: str) -> Value:
-    """The sum over input channels and taps, [batch, channels, *out]."""
-    if weights.outputs == 1 or weights.inputs == 1:
-        return _summed(x, weights, taps, shape, dtype)
-    batch, _, *out = shape
-    groups, outputs, inputs = (index(n) for n in (weights.groups, weights.outputs, weights.inputs))
-    contracted: Shape = (inputs, *(index(t.count) for t in taps))
-    depth, pixels = product(contracted), product(out)
-
-    def weigh(at: Positions) -> Positions:
-        _, g, o, k = at
-        i, *t = unflatten(k, contracted)
-        return weights.place(g, o, i, _chosen(taps, t))
-
-    def look(at: Positions) -> Positions:
-        b, g, k, p = at
-        i, *t = unflatten(k, contracted)
-        return (b, g * inputs + i, *_slid(taps, unflatten(p, out), t))
-
-    left = view(weights.tensor, (batch, groups, outputs, depth), weigh)
-    right = window(x, (batch, groups, depth, pixels), look)
-    return reshape(Product(left, right, shape=(batch, groups, outputs, pixels), dtype=dtype), shape)
-
-
-def _summed(x: Value, weights: Weights, taps: list[Taps], shape: Shape, dtype: str) -> Value:
-    """The same without a matrix product: an input channel serves one output channel, or the other way round."""
-    outputs, rank = index(weights.outputs), len(taps)
-    whole: Shape = (*shape, index(weights.inputs), *(index(t.count) for t in taps))
-
-    def weigh(at: Positions) -> Positions:
-        channel, i, t = at[1], at[2 + rank], at[3 + rank :]
-        return weights.place(channel // outputs, channel % outputs, i, _chosen(taps, t))
-
-    def look(at: Positions) -> Positions:
-        channel, i, t = at[1], at[2 + rank], at[3 + rank :]
-        return (at[0], channel // outputs * weights.inputs + i, *_slid(taps, at[2 : 2 + rank], t))
-
-    seen, weight = cast(window(x, whole, look), dtype), cast(view(weights.tensor, whole, weigh), dtype)
-    return reduced("sum", arithmetic("*", seen, weight, dtype=dtype), tuple(range(2 + rank, 3 + 2 * rank)))
-
-
-def _chosen(taps: list[Taps], at: Sequence[Index]) -> Positions:
-    return tuple(t.first + j * t.step for t, j in zip(taps, at, strict=True))
-
-
-def _slid(taps: list[Taps], out: Sequence[Index], at: Sequence[Index]) -> Positions:
-    return tuple(o * t.stride + t.shift + j * t.walk for t, o, j in zip(taps, out, at, strict=True))
+def _sums(c: Call, x: Value, weights: Weights, wanted: list[tuple[list[Taps], Shape]]) -> list[Value]:
+    """The sums over input channels and each of these sets of taps, of the shape beside it."""
+    dtype = wide(c.dtype)
+    if (c.rounding or c.joined) and dtype == "f32" and weights.shared:
+        return packed(x, weights, wanted, dtype, c.rounding)
+    return [correlated(x, weights, taps, shape, dtype) for taps, shape in wanted]
 
 
 # --- transposed ---------------------------------------------------------------------------------------------
+
+Sizes = tuple[int, int, int, int]  # kernel, stride, padding and dilation along one dim
 
 
 def _phases(kernel: int, stride: int, padding: int, dilation: int) -> list[Taps | None]:
@@ -169,24 +100,94 @@ def _phases(kernel: int, stride: int, padding: int, dilation: int) -> list[Taps 
     return found
 
 
-def _interleaved(
-    x: Value, weights: Weights, phases: list[list[Taps | None]], stride: list[int], shape: Shape, dtype: str
-) -> Value:
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """How output channels of a group go together with residues along the last dim: which of them is the first digit.
+
+    A power of two of residues goes first: their rows of a tile are then columns that lie side by side.
+    """
+
+    outputs: int
+    residues: int
+
+    @property
+    def first(self) -> bool:
+        """Whether residues are the first digit."""
+        return self.residues & (self.residues - 1) == 0
+
+    def digits(self, row: Index) -> tuple[Index, Index]:
+        """The channel and the residue of a row."""
+        if self.first:
+            return row % self.outputs, row // self.outputs
+        return row // self.residues, row % self.residues
+
+    def dims(self, rank: int) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
+        """Sizes of both digits, and the ways that they move in an output with `rank` spatial dims."""
+        residue, channel = (1 + rank, 1), (1, 1)
+        if self.first:
+            return (self.residues, self.outputs), (residue, channel)
+        return (self.outputs, self.residues), (channel, residue)
+
+
+def _joined(weights: Weights, lead: Sequence[int], last: Sizes, rows: _Rows) -> tuple[Weights, Taps]:
+    """Weights with a row for each channel and residue along the last dim, and the taps of all residues there.
+
+    `lead`: the kernel along the other dims.
+    """
+    _, stride, padding, dilation = last
+    seen = [t for t in _phases(*last) if t is not None]
+    low = min(min(t.shift, t.shift + (t.count - 1) * t.walk) for t in seen)
+    high = max(max(t.shift, t.shift + (t.count - 1) * t.walk) for t in seen)
+    outputs = rows.outputs * rows.residues
+    shape = tuple(map(index, (weights.groups, outputs, weights.inputs, *lead, high - low + 1)))
+
+    def reach(at: Positions) -> Index:
+        """`dilation` times the tap by which a residue sees position low + u."""
+        return rows.digits(at[1])[1] + padding - (at[-1] + low) * stride
+
+    def look(at: Positions) -> Positions:
+        g, o, i, *t = at
+        return weights.place(g, rows.digits(o)[0], i, (*t[:-1], reach(at) // dilation))
+
+    tensor = window(weights.tensor, shape, look)
+    if dilation > 1:
+        met = comparison("==", counting(shape, lambda at: reach(at) % dilation), 0)
+        tensor = where(met, tensor, 0.0, tensor.dtype)
+    stored = Map("stored", (tensor,), shape=shape, dtype=tensor.dtype)
+    joined = replace(weights, tensor=stored, place=lambda g, o, i, t: (g, o, i, *t), outputs=outputs)
+    return joined, Taps(high - low + 1, 0, 1, 1, low, 1)
+
+
+def _interleaved(c: Call, x: Value, weights: Weights, sides: list[Sizes]) -> Value:
     """Every phase at its places in the output."""
-    parts: list[Value] = []
-    starts: list[Positions] = []
-    for residues in combinations(*(range(s) for s in stride)):
-        sizes = [ceil_div(n - r, s) for n, r, s in zip(shape[2:], residues, stride, strict=True)]
+    *lead, last = sides
+    groups, step = weights.groups, last[1] if c.joined and weights.shared else 1
+    rows = _Rows(weights.outputs, step)
+    phases = [_phases(*side) for side in sides]
+    if step > 1:
+        weights, every = _joined(weights, [side[0] for side in lead], last, rows)
+        phases[-1] = [every]
+    strides = [*(side[1] for side in lead), last[1]]
+    batch, channels, *out = c.shape
+    wanted: list[tuple[list[Taps], Shape]] = []
+    places: list[tuple[bool, Shape, Positions]] = []
+    for residues in combinations(*(range(len(each)) for each in phases)):
+        sizes = tuple(ceil_div(n - r, s) for n, r, s in zip(out, residues, strides, strict=True))
         if any(n == 0 for n in sizes):
             continue
-        part: Shape = (*shape[:2], *sizes)
-        taps = [phase[r] for phase, r in zip(phases, residues, strict=True)]
+        taps = [each[r] for each, r in zip(phases, residues, strict=True)]
         met = [t for t in taps if t is not None]
+        places.append((len(met) == len(taps), sizes, tuple(map(index, residues))))
         if len(met) == len(taps):
-            parts.append(_correlated(x, weights, met, part, dtype))
-        else:
-            parts.append(expand(Literal(0.0, shape=(), dtype=dtype), part))
-        starts.append((index(0), index(0), *map(index, residues)))
-    if len(parts) == 1:
-        return parts[0]
-    return Concat(tuple(parts), tuple(starts), (1, 1, *stride), shape=shape, dtype=dtype)
+            wanted.append((met, (batch, channels * step, *sizes)))
+    sums = iter(_sums(c, x, weights, wanted) if wanted else ())
+    parts: list[Value] = []
+    for is_met, sizes, _ in places:
+        shape: Shape = (batch, index(groups), *map(index, rows.dims(len(sides))[0]), *sizes)
+        zeros = Literal(0.0, shape=(), dtype=wide(c.dtype))
+        parts.append(reshape(next(sums), shape) if is_met else expand(zeros, shape))
+    if len(parts) == 1 and step == 1:
+        return reshape(parts[0], c.shape)
+    ways = ((0, 1), (1, rows.outputs), *rows.dims(len(sides))[1], *((2 + d, s) for d, s in enumerate(strides)))
+    starts = tuple((index(0), index(0), *r) for _, _, r in places)
+    return Concat(tuple(parts), starts, ways, shape=c.shape, dtype=wide(c.dtype))

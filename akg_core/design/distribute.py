@@ -13,7 +13,7 @@ def distributed(value: Value, stored: Container[object]) -> Concat | None:
     if joined is None:
         return None
     parts = tuple(_restricted(value, joined, number, {}) for number in range(len(joined.parts)))
-    return Concat(parts, joined.starts, joined.steps, shape=value.shape, dtype=value.dtype)
+    return Concat(parts, joined.starts, joined.ways, shape=value.shape, dtype=value.dtype)
 
 
 def _through_maps(value: Value) -> list[Value]:
@@ -32,7 +32,7 @@ def _restricted(value: Value, joined: Concat, number: int, memo: dict[Value, Val
     """`value` on the positions of one part of a concatenation that it is made of elementwise."""
     if value not in memo:
         if value is joined or (
-            isinstance(value, Concat) and (value.starts, value.steps) == (joined.starts, joined.steps)
+            isinstance(value, Concat) and (value.starts, value.ways) == (joined.starts, joined.ways)
         ):
             memo[value] = value.parts[number]
         elif isinstance(value, Map):

@@ -88,7 +88,7 @@ class Halving:
     def of(self, product: Product) -> tuple[Halves, Halves] | None:
         """Both operands in halves; None where that does not pay, or where a size is not known."""
         (*batch, m, k), n = product.left.shape, product.right.shape[-1]
-        if {product.dtype, product.left.dtype, product.right.dtype} != {"f32"}:
+        if product.narrow or {product.dtype, product.left.dtype, product.right.dtype} != {"f32"}:
             return None
         if any(s.constant is None for s in (*batch, m, n, k)) or not (_plain(product.left) and _plain(product.right)):
             return None

@@ -34,6 +34,8 @@ from akg_core.design.values import (
     operands,
 )
 
+_LIGHT = ("copy", "cast", "round_to")  # operations that an operand of a product may have in its place
+
 
 class Partition:
     """Clusters in an order in which they can run. `split` says whether a reduction over a space is to be split,
@@ -52,6 +54,7 @@ class Partition:
         self._sources: dict[Value, frozenset[Source]] = {}
         self._done: set[HeadKey] = set()
         self.names: set[str] = set()
+        self.zeroed: set[Buffer] = set()  # tensors that hold zeros where nothing is written
         self.orders: dict[Value, tuple[int, ...]] = {}
         self._halving = halving
         self.halves: dict[Product, tuple[Halves, Halves]] = {}
@@ -190,12 +193,14 @@ class Partition:
 
     def _stored_operand(self, value: Value, reader: Cluster) -> None:
         """A product reads its operands many times: what takes work to compute is stored before."""
-        while (isinstance(value, (View, Window)) or (isinstance(value, Map) and value.op in ("copy", "cast"))) and (
-            value not in self.buffers
+        while value not in self.buffers and (
+            isinstance(value, (View, Window)) or (isinstance(value, Map) and value.op.split()[0] in _LIGHT)
         ):
             value = operands(value)[0]
         if isinstance(value, Map) and value not in self.buffers:
-            self.store(value, self.buffer_for(value), before=reader)
+            sources = sorted(s.origin.partition(":")[2] for s in self.reads(value))
+            name = sources[0] if value.op == "stored" and sources else ""
+            self.store(value, self.packed_buffer(value, name) if name else self.buffer_for(value), before=reader)
 
     # --- fitting --------------------------------------------------------------------------------------
 
@@ -261,6 +266,11 @@ class Partition:
         name = self.unique(name or label)
         return Buffer(name, label, origin.dtype if origin else value.dtype, shape, order)
 
+    def packed_buffer(self, value: Value, source: str) -> Buffer:
+        """A new tensor for what is made of `source` to be read many times."""
+        order = tuple(range(len(value.shape)))
+        return Buffer(self.unique(f"{source}_packed"), f"pack_{source}", value.dtype, value.shape, order)
+
     def part_buffer(self, name: str, dtype: str, shape: Shape) -> Buffer:
         """A new tensor for what several programs hand to a merge."""
         return Buffer(self.unique(name), name, dtype, shape, tuple(range(len(shape))))
@@ -284,7 +294,11 @@ class Partition:
         joined = value if isinstance(value, Concat) else distributed(value, self._done)
         if joined is not None:
             beside: Cluster | None = None
+            outside = {self.buffers[s] for s in self.trace.sources.values() if s in self.buffers}
             for number, part in enumerate(joined.parts):
+                if isinstance(part, Literal) and part.number == 0 and buffer not in outside:
+                    self.zeroed.add(buffer)
+                    continue
                 target = Target(part, buffer, _placed(buffer, joined, number))
                 beside = self._store_part(part, target, before, beside)
             makers = [c for c in self.clusters if any(t.buffer is buffer for t in c.targets)]
@@ -344,7 +358,8 @@ class Partition:
             return
         home = self._maker(max(foreign, key=lambda h: self._rank(self._maker(h))))
         assert home is not None
-        light = isinstance(value, (View, Window, Literal)) or foreign != self.needs(value)
+        rounding = isinstance(value, Map) and value.op.startswith("round_to")  # done where the value is multiplied
+        light = rounding or isinstance(value, (View, Window, Literal)) or foreign != self.needs(value)
         if head is None and self._at_hand(value, reader):
             return
         if head is not None or (not light and self._absorbs(home, value)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from akg_core.design.emit import Emitted
 from akg_core.design.index import Index, index
 from akg_core.design.index_expression import to_expr
@@ -11,10 +13,22 @@ from akg_core.sketch import ast
 
 
 class ProgramWriter:
-    """Statements of a program: tensors are allocated when first written, reshaped where a kernel sees other dims."""
+    """Statements of a program: tensors are allocated when first written, reshaped where a kernel sees other dims.
 
-    def __init__(self, shapes: dict[Buffer, Shape], names: set[str]) -> None:
+    `steady`: parameters that nothing writes; `returned`: what the program gives back; `zeroed`: what holds zeros where
+    no kernel writes.
+    """
+
+    def __init__(
+        self,
+        shapes: dict[Buffer, Shape],
+        names: set[str],
+        steady: Iterable[Buffer] = (),
+        returned: Iterable[Buffer] = (),
+        zeroed: Iterable[Buffer] = (),
+    ) -> None:
         self.body: list[ast.Statement] = []
+        self._steady, self._returned, self._zeroed = set(steady), set(returned), set(zeroed)
         self._shapes = dict(shapes)
         self._names = set(names)
         self._views: dict[tuple[Buffer, Shape], str] = {}
@@ -30,7 +44,8 @@ class ProgramWriter:
         """The name of a buffer seen in a shape."""
         if buffer not in self._shapes:
             self._shapes[buffer] = buffer.shape
-            fill = 0 if index(0) in buffer.shape else None  # nothing writes what has no elements
+            # Nothing writes what has no elements.
+            fill = 0 if buffer in self._zeroed or index(0) in buffer.shape else None
             self.body.append(ast.Allocate(buffer.name, buffer.dtype, tuple(map(to_expr, buffer.shape)), fill))
         if self._shapes[buffer] == shape:
             return buffer.name
@@ -45,8 +60,13 @@ class ProgramWriter:
         return name
 
     def launch(self, emitted: Emitted) -> None:
+        """Run a kernel: once, where all that it reads depends on parameters alone and what it writes stays inside."""
         names = tuple(self.tensor(p.buffer, p.dims) for p in emitted.parameters)
-        self.body.append(ast.Launch(emitted.kernel.name, names))
+        read = {p.buffer for p in emitted.parameters if p.read}
+        written = {p.buffer for p in emitted.parameters if p.written}
+        once = bool(read) and read <= self._steady and not written & (self._steady | self._returned)
+        self._steady |= written if once else set()
+        self.body.append(ast.Launch(emitted.kernel.name, names, once=once))
 
     def result(self, buffer: Buffer, views: list[View]) -> str:
         name = self.tensor(buffer, buffer.shape)

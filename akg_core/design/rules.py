@@ -43,13 +43,16 @@ def find_rule(op: str) -> Rule | None:
 class Call:
     """One operator at hand. `values`: the results of those before it; `symbols`: the example sizes.
 
-    `longest_attended`: how long the values that attention sums may be for it to be one kernel.
+    `longest_attended`: how long the values that attention sums may be for it to be one kernel. `rounding`: the format
+    that factors of f32 convolutions are rounded to, "" for none. `joined`: whether products cost less than stores.
     """
 
     node: Node
     values: dict[str, tuple[Value | None, ...]]
     symbols: dict[str, int]
     longest_attended: int = 0
+    rounding: str = ""
+    joined: bool = False
 
     @property
     def op(self) -> str:

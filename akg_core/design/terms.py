@@ -197,7 +197,7 @@ class Inliner:
             case Gather(arg=arg, places=places, rule=gather):
                 found = tuple(position(Data(self.at(p, at))) for p in places)
                 return self.at(arg, gather(at, found))
-            case Map(op="copy", args=(arg,)):
+            case Map(op="copy" | "stored", args=(arg,)):
                 return self.at(arg, at)
             case Map(op="cast", args=(arg,)):
                 return self.pool.cast(self.at(arg, at), value.dtype)

@@ -45,9 +45,11 @@ class Trace:
     mutations: dict[str, tuple[Value, Origin]] = field(default_factory=dict)
 
 
-def trace(task: Task, longest_attended: int = 0) -> Trace:
+def trace(task: Task, longest_attended: int = 0, rounding: str = "", joined: bool = False) -> Trace:
     """Rewrite the graph of a task; attention over values of at most `longest_attended` becomes one kernel.
 
+    `rounding`: the format that factors of f32 convolutions are rounded to, "" for none. `joined`: whether products cost
+    less than stores.
     Raises UnsupportedOperator for an operator without a rule."""
     result = Trace()
     values: dict[str, tuple[Value | None, ...]] = {}
@@ -62,7 +64,7 @@ def trace(task: Task, longest_attended: int = 0) -> Trace:
         origins[name, 0] = result.origins[source] = Origin(where.partition(":")[2], dtype)
     seen: dict[str, tuple[Value | None, ...]] = {}
     for node in task.graph.nodes:
-        call = Call(node, values, task.symbols, longest_attended)
+        call = Call(node, values, task.symbols, longest_attended, rounding, joined)
         # Equal operators on equal arguments are one: captures repeat masks and counts.
         key = repr((node.op, _resolved(node.args, values), _resolved(node.kwargs, values), node.dtypes, node.shapes))
         if key not in seen:

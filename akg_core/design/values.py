@@ -51,7 +51,10 @@ class Counting(Value):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Map(Value):
-    """An elementwise operation of the sketch language on values of the same shape; "cast" goes to `dtype`."""
+    """An elementwise operation of the sketch language on values of the same shape; "cast" goes to `dtype`.
+
+    "round_to tf32" is an operation with a word. "copy" is its argument; "stored" is too, in memory of its own.
+    """
 
     op: str
     args: tuple[Value, ...]
@@ -129,23 +132,31 @@ class Scan(Value):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Product(Value):
-    """left [*batch, M, K] times right [*batch, K, N], summed in `dtype`."""
+    """left [*batch, M, K] times right [*batch, K, N], summed in `dtype`; `narrow`: both are of a narrow format."""
 
     left: Value
     right: Value
+    narrow: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Concat(Value):
-    """`parts` beside each other: part n's position `at` is this value's `starts[n] + at * steps`."""
+    """`parts` beside each other: part n's position 0 is this value's `starts[n]`.
+
+    `ways`: for each dim of a part the dim of this value that it moves along, and in what steps. What a part has beyond
+    this value's end is left out.
+    """
 
     parts: tuple[Value, ...]
     starts: tuple[Positions, ...]
-    steps: tuple[int, ...]
+    ways: tuple[tuple[int, int], ...]
 
     def place(self, number: int, at: Positions) -> Positions:
         """This value's position of a position in a part."""
-        return tuple(s + p * t for p, s, t in zip(at, self.starts[number], self.steps, strict=True))
+        found = list(self.starts[number])
+        for position, (dim, step) in zip(at, self.ways, strict=True):
+            found[dim] = found[dim] + position * step
+        return tuple(found)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -180,7 +180,9 @@ def stacked(c: Call) -> Value:
 def joined(parts: list[Value], dim: int, shape: tuple[Index, ...]) -> Value:
     ends = list(accumulate(part.shape[dim] for part in parts))
     starts = (tuple(end if d == dim else index(0) for d in range(len(shape))) for end in (index(0), *ends[:-1]))
-    return Concat(tuple(parts), tuple(starts), (1,) * len(shape), shape=shape, dtype=parts[0].dtype)
+    return Concat(
+        tuple(parts), tuple(starts), tuple((d, 1) for d in range(len(shape))), shape=shape, dtype=parts[0].dtype
+    )
 
 
 @rule("select_scatter", "slice_scatter")

@@ -126,6 +126,9 @@ class Writer:
                 raise KeyError(f"{term.name or term} is used before it is made")
         if term.op == "cast":
             return Call("cast", (self.expression(term.args[0]), Text(term.dtype)))
+        op, _, word = term.op.partition(" ")
+        if word:
+            return Call(op, (self.expression(term.args[0]), Text(word)))
         return call(term.op, *map(self.expression, term.args))
 
     def named(self, terms: list[Term], roots: list[Term], only: frozenset[Axis] | None = None) -> list[Statement]:

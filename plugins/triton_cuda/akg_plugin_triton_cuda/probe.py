@@ -140,6 +140,7 @@ def traits(capability: int) -> Traits:
         near_bytes=128 * 1024,
         tile_elements=1024,
         dot_tile=(128, 128, 32),
+        convolution_format="tf32",
         half_tile=(128, 128, 64),
         held_tiles=True,
         together=2 * units,

@@ -122,12 +122,12 @@ AKG_INLINE To convert(From x) {
 // The formats that round_to knows beside f16 and bf16: an f32 with 10 explicit mantissa bits.
 struct tf32;
 
-// v rounded to a narrower format (nearest even), as f32.
+// v rounded to a narrower format, as f32: to nearest; a tie goes to even, in tf32 away from zero, as hardware converts.
 template <class Format>
 AKG_INLINE Vec<f32> round_to(Vec<f32> v) {
     if constexpr (std::is_same_v<Format, tf32>) {
         Vec<u32> u = bit_cast<Vec<u32>>(v);
-        const Vec<u32> rounded = (u + u32(0xfff) + (u >> 13 & Vec<u32>(1))) & Vec<u32>(0xffffe000u);
+        const Vec<u32> rounded = (u + u32(0x1000)) & Vec<u32>(0xffffe000u);
         const Mask finite = (u & Vec<u32>(0x7f800000u)) != Vec<u32>(0x7f800000u);
         return select(finite, bit_cast<Vec<f32>>(rounded), v);
     } else {

@@ -1,0 +1,96 @@
+"""Convolutions where the reference rounds their factors, or where there are matrix units: packed, joined, in order."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from akg_core.design import design
+from akg_core.records import Sketch
+from akg_core.sketch.check import check
+from akg_core.sketch.interpret import interpret
+from akg_core.sketch.parse import parse
+from akg_core.task.capture import capture
+from akg_core.task.load import load_source
+from tests.design.judging import SMALL, judge
+from tests.design.test_convolutions import convolved
+
+MATRIX = SMALL.model_copy(update={"half_tile": (16, 16, 16)})
+ROUNDED = MATRIX.model_copy(update={"convolution_format": "tf32"})
+LAYERS = {
+    "Conv1d(16, 12, 3)": "3, 16, 40",
+    "Conv2d(16, 12, (3, 5), padding=(2, 4), dilation=(2, 3))": "2, 16, 9, 14",
+    "Conv2d(32, 12, 3, stride=2, padding=1)": "2, 32, 9, 10",
+    "Conv2d(3, 8, 5, stride=2, padding=2)": "2, 3, 13, 12",
+    "Conv2d(3, 8, (3, 7), padding=1, bias=False)": "2, 3, 7, 9",
+    "Conv2d(32, 24, 3, groups=2)": "2, 32, 7, 8",
+    "Conv3d(16, 8, (3, 2, 3), padding=(1, 0, 1))": "2, 16, 4, 5, 6",
+    "ConvTranspose2d(16, 8, (3, 5), padding=(1, 3))": "2, 16, 7, 8",
+    "ConvTranspose1d(16, 8, 3, stride=2, padding=1, dilation=2)": "2, 16, 21",
+    "ConvTranspose2d(16, 8, 3, stride=2, padding=1, output_padding=1)": "2, 16, 5, 6",
+}
+PLACES = {  # no copy pays here: factors are rounded where they are multiplied
+    "Conv2d(16, 12, 1)": "2, 16, 7, 8",
+    "Conv2d(3, 8, 3, padding=1, bias=False)": "2, 3, 7, 9",
+    "ConvTranspose2d(8, 12, (3, 5), stride=(2, 3), padding=(1, 2), dilation=(2, 1), groups=2)": "2, 8, 5, 6",
+    "Conv1d(16, 12, 3, stride=3)": "2, 16, 40",
+    "Conv2d(32, 16, 3, groups=4)": "2, 32, 7, 8",
+}
+
+
+def sketches(layer: str, shape: str) -> tuple[str, tuple[Sketch, ...]]:
+    source = convolved(layer, shape)
+    return source, design(capture(load_source(source, "reference")), ROUNDED)
+
+
+@pytest.mark.parametrize("layer", LAYERS | PLACES)
+def test_factors_are_rounded_once_and_then_multiplied(layer: str) -> None:
+    source, found = sketches(layer, (LAYERS | PLACES)[layer])
+    tree = parse(found[0].text)
+    assert not [f for f in check(tree).findings if f.severity == "error"], found[0].text
+    module = load_source(source, "reference")
+    torch.manual_seed(0)
+    model = module.Model()
+    (x,) = module.get_inputs()
+    with torch.no_grad():
+        due = model.double()(x.double())
+        rounded = interpret(tree, [x], {k: v.float() for k, v in model.state_dict().items()}).outputs[0]
+    error = ((rounded.double() - due).norm() / due.norm()).item()
+    assert 2e-5 < error < 6e-4, found[0].text  # eleven bits of each factor, and no more
+    assert found[0].text.count('precision="fast"') == found[0].text.count("dot(") > 0
+
+
+@pytest.mark.parametrize("layer", LAYERS | PLACES)
+def test_exact_products_go_on_being_exact(layer: str) -> None:
+    judge(convolved(layer, (LAYERS | PLACES)[layer]), traits=MATRIX)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_copy_holds_padding_and_weights_are_packed_once(layer: str) -> None:
+    _, found = sketches(layer, LAYERS[layer])
+    text = found[0].text
+    assert text.count("x_packed = empty") == 1 and "once=True" in text
+    product = text[text.rindex("@kernel") : text.index("@program")]
+    assert "round_to" not in product
+
+
+@pytest.mark.parametrize("layer", PLACES)
+def test_no_copy_is_made_of_what_is_read_once(layer: str) -> None:
+    _, found = sketches(layer, PLACES[layer])
+    assert "x_packed" not in found[0].text and "once=True" in found[0].text
+
+
+def test_the_variant_after_the_rounded_one_does_not_round() -> None:
+    _, found = sketches("Conv2d(16, 12, 3)", "2, 16, 7, 8")
+    assert "round_to" in found[0].text and not any("round_to" in sketch.text for sketch in found[1:])
+
+
+def test_phases_without_taps_are_zeros_that_the_program_allocates() -> None:
+    layer = "ConvTranspose2d(4, 4, 2, stride=4, bias=False)"
+    outcome = judge(convolved(layer, "2, 4, 5, 6"), traits=MATRIX)
+    assert outcome.sketches[0].text.count('zeros("f32", 2, 4,') == 1
+
+
+def test_an_epilogue_is_not_left_out_where_there_are_no_taps() -> None:
+    layer = "ConvTranspose2d(4, 4, 2, stride=4)"
+    judge(convolved(layer, "2, 4, 5, 6", "F.relu(self.layer(x) + 0.25)"), traits=MATRIX)
