@@ -56,7 +56,7 @@ class Prepared:
     def __init__(
         self, pool: Pool, task: Task, folder: Path, where: dict[str, Any], lends: bool, seed: int, seconds: float
     ) -> None:
-        self.task, self.folder, self.where, self.seed = task, folder.resolve(), where, seed
+        self.task, self.folder, self.where, self.lends, self.seed = task, folder.resolve(), where, lends, seed
         self.folder.mkdir(parents=True, exist_ok=True)
         self._session = pool.session(Limits(seconds=600, lends=lends), _JOBS + "open_job")
         self._lock = threading.Lock()

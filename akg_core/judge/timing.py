@@ -129,7 +129,8 @@ class Baselines:
         with self._lock:
             if self._closed:
                 raise Unusable("Nobody waits for it any more.")
-            session = pool.session(Limits(seconds=_CALL_SECONDS), _BASELINE)
+            # What a compiler imports may start the driver of a device, which does not work on after a fork.
+            session = pool.session(Limits(seconds=_CALL_SECONDS), "" if prepared.lends else _BASELINE)
             self._sessions.append(session)
         payload = {**prepared.where, "mode": mode, "case": case.model_dump(mode="json")}
         contestant = Contestant(mode, session, _BASELINE, payload)
