@@ -1,4 +1,4 @@
-"""Compiles every kernel of a source to a cubin, with or without a GPU: one process a kernel, on all cores.
+"""Compiles every kernel of a source to a cubin, with or without a GPU, side by side (`ahead.py`).
 
 `launches.json` says with which dtypes, numbers and options each kernel is launched. Triton keeps what it compiled, so
 that on a machine with the GPU the first launch finds it ready.
@@ -12,7 +12,6 @@ import re
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -46,14 +45,13 @@ def compile_kernel(source: KernelSource, target: Target, workdir: Path) -> Compi
     write_source(source, workdir)
     launches = json.loads(source.files.get("launches.json", "[]"))
     capability = capability_of(target)
-    with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
-        found = list(pool.map(lambda launch: _compiled(workdir, capability, launch), launches))
+    found = _compiled(workdir, capability, launches)
     details: dict[str, Scalar] = {}
     logs = []
-    for launch, (ok, said) in zip(launches, found, strict=True):
+    for launch, said in zip(launches, found, strict=True):
         name = launch["kernel"]
-        if not ok:
-            logs.append(said["error"])
+        if "error" in said:
+            logs.append(f"{name} does not compile:\n{said['error']}\n")
             continue
         logs.append(
             f"{name}: {said['registers']} registers, {said['spilled_bytes']} bytes spilled, "
@@ -65,17 +63,17 @@ def compile_kernel(source: KernelSource, target: Target, workdir: Path) -> Compi
             logs.append(f"{name} needs {said['shared_bytes']} bytes of shared memory; sm_{capability} has {room}\n")
     log = located("".join(logs), workdir, source)
     (workdir / "build.log").write_text(log, encoding="utf-8")
-    good = all(ok for ok, _ in found) and not re.search(r"of shared memory; sm_", log)
+    good = not any("error" in said for said in found) and not re.search(r"of shared memory; sm_", log)
     artifact = Artifact(folder=workdir, entry=source.entry) if good else None
     return CompileResult(
         ok=good, seconds=time.perf_counter() - began, artifact=artifact, log=log, details=details if good else {}
     )
 
 
-def _compiled(folder: Path, capability: int, launch: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
-    """Compile one kernel in a process of its own; what is known of it, or the compiler's message."""
+def _compiled(folder: Path, capability: int, launches: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Compile all kernels in another process; what is known of each, or the compiler's message as its "error"."""
     load = any(gpu.capability == capability for gpu in gpus())
-    payload = json.dumps({"folder": str(folder), "capability": capability, "load": load, **launch})
+    payload = json.dumps({"folder": str(folder), "capability": capability, "load": load, "launches": launches})
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     environment["TRITON_CACHE_DIR"] = str(folder / CACHE)
     command = [sys.executable, "-m", "akg_plugin_triton_cuda.ahead"]
@@ -84,12 +82,13 @@ def _compiled(folder: Path, capability: int, launch: dict[str, Any]) -> tuple[bo
             command, input=payload, capture_output=True, text=True, timeout=SECONDS, env=environment, cwd=folder
         )
     except subprocess.TimeoutExpired:
-        return False, {"error": f"{launch['kernel']}: Triton took more than {SECONDS:.0f} s\n"}
+        return [{"error": f"Triton took more than {SECONDS:.0f} s"} for _ in launches]
     lines = ended.stdout.splitlines()
     if ended.returncode == 0 and lines:
-        return True, json.loads(lines[-1])
+        found: list[dict[str, Any]] = json.loads(lines[-1])
+        return found
     said = ended.stderr.strip() or f"Triton ended with {ended.returncode} and said nothing"
-    return False, {"error": f"{launch['kernel']} does not compile:\n{said}\n"}
+    return [{"error": said} for _ in launches]
 
 
 def located(log: str, folder: Path, source: KernelSource) -> str:
