@@ -10,7 +10,7 @@ from akg_core.bench.category import category
 from akg_core.bench.results import Row, digest, measured
 from akg_core.bench.suite import Problem
 from akg_core.errors import AkgError
-from akg_core.judge.need import MOST_CASES, bytes_needed
+from akg_core.judge.need import bytes_unspared
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.timing import Baselines, measure
@@ -47,8 +47,8 @@ class Contest:
 
     @property
     def need(self) -> int:
-        """Bytes of memory that judging it may take, on all cases that there may be; 0 when it was not built."""
-        return bytes_needed(self._task, MOST_CASES) if self._task and self._artifact else 0
+        """Bytes of memory that judging it may take; 0 when it was not built."""
+        return bytes_unspared(self._task) if self._task and self._artifact else 0
 
     def close(self) -> None:
         """End the reference and the baselines."""

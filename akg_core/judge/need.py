@@ -14,7 +14,8 @@ _VIEWS = frozenset(
     f"aten.{name}"
     for name in ("view", "_unsafe_view", "reshape", "permute", "transpose", "unsqueeze", "squeeze", "expand", "slice")
 )
-FEWEST_CASES, MOST_CASES = 2, 10  # that a kernel is run on; the first once more at the end
+_FEWEST_CASES, _MOST_CASES = 2, 10  # that a kernel is run on; the first once more at the end
+_COMPARED = 8  # tensors in float64 that comparing holds for each output
 
 
 def require_room(task: Task, device: Device) -> None:
@@ -28,7 +29,7 @@ def require_room(task: Task, device: Device) -> None:
         )
 
 
-def bytes_needed(task: Task, cases: int = FEWEST_CASES) -> int:
+def bytes_needed(task: Task, cases: int = _FEWEST_CASES) -> int:
     """Bytes that judging a task with so many cases takes at once.
 
     Inputs of all cases and outputs of the candidate are held. Beside them either the candidate runs, on inputs of which
@@ -38,6 +39,11 @@ def bytes_needed(task: Task, cases: int = FEWEST_CASES) -> int:
     candidate = 2 * given + 2 * outputs
     reference = given + outputs + 2 * (given + _most_alive(task))
     return cases * given + (cases + 1) * outputs + max(candidate, reference)
+
+
+def bytes_unspared(task: Task) -> int:
+    """Bytes that judging a task may take when all cases fit, and answers are compared without going piece by piece."""
+    return bytes_needed(task, _MOST_CASES) + _COMPARED * 2 * _outputs(task)
 
 
 def _given(task: Task) -> int:

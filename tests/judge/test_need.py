@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from akg_core.errors import TaskError
-from akg_core.judge.need import bytes_needed, require_room
+from akg_core.judge.need import bytes_needed, bytes_unspared, require_room
 from akg_core.records import Task
 from akg_core.worker.device import Device
 
@@ -59,3 +59,8 @@ def test_a_task_that_does_not_fit_is_refused_with_both_figures(of: Callable[[str
     require_room(of("torch.relu(x)"), _Small())
     with pytest.raises(TaskError, match=r"takes about .* GiB of memory, and .* GiB are free\..*--scale"):
         require_room(of("torch.relu(x) * torch.exp(x)"), _Small())
+
+
+def test_beside_others_there_is_room_for_all_cases_and_for_comparing(of: Callable[[str], Task]) -> None:
+    held, reference, comparing = 10 * 1 + 11 * 1, 1 + 1 + 2 * (1 + 1), 8 * 2 * 1
+    assert bytes_unspared(of("torch.relu(x)")) == (held + reference + comparing) * KiB
