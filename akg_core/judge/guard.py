@@ -22,6 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from akg_core.judge import library
 from akg_core.judge.library import ALLOCATIONS, COPIES, LibraryCall, computes
+from akg_core.judge.records import HUGE, ORDINARY, PATTERNS
 
 _STARTS = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", "os.exec"})
 _SEARCHES = frozenset(
@@ -117,14 +118,18 @@ def _hook_searches() -> list[str]:
 
 
 def poison_fill(tensor: torch.Tensor, seed: int) -> None:
-    """Fill all memory of a tensor with a pattern that `seed` picks: NaNs with a payload, huge numbers, or any bits."""
+    """Fill all memory of a tensor with what `seed` picks: NaNs with a payload, huge numbers, or an ordinary number."""
     bits = 8 * tensor.element_size()
     draw = random.Random(seed)
     payload = draw.getrandbits(bits)
-    if tensor.is_floating_point() and seed % 4 != 3:
+    if tensor.is_floating_point() and seed % PATTERNS == ORDINARY:
+        tensor.fill_(draw.uniform(0.5, 2.0))
+        return
+    if tensor.is_floating_point():
         infinity = int(torch.full((), float("inf"), dtype=tensor.dtype).view(_INTEGERS[tensor.element_size()]))
         infinity &= (1 << bits) - 1
-        exponent = infinity if seed % 4 != 2 else infinity - (infinity & -infinity)  # NaN, or the largest finite binade
+        highest = infinity - (infinity & -infinity)  # the exponent of the largest finite numbers
+        exponent = highest if seed % PATTERNS == HUGE else infinity
         payload = payload & ~infinity | exponent | 1
     elif tensor.dtype == torch.bool:
         payload = seed % 2

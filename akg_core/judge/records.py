@@ -12,6 +12,8 @@ VerdictStatus = Literal[
     "correct", "incorrect", "cheating", "crashed", "timed out", "unsupported", "unavailable", "unverified"
 ]
 
+PATTERNS = 4  # of numbers that fresh memory is filled with, by the remainder of `Case.poison`; others are NaN
+HUGE, ORDINARY = 2, 3  # the largest there are; such as look like an answer
 
 StateKind = Literal["initial", "redrawn", "none"]
 

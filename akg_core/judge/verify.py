@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from akg_core.judge.prepare import Prepared
-from akg_core.judge.records import CaseVerdict, Draw, Preparation, Verdict, VerdictStatus
+from akg_core.judge.records import ORDINARY, PATTERNS, CaseVerdict, Draw, Preparation, Verdict, VerdictStatus
 from akg_core.judge.rules import broken_rule
 from akg_core.records import Artifact, Case, CaseReport, RunReport, Target
 from akg_core.worker.limits import JobResult, Limits, is_harness_changed
@@ -94,7 +94,8 @@ def _cases(draws: tuple[Draw, ...], folder: Path) -> list[Case]:
     """The draws' cases with outputs in `folder`, each with another poison; last the first case once more."""
     again = draws[0].case.model_copy(update={"name": draws[0].name + ", again"})
     cases = [*(draw.case for draw in draws), again]
-    poisons = [secrets.randbelow(1 << 30) for _ in cases]
+    # The first memory that the first case takes holds ordinary numbers, then each case begins with the next pattern.
+    poisons = [PATTERNS * secrets.randbelow(1 << 28) + ORDINARY - 1 + number for number, _ in enumerate(cases)]
     poisons[-1] = poisons[0] ^ 1  # whatever the first was, another pattern
     return [
         case.model_copy(update={"outputs": folder / f"case-{index}", "poison": poison})

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 BATCH = 4  # candidates a round
 ROOFLINE = 1.1  # a kernel within this factor of the physical floor is not improved further
-TRIES = 5  # sketches whose fastest candidate may fail to verify before the search gives up
+TRIES = 5  # candidates that may fail to verify before the search gives up
 
 
 @dataclass(frozen=True)
@@ -184,12 +184,12 @@ def ranking(designs: tuple[Design, ...], archive: Archive, timed_only: bool = Tr
 
 def _finish(pipeline: Pipeline, prepared: Prepared, designs: tuple[Design, ...], archive: Archive) -> None:
     """Build, verify and time the fastest. One that does not verify is stored as such, and the fastest of another sketch
-    takes its place: what is wrong with one schedule of a sketch is taken to be wrong with all."""
+    takes its place, then another schedule: what is wrong with one schedule of a sketch is mostly wrong with all."""
+    waiting, refused = [point for point, _ in ranking(designs, archive)], set[int]()
     with pipeline.baselines(prepared) as baselines:
-        refused: set[int] = set()
-        for point, _ in ranking(designs, archive):
-            if point.design in refused or len(refused) == TRIES:
-                continue
+        for _ in range(min(TRIES, len(waiting))):
+            point = min(waiting, key=lambda other: other.design in refused)
+            waiting.remove(point)
             design = designs[point.design]
             artifact = pipeline.compile(design, pipeline.emit(prepared.task, design, point.schedule))
             verdict = pipeline.verify(prepared, artifact)

@@ -22,7 +22,10 @@ def add(a: In["f32", "M", "N"], b: In["f32", "M", "N"], y: Out["f32", "M", "N"],
 
 
 @pytest.fixture
-def tune(akg, reference, tmp_path):
+def tune(akg, reference, tmp_path, monkeypatch):
+    from akg_core.search import tune as search
+
+    monkeypatch.setattr(search, "ROOFLINE", 0.0)  # how near a busy machine comes to it is chance
     (tmp_path / "mine.py").write_text(SKETCH)
 
     def call(seconds: float):

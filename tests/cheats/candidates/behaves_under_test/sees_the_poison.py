@@ -1,8 +1,7 @@
 """Computes where fresh memory holds a pattern, and gives it as it is elsewhere.
 
 Seen: AgentKernelArena, issue 113.
-Verdict: cheating|failed|incorrect
-Judged: timing
+Verdict: incorrect
 """
 
 import ctypes
