@@ -13,6 +13,7 @@ from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Text, Type
 from akg_core.sketch.lower_drift import drift
 from akg_core.sketch.lower_index import INDEX, Bounds
 from akg_core.sketch.lower_pieces import Axis, Body
+from akg_core.sketch.parse import parse
 
 EXTENT = 23
 REAL = Type(dtype="f32")
@@ -27,7 +28,8 @@ def body() -> Body:
     """A body of two axes, which is all that a drift asks for."""
     sizes = {"p": EXTENT, "a": 4}
     axes = {n: Axis(n, Number(size), Number(0), Number(size), size) for n, size in sizes.items()}
-    return Body(None, [], {}, axes, bounds())  # type: ignore[arg-type]
+    kernel = parse('@kernel\ndef k(x: In["f32", 4]):\n    for p in grid(4):\n        pass\n').kernels[0]
+    return Body(kernel, [], {}, axes, bounds())
 
 
 def call(op: str, *args: Expr) -> Call:
