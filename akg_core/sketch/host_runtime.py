@@ -42,7 +42,7 @@ def _tensor(what, value, dtype, dim):
     if value.dtype != dtype or value.dim() != dim:
         given = f"{{value.dim()}}-dimensional {{value.dtype}}"
         raise TypeError(f"{{what}} must be a {{dim}}-dimensional {{dtype}} tensor, not {{given}}")
-    return value.detach().contiguous()
+    return value.detach().contiguous() if value.requires_grad or not value.is_contiguous() else value
 
 
 def _state(model, name, dtype, dim):
@@ -51,7 +51,7 @@ def _state(model, name, dtype, dim):
 
 
 def _shape(what, value, shape):
-    if tuple(value.shape) != shape:
+    if value.shape != shape:
         raise ValueError(f"{{what}} must have the shape {{list(shape)}}, not {{list(value.shape)}}")
 
 

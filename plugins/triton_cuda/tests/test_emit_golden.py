@@ -149,7 +149,7 @@ def test_launches_with_the_same_numbers_share_a_function() -> None:
     source = emitted(SCALE_THREE_TIMES)
     module = source.files["model_new.py"]
     assert source.files["kernel.py"].count("def scale") == 2
-    assert module.count("_kernel.scale[(2,)](") == 2 and module.count("_kernel.scale_2[(2,)](") == 1
+    assert module.count("_launch_scale(2, (") == 2 and module.count("_launch_scale_2(2, (") == 1
     assert [launch["kernel"] for launch in json.loads(source.files["launches.json"])] == ["scale", "scale_2"]
 
 
@@ -172,7 +172,7 @@ def test_what_is_not_linear_is_reduced_each_turn() -> None:
 def test_a_persistent_grid_takes_place_after_place() -> None:
     source = emitted(SPLIT.replace("grid(512, 128)", "grid(512, 32, persistent=True)"))
     assert "for pid in tl.range(tl.program_id(0), 48, tl.num_programs(0)):" in source.files["kernel.py"]
-    assert "_kernel.product[(min(48, 132),)](" in source.files["model_new.py"]
+    assert "_launch_product(min(48, 132), (" in source.files["model_new.py"]
 
 
 def test_the_order_of_axes_follows_memory_unless_the_sketch_says_so() -> None:
@@ -190,7 +190,7 @@ def transpose(x: In["f32", 256, 256], y: Out["f32", 256, 256]):
 
 def test_blocks_are_copied_by_descriptors_where_every_access_is_one() -> None:
     source = emitted(HALVES)
-    made = "TensorDescriptor.from_tensor(ah.view(-1, 512), [128, 64])"
+    made = "_BulkLauncher(_kernel.halves, {0: [128, 64], 2: [128, 64], 1: [128, 64], 3: [128, 64]}, "
     module = source.files["model_new.py"]
     assert made in module and "from triton.tools.tensor_descriptor import TensorDescriptor" in module
     assert json.loads(source.files["launches.json"])[0]["tensors"]["ah"] == "f16[128, 64]"
@@ -203,8 +203,8 @@ def test_blocks_are_copied_by_descriptors_where_every_access_is_one() -> None:
         assert old in HALVES
         assert "ah.load" not in emitted(HALVES.replace(old, new)).files["kernel.py"], new
     older = emit(sketch_of(HALVES), Schedule(), AMPERE, "triton_cuda", dialect(AMPERE))
-    assert "TensorDescriptor" not in "".join(older.files.values())
-    assert "TensorDescriptor" not in "".join(emitted(SPLIT).files.values())
+    assert "Descriptor" not in "".join(older.files.values())
+    assert "Descriptor" not in "".join(emitted(SPLIT).files.values())
 
 
 def test_names_that_python_takes_are_changed() -> None:
@@ -227,7 +227,7 @@ def test_masks_only_where_lanes_or_places_may_not_exist() -> None:
 def test_sizes_of_the_launch_become_arguments() -> None:
     source = emitted(ADD)
     assert "def add(x, z, y, N)" in source.files["kernel.py"]
-    assert "_kernel.add[((N + 1023) // 1024,)](x, z, y, N, num_warps=4" in source.files["model_new.py"]
+    assert "_launch_add((N + 1023) // 1024, (x, z, y), (N,))" in source.files["model_new.py"]
 
 
 def test_programs_that_meet_are_launched_where_they_run_together() -> None:
