@@ -167,7 +167,13 @@ class Pipeline:
         """The judge's verdict; writes verdict.json."""
         with self.progress.stage("verify") as note:
             found = judge_kernel(
-                self.pool, prepared, self.request.plugin, artifact, self.target, simulated=self.simulated
+                self.pool,
+                prepared,
+                self.request.plugin,
+                artifact,
+                self.target,
+                seconds=self.request.time_limit,
+                simulated=self.simulated,
             )
             self.verdict = found
             forward_trace(found.log)

@@ -35,7 +35,10 @@ COMPILE_SECONDS = 300.0
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asks for: a reference file, for one plugin and chip, and how to read the file."""
+    """What a user asks for: a reference file, for one plugin and chip, and how to read the file.
+
+    `time_limit`: seconds that a kernel may take over all cases that it is judged by; 0 sets it by the reference's time.
+    """
 
     reference: Path
     plugin: str
@@ -46,6 +49,7 @@ class Request:
     scale: float = 1.0
     seed: int = 0
     baseline: bool = True
+    time_limit: float = 0.0
 
 
 @dataclass(frozen=True)

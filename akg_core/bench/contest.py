@@ -152,4 +152,4 @@ class Contest:
 
 def row_digest(problem: Problem, request: Request) -> str:
     """What tells whether an earlier row is still this task's."""
-    return digest(problem.path, request.evaluation, request.dynamic, request.seed)
+    return digest(problem.path, request.evaluation, request.dynamic, request.seed, request.time_limit)

@@ -1,6 +1,7 @@
 """Runs a suite: tasks are built a few at a time, side by side, and timed one after the other with nothing else running.
 
-On a machine whose kernels run on the host, judging is done side by side too, for it needs no more than building does.
+On a machine whose kernels run on the host, judging is done side by side too, for it needs no more than building does;
+where nothing is timed, no task waits for another there.
 On another device, as many tasks are judged at once as fit into its memory, while the next ones are being built.
 """
 
@@ -8,9 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from akg_core.bench.contest import Contest, row_digest
@@ -73,16 +75,19 @@ def run(
         waiting = [(p, r) for p, r in asked if p not in rows]
         on_host = available.device == HOST
         room = int(_SHARE * available.memory_bytes)
-        ways = _side_by_side(waiting, pool, plan) if on_host else _group_by_group(waiting, pool, plan, room)
+        if on_host:
+            ways = _side_by_side(waiting, pool, plan) if plan.baselines else _each_as_it_ends(waiting, pool, plan)
+        else:
+            ways = _group_by_group(waiting, pool, plan, room)
         for contest in ways:
             row = rows[contest.problem] = contest.row()
-            tell(row, len(rows), len(problems))
             done = tuple(rows[problem] for problem in problems if problem in rows)
             machine = contest.timing.settings if contest.timing else results.machine
             seconds = round(time.monotonic() - began, 1)
             results = results.model_copy(update={"rows": done, "machine": machine, "seconds": seconds})
             if out:
                 write_whole(out, results)
+            tell(row, len(rows), len(problems))
     results = results.model_copy(update={"rows": tuple(rows[problem] for problem in problems), "finished": True})
     if out:
         write_whole(out, results)
@@ -97,8 +102,26 @@ def _side_by_side(waiting: list[Asked], pool: Pool, plan: Plan) -> Iterator[Cont
             list(workers.map(lambda contest: _judge(contest, plan.baselines), contests))
             for contest in contests:
                 with closing(contest):
-                    if plan.baselines:
-                        contest.clock(plan.seconds)
+                    contest.clock(plan.seconds)
+                    yield contest
+
+
+def _each_as_it_ends(waiting: list[Asked], pool: Pool, plan: Plan) -> Iterator[Contest]:
+    """Contests on the host without a clock: as many as may are under way at any time, and none waits for another."""
+    left = iter(waiting)
+
+    def judged(problem: Problem, request: Request) -> Contest:
+        contest = _built(problem, request, pool, plan)
+        _judge(contest, plan.baselines)
+        return contest
+
+    with ThreadPoolExecutor(plan.together) as workers:
+        running = {workers.submit(judged, *asked) for asked in islice(left, plan.together)}
+        while running:
+            ended, running = wait(running, return_when=FIRST_COMPLETED)
+            running |= {workers.submit(judged, *asked) for asked in islice(left, len(ended))}
+            for future in ended:
+                with closing(future.result()) as contest:
                     yield contest
 
 
@@ -157,14 +180,15 @@ def _judge_then_warm(contest: Contest, baselines: tuple[str, ...]) -> None:
 
 def _build(batch: list[Asked], pool: Pool, plan: Plan, workers: ThreadPoolExecutor) -> list[Future[Contest]]:
     """Begin to build a batch."""
+    return [workers.submit(_built, problem, request, pool, plan) for problem, request in batch]
 
-    def build(problem: Problem, request: Request) -> Contest:
-        folder = RunFolder(plan.folder / (problem.group or plan.suite) / problem.name)
-        contest = Contest(problem, request, pool, folder)
-        contest.build(plan.examine)
-        return contest
 
-    return [workers.submit(build, problem, request) for problem, request in batch]
+def _built(problem: Problem, request: Request, pool: Pool, plan: Plan) -> Contest:
+    """A contest whose kernel is built, as far as that goes."""
+    folder = RunFolder(plan.folder / (problem.group or plan.suite) / problem.name)
+    contest = Contest(problem, request, pool, folder)
+    contest.build(plan.examine)
+    return contest
 
 
 def _available(request: Request, pool: Pool) -> Availability:

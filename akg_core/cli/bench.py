@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from akg_core.cli.options import Evaluation, Json, PluginName, SampleSeconds, Scale, Seed, TargetText, Together
+from akg_core.cli.options import (
+    Evaluation,
+    Json,
+    PluginName,
+    SampleSeconds,
+    Scale,
+    Seed,
+    TargetText,
+    TimeLimit,
+    Together,
+)
 
 if TYPE_CHECKING:
     from akg_core.bench.suite import Problem
@@ -33,6 +43,7 @@ def bench(
     seed: Seed = 0,
     seconds: SampleSeconds = 1.5,
     together: Together = 4,
+    time_limit: TimeLimit = 0.0,
     folder: Annotated[Path, typer.Option("--folder", metavar="DIR", help="Where runs are kept.")] = Path("runs/bench"),
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="A JSON file for the results.")
@@ -43,6 +54,8 @@ def bench(
 
     A line a task while it works, then a table by group. With --out, a run that was ended goes on where it stopped.
     """
+    from dataclasses import replace
+
     from rich.console import Console
 
     from akg_core.bench import runner
@@ -57,7 +70,7 @@ def bench(
     suite, chosen = _suite(what, root, level, problems)
     first = chosen[0].path
     job = Job(reference=first, plugin=plugin, target=target, evaluation=evaluation, scale=scale, seed=seed)
-    request = job.request()
+    request = replace(job.request(), time_limit=time_limit)
     console = Console(highlight=False, quiet=as_json)
     plan = runner.Plan(suite, names, seconds, together, examine=suite != FILES, folder=folder)
     results = runner.run(

@@ -33,6 +33,12 @@ def _seconds(value: float) -> float:
     return value
 
 
+def _time_limit(value: float) -> float:
+    if not 0 <= value < float("inf"):
+        raise UsageError(f"--time-limit {value:g} is no number of seconds.", "Give 0 or more: --time-limit 60.")
+    return value
+
+
 def _together(value: int) -> int:
     if value < 1:
         raise UsageError(f"--together {value} is not a number of tasks.", "Give at least 1: --together 4.")
@@ -83,6 +89,12 @@ Kernel = Annotated[
 Seconds = Annotated[float, typer.Option("--seconds", metavar="S", help="How long to search.", callback=_seconds)]
 SampleSeconds = Annotated[
     float, typer.Option("--seconds", metavar="S", help="Time for the samples of a task.", callback=_seconds)
+]
+TimeLimit = Annotated[
+    float,
+    typer.Option(
+        "--time-limit", metavar="S", help="Seconds for judging a kernel (0: by the reference's).", callback=_time_limit
+    ),
 ]
 Together = Annotated[
     int, typer.Option("--together", metavar="N", help="Tasks to build side by side.", callback=_together)

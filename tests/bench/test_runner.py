@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,6 +36,7 @@ def test_a_run_goes_on_where_it_was_ended(problems, tmp_path):
 
     def tell(row, place, of):
         told.append((row.name, place, of))
+        assert row in Results(**json.loads(out.read_text())).rows, "what is told is kept already"
 
     whole = runner.run(problems, request, plan, out, tell)
     assert told == [("add", 1, 2), ("inverse", 2, 2)]
@@ -94,6 +96,23 @@ def test_on_the_host_nothing_runs_while_a_kernel_is_timed(steps):
         *("clock a", "show a", "close a", "clock b", "show b", "close b"),
         *("build c", "refer c", "warm c", "judge c", "settle c", "clock c", "show c", "close c"),
     ]
+
+
+def test_without_a_clock_no_task_waits_for_another(steps, monkeypatch):
+    begun = threading.Event()
+
+    def judge(contest):
+        assert contest.name != "a" or begun.wait(60), "c begins while a is being judged"
+        if contest.name == "c":
+            begun.set()
+        contest.steps.append(f"judge {contest.name}")
+
+    monkeypatch.setattr(Recorded, "judge", judge, raising=False)
+    taken = steps(runner._each_as_it_ends)
+    for name in "abc":
+        judged = [step for step in taken if step.endswith(name)]
+        assert judged == [f"{s} {name}" for s in ("build", "refer", "warm", "judge", "settle", "show", "close")]
+    assert taken.index("show b") < taken.index("judge a"), "what has ended is told"
 
 
 def test_on_a_device_those_that_fit_are_judged_at_once_and_timed_one_by_one(steps):

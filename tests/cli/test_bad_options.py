@@ -45,6 +45,7 @@ def test_a_member_of_a_chip_that_is_not_served(refused, command):
     [
         ("--seconds", ("-3", "0", "nan", "inf"), ("tune", "bench")),
         ("--together", ("0", "-2"), ("bench",)),
+        ("--time-limit", ("-1", "nan", "inf"), ("bench",)),
         ("--scale", ("3", "0", "-1", "nan"), (*JOBS, "sketch", "task check")),
         ("--seed", ("-1", "99999999999999999999"), (*JOBS, "sketch")),
         ("--variant", ("-1",), ("sketch",)),
