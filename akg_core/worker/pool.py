@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -31,6 +32,7 @@ from akg_core.worker.session import Session
 
 T = TypeVar("T")
 _ATTEMPTS = 3
+_SECRET = re.compile("key|token|secret|passw|credential", re.IGNORECASE)  # in names of variables that no job gets
 # The same modules are found as here, and none that only lies in the current folder.
 _BOOT = (
     "import json, sys; sys.path[:], *rest = map(json.loads, sys.argv[1:]); "
@@ -154,6 +156,7 @@ class Pool:
                 stdout=log,
                 stderr=log,
                 pass_fds=ends,
+                env={name: value for name, value in os.environ.items() if not _SECRET.search(name)},
                 start_new_session=True,
             )
         for _, theirs in pairs:

@@ -30,6 +30,10 @@ def where(_: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def environment(_: dict[str, Any]) -> dict[str, Any]:
+    return dict(os.environ)
+
+
 def loaded(payload: dict[str, Any]) -> dict[str, Any]:
     return {"loaded": [name for name in payload["names"] if name in sys.modules]}
 

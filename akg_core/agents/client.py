@@ -1,0 +1,227 @@
+"""Questions to a model over OpenAI's protocol, streamed, tried again where that helps, and counted.
+
+The `openai` package speaks the protocol; it also tries again what was refused for the time being (429, 5xx, no
+connection), with growing pauses, and keeps to a server's Retry-After. An answer that stands still or breaks off in the
+middle is asked for again here.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from akg_core.agents.budget import Budget
+from akg_core.agents.prices import dollars
+from akg_core.agents.records import Answer, Message, Question, Usage
+from akg_core.agents.settings import Level, Settings
+from akg_core.agents.tape import Tape
+from akg_core.errors import AkgError, UsageError
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+_LETTERS_A_TOKEN = 4  # where an endpoint does not count tokens
+_LONGEST_PAUSE = 20.0  # seconds
+_NO_KEY = "none"  # what a local server without keys is sent
+
+
+class ModelFailed(AkgError):
+    """The endpoint did not give an answer, however often it was asked."""
+
+    exit_code = 1
+
+
+class _Broken(Exception):
+    """An answer that began and did not end."""
+
+
+@dataclass
+class _Streamed:
+    """What has come of an answer so far."""
+
+    parts: list[str] = field(default_factory=list)
+    refusal: list[str] = field(default_factory=list)
+    ending: str = ""
+    usage: Usage | None = None
+
+    def take(self, chunk: Any) -> str:
+        """Add one event of the stream, and give its text."""
+        if chunk.usage:
+            details = chunk.usage.prompt_tokens_details
+            self.usage = Usage(
+                read=chunk.usage.prompt_tokens,
+                cached=(details.cached_tokens if details else 0) or 0,
+                written=chunk.usage.completion_tokens,
+            )
+        text = ""
+        for choice in chunk.choices:
+            self.ending = choice.finish_reason or self.ending
+            self.refusal.append(choice.delta.refusal or "")
+            text += choice.delta.content or ""
+        self.parts.append(text)
+        return text
+
+
+class Client:
+    """Asks the models of some settings within a budget. Thread-safe; close it, or use it as a context."""
+
+    def __init__(self, settings: Settings, budget: Budget, tape: Tape | None = None) -> None:
+        self.settings, self.budget, self.tape = settings, budget, tape
+        self._together = threading.BoundedSemaphore(settings.together)
+        self._counts_streams = True  # until an endpoint refuses to count the tokens of a stream
+        self._opened: OpenAI | None = None
+        self._opening = threading.Lock()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close connections."""
+        if self._opened:
+            self._opened.close()
+
+    def question(self, level: Level, messages: tuple[Message, ...], sample: int = 0) -> Question:
+        """A question to the model of a level. Raises UsageError when no model is named for it."""
+        return Question(
+            level=level,
+            model=self.settings.model_for(level),
+            messages=messages,
+            temperature=self.settings.temperature,
+            answer_tokens=self.settings.answer_tokens,
+            sample=sample,
+        )
+
+    def ask(self, question: Question, watch: Callable[[str], None] = lambda text: None) -> Answer:
+        """The answer, from the tape or from the model; `watch` is told each piece of text as it comes.
+
+        Raises BudgetSpent before a question that the budget has no room for, UsageError when the endpoint does not
+        accept what it was sent, and ModelFailed when it gives no answer.
+        """
+        if self.tape and (kept := self.tape.find(question)):
+            self.budget.count(kept)
+            return kept
+        self.budget.require()
+        with self._together:
+            answer = self._asked(question, watch)
+        if self.tape:
+            self.tape.keep(question, answer)
+        self.budget.count(answer)
+        return answer
+
+    def _asked(self, question: Question, watch: Callable[[str], None]) -> Answer:
+        """Ask until an answer is whole."""
+        began = time.monotonic()
+        for attempt in range(self.settings.retries + 1):
+            if attempt:
+                time.sleep(min(_LONGEST_PAUSE, 0.5 * 2**attempt) * random.uniform(0.5, 1.0))
+                self.budget.require()
+            try:
+                streamed = self._streamed(question, watch)
+                break
+            except _Broken as error:
+                broken = str(error)
+        else:
+            raise ModelFailed(f"No answer of {question.model} came whole in {attempt + 1} attempts: {broken}.")
+        text = "".join(streamed.parts)
+        refusal = "".join(streamed.refusal)
+        refused = bool(refusal) or streamed.ending == "content_filter"
+        usage = streamed.usage or _estimated(question, text)
+        return Answer(
+            text=text or refusal,
+            ending="refused" if refused else "length" if streamed.ending == "length" else "stop",
+            usage=usage,
+            dollars=dollars(question.model, usage, self.settings.prices),
+            seconds=time.monotonic() - began,
+        )
+
+    def _streamed(self, question: Question, watch: Callable[[str], None]) -> _Streamed:
+        """One request, read to its end."""
+        import openai
+
+        found = _Streamed()
+        try:
+            with self._openai().chat.completions.create(**self._request(question), stream=True) as stream:
+                for chunk in stream:
+                    if text := found.take(chunk):
+                        watch(text)
+        except openai.BadRequestError as error:
+            if self._counts_streams and "stream_options" in str(error):
+                self._counts_streams = False
+                return self._streamed(question, watch)
+            raise self._refusal(question, error) from None
+        except openai.APIStatusError as error:
+            raise self._refusal(question, error) from None
+        except openai.APITimeoutError:
+            raise _Broken(f"nothing came for {self.settings.silence_seconds:g} s") from None
+        except openai.APIConnectionError as error:
+            reason = str(error.__cause__ or error).rstrip(".")
+            if found.parts:
+                raise _Broken(f"the connection broke off ({reason})") from None
+            raise ModelFailed(
+                f"{self.settings.base_url} cannot be reached: {reason}.",
+                "`akg-core config` shows where base_url comes from.",
+            ) from None
+        except openai.APIError as error:  # an error that came as an event of the stream
+            raise _Broken(error.message) from None
+        except ValueError as error:
+            raise _Broken(f"it is not what the protocol says ({error})") from None
+        if not found.ending:
+            raise _Broken("it ended in the middle")
+        return found
+
+    def _request(self, question: Question) -> dict[str, Any]:
+        asked: dict[str, Any] = {
+            "model": question.model,
+            "messages": [message.model_dump() for message in question.messages],
+        }
+        if question.temperature is not None:
+            asked["temperature"] = question.temperature
+        if question.answer_tokens is not None:
+            asked["max_completion_tokens"] = question.answer_tokens
+        if self._counts_streams:
+            asked["stream_options"] = {"include_usage": True}
+        return asked
+
+    def _openai(self) -> OpenAI:
+        from openai import OpenAI, Timeout
+
+        with self._opening:
+            if self._opened is None:
+                key, silence = self.settings.api_key, self.settings.silence_seconds
+                self._opened = OpenAI(
+                    base_url=self.settings.base_url,
+                    api_key=key.get_secret_value() if key else _NO_KEY,
+                    max_retries=self.settings.retries,
+                    timeout=Timeout(silence, connect=self.settings.connect_seconds),
+                )
+            return self._opened
+
+    def _refusal(self, question: Question, error: Any) -> AkgError:
+        """What an HTTP status says, as a sentence."""
+        said = " ".join(str(error.message).split())[:300].rstrip(".")
+        where = self.settings.base_url
+        if error.status_code in (401, 403):
+            return UsageError(
+                f"{where} refuses the key: {said}." if self.settings.api_key else f"{where} wants a key: {said}.",
+                "Set AKG_LLM_API_KEY; `akg-core config` shows where the present one comes from.",
+            )
+        if error.status_code == 404:
+            return UsageError(f"{where} does not know {question.model!r}: {said}.", "Give another with --model.")
+        if error.status_code == 429 or error.status_code >= 500:
+            return ModelFailed(
+                f"{where} answered {error.status_code} to {self.settings.retries + 1} attempts: {said}.",
+                "Try again later with --resume.",
+            )
+        return UsageError(f"{where} does not take the request: {said}.", "`akg-core config` shows the settings.")
+
+
+def _estimated(question: Question, text: str) -> Usage:
+    read = sum(len(message.content) for message in question.messages)
+    return Usage(read=read // _LETTERS_A_TOKEN, written=len(text) // _LETTERS_A_TOKEN, estimated=True)
