@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import akg_core
-from akg_core.cli import bench, config, doctor, export, plugins, profile, run, sketch, task, tune, verify
+from akg_core.cli import bench, config, docs, doctor, export, plugins, profile, run, sketch, task, tune, verify
 
 app = typer.Typer(
     help="From a PyTorch operator to a verified, measured kernel, through plugins for any language and chip.",
@@ -28,6 +28,7 @@ app.add_typer(task.app, name="task")
 app.command("plugins")(plugins.plugins)
 app.command("doctor")(doctor.doctor)
 app.command("config")(config.config)
+app.add_typer(docs.app, name="docs")
 
 
 @app.callback(invoke_without_command=True)

@@ -1,0 +1,49 @@
+"""`akg-core docs search`: what a plugin's documents say of something."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from akg_core.cli.options import Json, PluginName
+
+app = typer.Typer(help="What plugins' documents say.", no_args_is_help=True)
+
+
+@app.callback()
+def docs() -> None:
+    """What plugins' documents say."""
+
+
+@app.command("search")
+def search(
+    words: Annotated[str, typer.Argument(metavar="WORDS", help="What to look for.", show_default=False)],
+    plugin: PluginName = "",
+    most: Annotated[int, typer.Option("--most", metavar="N", help="How many sections to show.", min=1)] = 3,
+    as_json: Json = False,
+) -> None:
+    """Show the sections of a plugin's documents that say most about some words, as a model would be told them."""
+    import json
+
+    from rich.console import Console
+    from rich.markdown import Markdown
+    from rich.rule import Rule
+
+    from akg_core.agents.library import Library
+    from akg_core.cli.options import select_plugin
+    from akg_core.registry import hooks
+
+    name = select_plugin(plugin).name
+    library = Library()
+    library.file_pages(name, hooks(name).akg_docs())
+    found = library.search(name, words, most=most)
+    if as_json:
+        print(json.dumps([one.model_dump(mode="json") for one in found], indent=2))
+        return
+    console = Console(highlight=False)
+    for one in found:
+        console.print(Rule(f"[bold]{one.section.page}[/] › {' › '.join(one.section.path)}", align="left", style="dim"))
+        console.print(Markdown(one.section.text))
+    if not found:
+        console.print(f"The documents of {name} say nothing of that.")
