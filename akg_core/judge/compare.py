@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from akg_core.judge import accuracy
+from akg_core.judge.diagnose import diagnose
 from akg_core.judge.records import OutputComparison
 from akg_core.records import HOST
 from akg_core.worker.tensors import span
@@ -134,6 +135,7 @@ def _floats(
             name=name,
             ok=False,
             reason=f"it holds {float(c[where])} where {float(e[where])} is due",
+            hints=diagnose(mine, due, _misplaced(c, e)),
             dtype=_plain(due.dtype),
             where=_index(where, due.shape),
         )
@@ -147,6 +149,7 @@ def _floats(
         name=name,
         ok=not reason,
         reason=reason,
+        hints=diagnose(mine, exact, errors.outside),
         dtype=_plain(due.dtype),
         worst_error=errors.worst,
         allowed_error=errors.allowed,
@@ -156,6 +159,12 @@ def _floats(
         ratio=accuracy.ratio(errors, due.dtype),
         kernelbench=errors.close,
     )
+
+
+def _misplaced(c: torch.Tensor, e: torch.Tensor) -> torch.Tensor:
+    """The flat indices where one of two flat tensors holds a NaN or an infinity that the other does not."""
+    alike = (c == e) | (torch.isnan(c) & torch.isnan(e)) | (torch.isfinite(c) & torch.isfinite(e))
+    return (~alike).nonzero().flatten()
 
 
 def _without_exact(name: str, mine: torch.Tensor, due: torch.Tensor) -> OutputComparison:
@@ -170,6 +179,7 @@ def _without_exact(name: str, mine: torch.Tensor, due: torch.Tensor) -> OutputCo
         name=name,
         ok=ok,
         reason="" if ok else f"it holds {float(c[where]):.9g} where eager has {float(e[where]):.9g}",
+        hints=diagnose(mine, due, wrong.nonzero().flatten()),
         dtype=_plain(due.dtype),
         worst_error=float(distance[where]) if distance.numel() else 0.0,
         allowed_error=tolerance * (1 + float(e[where].abs())) if e.numel() else tolerance,
@@ -197,6 +207,7 @@ def _integers(
         name=name,
         ok=False,
         reason=f"it holds {one} where {other} is due",
+        hints=diagnose(mine, due, wrong.reshape(-1).nonzero().flatten()),
         dtype=_plain(due.dtype),
         worst_error=float(abs(one - other)),
         where=_index(where, due.shape),

@@ -55,12 +55,13 @@ class OutputComparison(Record):
 
     `eager_error` is the worst of eager PyTorch in the same dtype, `ratio` the norm of the error over that of eager's,
     or of rounding the right answer once where that is more. None: there was nothing to measure, as with another shape.
-    `kernelbench`: within KernelBench's tolerance of eager.
+    `kernelbench`: within KernelBench's tolerance of eager. `hints`: what wrong elements have in common.
     """
 
     name: str
     ok: bool
     reason: str = ""
+    hints: tuple[str, ...] = ()
     dtype: str = ""
     worst_error: float | None = None
     allowed_error: float | None = None
@@ -113,6 +114,12 @@ class Verdict(Record):
     def correct(self) -> bool:
         """Whether the kernel was run and found right; nothing else counts."""
         return self.status == "correct"
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        """What the wrong elements of the first wrong output have in common."""
+        outputs = (output for case in self.cases for output in case.outputs)
+        return next((output.hints for output in outputs if output.hints), ())
 
 
 class Measurement(Record):

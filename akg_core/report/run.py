@@ -57,6 +57,8 @@ def _show_verdict(console: Console, verdict: Verdict) -> None:
     elif verdict.reason:
         line.append(f": {verdict.reason}", style="default")
     _say(console, "verdict", line)
+    for hint in verdict.hints:
+        _say(console, "", Text(hint))
     if verdict.worst_error is not None:
         _say(console, "", Text(f"worst error {verdict.worst_error:.2g} at {verdict.where}", style="dim"))
     if verdict.accuracy_ratio is not None:

@@ -74,6 +74,13 @@ def test_wrong_answers_are_incorrect(judge: Callable[..., Verdict], name: str) -
     assert re.search(reason, verdict.reason), verdict.reason
 
 
+def test_a_verdict_says_what_wrong_elements_have_in_common(judge: Callable[..., Verdict]) -> None:
+    hints = " ".join(judge(WRONG["last row left out"][0]).hints)
+    assert "along dimension 0 of size 33 all of them lie at 32, at the end" in hints.lower()
+    assert "[3, 5]" in " ".join(judge(WRONG["NaN"][0]).hints)
+    assert judge().hints == ()
+
+
 CHEATS = {
     "calls the library": ("return torch.softmax(x * self.scale, -1)", "aten::mul"),
     "calls it and catches": (
