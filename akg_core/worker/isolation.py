@@ -75,8 +75,9 @@ def mount_own_proc() -> bool:
     return False
 
 
-def write_only_to(private: Path, writable: Iterable[Path], size: int, own_proc: bool = False) -> bool:
-    """Make all files read-only but `writable`, `private` and shared memory; the last two get `size` bytes of memory.
+def write_only_to(private: Path, writable: Iterable[Path], size: int, files: int, own_proc: bool = False) -> bool:
+    """Make all files read-only but `writable`, `private` and shared memory; the last two get `size` bytes of memory,
+    and room for so many `files`.
 
     With `own_proc`, what processes have in a /proc of their own stays writable too: drivers name their threads there.
     """
@@ -87,7 +88,7 @@ def write_only_to(private: Path, writable: Iterable[Path], size: int, own_proc: 
                 _mount(path, path, "", _MS_BIND | _MS_REC)
         for path in (str(private), "/dev/shm"):
             if os.path.isdir(path):  # noqa: PTH112
-                _mount("tmpfs", path, "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={size}")
+                _mount("tmpfs", path, "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={size},nr_inodes={files + 1}")
                 open_to.append(path)
         _set_read_only("/", True)
         for path in (*open_to, *(("/proc",) if own_proc else ())):

@@ -22,7 +22,8 @@ class Limits:
 
     `seconds`: wall time of a call. `memory_bytes`: resident memory of all the job's processes together; 0 is 80 % of
     what the machine has free when it starts. `log_bytes`: how much it may print. `file_bytes`: the largest file it
-    may write, and all that its writable folders may hold together. `processes`, `open_files`: as named.
+    may write, and all that its private and writable folders may hold together; `files` how many they may hold.
+    `processes`, `open_files`: as named.
     `threads`: what OpenMP and torch get, 0 for all cores.
 
     `confined` is for code that nobody has read: it may write only to its private folder and to `writable`, and has no
@@ -35,6 +36,7 @@ class Limits:
     memory_bytes: int = 0
     log_bytes: int = 16 * MiB
     file_bytes: int = 8192 * MiB
+    files: int = 8192
     processes: int = 256
     open_files: int = 1024
     threads: int = 0

@@ -9,6 +9,7 @@ Nothing here imports torch.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -21,7 +22,6 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,6 +32,7 @@ from akg_core.worker.session import Session
 
 T = TypeVar("T")
 _ATTEMPTS = 3
+_PARTING_SECONDS = 5.0  # in which a warm parent ends everything that it started
 _SECRET = re.compile("key|token|secret|passw|credential", re.IGNORECASE)  # in names of variables that no job gets
 # The same modules are found as here, and none that only lies in the current folder.
 _BOOT = (
@@ -70,7 +71,7 @@ class Pool:
         with self.holding(function, payload, limits=limits) as result:
             return result
 
-    @contextmanager
+    @contextlib.contextmanager
     def holding(self, function: str, *payloads: dict[str, Any], limits: Limits | None = None) -> Iterator[JobResult]:
         """Like `call`, with the job's process kept until the context ends, for what it lends from its memory.
 
@@ -135,7 +136,7 @@ class Pool:
             sessions = list(self._sessions)
         for session in sessions:
             session.close()
-        self._stop()
+        self._stop(patient=any(session.started for session in sessions))
         self._threads.shutdown(wait=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -162,10 +163,12 @@ class Pool:
         for _, theirs in pairs:
             theirs.close()
 
-    def _stop(self) -> None:
-        """End the first warm parent, with which the others end."""
+    def _stop(self, patient: bool = False) -> None:
+        """End the first warm parent, with which the others end. A `patient` caller lets it end what it started first."""
         for control in self._controls:
             control.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._zygote.wait(_PARTING_SECONDS if patient else 0)
         self._zygote.kill()
         self._zygote.wait()
 

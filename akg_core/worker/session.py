@@ -153,8 +153,12 @@ class _Exchange:
             return "flooded", f"started more than {limits.processes} processes"
         if usage.resident_memory(processes) > self.memory_limit:
             return "out of memory", f"used more than {self.memory_limit} bytes of memory"
-        if limits.confined and sum(map(usage.folder_bytes, limits.writable)) > limits.file_bytes:
-            return "flooded", f"wrote more than {limits.file_bytes} bytes of files"
+        if limits.confined:
+            sizes, counts = zip(*map(usage.folder_size, (self.session.folder, *limits.writable)), strict=True)
+            if sum(sizes) > limits.file_bytes:
+                return "flooded", f"wrote more than {limits.file_bytes} bytes of files"
+            if sum(counts) > limits.files:
+                return "flooded", f"made more than {limits.files} files"
         return None
 
     def _step(self, timeout: float) -> None:
@@ -223,10 +227,14 @@ class _Exchange:
     def _after_end(self) -> JobResult:
         """The result when the process ended, or closed its connection, without an answer."""
         session = self.session
-        session._terminate()
-        self._await_end()
+        self._await_end()  # of itself
+        if hung_up := not session._gone:
+            session._terminate()
+            self._await_end()
         if not session.started:
             return self._result("crashed", "The worker did not start.")
+        if hung_up:
+            return self._result("crashed", "It closed its connection before it had answered.")
         if session._ended is None:
             return self._result("crashed", "The worker's parent was ended together with it.")
         if os.WIFSIGNALED(session._ended):

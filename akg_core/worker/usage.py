@@ -32,16 +32,18 @@ def resident_memory(processes: Iterable[int]) -> int:
     return total
 
 
-def folder_bytes(folder: Path) -> int:
-    """Bytes on disk below `folder`, links not followed."""
-    total = 0
+def folder_size(folder: Path) -> tuple[int, int]:
+    """Bytes on disk, and the number of files and folders, below `folder`; links are not followed."""
+    size = count = 0
     with contextlib.suppress(OSError):
         for entry in os.scandir(folder):
+            count += 1
             with contextlib.suppress(OSError):
-                total += entry.stat(follow_symlinks=False).st_blocks * 512
+                size += entry.stat(follow_symlinks=False).st_blocks * 512
                 if entry.is_dir(follow_symlinks=False):
-                    total += folder_bytes(Path(entry.path))
-    return total
+                    below = folder_size(Path(entry.path))
+                    size, count = size + below[0], count + below[1]
+    return size, count
 
 
 def _field(table: Path, names: tuple[str, ...]) -> int:

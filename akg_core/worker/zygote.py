@@ -4,7 +4,7 @@ The first parent imports the first layer of modules (and those of the jobs named
 goes on to import the second, and so on. Each has a control socket. A datagram on it is one job's settings with three
 descriptors: the socket that requests and answers travel on, the log, and the status line. A zygote runs nothing,
 touches no device and has one thread, so that its children may start theirs. It ends when its socket closes, or the
-zygote does that forked it.
+zygote does that forked it; with the first, when everything that was ever started has ended, the pool's folder goes.
 
 The keeper stands between zygote and worker: it enters the namespaces, forks the worker as their first
 process, and reports how it ended. SIGTERM makes it end the worker and all that it started.
@@ -54,21 +54,25 @@ def main(folder: str, layers: list[list[str]], descriptors: list[int]) -> None:
         os.environ.pop(variable, None)
         if value is not None:
             os.environ[variable] = value
+    isolation.adopt_orphans()  # what a keeper that was killed leaves behind is found at the end
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps keepers; nobody asks how they ended
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control = controls[served]
     for other in controls:
         if other is not control:
             other.close()
-    _serve(control, folder)
+    _serve(control)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _end_descendants()
+    if served == 0:
+        _remove(Path(folder))
 
 
-def _serve(control: socket.socket, folder: str) -> None:
+def _serve(control: socket.socket) -> None:
     """Fork a keeper for every job, until nobody is left who could send one."""
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 3)
-        if not message:  # the orchestrator was ended without a chance to tidy up
-            shutil.rmtree(folder, ignore_errors=True)
+        if not message:
             return
         if os.fork() == 0:
             control.close()
@@ -127,7 +131,8 @@ def _work(settings: dict[str, Any], alone: bool, connection: socket.socket, stat
             protections += ["own /proc"] * own_proc
         if settings["confined"]:
             writable = [Path(path) for path in settings["writable"]]
-            if alone and isolation.write_only_to(Path(settings["folder"]), writable, settings["file_bytes"], own_proc):
+            room = settings["file_bytes"], settings["files"]
+            if alone and isolation.write_only_to(Path(settings["folder"]), writable, *room, own_proc):
                 protections.append("read-only files")
             isolation.drop_privileges()
             protections.append("no privileges")
@@ -155,7 +160,10 @@ def _use_threads(count: int) -> None:
 
 
 def _end_descendants() -> None:
-    """Without a process namespace, what the worker started is now the keeper's: end it, however deep."""
+    """End all children, and what is a child of this process only when its own parent has ended, however deep.
+
+    Without a process namespace, what a worker started becomes the keeper's in this way.
+    """
     while True:
         children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
         for process in children:
@@ -165,6 +173,15 @@ def _end_descendants() -> None:
             os.waitpid(-1, 0)
         except ChildProcessError:
             return
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, with those in it that their owner may not list either."""
+    for path, names, _ in os.walk(folder):
+        for name in names:
+            if not Path(path, name).is_symlink():
+                Path(path, name).chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _report(status: int, **line: Any) -> None:

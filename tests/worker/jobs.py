@@ -113,6 +113,12 @@ def fill_disk(payload: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+def litter(payload: dict[str, Any]) -> dict[str, Any]:
+    for index in range(payload["count"]):
+        (Path(payload["folder"]) / f"{index}").touch()
+    return {}
+
+
 def signal_others(payload: dict[str, Any]) -> dict[str, Any]:
     """Which processes a worker could signal. Signal 0 only asks: whatever the answer, nothing is ever ended."""
     reached = []
@@ -135,6 +141,25 @@ def leave_children(payload: dict[str, Any]) -> dict[str, Any]:
         os._exit(0)
     time.sleep(0.1)
     return {}
+
+
+def abandon(payload: dict[str, Any]) -> dict[str, Any]:
+    """Leave a chain of processes behind, each in a session of its own, that count on and on in files."""
+    for number in range(4):
+        if os.fork() == 0:
+            os.setsid()
+            continue
+        (Path(payload["folder"]) / f"{number}").touch()
+        for count in range(10**9):
+            (Path(payload["folder"]) / f"{number}").write_text(str(count))
+            time.sleep(0.01)
+    return hang({})
+
+
+def close_descriptors(_: dict[str, Any]) -> dict[str, Any]:
+    """Close all that this process has, and stay."""
+    os.closerange(0, 4096)
+    return hang({})
 
 
 def fork_bomb(_: dict[str, Any]) -> dict[str, Any]:

@@ -94,6 +94,12 @@ def test_a_hang(pool: Pool) -> None:
     assert still_serves(pool)
 
 
+def test_a_process_that_closes_its_descriptors(pool: Pool) -> None:
+    result = run(pool, "close_descriptors", Limits(seconds=PATIENT, confined=True))
+    assert (result.status, result.signal) == ("crashed", "")
+    assert "closed its connection" in result.reason
+
+
 @pytest.mark.parametrize("politely", [True, False])
 def test_an_early_exit(pool: Pool, politely: bool) -> None:
     result = run(pool, "exit_early", politely=politely)
@@ -117,6 +123,15 @@ def test_memory(pool: Pool) -> None:
 def test_a_full_disk(pool: Pool, tmp_path: Path) -> None:
     limits = Limits(confined=True, writable=(tmp_path,), file_bytes=64 * MiB)
     assert run(pool, "fill_disk", limits, folder=str(tmp_path)).status == "flooded"
+
+
+@pytest.mark.parametrize("where", ["own", "writable"])
+def test_thousands_of_files(pool: Pool, tmp_path: Path, where: str) -> None:
+    limits = Limits(seconds=PATIENT, confined=True, writable=(tmp_path,), files=500)
+    folder = str(tmp_path) if where == "writable" else "."
+    assert run(pool, "litter", limits, folder=folder, count=400).status == "ok"
+    result = run(pool, "litter", limits, folder=folder, count=10**9)
+    assert result.status == "flooded" or "No space left" in result.reason, result
 
 
 def test_a_worker_cannot_signal_what_it_did_not_start(pool: Pool) -> None:
@@ -246,6 +261,29 @@ os.kill(os.getpid(), 9)
     status, zygote, folder = done.stdout.split()
     assert status == "ok"
     wait_until(lambda: not Path(f"/proc/{zygote}").exists() and not Path(folder).exists())
+
+
+@pytest.mark.parametrize("isolate", [True, False])
+@pytest.mark.parametrize("killed", [True, False])
+def test_nothing_survives_that_left_its_session(tmp_path: Path, isolate: bool, killed: bool) -> None:
+    """Processes that took leave of their worker end too, before the pool's folder goes, and the folder goes whole."""
+    code = f"""
+import os, sys
+from pathlib import Path
+from akg_core.worker.pool import Pool
+pool = Pool(warm=[(), ()], isolate={isolate})
+pool.submit("tests.worker.jobs:abandon", {{"folder": {str(tmp_path)!r}}})
+while not Path({str(tmp_path)!r}, "3").exists():
+    pass
+print(pool.folder, flush=True)
+os.kill(os.getpid(), 9) if {killed} else pool.close()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    folder = Path(done.stdout.strip())
+    wait_until(lambda: not folder.exists())
+    before = [path.read_text() for path in sorted(tmp_path.iterdir())]
+    time.sleep(0.5)
+    assert before == [path.read_text() for path in sorted(tmp_path.iterdir())], "nobody counts on"
 
 
 def test_the_orchestrator_imports_no_torch() -> None:
