@@ -164,7 +164,7 @@ class Pool:
             theirs.close()
 
     def _stop(self, patient: bool = False) -> None:
-        """End the first warm parent, with which the others end. A `patient` caller lets it end what it started first."""
+        """End the first warm parent, with which the others end; `patient`: let it end what it started itself."""
         for control in self._controls:
             control.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
