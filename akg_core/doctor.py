@@ -9,7 +9,7 @@ from pathlib import Path
 from akg_core.errors import AkgError
 from akg_core.progress import Progress, Stage
 from akg_core.records import Record, Target
-from akg_core.registry import HOOKS, Hooks, Plugin, installed
+from akg_core.registry import HOOKS, OPTIONAL, Hooks, Plugin, installed
 from akg_core.runs import RunFolder
 from akg_core.stages import Request
 
@@ -66,8 +66,8 @@ def _examine_plugin(plugin: Plugin, say: Callable[[Check], None]) -> None:
     if not loaded or plugin.info is None:
         return
     hooks = installed().hooks(plugin.name)
-    missing = [hook for hook in HOOKS if not hooks.has(hook)]
-    said = f"no {', '.join(missing)}" if missing else f"all {len(HOOKS)}"
+    missing = [hook for hook in HOOKS if hook not in OPTIONAL and not hooks.has(hook)]
+    said = f"no {', '.join(missing)}" if missing else "all that are needed"
     say(Check(plugin=plugin.name, stage="hooks", passed=not missing, said=said))
     for backend in plugin.info.backends:
         target = Target(backend=backend)
@@ -102,7 +102,7 @@ def _probe(plugin: Plugin, hooks: Hooks, target: Target, say: Callable[[Check], 
 
 
 def _vector_add(plugin: Plugin, target: Target, say: Callable[[Check], None]) -> None:
-    from akg_core.pipeline import run
+    from akg_core.jobs import run
 
     with tempfile.TemporaryDirectory(prefix="akg-doctor-") as folder:
         reference = Path(folder) / "vector_add.py"

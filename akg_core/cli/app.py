@@ -7,7 +7,22 @@ from typing import Annotated
 import typer
 
 import akg_core
-from akg_core.cli import bench, config, docs, doctor, export, plugins, profile, run, sketch, task, tune, verify
+from akg_core.cli import (
+    bench,
+    config,
+    conformance,
+    docs,
+    doctor,
+    export,
+    new_plugin,
+    plugins,
+    profile,
+    run,
+    sketch,
+    task,
+    tune,
+    verify,
+)
 
 app = typer.Typer(
     help="From a PyTorch operator to a verified, measured kernel, through plugins for any language and chip.",
@@ -27,6 +42,8 @@ app.command("export")(export.export)
 app.add_typer(task.app, name="task")
 app.command("plugins")(plugins.plugins)
 app.command("doctor")(doctor.doctor)
+app.command("conformance")(conformance.conformance)
+app.command("new-plugin")(new_plugin.new_plugin)
 app.command("config")(config.config)
 app.add_typer(docs.app, name="docs")
 

@@ -1,0 +1,143 @@
+"""The plugin under test, with everything that the tests share: each stage is done once a task and kept."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from akg_core import stages
+from akg_core.judge.prepare import Prepared, prepare
+from akg_core.judge.records import Timing, Verdict
+from akg_core.judge.timing import measure
+from akg_core.judge.verify import verify
+from akg_core.records import HOST, Advice, Artifact, Availability, CompileResult, KernelSource, Target, Task
+from akg_core.registry import hooks
+from akg_core.runs import RunFolder
+from akg_core.stages import Design, Request
+
+if TYPE_CHECKING:
+    from akg_core.worker.pool import Pool
+
+FOLDER = Path(__file__).parent
+CHEATED = "scaled_softmax"  # the task whose answer the cheats pretend to compute
+DYNAMIC = "scaled_softmax of any size"
+TASKS = ("add", CHEATED, DYNAMIC, "linear_relu")
+VERIFY_SECONDS = 120.0
+MEASURE_SECONDS = 0.1
+
+T = TypeVar("T")
+
+
+class Subject:
+    """A plugin on one chip. Close it, or use it as a context. Raises PluginError when the plugin cannot be used.
+
+    Tasks go by their names in TASKS, or by the path of a reference file.
+    """
+
+    def __init__(self, plugin: str, target: str, pool: Pool) -> None:
+        self.plugin, self.pool, self.hooks = plugin, pool, hooks(plugin)
+        self.info = self.hooks.akg_plugin_info()
+        self.target = Target.parse(target or self.info.backends[0])
+        self._held = contextlib.ExitStack()
+        self._kept: dict[str, dict[str, Any]] = {}
+
+    def __enter__(self) -> Subject:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._held.close()
+
+    @functools.cached_property
+    def available(self) -> Availability:
+        """What the plugin finds on this machine."""
+        return self.hooks.akg_probe(target=self.target)
+
+    def fresh(self) -> Path:
+        """A new, empty folder, which goes with the pool."""
+        return Path(tempfile.mkdtemp(prefix="conformance-", dir=self.pool.folder))
+
+    def request(self, task: str) -> Request:
+        """What a user would ask for."""
+        name = CHEATED if task == DYNAMIC else task
+        path = FOLDER / "tasks" / f"{name}.py" if name in TASKS else Path(name)
+        return Request(reference=path, plugin=self.plugin, target=self.target, dynamic=task == DYNAMIC)
+
+    def task(self, task: str) -> Task:
+        """The captured reference."""
+        return self._once("task", task, lambda: stages.capture(self.pool, self.request(task)))
+
+    def designs(self, task: str) -> tuple[Design, ...]:
+        """The designer's sketches as the plugin refines them."""
+        return self._once("designs", task, lambda: stages.design(self.pool, self.request(task), self.task(task)))
+
+    def emit(self, task: str) -> KernelSource:
+        """What the plugin emits for the first sketch, anew."""
+        first = self.designs(task)[0]
+        return stages.emit(self.pool, self.request(task), first, first.default)[0]
+
+    def source(self, task: str) -> KernelSource:
+        """What the plugin emits for the first sketch."""
+        return self._once("source", task, lambda: self.emit(task))
+
+    def build(self, task: str, source: KernelSource) -> tuple[CompileResult, tuple[Advice, ...]]:
+        """Compile a source in a folder of its own, with the task's reference beside it."""
+        folder = RunFolder(self.fresh())
+        folder.write_source(source, self.task(task).source)
+        return stages.build(self.pool, self.request(task), source, folder.kernel)
+
+    def compiled(self, task: str) -> CompileResult:
+        """The build of `source`."""
+        return self._once("compiled", task, lambda: self.build(task, self.source(task))[0])
+
+    def prepared(self, task: str) -> Prepared:
+        """The process that knows the task's answers."""
+
+        def start() -> Prepared:
+            lends = self.available.device != HOST
+            made = prepare(
+                self.pool,
+                self.task(task),
+                self.fresh(),
+                plugin=self.plugin,
+                target=self.target,
+                lends=lends,
+                seconds=0.0,
+            )
+            return self._held.enter_context(made)
+
+        return self._once("prepared", task, start)
+
+    def verify(self, task: str, artifact: Artifact) -> Verdict:
+        """The judge's verdict on a kernel."""
+        return verify(
+            self.pool,
+            self.prepared(task),
+            self.plugin,
+            artifact,
+            self.target,
+            seconds=VERIFY_SECONDS,
+            simulated=self.available.simulated,
+        )
+
+    def measure(self, task: str, artifact: Artifact) -> Timing:
+        """How fast a kernel is, without baselines."""
+        return measure(self.pool, self.prepared(task), self.plugin, artifact, self.target, seconds=MEASURE_SECONDS)
+
+    def cheat(self, honest: Artifact, text: str) -> Artifact:
+        """A kernel whose entry is `text`, beside the honest kernel, which it can import as the module `honest`."""
+        folder = self.fresh() / "kernel"
+        shutil.copytree(honest.folder, folder)
+        (folder / honest.entry).rename(folder / "honest.py")
+        (folder / honest.entry).write_text(text, encoding="utf-8")
+        return Artifact(folder=folder, entry=honest.entry)
+
+    def _once(self, kind: str, task: str, make: Callable[[], T]) -> T:
+        kept: dict[str, T] = self._kept.setdefault(kind, {})
+        if task not in kept:
+            kept[task] = make()
+        return kept[task]
