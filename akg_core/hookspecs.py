@@ -81,6 +81,13 @@ def akg_compile(source: KernelSource, target: Target, workdir: Path) -> CompileR
 
 
 @hookspec(firstresult=True)
+def akg_compile_all(
+    sources: tuple[KernelSource, ...], target: Target, workdirs: tuple[Path, ...]
+) -> tuple[CompileResult, ...]:
+    """Build each source in its folder, all at once; without it each is built by itself, side by side. Since 0.1."""
+
+
+@hookspec(firstresult=True)
 def akg_device(target: Target) -> Device:
     """Give the device that kernels for `target` run on here, for harness and judge; without it, the host. Since 0.1."""
 

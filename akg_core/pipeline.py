@@ -7,9 +7,10 @@ judge prepares its reference data, and the baseline of the timing warms up, whil
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import platform
 import tempfile
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,17 +18,31 @@ from pydantic import Field
 
 import akg_core
 from akg_core import stages
-from akg_core.errors import AkgError, KernelFailed, ToolchainError
+from akg_core.errors import KernelFailed, ToolchainError
+from akg_core.judge import floor
 from akg_core.judge.baseline import MODES
 from akg_core.judge.prepare import Prepared, prepare
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.timing import Baselines, measure
 from akg_core.judge.verify import verify as judge_kernel
 from akg_core.progress import Progress, Stage
-from akg_core.records import HOST, Advice, Artifact, Availability, KernelSource, Record, Schedule, Sketch, Target, Task
+from akg_core.records import (
+    HOST,
+    Advice,
+    Artifact,
+    Availability,
+    KernelSource,
+    Record,
+    Scalar,
+    Schedule,
+    Sketch,
+    Target,
+    Task,
+)
 from akg_core.registry import forward_trace
 from akg_core.runs import RunFolder
-from akg_core.stages import Design, Request
+from akg_core.search.tune import Ground, Search, Tuned, open_archive
+from akg_core.stages import Candidate, Design, Request
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
@@ -43,10 +58,10 @@ WARM = (
     ),
     ("torch._inductor.compile_fx", "akg_core.judge.baseline"),
 )
-ATTEMPTS = 3  # variants that are tried when the judge refuses the first
+DETAILS = "build.json"  # beside a kernel: what the compiler tells of it
+ATTEMPTS = 3  # candidates that are tried when the judge refuses the first
 REFUSALS = ("incorrect", "crashed", "timed out")  # verdicts on one variant that say nothing of another
 SIMULATED_WORK = 1 << 18  # elements moved by one call, to which a task is made smaller where kernels are simulated
-WHILE_BUILDING = 1.5  # seconds; about as long as designing and building take
 
 
 class Failure(Record):
@@ -59,7 +74,10 @@ class Failure(Record):
 
 
 class RunResult(Record):
-    """What a run found; `result.json`. `error` is set when it ended before its last stage."""
+    """What a run found; `result.json`. `error` is set when it ended before its last stage.
+
+    `kernels`: what the compiler tells of each, by name, such as {"registers": 32}.
+    """
 
     task: str
     plugin: str
@@ -68,6 +86,8 @@ class RunResult(Record):
     verdict: Verdict | None = None
     timing: Timing | None = None
     error: Failure | None = None
+    tuned: Tuned | None = None
+    kernels: dict[str, dict[str, Scalar]] = Field(default_factory=dict)
     notes: tuple[str, ...] = ()
     folder: str = ""
     versions: dict[str, str] = Field(default_factory=dict)
@@ -89,6 +109,9 @@ class Pipeline:
         self.task: Task | None = None
         self.verdict: Verdict | None = None
         self.timing: Timing | None = None
+        self.tuned: Tuned | None = None
+        self.details: dict[str, Scalar] = {}
+        self.refused: tuple[tuple[Candidate, Verdict], ...] = ()
         self.target = request.target or Target(backend="")
         self._probe = pool.submit("akg_core.stage_jobs:probe_job", stages.addressed(request))
 
@@ -161,7 +184,21 @@ class Pipeline:
                 where = _explain(advice, source, design.sketch)
                 raise KernelFailed(f"The kernel does not compile{where}", f"The whole message is in {log}.")
             note.text = "from the cache" if compiled.cached else ""
+        self._describe(compiled.details)
         return compiled.artifact
+
+    def made(self, task: Task, candidate: Candidate) -> Artifact:
+        """The kernel of a candidate, in the run's folder: emitted and compiled, or as a search has built it."""
+        if candidate.folder is None or candidate.artifact is None:
+            return self.compile(candidate.design, self.emit(task, candidate.design, candidate.schedule))
+        self.folder.adopt(candidate.folder)
+        self._describe(candidate.details)
+        return candidate.artifact.model_copy(update={"folder": self.folder.kernel})
+
+    def _describe(self, details: dict[str, Scalar]) -> None:
+        """Keep what the compiler tells of the kernels, beside them too."""
+        self.details = details
+        self.folder.write(f"kernel/{DETAILS}", json.dumps(details, indent=1) + "\n")
 
     def verify(self, prepared: Prepared, artifact: Artifact) -> Verdict:
         """The judge's verdict; writes verdict.json."""
@@ -183,23 +220,52 @@ class Pipeline:
             note.failed = not found.correct
         return found
 
-    def accept(self, prepared: Prepared, designs: tuple[Design, ...], built: Artifact) -> tuple[Design, Artifact]:
-        """The first of `designs` that is judged correct, and its kernel; `built` is that of the first.
+    def search(self, task: Task, designs: tuple[Design, ...], archive: str = "") -> Search:
+        """A search among the designs; close it. Raises ToolchainError where nothing can be timed."""
+        from akg_core.search.archive import default_url
 
-        A variant that is refused is followed by the next, a few at most; without a correct one it is the last tried.
+        self.require_clock()
+        where = {"plugin": self.request.plugin, "target": self.target.model_dump(mode="json")}
+        machine, found = floor.machine(self.pool, where), self._found()
+        ground = Ground(self.pool, self.request, task, designs, machine, found.traits.units)
+        return Search(ground, open_archive(archive or default_url(), task, self.request, found, versions()))
+
+    def tune(self, prepared: Prepared, search: Search, seconds: float, more: bool = False) -> list[Candidate]:
+        """Search for `seconds`, less what earlier searches took unless there is to be `more`; the fastest first."""
+        with self.progress.stage("search") as note:
+            self.tuned = search.go_on(prepared, seconds if more else seconds - search.spent, note)
+        return search.ranking()
+
+    def accept(
+        self, prepared: Prepared, candidates: Sequence[Candidate], built: Artifact | None = None
+    ) -> tuple[Candidate, Artifact]:
+        """The first of `candidates` that is judged correct, and its kernel; `built` is that of the first.
+
+        One that is refused is followed by the next of another design, then by one of the same: what is wrong with one
+        schedule is mostly wrong with all. A few are tried at most; without a correct one it is the last of them.
         """
-        refused: list[str] = []
-        for number, design in enumerate(designs[:ATTEMPTS]):
-            if number:
-                built = self.compile(design, self.emit(prepared.task, design, design.default))
-            found = self.verify(prepared, built)
-            if found.status not in REFUSALS or number + 1 == len(designs[:ATTEMPTS]):
+        refused: list[tuple[Candidate, Verdict]] = []
+        waiting = list(candidates)
+        while True:
+            designs = [candidate.design for candidate, _ in refused]
+            candidate = waiting.pop(min(range(len(waiting)), key=lambda place: waiting[place].design in designs))
+            artifact = built if built and not refused else self.made(prepared.task, candidate)
+            found = self.verify(prepared, artifact)
+            if found.status not in REFUSALS:
                 break
-            refused.append(f"The variant {design.sketch.name} was refused: {found.reason}")
-        if refused:
-            self.verdict = found.model_copy(update={"notes": (*found.notes, *refused)})
+            refused.append((candidate, found))
+            if not waiting or len(refused) == ATTEMPTS:
+                break
+        self.refused = tuple(refused)
+        said = tuple(
+            f"The variant {each.design.sketch.name} was refused: {why.reason}"
+            for each, why in refused
+            if each is not candidate
+        )
+        if said:
+            self.verdict = found.model_copy(update={"notes": (*found.notes, *said)})
             self.folder.write("verdict.json", self.verdict)
-        return design, built
+        return candidate, artifact
 
     def time(self, prepared: Prepared, artifact: Artifact, baselines: Baselines) -> Timing:
         """Kernel, eager and torch.compile in turns; writes timing.json."""
@@ -212,9 +278,15 @@ class Pipeline:
             note.text = found.reason or ", ".join(f"{s.ratio:.2f}x of {s.over}" for s in found.speedups)
         return found
 
-    def judge(self, prepared: Prepared, designs: tuple[Design, ...], built: Artifact, baselines: Baselines) -> None:
-        """Verify, variant by variant, and time what is correct."""
-        _, artifact = self.accept(prepared, designs, built)
+    def judge(
+        self,
+        prepared: Prepared,
+        candidates: Sequence[Candidate],
+        baselines: Baselines,
+        built: Artifact | None = None,
+    ) -> None:
+        """Verify, candidate by candidate, and time what is correct."""
+        _, artifact = self.accept(prepared, candidates, built)
         if self.verdict and self.verdict.correct and self.simulated:
             self.progress.skip("time", "a simulated kernel has no time")
         elif self.verdict and self.verdict.correct:
@@ -231,6 +303,8 @@ class Pipeline:
             stages=self.progress.stages,
             verdict=self.verdict,
             timing=self.timing,
+            tuned=self.tuned,
+            kernels=by_kernel(self.details),
             error=failure,
             notes=self.task.notes if self.task else (),
             folder=str(self.folder.path),
@@ -238,64 +312,22 @@ class Pipeline:
         )
 
 
-def run(request: Request, folder: RunFolder, watch: Callable[[Stage], None]) -> RunResult:
-    """The main job: capture, design, emit, compile, verify, time. Never raises for what goes wrong with the kernel."""
-
-    def work(pipeline: Pipeline) -> None:
-        task = pipeline.capture()
-        pipeline.require_toolchain()
-        with pipeline.reference(task, WHILE_BUILDING) as prepared, pipeline.baselines(prepared) as baselines:
-            first, *_ = designs = pipeline.design(task)
-            artifact = pipeline.compile(first, pipeline.emit(task, first, first.default))
-            pipeline.judge(prepared, designs, artifact, baselines)
-
-    return conduct(request, folder, watch, work)
+def known_details(artifact: Artifact) -> dict[str, Scalar]:
+    """What the compiler told of a kernel that was built here earlier; nothing of another one."""
+    try:
+        found = json.loads((artifact.folder / DETAILS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
-def verify(request: Request, artifact: Artifact, folder: RunFolder, watch: Callable[[Stage], None]) -> RunResult:
-    """Judge a kernel that exists."""
-
-    def work(pipeline: Pipeline) -> None:
-        task = pipeline.capture()
-        with pipeline.reference(task) as prepared:
-            pipeline.verify(prepared, artifact)
-
-    return conduct(request, folder, watch, work)
-
-
-def profile(request: Request, artifact: Artifact, folder: RunFolder, watch: Callable[[Stage], None]) -> RunResult:
-    """Time a kernel that exists, without judging it."""
-
-    def work(pipeline: Pipeline) -> None:
-        task = pipeline.capture()
-        with pipeline.reference(task) as prepared, pipeline.baselines(prepared) as baselines:
-            pipeline.time(prepared, artifact, baselines)
-
-    return conduct(request, folder, watch, work)
-
-
-def conduct(
-    request: Request, folder: RunFolder, watch: Callable[[Stage], None], work: Callable[[Pipeline], None]
-) -> RunResult:
-    """Do `work` on a fresh pool; whatever ends it early becomes the result's error. Writes result.json in any case."""
-    from akg_core.worker.pool import Pool
-
-    with Pool(warm=WARM) as pool:
-        pipeline = Pipeline(request, pool, folder, Progress(watch))
-        failure: Failure | None = Failure(type="Interrupted", message="The run was interrupted.", exit_code=130)
-        try:
-            work(pipeline)
-            failure = None
-        except AkgError as error:
-            kind, code = type(error).__name__, error.exit_code
-            failure = Failure(type=kind, message=error.message, cure=error.cure, exit_code=code)
-        except Exception as error:
-            failure = Failure(type=type(error).__name__, message=str(error), exit_code=1)
-            raise
-        finally:
-            result = pipeline.result(failure)
-            folder.write("result.json", result)
-    return result
+def by_kernel(details: dict[str, Scalar]) -> dict[str, dict[str, Scalar]]:
+    """What the compiler tells ("softmax.registers"), by the names of kernels."""
+    found: dict[str, dict[str, Scalar]] = {}
+    for key, value in details.items():
+        name, _, what = key.rpartition(".")
+        found.setdefault(name, {})[what] = value
+    return found
 
 
 def _explain(advice: tuple[Advice, ...], source: KernelSource, sketch: Sketch) -> str:

@@ -83,7 +83,8 @@ class Availability(Record):
     """What works on this machine. When something does not, `reason` says why and `cure` what to install.
 
     `device` is torch's name of where kernels run here, `memory_bytes` what it has when it is not the host and says so.
-    `simulated`: they run by simulation, for `reason`; results can be judged, times mean nothing.
+    `simulated`: they run by simulation, for `reason`; results can be judged, times mean nothing. `tuning_seconds`: how
+    long a run searches for a faster kernel, unless its user says.
     """
 
     can_compile: bool
@@ -91,6 +92,7 @@ class Availability(Record):
     device: str = HOST
     memory_bytes: int = 0
     simulated: bool = False
+    tuning_seconds: float = 0.0
     reason: str = ""
     cure: str = ""
     traits: Traits = Traits()
@@ -305,7 +307,7 @@ class Artifact(Record):
 class CompileResult(Record):
     """The outcome of a build. A compile error is a result: `ok` is false and `log` says why.
 
-    `details`: what the compiler tells of each kernel, such as "softmax.registers".
+    `details`: what the compiler tells of each kernel: "softmax.registers"; what has many "spilled_bytes" is not timed.
     """
 
     ok: bool

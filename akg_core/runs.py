@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,6 +50,11 @@ class RunFolder:
         path = self.path / name
         write_whole(path, content)
         return path
+
+    def adopt(self, folder: Path) -> None:
+        """Take over the sketch, the schedule and the kernel that were made in another folder like this."""
+        shutil.rmtree(self.kernel, ignore_errors=True)
+        shutil.copytree(folder, self.path, dirs_exist_ok=True)
 
     def write_source(self, source: KernelSource, reference: str) -> None:
         """Write generated files into kernel/, with the reference that `ModelNew` is built on beside them."""

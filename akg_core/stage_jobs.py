@@ -40,6 +40,18 @@ def design_job(payload: dict[str, Any]) -> dict[str, Any]:
     return {"sketches": [_described(sketch) for sketch in sketches]}
 
 
+def work_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{sketch, schedules} → {work: [[Work]]}: for each schedule, what each launch does."""
+    from akg_core.sketch.check import require
+    from akg_core.sketch.parse import parse
+    from akg_core.sketch.work import work
+
+    sketch = Sketch(**payload["sketch"])
+    tree = require(parse(sketch.text, sketch.name), sketch.name)
+    schedules = [Schedule(**values) for values in payload["schedules"]]
+    return {"work": [[each.model_dump() for each in work(tree, schedule)] for schedule in schedules]}
+
+
 def emit_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{plugin, target, sketch, schedule} → {source, findings}."""
     caller, target = hooks(payload["plugin"]), Target(**payload["target"])
@@ -47,6 +59,15 @@ def emit_job(payload: dict[str, Any]) -> dict[str, Any]:
     source = caller.akg_emit(sketch=sketch, schedule=schedule, target=target)
     findings = caller.akg_check_source(source=source, target=target) if caller.has("akg_check_source") else ()
     return {"source": source.model_dump(mode="json"), "findings": [finding.model_dump() for finding in findings]}
+
+
+def check_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{plugin, target, source} → {findings}."""
+    caller, source = hooks(payload["plugin"]), KernelSource(**payload["source"])
+    if not caller.has("akg_check_source"):
+        return {"findings": []}
+    findings = caller.akg_check_source(source=source, target=Target(**payload["target"]))
+    return {"findings": [finding.model_dump() for finding in findings]}
 
 
 def compile_job(payload: dict[str, Any]) -> dict[str, Any]:
@@ -58,6 +79,16 @@ def compile_job(payload: dict[str, Any]) -> dict[str, Any]:
     if not compiled.ok and caller.has("akg_explain"):
         advice = caller.akg_explain(log=compiled.log, target=target)
     return {"compiled": compiled.model_dump(mode="json"), "advice": [piece.model_dump() for piece in advice]}
+
+
+def compile_all_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{plugin, target, builds: [{source, folder}]} → {compiled: [CompileResult]}."""
+    sources = tuple(KernelSource(**build["source"]) for build in payload["builds"])
+    folders = tuple(Path(build["folder"]) for build in payload["builds"])
+    compiled = hooks(payload["plugin"]).akg_compile_all(
+        sources=sources, target=Target(**payload["target"]), workdirs=folders
+    )
+    return {"compiled": [result.model_dump(mode="json") for result in compiled]}
 
 
 def _designed(task: Task, caller: Hooks | None, target: Target | None) -> tuple[Sketch, ...]:

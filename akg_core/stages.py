@@ -5,32 +5,39 @@ The work itself is done by `akg_core.stage_jobs` in worker processes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from akg_core.errors import KernelFailed, TaskError, ToolchainError
+from akg_core.errors import AkgError, KernelFailed, TaskError, ToolchainError, UsageError
 from akg_core.records import (
     Advice,
+    Artifact,
     Availability,
     Choice,
     CompileResult,
     Finding,
     KernelSource,
+    Scalar,
     Schedule,
     Sketch,
     Target,
     Task,
 )
-from akg_core.registry import forward_trace
+from akg_core.registry import forward_trace, hooks
 from akg_core.worker.limits import Limits
 
 if TYPE_CHECKING:
+    from akg_core.sketch.work import Work
     from akg_core.worker.pool import Pool
 
 CAPTURE_SECONDS = 120.0
 DESIGN_SECONDS = 120.0
 COMPILE_SECONDS = 300.0
+INTERPRET_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,27 @@ class Design:
     sketch: Sketch
     space: tuple[Choice, ...]
     default: Schedule
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A design under a schedule: what may become the kernel of a run.
+
+    `seconds`: what it took when a search timed it. `folder`: where it has been built, laid out like a run's folder.
+    `artifact`, `details`: what the build gave.
+    """
+
+    design: Design
+    schedule: Schedule
+    seconds: float | None = None
+    folder: Path | None = None
+    artifact: Artifact | None = None
+    details: dict[str, Scalar] = field(default_factory=dict)
+
+
+def defaults(designs: Sequence[Design]) -> list[Candidate]:
+    """Each design under the schedule that it would use by itself."""
+    return [Candidate(design, design.default) for design in designs]
 
 
 def addressed(request: Request) -> dict[str, Any]:
@@ -108,6 +136,18 @@ def emit(pool: Pool, request: Request, design: Design, schedule: Schedule) -> tu
     return KernelSource(**value["source"]), tuple(Finding(**finding) for finding in value["findings"])
 
 
+def work(pool: Pool, design: Design, schedules: Sequence[Schedule]) -> tuple[tuple[Work, ...], ...]:
+    """What each launch of a design does under each of some schedules."""
+    from akg_core.sketch.work import Work
+
+    payload = {
+        "sketch": design.sketch.model_dump(mode="json"),
+        "schedules": [schedule.model_dump() for schedule in schedules],
+    }
+    value = _plugin_job(pool, "work_job", payload, DESIGN_SECONDS)
+    return tuple(tuple(Work(**launch) for launch in launches) for launches in value["work"])
+
+
 def require_usable(found: Availability, plugin: str) -> Availability:
     """What a plugin found on this machine; raises ToolchainError when it cannot compile and run here."""
     if not (found.can_compile and found.can_run):
@@ -122,11 +162,55 @@ def require_allowed(findings: tuple[Finding, ...]) -> None:
             raise KernelFailed(f"The source is refused: {found.code} {found.message}", found.suggestion)
 
 
+def check(pool: Pool, request: Request, source: KernelSource) -> tuple[Finding, ...]:
+    """What the plugin finds forbidden in a source by reading it."""
+    payload = {**addressed(request), "source": source.model_dump(mode="json")}
+    value = _plugin_job(pool, "check_job", payload, DESIGN_SECONDS)
+    return tuple(Finding(**finding) for finding in value["findings"])
+
+
+def trial(pool: Pool, task: Task, design: Design, seed: int) -> dict[str, Any]:
+    """A sketch interpreted on the task's own inputs, beside the reference; see `akg_core.sketch.trial.trial_job`."""
+    payload = {
+        "task": task.model_dump(mode="json"),
+        "text": design.sketch.text,
+        "name": design.sketch.origin,
+        "schedule": design.default.model_dump(),
+        "seed": seed,
+    }
+    result = pool.call("akg_core.sketch.trial:trial_job", payload, limits=Limits(seconds=INTERPRET_SECONDS))
+    if result.status not in ("ok", "error"):
+        raise UsageError(f"The sketch could not be interpreted. {result.reason}", "Try smaller sizes: --scale 0.25.")
+    return result.unwrap()
+
+
 def build(pool: Pool, request: Request, source: KernelSource, folder: Path) -> tuple[CompileResult, tuple[Advice, ...]]:
     """Compile into `folder`; when that fails, the plugin's advice on the compiler's message."""
     payload = {**addressed(request), "source": source.model_dump(mode="json"), "folder": str(folder)}
     value = _plugin_job(pool, "compile_job", payload, COMPILE_SECONDS)
     return CompileResult(**value["compiled"]), tuple(Advice(**advice) for advice in value["advice"])
+
+
+def build_all(pool: Pool, request: Request, builds: Sequence[tuple[KernelSource, Path]]) -> tuple[CompileResult, ...]:
+    """Compile each source into its folder, side by side. What else goes wrong than compiling is a result, too."""
+    if not builds:
+        return ()
+    if not hooks(request.plugin).has("akg_compile_all"):
+        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as builders:
+            return tuple(builders.map(lambda each: _built(pool, request, *each), builds))
+    given = [{"source": source.model_dump(mode="json"), "folder": str(folder)} for source, folder in builds]
+    try:
+        value = _plugin_job(pool, "compile_all_job", {**addressed(request), "builds": given}, COMPILE_SECONDS)
+    except AkgError as error:
+        return tuple(CompileResult(ok=False, seconds=0.0, log=str(error)) for _ in builds)
+    return tuple(CompileResult(**compiled) for compiled in value["compiled"])
+
+
+def _built(pool: Pool, request: Request, source: KernelSource, folder: Path) -> CompileResult:
+    try:
+        return build(pool, request, source, folder)[0]
+    except AkgError as error:
+        return CompileResult(ok=False, seconds=0.0, log=str(error))
 
 
 def _plugin_job(pool: Pool, name: str, payload: dict[str, Any], seconds: float) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from akg_core.pipeline import Pipeline
 from akg_core.progress import Progress
 from akg_core.records import Artifact, Task
 from akg_core.runs import RunFolder
-from akg_core.stages import Design, Request
+from akg_core.stages import Design, Request, defaults
 from akg_core.worker.pool import Pool
 
 
@@ -81,7 +81,9 @@ class Contest:
         """Verify what was built, or what is built of another design when that is refused."""
         if self._prepared and self._artifact:
             with self._failing():
-                self._design, self._artifact = self.pipeline.accept(self._prepared, self._designs, self._artifact)
+                candidates = defaults(self._designs)
+                candidate, self._artifact = self.pipeline.accept(self._prepared, candidates, self._artifact)
+                self._design = candidate.design
             self.verdict = self.pipeline.verdict
 
     def settle(self) -> None:

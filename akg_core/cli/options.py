@@ -39,6 +39,12 @@ def _time_limit(value: float) -> float:
     return value
 
 
+def _tune(value: float | None) -> float | None:
+    if value is not None and not 0 <= value < float("inf"):
+        raise UsageError(f"--tune {value:g} is not a time.", "Give a number of seconds, or 0 not to search: --tune 30.")
+    return value
+
+
 def _together(value: int) -> int:
     if value < 1:
         raise UsageError(f"--together {value} is not a number of tasks.", "Give at least 1: --together 4.")
@@ -87,6 +93,10 @@ Kernel = Annotated[
     typer.Argument(metavar="KERNEL", help="A kernel's folder, or one .py file with ModelNew.", show_default=False),
 ]
 Seconds = Annotated[float, typer.Option("--seconds", metavar="S", help="How long to search.", callback=_seconds)]
+TuneSeconds = Annotated[
+    float | None,
+    typer.Option("--tune", metavar="S", help="How long to search, 0: not at all.", callback=_tune),
+]
 SampleSeconds = Annotated[
     float, typer.Option("--seconds", metavar="S", help="Time for the samples of a task.", callback=_seconds)
 ]

@@ -14,9 +14,8 @@ def tune(job: Job, seconds: Seconds = 120.0, archive: ArchiveUrl = "") -> None:
 
     Every measurement is stored at once: a search that was ended, however, goes on where it stopped.
     """
+    from akg_core.jobs import Tuning, run
     from akg_core.search.archive import default_url, shown
-    from akg_core.search.tune import tune as search
 
-    url = archive or default_url()
-    goes_on = f"The measurements are in {shown(url)}; the same command goes on from there."
-    job.carry_out(partial(search, seconds=seconds, archive_url=url), "tune", after_interrupt=goes_on)
+    goes_on = f"The measurements are in {shown(archive or default_url())}; the same command goes on from there."
+    job.carry_out(partial(run, tuning=Tuning(seconds, archive, more=True)), "tune", after_interrupt=goes_on)

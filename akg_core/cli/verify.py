@@ -13,7 +13,7 @@ def verify(job: Job, kernel: Kernel) -> None:
 
     What was found is kept in runs/<id>/.
     """
-    from akg_core import pipeline
+    from akg_core import jobs
 
     artifact = files.kernel(kernel)
-    job.carry_out(lambda request, folder, watch: pipeline.verify(request, artifact, folder, watch), "verify")
+    job.carry_out(lambda request, folder, watch: jobs.verify(request, artifact, folder, watch), "verify")

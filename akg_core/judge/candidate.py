@@ -312,6 +312,8 @@ _contenders: dict[tuple[int, Path | None, Path | None], _Contender] = {}
 def _contender(subject: _Subject, case: Case) -> _Contender:
     key = (id(subject), case.inputs, case.state)
     if key not in _contenders:
+        _contenders.clear()  # the inputs of one that had its turn would take memory
+        subject.device.release_unused()
         _contenders[key] = _Contender(subject, case)
     return _contenders[key]
 

@@ -46,6 +46,20 @@ class Measurement(Table):
     made: Mapped[float] = mapped_column(Float, default=time.time)
 
 
+class Effort(Table):
+    """How long has been searched among some designs, in all searches together."""
+
+    __tablename__ = "effort"
+    __table_args__ = (UniqueConstraint("task", "designs", "machine", "versions"),)
+
+    number: Mapped[int] = mapped_column(primary_key=True)
+    task: Mapped[str] = mapped_column(String(64), index=True)
+    designs: Mapped[str] = mapped_column(String(64))
+    machine: Mapped[str] = mapped_column(String(256))
+    versions: Mapped[str] = mapped_column(String(512))
+    seconds: Mapped[float] = mapped_column(Float, default=0.0)
+
+
 def default_url() -> str:
     """AKG_ARCHIVE, or a file in the user's cache."""
     return os.environ.get("AKG_ARCHIVE") or f"sqlite:///{cache_folder() / 'archive.sqlite'}"
@@ -84,6 +98,15 @@ class Archive:
         with _reported(self._url), Session(self._engine, expire_on_commit=False) as session:
             found = list(session.scalars(select(Measurement).filter_by(**self._scope)))
         return sorted(found, key=lambda row: (row.status != "timed", row.seconds or 0.0))
+
+    def spent(self, designs: str, seconds: float = 0.0) -> float:
+        """How long has been searched among `designs`, with `seconds` more that are added now."""
+        key = {**self._scope, "designs": designs}
+        with _reported(self._url), Session(self._engine) as session, session.begin():
+            row = session.scalars(select(Effort).filter_by(**key)).one_or_none() or Effort(**key, seconds=0.0)
+            row.seconds += seconds
+            session.add(row)
+            return row.seconds
 
 
 def shown(url: str) -> str:

@@ -37,7 +37,8 @@ def sketch_hash(design: Design) -> str:
 
 
 class Moves:
-    """Proposes points that were not proposed before: the defaults, then random ones, then neighbours of the best."""
+    """Proposes points that were not proposed before: the defaults, then some near these and some anywhere, then
+    neighbours of the best."""
 
     def __init__(self, designs: Sequence[Design], seed: int = 0, start: int = 8) -> None:
         self._designs = tuple(designs)
@@ -76,7 +77,7 @@ class Moves:
             yield from points
             return
         while best is None or len(self._seen) < len(self._designs) + self._start:
-            yield self._anywhere()
+            yield self._start_point()
         for tries in range(200):
             yield self._near(best, changes=1 + tries // 60)
         while True:
@@ -89,6 +90,13 @@ class Moves:
             return
         for value in space[depth].choices:
             yield from self._all(number, {**fixed, space[depth].key: value}, depth + 1)
+
+    def _start_point(self) -> Point:
+        """A step or two from the default of some design, the first of which are the designer's best guesses; or any."""
+        if self._random.random() < 0.25:
+            return self._anywhere()
+        number = min(self._random.randrange(len(self._designs)) for _ in range(2))
+        return self._near(Point(number, self._designs[number].default), changes=self._random.randint(1, 2))
 
     def _anywhere(self) -> Point:
         number = self._random.randrange(len(self._designs))

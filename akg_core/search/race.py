@@ -1,10 +1,14 @@
-"""Times several kernels in turns, each in a process of its own, so that whatever slows the machine slows them all."""
+"""Times several kernels of one task against each other, so that whatever slows the machine slows them all.
+
+On the host they take turns, each in a process of its own. On another device, where a process takes seconds to start,
+one process has them all: each is timed for a moment, and those that come near the fastest take turns.
+"""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,9 +19,14 @@ from akg_core.worker.limits import Limits
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
+    from akg_core.worker.session import Session
 
 ROUNDS = 7
 SECONDS = 30.0  # for one call of a candidate: its import and a few runs
+_NEAR, _FINALISTS = 1.15, 4  # how far from the fastest one may be to take turns with it, and how many do
+_FINAL_ROUNDS = 3
+_ONCE = TimingPlan(warmup=1, samples=1, cold=True)
+_SHORTLY = TimingPlan(warmup=1, samples=3, cold=True)
 
 
 @dataclass
@@ -33,36 +42,87 @@ class Lap:
         return statistics.median(self.samples) if self.samples and not self.failure else None
 
 
-def race(
-    pool: Pool, prepared: Prepared, plugin: str, artifacts: Sequence[Artifact], target: Target, *, rounds: int = ROUNDS
-) -> list[Lap]:
-    """Sample every kernel once a round; one that fails drops out. Other akg-core processes wait meanwhile."""
+@dataclass(frozen=True)
+class Track:
+    """Where a race takes place: the workers, the task's cases, and who runs kernels for which chip."""
+
+    pool: Pool
+    prepared: Prepared
+    plugin: str
+    target: Target
+
+    @contextmanager
+    def process(self) -> Iterator[Session]:
+        """A confined process that kernels can be timed in."""
+        with self.pool.session(Limits(seconds=SECONDS, confined=True)) as session:
+            yield session
+
+    def contestant(self, session: Session, artifact: Artifact) -> Contestant:
+        """A kernel that is to be timed in a process."""
+        payload = {
+            "plugin": self.plugin,
+            "artifact": artifact.model_dump(mode="json"),
+            "target": self.target.model_dump(mode="json"),
+            "case": self.prepared.first.case.model_dump(mode="json"),
+        }
+        return Contestant("candidate", session, "akg_core.judge.jobs:profile_job", payload, SECONDS)
+
+
+def race(track: Track, artifacts: Sequence[Artifact], *, rounds: int = ROUNDS) -> list[Lap]:
+    """A lap for each kernel; one that fails drops out. Other akg-core processes wait meanwhile."""
+    return in_one_process(track, artifacts) if track.prepared.lends else in_turns(track, artifacts, rounds)
+
+
+def in_turns(track: Track, artifacts: Sequence[Artifact], rounds: int = ROUNDS) -> list[Lap]:
+    """Sample every kernel once a round, each in a process of its own."""
     laps = [Lap() for _ in artifacts]
-    plan = TimingPlan(warmup=1, samples=1, cold=True)
     with ExitStack() as stack:
-        contestants = [_contestant(stack, pool, prepared, plugin, artifact, target) for artifact in artifacts]
-        stack.enter_context(exclusively(target.backend))
+        contestants = [track.contestant(stack.enter_context(track.process()), artifact) for artifact in artifacts]
+        stack.enter_context(exclusively(track.target.backend))
         for number in range(-1, rounds):  # the first round is for warming up
             for contestant, lap in zip(contestants, laps, strict=True):
                 if not lap.failure:
-                    _sample(contestant, lap, plan, keep=number >= 0)
+                    _sample(contestant, lap, _ONCE, keep=number >= 0)
     return laps
 
 
-def _contestant(
-    stack: ExitStack, pool: Pool, prepared: Prepared, plugin: str, artifact: Artifact, target: Target
-) -> Contestant:
-    session = stack.enter_context(pool.session(Limits(seconds=SECONDS, confined=True)))
-    payload = {
-        "plugin": plugin,
-        "artifact": artifact.model_dump(mode="json"),
-        "target": target.model_dump(mode="json"),
-        "case": prepared.first.case.model_dump(mode="json"),
-    }
-    return Contestant("candidate", session, "akg_core.judge.jobs:profile_job", payload, SECONDS)
+def in_one_process(track: Track, artifacts: Sequence[Artifact]) -> list[Lap]:
+    """Sample one kernel after the other, then the fastest once more in turns; samples of the turns count alone."""
+    laps = [Lap() for _ in artifacts]
+    with ExitStack() as stack:
+        stack.enter_context(exclusively(track.target.backend))
+        process = _Process(track, stack)
+        for artifact, lap in zip(artifacts, laps, strict=True):
+            process.sample(artifact, lap)
+        known = sorted((lap.seconds, place) for place, lap in enumerate(laps) if lap.seconds is not None)
+        near = [place for seconds, place in known if seconds <= _NEAR * known[0][0]][:_FINALISTS]
+        if len(near) > 1:
+            laps = [Lap() if place in near else lap for place, lap in enumerate(laps)]
+            for place in near * _FINAL_ROUNDS:
+                process.sample(artifacts[place], laps[place])
+    return laps
 
 
-def _sample(contestant: Contestant, lap: Lap, plan: TimingPlan, *, keep: bool) -> None:
+class _Process:
+    """The process that all kernels are timed in; another one after a failure, which may have spoilt the device."""
+
+    def __init__(self, track: Track, stack: ExitStack) -> None:
+        self._track, self._stack = track, stack
+        self._session: Session | None = None
+
+    def sample(self, artifact: Artifact, lap: Lap) -> None:
+        """Add a few samples to the lap of a kernel that has not failed."""
+        if lap.failure:
+            return
+        if self._session is None:
+            self._session = self._stack.enter_context(self._track.process())
+        _sample(self._track.contestant(self._session, artifact), lap, _SHORTLY)
+        if lap.failure:
+            self._session.close()
+            self._session = None
+
+
+def _sample(contestant: Contestant, lap: Lap, plan: TimingPlan, *, keep: bool = True) -> None:
     try:
         samples = contestant.sample(plan)
     except Unusable as error:

@@ -1,206 +1,269 @@
-"""Tuning: propose schedules, build them side by side, time them in turns, keep the best that verifies.
+"""Tuning: propose schedules, build them side by side, time them, keep what was found.
 
-A round builds a few candidates on all cores, then times them, with the best so far among them, while nothing is being
-built. Everything measured is in the archive before the next step, so that a search can be killed at any moment.
+A round builds as many candidates as there are cores, then times them, with the best so far among them, while nothing is
+being built. What can be seen to be hopeless is not timed: a schedule whose bytes and products alone take longer than
+the best, a kernel that spills. Everything measured is in the archive before the next step, so that a search can be
+killed at any moment.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import itertools
 import json
 import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from akg_core import stages
-from akg_core.errors import AkgError, KernelFailed
+from akg_core.errors import AkgError
 from akg_core.judge import floor
-from akg_core.judge.prepare import Prepared
-from akg_core.pipeline import Pipeline, RunResult, conduct, versions
-from akg_core.progress import Stage, StageNote
-from akg_core.records import Artifact, Availability, Schedule, Task
+from akg_core.records import HOST, Availability, KernelSource, Record, Schedule, Target, Task
 from akg_core.report.spell import spell_seconds
 from akg_core.runs import RunFolder
 from akg_core.search.moves import Moves, Point, sketch_hash
-from akg_core.search.race import race
-from akg_core.stages import Design, Request
+from akg_core.search.prune import least_seconds, spilling, too_slow
+from akg_core.search.race import Track, race
+from akg_core.stages import Candidate, Design, Request
 
 if TYPE_CHECKING:
+    from akg_core.judge.prepare import Prepared
+    from akg_core.judge.records import Verdict
+    from akg_core.progress import StageNote
     from akg_core.search.archive import Archive
+    from akg_core.worker.pool import Pool
 
-BATCH = 4  # candidates a round
+_SHARE = 0.75  # of the last round's time that must be left for another
+FEWEST = 4  # candidates a round, however few cores there are
 ROOFLINE = 1.1  # a kernel within this factor of the physical floor is not improved further
-TRIES = 5  # candidates that may fail to verify before the search gives up
+
+
+class Tuned(Record):
+    """What searching found: candidates tried in all searches, seconds of this one, and medians in seconds.
+
+    `first`: the first schedule of the designer's first sketch that runs and was not refused; `best`: the fastest.
+    """
+
+    tried: int
+    seconds: float
+    first: float | None
+    best: float | None
+
+    @property
+    def gain(self) -> float | None:
+        """How many times faster the best is than the first."""
+        return self.first / self.best if self.first and self.best else None
 
 
 @dataclass(frozen=True)
-class Best:
-    """The fastest candidate so far; `artifact` is None when it comes from the archive and is not built yet."""
+class Ground:
+    """What a search stands on: the task and its designs, where candidates are built, what the machine can do.
 
-    point: Point
-    seconds: float
-    artifact: Artifact | None = None
+    `units`: the chip's cores or multiprocessors.
+    """
 
-
-def tune(
-    request: Request, folder: RunFolder, watch: Callable[[Stage], None], *, seconds: float, archive_url: str
-) -> RunResult:
-    """Search for about `seconds`; the best candidate that verifies becomes the kernel of the run."""
-
-    def work(pipeline: Pipeline) -> None:
-        task = pipeline.capture()
-        machine = pipeline.require_toolchain()
-        pipeline.require_clock()
-        with (
-            pipeline.reference(task) as prepared,
-            closing(open_archive(archive_url, task, request, machine)) as archive,
-        ):
-            designs = pipeline.design(task)
-            search = Search(pipeline, prepared, designs, archive)
-            with pipeline.progress.stage("search") as note:
-                search.go_on(time.monotonic() + seconds, note)
-            _finish(pipeline, prepared, designs, archive)
-
-    return conduct(request, folder, watch, work)
+    pool: Pool
+    request: Request
+    task: Task
+    designs: tuple[Design, ...]
+    machine: floor.Machine
+    units: int
 
 
-def open_archive(url: str, task: Task, request: Request, machine: Availability) -> Archive:
-    """The archive of this task, on this machine, with these versions."""
+def open_archive(url: str, task: Task, request: Request, machine: Availability, versions: dict[str, str]) -> Archive:
+    """The archive of this task, on this device, with these versions."""
     from akg_core.search.archive import Archive
 
     captured = task.model_dump(mode="json", exclude={"name", "notes"})
+    host = f"{platform.node()} {os.cpu_count()} " if machine.device == HOST else ""
     return Archive(
         url,
         task=_digest([captured, request.plugin, str(request.target)]),
-        machine=f"{platform.node()} {os.cpu_count()} {_digest(machine.details)}",
-        versions=json.dumps(versions(), sort_keys=True),
+        machine=f"{host}{_digest(machine.details)}",
+        versions=json.dumps(versions, sort_keys=True),
     )
 
 
 class Search:
     """One search: what has been measured, the best so far, and what to try next."""
 
-    def __init__(self, pipeline: Pipeline, prepared: Prepared, designs: tuple[Design, ...], archive: Archive) -> None:
-        self._pipeline, self._prepared, self._designs, self._archive = pipeline, prepared, designs, archive
-        self._moves = Moves(designs, pipeline.request.seed)
+    def __init__(self, ground: Ground, archive: Archive) -> None:
+        self._ground, self._archive, self._designs = ground, archive, ground.designs
+        self._name = _digest([sketch_hash(design) for design in ground.designs])
+        self._moves = Moves(ground.designs, ground.request.seed)
         self._numbers = itertools.count()
-        self.tried = 0
-        self.best: Best | None = None
-        for point, seconds in ranking(designs, archive, timed_only=False):
+        self._built: dict[Point, Candidate] = {}
+        self._waiting: list[Point] = []  # built, and not timed yet
+        self._round_seconds = 0.0  # what building and timing the last round took
+        self._tried = self._known = 0
+        self.best: Point | None = None
+        for point, seconds in self._measured():
             self._moves.known(point)
-            self.best = self.best or (Best(point, seconds) if seconds is not None else None)
-            self.tried += 1
-        self._known = self.tried
+            self.best = point if self.best is None and seconds is not None else self.best
+            self._tried += 1
+        self._known = self._tried
 
-    def go_on(self, deadline: float, note: StageNote) -> None:
-        """Round after round until `deadline`, the roofline, or the end of the space."""
-        ended = "time is up"
-        while time.monotonic() < deadline:
-            if self.best and self.best.seconds <= ROOFLINE * self._floor:
+    @property
+    def spent(self) -> float:
+        """Seconds that all searches among these designs took."""
+        return self._archive.spent(self._name)
+
+    def go_on(self, prepared: Prepared, seconds: float, note: StageNote) -> Tuned:
+        """Round after round for about `seconds`, to the roofline, or to the end of the space."""
+        began = time.monotonic()
+        least = floor.floor(self._ground.machine, prepared.ready())
+        ended, passed = "time is up", 0.0
+        while passed < seconds and passed + _SHARE * self._round_seconds <= seconds:
+            best = self._seconds_of_best()
+            if best and least and best <= ROOFLINE * least.seconds:
                 ended = "at the roofline"
                 break
-            points = self._moves.propose(BATCH, self.best.point if self.best else None)
-            if not points:
+            if not self._waiting and not self.build():
                 ended = "nothing is left to try"
                 break
-            self._round(points)
+            self._clock(prepared)
             note.text = self._said()
+            self._archive.spent(self._name, time.monotonic() - began - passed)
+            passed = time.monotonic() - began
+        if ended == "time is up":
+            self._archive.spent(self._name, max(0.0, seconds - passed))  # which was too little for another round
         note.text = f"{self._said()}; {ended}"
+        return self.tuned(passed)
 
-    def _round(self, points: tuple[Point, ...]) -> None:
-        """Build `points`, time them and the best so far in turns, store what was found."""
-        again = (self.best.point,) if self.best and not self.best.artifact else ()
-        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as builders:
-            built = dict(zip((*points, *again), builders.map(self._build, (*points, *again)), strict=True))
-        runners = {point: artifact for point, artifact in built.items() if artifact}
-        if self.best and self.best.artifact:
-            runners[self.best.point] = self.best.artifact
-        pool, plugin, target = self._pipeline.pool, self._pipeline.request.plugin, self._pipeline.target
-        laps = dict(zip(runners, race(pool, self._prepared, plugin, list(runners.values()), target), strict=True))
-        for point, lap in laps.items():
-            self._store(
-                point,
-                "failed" if lap.failure else "timed",
-                seconds=lap.seconds,
-                samples=list(lap.samples),
-                reason=lap.failure,
+    def build(self) -> bool:
+        """Propose the candidates of a round and build them side by side; False when there is nothing left to try."""
+        began = time.monotonic()
+        points = list(self._moves.propose(max(FEWEST, os.cpu_count() or 1), self.best))
+        self._tried += len(points)
+        again = [self.best] if points and self.best and self.best not in self._built else []
+        chosen = [*self._promising(points), *again]
+        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as emitting:
+            emitted = [(point, made) for point, made in zip(chosen, emitting.map(self._emit, chosen), strict=True)]
+        made = [(point, source, folder) for point, found in emitted if found for source, folder in [found]]
+        pool, request = self._ground.pool, self._ground.request
+        results = stages.build_all(pool, request, [(source, folder.kernel) for _, source, folder in made])
+        for (point, _, folder), result in zip(made, results, strict=True):
+            folder.write("build.log", result.log)
+            if result.artifact is None:
+                self._store(point, "build failed", reason=result.log[-4000:])
+                continue
+            design = self._designs[point.design]
+            self._built[point] = Candidate(
+                design, point.schedule, folder=folder.path, artifact=result.artifact, details=result.details
             )
-        self.tried += len(points)
-        timed = {point: lap.seconds for point, lap in laps.items() if lap.seconds is not None}
-        if timed:
-            fastest = min(timed, key=timed.__getitem__)
-            self.best = Best(fastest, timed[fastest], runners[fastest])
+        self._waiting = [point for point in chosen if point in self._built]
+        self._round_seconds = time.monotonic() - began
+        return bool(points)
 
-    def _build(self, point: Point) -> Artifact | None:
-        """Emit and compile one candidate in a folder of its own; what fails is stored, not raised."""
-        pool, request = self._pipeline.pool, self._pipeline.request
-        folder = RunFolder(pool.folder / "candidates" / str(next(self._numbers)))
+    def ranking(self) -> list[Candidate]:
+        """What runs and was not refused, the fastest first."""
+        timed = [(point, seconds) for point, seconds in self._measured() if seconds is not None]
+        return [
+            replace(self._built.get(p, Candidate(self._designs[p.design], p.schedule)), seconds=seconds)
+            for p, seconds in timed
+        ]
+
+    def refuse(self, refused: Iterable[tuple[Candidate, Verdict]]) -> None:
+        """Store what the judge says of candidates that it does not find correct."""
+        for candidate, verdict in refused:
+            sketch = sketch_hash(candidate.design)
+            self._archive.record(sketch, candidate.schedule.values, verdict.status, reason=verdict.reason)
+
+    def close(self) -> None:
+        """Give the archive's connections back."""
+        self._archive.close()
+
+    def tuned(self, seconds: float = 0.0) -> Tuned:
+        """What is known now, `seconds` of it from this search."""
+        timed = {point: took for point, took in self._measured() if took is not None}
+        defaults = [Point(number, design.default) for number, design in enumerate(self._designs)]
+        return Tuned(
+            tried=self._tried,
+            seconds=seconds,
+            first=next((timed[point] for point in defaults if point in timed), None),
+            best=min(timed.values(), default=None),
+        )
+
+    def _promising(self, points: list[Point]) -> list[Point]:
+        """Those that may be faster than the best, by what the schedule moves and computes."""
+        least: dict[Point, float] = {}
+        for number in {point.design for point in points}:
+            mine = [point for point in points if point.design == number]
+            found = stages.work(self._ground.pool, self._designs[number], [point.schedule for point in mine])
+            for point, launches in zip(mine, found, strict=True):
+                least[point] = least_seconds(launches, self._ground.machine, self._ground.units)
+        reasons = too_slow([least[point] for point in points], self._seconds_of_best())
+        return self._kept(points, reasons)
+
+    def _kept(self, points: list[Point], reasons: list[str]) -> list[Point]:
+        """Those that nothing speaks against; why the others are not timed is stored."""
+        for point, reason in zip(points, reasons, strict=True):
+            if reason:
+                self._store(point, "pruned", reason=reason)
+        return [point for point, reason in zip(points, reasons, strict=True) if not reason]
+
+    def _emit(self, point: Point) -> tuple[KernelSource, RunFolder] | None:
+        """A candidate's source, in a folder of its own; what is refused is stored, not raised."""
+        ground, design = self._ground, self._designs[point.design]
+        folder = RunFolder(ground.pool.folder / f"candidates-{id(self)}" / str(next(self._numbers)))
         try:
-            source, findings = stages.emit(pool, request, self._designs[point.design], point.schedule)
+            source, findings = stages.emit(ground.pool, ground.request, design, point.schedule)
             stages.require_allowed(findings)
-            folder.write_source(source, self._prepared.task.source)
-            compiled, _ = stages.build(pool, request, source, folder.kernel)
         except AkgError as error:
             self._store(point, "refused", reason=str(error))
             return None
-        if compiled.artifact is None:
-            self._store(point, "build failed", reason=compiled.log[-4000:])
-        return compiled.artifact
+        folder.write("sketch.py", design.sketch.text)
+        folder.write("schedule.json", point.schedule)
+        folder.write_source(source, ground.task.source)
+        return source, folder
+
+    def _clock(self, prepared: Prepared) -> None:
+        """Time what was built, and the best so far; store what was found."""
+        began = time.monotonic()
+        runners = self._kept(self._waiting, spilling([self._built[point].details for point in self._waiting]))
+        if self.best and self.best in self._built and self.best not in runners:
+            runners.append(self.best)
+        self._waiting = []
+        ground = self._ground
+        target = ground.request.target or Target(backend="")
+        track = Track(ground.pool, prepared, ground.request.plugin, target)
+        laps = race(track, [artifact for point in runners if (artifact := self._built[point].artifact)])
+        timed: dict[Point, float] = {}
+        for point, lap in zip(runners, laps, strict=True):
+            status = "failed" if lap.failure else "timed"
+            self._store(point, status, seconds=lap.seconds, samples=list(lap.samples), reason=lap.failure)
+            if lap.seconds is not None:
+                timed[point] = lap.seconds
+        self.best = min(timed, key=timed.__getitem__, default=self.best)
+        self._round_seconds += time.monotonic() - began
 
     def _store(self, point: Point, status: str, **fields: Any) -> None:
         self._archive.record(sketch_hash(self._designs[point.design]), point.schedule.values, status, **fields)
 
-    @functools.cached_property
-    def _floor(self) -> float:
-        """The least time that the machine could take for the task, in seconds; 0 when it is not known."""
-        least = floor.floor(floor.machine(self._pipeline.pool, self._prepared.where), self._prepared.ready())
-        return least.seconds if least else 0.0
+    def _measured(self) -> list[tuple[Point, float | None]]:
+        """What the archive holds of these designs, the fastest first; None for what has no time."""
+        numbers = {sketch_hash(design): number for number, design in enumerate(self._designs)}
+        return [
+            (
+                Point(numbers[row.sketch], Schedule(values=json.loads(row.schedule))),
+                row.seconds if row.status == "timed" else None,
+            )
+            for row in self._archive.rows()
+            if row.sketch in numbers
+        ]
+
+    def _seconds_of_best(self) -> float | None:
+        return next((seconds for point, seconds in self._measured() if point == self.best), None)
 
     def _said(self) -> str:
         known = f" ({self._known} from before)" if self._known else ""
-        best = f", best {spell_seconds(self.best.seconds)}" if self.best else ", none runs"
-        return f"{self.tried} of {self._moves.size} tried{known}{best}"
-
-
-def ranking(designs: tuple[Design, ...], archive: Archive, timed_only: bool = True) -> list[tuple[Point, float | None]]:
-    """What the archive holds of these designs, the fastest first."""
-    numbers = {sketch_hash(design): number for number, design in enumerate(designs)}
-    return [
-        (
-            Point(numbers[row.sketch], Schedule(values=json.loads(row.schedule))),
-            row.seconds if row.status == "timed" else None,
-        )
-        for row in archive.rows()
-        if row.sketch in numbers and (row.status == "timed" or not timed_only)
-    ]
-
-
-def _finish(pipeline: Pipeline, prepared: Prepared, designs: tuple[Design, ...], archive: Archive) -> None:
-    """Build, verify and time the fastest. One that does not verify is stored as such, and the fastest of another sketch
-    takes its place, then another schedule: what is wrong with one schedule of a sketch is mostly wrong with all."""
-    waiting, refused = [point for point, _ in ranking(designs, archive)], set[int]()
-    with pipeline.baselines(prepared) as baselines:
-        for _ in range(min(TRIES, len(waiting))):
-            point = min(waiting, key=lambda other: other.design in refused)
-            waiting.remove(point)
-            design = designs[point.design]
-            artifact = pipeline.compile(design, pipeline.emit(prepared.task, design, point.schedule))
-            verdict = pipeline.verify(prepared, artifact)
-            if verdict.correct:
-                pipeline.time(prepared, artifact, baselines)
-                return
-            archive.record(sketch_hash(design), point.schedule.values, verdict.status, reason=verdict.reason)
-            refused.add(point.design)
-    raise KernelFailed(
-        "No candidate was found that runs and is judged correct.", "`akg-core run` shows what is wrong with the first."
-    )
+        seconds = self._seconds_of_best()
+        best = f", best {spell_seconds(seconds)}" if seconds else ", none runs"
+        return f"{self._tried} of {self._moves.size} tried{known}{best}"
 
 
 def _digest(data: Any) -> str:

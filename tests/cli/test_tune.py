@@ -4,9 +4,12 @@ import json
 import sqlite3
 import subprocess
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from akg_core import stages
 from tests.cli.conftest import PLUGIN, needs_compiler
 from tests.cli.test_start import COMMAND
 
@@ -82,27 +85,47 @@ def _count(file) -> int:
 
 def test_a_candidate_that_is_wrong_is_not_kept(tune, tmp_path, monkeypatch):
     """The fastest one is spoilt after the search: the next one takes its place, and the archive says why."""
-    from akg_core import stages
-    from akg_core.search import tune as search
+    from akg_core.search.tune import Search
 
-    finish, emit = search._finish, stages.emit
-    spoilt = []
+    ranking, spoilt = Search.ranking, []
 
-    def spoil(pool, request, design, schedule):
+    def spoil(search):
+        found = ranking(search)
+        spoilt.append(found[0].schedule.values)
+        return [replace(found[0], folder=None), *found[1:]]
+
+    def emitted(pool, request, design, schedule):
         source, findings = emit(pool, request, design, schedule)
-        if spoilt in ([], [schedule]):
-            spoilt[:] = [schedule]
+        if spoilt and schedule.values == spoilt[0]:
             name = next(iter(source.line_map)).rpartition(":")[0]
             text = source.files[name].replace(" + ", " - ")
             source = source.model_copy(update={"files": {**source.files, name: text}})
         return source, findings
 
-    def finish_spoilt(*arguments):
-        monkeypatch.setattr(stages, "emit", spoil)
-        finish(*arguments)
-
-    monkeypatch.setattr(search, "_finish", finish_spoilt)
+    emit = stages.emit
+    monkeypatch.setattr(stages, "emit", emitted)
+    monkeypatch.setattr(Search, "ranking", spoil)
     ended = tune(600)
     found = rows(tmp_path / "archive.sqlite")
-    assert [status for _, status, *_ in found].count("incorrect") == 1
+    wrong = [json.loads(schedule) for schedule, status, *_ in found if status == "incorrect"]
+    assert wrong == spoilt, "what was refused is not tried again"
     assert ended.code == 0 and json.loads(ended.out)["verdict"]["status"] == "correct"
+    assert json.loads((tmp_path / "out" / "schedule.json").read_text())["values"] not in wrong
+
+
+def test_a_run_tunes_when_asked_and_a_second_one_finds_it_done(akg, reference, tmp_path):
+    (tmp_path / "mine.py").write_text(SKETCH)
+    options = ["--sketch", "mine.py", "--archive", "archive.sqlite", "--no-baseline", "--json"]
+    first = akg("run", "--plugin", PLUGIN, reference, *options, "--tune", 60)
+    assert first.code == 0, first.text
+    result = json.loads(first.out)
+    assert [stage["name"] for stage in result["stages"]] == ["capture", "design", "search", "verify", "time"]
+    assert 1 <= result["tuned"]["tried"] <= 6 and result["tuned"]["first"] >= result["tuned"]["best"] > 0
+    names = ("sketch.py", "schedule.json", "build.log", "kernel/model_new.py", "kernel/reference.py")
+    assert all((Path(result["folder"]) / name).exists() for name in names), "a kernel that was built is taken over"
+    before = rows(tmp_path / "archive.sqlite")
+    again = json.loads(akg("run", "--plugin", PLUGIN, reference, *options, "--tune", 60).out)
+    assert rows(tmp_path / "archive.sqlite") == before, "nothing is measured again"
+    assert again["tuned"]["seconds"] < 1 and again["tuned"]["best"] == result["tuned"]["best"]
+    plain = json.loads(akg("run", "--plugin", PLUGIN, reference, *options).out)
+    assert plain["tuned"] is None, "nobody asked, and the plugin does not advise it"

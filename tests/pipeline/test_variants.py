@@ -12,7 +12,7 @@ from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import Verdict, VerdictStatus
 from akg_core.pipeline import Pipeline
 from akg_core.records import Artifact, Interface, KernelSource, Schedule, Sketch, Task
-from akg_core.stages import Design
+from akg_core.stages import Candidate, Design, defaults
 
 PREPARED = cast("Prepared", SimpleNamespace(task=None))
 
@@ -22,7 +22,9 @@ class Judged(Pipeline):
 
     def __init__(self, *says: VerdictStatus) -> None:
         self.says, self.built = list(says), 0
-        self.folder = cast("Any", SimpleNamespace(write=lambda name, data: None))
+        self.folder = cast(
+            "Any", SimpleNamespace(write=lambda name, data: None, kernel=Path("run"), adopt=lambda folder: None)
+        )
 
     def emit(self, task: Task, design: Design, schedule: Schedule) -> KernelSource:
         return cast("KernelSource", design.sketch.name)
@@ -36,11 +38,12 @@ class Judged(Pipeline):
         return self.verdict
 
 
-def designs(count: int) -> tuple[Design, ...]:
-    return tuple(
-        Design(Sketch(name=f"v{n}", text="", interface=Interface(arguments=())), (), Schedule(values={}))
-        for n in range(count)
-    )
+def design(name: str) -> Design:
+    return Design(Sketch(name=name, text="", interface=Interface(arguments=())), (), Schedule(values={}))
+
+
+def variants(count: int) -> list[Candidate]:
+    return defaults([design(f"v{number}") for number in range(count)])
 
 
 FIRST = Artifact(folder=Path("v0"))
@@ -48,8 +51,8 @@ FIRST = Artifact(folder=Path("v0"))
 
 def test_the_first_that_is_correct_is_taken() -> None:
     pipeline = Judged("incorrect", "crashed", "correct")
-    design, artifact = pipeline.accept(PREPARED, designs(4), FIRST)
-    assert design.sketch.name == "v2" and artifact.folder == Path("v2") and pipeline.built == 2
+    taken, artifact = pipeline.accept(PREPARED, variants(4), FIRST)
+    assert taken.design.sketch.name == "v2" and artifact.folder == Path("v2") and pipeline.built == 2
     assert pipeline.verdict is not None and pipeline.verdict.correct
     said = ("The variant v0 was refused: said of v0", "The variant v1 was refused: said of v1")
     assert pipeline.verdict.notes == said
@@ -57,17 +60,37 @@ def test_the_first_that_is_correct_is_taken() -> None:
 
 def test_a_correct_first_variant_is_the_only_one_built() -> None:
     pipeline = Judged("correct")
-    assert pipeline.accept(PREPARED, designs(3), FIRST)[1] is FIRST and pipeline.built == 0
+    assert pipeline.accept(PREPARED, variants(3), FIRST)[1] is FIRST and pipeline.built == 0
 
 
 @pytest.mark.parametrize("status", ["cheating", "unavailable", "unsupported", "unverified"])
 def test_what_another_variant_would_not_mend_ends_the_search(status: VerdictStatus) -> None:
     pipeline = Judged(status)
-    pipeline.accept(PREPARED, designs(3), FIRST)
+    pipeline.accept(PREPARED, variants(3), FIRST)
     assert pipeline.built == 0 and pipeline.verdict is not None and pipeline.verdict.status == status
 
 
 def test_only_a_few_are_tried() -> None:
     pipeline = Judged(*["incorrect"] * 9)
-    design, _ = pipeline.accept(PREPARED, designs(9), FIRST)
-    assert design.sketch.name == "v2" and pipeline.verdict is not None and not pipeline.verdict.correct
+    taken, _ = pipeline.accept(PREPARED, variants(9), FIRST)
+    assert taken.design.sketch.name == "v2" and pipeline.verdict is not None and not pipeline.verdict.correct
+
+
+def test_after_a_refusal_another_sketch_comes_before_another_schedule_of_the_same() -> None:
+    one, other = design("v0"), design("v1")
+    schedules = [Schedule(values={"k.B": size}) for size in (1, 2)]
+    ranked = [*(Candidate(one, schedule) for schedule in schedules), Candidate(other, other.default)]
+    pipeline = Judged("incorrect", "incorrect", "correct")
+    taken, _ = pipeline.accept(PREPARED, ranked)
+    assert taken == ranked[1], "the first sketch's other schedule, once the other sketch was refused, too"
+    assert [(each.design.sketch.name, verdict.status) for each, verdict in pipeline.refused] == [
+        ("v0", "incorrect"),
+        ("v1", "incorrect"),
+    ]
+
+
+def test_what_a_search_has_built_is_taken_over_as_it_is() -> None:
+    pipeline = Judged("correct")
+    built = Candidate(design("v0"), Schedule(), folder=Path("there"), artifact=Artifact(folder=Path("there/kernel")))
+    _, artifact = pipeline.accept(PREPARED, [built])
+    assert artifact == Artifact(folder=Path("run")) and pipeline.built == 0

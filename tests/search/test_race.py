@@ -1,16 +1,18 @@
 from __future__ import annotations
 
+from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from akg_core.judge.timing import Unusable
-from akg_core.records import Target, TimingPlan
-from akg_core.search import race as races
+from akg_core.records import Artifact, Target, TimingPlan
+from akg_core.search.race import Track, race
 
 
 class Runner:
-    """Stands for a contestant: gives its times one after the other, or fails at a call."""
+    """Stands for a kernel: gives its times one after the other, or fails at a call."""
 
     def __init__(self, times, fails_at=None):
         self.times, self.fails_at, self.calls = iter(times), fails_at, 0
@@ -19,30 +21,63 @@ class Runner:
         self.calls += 1
         if self.calls == self.fails_at:
             raise Unusable("It crashed.")
-        return (next(self.times),)
+        return tuple(next(self.times) for _ in range(plan.samples))
+
+
+class Practice(Track):
+    """A track whose processes are only counted; the runner of an artifact is found by its folder's name."""
+
+    def __init__(self, runners, lends):
+        super().__init__(SimpleNamespace(), SimpleNamespace(lends=lends), "toy", Target(backend="x"))
+        self.__dict__.update(runners=runners, processes=[])
+
+    @contextmanager
+    def process(self):
+        session = SimpleNamespace(closed=False)
+        session.close = lambda: setattr(session, "closed", True)
+        self.processes.append(session)
+        yield session
+
+    def contestant(self, session, artifact):
+        assert not session.closed
+        return self.runners[int(artifact.folder.name)]
 
 
 @pytest.fixture
 def run(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
-    def run(*runners, rounds=3):
-        queue = list(runners)
-        monkeypatch.setattr(races, "_contestant", lambda *_: queue.pop(0))
-        return races.race(
-            SimpleNamespace(), SimpleNamespace(), "toy", list(runners), Target(backend="x"), rounds=rounds
-        )
+    def run(*runners, lends=False):
+        track = Practice(runners, lends)
+        artifacts = [Artifact(folder=Path(str(number))) for number, _ in enumerate(runners)]
+        return race(track, artifacts, rounds=3), track
 
     return run
 
 
 def test_the_warm_up_does_not_count(run):
-    (lap,) = run(Runner([99, 1, 2, 3]))
+    (lap,), _ = run(Runner([99, 1, 2, 3]))
     assert lap.samples == [1, 2, 3] and lap.seconds == 2
 
 
 def test_one_that_fails_drops_out_and_the_others_go_on(run):
     bad, good = Runner([5, 5, 5, 5], fails_at=2), Runner([7, 7, 7, 7])
-    first, second = run(bad, good)
+    (first, second), track = run(bad, good)
     assert first.failure == "It crashed." and first.seconds is None and bad.calls == 2
-    assert second.seconds == 7 and good.calls == 4
+    assert second.seconds == 7 and good.calls == 4 and len(track.processes) == 2
+
+
+def test_on_a_device_one_process_times_all_and_the_fastest_take_turns(run):
+    near, nearer, far = Runner([11] * 3 + [10] * 9), Runner([10] * 3 + [10.5] * 9), Runner([20] * 99)
+    laps, track = run(near, nearer, far, lends=True)
+    assert len(track.processes) == 1
+    assert [lap.seconds for lap in laps] == [10, 10.5, 20]
+    assert (near.calls, nearer.calls, far.calls) == (4, 4, 1)
+
+
+def test_on_a_device_a_failure_costs_its_process_and_nobody_else(run):
+    bad, good, other = Runner([], fails_at=1), Runner([7] * 99), Runner([99] * 99)
+    laps, track = run(bad, good, other, lends=True)
+    assert laps[0].failure == "It crashed." and laps[0].seconds is None
+    assert laps[1].seconds == 7 and laps[2].seconds == 99
+    assert [session.closed for session in track.processes] == [True, False]

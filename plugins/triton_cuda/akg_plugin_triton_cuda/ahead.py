@@ -1,56 +1,100 @@
 """Compiles kernels ahead of their launch: `python -m akg_plugin_triton_cuda.ahead`, JSON in, JSON out.
 
 What comes out for each: registers and spilled bytes of a thread, and shared memory of a program, as the cubin says; or
-the compiler's message.
+the compiler's message. What Triton made is kept in its cache for all (TRITON_CACHE_DIR), and what one build needs of it
+lies beside its kernel.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import json
-import multiprocessing.process
+import multiprocessing
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
-from multiprocessing.connection import Connection
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+_FORKING = multiprocessing.get_context("fork")
+_LOOK_SECONDS = 0.5  # how often overdue compilations are looked for
 
-def compile_all(asked: dict[str, Any]) -> list[dict[str, Any]]:
-    """Compile the kernels of `asked["launches"]`, each in a process of its own that has Triton imported already.
 
-    With `load`, the GPU of this machine is made ready for them, by one process for all.
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """One kernel that is being compiled by a process of its own; `place`: which of those asked for."""
+
+    place: int
+    process: BaseProcess
+    began: float
+
+
+def compile_all(asked: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """Compile the kernels of `asked["builds"]`, each {folder, launches}, as many at a time as there are cores.
+
+    Each is compiled by a process of its own that has Triton imported already, in `asked["seconds"]` at most. With
+    `load`, what launches it is built too. The answer has a list for each build, an entry for each launch.
     """
     import triton.compiler  # noqa: F401  for the processes that are forked from here
 
-    module = _module(Path(asked["folder"]) / "kernel.py")
-    forking = multiprocessing.get_context("fork")
-    running = []
-    for launch in asked["launches"]:
-        ours, theirs = forking.Pipe(duplex=False)
-        process = forking.Process(target=_report, args=(theirs, module, launch, asked["capability"]))
-        process.start()
-        theirs.close()
-        running.append((process, ours))
-    found = [_received(process, answers) for process, answers in running]
     if asked["load"]:
-        for launch, said in zip(asked["launches"], found, strict=True):
-            if "error" not in said:
-                compiled(module, launch, asked["capability"])._init_handles()  # builds what launches it, too
+        _ready_to_launch()
+    jobs = [(Path(build["folder"]), launch) for build in asked["builds"] for launch in build["launches"]]
+    found = _side_by_side(jobs, asked)
+    answers = iter(found[place] for place in range(len(jobs)))
+    return [[next(answers) for _ in build["launches"]] for build in asked["builds"]]
+
+
+def _side_by_side(jobs: list[tuple[Path, dict[str, Any]]], asked: dict[str, Any]) -> dict[int, dict[str, Any]]:
+    """What is known of each job, by its place."""
+    waiting, running = deque(range(len(jobs))), dict[Connection, Compilation]()
+    found: dict[int, dict[str, Any]] = {}
+    while waiting or running:
+        while waiting and len(running) < (os.cpu_count() or 1):
+            place = waiting.popleft()
+            ours, theirs = _FORKING.Pipe(duplex=False)
+            process = _FORKING.Process(target=_report, args=(theirs, *jobs[place], asked))
+            process.start()
+            theirs.close()
+            running[ours] = Compilation(place, process, time.monotonic())
+        for answers in wait(list(running), timeout=_LOOK_SECONDS):
+            assert isinstance(answers, Connection)
+            ended = running.pop(answers)
+            found[ended.place] = _received(ended.process, answers)
+        for answers, late in list(running.items()):
+            if time.monotonic() - late.began > asked["seconds"]:
+                del running[answers]
+                late.process.kill()
+                late.process.join()
+                found[late.place] = {"error": f"Triton took more than {asked['seconds']:.0f} s"}
     return found
 
 
-def _report(answers: Connection, module: Any, launch: dict[str, Any], capability: int) -> None:
+def _report(answers: Connection, folder: Path, launch: dict[str, Any], asked: dict[str, Any]) -> None:
+    """Compile one kernel, have what it needs beside it, and say what the cubin says."""
     try:
-        made = compiled(module, launch, capability)
+        made = compiled(_module(folder / "kernel.py"), launch, asked["capability"])
+        if asked["load"]:
+            import triton
+
+            triton.runtime.driver.active.launcher_cls(made.src, made.metadata)
+        for used in _used(made):
+            shutil.copytree(used, folder / asked["cache"] / used.name, dirs_exist_ok=True)
         answers.send({"shared_bytes": made.metadata.shared, **usage(made.asm["cubin"])})
     except Exception as error:
         answers.send({"error": f"{type(error).__name__}: {error}"})
 
 
-def _received(process: multiprocessing.process.BaseProcess, answers: Connection) -> dict[str, Any]:
+def _received(process: BaseProcess, answers: Connection) -> dict[str, Any]:
     try:
         said: dict[str, Any] = answers.recv()
     except EOFError:
@@ -58,6 +102,23 @@ def _received(process: multiprocessing.process.BaseProcess, answers: Connection)
         return {"error": f"Triton ended with {process.exitcode} and said nothing"}
     process.join()
     return said
+
+
+def _ready_to_launch() -> None:
+    """Build what Triton calls the driver by; the driver itself is not started, for processes are forked from here."""
+    import triton
+    from triton.backends.nvidia.driver import CudaDriver
+
+    triton.runtime.driver.set_active(CudaDriver())
+
+
+def _used(made: Any) -> Iterator[Path]:
+    """The folders of Triton's cache that a compiled kernel consists of, and those of libraries loaded from there."""
+    yield Path(next(iter(made.metadata_group.values()))).parent
+    cache = Path(os.environ["TRITON_CACHE_DIR"])
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    loaded = {Path(line.split(maxsplit=5)[5]) for line in lines if "/" in line}
+    yield from {path.parent for path in loaded if path.is_relative_to(cache)}
 
 
 def compiled(module: Any, launch: dict[str, Any], capability: int) -> Any:

@@ -1,27 +1,34 @@
-"""Compiles every kernel of a source to a cubin, with or without a GPU, side by side (`ahead.py`).
+"""Compiles every kernel of one or more sources to cubins, with or without a GPU, side by side (`ahead.py`).
 
-`launches.json` says with which dtypes, numbers and options each kernel is launched. Triton keeps what it compiled, so
-that on a machine with the GPU the first launch finds it ready.
+`launches.json` says with which dtypes, numbers and options each kernel is launched. What was compiled lies beside the
+kernel, so that on a machine with the GPU the first launch finds it ready; it is kept in the user's cache, too.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from akg_core.errors import ToolchainError
 from akg_core.records import Artifact, CompileResult, KernelSource, Scalar, Target
+from akg_core.storage import cache_folder
 from akg_core.toolchain import with_sketch_lines, write_source
+from akg_plugin_triton_cuda.occupancy import occupancy
 from akg_plugin_triton_cuda.probe import CHIPS, INSTALL, capability_of, gpus, triton_version
 
-SECONDS = 240.0
-CACHE = "compiled"  # the folder beside the kernel in which Triton keeps what it compiled
+SECONDS = 240.0  # for all kernels of one source
+SECONDS_OF_MANY = 30.0  # for one kernel of many sources, none of which is worth to wait for
+CACHE = "compiled"  # the folder beside the kernel in which lies what Triton compiled
+KEPT = 2000  # folders of Triton's own cache, one a kernel
 POINTERS = {
     "f64": "*fp64",
     "f32": "*fp32",
@@ -38,57 +45,108 @@ POINTERS = {
 
 def compile_kernel(source: KernelSource, target: Target, workdir: Path) -> CompileResult:
     """Build `source` in `workdir`. Raises ToolchainError without Triton; a compile error is a result."""
+    (result,) = _build([source], target, [workdir], SECONDS)
+    return result
+
+
+def compile_all(sources: Sequence[KernelSource], target: Target, workdirs: Sequence[Path]) -> tuple[CompileResult, ...]:
+    """Build each source in its folder, all at once; a kernel that takes long is an error."""
+    return _build(sources, target, workdirs, SECONDS_OF_MANY)
+
+
+def _build(
+    sources: Sequence[KernelSource], target: Target, workdirs: Sequence[Path], seconds: float
+) -> tuple[CompileResult, ...]:
     began = time.perf_counter()
     if not triton_version():
         raise ToolchainError("Triton is not installed.", f"{INSTALL}.")
-    workdir = workdir.resolve()
-    write_source(source, workdir)
-    launches = json.loads(source.files.get("launches.json", "[]"))
     capability = capability_of(target)
-    found = _compiled(workdir, capability, launches)
-    details: dict[str, Scalar] = {}
-    logs = []
-    for launch, said in zip(launches, found, strict=True):
-        name = launch["kernel"]
-        if "error" in said:
-            logs.append(f"{name} does not compile:\n{said['error']}\n")
-            continue
-        logs.append(
-            f"{name}: {said['registers']} registers, {said['spilled_bytes']} bytes spilled, "
-            f"{said['shared_bytes']} bytes of shared memory, {launch['num_warps']} warps\n"
-        )
-        details |= {f"{name}.{key}": value for key, value in said.items()}
-        room = CHIPS[capability].shared_bytes
-        if said["shared_bytes"] > room:
-            logs.append(f"{name} needs {said['shared_bytes']} bytes of shared memory; sm_{capability} has {room}\n")
-    log = located("".join(logs), workdir, source)
-    (workdir / "build.log").write_text(log, encoding="utf-8")
-    good = not any("error" in said for said in found) and not re.search(r"of shared memory; sm_", log)
-    artifact = Artifact(folder=workdir, entry=source.entry) if good else None
-    return CompileResult(
-        ok=good, seconds=time.perf_counter() - began, artifact=artifact, log=log, details=details if good else {}
+    builds = []
+    for source, workdir in zip(sources, workdirs, strict=True):
+        write_source(source, workdir.resolve())
+        builds.append((workdir.resolve(), json.loads(source.files.get("launches.json", "[]"))))
+    answers = compiled(builds, capability, seconds)
+    took = time.perf_counter() - began
+    return tuple(
+        _result(source, folder, capability, list(zip(launches, found, strict=True)), took)
+        for source, (folder, launches), found in zip(sources, builds, answers, strict=True)
     )
 
 
-def _compiled(folder: Path, capability: int, launches: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Compile all kernels in another process; what is known of each, or the compiler's message as its "error"."""
-    load = any(gpu.capability == capability for gpu in gpus())
-    payload = json.dumps({"folder": str(folder), "capability": capability, "load": load, "launches": launches})
+def _result(
+    source: KernelSource, folder: Path, capability: int, found: list[tuple[dict[str, Any], dict[str, Any]]], took: float
+) -> CompileResult:
+    """What came out of the kernels of one source; writes build.log."""
+    details: dict[str, Scalar] = {}
+    logs, good = [], True
+    for launch, said in found:
+        name, warps = launch["kernel"], launch["num_warps"]
+        if "error" in said:
+            logs.append(f"{name} does not compile:\n{said['error']}\n")
+            good = False
+            continue
+        share = occupancy(said["registers"], said["shared_bytes"], warps, CHIPS[capability])
+        logs.append(
+            f"{name}: {said['registers']} registers, {said['spilled_bytes']} bytes spilled, "
+            f"{said['shared_bytes']} bytes of shared memory, {warps} warps, occupancy {share:.0%}\n"
+        )
+        told = {**said, "warps": warps, "occupancy": round(share, 3)}
+        details |= {f"{name}.{key}": value for key, value in told.items()}
+        room = CHIPS[capability].shared_bytes
+        if said["shared_bytes"] > room:
+            logs.append(f"{name} needs {said['shared_bytes']} bytes of shared memory; sm_{capability} has {room}\n")
+            good = False
+    log = located("".join(logs), folder, source)
+    (folder / "build.log").write_text(log, encoding="utf-8")
+    artifact = Artifact(folder=folder, entry=source.entry) if good else None
+    return CompileResult(ok=good, seconds=took, artifact=artifact, log=log, details=details if good else {})
+
+
+def compiled(
+    builds: Sequence[tuple[Path, list[dict[str, Any]]]], capability: int, seconds: float = SECONDS
+) -> list[list[dict[str, Any]]]:
+    """Compile the kernels of each (folder, launches) in another process; what is known of each, or its "error"."""
+    payload = {
+        "builds": [{"folder": str(folder), "launches": launches} for folder, launches in builds],
+        "capability": capability,
+        "load": any(gpu.capability == capability for gpu in gpus()),
+        "seconds": seconds,
+        "cache": CACHE,
+    }
+    kept = cache_folder() / f"triton-{triton_version()}"
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
-    environment["TRITON_CACHE_DIR"] = str(folder / CACHE)
+    environment["TRITON_CACHE_DIR"] = str(kept)
+    said = _answer(json.dumps(payload), environment, builds[0][0])
+    _prune(kept)
+    if isinstance(said, str):
+        return [[{"error": said} for _ in launches] for _, launches in builds]
+    return said
+
+
+def _answer(payload: str, environment: dict[str, str], folder: Path) -> list[list[dict[str, Any]]] | str:
+    """What the other process answers, or what is wrong with it."""
     command = [sys.executable, "-m", "akg_plugin_triton_cuda.ahead"]
     try:
         ended = subprocess.run(
             command, input=payload, capture_output=True, text=True, timeout=SECONDS, env=environment, cwd=folder
         )
     except subprocess.TimeoutExpired:
-        return [{"error": f"Triton took more than {SECONDS:.0f} s"} for _ in launches]
+        return f"Triton took more than {SECONDS:.0f} s"
     lines = ended.stdout.splitlines()
     if ended.returncode == 0 and lines:
-        found: list[dict[str, Any]] = json.loads(lines[-1])
+        found: list[list[dict[str, Any]]] = json.loads(lines[-1])
         return found
-    said = ended.stderr.strip() or f"Triton ended with {ended.returncode} and said nothing"
-    return [{"error": said} for _ in launches]
+    return ended.stderr.strip() or f"Triton ended with {ended.returncode} and said nothing"
+
+
+def _prune(kept: Path) -> None:
+    """Remove the oldest of Triton's folders when there are far more than are kept."""
+    with contextlib.suppress(OSError):
+        folders = [entry for entry in os.scandir(kept) if entry.is_dir()]
+        if len(folders) > 1.25 * KEPT:
+            folders.sort(key=lambda entry: entry.stat().st_mtime)
+            for entry in folders[: len(folders) - KEPT]:
+                shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def located(log: str, folder: Path, source: KernelSource) -> str:

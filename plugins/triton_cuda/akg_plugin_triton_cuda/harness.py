@@ -51,9 +51,14 @@ def _ready(artifact: Artifact, target: Target) -> Device:
         from akg_triton import simulate
 
         simulate.prepare()
-    if "TRITON_CACHE_DIR" not in os.environ:
-        cache = Path(tempfile.gettempdir()) / "triton"
-        if (artifact.folder / CACHE).is_dir():
-            shutil.copytree(artifact.folder / CACHE, cache)
-        os.environ["TRITON_CACHE_DIR"] = str(cache)
+    _bring_compiled(artifact.folder / CACHE)
     return device
+
+
+@functools.cache
+def _bring_compiled(compiled: Path) -> None:
+    """Copy what was compiled ahead to where Triton keeps what it compiles in this process."""
+    cache = Path(tempfile.gettempdir()) / "triton"
+    os.environ["TRITON_CACHE_DIR"] = str(cache)
+    if compiled.is_dir():
+        shutil.copytree(compiled, cache, dirs_exist_ok=True)

@@ -85,6 +85,15 @@ def akg_compile(source: KernelSource, target: Target, workdir: Path) -> CompileR
 
 
 @hookimpl
+def akg_compile_all(
+    sources: tuple[KernelSource, ...], target: Target, workdirs: tuple[Path, ...]
+) -> tuple[CompileResult, ...]:
+    from akg_plugin_triton_cuda.compile import compile_all
+
+    return compile_all(sources, target, workdirs)
+
+
+@hookimpl
 def akg_device(target: Target) -> Device:
     from akg_plugin_triton_cuda.harness import device_of
 

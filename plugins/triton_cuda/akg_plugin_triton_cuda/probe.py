@@ -19,6 +19,7 @@ OLDEST_TRITON = "3.6"
 SIMULATED_TRITON = "3.7"  # the interpreter of 3.6 fails on loops whose bounds are loaded or passed
 BULK_CAPABILITY = 90  # from which on there is a unit that copies blocks of memory
 DEFAULT_CAPABILITY = 90  # compiled for where no GPU says otherwise
+TUNING_SECONDS = 30.0  # two or three rounds of a search
 INSTALL = 'pip install "akg-plugin-triton-cuda[toolchain]"'
 _COUNT = """
 import ctypes
@@ -32,20 +33,25 @@ PRECISIONS = {"ieee": "ieee", "split3": "bf16x6", "fast": "tf32"}
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A generation of GPUs: multiprocessors of its largest member, shared memory that one program may take."""
+    """A generation of GPUs: multiprocessors of its largest member, shared memory that one program may take.
+
+    `warps`, `programs`: the most that one multiprocessor keeps at once.
+    """
 
     name: str
     units: int
     shared_bytes: int
+    warps: int
+    programs: int
 
 
 CHIPS = {
-    80: Chip("A100", 108, 163 * 1024),
-    86: Chip("A10, RTX 30", 84, 99 * 1024),
-    89: Chip("L20, L40, RTX 40", 142, 99 * 1024),
-    90: Chip("H100, H200, H20", 132, 227 * 1024),
-    100: Chip("B200", 148, 227 * 1024),
-    120: Chip("RTX 50", 170, 99 * 1024),
+    80: Chip("A100", 108, 163 * 1024, 64, 32),
+    86: Chip("A10, RTX 30", 84, 99 * 1024, 48, 16),
+    89: Chip("L20, L40, RTX 40", 142, 99 * 1024, 48, 24),
+    90: Chip("H100, H200, H20", 132, 227 * 1024, 64, 32),
+    100: Chip("B200", 148, 227 * 1024, 64, 32),
+    120: Chip("RTX 50", 170, 99 * 1024, 48, 24),
 }
 
 
@@ -96,6 +102,7 @@ def probe(target: Target) -> Availability:
             can_run=True,
             device="cuda",
             memory_bytes=gpu.memory_bytes,
+            tuning_seconds=TUNING_SECONDS,
             traits=traits(capability),
             details=details,
         )

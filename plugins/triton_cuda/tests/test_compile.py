@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from akg_plugin_triton_cuda.compile import compile_kernel
+from akg_plugin_triton_cuda import compile as compiling
+from akg_plugin_triton_cuda.compile import compile_all, compile_kernel
 from akg_plugin_triton_cuda.probe import dialect
 from akg_triton.emit import emit
 
@@ -99,3 +100,37 @@ def test_too_much_shared_memory_is_an_error(tmp_path: Path) -> None:
     bad = good.model_copy(update={"files": {**good.files, "kernel.py": kernel}})
     result = compile_kernel(bad, target, tmp_path)
     assert not result.ok and "bytes of shared memory; sm_89 has 101376" in result.log
+
+
+def test_many_are_built_at_once_and_each_by_itself(tmp_path: Path) -> None:
+    """One that does not even parse is no trouble for the others, and what was made lies beside each."""
+    good, other = source("softmax"), source("layer_norm")
+    bad = good.model_copy(update={"files": {**good.files, "kernel.py": "def softmax_rows(:"}})
+    folders = tuple(tmp_path / str(number) for number in range(3))
+    first, second, third = compile_all((good, bad, other), SM_90, folders)
+    assert first.ok and third.ok, first.log + third.log
+    assert not second.ok and "SyntaxError" in second.log
+    for folder in (folders[0], folders[2]):
+        assert list((folder / "compiled").rglob("*.cubin")), folder
+    assert {key.rpartition(".")[2] for key in first.details} == {
+        *("registers", "spilled_bytes", "shared_bytes", "warps", "occupancy")
+    }
+
+
+def test_what_was_compiled_once_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert compile_kernel(source("softmax"), SM_90, tmp_path / "one").ok
+    (kept,) = (tmp_path / "cache").rglob("*.cubin")
+    written = kept.stat().st_mtime_ns
+    assert compile_kernel(source("softmax"), SM_90, tmp_path / "two").ok
+    assert [path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.cubin")] == [written]
+    assert [path.read_bytes() for path in (tmp_path / "two").rglob("*.cubin")] == [kept.read_bytes()]
+
+
+def test_a_kernel_that_takes_too_long_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "SECONDS_OF_MANY", 2.0)
+    slow = source("softmax")
+    kernel = "import time\ntime.sleep(60)\n" + slow.files["kernel.py"]
+    slow = slow.model_copy(update={"files": {**slow.files, "kernel.py": kernel}})
+    (result,) = compile_all((slow,), SM_90, (tmp_path,))
+    assert not result.ok and "more than 2 s" in result.log

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from akg_plugin_triton_cuda.compile import _compiled
+from akg_plugin_triton_cuda.compile import compiled
 
 HERE = Path(__file__).parent
 PAGES = "".join((HERE.parent / "docs" / f"{page}.md").read_text() for page in ("examples", "language"))
@@ -30,7 +30,7 @@ def test_it_compiles(text: str, tmp_path: Path) -> None:
         "num_warps": 4,
         "num_stages": 3,
     }
-    (said,) = _compiled(tmp_path, 90, [launch])
+    ((said,),) = compiled([(tmp_path, [launch])], 90)
     assert "error" not in said, said
 
 

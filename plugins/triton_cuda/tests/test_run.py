@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from akg_plugin_triton_cuda import probe
 
-from akg_core.pipeline import run
+from akg_core.jobs import Tuning, run
 from akg_core.records import Target
 from akg_core.runs import RunFolder
-from akg_core.search.tune import tune
 from akg_core.stages import Request
 
 REFERENCE = """
@@ -81,6 +80,7 @@ def test_nothing_is_tuned_by_simulation(tmp_path: Path) -> None:
     reference.write_text(REFERENCE.replace("8192, 4096", "64, 100"))
     request = Request(reference=reference, plugin="triton_cuda", target=Target(backend="cuda", arch="sm_90"))
     archive = f"sqlite:///{tmp_path / 'archive.db'}"
-    result = tune(request, RunFolder(tmp_path / "run"), lambda stage: None, seconds=1, archive_url=archive)
+    tuning = Tuning(seconds=1, archive=archive)
+    result = run(request, RunFolder(tmp_path / "run"), lambda stage: None, tuning)
     assert result.error is not None and result.exit_code == 2
     assert result.error.message.startswith("Nothing can be timed. There is no NVIDIA GPU here")

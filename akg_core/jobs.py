@@ -1,0 +1,107 @@
+"""What commands ask for: run, verify, profile. Each carries a pipeline through its stages and ends with a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+
+from akg_core.errors import AkgError
+from akg_core.judge.prepare import Prepared
+from akg_core.pipeline import WARM, Failure, Pipeline, RunResult, known_details
+from akg_core.progress import Progress, Stage
+from akg_core.records import Artifact
+from akg_core.runs import RunFolder
+from akg_core.stages import Request, defaults
+
+WHILE_BUILDING = 1.5  # seconds; about as long as designing and building take
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How a run searches for a faster kernel: `seconds` in all, None for as long as the plugin advises, 0 not at all.
+
+    Earlier searches count, unless there is to be `more`. `archive`: where measurements are kept, "" in the cache.
+    """
+
+    seconds: float | None = None
+    archive: str = ""
+    more: bool = False
+
+
+def run(request: Request, folder: RunFolder, watch: Callable[[Stage], None], tuning: Tuning | None = None) -> RunResult:
+    """The main job: capture, design, emit, compile, verify, time. Never raises for what goes wrong with the kernel.
+
+    With time to tune, the candidates of a search are verified, the fastest first, instead of the first schedules.
+    """
+    tuning = tuning or Tuning(seconds=0.0)
+
+    def work(pipeline: Pipeline) -> None:
+        task = pipeline.capture()
+        advised = pipeline.require_toolchain().tuning_seconds
+        seconds = advised if tuning.seconds is None else tuning.seconds
+        with pipeline.reference(task, 4.0 if seconds else WHILE_BUILDING) as prepared:
+            if seconds:
+                tune(pipeline, prepared, seconds)
+                return
+            with pipeline.baselines(prepared) as baselines:
+                candidates = defaults(pipeline.design(task))
+                built = pipeline.made(task, candidates[0])
+                pipeline.judge(prepared, candidates, baselines, built)
+
+    def tune(pipeline: Pipeline, prepared: Prepared, seconds: float) -> None:
+        designs = pipeline.design(prepared.task)
+        with closing(pipeline.search(prepared.task, designs, tuning.archive)) as search:
+            found = pipeline.tune(prepared, search, seconds, tuning.more)
+            with pipeline.baselines(prepared) as baselines:
+                pipeline.judge(prepared, found or defaults(designs), baselines)
+            search.refuse(pipeline.refused)
+
+    return conduct(request, folder, watch, work)
+
+
+def verify(request: Request, artifact: Artifact, folder: RunFolder, watch: Callable[[Stage], None]) -> RunResult:
+    """Judge a kernel that exists."""
+
+    def work(pipeline: Pipeline) -> None:
+        task = pipeline.capture()
+        with pipeline.reference(task) as prepared:
+            pipeline.verify(prepared, artifact)
+
+    return conduct(request, folder, watch, work)
+
+
+def profile(request: Request, artifact: Artifact, folder: RunFolder, watch: Callable[[Stage], None]) -> RunResult:
+    """Time a kernel that exists, without judging it."""
+
+    def work(pipeline: Pipeline) -> None:
+        task = pipeline.capture()
+        pipeline.details = known_details(artifact)
+        with pipeline.reference(task) as prepared, pipeline.baselines(prepared) as baselines:
+            pipeline.time(prepared, artifact, baselines)
+
+    return conduct(request, folder, watch, work)
+
+
+def conduct(
+    request: Request, folder: RunFolder, watch: Callable[[Stage], None], work: Callable[[Pipeline], None]
+) -> RunResult:
+    """Do `work` on a fresh pool; whatever ends it early becomes the result's error. Writes result.json in any case."""
+    from akg_core.worker.pool import Pool
+
+    with Pool(warm=WARM) as pool:
+        pipeline = Pipeline(request, pool, folder, Progress(watch))
+        failure: Failure | None = Failure(type="Interrupted", message="The run was interrupted.", exit_code=130)
+        try:
+            work(pipeline)
+            failure = None
+        except AkgError as error:
+            kind, code = type(error).__name__, error.exit_code
+            failure = Failure(type=kind, message=error.message, cure=error.cure, exit_code=code)
+        except Exception as error:
+            failure = Failure(type=type(error).__name__, message=str(error), exit_code=1)
+            raise
+        finally:
+            result = pipeline.result(failure)
+            folder.write("result.json", result)
+    return result
