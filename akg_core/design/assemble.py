@@ -196,14 +196,17 @@ class Assembly:
         elif cluster.split:
             self._emit_split(nest, hint)
         else:
-            nest = refined(nest)
-            joined = tile_together(nest, self.traits) if self.policy.near is None else None
-            nest, tiling = joined or (
-                nest,
-                tile_windows(nest, self.traits) or tile(nest, self.traits, self.policy.near),
-            )
-            emit = emit_elementwise if not nest.heads else emit_near if tiling.near else emit_far
-            self.emitted.append(emit(nest, tiling, self._name(f"{hint}"), self._stream))
+            self._emit_whole(refined(nest), hint)
+
+    def _emit_whole(self, nest: Nest, hint: str) -> None:
+        """One kernel whose programs share no result, or meet for it."""
+        joined = tile_together(nest, self.traits) if self.policy.near is None else None
+        nest, tiling = joined or (
+            nest,
+            tile_windows(nest, self.traits) or tile(nest, self.traits, self.policy.near),
+        )
+        emit = emit_elementwise if not nest.heads else emit_near if tiling.near else emit_far
+        self.emitted.append(emit(nest, tiling, self._name(hint), self._stream))
 
     def _emit_scan(self, nest: Nest, hint: str) -> None:
         """One kernel, or three where several programs share a row."""
@@ -223,12 +226,15 @@ class Assembly:
         self.emitted.append(emit_running(nest, tiling, self._name(hint), self._stream, (group, before)))
 
     def _emit_split(self, nest: Nest, hint: str) -> None:
-        """States of chunks in one kernel, their merge and what is stored in another."""
+        """States of chunks in one kernel, their merge and what is stored in another; one kernel when a chunk is all."""
         trial = refined(replace(nest, stores=()))
         tiling = tile(trial, self.traits, near=False, split=True)
         chunk = chunk_size(trial, tiling, self.traits)
         tiling = in_chunks(tiling, chunk)
         count = ceil_div(tiling.loops[0][0].extent, chunk)
+        if count == 1:
+            self._emit_whole(refined(nest), hint)
+            return
         group = Axis("group", count)
         lane = walk(trial).lane
         kept = nest.kept

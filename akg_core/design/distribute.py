@@ -9,14 +9,14 @@ from akg_core.design.values import Concat, Map, Value, operands, view
 
 def distributed(value: Value, stored: Container[object]) -> Concat | None:
     """`value` as a concatenation, when it is elementwise work on one that is not `stored` anyway."""
-    joined = next((c for c in _through_maps(value) if isinstance(c, Concat) and c not in stored), None)
+    joined = next((c for c in through_maps(value) if isinstance(c, Concat) and c not in stored), None)
     if joined is None:
         return None
     parts = tuple(_restricted(value, joined, number, {}) for number in range(len(joined.parts)))
     return Concat(parts, joined.starts, joined.ways, shape=value.shape, dtype=value.dtype)
 
 
-def _through_maps(value: Value) -> list[Value]:
+def through_maps(value: Value) -> list[Value]:
     """The values that elementwise operations alone lead to."""
     found: dict[Value, None] = {}
     stack = [value]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from akg_core.design.cluster import Cluster, HeadKey, Target, head_of
-from akg_core.design.distribute import distributed
+from akg_core.design.distribute import distributed, through_maps
 from akg_core.design.halves import Halves, Halving
 from akg_core.design.index import flatten, product, unflatten
 from akg_core.design.terms import Buffer, Inliner, NotInside, Pool, Term
@@ -291,6 +291,9 @@ class Partition:
 
     def store(self, value: Value, buffer: Buffer, before: Cluster | None = None) -> None:
         """Have `value` written to `buffer`, by the cluster that suits it best."""
+        for part in through_maps(value):
+            if not isinstance(part, (Map, Concat)):  # what it waits for may have concatenations stored
+                self.add(part)
         joined = value if isinstance(value, Concat) else distributed(value, self._done)
         if joined is not None:
             beside: Cluster | None = None

@@ -17,6 +17,8 @@ MANY_TILES = 12  # sums of more tiles than this carry what rounding lost
 _MULTIPASS = ("moments", "softsum")  # read their tile twice
 _LINE = 4  # tiles of a copy in a line of results that a program holds
 _ROWS = 4  # rows that are added to such a line at a time
+_LONG_COLUMN = 512  # rows from which on it is cut rather than the line
+_PER_STATE = 32  # elements that a program should reduce to each state that it hands to a merge
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,9 +304,9 @@ def splits(space: tuple[Index, ...], reduced: frozenset[int], traits: Traits, al
     count = prod(sizes[d] for d in reduced)
     if always:
         return 4 * count > traits.near_bytes
-    rows = bool(sizes) and max(reduced, default=-1) == max((d for d, s in enumerate(sizes) if s != 1), default=-1)
-    line = _LINE * traits.tile_elements if traits.held_tiles else 8 * traits.lanes
-    programs = kept if rows else -(-kept // line)
+    last = max((d for d, s in enumerate(sizes) if s != 1), default=-1)
+    line = _LINE * traits.tile_elements if traits.held_tiles and count >= _LONG_COLUMN else 8 * traits.lanes
+    programs = kept if last in reduced else -(-kept // line)
     return traits.units > 1 and programs < 2 * traits.units and kept * count >= 16 * summed_elements(traits)
 
 
@@ -320,6 +322,8 @@ def chunk_size(nest: Nest, tiling: Tiling, traits: Traits) -> int:
     axis, step = tiling.loops[0]
     programs = prod(-(-a.extent.example // max(s.default, 1)) for a, s in tiling.grid)
     wanted = max((32 if traits.held_tiles else 16) * traits.units // programs, 1)
-    size = -(-axis.extent.example // wanted)
+    few = _PER_STATE // prod(a.extent.example for a, _ in tiling.loops[1:])
+    busy = axis.extent.example * programs // (2 * traits.units)  # leaves each unit two programs
+    size = max(-(-axis.extent.example // wanted), min(few, busy))
     unit = (step.default or 1) * step.unroll
     return max(-(-size // unit), 1) * unit

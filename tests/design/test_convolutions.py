@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from akg_core.sketch.parse import parse
 from tests.design.judging import SMALL, USUAL, designed, judge, reference
 
 MODULE = """
@@ -134,3 +135,10 @@ def test_dtypes(layer: str, dtype: str) -> None:
 )
 def test_sizes_known_at_launch(layer: str) -> None:
     judge(convolved(layer, "3, 4, 7, 9"), dynamic=True)
+
+
+@pytest.mark.parametrize("line", ["self.layer(x).softmax(1)", "F.layer_norm(self.layer(x), (12,))"])
+def test_phases_that_are_reduced_are_stored_once(line: str) -> None:
+    outcome = judge(convolved("ConvTranspose2d(4, 4, 4, stride=2, padding=1)", "2, 4, 5, 6", line))
+    kernels = parse(outcome.sketches[0].text).kernels
+    assert [sum(t.role == "Out" for t in k.tensors) for k in kernels] == [1] * len(kernels)
