@@ -82,7 +82,7 @@ def forms(traits: Traits, halves: tuple[Halves, Halves] | None) -> tuple[Form, .
 
     rows, columns, depth = traits.half_tile
     short = short and left.stored
-    size = (rows // 2 if short else rows, columns, depth if left.stored else depth // 2)
+    size = (rows, columns // 2 if short else columns, depth if left.stored else depth // 2)
     narrow = traits.model_copy(update={"dot_tile": size})
     emit = _emit_halves if left.stored else _emit_split
     emit = partial(_emit_swept, units=traits.units) if short else emit
@@ -193,7 +193,7 @@ def _emit_swept(nest: Nest, tiling: Tiling, name: str, stream: Stream, chunk: Ch
     e.bind(nest.heads[0].of, (Name(product),))
     body += e.stores(list(nest.stores))
     sweep = _Sweep(e, tiling, units)
-    return e.kernel(name, sweep.over([*out, sweep.columns(body, (("stages", Number(2)),))]))
+    return e.kernel(name, sweep.over([*out, sweep.columns(body, (("stages", Number(3)),))]))
 
 
 # --- what halves do not hold ------------------------------------------------------------------------------

@@ -207,6 +207,23 @@ def test_blocks_are_copied_by_descriptors_where_every_access_is_one() -> None:
     assert "Descriptor" not in "".join(emitted(SPLIT).files.values())
 
 
+def test_stores_between_products_leave_the_cache_to_what_is_multiplied() -> None:
+    text = """
+@kernel
+def swept(a: In["f16", 128, 64], b: In["f16", 64, 512], y: Out["f32", 128, 512]):
+    for m in grid(128, 64):
+        k = whole(64)
+        left = load(a[m, k])
+        for n in tiles(512, 64):
+            store(y[m, n], dot(left, load(b[k, n]), over=k), stream=True)
+"""
+    assert 'cache_modifier=".cs")' in emitted(text).files["kernel.py"]
+    for old, new in ((", stream=True", ""), ("tiles(512", "grid(512")):
+        assert old in text
+        assert ".cs" not in emitted(text.replace(old, new)).files["kernel.py"], new
+    assert ".cs" not in emitted(ADD).files["kernel.py"]
+
+
 def test_names_that_python_takes_are_changed() -> None:
     text = ADD.replace("x:", "tl:").replace("x[n]", "tl[n]").replace("for n", "for pid").replace("[n]", "[pid]")
     found = emitted(text).files["kernel.py"]

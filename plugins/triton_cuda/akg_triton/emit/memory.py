@@ -166,6 +166,10 @@ class MemoryWriter(ExpressionWriter):
         same = f"{at.pointer}, {keywords.get('other')}" if element.tensor not in self.shared else ""
         return self.named(f"{element.tensor}_tile", loaded, same)
 
+    def passes_by(self) -> bool:
+        """Whether a stream of stores would drive out of the cache what is read again meanwhile."""
+        raise NotImplementedError
+
     def store(self, call: Call, scope: Scope) -> str:
         """The statement of a store or an atomic."""
         element = call.args[0]
@@ -183,6 +187,8 @@ class MemoryWriter(ExpressionWriter):
         options = [f"mask={at.mask}"] if at.mask else []
         if call.op != "store":
             options.append('sem="relaxed"')
+        elif dict(call.keywords).get("stream") == Number(True) and self.passes_by():
+            options.append('cache_modifier=".cs"')
         return f"tl.{call.op}({', '.join([at.pointer, text, *options])})"
 
 

@@ -246,6 +246,9 @@ class RegionWriter(ResidueWriter):
         least = min(4, max(largest // 32, 1))  # a warp for every 32 elements, when there are so few
         return min(max(least, 1 << max(wanted, 1).bit_length() - 1), self.dialect.most_warps)
 
+    def passes_by(self) -> bool:
+        return bool(self.products) and self.repeating > 0
+
     def fitted(self, terms: Sequence[Term]) -> tuple[list[Term], tuple[str, ...]]:
         fitted, axes = super().fitted(terms)
         self.largest = max(self.largest, self.lanes_of(axes))
