@@ -55,7 +55,7 @@ def run(request: Request, folder: RunFolder, watch: Callable[[Stage], None], tun
             found = pipeline.tune(prepared, search, seconds, tuning.more)
             with pipeline.baselines(prepared) as baselines:
                 pipeline.judge(prepared, found or defaults(designs), baselines)
-            search.refuse(pipeline.refused)
+            pipeline.settle(search)
 
     return conduct(request, folder, watch, work)
 

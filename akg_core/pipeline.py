@@ -236,6 +236,11 @@ class Pipeline:
             self.tuned = search.go_on(prepared, seconds if more else seconds - search.spent, note)
         return search.ranking()
 
+    def settle(self, search: Search) -> None:
+        """Have a search know what the judge refused; what was found is without it."""
+        search.refuse(self.refused)
+        self.tuned = search.tuned(self.tuned.seconds if self.tuned else 0.0)
+
     def accept(
         self, prepared: Prepared, candidates: Sequence[Candidate], built: Artifact | None = None
     ) -> tuple[Candidate, Artifact]:
@@ -366,7 +371,7 @@ def versions() -> dict[str, str]:
     """The software that decides a result, by distribution."""
     found = {"python": platform.python_version(), "akg-core": akg_core.__version__}
     for entry in importlib.metadata.entry_points(group="akg"):
-        if entry.dist:
+        if entry.dist and entry.dist.name:
             found[entry.dist.name] = entry.dist.version
     found["torch"] = importlib.metadata.version("torch")
     return found

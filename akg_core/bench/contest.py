@@ -18,7 +18,8 @@ from akg_core.pipeline import Pipeline
 from akg_core.progress import Progress
 from akg_core.records import Artifact, Task
 from akg_core.runs import RunFolder
-from akg_core.stages import Design, Request, defaults
+from akg_core.search.tune import Search
+from akg_core.stages import Candidate, Design, Request, defaults
 from akg_core.worker.pool import Pool
 
 
@@ -31,8 +32,9 @@ class Contest:
         self.verdict: Verdict | None = None
         self.timing: Timing | None = None
         self._task: Task | None = None
-        self._designs: tuple[Design, ...] = ()
+        self._candidates: list[Candidate] = []
         self._design: Design | None = None
+        self._search: Search | None = None
         self._artifact: Artifact | None = None
         self._prepared: Prepared | None = None
         self._baselines: Baselines | None = None
@@ -48,27 +50,45 @@ class Contest:
     @property
     def need(self) -> int:
         """Bytes of memory that judging it may take; 0 when it was not built."""
-        return bytes_unspared(self._task) if self._task and self._artifact else 0
+        return bytes_unspared(self._task) if self._task and not self._error else 0
 
     def close(self) -> None:
         """End the reference and the baselines."""
         self._opened.close()
 
-    def build(self, examine: bool = False) -> None:
-        """Capture (and examine), design, emit and compile; what fails is kept for the row."""
+    def build(self, examine: bool = False, tune: float = 0.0) -> None:
+        """Capture (and examine), design, emit and compile; what fails is kept for the row.
+
+        With seconds to `tune`, what is built are the first candidates of a search.
+        """
         with self._failing():
             self._task = self.pipeline.capture()
             self._weak = self._examined() if examine else ()
-            self._designs = self.pipeline.design(self._task)
-            self._design = self._designs[0]
-            source = self.pipeline.emit(self._task, self._design, self._design.default)
-            self._artifact = self.pipeline.compile(self._design, source)
+            self._candidates = defaults(self.pipeline.design(self._task))
+            if tune:
+                self._ready_search(self._task, tune)
+            else:
+                self._artifact = self.pipeline.made(self._task, self._candidates[0])
 
     def refer(self) -> None:
-        """Start the reference on what was built."""
-        if self._task and self._artifact:
+        """Start the reference on what was built, unless it was started."""
+        if self._task and not self._error and not self._prepared:
             with self._failing():
                 self._prepared = self._opened.enter_context(self.pipeline.reference(self._task))
+
+    def refer_and_wait(self) -> None:
+        """Have the reference do all that it has to do before a kernel comes."""
+        self.refer()
+        if self._prepared:
+            with self._failing():
+                self._prepared.ready()
+
+    def tune(self, seconds: float) -> None:
+        """Search for about `seconds`, with nothing else running; what was found is judged, the fastest first."""
+        if self._prepared and self._search and not self._error:
+            with self._failing():
+                found = self.pipeline.tune(self._prepared, self._search, seconds)
+                self._candidates = found or self._candidates
 
     def warm(self, baselines: tuple[str, ...]) -> None:
         """Start to warm up the baselines."""
@@ -79,11 +99,13 @@ class Contest:
 
     def judge(self) -> None:
         """Verify what was built, or what is built of another design when that is refused."""
-        if self._prepared and self._artifact:
+        if self._prepared and not self._error:
             with self._failing():
-                candidates = defaults(self._designs)
-                candidate, self._artifact = self.pipeline.accept(self._prepared, candidates, self._artifact)
+                pipeline = self.pipeline
+                candidate, self._artifact = pipeline.accept(self._prepared, self._candidates, self._artifact)
                 self._design = candidate.design
+                if self._search:
+                    pipeline.settle(self._search)
             self.verdict = self.pipeline.verdict
 
     def settle(self) -> None:
@@ -128,11 +150,20 @@ class Contest:
             reason=reason,
             digest=row_digest(self.problem, self.pipeline.request),
             sketch=self._design.sketch.name if self._design else "",
+            tuned=self.pipeline.tuned,
             seconds=seconds,
             weak=self._weak,
             notes=(*(task.notes if task else ()), *missing),
             **measured(verdict, timing),
         )
+
+    def _ready_search(self, task: Task, seconds: float) -> None:
+        """Open a search, and build what it tries first unless earlier searches took as long."""
+        designs = tuple(candidate.design for candidate in self._candidates)
+        self._search = self._opened.enter_context(contextlib.closing(self.pipeline.search(task, designs)))
+        if self._search.spent < seconds:
+            with self.pipeline.progress.stage("compile"):
+                self._search.build()
 
     def _examined(self) -> tuple[str, ...]:
         """The findings of `task check` that make a verdict of "correct" say little."""

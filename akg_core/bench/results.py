@@ -15,6 +15,7 @@ from akg_core.errors import UsageError
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.timing import KERNEL
 from akg_core.records import Record, Scalar
+from akg_core.search.tune import Tuned
 
 
 class Row(Record):
@@ -22,6 +23,7 @@ class Row(Record):
 
     `status` is the verdict's, or "failed" when there is none; `reason` is set when the task is not correct or its
     timing does not hold. `weak` names what `task check` finds. `floor_share`: the physical floor over the median.
+    `tuned`: what a search found, when there was one.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Row(Record):
     floor_share: float | None = None
     limited_by: str = ""
     sketch: str = ""
+    tuned: Tuned | None = None
     seconds: dict[str, float] = Field(default_factory=dict)
     weak: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -63,7 +66,7 @@ def measured(verdict: Verdict | None, timing: Timing | None) -> dict[str, Any]:
 class Results(Record):
     """The document: what was run, with what, where, and a row a task. `finished` is false while it is being written.
 
-    `simulated`: kernels ran by simulation, so that nothing has a time.
+    `simulated`: kernels ran by simulation, so that nothing has a time. `tune`: seconds that each task was searched for.
     """
 
     suite: str
@@ -71,6 +74,7 @@ class Results(Record):
     target: str
     scale: float
     simulated: bool = False
+    tune: float = 0.0
     baselines: tuple[str, ...]
     versions: dict[str, str]
     machine: dict[str, Scalar] = Field(default_factory=dict)
@@ -89,7 +93,7 @@ def unfinished(path: Path, like: Results) -> dict[str, Row]:
         raise UsageError(
             f"{str(path)!r} holds something else than a benchmark's results.", "Give another --out."
         ) from None
-    same = ("suite", "plugin", "target", "scale", "simulated", "baselines", "versions")
+    same = ("suite", "plugin", "target", "scale", "simulated", "tune", "baselines", "versions")
     alike = not found.finished and all(getattr(found, name) == getattr(like, name) for name in same)
     return {row.digest: row for row in found.rows} if alike else {}
 

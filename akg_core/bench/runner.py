@@ -18,6 +18,7 @@ from pathlib import Path
 from akg_core.bench.contest import Contest, row_digest
 from akg_core.bench.results import Results, Row, unfinished
 from akg_core.bench.suite import Problem
+from akg_core.judge import floor
 from akg_core.pipeline import WARM, versions
 from akg_core.records import HOST, Availability
 from akg_core.runs import RunFolder
@@ -33,7 +34,8 @@ _SHARE = 0.8  # of a device's memory that judging may need
 class Plan:
     """How a suite is run. `baselines`: what to time against, none to verify only; `seconds`: samples of one task.
 
-    `examine`: look first whether "correct" says much of a task, which takes a few seconds each.
+    `examine`: look first whether "correct" says much of a task, which takes a few seconds each. `tune`: seconds to
+    search for a faster kernel of each task, beside what is built ahead of that.
     """
 
     suite: str
@@ -41,6 +43,7 @@ class Plan:
     seconds: float = 1.5
     together: int = 4
     examine: bool = False
+    tune: float = 0.0
     folder: Path = Path("runs/bench")
 
 
@@ -59,13 +62,16 @@ def run(
     with Pool(warm=WARM) as pool:
         available = _available(request, pool)
         if available.simulated:  # nothing that is simulated has a time
-            plan = replace(plan, baselines=())
+            plan = replace(plan, baselines=(), tune=0.0)
+        if plan.tune:
+            floor.machine(pool, addressed(request))  # once, before many ask for it
         results = Results(
             suite=plan.suite,
             plugin=request.plugin,
             target=str(request.target),
             scale=request.scale,
             simulated=available.simulated,
+            tune=plan.tune,
             baselines=plan.baselines,
             versions=versions(),
         )
@@ -76,7 +82,8 @@ def run(
         on_host = available.device == HOST
         room = int(_SHARE * available.memory_bytes)
         if on_host:
-            ways = _side_by_side(waiting, pool, plan) if plan.baselines else _each_as_it_ends(waiting, pool, plan)
+            timed = plan.baselines or plan.tune
+            ways = _side_by_side(waiting, pool, plan) if timed else _each_as_it_ends(waiting, pool, plan)
         else:
             ways = _group_by_group(waiting, pool, plan, room)
         for contest in ways:
@@ -99,10 +106,12 @@ def _side_by_side(waiting: list[Asked], pool: Pool, plan: Plan) -> Iterator[Cont
     with ThreadPoolExecutor(plan.together) as workers:
         for batch in _batches(waiting, plan):
             contests = [building.result() for building in _build(batch, pool, plan, workers)]
+            _tune(contests, plan, workers)
             list(workers.map(lambda contest: _judge(contest, plan.baselines), contests))
             for contest in contests:
                 with closing(contest):
-                    contest.clock(plan.seconds)
+                    if plan.baselines:
+                        contest.clock(plan.seconds)
                     yield contest
 
 
@@ -137,6 +146,7 @@ def _group_by_group(waiting: list[Asked], pool: Pool, plan: Plan, room: int) -> 
             contests = [each.result() for each in building]
             building = _build(following, pool, plan, builders)
             for group in _groups(contests, room):
+                _tune(group, plan, judges)
                 list(judges.map(lambda contest: _judge_then_warm(contest, plan.baselines), group))
                 for contest in group:
                     with closing(contest):
@@ -159,6 +169,14 @@ def _groups(contests: list[Contest], room: int) -> Iterator[list[Contest]]:
 
 def _batches(waiting: list[Asked], plan: Plan) -> list[list[Asked]]:
     return [waiting[start : start + plan.together] for start in range(0, len(waiting), plan.together)]
+
+
+def _tune(contests: list[Contest], plan: Plan, workers: ThreadPoolExecutor) -> None:
+    """Search for faster kernels, one task after the other, once nothing else runs."""
+    if plan.tune:
+        list(workers.map(Contest.refer_and_wait, contests))
+        for contest in contests:
+            contest.tune(plan.tune)
 
 
 def _judge(contest: Contest, baselines: tuple[str, ...]) -> None:
@@ -187,7 +205,7 @@ def _built(problem: Problem, request: Request, pool: Pool, plan: Plan) -> Contes
     """A contest whose kernel is built, as far as that goes."""
     folder = RunFolder(plan.folder / (problem.group or plan.suite) / problem.name)
     contest = Contest(problem, request, pool, folder)
-    contest.build(plan.examine)
+    contest.build(plan.examine, plan.tune)
     return contest
 
 

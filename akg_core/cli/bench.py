@@ -17,6 +17,7 @@ from akg_core.cli.options import (
     TargetText,
     TimeLimit,
     Together,
+    TuneSeconds,
 )
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def bench(
     scale: Scale = 1.0,
     seed: Seed = 0,
     seconds: SampleSeconds = 1.5,
+    tune: TuneSeconds = 0.0,
     together: Together = 4,
     time_limit: TimeLimit = 0.0,
     folder: Annotated[Path, typer.Option("--folder", metavar="DIR", help="Where runs are kept.")] = Path("runs/bench"),
@@ -72,7 +74,7 @@ def bench(
     job = Job(reference=first, plugin=plugin, target=target, evaluation=evaluation, scale=scale, seed=seed)
     request = replace(job.request(), time_limit=time_limit)
     console = Console(highlight=False, quiet=as_json)
-    plan = runner.Plan(suite, names, seconds, together, examine=suite != FILES, folder=folder)
+    plan = runner.Plan(suite, names, seconds, together, examine=suite != FILES, tune=tune or 0.0, folder=folder)
     results = runner.run(
         chosen, request, plan, out, lambda *row: console.print(line(*row), soft_wrap=True, markup=False)
     )

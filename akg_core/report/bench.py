@@ -13,6 +13,7 @@ from akg_core.judge.timing import KERNEL
 from akg_core.report.table import plain_table
 
 _WIDTH = 112  # columns that the table takes, however narrow the terminal
+_NEAR = 1.5  # times as long as the best, within which a first schedule is a good one
 _EQUAL = 0.98  # a ratio that counts as no slower
 
 
@@ -38,6 +39,12 @@ def show(console: Console, results: Results) -> None:
     builds = [row.seconds["compile"] for row in rows if "compile" in row.seconds]
     if builds:
         console.print(f"a build took {statistics.median(builds):.1f} s (median), all {results.seconds:.0f} s")
+    if gains := [row.tuned.gain for row in rows if row.tuned and row.tuned.gain]:
+        near = sum(gain <= _NEAR for gain in gains)
+        console.print(
+            f"the first schedule takes {statistics.median(gains):.2f} times as long as the best that a search found "
+            f"(median), at most {_NEAR:g} times in {near} of {len(gains)}"
+        )
     _list(console, "not correct", (f"{r.name}: {r.status}, {r.reason}" for r in rows if r.status != "correct"))
     slower = sorted((ratio, row) for row in rows if (ratio := row.ratio("eager")) is not None and ratio < _EQUAL)
     _list(console, "slower than eager", (f"{row.name} {ratio:.2f}x{_why(row)}" for ratio, row in slower))

@@ -18,6 +18,7 @@ from sqlalchemy import JSON, Engine, Float, String, UniqueConstraint, create_eng
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from akg_core.errors import UsageError
 from akg_core.storage import cache_folder
@@ -76,7 +77,7 @@ class Archive:
         self._scope = {"task": task, "machine": machine, "versions": versions}
         with _reported(url):
             self._engine = _open(url)
-            Table.metadata.create_all(self._engine)
+            _create_tables(self._engine)
         self.rows()  # a table of that name with other columns is noticed now
 
     def close(self) -> None:
@@ -140,6 +141,15 @@ def _location(url: str) -> URL:
         return make_url(url if "://" in url else f"sqlite:///{url}")
     except ValueError:
         raise ArgumentError("it is not the URL of a database") from None
+
+
+def _create_tables(engine: Engine) -> None:
+    """Create what is missing; others may be at it at the same time."""
+    with engine.begin() as connection:
+        for table in Table.metadata.sorted_tables:
+            connection.execute(CreateTable(table, if_not_exists=True))
+            for index in sorted(table.indexes, key=lambda index: str(index.name)):
+                connection.execute(CreateIndex(index, if_not_exists=True))
 
 
 def _open(url: str) -> Engine:

@@ -117,7 +117,7 @@ class Search:
         began = time.monotonic()
         least = floor.floor(self._ground.machine, prepared.ready())
         ended, passed = "time is up", 0.0
-        while passed < seconds and passed + _SHARE * self._round_seconds <= seconds:
+        while passed < seconds and (self._waiting or passed + _SHARE * self._round_seconds <= seconds):
             best = self._seconds_of_best()
             if best and least and best <= ROOFLINE * least.seconds:
                 ended = "at the roofline"
@@ -178,7 +178,7 @@ class Search:
         self._archive.close()
 
     def tuned(self, seconds: float = 0.0) -> Tuned:
-        """What is known now, `seconds` of it from this search."""
+        """What is known now; this search took `seconds`."""
         timed = {point: took for point, took in self._measured() if took is not None}
         defaults = [Point(number, design.default) for number, design in enumerate(self._designs)]
         return Tuned(
