@@ -16,7 +16,7 @@ from packaging.version import Version
 from akg_core.records import Availability, Target, Traits
 
 OLDEST_TRITON = "3.6"
-SIMULATED_TRITON = "3.7"  # the interpreter of 3.6 fails on loops whose bounds are loaded or passed
+SIMULATED_TRITON = "3.7"  # whose interpreter is sound
 BULK_CAPABILITY = 90  # from which on there is a unit that copies blocks of memory
 DEFAULT_CAPABILITY = 90  # compiled for where no GPU says otherwise
 TUNING_SECONDS = 30.0  # two or three rounds of a search
@@ -77,11 +77,12 @@ def probe(target: Target) -> Availability:
     details = {"triton": triton_version() or "not installed"}
     capability = capability_of(target)
     if target.backend != "cuda" or capability not in CHIPS:
-        reason = (
-            f"{target} is not a GPU that it makes kernels for."
-            if target.backend == "cuda"
-            else f"it makes kernels for cuda, not for {target}."
-        )
+        if target.backend != "cuda":
+            reason = f"it makes kernels for cuda, not for {target}."
+        elif target.arch or not found:
+            reason = f"{target} is not a GPU that it makes kernels for."
+        else:
+            reason = f"The GPU here is a {found[0].name} (sm_{capability}), which it makes no kernels for."
         known = ", ".join(f"cuda:sm_{number} ({chip.name})" for number, chip in CHIPS.items())
         return Availability(can_compile=False, can_run=False, reason=reason, cure=f"Choose one of {known}.")
     version = triton_version()
@@ -109,7 +110,7 @@ def probe(target: Target) -> Availability:
     here = f"The GPU here is a {found[0].name} (sm_{found[0].capability})" if found else "There is no NVIDIA GPU here"
     reason = f"{here}: kernels are compiled for sm_{capability} and run by Triton's interpreter."
     if Version(version) < Version(SIMULATED_TRITON):
-        reason = f"{here}, and the interpreter of Triton {version} has known faults."
+        reason = f"{here}, and the interpreter of Triton {version} fails on loops whose bounds are loaded or passed."
         cure = f"Simulation needs Triton {SIMULATED_TRITON} or newer: {INSTALL}."
         return Availability(can_compile=True, can_run=False, reason=reason, cure=cure, details=details)
     details["runs"] = "by simulation"

@@ -82,10 +82,18 @@ def test_what_cannot_work_is_one_sentence(machine, target: Target, triton: str, 
     assert not found.can_compile and not found.can_run and says in found.reason and found.cure.endswith(".")
 
 
-def test_an_interpreter_with_faults_is_not_used(machine) -> None:
+def test_an_interpreter_with_faults_is_not_used_and_the_fault_is_named(machine) -> None:
     machine(triton="3.6.0")
     found = probe(Target(backend="cuda"))
     assert found.can_compile and not found.can_run and "3.7" in found.cure
+    assert "Triton 3.6.0 fails on loops whose bounds are loaded or passed." in found.reason
+
+
+def test_a_gpu_that_is_too_old_is_named(machine) -> None:
+    machine(gpus=(Gpu("Tesla V100", 70, "16384 MiB", "570.0"),))
+    found = probe(Target(backend="cuda"))
+    assert not found.can_compile and not found.can_run and "cuda:sm_80 (A100)" in found.cure
+    assert found.reason == "The GPU here is a Tesla V100 (sm_70), which it makes no kernels for."
 
 
 def test_shared_memory_follows_the_chip() -> None:
