@@ -85,6 +85,16 @@ class Registry:
         """A caller for the hooks of plugin `name` alone; raises as `select` does."""
         return Hooks(self.select(name), self._manager)
 
+    def here(self, plugin: Plugin) -> dict[str, records.Availability]:
+        """What a loaded plugin finds on this machine, by backend; a probe that fails finds nothing, for that reason."""
+        found: dict[str, records.Availability] = {}
+        for backend in plugin.info.backends if plugin.info else ():
+            try:
+                found[backend] = Hooks(plugin, self._manager).akg_probe(target=records.Target(backend=backend))
+            except AkgError as error:
+                found[backend] = records.Availability(can_compile=False, can_run=False, reason=error.message)
+        return found
+
     def _examine(self, name: str) -> Plugin:
         if name not in self._states:
             self._states[name] = self._load(self._entries[name])
@@ -155,7 +165,7 @@ class Hooks:
             result = caller(**arguments)
         except AkgError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             message = f"{hook} of the plugin {self.plugin} raised {type(error).__name__}: {_first_line(error)}."
             raise PluginError(message, "This is a defect of the plugin.") from error
         finally:
@@ -191,7 +201,7 @@ def _return_type(hook: str) -> Any:
 
 
 def _owner(entry: importlib.metadata.EntryPoint) -> str:
-    return entry.dist.name if entry.dist else entry.value
+    return (entry.dist and entry.dist.name) or entry.value  # metadata may have been left behind without a name
 
 
 def _order(entry: importlib.metadata.EntryPoint) -> tuple[str, str]:
@@ -199,7 +209,7 @@ def _order(entry: importlib.metadata.EntryPoint) -> tuple[str, str]:
 
 
 def _unseen(entry: importlib.metadata.EntryPoint) -> Plugin:
-    return Plugin(entry.name, _owner(entry), entry.dist.version if entry.dist else "?")
+    return Plugin(entry.name, _owner(entry), (entry.dist and entry.dist.version) or "?")
 
 
 def _skew(entry: importlib.metadata.EntryPoint) -> str:

@@ -1,20 +1,33 @@
-"""`akg-core plugins`: what is installed, its state, and why not."""
+"""`akg-core plugins`: what is installed, its state, what works here, and why not."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from akg_core.cli.options import Json
+
+if TYPE_CHECKING:
+    from akg_core.records import Availability
 
 
 def plugins(as_json: Json = False) -> None:
-    """List what is installed, its state, and why not."""
+    """List what is installed, its state, what works here, and why not."""
     from akg_core.registry import installed
 
     found = installed().plugins()
+    here = {id(plugin): installed().here(plugin) for plugin in found}
     if as_json:
         import dataclasses
         import json
 
-        rows = [{**dataclasses.asdict(p), "info": p.info.model_dump(mode="json") if p.info else None} for p in found]
+        rows = [
+            {
+                **dataclasses.asdict(plugin),
+                "info": plugin.info.model_dump(mode="json") if plugin.info else None,
+                "here": {backend: chip.model_dump(mode="json") for backend, chip in here[id(plugin)].items()},
+            }
+            for plugin in found
+        ]
         print(json.dumps(rows, indent=2))
         return
     from rich.console import Console
@@ -26,14 +39,14 @@ def plugins(as_json: Json = False) -> None:
     if not found:
         console.print("No plugin is installed. `pip install akg-plugin-…` adds one.")
         return
-    table = plain_table("plugin", "state", "chips", "installed by", "what it is")
+    table = plain_table("plugin", "state", "chips here", "installed by", "what it is")
     for plugin in found:
         info = plugin.info
         style = "green" if plugin.state == "loaded" else "red"
         table.add_row(
             f"[bold]{escape(plugin.name)}[/]",
             f"[{style}]{plugin.state}[/]",
-            ", ".join(info.backends) if info else "",
+            ", ".join(f"{backend} {_works(chip)}" for backend, chip in here[id(plugin)].items()),
             f"{plugin.distribution} {plugin.version}",
             escape(info.summary or info.dsl) if info else "",
         )
@@ -43,3 +56,14 @@ def plugins(as_json: Json = False) -> None:
             console.print(
                 f"[bold]{escape(plugin.name)}[/]: {escape(plugin.reason)} {escape(plugin.cure)}", soft_wrap=True
             )
+        for backend, chip in here[id(plugin)].items():
+            if chip.reason:
+                said = f"{backend}: {chip.reason} {chip.cure}".strip()
+                console.print(f"[bold]{escape(plugin.name)}[/]: {escape(said)}", soft_wrap=True)
+
+
+def _works(chip: Availability) -> str:
+    """What a plugin can do on this machine for one of its chips, in a word."""
+    if not chip.can_compile:
+        return "(no compiler)"
+    return "(simulated)" if chip.simulated else "" if chip.can_run else "(compiles only)"

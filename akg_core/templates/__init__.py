@@ -16,7 +16,7 @@ _WORD = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def write_plugin(folder: Path, *, name: str, dsl: str, backend: str) -> list[str]:
-    """Write a new plugin into `folder`; the names of its files. Raises UsageError for a word or folder that cannot be."""
+    """Write a new plugin into `folder`; the names of its files. Raises UsageError for a bad word or a folder in use."""
     for option, word in (("NAME", name), ("--dsl", dsl), ("--backend", backend)):
         if not _WORD.fullmatch(word):
             raise UsageError(f"{option} {word!r} is not a word of small letters, digits and underscores.")

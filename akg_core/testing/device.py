@@ -72,14 +72,13 @@ class OnDevice:
 
     def test_the_examples_are_judged_correct(self, subject: Subject) -> None:
         require_device(subject)
-        for number, example in enumerate(examples(subject)):
-            reference = subject.fresh() / f"example_{number}.py"
-            reference.write_text(example.reference, encoding="utf-8")
-            compiled, _ = subject.build(str(reference), example_source(subject, example))
-            if compiled.artifact is None:
+        for example in examples(subject):
+            task = subject.reference(example.reference)
+            artifact = subject.compiled(task, example_source(subject, example)).artifact
+            if artifact is None:
                 fail(f"The example {example.title!r} does not compile.")
             else:
-                must_be_correct(subject.verify(str(reference), compiled.artifact), f"The example {example.title!r}")
+                must_be_correct(subject.verify(task, artifact), f"The example {example.title!r}")
 
     @pytest.mark.parametrize("cheat", CHEATS)
     def test_a_cheat_is_caught(self, subject: Subject, cheat: str) -> None:

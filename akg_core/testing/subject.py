@@ -67,6 +67,16 @@ class Subject:
         path = FOLDER / "tasks" / f"{name}.py" if name in TASKS else Path(name)
         return Request(reference=path, plugin=self.plugin, target=self.target, dynamic=task == DYNAMIC)
 
+    def reference(self, text: str) -> str:
+        """The path of a file with a reference's text, by which the task goes."""
+
+        def write() -> str:
+            path = self.fresh() / "reference.py"
+            path.write_text(text, encoding="utf-8")
+            return str(path)
+
+        return self._once("reference", text, write)
+
     def task(self, task: str) -> Task:
         """The captured reference."""
         return self._once("task", task, lambda: stages.capture(self.pool, self.request(task)))
@@ -90,9 +100,9 @@ class Subject:
         folder.write_source(source, self.task(task).source)
         return stages.build(self.pool, self.request(task), source, folder.kernel)
 
-    def compiled(self, task: str) -> CompileResult:
-        """The build of `source`."""
-        return self._once("compiled", task, lambda: self.build(task, self.source(task))[0])
+    def compiled(self, task: str, source: KernelSource | None = None) -> CompileResult:
+        """The build of a task's source: the one that is given, which must always be the same, or what is emitted."""
+        return self._once("compiled", task, lambda: self.build(task, source or self.source(task))[0])
 
     def prepared(self, task: str) -> Prepared:
         """The process that knows the task's answers."""

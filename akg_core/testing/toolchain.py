@@ -56,8 +56,6 @@ class Toolchain:
     def test_the_examples_compile(self, subject: Subject) -> None:
         require_compiler(subject)
         for example in examples(subject):
-            reference = subject.fresh() / "reference.py"
-            reference.write_text(example.reference, encoding="utf-8")
-            compiled, _ = subject.build(str(reference), example_source(subject, example))
+            compiled = subject.compiled(subject.reference(example.reference), example_source(subject, example))
             if not compiled.ok:
                 fail(f"The example {example.title!r} does not compile: {compiled.log.strip()[:500]}")

@@ -160,3 +160,27 @@ def test_trace_reports_hook_calls(site, monkeypatch, capsys):
     monkeypatch.setenv("AKG_TRACE", "1")
     hooks.akg_probe(target=TARGET)
     assert "akg: toy.akg_probe(target) " in capsys.readouterr().err
+
+
+def test_what_works_here_is_told_of_every_plugin_whatever_its_probe_does(site):
+    install(site, "toy")
+    probing = "@hookimpl\ndef akg_probe(target): raise SystemExit(3)\n"
+    broken = good("broken").replace("@hookimpl\ndef akg_probe(target):", "def unused(target):") + probing
+    install(site, "broken", broken)
+    registry = Registry()
+    broken, toy = registry.plugins()
+    assert registry.here(toy)["cpu"].can_compile and registry.here(toy)["cpu"].reason == "no device"
+    found = registry.here(broken)["cpu"]
+    assert (
+        not found.can_compile
+        and "akg_probe of the plugin broken (akg-plugin-broken 0.7) raised SystemExit" in found.reason
+    )
+
+
+def test_metadata_that_was_left_behind_without_a_name_is_listed(site):
+    install(site, "toy")
+    (site / "left-1.dist-info").mkdir()
+    (site / "left-1.dist-info" / "entry_points.txt").write_text("[akg]\ntoy = nobody\nleft = nobody\n")
+    left, first, second = Registry().plugins()
+    assert (left.distribution, left.version, left.state) == ("nobody", "?", "skewed")
+    assert {first.state, second.state} == {"loaded", "invalid"}

@@ -12,7 +12,7 @@ import torch
 from .conftest import Native
 
 PAGE = (Path(__file__).parent.parent / "docs" / "examples.md").read_text()
-EXAMPLES = re.findall(r"```cpp\n(.*?)```", PAGE, re.S)
+EXAMPLES = re.findall(r"```cpp kernel.cpp\n(.*?)```", PAGE, re.S)
 
 
 def launch(native: Native, name: str, tensors: list[torch.Tensor], *sizes: int) -> None:

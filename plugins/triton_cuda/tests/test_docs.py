@@ -13,7 +13,7 @@ from akg_plugin_triton_cuda.compile import compiled
 
 HERE = Path(__file__).parent
 PAGES = "".join((HERE.parent / "docs" / f"{page}.md").read_text() for page in ("examples", "language"))
-EXAMPLES = re.findall(r"```python\n(.*?)```", PAGES, re.S)
+EXAMPLES = re.findall(r"```python(?: kernel.py)?\n(.*?)```", PAGES, re.S)
 BLOCKS = {"BLOCK": 256, "BM": 32, "BN": 32, "BK": 32}
 
 
