@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from akg_core.errors import WorkerFailed
-from akg_core.worker import usage
+from akg_core.worker import cgroup, usage
 from akg_core.worker.limits import JobResult, Limits
 from akg_core.worker.session import Session
 
@@ -138,6 +138,7 @@ class Pool:
             session.close()
         self._stop(patient=any(session.started for session in sessions))
         self._threads.shutdown(wait=True)
+        cgroup.remove_all(self.folder.name)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _layer(self, function: str) -> int:

@@ -26,7 +26,7 @@ import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
-from akg_core.worker import child, isolation, seccomp
+from akg_core.worker import cgroup, child, isolation, seccomp
 
 _THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -65,23 +65,34 @@ def main(folder: str, layers: list[list[str]], descriptors: list[int]) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _end_descendants()
     if served == 0:
+        cgroup.remove_all(Path(folder).name)
         _remove(Path(folder))
 
 
 def _serve(control: socket.socket) -> None:
     """Fork a keeper for every job, until nobody is left who could send one."""
+    groups: dict[int, Path] = {}  # by keeper; which may not remove one itself, where its worker has files read-only
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 3)
         if not message:
             return
-        if os.fork() == 0:
+        settings = json.loads(message)
+        for ended in [keeper for keeper in groups if not Path(f"/proc/{keeper}").exists()]:
+            if cgroup.discard(groups[ended]):
+                del groups[ended]
+        limits = cgroup.limits(settings["memory_bytes"], settings["file_bytes"], settings["processes"])
+        group = cgroup.make("-".join(Path(settings["folder"]).parts[-2:]), limits)
+        keeper = os.fork()
+        if keeper == 0:
             control.close()
-            _keep(json.loads(message), *descriptors)
+            _keep(settings, group, *descriptors)
+        if group:
+            groups[keeper] = group
         for held in descriptors:
             os.close(held)
 
 
-def _keep(settings: dict[str, Any], connection: int, log: int, status: int) -> NoReturn:
+def _keep(settings: dict[str, Any], group: Path | None, connection: int, log: int, status: int) -> NoReturn:
     """Be the keeper: fork the worker in its own namespaces, wait for it, say how it ended."""
     isolation.die_with_parent()
     isolation.adopt_orphans()
@@ -95,7 +106,7 @@ def _keep(settings: dict[str, Any], connection: int, log: int, status: int) -> N
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
         worker = os.fork()
         if worker == 0:
-            _work(settings, alone, socket.socket(fileno=connection), status)
+            _work(settings, alone, group, socket.socket(fileno=connection), status)
         os.close(connection)
 
         def end_worker(*_: object) -> None:
@@ -106,6 +117,8 @@ def _keep(settings: dict[str, Any], connection: int, log: int, status: int) -> N
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         _, code = os.waitpid(worker, 0)
         if not alone:  # else they ended with their namespace
+            if group:
+                cgroup.end(group)
             _end_descendants()
         _report(status, ended=code)
     except BaseException:
@@ -114,7 +127,9 @@ def _keep(settings: dict[str, Any], connection: int, log: int, status: int) -> N
         os._exit(0)
 
 
-def _work(settings: dict[str, Any], alone: bool, connection: socket.socket, status: int) -> NoReturn:
+def _work(
+    settings: dict[str, Any], alone: bool, group: Path | None, connection: socket.socket, status: int
+) -> NoReturn:
     """Be the worker: give up what it must not have, then serve."""
     try:
         isolation.die_with_parent()
@@ -125,6 +140,8 @@ def _work(settings: dict[str, Any], alone: bool, connection: socket.socket, stat
         os.environ["TMPDIR"] = settings["folder"]
         tempfile.tempdir = None  # what the warm imports found there is forgotten
         protections = ["process group", "limits"]
+        if group and cgroup.enter(group):
+            protections.append("control group")
         if alone:
             protections += ["no network", "own processes"]
             own_proc = isolation.mount_own_proc()

@@ -34,6 +34,10 @@ def environment(_: dict[str, Any]) -> dict[str, Any]:
     return dict(os.environ)
 
 
+def control_group(_: dict[str, Any]) -> dict[str, Any]:
+    return {"group": Path("/proc/self/cgroup").read_text()}
+
+
 def loaded(payload: dict[str, Any]) -> dict[str, Any]:
     return {"loaded": [name for name in payload["names"] if name in sys.modules]}
 
