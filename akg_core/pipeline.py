@@ -41,7 +41,7 @@ from akg_core.records import (
 )
 from akg_core.registry import forward_trace
 from akg_core.runs import RunFolder
-from akg_core.search.tune import Ground, Search, Tuned, open_archive
+from akg_core.search.tune import REFUSALS, Ground, Search, Tuned, open_archive
 from akg_core.stages import Candidate, Design, Request
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ WARM = (
 )
 DETAILS = "build.json"  # beside a kernel: what the compiler tells of it
 ATTEMPTS = 3  # candidates that are tried when the judge refuses the first
-REFUSALS = ("incorrect", "crashed", "timed out")  # verdicts on one variant that say nothing of another
 SIMULATED_WORK = 1 << 18  # elements moved by one call, to which a task is made smaller where kernels are simulated
 
 

@@ -25,9 +25,10 @@ def least_seconds(launches: Sequence[Work], machine: Machine, units: int) -> flo
 
 
 def too_slow(least: Sequence[float], best: float | None) -> list[str]:
-    """Why each of some candidates cannot win, by the least time that it takes; "" where it may.
+    """Why each schedule of one sketch cannot win, by the least time that it takes; "" where it may.
 
-    `best` is the fastest time so far; without one, it is what the most promising of them will likely take.
+    `best` is the fastest time so far; without one, it is what the most promising of them will likely take: what is not
+    counted in one schedule of a sketch is not counted in the others.
     """
     limit = best or NEAREST * min(least, default=0.0)
     return [f"Its bytes and products alone take {each * 1e3:.3g} ms." if each > limit else "" for each in least]

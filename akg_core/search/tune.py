@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from akg_core import stages
 from akg_core.errors import AkgError
 from akg_core.judge import floor
+from akg_core.judge.verify import verify
 from akg_core.records import HOST, Availability, KernelSource, Record, Schedule, Target, Task
 from akg_core.report.spell import spell_seconds
 from akg_core.runs import RunFolder
@@ -34,11 +35,12 @@ if TYPE_CHECKING:
     from akg_core.judge.prepare import Prepared
     from akg_core.judge.records import Verdict
     from akg_core.progress import StageNote
-    from akg_core.search.archive import Archive
+    from akg_core.search.archive import Archive, Measurement
     from akg_core.worker.pool import Pool
 
 _SHARE = 0.75  # of the last round's time that must be left for another
 FEWEST = 4  # candidates a round, however few cores there are
+REFUSALS = ("incorrect", "crashed", "timed out")  # verdicts on one candidate that say nothing of other sketches
 ROOFLINE = 1.1  # a kernel within this factor of the physical floor is not improved further
 
 
@@ -99,13 +101,12 @@ class Search:
         self._built: dict[Point, Candidate] = {}
         self._waiting: list[Point] = []  # built, and not timed yet
         self._round_seconds = 0.0  # what building and timing the last round took
-        self._tried = self._known = 0
-        self.best: Point | None = None
-        for point, seconds in self._measured():
+        self._assured: set[int] = set()  # designs of which a schedule was judged correct
+        known = self._measured()
+        for point, _ in known:
             self._moves.known(point)
-            self.best = point if self.best is None and seconds is not None else self.best
-            self._tried += 1
-        self._known = self._tried
+        self._tried = self._known = len(known)
+        self.best = self._fastest()
 
     @property
     def spent(self) -> float:
@@ -122,6 +123,8 @@ class Search:
             if best and least and best <= ROOFLINE * least.seconds:
                 ended = "at the roofline"
                 break
+            if not self._waiting:
+                self._assure(prepared)
             if not self._waiting and not self.build():
                 ended = "nothing is left to try"
                 break
@@ -160,7 +163,7 @@ class Search:
         return bool(points)
 
     def ranking(self) -> list[Candidate]:
-        """What runs and was not refused, the fastest first."""
+        """What runs and was not refused, the fastest first; sketches that were once refused come last."""
         timed = [(point, seconds) for point, seconds in self._measured() if seconds is not None]
         return [
             replace(self._built.get(p, Candidate(self._designs[p.design], p.schedule)), seconds=seconds)
@@ -179,7 +182,8 @@ class Search:
 
     def tuned(self, seconds: float = 0.0) -> Tuned:
         """What is known now; this search took `seconds`."""
-        timed = {point: took for point, took in self._measured() if took is not None}
+        refused = self._refused()
+        timed = {p: took for p, took in self._measured() if took is not None and p.design not in refused}
         defaults = [Point(number, design.default) for number, design in enumerate(self._designs)]
         return Tuned(
             tried=self._tried,
@@ -190,14 +194,13 @@ class Search:
 
     def _promising(self, points: list[Point]) -> list[Point]:
         """Those that may be faster than the best, by what the schedule moves and computes."""
-        least: dict[Point, float] = {}
+        reasons: dict[Point, str] = {}
         for number in {point.design for point in points}:
             mine = [point for point in points if point.design == number]
             found = stages.work(self._ground.pool, self._designs[number], [point.schedule for point in mine])
-            for point, launches in zip(mine, found, strict=True):
-                least[point] = least_seconds(launches, self._ground.machine, self._ground.units)
-        reasons = too_slow([least[point] for point in points], self._seconds_of_best())
-        return self._kept(points, reasons)
+            least = [least_seconds(launches, self._ground.machine, self._ground.units) for launches in found]
+            reasons |= dict(zip(mine, too_slow(least, self._seconds_of_best()), strict=True))
+        return self._kept(points, [reasons[point] for point in points])
 
     def _kept(self, points: list[Point], reasons: list[str]) -> list[Point]:
         """Those that nothing speaks against; why the others are not timed is stored."""
@@ -232,29 +235,48 @@ class Search:
         target = ground.request.target or Target(backend="")
         track = Track(ground.pool, prepared, ground.request.plugin, target)
         laps = race(track, [artifact for point in runners if (artifact := self._built[point].artifact)])
-        timed: dict[Point, float] = {}
         for point, lap in zip(runners, laps, strict=True):
             status = "failed" if lap.failure else "timed"
             self._store(point, status, seconds=lap.seconds, samples=list(lap.samples), reason=lap.failure)
-            if lap.seconds is not None:
-                timed[point] = lap.seconds
-        self.best = min(timed, key=timed.__getitem__, default=self.best)
+        self.best = self._fastest()
         self._round_seconds += time.monotonic() - began
 
     def _store(self, point: Point, status: str, **fields: Any) -> None:
         self._archive.record(sketch_hash(self._designs[point.design]), point.schedule.values, status, **fields)
 
-    def _measured(self) -> list[tuple[Point, float | None]]:
-        """What the archive holds of these designs, the fastest first; None for what has no time."""
+    def _assure(self, prepared: Prepared) -> None:
+        """Have the judge look at the best, once for each sketch, before more is built around it."""
+        ground, target = self._ground, self._ground.request.target or Target(backend="")
+        while self.best in self._built and self.best.design not in self._assured | self._refused():
+            artifact = self._built[self.best].artifact
+            assert artifact is not None
+            limit = ground.request.time_limit
+            verdict = verify(ground.pool, prepared, ground.request.plugin, artifact, target, seconds=limit)
+            if verdict.status in REFUSALS:
+                self.refuse([(self._built[self.best], verdict)])
+                self.best = self._fastest()
+            else:
+                self._assured.add(self.best.design)
+
+    def _rows(self) -> list[tuple[int, Measurement]]:
+        """What the archive holds of these designs, each row with the number of its design."""
         numbers = {sketch_hash(design): number for number, design in enumerate(self._designs)}
+        return [(numbers[row.sketch], row) for row in self._archive.rows() if row.sketch in numbers]
+
+    def _refused(self) -> set[int]:
+        """Designs of which the judge refused a schedule: mostly, what is wrong with one is wrong with all."""
+        return {number for number, row in self._rows() if row.status in REFUSALS}
+
+    def _measured(self) -> list[tuple[Point, float | None]]:
+        """Every candidate known, the fastest first, those of refused designs last; None for what has no time."""
+        refused = self._refused()
         return [
-            (
-                Point(numbers[row.sketch], Schedule(values=json.loads(row.schedule))),
-                row.seconds if row.status == "timed" else None,
-            )
-            for row in self._archive.rows()
-            if row.sketch in numbers
+            (Point(number, Schedule(values=json.loads(row.schedule))), row.seconds if row.status == "timed" else None)
+            for number, row in sorted(self._rows(), key=lambda each: each[0] in refused)
         ]
+
+    def _fastest(self) -> Point | None:
+        return next((point for point, seconds in self._measured() if seconds is not None), None)
 
     def _seconds_of_best(self) -> float | None:
         return next((seconds for point, seconds in self._measured() if point == self.best), None)

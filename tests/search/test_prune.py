@@ -34,7 +34,13 @@ def rows(x: In["f32", 100, 1000], w: In["f32", 1000], y: Out["f32", 100, 1000], 
                 t = load(x[m, n]) * load(w[n])
                 store(y[m, n], t + load(x[m, i]))
 """
-MACHINE = Machine(processor="p", cache_bytes=1, bytes_per_second={1: 1e9, 2: 2e9}, operations_per_second=1e12)
+MACHINE = Machine(
+    processor="p",
+    cache_bytes=1,
+    bytes_per_second={1: 1e9, 2: 2e9},
+    operations_per_second=1e12,
+    sampling_seconds=0.0,
+)
 
 
 def counted(text: str, **values: int) -> list[Work]:

@@ -57,8 +57,12 @@ def _ready(artifact: Artifact, target: Target) -> Device:
 
 @functools.cache
 def _bring_compiled(compiled: Path) -> None:
-    """Copy what was compiled ahead to where Triton keeps what it compiles in this process."""
+    """Copy what was compiled ahead to where Triton keeps what it compiles in this process.
+
+    What is there already stays untouched: a library that is loaded from there must not be written to.
+    """
     cache = Path(tempfile.gettempdir()) / "triton"
     os.environ["TRITON_CACHE_DIR"] = str(cache)
-    if compiled.is_dir():
-        shutil.copytree(compiled, cache, dirs_exist_ok=True)
+    for folder in compiled.iterdir() if compiled.is_dir() else ():
+        if not (cache / folder.name).exists():
+            shutil.copytree(folder, cache / folder.name)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
 from akg_plugin_triton_cuda import compile as compiling
 from akg_plugin_triton_cuda.compile import compile_all, compile_kernel
+from akg_plugin_triton_cuda.harness import _bring_compiled
 from akg_plugin_triton_cuda.probe import dialect
 from akg_triton.emit import emit
 
@@ -134,3 +137,18 @@ def test_a_kernel_that_takes_too_long_is_an_error(tmp_path: Path, monkeypatch: p
     slow = slow.model_copy(update={"files": {**slow.files, "kernel.py": kernel}})
     (result,) = compile_all((slow,), SM_90, (tmp_path,))
     assert not result.ok and "more than 2 s" in result.log
+
+
+def test_what_a_process_may_have_loaded_is_not_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several kernels are timed in one process, whose launchers are libraries mapped from its cache."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "own"))
+    monkeypatch.setenv("TRITON_CACHE_DIR", "another")
+    for name, kernels in (("one", ("shared", "first")), ("two", ("shared", "second"))):
+        for kernel in kernels:
+            (tmp_path / name / kernel).mkdir(parents=True)
+            (tmp_path / name / kernel / "launcher.so").write_text(name)
+        _bring_compiled(tmp_path / name)
+    here = tmp_path / "own" / "triton"
+    assert os.environ["TRITON_CACHE_DIR"] == str(here)
+    found = {path.parent.name: path.read_text() for path in here.rglob("launcher.so")}
+    assert found == {"shared": "one", "first": "one", "second": "two"}
