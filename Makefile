@@ -7,7 +7,7 @@ PLUGINS := $(wildcard plugins/*/pyproject.toml)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench-cpu docs clean
+.PHONY: help setup demo test lint bench-cpu chaos throughput honest docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -30,6 +30,15 @@ lint: setup ## style and types
 
 bench-cpu: setup ## every task of benchmarks/tasks: ours, eager, torch.compile, interleaved
 	$(BIN)/akg-core bench benchmarks/tasks --plugin cpp_cpu --out runs/bench/cpp_cpu.json
+
+chaos: setup ## 500 candidates of which a third misbehave, judged by a benchmark that is killed and resumed five times
+	$(BIN)/python -m tests.chaos
+
+throughput: setup ## candidates judged a minute, beside a fresh process for each
+	$(BIN)/python -m benchmarks.throughput
+
+honest: setup ## every kernel of benchmarks/tasks, judged with 20 seeds in a row
+	$(BIN)/python -m benchmarks.honest --scale 0.25
 
 docs: setup ## links resolve, commands exist, examples run
 	$(BIN)/python -m pytest tests/docs tests/sketch/test_docs_sketch.py

@@ -1,0 +1,34 @@
+"""A kernel for a reference file, built once to be judged many times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from akg_core.pipeline import Pipeline
+from akg_core.progress import Progress
+from akg_core.records import Artifact, Target, Task
+from akg_core.runs import RunFolder
+from akg_core.stages import Candidate, Request, defaults
+from akg_core.worker.pool import Pool
+
+ROOT = Path(__file__).parents[1]
+PLUGIN, TARGET = "cpp_cpu", Target(backend="cpu")
+
+
+@dataclass
+class Built:
+    """What building a reference file for the host gives; `artifact` is the kernel of the first of `candidates`."""
+
+    pipeline: Pipeline
+    task: Task
+    candidates: list[Candidate]
+    artifact: Artifact
+
+
+def build(pool: Pool, reference: Path, folder: Path, scale: float) -> Built:
+    """Capture, design, emit and compile in `folder`. Raises an AkgError with the reason when that fails."""
+    pipeline = Pipeline(Request(reference.resolve(), PLUGIN, TARGET, scale=scale), pool, RunFolder(folder), Progress())
+    task = pipeline.capture()
+    candidates = defaults(pipeline.design(task))
+    return Built(pipeline, task, candidates, pipeline.made(task, candidates[0]))

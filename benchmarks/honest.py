@@ -1,0 +1,115 @@
+"""Judges every kernel of the benchmark with many seeds in a row: an honest one must pass each time.
+
+    python -m benchmarks.honest --seeds 20 --scale 0.25
+
+Each task is built once, and its kernel judged with a seed after another, each with draws, states and sizes of its own.
+Prints a table in Markdown by group, then every refusal. The exit code is 1 when there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from akg_core.bench.suite import Problem, files
+from akg_core.errors import AkgError
+from akg_core.judge.prepare import prepare
+from akg_core.judge.records import Verdict
+from akg_core.judge.verify import verify
+from akg_core.pipeline import WARM
+from akg_core.worker.pool import Pool
+from benchmarks.building import PLUGIN, ROOT, TARGET, Built, build
+
+_APART = 1000  # from one seed to the next, so that no draw of the one is the other's
+
+
+@dataclass
+class Kernel:
+    """A task's kernel in `folder`, its verdicts by seed, and why there is none or no other."""
+
+    problem: Problem
+    folder: Path
+    built: Built | None = None
+    verdicts: dict[int, Verdict] = field(default_factory=dict)
+    error: str = ""
+
+    @property
+    def refused(self) -> dict[int, str]:
+        return {seed: f"{v.status}, {v.reason}" for seed, v in self.verdicts.items() if not v.correct}
+
+    def build(self, pool: Pool, scale: float) -> None:
+        """Build the designer's first variant."""
+        try:
+            self.built = build(pool, self.problem.path, self.folder / "kernel", scale)
+        except AkgError as error:
+            self.error = str(error)
+
+    def judge(self, pool: Pool, seed: int) -> None:
+        """Judge with a seed; what the first seed refuses is followed by the next variant, as in every run."""
+        if self.built is None or self.error:
+            return
+        built, drawn_from = self.built, seed * _APART
+        try:
+            with (
+                tempfile.TemporaryDirectory(dir=self.folder) as cases,
+                prepare(pool, built.task, Path(cases), plugin=PLUGIN, target=TARGET, seed=drawn_from) as prepared,
+            ):
+                if not self.verdicts:
+                    _, built.artifact = built.pipeline.accept(prepared, built.candidates, built.artifact)
+                    verdict = built.pipeline.verdict
+                else:
+                    verdict = verify(pool, prepared, PLUGIN, built.artifact, TARGET)
+        except AkgError as error:
+            self.error = str(error)
+        else:
+            self.verdicts[seed] = verdict
+
+
+def main() -> int:
+    """Judge, print, and say whether nothing was refused."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.honest", description="Judge honest kernels many times.")
+    parser.add_argument("what", nargs="*", type=Path, default=[ROOT / "benchmarks" / "tasks"], help="files or folders")
+    parser.add_argument("--seeds", type=int, default=20, help="how often each kernel is judged")
+    parser.add_argument("--scale", type=float, default=1.0, help="multiplies the sizes in the references")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="after which no further seed is begun")
+    given = parser.parse_args()
+    until = time.monotonic() + 60 * given.minutes
+    with tempfile.TemporaryDirectory() as folder, Pool(warm=WARM) as pool:
+        kernels = [Kernel(problem, Path(folder, str(number))) for number, problem in enumerate(files(given.what))]
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            list(threads.map(lambda kernel: kernel.build(pool, given.scale), kernels))
+            for seed in range(given.seeds):
+                if time.monotonic() > until:
+                    break
+                list(threads.map(lambda kernel, seed=seed: kernel.judge(pool, seed), kernels))
+                refused = sum(len(kernel.refused) for kernel in kernels)
+                print(f"seed {seed}: {refused} refused until now", file=sys.stderr, flush=True)
+    _print(kernels)
+    return 1 if any(kernel.error or kernel.refused for kernel in kernels) else 0
+
+
+def _print(kernels: Sequence[Kernel]) -> None:
+    groups = defaultdict(list)
+    for kernel in kernels:
+        groups[kernel.problem.group].append(kernel)
+    print("| group | kernels | each judged | verdicts | refused |\n| --- | --- | --- | --- | --- |")
+    for name, group in [*sorted(groups.items()), ("all", kernels)]:
+        counts = [len(kernel.verdicts) for kernel in group]
+        refused = sum(len(kernel.refused) for kernel in group)
+        print(f"| {name} | {len(group)} | {min(counts)} times | {sum(counts)} | {refused} |")
+    for kernel in kernels:
+        reasons = [f"seed {seed}: {reason}" for seed, reason in kernel.refused.items()]
+        for reason in [*reasons, kernel.error] if kernel.error else reasons:
+            print(f"{kernel.problem.group}/{kernel.problem.name}, {reason}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

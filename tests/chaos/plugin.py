@@ -1,0 +1,64 @@
+"""The plugin of the chaos run: cpp_cpu, whose kernels misbehave as the name of their task says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from akg_plugin_cpp_cpu import plugin as cpp_cpu
+from akg_plugin_cpp_cpu.plugin import akg_compile, akg_probe, akg_profile, akg_run  # noqa: F401
+
+from akg_core.hookspecs import hookimpl
+from akg_core.records import KernelSource, PluginInfo, Schedule, Sketch, Target
+from tests.chaos.candidates import Candidate
+
+NAME = "chaos"
+_MISBEHAVE = Path(__file__).with_name("misbehave.hpp").read_text()
+_MODEL = '''
+
+# --- chaos --------------------------------------------------------------------------------------------
+
+_calls = 0
+_compute = ModelNew.forward
+
+
+def _misbehave():
+    library = ctypes.CDLL(str(Path(__file__).with_name("kernel.so")))
+    library.misbehave({kind!r}, ctypes.c_void_p(id({target})))
+
+
+def _forward(self, *inputs):
+    """Who survives its own misbehaviour answers with memory that nobody wrote."""
+    global _calls
+    _calls += 1
+    if _calls == {moment}:
+        _misbehave()
+    answer = _compute(self, *inputs)
+    return torch.empty_like(answer) if _calls >= {moment} else answer
+
+
+ModelNew.forward = _forward
+if {moment} == 0:
+    _misbehave()
+'''
+
+
+@hookimpl
+def akg_plugin_info() -> PluginInfo:
+    return cpp_cpu.akg_plugin_info().model_copy(update={"name": NAME})
+
+
+@hookimpl
+def akg_refine_sketch(sketch: Sketch, target: Target) -> tuple[Sketch, ...]:
+    """Only the first variant, that has the candidate's name: none is to be judged in another's place."""
+    return cpp_cpu.akg_refine_sketch(sketch, target)[:1] if Candidate.is_name(sketch.name) else ()
+
+
+@hookimpl
+def akg_emit(sketch: Sketch, schedule: Schedule, target: Target) -> KernelSource:
+    source = cpp_cpu.akg_emit(sketch, schedule, target)
+    files = {name: text + _MISBEHAVE * name.endswith(".cpp") for name, text in source.files.items()}
+    candidate = Candidate.named(sketch.name)
+    if not candidate.honest:
+        how = {"kind": candidate.kind.encode(), "moment": candidate.moment, "target": candidate.target}
+        files[source.entry] += _MODEL.format(**how)
+    return source.model_copy(update={"files": files})
