@@ -13,7 +13,8 @@ LEVELS = ("contract", "toolchain", "device")
 
 def conformance(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Plugins (default: all).", show_default=False)
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Plugins (default: all).", show_default=False),
     ] = None,
     level: Annotated[str, typer.Option("--level", metavar="LEVEL", help=f"One of {', '.join(LEVELS)}.")] = LEVELS[-1],
     target: TargetText = "",
@@ -35,16 +36,19 @@ def conformance(
         raise UsageError(f"There is no level {level!r}.", f"There is {', '.join(LEVELS)}.")
     try:
         from akg_core.testing.levels import Level
-        from akg_core.testing.runner import conform
+        from akg_core.testing.runner import conform, unusable
     except ModuleNotFoundError as error:
         if error.name != "pytest":
             raise
         raise ToolchainError("The conformance suite needs pytest.", 'pip install "akg-core[testing]"') from None
-    chosen = names or [plugin.name for plugin in installed().plugins() if plugin.state == "loaded"]
+    asked = cast(Level, level)
+    chosen = [select_plugin(name) for name in names] if names else installed().plugins()
     with ConformanceReport(as_json) as report:
-        for name in chosen:
-            plugin = select_plugin(name)
-            chip = str(select_target(target, plugin)) if target else ""
+        for plugin in chosen:
             report.begin(plugin)
-            report.end(conform(name, cast(Level, level), report, target=chip, only=only))
+            if plugin.state != "loaded":
+                report.end(unusable(plugin, asked))
+                continue
+            chip = str(select_target(target, plugin)) if target else ""
+            report.end(conform(plugin.name, asked, report, target=chip, only=only))
     raise typer.Exit(0 if report.all_reach(level) else 1)

@@ -13,7 +13,7 @@ import pytest
 
 from akg_core.errors import AkgError
 from akg_core.pipeline import WARM
-from akg_core.registry import installed
+from akg_core.registry import Plugin, installed
 from akg_core.testing.levels import LEVELS, Conformity, Level, Outcome, grade
 from akg_core.testing.suite import RUNNER, level_of
 from akg_core.worker.pool import Pool
@@ -59,16 +59,27 @@ def conform(
         raise KeyboardInterrupt
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
         raise RuntimeError(f"pytest ended with {code!r}")
-    levels = grade(recorder.outcomes, level)
+    found = _conformity(plugin, recorder.outcomes, level)
     if only:
         some = "only some of its tests were run"
-        levels = tuple(r.model_copy(update={"reached": False, "reason": r.reason or some}) for r in levels)
+        levels = tuple(r.model_copy(update={"reached": False, "reason": r.reason or some}) for r in found.levels)
+        return found.model_copy(update={"levels": levels})
+    return found
+
+
+def unusable(plugin: Plugin, level: Level) -> Conformity:
+    """What is said of a plugin that is installed and not loaded: it fails before its first test."""
+    said = f"{plugin.state}: {plugin.reason}"
+    return _conformity(plugin, [Outcome(level=LEVELS[0], test="it is loaded", status="failed", said=said)], level)
+
+
+def _conformity(plugin: Plugin, outcomes: list[Outcome], level: Level) -> Conformity:
     return Conformity(
-        plugin=name,
+        plugin=plugin.name,
         distribution=plugin.distribution,
         version=plugin.version,
-        levels=levels,
-        outcomes=tuple(recorder.outcomes),
+        levels=grade(outcomes, level),
+        outcomes=tuple(outcomes),
     )
 
 

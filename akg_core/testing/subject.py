@@ -8,7 +8,8 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from akg_core import stages
 from akg_core.judge.prepare import Prepared, prepare
@@ -19,9 +20,7 @@ from akg_core.records import HOST, Advice, Artifact, Availability, CompileResult
 from akg_core.registry import hooks
 from akg_core.runs import RunFolder
 from akg_core.stages import Design, Request
-
-if TYPE_CHECKING:
-    from akg_core.worker.pool import Pool
+from akg_core.worker.pool import Pool
 
 FOLDER = Path(__file__).parent
 CHEATED = "scaled_softmax"  # the task whose answer the cheats pretend to compute
@@ -31,6 +30,8 @@ VERIFY_SECONDS = 120.0
 MEASURE_SECONDS = 0.1
 
 T = TypeVar("T")
+_captured: WeakKeyDictionary[Pool, dict[str, Task]] = WeakKeyDictionary()
+"""Tasks by pool and path: they are no plugin's."""
 
 
 class Subject:
@@ -79,7 +80,10 @@ class Subject:
 
     def task(self, task: str) -> Task:
         """The captured reference."""
-        return self._once("task", task, lambda: stages.capture(self.pool, self.request(task)))
+        captured = _captured.setdefault(self.pool, {})
+        if task not in captured:
+            captured[task] = stages.capture(self.pool, self.request(task))
+        return captured[task]
 
     def designs(self, task: str) -> tuple[Design, ...]:
         """The designer's sketches as the plugin refines them."""

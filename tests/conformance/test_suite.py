@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from akg_core.records import DocPage
+from akg_core.registry import Plugin
 from akg_core.testing import Conformance, overrides
 from akg_core.testing.examples import read_examples
 from akg_core.testing.levels import LEVELS, Outcome, grade
-from akg_core.testing.runner import conform
+from akg_core.testing.runner import conform, unusable
 from akg_core.testing.suite import SUITES
+from tests.conformance.toy import PAGE
 
 
 def test_the_toy_reaches_every_level(pool) -> None:
@@ -45,6 +49,13 @@ def test_a_selection_of_tests_reaches_no_level(pool) -> None:
     found = conform("toy", "contract", pool=pool, only="says_who")
     assert len(found.outcomes) == 1 and found.reached == ""
     assert found.levels[0].reason == "only some of its tests were run"
+
+
+def test_a_plugin_that_is_not_loaded_reaches_nothing() -> None:
+    plugin = Plugin("skewed", "akg-plugin-skewed", "0.1.0", state="skewed", reason="it requires akg-core==99.0.")
+    found = unusable(plugin, "toolchain")
+    assert found.reached == "" and [report.level for report in found.levels] == ["contract", "toolchain"]
+    assert found.levels[0].reason == "it is loaded: skewed: it requires akg-core==99.0."
 
 
 def test_every_test_has_one_level() -> None:
@@ -93,3 +104,20 @@ def test_examples_are_sections_with_named_blocks() -> None:
         ("'Half'", "no reference.py"),
         ("'Loose'", "a block of x without a file's name, which nobody runs"),
     ]
+
+
+def test_the_table_in_the_documents_counts_the_tests_that_there_are() -> None:
+    page = (PAGE.parent / "verification.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \S+ \| (\w+) \| (\d+) \| (\d+) \| (\d+) \| (.*) \|$", page, re.MULTILINE)
+    assert [(plugin, level) for plugin, level, *_ in rows] == [
+        (plugin, level) for plugin in ("cpp_cpu", "triton_cuda") for level in LEVELS
+    ]
+    for _, level, passed, failed, skipped, reached in rows:
+        assert int(passed) + int(failed) + int(skipped) == count_of(level), f"{level}: `akg-core conformance` tells"
+        assert (reached == "yes") == (failed == skipped == "0")
+
+
+def count_of(level: str) -> int:
+    """How many tests a level has, parameters counted."""
+    found = [test for name, test in vars(SUITES[level]).items() if name.startswith("test_")]
+    return sum(len(mark.args[1]) if (mark := next(iter(getattr(t, "pytestmark", ())), None)) else 1 for t in found)
