@@ -174,7 +174,7 @@ def _batches(waiting: list[Asked], plan: Plan) -> list[list[Asked]]:
 def _tune(contests: list[Contest], plan: Plan, workers: ThreadPoolExecutor) -> None:
     """Search for faster kernels, one task after the other, once nothing else runs."""
     if plan.tune:
-        list(workers.map(Contest.refer_and_wait, contests))
+        list(workers.map(lambda contest: contest.refer_and_wait(), contests))
         for contest in contests:
             contest.tune(plan.tune)
 

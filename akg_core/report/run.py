@@ -11,12 +11,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from akg_core.judge.timing import KERNEL
 from akg_core.report.spell import spell_interval, spell_seconds
 from akg_core.report.table import plain_table
 
 if TYPE_CHECKING:
     from akg_core.judge.records import Speedup, Timing, Verdict
     from akg_core.pipeline import RunResult
+    from akg_core.records import Scalar
+    from akg_core.search.tune import Tuned
 
 _NAMES = {"kernel": "kernel", "eager": "eager", "compile": "torch.compile"}
 _FAR = 1000  # times; what is further off is wrong, and how far says nothing
@@ -39,6 +42,10 @@ def show_run(result: RunResult, as_json: bool) -> None:
         _show_verdict(console, result.verdict)
     if result.timing:
         _show_timing(console, result.timing, verified=result.verdict is not None)
+    if result.tuned:
+        _say(console, "tuning", Text(_spell_tuned(result.tuned)))
+    if result.kernels:
+        _show_kernels(console, result.kernels)
     for note in result.notes:
         _say(console, "note", Text(note))
     if result.error:
@@ -90,10 +97,37 @@ def _show_timing(console: Console, timing: Timing, verified: bool) -> None:
             table.add_row(_NAMES.get(measured.name, measured.name), spell_seconds(measured.median), interval, *against)
         if timing.floor:
             why = {"memory": "to move its bytes", "arithmetic": "to compute"}.get(timing.floor.limited_by, "")
+            if kernel := timing.median(KERNEL):
+                why += f", {timing.floor.seconds / kernel:.0%} of the kernel's time"
             table.add_row("physical floor", spell_seconds(timing.floor.seconds), why, style="dim")
         console.print(Padding(table, (1, 0, 1, 2)))
     for name, reason in timing.unavailable.items():
         _say(console, "", Text(f"{_NAMES.get(name, name)}: {reason}", style="dim"))
+
+
+def _spell_tuned(tuned: Tuned) -> str:
+    said = f"{tuned.tried} candidates tried"
+    if tuned.gain and tuned.first and tuned.best:
+        said += f": the best takes {spell_seconds(tuned.best)}, the first schedule {spell_seconds(tuned.first)}"
+        said += f" ({tuned.gain:.2f} times as long)"
+    return said
+
+
+def _show_kernels(console: Console, kernels: dict[str, dict[str, Scalar]]) -> None:
+    """What the compiler tells of each kernel, a column for each thing told."""
+    columns = list(dict.fromkeys(key for told in kernels.values() for key in told))
+    headings = [key.replace("_", " ") for key in columns]
+    table = plain_table("kernel", *headings, right=tuple(headings))
+    for name, told in kernels.items():
+        table.add_row(name, *(_spell_told(told.get(key)) for key in columns))
+    console.print(Padding(table, (0, 0, 1, 2)))
+
+
+def _spell_told(value: Scalar) -> str:
+    """A share as a percentage, anything else as it is."""
+    if isinstance(value, float):
+        return f"{value:.0%}" if 0 <= value <= 1 else f"{value:.3g}"
+    return "" if value is None else str(value)
 
 
 def _spell_speedup(speedup: Speedup) -> tuple[str, str]:

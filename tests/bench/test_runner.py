@@ -78,9 +78,9 @@ def steps(monkeypatch, tmp_path):
     monkeypatch.setattr(runner, "RunFolder", Path)
     monkeypatch.setattr(Recorded, "steps", [])
 
-    def walk(way):
+    def walk(way, tune=0.0):
         waiting = [(SimpleNamespace(name=name, group="g"), None) for name in "abc"]
-        for contest in way(waiting, None, runner.Plan("suite", together=2, folder=tmp_path)):
+        for contest in way(waiting, None, runner.Plan("suite", together=2, tune=tune, folder=tmp_path)):
             contest.show()
         return Recorded.steps
 
@@ -129,3 +129,20 @@ def test_on_a_device_those_that_fit_are_judged_at_once_and_timed_one_by_one(step
 def test_on_a_device_those_that_do_not_fit_are_judged_alone(steps):
     taken = steps(lambda *given: runner._group_by_group(*given, room=19))
     assert taken.index("close a") < taken.index("refer b") and taken.index("close b") < taken.index("refer c")
+
+
+def test_searches_have_the_device_to_themselves_and_what_they_found_is_judged(steps):
+    taken = steps(lambda *given: runner._group_by_group(*given, room=20), tune=5.0)
+    first = taken.index("tune a")
+    assert first > max(taken.index("refer_and_wait a"), taken.index("refer_and_wait b"))
+    assert [step for step in taken if step.startswith("tune")] == ["tune a", "tune b", "tune c"]
+    assert taken.index("tune b") < min(taken.index("judge a"), taken.index("judge b"))
+    for name in "abc":
+        assert taken.index(f"judge {name}") < taken.index(f"clock {name}")
+
+
+def test_on_the_host_nothing_runs_while_a_search_does(steps):
+    taken = steps(runner._side_by_side, tune=5.0)
+    first = taken.index("tune a")
+    assert sorted(taken[:first]) == ["build a", "build b", "refer_and_wait a", "refer_and_wait b"]
+    assert taken[first : first + 2] == ["tune a", "tune b"]

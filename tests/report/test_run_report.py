@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from akg_core.judge.records import Floor, Measurement, Timing
+from akg_core.pipeline import RunResult, by_kernel, known_details
+from akg_core.records import Artifact
+from akg_core.report.run import show_run
+from akg_core.search.tune import Tuned
+
+TOLD = {
+    "mm.registers": 168,
+    "mm.spilled_bytes": 8,
+    "mm.shared_bytes": 98304,
+    "mm.warps": 8,
+    "mm.occupancy": 0.125,
+    "split_left.registers": 32,
+    "split_left.occupancy": 1.0,
+}
+
+
+@pytest.fixture
+def said(capsys, monkeypatch):
+    """The lines that a result is reported by."""
+    monkeypatch.setenv("COLUMNS", "150")
+
+    def said(**known):
+        show_run(RunResult(task="t", plugin="p", target="x", folder="runs/t", **known), as_json=False)
+        return [line.split() for line in capsys.readouterr().out.splitlines()]
+
+    return said
+
+
+def test_what_the_compiler_tells_stands_in_a_row_for_each_kernel(said):
+    lines = said(kernels=by_kernel(TOLD))
+    assert ["kernel", "registers", "spilled", "bytes", "shared", "bytes", "warps", "occupancy"] in lines
+    assert ["mm", "168", "8", "98304", "8", "12%"] in lines and ["split_left", "32", "100%"] in lines
+
+
+def test_the_first_schedule_is_set_beside_the_best(said):
+    lines = said(tuned=Tuned(tried=16, seconds=3.0, first=2e-3, best=1.6e-3))
+    text = "tuning 16 candidates tried: the best takes 1.60 ms, the first schedule 2.00 ms (1.25 times as long)"
+    assert text.split() in lines
+    alone = "tuning 4 candidates tried"
+    assert alone.split() in said(tuned=Tuned(tried=4, seconds=3.0, first=None, best=None))
+
+
+def test_the_floor_is_said_as_a_share_of_the_time(said):
+    measured = Measurement(name="kernel", median=4e-3, low=4e-3, high=4e-3, samples=(4e-3,))
+    rates = {"bytes": 1, "bytes_per_second": 1, "operations": 1, "operations_per_second": 1}
+    floor = Floor(seconds=3e-3, limited_by="memory", margin=0.5, **rates)
+    lines = said(timing=Timing(status="ok", measurements=(measured,), floor=floor))
+    share = "physical floor 3.00 ms to move its bytes, 75% of the kernel's time"
+    assert share.split() in lines
+
+
+def test_a_kernel_built_earlier_is_known_by_what_lies_beside_it(tmp_path):
+    assert known_details(Artifact(folder=tmp_path)) == {}
+    (tmp_path / "build.json").write_text(json.dumps(TOLD))
+    assert known_details(Artifact(folder=tmp_path)) == TOLD
+    (tmp_path / "build.json").write_text("[")
+    assert known_details(Artifact(folder=tmp_path)) == {}
