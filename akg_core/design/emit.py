@@ -277,6 +277,7 @@ def _looped(e: Emission, tiling: Tiling, body: list[Statement], reverse: bool = 
         if tiling.chunk and number == 0:
             start, stop = (Call(op, (Name("g"),)) for op in ("begin", "end"))
         hints: Hints = (("unroll", Number(step.unroll)),) if step.unroll > 1 else ()
+        hints += (("stages", Number(step.stages)),) if step.stages else ()
         body = [Tiles(e.axis(axis), e.extent(axis), e.step(axis, step), tuple(body), start, stop, reverse, hints)]
     return body
 

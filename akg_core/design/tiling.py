@@ -17,6 +17,10 @@ MANY_TILES = 12  # sums of more tiles than this carry what rounding lost
 _MULTIPASS = ("moments", "softsum")  # read their tile twice
 _LINE = 4  # tiles of a copy in a line of results that a program holds
 _ROWS = 4  # rows that are added to such a line at a time
+_BLOCK = 4  # tiles of a copy in a block of columns
+_TURNS = 32  # tiles of a row that one program goes through where several share it
+_MOST_PARTS = 1 << 14  # of one result, which a merge holds in one tile
+_STAGES = 4  # such blocks that are under way to a program at once
 _LONG_COLUMN = 512  # rows from which on it is cut rather than the line
 _PER_STATE = 32  # elements that a program should reduce to each state that it hands to a merge
 
@@ -25,12 +29,14 @@ _PER_STATE = 32  # elements that a program should reduce to each state that it h
 class Step:
     """Positions a tile: `default`, or another of `choices`. `default` 0: the whole extent.
 
-    `unroll`: how many turns of a loop over such tiles are written out in a row.
+    `unroll`: how many turns of a loop over such tiles are written out in a row; `stages`: loads of how many are under
+    way at once, 0 where nothing is said of it.
     """
 
     default: int
     choices: tuple[int, ...] = ()
     unroll: int = 1
+    stages: int = 0
 
 
 WHOLE = Step(0)
@@ -253,6 +259,8 @@ def _far(nest: Nest, walked: Walk, traits: Traits, across: bool, split: bool) ->
     """Tiles along the reduced axes, one after the other."""
     grid: list[tuple[Axis, Step]] = []
     loops: list[tuple[Axis, Step]] = []
+    if _goes_down(nest, walked, traits) and not split:
+        return _down(nest, walked, traits)
     # What a program holds of many rows are long lines of results, of a few rows at a time.
     held = across and traits.held_tiles
     left = _ROWS * _LINE * traits.tile_elements if held else summed_elements(traits)
@@ -289,6 +297,32 @@ def _far(nest: Nest, walked: Walk, traits: Traits, across: bool, split: bool) ->
     return Tiling(tuple(reversed(grid)), (), tuple(reversed(loops)), near=False)
 
 
+def _goes_down(nest: Nest, walked: Walk, traits: Traits) -> bool:
+    """Whether there are so many columns that each program has a few for itself, and goes down all their rows."""
+    if not traits.held_tiles or walked.lane is None or walked.lane in nest.reduced or _places(nest):
+        return False
+    width = min(walked.lane.extent.example, 8 * traits.lanes)
+    return example(nest.kept) >= 2 * traits.units * width
+
+
+def _down(nest: Nest, walked: Walk, traits: Traits) -> Tiling:
+    """Blocks of many rows of a few columns, several of them under way at once."""
+    assert walked.lane is not None
+    extent = walked.lane.extent.example
+    width = power_below(min(2 * extent - 1, 8 * traits.lanes))
+    held = 4 * _BLOCK * traits.tile_elements // max(live_bytes(nest) - 4, 1)
+    left = max(held // width, 1)
+    grid = [(a, ONE) for a in walked.order if a not in nest.reduced and a != walked.lane]
+    loops: list[tuple[Axis, Step]] = []
+    for axis in reversed([a for a in walked.order if a in nest.reduced]):
+        rows = power_below(min(left, 2 * axis.extent.example - 1))
+        around = choices_around(rows, min(8, rows), 8 * rows) if rows > 1 else ONE
+        loops.append((axis, replace(around, stages=0 if loops else _STAGES)))
+        left = max(left // rows, 1)
+    lanes = choices_around(width, min(width, traits.lanes), 8 * width)
+    return Tiling((*grid, (walked.lane, lanes)), (), tuple(reversed(loops)), near=False)
+
+
 def _places(nest: Nest) -> bool:
     """Whether a nest looks for the places of extremes."""
     return any(isinstance(h.of, Reduction) and h.of.kind.startswith("arg") for h in nest.heads)
@@ -320,10 +354,15 @@ def in_chunks(tiling: Tiling, chunk: int) -> Tiling:
 def chunk_size(nest: Nest, tiling: Tiling, traits: Traits) -> int:
     """Positions of the first loop for one program of a split reduction: enough programs for all units, whole tiles."""
     axis, step = tiling.loops[0]
+    walked = walk(nest)
+    if _goes_down(nest, walked, traits):
+        return axis.extent.example
     programs = prod(-(-a.extent.example // max(s.default, 1)) for a, s in tiling.grid)
     wanted = max((32 if traits.held_tiles else 16) * traits.units // programs, 1)
     few = _PER_STATE // prod(a.extent.example for a, _ in tiling.loops[1:])
     busy = axis.extent.example * programs // (2 * traits.units)  # leaves each unit two programs
     size = max(-(-axis.extent.example // wanted), min(few, busy))
     unit = (step.default or 1) * step.unroll
+    if traits.held_tiles and axis == walked.lane:  # short programs share the memory evenly to the end
+        size = min(size, max(_TURNS * unit, -(-axis.extent.example // _MOST_PARTS)))
     return max(-(-size // unit), 1) * unit

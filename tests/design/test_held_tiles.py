@@ -61,6 +61,16 @@ def test_many_rows_become_lines_of_results(line: str) -> None:
         judge(reference(forward(line), f"[torch.randn{shape}]"), traits=HELD)
 
 
+@pytest.mark.parametrize("line", ["x.sum(1)", "x.amin(1)", "x.var(1)", "x.softmax(1)", "(x * x[:1]).mean(1)"])
+def test_many_columns_are_gone_down_by_a_program_each(line: str) -> None:
+    source = reference(forward(line), "[torch.randn(4, 40, 70)]")
+    judge(source, traits=HELD)
+    text = designed(source, HELD)
+    assert "stages=4" in text and text.count("@kernel") == 1
+    assert "stages" not in designed(reference(forward(line), "[torch.randn(3, 40, 70)]"), HELD)
+    assert "stages" not in designed(source, HELD.model_copy(update={"held_tiles": False}))
+
+
 def test_places_that_nobody_asks_for_are_not_looked_for() -> None:
     for traits in (HELD, HELD.model_copy(update={"held_tiles": False})):
         for shape in ("(3, 2000, 70)", "(3, 50, 70)"):

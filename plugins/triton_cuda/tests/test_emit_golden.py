@@ -169,6 +169,14 @@ def test_what_is_not_linear_is_reduced_each_turn() -> None:
     )
 
 
+def test_columns_whose_rows_come_in_stages_are_summed_by_their_threads() -> None:
+    staged = emitted(COLUMNS.replace("tiles(1000, 16)", "tiles(1000, 16, stages=4)"))
+    assert "total_lanes" not in staged.files["kernel.py"] and "num_stages=4" in staged.files["kernel.py"]
+    assert "num_warps=1," in staged.files["model_new.py"], "registers hold what is summed, not what is under way"
+    narrow = COLUMNS.replace("tiles(1000, 16)", "tiles(1000, 16, stages=4)").replace("grid(300, 128)", "grid(300, 32)")
+    assert "total_lanes" in emitted(narrow).files["kernel.py"], "few columns leave threads without one"
+
+
 def test_a_persistent_grid_takes_place_after_place() -> None:
     source = emitted(SPLIT.replace("grid(512, 128)", "grid(512, 32, persistent=True)"))
     assert "for pid in tl.range(tl.program_id(0), 48, tl.num_programs(0)):" in source.files["kernel.py"]

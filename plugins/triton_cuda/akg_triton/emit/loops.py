@@ -19,6 +19,7 @@ from akg_triton.emit.source import Source
 from akg_triton.emit.terms import ATOM, LOOSE, SLOT, SUM, TRITON, Axis, Scope, Term
 from akg_triton.emit.windows import at_position
 
+WIDE = 64  # results of a tile that are summed within threads, of which each has some of its own
 UNROLLED = 4  # turns of a counted loop that are written out
 
 
@@ -160,7 +161,9 @@ class LoopWriter(GridWriter):
         slots = [name for name, term in scope.values.items() if name in changed and term.fill == SLOT]
         found = kept(node, slots)
         count = sum(self.lanes_of((*scope.values[s].axes, axis.name)) for s in found.slots)
-        if axis.unit or count > self.dialect.register_elements * self.dialect.most_warps:
+        staged = any(name == "stages" for name, _ in node.hints)  # whose lanes of their own fill the threads
+        wide = staged and all(self.lanes_of(scope.values[s].axes) >= WIDE for s in found.slots)
+        if axis.unit or wide or count > self.dialect.register_elements * self.dialect.most_warps:
             return {}
         self.unfolded |= found.calls
         lanes = {}

@@ -242,8 +242,10 @@ class RegionWriter(ResidueWriter):
             room //= 8
         elif self.members is not None:  # fewer warps leave room for more programs, of which some always wait
             room *= 2
-        wanted = largest * self.unrolled // room
         least = min(4, max(largest // 32, 1))  # a warp for every 32 elements, when there are so few
+        if self.stages > 1:  # what is under way is in no register
+            room, least = 2 * room, 1
+        wanted = largest * self.unrolled // room
         return min(max(least, 1 << max(wanted, 1).bit_length() - 1), self.dialect.most_warps)
 
     def passes_by(self) -> bool:
