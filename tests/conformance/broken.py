@@ -185,11 +185,11 @@ COPIES = (
         "which does not exist",
     ),
     Broken(
-        "imports_torch",
-        {PLUGIN: ("import time\n", "import time\n\nimport torch\n")},
+        "imports_numpy",
+        {PLUGIN: ("import time\n", "import time\n\nimport numpy\n")},
         "heavy",
         "it is asked who it is without loading anything heavy",
-        "imports numpy and torch, which every command would pay for",
+        "imports numpy, which every command would pay for",
     ),
     Broken(
         "has_a_rotten_example",

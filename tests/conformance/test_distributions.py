@@ -12,7 +12,6 @@ import pytest
 from tests.conformance import toy
 from tests.conformance.fresh import PROJECTS, ROOT, Environment, build
 
-pytestmark = pytest.mark.xdist_group("distributions")
 RELU = """
 import torch
 from torch import nn
