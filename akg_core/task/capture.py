@@ -54,7 +54,8 @@ def capture_file(
 
     `dynamic`: every size of every tensor may vary, as far as tracing allows (a file with `get_inputs_dyn_list`
     says itself which do). `eval`: switch the module to eval mode first. `scale`: shrink the file's integer constants;
-    `work`: without a scale, shrink them until one call does at most about so much (`akg_core.task.scale.fitting`).
+    `work`: without a scale, shrink them until one call does at most about so much, first how many matrices or images
+    there are (`akg_core.task.scale`).
     Raises TaskError.
     """
     source, name = load.read(path), name or str(path)
@@ -64,9 +65,11 @@ def capture_file(
 
         source, notes = scaled(source, name, scale)
     elif work:
-        from akg_core.task.scale import fitting
+        from akg_core.task.scale import fitting, with_small_batch
 
+        source, fewer = with_small_batch(source, name, work, rank=3)
         source, notes = fitting(source, name, work)
+        notes = fewer + notes
     task = capture(load.load_source(source, name), dynamic=dynamic, eval=eval)
     return task.model_copy(update={"scale": scale, "notes": notes + task.notes})
 

@@ -54,11 +54,12 @@ def scaled(source: str, name: str, scale: float) -> tuple[str, tuple[str, ...]]:
     return rewritten(source, made), _sentences(f"Scaled by {scale:g}", made, changes)
 
 
-def with_small_batch(source: str, name: str, work: int) -> tuple[str, tuple[str, ...]]:
+def with_small_batch(source: str, name: str, work: int, rank: int = 1) -> tuple[str, tuple[str, ...]]:
     """The file with fewer rows in a batch, until one call does at most about `work` (see `_Shapes.work`).
 
     A batch constant is one that moves the first dimension of inputs and nothing else: no other dimension, and no
-    parameter. It stays at 4 or more. What comes back is the file itself where it has none or is small enough.
+    parameter; these inputs have `rank` dimensions at least. It stays at 4 or more. What comes back is the file itself
+    where it has none or is small enough.
     """
     shapes = _shapes(source, name)
     made: list[Change] = []
@@ -72,7 +73,7 @@ def with_small_batch(source: str, name: str, work: int) -> tuple[str, tuple[str,
             smaller = _shapes(rewritten(source, [*made, (constant, new)]), name)
         except TaskError:
             continue
-        if smaller.parameters == shapes.parameters and _fewer_rows(smaller.inputs, shapes.inputs):
+        if smaller.parameters == shapes.parameters and _fewer_rows(smaller.inputs, shapes.inputs, rank):
             made.append((constant, new))
             shapes = smaller
     return rewritten(source, made), _sentences("With a smaller batch", made, made) if made else ()
@@ -226,6 +227,7 @@ def _tensor_shapes(values: Iterable[Any]) -> list[tuple[int, ...]]:
     return [tuple(v.shape) for v in values if isinstance(v, torch.Tensor)]
 
 
-def _fewer_rows(smaller: Sequence[tuple[int, ...]], before: Sequence[tuple[int, ...]]) -> bool:
-    alike = all(len(a) == len(b) and a[1:] == b[1:] for a, b in zip(smaller, before, strict=True))
+def _fewer_rows(smaller: Sequence[tuple[int, ...]], before: Sequence[tuple[int, ...]], rank: int) -> bool:
+    pairs = list(zip(smaller, before, strict=True))
+    alike = all(a == b or (len(a) == len(b) >= rank and a[1:] == b[1:]) for a, b in pairs)
     return alike and smaller != before

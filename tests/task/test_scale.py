@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from akg_core.errors import TaskError
 from akg_core.task import load
-from akg_core.task.capture import capture
+from akg_core.task.capture import capture, capture_file
 from akg_core.task.scale import constants, fitting, rewritten, scaled, shrunk, with_small_batch
 
 NETWORK = '''
@@ -143,6 +144,21 @@ def test_only_the_batch_shrinks_where_that_is_enough():
     assert {c.name: c.value for c in constants(source)}["batch"] < 512
     assert {c.name: c.value for c in constants(source)}["channels"] == 256
     assert notes and with_small_batch(NETWORK, "net", 1 << 30) == (NETWORK, ())
+
+
+def test_rows_of_a_matrix_are_no_batch_where_only_images_count():
+    images = "B = 64\n" + load_text("torch.rand(B, 3, 32, 32)")
+    assert constants(with_small_batch(images, "images", 1 << 12, rank=3)[0])[0].value == 4
+    rows = "B = 4096\n" + load_text("torch.rand(B, 64)")
+    assert with_small_batch(rows, "rows", 1 << 12, rank=3) == (rows, ())
+    assert constants(with_small_batch(rows, "rows", 1 << 12)[0])[0].value == 32
+
+
+def test_what_is_captured_for_little_work_has_few_images(tmp_path: Path):
+    path = tmp_path / "images.py"
+    path.write_text("B = 64\nH = 512\n" + load_text("torch.rand(B, 16, H, H)"))
+    shape = capture_file(path, work=1 << 16).interface.arguments[0].shape
+    assert shape == (4, 16, 16, 16)
 
 
 def test_fitting_halves_until_it_fits():
