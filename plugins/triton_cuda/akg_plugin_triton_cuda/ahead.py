@@ -7,42 +7,35 @@ lies beside its kernel.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import importlib.util
 import json
 import multiprocessing
 import os
+import random
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 _FORKING = multiprocessing.get_context("fork")
-_LOOK_SECONDS = 0.5  # how often overdue compilations are looked for
-
-
-@dataclass(frozen=True, slots=True)
-class Compilation:
-    """One kernel that is being compiled by a process of its own; `place`: which of those asked for."""
-
-    place: int
-    process: BaseProcess
-    began: float
 
 
 def compile_all(asked: dict[str, Any]) -> list[list[dict[str, Any]]]:
     """Compile the kernels of `asked["builds"]`, each {folder, launches}, as many at a time as there are cores.
 
-    Each is compiled by a process of its own that has Triton imported already, in `asked["seconds"]` at most. With
-    `load`, what launches it is built too. The answer has a list for each build, an entry for each launch.
+    Each is compiled by a process of its own that has Triton imported already, in `asked["seconds"]` of a core at most.
+    With `load`, what launches it is built too. The answer has a list for each build, an entry for each launch.
     """
     import triton.compiler  # noqa: F401  for the processes that are forked from here
 
@@ -56,49 +49,65 @@ def compile_all(asked: dict[str, Any]) -> list[list[dict[str, Any]]]:
 
 def _side_by_side(jobs: list[tuple[Path, dict[str, Any]]], asked: dict[str, Any]) -> dict[int, dict[str, Any]]:
     """What is known of each job, by its place."""
-    waiting, running = deque(range(len(jobs))), dict[Connection, Compilation]()
+    cores = os.cpu_count() or 1
+    first = random.randrange(cores)
+    waiting, running = deque(range(len(jobs))), dict[Connection, tuple[int, BaseProcess]]()
     found: dict[int, dict[str, Any]] = {}
     while waiting or running:
-        while waiting and len(running) < (os.cpu_count() or 1):
+        while waiting and len(running) < cores:
             place = waiting.popleft()
             ours, theirs = _FORKING.Pipe(duplex=False)
-            process = _FORKING.Process(target=_report, args=(theirs, *jobs[place], asked))
+            process = _FORKING.Process(target=_report, args=(theirs, *jobs[place], asked, (first + place) % cores))
             process.start()
             theirs.close()
-            running[ours] = Compilation(place, process, time.monotonic())
-        for answers in wait(list(running), timeout=_LOOK_SECONDS):
+            running[ours] = (place, process)
+        for answers in wait(list(running)):
             assert isinstance(answers, Connection)
-            ended = running.pop(answers)
-            found[ended.place] = _received(ended.process, answers)
-        for answers, late in list(running.items()):
-            if time.monotonic() - late.began > asked["seconds"]:
-                del running[answers]
-                late.process.kill()
-                late.process.join()
-                found[late.place] = {"error": f"Triton took more than {asked['seconds']:.0f} s"}
+            ended, compiler = running.pop(answers)
+            found[ended] = _received(compiler, answers, asked["seconds"])
     return found
 
 
-def _report(answers: Connection, folder: Path, launch: dict[str, Any], asked: dict[str, Any]) -> None:
-    """Compile one kernel, have what it needs beside it, and say what the cubin says."""
-    try:
-        made = compiled(_module(folder / "kernel.py"), launch, asked["capability"])
-        if asked["load"]:
-            import triton
+@contextlib.contextmanager
+def _a_core(number: int) -> Iterator[None]:
+    """Wait until no other compilation of this user, in whichever run, has the core of that number."""
+    folder = Path(os.environ["TRITON_CACHE_DIR"])
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"core-{number}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
-            triton.runtime.driver.active.launcher_cls(made.src, made.metadata)
-        for used in _used(made):
-            shutil.copytree(used, folder / asked["cache"] / used.name, dirs_exist_ok=True)
-        answers.send({"shared_bytes": made.metadata.shared, **usage(made.asm["cubin"])})
+
+def _report(answers: Connection, folder: Path, launch: dict[str, Any], asked: dict[str, Any], core: int) -> None:
+    """Compile one kernel, have what it needs beside it, and say what the cubin says."""
+    seconds = int(asked["seconds"])
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+    try:
+        with _a_core(core):
+            answers.send(_compiled(folder, launch, asked))
     except Exception as error:
         answers.send({"error": f"{type(error).__name__}: {error}"})
 
 
-def _received(process: BaseProcess, answers: Connection) -> dict[str, Any]:
+def _compiled(folder: Path, launch: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
+    """What the cubin of one kernel says; what launching it needs is put beside it."""
+    made = compiled(_module(folder / "kernel.py"), launch, asked["capability"])
+    if asked["load"]:
+        import triton
+
+        triton.runtime.driver.active.launcher_cls(made.src, made.metadata)
+    for used in _used(made):
+        shutil.copytree(used, folder / asked["cache"] / used.name, dirs_exist_ok=True)
+    return {"shared_bytes": made.metadata.shared, **usage(made.asm["cubin"])}
+
+
+def _received(process: BaseProcess, answers: Connection, seconds: float) -> dict[str, Any]:
     try:
         said: dict[str, Any] = answers.recv()
     except EOFError:
         process.join()
+        if process.exitcode == -signal.SIGXCPU:
+            return {"error": f"Triton took more than {seconds:.0f} s"}
         return {"error": f"Triton ended with {process.exitcode} and said nothing"}
     process.join()
     return said

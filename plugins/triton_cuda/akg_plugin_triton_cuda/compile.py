@@ -26,7 +26,7 @@ from akg_plugin_triton_cuda.occupancy import occupancy
 from akg_plugin_triton_cuda.probe import CHIPS, INSTALL, capability_of, gpus, triton_version
 
 SECONDS = 240.0  # for all kernels of one source
-SECONDS_OF_MANY = 30.0  # for one kernel of many sources, none of which is worth to wait for
+SECONDS_OF_MANY = 30.0  # of a core, for one kernel of many sources, none of which is worth to wait for
 CACHE = "compiled"  # the folder beside the kernel in which lies what Triton compiled
 KEPT = 2000  # folders of Triton's own cache, one a kernel
 POINTERS = {
