@@ -29,6 +29,10 @@ class TaskError(AkgError):
     """The reference file cannot be used: missing, without `Model`, raising, or not fitting itself."""
 
 
+class OutOfMemory(TaskError):
+    """Judging a task takes more memory than is free now."""
+
+
 class SketchError(AkgError):
     """A sketch does not parse or does not check; `findings` holds every finding with its place."""
 

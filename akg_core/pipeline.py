@@ -61,6 +61,7 @@ WARM = (
 DETAILS = "build.json"  # beside a kernel: what the compiler tells of it
 ATTEMPTS = 3  # candidates that are tried when the judge refuses the first
 SIMULATED_WORK = 1 << 16  # elements moved by one call, to which a task is made smaller where kernels are simulated
+_SHARE = 0.9  # of a device's memory that judging may take
 
 
 class Failure(Record):
@@ -126,10 +127,16 @@ class Pipeline:
     def reference(self, task: Task, seconds: float = 4.0) -> Prepared:
         """The process that knows the answers, started; it works on further cases for about `seconds` meanwhile."""
         folder = Path(tempfile.mkdtemp(prefix="cases-", dir=self.pool.folder))
-        plugin, seed = self.request.plugin, self.request.seed
-        lends = self._found().device != HOST
         return prepare(
-            self.pool, task, folder, plugin=plugin, target=self.target, lends=lends, seed=seed, seconds=seconds
+            self.pool,
+            task,
+            folder,
+            plugin=self.request.plugin,
+            target=self.target,
+            lends=self._found().device != HOST,
+            room=self.room,
+            seed=self.request.seed,
+            seconds=seconds,
         )
 
     def baselines(self, prepared: Prepared) -> Baselines:
@@ -140,6 +147,11 @@ class Pipeline:
     def simulated(self) -> bool:
         """Whether kernels run by simulation on this machine."""
         return self._found().simulated
+
+    @property
+    def room(self) -> int:
+        """Bytes of a device's memory that judging may take; 0 on the host, and where they are not known."""
+        return int(_SHARE * self._found().memory_bytes) if self._found().device != HOST else 0
 
     def require_clock(self) -> None:
         """Raise ToolchainError where kernels run by simulation, so that their times mean nothing."""

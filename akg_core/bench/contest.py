@@ -5,21 +5,23 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 from akg_core.bench.category import category
 from akg_core.bench.results import Row, digest, measured
 from akg_core.bench.suite import Problem
-from akg_core.errors import AkgError
-from akg_core.judge.need import bytes_unspared
+from akg_core.errors import AkgError, OutOfMemory
+from akg_core.judge.need import bytes_on_device
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import Timing, Verdict
-from akg_core.judge.timing import Baselines, measure
+from akg_core.judge.timing import Baselines, Entrant, clock
 from akg_core.pipeline import Pipeline
 from akg_core.progress import Progress
 from akg_core.records import Artifact, Task
 from akg_core.runs import RunFolder
 from akg_core.search.tune import Search
 from akg_core.stages import Candidate, Design, Request, defaults
+from akg_core.worker.limits import Limits
 from akg_core.worker.pool import Pool
 
 
@@ -38,8 +40,10 @@ class Contest:
         self._artifact: Artifact | None = None
         self._prepared: Prepared | None = None
         self._baselines: Baselines | None = None
+        self._entrant: Entrant | None = None
         self._weak: tuple[str, ...] = ()
-        self._error = ""
+        self._notes: tuple[str, ...] = ()
+        self._error: AkgError | None = None
         self._opened = contextlib.ExitStack()
 
     @property
@@ -49,11 +53,24 @@ class Contest:
 
     @property
     def need(self) -> int:
-        """Bytes of memory that judging it may take; 0 when it was not built."""
-        return bytes_unspared(self._task) if self._task and not self._error else 0
+        """Bytes of the device's memory that judging and timing it take; 0 when it was not built."""
+        return bytes_on_device(self._task, self.room) if self._task and not self._error else 0
+
+    @property
+    def room(self) -> int:
+        """Bytes of the device's memory that contests may take together."""
+        return self.pipeline.room
+
+    @property
+    def ran_out(self) -> bool:
+        """Whether memory was too little somewhere on the way, be it for one case or one baseline only."""
+        verdict, timing = self.verdict, self.timing
+        said = (verdict.reason, *verdict.notes) if verdict else ()
+        said += (timing.reason, *timing.unavailable.values()) if timing else ()
+        return isinstance(self._error, OutOfMemory) or any("out of memory" in text for text in said)
 
     def close(self) -> None:
-        """End the reference and the baselines."""
+        """End the reference, the baselines and the kernel."""
         self._opened.close()
 
     def build(self, examine: bool = False, tune: float = 0.0) -> None:
@@ -68,6 +85,16 @@ class Contest:
             if tune:
                 self._ready_search(self._task, tune)
             else:
+                self._artifact = self.pipeline.made(self._task, self._candidates[0])
+
+    def again(self) -> None:
+        """Forget what was found and build the first candidate anew, to be judged with the memory for itself."""
+        self.verdict = self.timing = self._error = None
+        self._prepared = self._baselines = self._entrant = self._search = None
+        self._candidates = [replace(each, folder=None, artifact=None) for each in self._candidates]
+        self._notes = ("Judged alone: beside others it ran out of memory.",)
+        with self._failing():
+            if self._task:
                 self._artifact = self.pipeline.made(self._task, self._candidates[0])
 
     def refer(self) -> None:
@@ -97,6 +124,16 @@ class Contest:
                 rivals = Baselines(self.pipeline.pool, self._prepared, baselines)
                 self._baselines = self._opened.enter_context(rivals)
 
+    def enter(self) -> None:
+        """Start the kernel's process for timing, when it was found correct."""
+        if self.is_correct and self._prepared and self._artifact:
+            with self._failing():
+                pipeline = self.pipeline
+                entrant = Entrant(
+                    pipeline.pool, self._prepared, pipeline.request.plugin, self._artifact, pipeline.target
+                )
+                self._entrant = self._opened.enter_context(entrant)
+
     def judge(self) -> None:
         """Verify what was built, or what is built of another design when that is refused."""
         if self._prepared and not self._error:
@@ -109,25 +146,23 @@ class Contest:
             self.verdict = self.pipeline.verdict
 
     def settle(self) -> None:
-        """Wait for baselines that are being warmed up."""
+        """Wait for baselines, and a kernel, that are being warmed up."""
         if self._baselines:
             self._baselines.ready()
+        if self._entrant:
+            self._entrant.ready()
 
     def clock(self, seconds: float) -> None:
         """Time a kernel that was found correct, with nothing else running."""
-        if not (self.verdict and self.verdict.correct and self._artifact and self._prepared):
+        if not self._entrant:
+            self.enter()
+        if not (self._entrant and self._prepared):
             return
         with self._failing():
             pipeline = self.pipeline
             began = time.monotonic()
-            self.timing = measure(
-                pipeline.pool,
-                self._prepared,
-                pipeline.request.plugin,
-                self._artifact,
-                pipeline.target,
-                self._baselines,
-                seconds=seconds,
+            self.timing = clock(
+                pipeline.pool, self._prepared, self._entrant, pipeline.target, self._baselines, seconds=seconds
             )
             pipeline.folder.write("timing.json", self.timing)
             self._clocked = time.monotonic() - began
@@ -135,7 +170,7 @@ class Contest:
     def row(self) -> Row:
         """What is known now."""
         verdict, timing, task = self.verdict, self.timing, self._task
-        reason = self._error or (verdict.reason if verdict and not verdict.correct else "")
+        reason = str(self._error or "") or (verdict.reason if verdict and not verdict.correct else "")
         status: str = "failed" if self._error or not verdict else verdict.status
         if timing and timing.status != "ok":
             status, reason = timing.status, timing.reason
@@ -153,7 +188,7 @@ class Contest:
             tuned=self.pipeline.tuned,
             seconds=seconds,
             weak=self._weak,
-            notes=(*(task.notes if task else ()), *missing),
+            notes=(*(task.notes if task else ()), *self._notes, *missing),
             **measured(verdict, timing),
         )
 
@@ -169,7 +204,8 @@ class Contest:
         """The findings of `task check` that make a verdict of "correct" say little."""
         request = self.pipeline.request
         payload = {"path": str(request.reference), "eval": request.evaluation, "scale": request.scale, "budget": 4.0}
-        result = self.pipeline.pool.call("akg_core.task.examine:examine_job", payload)
+        # Threads that wait for each other beside as many others cost far more than these few small calls.
+        result = self.pipeline.pool.call("akg_core.task.examine:examine_job", payload, limits=Limits(threads=1))
         if result.status != "ok":
             return ()
         findings = result.unwrap()["findings"]
@@ -180,7 +216,7 @@ class Contest:
         try:
             yield
         except AkgError as error:
-            self._error = self._error or str(error)
+            self._error = self._error or error
 
 
 def row_digest(problem: Problem, request: Request) -> str:

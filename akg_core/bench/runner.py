@@ -2,12 +2,14 @@
 
 On a machine whose kernels run on the host, judging is done side by side too, for it needs no more than building does;
 where nothing is timed, no task waits for another there.
-On another device, as many tasks are judged at once as fit into its memory, while the next ones are being built.
+On another device, as many tasks are judged at once as fit into its memory, while the next ones are being built. One
+whose memory runs out beside others is judged again alone.
 """
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -26,8 +28,7 @@ from akg_core.stages import Request, addressed, require_usable
 from akg_core.storage import write_whole
 from akg_core.worker.pool import Pool
 
-_JUDGED_AT_ONCE = 4  # on a device; each keeps two processes busy
-_SHARE = 0.8  # of a device's memory that judging may need
+_JUDGED_AT_ONCE = 8  # on a device; each keeps a process or two busy
 
 
 @dataclass(frozen=True)
@@ -80,12 +81,11 @@ def run(
         rows = {p: known[d] for p, r in asked if (d := row_digest(p, r)) in known}
         waiting = [(p, r) for p, r in asked if p not in rows]
         on_host = available.device == HOST
-        room = int(_SHARE * available.memory_bytes)
         if on_host:
             timed = plan.baselines or plan.tune
             ways = _side_by_side(waiting, pool, plan) if timed else _each_as_it_ends(waiting, pool, plan)
         else:
-            ways = _group_by_group(waiting, pool, plan, room)
+            ways = _group_by_group(waiting, pool, plan, lambda: floor.machine(pool, addressed(request)))
         for contest in ways:
             row = rows[contest.problem] = contest.row()
             done = tuple(rows[problem] for problem in problems if problem in rows)
@@ -134,37 +134,46 @@ def _each_as_it_ends(waiting: list[Asked], pool: Pool, plan: Plan) -> Iterator[C
                     yield contest
 
 
-def _group_by_group(waiting: list[Asked], pool: Pool, plan: Plan, room: int) -> Iterator[Contest]:
-    """Contests on a device of its own: those that fit into `room` bytes of its memory are judged at once, then timed.
+def _group_by_group(waiting: list[Asked], pool: Pool, plan: Plan, measure: Callable[[], object]) -> Iterator[Contest]:
+    """Contests on a device of its own: those that fit into its memory are judged at once, then timed one by one.
 
-    Timing is done one by one; meanwhile the next batch is being built.
+    Meanwhile others are being built. While the first are, nothing else runs on the device, which `measure` uses.
     """
-    batches = _batches(waiting, plan)
-    with ThreadPoolExecutor(plan.together) as builders, ThreadPoolExecutor(_JUDGED_AT_ONCE) as judges:
-        building = _build(batches[0], pool, plan, builders) if batches else []
-        for following in [*batches[1:], []]:
-            contests = [each.result() for each in building]
-            building = _build(following, pool, plan, builders)
-            for group in _groups(contests, room):
+    at_once = min(plan.together, _JUDGED_AT_ONCE)
+    with ThreadPoolExecutor(plan.together) as builders, ThreadPoolExecutor(at_once) as judges:
+        building = deque(_build(waiting, pool, plan, builders))
+        try:
+            if plan.baselines:
+                measure()
+            while building:
+                group, starved = _group(building, at_once), []
                 _tune(group, plan, judges)
                 list(judges.map(lambda contest: _judge_then_warm(contest, plan.baselines), group))
                 for contest in group:
                     with closing(contest):
-                        if plan.baselines:
-                            contest.clock(plan.seconds)
+                        _clock(contest, plan)
+                        if contest.ran_out and len(group) > 1:
+                            starved.append(contest)
+                        else:
+                            yield contest
+                for contest in starved:
+                    with closing(contest):
+                        contest.again()
+                        _judge_then_warm(contest, plan.baselines)
+                        _clock(contest, plan)
                         yield contest
+        finally:
+            builders.shutdown(cancel_futures=True)
 
 
-def _groups(contests: list[Contest], room: int) -> Iterator[list[Contest]]:
-    """Neighbours that need no more than `room` bytes together; one that needs more is alone."""
-    group: list[Contest] = []
-    for contest in contests:
-        if group and (sum(other.need for other in [*group, contest]) > room or len(group) == _JUDGED_AT_ONCE):
-            yield group
-            group = []
-        group.append(contest)
-    if group:
-        yield group
+def _group(building: deque[Future[Contest]], most: int) -> list[Contest]:
+    """The next contest, and those that are built already and fit into the device's memory beside it."""
+    group = [building.popleft().result()]
+    room = group[0].room - group[0].need
+    while building and building[0].done() and len(group) < most and building[0].result().need <= room:
+        group.append(building.popleft().result())
+        room -= group[-1].need
+    return group
 
 
 def _batches(waiting: list[Asked], plan: Plan) -> list[list[Asked]]:
@@ -191,9 +200,16 @@ def _judge_then_warm(contest: Contest, baselines: tuple[str, ...]) -> None:
     """Judge a contest, and warm up its baselines only then, when the memory that judging took is free again."""
     contest.refer()
     contest.judge()
-    if contest.is_correct:
+    if contest.is_correct and baselines:
         contest.warm(baselines)
+        contest.enter()
         contest.settle()
+
+
+def _clock(contest: Contest, plan: Plan) -> None:
+    """Time a contest, where anything is to be timed."""
+    if plan.baselines:
+        contest.clock(plan.seconds)
 
 
 def _build(batch: list[Asked], pool: Pool, plan: Plan, workers: ThreadPoolExecutor) -> list[Future[Contest]]:

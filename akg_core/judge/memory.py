@@ -9,11 +9,11 @@ from typing import Any
 import torch
 
 from akg_core.judge.compare import Expected
+from akg_core.judge.need import KEPT_BYTES, cases_within
+from akg_core.records import Task
 from akg_core.worker.device import HOST, Device
 
 _MMAP_MAX, _TRIM_THRESHOLD = -4, -1  # of mallopt
-_LARGE_BYTES = 1 << 30
-_COPIES = 8  # of a case's inputs and outputs that judging holds on a device at once, float64 counted twice
 
 
 def keep_freed() -> None:
@@ -40,17 +40,17 @@ def answer_bytes(answer: Expected) -> int:
 
 def is_kept(answer: Expected, device: Device) -> bool:
     """Whether an answer stays in memory: a device makes a large one again sooner than it has room for all."""
-    return device.name == HOST.name or answer_bytes(answer) <= _LARGE_BYTES
+    return device.name == HOST.name or answer_bytes(answer) <= KEPT_BYTES
 
 
-def rationed(device: Device, inputs: Iterable[Any], expected: dict[str, Expected]) -> Callable[[int], bool]:
-    """Whether another case fits in memory beside so many, by the first, whose answer is in `expected`.
+def rationed(task: Task, device: Device, room: int, expected: dict[str, Expected]) -> Callable[[int], bool]:
+    """Whether another case fits in memory beside so many.
 
-    On the host, answers may take a third of what is free now. A device's memory holds the inputs that were lent, and
-    will hold the outputs of each case that the candidate lends.
+    On the host, answers, those in `expected`, may take a third of what is free now. Of a device a task may take `room`
+    bytes, or where that is not known (0) what is free.
     """
-    room = device.free_bytes()
+    free = device.free_bytes()
     if device.name == HOST.name:
-        return lambda cases: sum(map(answer_bytes, expected.values())) <= room // 3
-    size = nbytes(inputs) + sum(nbytes(answer.result.values()) for answer in expected.values())
-    return lambda cases: device.free_bytes() > (_COPIES + cases) * size
+        return lambda cases: sum(map(answer_bytes, expected.values())) <= free // 3
+    most = cases_within(task, room or free)
+    return lambda cases: cases < most

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from akg_core.errors import TaskError
+from akg_core.errors import OutOfMemory
 from akg_core.records import Dim, Node, Task
 from akg_core.sketch.dtypes import DTYPES
 from akg_core.task.graph import GraphIndex, references, resolve, size
@@ -14,15 +14,19 @@ _VIEWS = frozenset(
     f"aten.{name}"
     for name in ("view", "_unsafe_view", "reshape", "permute", "transpose", "unsqueeze", "squeeze", "expand", "slice")
 )
+KEPT_BYTES = 1 << 30  # an answer that takes no more stays in a device's memory; a larger one is soon made again
 _FEWEST_CASES, _MOST_CASES = 2, 10  # that a kernel is run on; the first once more at the end
-_COMPARED = 8  # tensors in float64 that comparing holds for each output
+_ANSWER = 3  # times the bytes of the outputs: as they are, and in float64
+_COMPARED = _ANSWER + 2  # and those of the candidate, at the end of two runs
+_PIECE_BYTES = 4 << 30  # that comparing holds at most beside what it compares, on a device
+_CONTEXTS_BYTES = 2 << 30  # that a device takes for the processes of a task
 
 
 def require_room(task: Task, device: Device) -> None:
-    """Raise TaskError when judging a task takes more memory than the device has free."""
+    """Raise OutOfMemory when judging a task takes more memory than the device has free."""
     need, free = bytes_needed(task), device.free_bytes()
     if need > free:
-        raise TaskError(
+        raise OutOfMemory(
             f"{task.name}: judging it takes about {need / 2**30:.3g} GiB of memory, "
             f"and {free / 2**30:.3g} GiB are free.",
             "Make its sizes smaller, for example by --scale.",
@@ -32,18 +36,39 @@ def require_room(task: Task, device: Device) -> None:
 def bytes_needed(task: Task, cases: int = _FEWEST_CASES) -> int:
     """Bytes that judging a task with so many cases takes at once.
 
-    Inputs of all cases and outputs of the candidate are held. Beside them either the candidate runs, on inputs of which
-    it keeps a copy, or the reference does, once as it is and once in float64.
+    Inputs of all cases and outputs of the candidate are held. Beside them either the reference runs, once as it is and
+    once in float64, or what both answered is compared; the candidate, on inputs of which it keeps a copy, takes less.
+    """
+    return cases * _given(task) + (cases + 1) * _outputs(task) + _answering(task)
+
+
+def bytes_on_device(task: Task, room: int) -> int:
+    """Bytes of a device that judging and then timing a task takes, on as many cases as fit into `room` bytes."""
+    return _on_device(task, cases_within(task, room))
+
+
+def cases_within(task: Task, room: int) -> int:
+    """How many cases a task is judged on where it may take `room` bytes of a device; two are judged in any case."""
+    fitting = (cases for cases in range(_MOST_CASES, _FEWEST_CASES, -1) if _on_device(task, cases) <= room)
+    return next(fitting, _FEWEST_CASES)
+
+
+def _on_device(task: Task, cases: int) -> int:
+    """Bytes of a device for so many cases: while they are judged, or when the kernel that was timed is compared.
+
+    Then its process holds inputs and outputs twice, and that of eager PyTorch once.
     """
     given, outputs = _given(task), _outputs(task)
-    candidate = 2 * given + 2 * outputs
-    reference = given + outputs + 2 * (given + _most_alive(task))
-    return cases * given + (cases + 1) * outputs + max(candidate, reference)
+    kept = cases * _ANSWER * outputs if _ANSWER * outputs <= KEPT_BYTES else 0
+    timing = cases * given + _answering(task) + 3 * (given + outputs)
+    piece = min(_PIECE_BYTES, 2 * _COMPARED * outputs)
+    return max(bytes_needed(task, cases), timing) + piece + kept + _CONTEXTS_BYTES
 
 
-def bytes_unspared(task: Task) -> int:
-    """Bytes that judging a task may take when all cases fit, and answers are compared without going piece by piece."""
-    return bytes_needed(task, _MOST_CASES) + _COMPARED * 2 * _outputs(task)
+def _answering(task: Task) -> int:
+    """Bytes that the reference takes for one case: to answer it, or to compare."""
+    given, outputs = _given(task), _outputs(task)
+    return max(given + outputs + 2 * (given + _most_alive(task)), _COMPARED * outputs)
 
 
 def _given(task: Task) -> int:

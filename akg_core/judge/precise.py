@@ -72,14 +72,19 @@ def double_model(model: nn.Module) -> nn.Module:
 
 @contextmanager
 def in_double(roundoff: float = 0.0, seed: int = 0) -> Iterator[None]:
-    """Compute in float64 inside; with `roundoff`, every result (so every copy) carries noise of that relative size."""
-    default = torch.get_default_dtype()
+    """Compute in float64 inside; with `roundoff`, every result (so every copy) carries noise of that relative size.
+
+    cuDNN is left out: for float64 PyTorch's own products of unfolded windows are up to ten times as fast.
+    """
+    default, cudnn = torch.get_default_dtype(), torch.backends.cudnn.enabled
     torch.set_default_dtype(torch.float64)
+    torch.backends.cudnn.enabled = False
     try:
         with torch.no_grad(), _Double(roundoff, seed):
             yield
     finally:
         torch.set_default_dtype(default)
+        torch.backends.cudnn.enabled = cudnn
 
 
 class _Double(TorchDispatchMode):

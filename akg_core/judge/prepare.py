@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from akg_core.errors import TaskError
+from akg_core.errors import OutOfMemory, TaskError
 from akg_core.judge.records import Draw, OutputComparison, Preparation
 from akg_core.records import Record, Target, Task
 from akg_core.worker.limits import JobResult, Limits
@@ -37,31 +37,32 @@ def prepare(
     plugin: str = "",
     target: Target | None = None,
     lends: bool = False,
+    room: int = 0,
     seed: int = 0,
     seconds: float = 4.0,
 ) -> Prepared:
     """Start the reference process on a task and return at once. Cases are written below `folder`.
 
     The reference runs where the plugin's kernels for `target` do; without a plugin, on the host. `lends`: that is a
-    device whose memory processes lend to each other. `seconds` is about how long it may work on cases beyond the first
-    three; `seed` is where the draws begin.
+    device whose memory processes lend to each other, and of which judging may take `room` bytes (0: what is free).
+    `seconds` is about how long it may work on cases beyond the first three; `seed` is where the draws begin.
     """
     where = {"plugin": plugin, "target": target.model_dump(mode="json") if target else None}
-    return Prepared(pool, task, folder, where, lends, seed, seconds)
+    return Prepared(pool, task, folder, where, lends, seed, {"seconds": seconds, "room": room})
 
 
 class Prepared:
     """A task's cases and the process that knows their answers. Close it, or use it as a context."""
 
     def __init__(
-        self, pool: Pool, task: Task, folder: Path, where: dict[str, Any], lends: bool, seed: int, seconds: float
+        self, pool: Pool, task: Task, folder: Path, where: dict[str, Any], lends: bool, seed: int, most: dict[str, Any]
     ) -> None:
         self.task, self.folder, self.where, self.lends, self.seed = task, folder.resolve(), where, lends, seed
         self.folder.mkdir(parents=True, exist_ok=True)
         self._session = pool.session(Limits(seconds=600, lends=lends), _JOBS + "open_job")
         self._lock = threading.Lock()
         self._opened: Future[Draw] = Future()
-        self._ready = pool.background(self._work, seconds)
+        self._ready = pool.background(self._work, most)
 
     def __enter__(self) -> Prepared:
         return self
@@ -97,7 +98,7 @@ class Prepared:
             result = self._session.call(_JOBS + "compare_job", payload)
         return Comparison(**self._value(result))
 
-    def _work(self, seconds: float) -> Preparation:
+    def _work(self, most: dict[str, Any]) -> Preparation:
         opening = {
             **self.where,
             "task": self.task.model_dump(mode="json"),
@@ -108,7 +109,7 @@ class Prepared:
             with self._lock:
                 draw = Draw(**self._value(self._session.call(_JOBS + "open_job", opening))["draw"])
                 self._opened.set_result(draw)
-                prepared = self._session.call(_JOBS + "prepare_job", {"seconds": seconds})
+                prepared = self._session.call(_JOBS + "prepare_job", most)
             return Preparation(**self._value(prepared))
         except BaseException as error:
             if not self._opened.done():
@@ -118,4 +119,5 @@ class Prepared:
     def _value(self, result: JobResult) -> dict[str, Any]:
         if result.status in ("ok", "error"):
             return result.unwrap()
-        raise TaskError(f"{self.task.name}: the reference did not run. {result.reason}")
+        kind = OutOfMemory if result.status == "out of memory" else TaskError
+        raise kind(f"{self.task.name}: the reference did not run. {result.reason}")

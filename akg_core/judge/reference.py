@@ -113,14 +113,14 @@ def _frugal(job: Job) -> Job:
 
 @_frugal
 def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{seconds} → Preparation: answers for the first case, and for as many others as fit."""
+    """{seconds, room} → Preparation: answers for the first case, and for as many others as fit; see `rationed`."""
     reference, began = _kept[0], time.monotonic()
     first = next(iter(reference.plans.values()))
     usable, notes = [first], []
     values, reference.first = reference.first or _drawn(reference, first), None
     with blame(reference.task.name, "forward"):
         _answer(reference, first, *values)
-    has_room = rationed(reference.device, values[0], reference.expected)
+    has_room = rationed(reference.task, reference.device, payload["room"], reference.expected)
     random = _is_random(reference, first, *values)
     eager_seconds = reference.eager_seconds
     minimum_bytes, minimum_operations = least(reference.task, values[0], reference.initial | values[1])

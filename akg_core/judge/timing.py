@@ -88,6 +88,49 @@ class Contestant:
         return report.samples
 
 
+class Entrant:
+    """The kernel, in a session for timing that it is loaded in, and that then takes a sample which does not count.
+
+    All of it in the background, and none of it needs a device of its own: start it when the kernel has been verified.
+    Close it, or use it as a context.
+    """
+
+    def __init__(
+        self, pool: Pool, prepared: Prepared, plugin: str, artifact: Artifact, target: Target, *, threads: int = 0
+    ) -> None:
+        self.plan = TimingPlan(cold=True, threads=threads)
+        self.folder = Path(tempfile.mkdtemp(prefix="timing-", dir=prepared.folder))
+        self._session = pool.session(Limits(seconds=_CALL_SECONDS, confined=True, writable=(self.folder,)))
+        payload = {
+            "plugin": plugin,
+            "artifact": artifact.model_copy(update={"folder": artifact.folder.resolve()}).model_dump(mode="json"),
+            "target": target.model_dump(mode="json"),
+            "case": prepared.first.case.model_dump(mode="json"),
+        }
+        self._kernel = Contestant(KERNEL, self._session, "akg_core.judge.jobs:profile_job", payload)
+        self._warm = pool.background(self._open)
+
+    def __enter__(self) -> Entrant:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the kernel's process."""
+        self._session.close()
+
+    def ready(self) -> Contestant:
+        """The kernel. Waits for it to be warm."""
+        self._warm.result()
+        return self._kernel
+
+    def _open(self) -> None:
+        self._kernel.open(self.plan)
+        with contextlib.suppress(Unusable):  # which it will be again when its samples count
+            self._kernel.sample(self.plan.model_copy(update={"samples": 1}))
+
+
 class Baselines:
     """The reference by eager PyTorch and by `torch.compile`, each in a session that warms up in the background.
 
@@ -153,29 +196,31 @@ def measure(
 
     The kernel should have been verified: this judges its speed, and its answers only after the samples.
     """
+    with Entrant(pool, prepared, plugin, artifact, target, threads=threads) as entrant:
+        return clock(pool, prepared, entrant, target, baselines, seconds=seconds)
+
+
+def clock(
+    pool: Pool,
+    prepared: Prepared,
+    entrant: Entrant,
+    target: Target,
+    baselines: Baselines | None = None,
+    *,
+    seconds: float = 2.0,
+) -> Timing:
+    """Like `measure`, of a kernel that was started before."""
     began = time.monotonic()
-    preparation = prepared.ready()
+    preparation, plan = prepared.ready(), entrant.plan
     rivals, missing = baselines.ready() if baselines else ([], {})
-    folder = Path(tempfile.mkdtemp(prefix="timing-", dir=prepared.folder))
-    payload = {
-        "plugin": plugin,
-        "artifact": artifact.model_copy(update={"folder": artifact.folder.resolve()}).model_dump(mode="json"),
-        "target": target.model_dump(mode="json"),
-        "case": prepared.first.case.model_dump(mode="json"),
-    }
-    plan = TimingPlan(cold=True, threads=threads)
     settings = _settings(prepared, plan, target)
-    with (
-        pool.session(Limits(seconds=_CALL_SECONDS, confined=True, writable=(folder,))) as session,
-        exclusively(target.backend),
-    ):
-        kernel = Contestant(KERNEL, session, "akg_core.judge.jobs:profile_job", payload)
-        kernel.open(plan)
+    with exclusively(target.backend):
+        kernel = entrant.ready()
         try:
             if lie := _clock_lies(kernel, plan):
                 return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
             rounds = _rounds([kernel, *rivals], plan, seconds, missing)
-            wrong = _wrong_afterwards(kernel, prepared, preparation.draws, folder, plan)
+            wrong = _wrong_afterwards(kernel, prepared, preparation.draws, entrant.folder, plan)
         except Unusable as error:
             took = time.monotonic() - began
             if is_harness_changed(str(error)):

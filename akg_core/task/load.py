@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from akg_core.errors import TaskError
+from akg_core.errors import OutOfMemory, TaskError
 from akg_core.records import HOST
 
 FORMAT = "A reference file defines Model, get_inputs and get_init_inputs."
@@ -149,7 +149,10 @@ def sentence(error: BaseException) -> str:
 
 @contextmanager
 def blame(name: str, doing: str, cure: str = "") -> Iterator[None]:
-    """Turn whatever the user's code raises inside into a TaskError: "NAME, line 7: DOING raises ValueError: ...."."""
+    """Turn whatever the user's code raises inside into a TaskError: "NAME, line 7: DOING raises ValueError: ....".
+
+    For want of a device's memory it is OutOfMemory.
+    """
     try:
         yield
     except TaskError:
@@ -157,7 +160,8 @@ def blame(name: str, doing: str, cure: str = "") -> Iterator[None]:
     except (Exception, SystemExit) as error:
         line = line_of(error, name)
         place = f"{name}, line {line}" if line else name
-        raise TaskError(f"{place}: {doing} raises {sentence(error)}.", cure) from None
+        kind = OutOfMemory if "out of memory" in str(error) else TaskError
+        raise kind(f"{place}: {doing} raises {sentence(error)}.", cure) from None
 
 
 def _reference(name: str, source: str, namespace: dict[str, Any]) -> ReferenceModule:

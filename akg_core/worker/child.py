@@ -14,6 +14,8 @@ from typing import Any
 from akg_core.errors import AkgError
 from akg_core.worker import wire
 
+_NO_MEMORY = ("can't allocate memory", "out of memory")  # what torch says of the host and of a device
+
 
 def serve(connection: socket.socket) -> None:
     """Answer requests until the other end closes. Never lets an exception out."""
@@ -36,7 +38,7 @@ def _run(function: str, payload: dict[str, Any]) -> dict[str, Any]:
         return {"status": "exited", "code": error.code if isinstance(error.code, int) else 1}
     except BaseException as error:
         traceback.print_exc()
-        if isinstance(error, RuntimeError) and "can't allocate memory" in str(error):
+        if isinstance(error, RuntimeError) and any(map(str(error).__contains__, _NO_MEMORY)):
             return {"status": "out of memory"}
         return _error(error, str(error) or type(error).__name__, "")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -62,10 +63,19 @@ class Recorded:
 
     steps: ClassVar[list[str]] = []
     is_correct = True
-    need = 10
+    need, room = 10, 20
+    starved: ClassVar[set[str]] = set()  # who run out of memory, until they are made again
 
     def __init__(self, problem, request, pool, folder):
         self.name = problem.name
+
+    @property
+    def ran_out(self):
+        return self.name in self.starved
+
+    def again(self):
+        self.starved.discard(self.name)
+        self.steps.append(f"again {self.name}")
 
     def __getattr__(self, step):
         return lambda *given: self.steps.append(f"{step} {self.name}")
@@ -115,24 +125,75 @@ def test_without_a_clock_no_task_waits_for_another(steps, monkeypatch):
     assert taken.index("show b") < taken.index("judge a"), "what has ended is told"
 
 
+def on_a_device(*given):
+    """What runs there, begun when all is built."""
+
+    def wait() -> None:
+        while sum(step.startswith("build") for step in Recorded.steps) < len(given[0]):
+            time.sleep(0.01)
+        time.sleep(0.3)  # till the threads have said so
+
+    return runner._group_by_group(*given, measure=wait)
+
+
+TIMED = ("refer", "judge", "warm", "enter", "settle", "clock")
+
+
 def test_on_a_device_those_that_fit_are_judged_at_once_and_timed_one_by_one(steps):
-    taken = steps(lambda *given: runner._group_by_group(*given, room=20))
+    taken = steps(on_a_device)
     for name in "abc":
         judged = [step for step in taken if step.endswith(name)]
-        assert judged == [
-            f"{s} {name}" for s in ("build", "refer", "judge", "warm", "settle", "clock", "show", "close")
-        ]
+        assert judged == [f"{s} {name}" for s in ("build", *TIMED, "show", "close")]
     assert max(taken.index("settle a"), taken.index("settle b")) < taken.index("clock a")
     assert taken.index("close a") < taken.index("clock b") and taken.index("close b") < taken.index("refer c")
 
 
-def test_on_a_device_those_that_do_not_fit_are_judged_alone(steps):
-    taken = steps(lambda *given: runner._group_by_group(*given, room=19))
+def test_on_a_device_those_that_do_not_fit_are_judged_alone(steps, monkeypatch):
+    monkeypatch.setattr(Recorded, "room", 19)
+    taken = steps(on_a_device)
     assert taken.index("close a") < taken.index("refer b") and taken.index("close b") < taken.index("refer c")
 
 
+def test_on_a_device_nothing_waits_for_what_is_built_later(steps, monkeypatch):
+    judged = threading.Event()
+
+    def build(contest, *_):
+        contest.steps.append(f"build {contest.name}")
+        assert contest.name != "b" or judged.wait(60), "a is judged while b is being built"
+
+    def judge(contest):
+        contest.steps.append(f"judge {contest.name}")
+        judged.set()
+
+    monkeypatch.setattr(Recorded, "build", build, raising=False)
+    monkeypatch.setattr(Recorded, "judge", judge, raising=False)
+    taken = steps(on_a_device)
+    assert [step for step in taken if step.startswith("show")] == ["show a", "show b", "show c"]
+
+
+def test_who_runs_out_of_memory_beside_others_is_judged_again_alone(steps, monkeypatch):
+    monkeypatch.setattr(Recorded, "starved", {"a"})
+    taken = steps(on_a_device)
+    first, second = (index for index, step in enumerate(taken) if step == "refer a")
+    assert taken[second - 1 : second + 8] == [f"{s} a" for s in ("again", *TIMED, "show", "close")]
+    assert taken.index("close a") < taken.index("close b") < second < taken.index("refer c")
+    assert taken.count("show a") == 1 and first < taken.index("clock b")
+
+
+def test_who_runs_out_of_memory_alone_is_told_so(steps, monkeypatch):
+    monkeypatch.setattr(Recorded, "room", 19)
+    monkeypatch.setattr(Recorded, "starved", {"a"})
+    taken = steps(on_a_device)
+    assert "again a" not in taken and taken.count("show a") == 1
+
+
+def test_the_device_is_measured_while_nothing_runs_there(steps):
+    taken = steps(lambda *given: runner._group_by_group(*given, measure=lambda: Recorded.steps.append("measure")))
+    assert taken.index("measure") < min(taken.index(f"refer {name}") for name in "abc")
+
+
 def test_searches_have_the_device_to_themselves_and_what_they_found_is_judged(steps):
-    taken = steps(lambda *given: runner._group_by_group(*given, room=20), tune=5.0)
+    taken = steps(on_a_device, tune=5.0)
     first = taken.index("tune a")
     assert first > max(taken.index("refer_and_wait a"), taken.index("refer_and_wait b"))
     assert [step for step in taken if step.startswith("tune")] == ["tune a", "tune b", "tune c"]

@@ -7,8 +7,9 @@ from textwrap import dedent
 
 import pytest
 
-from akg_core.errors import TaskError
-from akg_core.judge.need import bytes_needed, bytes_unspared, require_room
+from akg_core.errors import OutOfMemory
+from akg_core.judge.memory import rationed
+from akg_core.judge.need import bytes_needed, bytes_on_device, cases_within, require_room
 from akg_core.records import Task
 from akg_core.worker.device import Device
 
@@ -46,10 +47,6 @@ def test_what_is_alive_at_once_is_counted_in_float64(of: Callable[[str], Task], 
     assert bytes_needed(of(forward)) == (held + reference) * KiB
 
 
-def test_a_candidate_that_needs_more_than_the_reference_counts(of: Callable[[str], Task]) -> None:
-    assert bytes_needed(of("x.view(4, 64)")) == (2 * 1 + 3 * 1 + max(2 + 2, 2 + 2)) * KiB
-
-
 class _Small(Device):
     def free_bytes(self) -> int:
         return 12 * KiB
@@ -57,10 +54,42 @@ class _Small(Device):
 
 def test_a_task_that_does_not_fit_is_refused_with_both_figures(of: Callable[[str], Task]) -> None:
     require_room(of("torch.relu(x)"), _Small())
-    with pytest.raises(TaskError, match=r"takes about .* GiB of memory, and .* GiB are free\..*--scale"):
+    with pytest.raises(OutOfMemory, match=r"takes about .* GiB of memory, and .* GiB are free\..*--scale"):
         require_room(of("torch.relu(x) * torch.exp(x)"), _Small())
 
 
-def test_beside_others_there_is_room_for_all_cases_and_for_comparing(of: Callable[[str], Task]) -> None:
-    held, reference, comparing = 10 * 1 + 11 * 1, 1 + 1 + 2 * (1 + 1), 8 * 2 * 1
-    assert bytes_unspared(of("torch.relu(x)")) == (held + reference + comparing) * KiB
+def test_comparing_counts_where_outputs_are_most(of: Callable[[str], Task]) -> None:
+    held, comparing = 2 * 1 + 3 * 9, 5 * 9  # eager's, float64's, and the candidate's of two runs
+    reference = 1 + 9 + 2 * (1 + 9)
+    assert comparing > reference
+    assert bytes_needed(of("torch.cat([x] * 9)")) == (held + comparing) * KiB
+
+
+def test_a_task_is_judged_on_as_many_cases_as_there_is_room_for(of: Callable[[str], Task]) -> None:
+    task = of("torch.relu(x)")
+    need = bytes_on_device(task, 1 << 40)
+    assert cases_within(task, need) == cases_within(task, 1 << 40) == 10
+    case = 1 + 1 + 3  # its input, the candidate's output, and the answer, in float64 too
+    assert cases_within(task, need - 1) == 9 and bytes_on_device(task, need - 1) == need - case * KiB
+    assert cases_within(task, 0) == 2
+
+
+def test_two_processes_hold_tensors_while_the_timed_kernel_is_compared(of: Callable[[str], Task]) -> None:
+    inputs, reference, held, kept, piece = 2 * 1, 1 + 1 + 2 * (1 + 1), 3 * (1 + 1), 2 * 3, 10
+    contexts = 2 << 30
+    assert bytes_on_device(of("torch.relu(x)"), 0) - contexts == (inputs + reference + held + kept + piece) * KiB
+
+
+def test_how_many_cases_a_device_has_room_for_depends_on_nothing_else_there(of: Callable[[str], Task]) -> None:
+    task = of("torch.relu(x)")
+    room = bytes_on_device(task, 1 << 40) - 1
+    has_room = rationed(task, _Busy(), room, {})
+    assert [has_room(cases) for cases in (8, 9)] == [True, False]
+    assert not rationed(task, _Busy(), 0, {})(2), "where nothing is known of the device, what is free counts"
+
+
+class _Busy(Device):
+    name = "elsewhere"
+
+    def free_bytes(self) -> int:
+        return 0

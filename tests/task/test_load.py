@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from akg_core.errors import TaskError
+from akg_core.errors import OutOfMemory, TaskError
 from akg_core.task import load
 from akg_core.task.capture import capture, capture_file
 from tests.task.replay import reference_text
@@ -69,3 +69,11 @@ def test_tracebacks_and_inspect_find_the_source():
     import inspect
 
     assert "return x * 2" in inspect.getsource(load.load_source(GOOD, "ref").Model)
+
+
+def test_a_device_without_memory_is_named_as_such() -> None:
+    with (
+        pytest.raises(OutOfMemory, match="forward raises RuntimeError: CUDA out of memory"),
+        load.blame("ref", "forward"),
+    ):
+        raise RuntimeError("CUDA out of memory. Tried to allocate 4.91 GiB.")

@@ -118,6 +118,7 @@ def test_memory(pool: Pool) -> None:
     assert run(pool, "eat_memory", limits, megabytes=64).status == "ok"
     assert run(pool, "eat_memory", limits, megabytes=1400).status == "out of memory"
     assert run(pool, "allocate", limits, megabytes=16 * 1024).status == "out of memory"
+    assert run(pool, "fill_device").status == "out of memory"
 
 
 def test_a_full_disk(pool: Pool, tmp_path: Path) -> None:

@@ -1,0 +1,117 @@
+"""Contests on a device whose memory is too small for all that are judged at once there."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from akg_core.bench import contest, runner
+from akg_core.bench.contest import Contest
+from akg_core.bench.suite import Problem
+from akg_core.errors import OutOfMemory, TaskError
+from akg_core.judge.records import Timing, Verdict
+from akg_core.records import Target
+from akg_core.stages import Request
+
+NEED = 10
+
+
+class Device:
+    """A device with memory for one task, although `room` is told for two. Who comes first stays till another came."""
+
+    room = 2 * NEED
+
+    def __init__(self) -> None:
+        self.taken, self.refused = threading.Lock(), threading.Event()
+
+    def judge(self) -> Verdict:
+        if not self.taken.acquire(blocking=False):
+            self.refused.set()
+            raise OutOfMemory("a: the reference did not run. It asked for more memory than it may have.")
+        self.refused.wait(20)
+        self.taken.release()
+        return Verdict(status="correct")
+
+
+class Pipeline:
+    """Stages that take no time, and judging on the device that `device` is."""
+
+    device = Device()
+
+    def __init__(self, request, pool, folder, progress) -> None:
+        self.request, self.progress, self.made_kernels, self.verdict = request, progress, 0, None
+        self.room, self.tuned = self.device.room, None
+
+    def capture(self):
+        return SimpleNamespace(notes=())
+
+    def design(self, task):
+        return (SimpleNamespace(sketch=SimpleNamespace(name="first"), default=None),)
+
+    def made(self, task, candidate):
+        self.made_kernels += 1
+        return "artifact"
+
+    def reference(self, task):
+        return contextlib.nullcontext("prepared")
+
+    def accept(self, prepared, candidates, built):
+        self.verdict = self.device.judge()
+        return candidates[0], built
+
+
+@pytest.fixture
+def problems(monkeypatch, tmp_path) -> list[Problem]:
+    monkeypatch.setattr(contest, "Pipeline", Pipeline)
+    monkeypatch.setattr(Pipeline, "device", Device())
+    monkeypatch.setattr(contest, "bytes_on_device", lambda task, room: NEED)
+    for name in "ab":
+        (tmp_path / f"{name}.py").touch()
+    return [Problem(name, tmp_path / f"{name}.py", "group") for name in "ab"]
+
+
+def test_a_task_whose_memory_ran_out_beside_another_is_judged_again_alone(problems, tmp_path):
+    asked = [(problem, Request(problem.path, "none", Target(backend="none"))) for problem in problems]
+    plan = runner.Plan("suite", (), together=2, folder=tmp_path / "runs")
+    ways = runner._group_by_group(asked, SimpleNamespace(), plan, measure=lambda: None)
+    found = [(contest.row(), contest.pipeline.made_kernels) for contest in ways]
+    assert [row.status for row, _ in found] == ["correct", "correct"]
+    again = [row.notes for row, made in found if made == 2]
+    assert again == [("Judged alone: beside others it ran out of memory.",)], "its kernel was made anew, and it says so"
+    assert [row.notes for row, made in found if made == 1] == [()]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        {"_error": OutOfMemory("Judging it takes about 9 GiB of memory, and 3 GiB are free.")},
+        {"verdict": Verdict(status="incorrect", reason="In 1 of 3 cases: it raised OutOfMemoryError: out of memory.")},
+        {"verdict": Verdict(status="correct", notes=("The reference does not take large (CUDA out of memory).",))},
+        {"timing": Timing(status="failed", reason="OutOfMemoryError: CUDA out of memory.")},
+        {"timing": Timing(status="ok", unavailable={"eager": "CUDA out of memory."})},
+    ],
+)
+def test_memory_that_is_too_little_is_seen_wherever_it_shows(problems, tmp_path, found):
+    one = Contest(problems[0], Request(problems[0].path, "none", Target(backend="none")), None, Path(tmp_path))
+    one._error = TaskError("Something else.")
+    assert not one.ran_out
+    for name, value in found.items():
+        setattr(one, name, value)
+    assert one.ran_out
+
+
+def test_a_task_is_examined_by_one_thread(problems, tmp_path):
+    asked = []
+
+    def call(function, payload, limits):
+        asked.append((function, limits.threads))
+        return SimpleNamespace(status="ok", unwrap=lambda: {"findings": []})
+
+    one = Contest(problems[0], Request(problems[0].path, "none", Target(backend="none")), None, Path(tmp_path))
+    one.pipeline.pool = SimpleNamespace(call=call)
+    one.build(examine=True)
+    assert asked == [("akg_core.task.examine:examine_job", 1)]
