@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from akg_core.errors import PluginError
 from akg_core.records import Artifact, Case, Target, TimingPlan
 from akg_core.registry import hooks
+
+
+@contextmanager
+def _exits() -> Iterator[None]:
+    """A kernel that exits does so itself: it is no defect of the plugin whose hook called it."""
+    try:
+        yield
+    except PluginError as error:
+        if isinstance(error.__cause__, SystemExit):
+            raise error.__cause__ from None
+        raise
 
 
 def run_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{plugin, artifact, target, cases} → RunReport."""
     cases = tuple(Case(**case) for case in payload["cases"])
-    report = hooks(payload["plugin"]).akg_run(
-        artifact=Artifact(**payload["artifact"]), target=Target(**payload["target"]), cases=cases
-    )
+    with _exits():
+        report = hooks(payload["plugin"]).akg_run(
+            artifact=Artifact(**payload["artifact"]), target=Target(**payload["target"]), cases=cases
+        )
     return report.model_dump(mode="json")
 
 
 def profile_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{plugin, artifact, target, case, plan} → ProfileReport."""
-    report = hooks(payload["plugin"]).akg_profile(
-        artifact=Artifact(**payload["artifact"]),
-        target=Target(**payload["target"]),
-        case=Case(**payload["case"]),
-        plan=TimingPlan(**payload["plan"]),
-    )
+    with _exits():
+        report = hooks(payload["plugin"]).akg_profile(
+            artifact=Artifact(**payload["artifact"]),
+            target=Target(**payload["target"]),
+            case=Case(**payload["case"]),
+            plan=TimingPlan(**payload["plan"]),
+        )
     return report.model_dump(mode="json")
