@@ -362,10 +362,14 @@ class CaseReport(Record):
 
 
 class RunReport(Record):
-    """What happened when the cases ran. `error` is set when the module did not load at all."""
+    """What happened when the cases ran. `error` is set when the module did not load at all.
+
+    `lost`: why the process can use its device no more since the last of the cases.
+    """
 
     cases: tuple[CaseReport, ...] = ()
     error: str = ""
+    lost: str = ""
 
 
 class TimingPlan(Record):
@@ -384,9 +388,13 @@ class TimingPlan(Record):
 
 
 class ProfileReport(Record):
-    """Raw samples in seconds, in the order taken, and the timer that made them."""
+    """Raw samples in seconds, in the order taken, and the timer that made them.
+
+    `error`: why there are none; `lost`: why besides the process can use its device no more.
+    """
 
     samples: tuple[float, ...]
     timer: str
     error: str = ""
+    lost: str = ""
     details: dict[str, Scalar] = Field(default_factory=dict)

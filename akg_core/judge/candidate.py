@@ -15,6 +15,7 @@ import _thread
 import contextlib
 import functools
 import importlib.util
+import operator
 import random
 import sys
 import time
@@ -29,10 +30,11 @@ from torch import nn
 
 from akg_core.errors import KernelFailed
 from akg_core.judge import integrity
+from akg_core.judge.bits import changed, named, same_bits
 from akg_core.judge.guard import Guard, forbid_searches, removal
 from akg_core.judge.memory import nbytes
 from akg_core.records import Artifact, Case, CaseReport, ProfileReport, RunReport, TimingPlan
-from akg_core.task.load import load_source
+from akg_core.task.load import load_source, moved
 from akg_core.worker import isolation, seccomp
 from akg_core.worker.device import HOST, Device
 from akg_core.worker.tensors import fresh, load, memory, save, transform
@@ -74,6 +76,8 @@ def run_cases(
     reports = []
     for case in given:
         reports.append(_run(subject, case, launches))
+        if not reports[-1].finished and (lost := _lost(device)):
+            return RunReport(cases=tuple(reports), lost=lost)
         device.release_unused()
     return RunReport(cases=tuple(reports))
 
@@ -90,6 +94,7 @@ def profile_case(
 
     Model and inputs stay from call to call, for samples may be taken in several. Inputs are rotated among copies, as
     long as there is room for these, and changed a little before each cold sample, so that no earlier answer is right.
+    The answer that is to be checked is one of the samples', which differs from the others by its inputs' values alone.
     """
     timer = device.timer
     cold = 2 * device.cache_bytes() if plan.cold else 0
@@ -100,6 +105,7 @@ def profile_case(
         if not case.inputs:
             return ProfileReport(samples=(), timer=timer)
         contender = _contender(subject, case)
+        compare_harness = subject.watch()
         samples = []
         with torch.no_grad():
             if jit:
@@ -108,27 +114,34 @@ def profile_case(
             for _ in range(plan.warmup):
                 contender.model(*next(contender.inputs))
             result = at_return = None
-            for _ in range(plan.samples):
-                arguments = next(contender.inputs)
-                if cold:  # else nothing is to come between samples
+            checked = random.randrange(plan.samples) if plan.check else -1
+            for number in range(plan.samples):
+                arguments = given = next(contender.inputs)
+                before = None
+                if cold or plan.check:  # else nothing is to come between samples
                     transform(arguments, _disturb)
+                    if plan.check and number == checked:
+                        before = contender.put(plan.check, arguments)
                     device.sweep(cold)
                     if not same_bits(at_return, transform(result, _few)):
                         break
+                    given = transform(arguments, operator.attrgetter("data"))  # tells no count of writes to it
                 result = None  # its memory is the next one's, as where nobody keeps answers
-                seconds, result = device.seconds(functools.partial(contender.model, *arguments))
+                seconds, result = device.seconds(functools.partial(contender.model, *given))
                 samples.append(seconds)
                 at_return = transform(result, _few) if cold or plan.check else None
+                if plan.check and before is not None:
+                    _write(plan.check, result, before, arguments, subject)
             if plan.check:
                 time.sleep(_SETTLING_SECONDS)
             if not same_bits(at_return, transform(result, _few)):
                 return ProfileReport(samples=(), timer=timer, error="its outputs changed after it had returned")
-            if plan.check:
-                contender.check(plan.check)
+        compare_harness()
     except Exception as error:
-        return ProfileReport(samples=(), timer=timer, error=_sentence(error))
+        return ProfileReport(samples=(), timer=timer, error=_sentence(error), lost=_lost(device))
     finally:
-        device.release_unused()
+        with contextlib.suppress(Exception):  # which a device that is lost raises
+            device.release_unused()
     return ProfileReport(samples=tuple(samples), timer=timer, details={"threads": torch.get_num_threads()})
 
 
@@ -136,19 +149,23 @@ def _ready(load_module: Callable[[], Any], case: Case, device: Device) -> _Subje
     """The model, constructed once a process and module.
 
     In a confined process the kernel's code must not have seen any input by then. It runs in a thread of its own, above
-    which none of our frames stands, and afterwards the host's library computes no more.
+    which none of our frames stands. Afterwards the host's library computes no more, where kernels run on the host. That
+    of another device never does: what it has once recorded there could be played again at any time.
     """
     steps: list[Callable[[], Any]] = []
     if isolation.is_confined() and not _subjects:
-        steps = removal() if device is HOST else []
+        steps = removal(device.keys)
         forbid_searches()
-    compare_harness = integrity.watch()
+        while device is not HOST and steps:
+            steps.pop()()
+    watch = functools.partial(integrity.watch, _packages(load_module, device), device.trusted())
+    compare_harness = watch()
 
     def make() -> _Subject:
         module = load_module()
         key = (id(module), case.reference, case.training)
         if key not in _subjects:
-            _subjects[key] = (module, _Subject(module, case, device))
+            _subjects[key] = (module, _Subject(module, case, device, watch))
         return _subjects[key][1]
 
     subject = _alone(make) if isolation.is_confined() else make()
@@ -156,6 +173,12 @@ def _ready(load_module: Callable[[], Any], case: Case, device: Device) -> _Subje
     for step in steps:
         step()
     return subject
+
+
+def _packages(load_module: Callable[[], Any], device: Device) -> frozenset[str]:
+    """The packages of a plugin: of what loads its kernels, and of its device."""
+    names = (getattr(load_module, "__module__", ""), type(device).__module__)
+    return frozenset(name.partition(".")[0] for name in names)
 
 
 def _alone(action: Callable[[], Any]) -> Any:
@@ -181,34 +204,18 @@ def _alone(action: Callable[[], Any]) -> Any:
 
 
 def construct(module: Any, case: Case, device: Device) -> nn.Module:
-    """A `ModelNew` as the reference file constructs its `Model`, after the same seed, on the device."""
+    """A `ModelNew` as the reference file constructs its `Model`, after the same seed, moved to the device."""
     torch.manual_seed(0)
     source = load_source(case.reference.read_text(), "reference") if case.reference else module
     arguments = source.get_init_inputs() if hasattr(source, "get_init_inputs") else ()
-    with torch.device(device.name):
-        return module.ModelNew(*arguments).to(device.name)
-
-
-def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[str, torch.Tensor]:
-    """The tensors whose bytes differ from what they were."""
-    return {
-        name: value
-        for name, value in after.items()
-        if isinstance(value, torch.Tensor) and not same_bits(before.get(name), value)
-    }
-
-
-def named(inputs: Sequence[Any], state: dict[str, Any]) -> dict[str, Any]:
-    """Arguments and state under the names that `changed` reports."""
-    arguments = {f"argument {index}": value for index, value in enumerate(inputs)}
-    return arguments | {f"state {name}": value for name, value in state.items()}
+    return moved(module.ModelNew(*arguments), device.name)
 
 
 class _Subject:
     """A constructed model, and what is needed to put it into the state of a case."""
 
-    def __init__(self, module: Any, case: Case, device: Device) -> None:
-        self.device = device
+    def __init__(self, module: Any, case: Case, device: Device, watch: Callable[[], Callable[[], None]]) -> None:
+        self.device, self.watch = device, watch
         self.model = construct(module, case, device)
         kept = self.model.state_dict()
         self._transient = {n: b.clone() for n, b in self.model.named_buffers() if n not in kept}
@@ -218,26 +225,30 @@ class _Subject:
     def enter(self, case: Case) -> dict[str, Any]:
         """Load the case's state, which is also returned, and reset buffers that no state dict holds."""
         state = load(case.state, self.device) if case.state else {}
-        if case.state:
-            self.model.load_state_dict(state)
+        if case.state and not same_bits(state, self.model.state_dict()):
+            self.model.load_state_dict(state)  # counts as writing to each of them, which shows
         buffers = dict(self.model.named_buffers())
         for name, value in self._transient.items():
-            buffers[name].copy_(value)
+            if not same_bits(value, buffers[name]):
+                buffers[name].copy_(value)
         return state
 
 
 def _rehearse(subject: _Subject, case: Case) -> None:
-    """Call a kernel for what its language does at the first call; how that goes is found out when it counts."""
+    """Call a kernel for what its language does at the first call; how that goes is found out when it counts.
+
+    No guard watches, so that it gets the case's shapes and zeros in them: nothing that is asked later.
+    """
     with torch.no_grad(), contextlib.suppress(Exception):
         subject.enter(case)
-        subject.model(*load(_inputs(case), subject.device))
+        subject.model(*transform(load(_inputs(case), subject.device), _zeroed))
         subject.device.synchronize()
-    subject.device.release_unused()
+        subject.device.release_unused()
 
 
 def _call(subject: _Subject, arguments: list[Any], guard: Guard) -> Any:
     """What the model gives under the guard."""
-    compare_harness = integrity.watch()
+    compare_harness = subject.watch()
     try:
         with torch.no_grad(), guard:
             result = subject.model(*arguments)
@@ -255,9 +266,7 @@ def _run(subject: _Subject, case: Case, launches: Callable[[], int] | None) -> C
         given, state = load(_inputs(case), subject.device), subject.enter(case)
         arguments = fresh(given)
         result = _call(subject, arguments, guard)
-        transform(result, _require_plain)
-        after = named(arguments, subject.model.state_dict())
-        save(case.outputs, {"result": result, "changed": changed(named(given, state), after)}, subject.device)
+        _write(case, result, named(given, state), arguments, subject)
     except Exception as raised:
         error = _sentence(raised)
     count = launches() - launched if launches else None
@@ -269,6 +278,13 @@ def _run(subject: _Subject, case: Case, launches: Callable[[], int] | None) -> C
         broken_rules=guard.rules,
         kernel_launches=count,
     )
+
+
+def _write(case: Case, result: Any, before: dict[str, Any], arguments: Sequence[Any], subject: _Subject) -> None:
+    """Write what a call gave, with what is not as it was `before`."""
+    transform(result, _require_plain)
+    after = named(arguments, subject.model.state_dict())
+    save(case.outputs, {"result": result, "changed": changed(before, after)}, subject.device)
 
 
 class _Contender:
@@ -288,21 +304,15 @@ class _Contender:
         while True:
             yield from self._copies
 
-    def check(self, case: Case) -> None:
-        """Put the case's values where the timed ones were, so that whoever remembers an address is found out."""
+    def put(self, case: Case, arguments: list[Any]) -> dict[str, Any]:
+        """Put the case's values, which are given back, where others were, so that who remembers these is found out."""
         given = load(_inputs(case), self.device)
-        arguments = next(self.inputs)
         for index, value in enumerate(given):
             if isinstance(value, torch.Tensor) and value.stride() == arguments[index].stride():
                 memory(arguments[index]).copy_(memory(value))
             else:
                 arguments[index] = fresh(value)
-        state = self.subject.enter(case)
-        result = self.model(*arguments)
-        self.device.synchronize()
-        transform(result, _require_plain)
-        after = named(arguments, self.model.state_dict())
-        save(case.outputs, {"result": result, "changed": changed(named(given, state), after)}, self.device)
+        return named(given, self.subject.enter(case))
 
 
 _subjects: dict[tuple[int, Path | None, bool], tuple[Any, _Subject]] = {}  # a module is held: its id stays its own
@@ -350,6 +360,11 @@ def _require_plain(tensor: torch.Tensor) -> None:
         raise TypeError(f"an output is a {type(tensor).__name__}, not a torch.Tensor")
 
 
+def _zeroed(tensor: torch.Tensor) -> torch.Tensor:
+    memory(tensor).zero_()
+    return tensor
+
+
 def _disturb(tensor: torch.Tensor) -> None:
     """Let two elements change places, in all of a tensor's memory wherever they are."""
     flat = memory(tensor)
@@ -366,18 +381,13 @@ def _few(tensor: torch.Tensor) -> torch.Tensor:
     return flat[:: max(1, flat.numel() // 64)].clone()
 
 
-def same_bits(one: Any, other: Any) -> bool:
-    """Whether two trees hold the same bytes; a None on the left stands for anything."""
-    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
-        if one.dtype != other.dtype or one.shape != other.shape:
-            return False
-        bits = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}.get(one.element_size())
-        return torch.equal(one.view(bits), other.view(bits)) if bits else torch.equal(one, other)
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(map(same_bits, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same_bits(one[key], other[key]) for key in one)
-    return one is None or one == other
+def _lost(device: Device) -> str:
+    """Why this process can use its device no more, as after reading an address that is nobody's; "" when it can."""
+    try:
+        device.synchronize()
+    except Exception as error:
+        return next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
+    return ""
 
 
 def _sentence(error: BaseException) -> str:

@@ -11,6 +11,8 @@ import hashlib
 import json
 import os
 import platform
+import statistics
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,15 +29,20 @@ MARGIN = 0.5
 """A measurement of this kind sees half of what the hardware can do at the very least: other loads, other code."""
 
 _MEASURING_SECONDS = 0.05  # for each figure
+_SAMPLES = 1000
 
 
 class Machine(Record):
-    """Bytes a second by the size of the memory swept, and operations a second of the best product, of all cores."""
+    """Bytes a second by the size of the memory swept, and operations a second of the best product, of all cores.
+
+    `sampling_seconds`: what taking a sample takes beside what it counts.
+    """
 
     processor: str
     cache_bytes: int
     bytes_per_second: dict[int, float]
     operations_per_second: float
+    sampling_seconds: float
 
 
 def machine(pool: Pool, where: dict[str, Any] | None = None, *, again: bool = False) -> Machine:
@@ -116,7 +123,22 @@ def measure_job(payload: dict[str, Any]) -> dict[str, Any]:
         "cache_bytes": device.cache_bytes(),
         "bytes_per_second": rates,
         "operations_per_second": operations,
+        "sampling_seconds": _sampling(device),
     }
+
+
+def _sampling(device: Device) -> float:
+    """What a sample that counts nothing takes, at the median: its clocks, and waiting before and after."""
+    taken = []
+    for _ in range(_SAMPLES):
+        began = time.perf_counter()
+        counted, _ = device.seconds(_nothing)
+        taken.append(time.perf_counter() - began - counted)
+    return statistics.median(taken)
+
+
+def _nothing() -> None:
+    pass
 
 
 def _measured(device: Device) -> dict[str, Any]:

@@ -2,16 +2,17 @@
 
 Three rings. A dispatch mode refuses every operator of the library that computes, as it is called; it sees the calling
 thread, and must see an allocation still when the candidate returns. A profiler over all threads lists what ran anyway:
-from other threads, or past a mode switched off. Where kernels run on the host, the operators are besides not to be had
-any more once the candidate is constructed (`akg_core.judge.library`). Allocation, views, and copies that keep the dtype
-pass; so does filling memory with a constant. Starting a process is refused, and searching this one for what the harness
-holds.
+from other threads, or past a mode switched off. The operators of the device that kernels run on are besides not to be
+had any more (`akg_core.judge.library`). Allocation, views, and copies that keep the dtype pass; so does filling memory
+with a constant. Starting a process is refused, searching this one for what the harness holds, and taking what computes
+from other libraries or from the library's compiler.
 """
 
 from __future__ import annotations
 
 import functools
 import random
+import re
 import sys
 from collections.abc import Callable
 from types import TracebackType
@@ -23,6 +24,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from akg_core.judge import library
 from akg_core.judge.library import ALLOCATIONS, COPIES, LibraryCall, computes
 from akg_core.judge.records import HUGE, ORDINARY, PATTERNS
+from akg_core.judge.rules import LIBRARIES
 
 _STARTS = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", "os.exec"})
 _SEARCHES = frozenset(
@@ -39,6 +41,20 @@ _SEARCHES = frozenset(
     }
 )
 """Audit events of what finds objects that nobody has given away, or sees others' frames."""
+_LOADS = {"import": 0, "open": 0, "ctypes.dlopen": 0, "ctypes.dlsym": 1, "ctypes.dlsym/handle": 1}
+"""Audit events of what brings code of others, with the place of its name among the arguments."""
+_COMPILER = ("torch._inductor.compile_fx", "torch._inductor.codecache", "torch._inductor.async_compile")
+_MODULES = re.compile(
+    rf"/({'|'.join(sorted(LIBRARIES))})/(?:__pycache__/)?__init__\."
+    r"|/(torch/_inductor)/(?:__pycache__/)?(?:compile_fx|codecache|async_compile)\."
+)
+"""Files that are opened when such a module is imported, by whatever function."""
+_FILES = re.compile(r"lib(torch|c10|caffe2|(nv)?blas|cublas|cudnn|cufft|cusolver|cusparse|cutensor|mkl|openblas|dnnl)")
+_SYMBOLS = re.compile(
+    r"(cublas|cudnn|cufft|cusolver|cusparse|cutensor|mkl_|cblas_|dnnl_|_ZN2at|_ZN3c10|_ZN5torch|aoti_torch)"
+    r"|[sdcz](gemm|gemv|ger|axpy|dot|nrm2|asum|scal)_?$|dl(m?open|v?sym)$"
+)
+"""Names of files and functions of libraries that compute, and of what finds functions by name."""
 _INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _refused_past_modes: list[str] = []
 
@@ -74,9 +90,9 @@ class Guard:
         self.rules = (*processes, *_searches(), *(() if whole else ("switches the guard off",)))
 
 
-def removal() -> list[Callable[[], Any]]:
+def removal(keys: tuple[str, ...]) -> list[Callable[[], Any]]:
     """The steps of `akg_core.judge.library.removal`; every later guard tells which operators were refused by it."""
-    return library.removal(_refused_past_modes.append)
+    return library.removal(_refused_past_modes.append, keys)
 
 
 @functools.cache
@@ -94,7 +110,7 @@ def _processes() -> list[list[str]]:
 
 
 def forbid_searches() -> None:
-    """Let nothing in this process, from now on, look for objects and frames that it was not given."""
+    """Let nothing in this process, from now on, look for objects, frames and libraries that it was not given."""
     _processes()  # no hook is added any more
     _hook_searches()
 
@@ -108,13 +124,32 @@ def _hook_searches() -> list[str]:
     """What was tried; it is refused."""
     tried: list[str] = []
 
-    def refuse(event: str, _: object) -> None:
+    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
         if event in _SEARCHES:
             tried.append(f"searches the process: {event}")
             raise PermissionError(f"a kernel searches nothing in its process ({event})")
+        if event in _LOADS:
+            name = _foreign(event, arguments[_LOADS[event]])
+            if name:
+                tried.append(f"uses another library: {name}")
+                raise PermissionError(f"a kernel uses no other library ({name})")
 
     sys.addaudithook(refuse)
     return tried
+
+
+def _foreign(event: str, asked: Any) -> str:
+    """The name that is asked for, when it is one of a library that computes; "" otherwise."""
+    name = asked.decode(errors="replace") if isinstance(asked, bytes) else str(asked)
+    if event == "import":
+        return name if name in _COMPILER or name.partition(".")[0] in LIBRARIES else ""
+    if event == "open":
+        found = _MODULES.search(name)
+        return (found[1] or found[2]) if found else ""
+    if event == "ctypes.dlopen":
+        name = name.rpartition("/")[2]
+        return name if _FILES.match(name) else ""
+    return name if _SYMBOLS.match(name) else ""
 
 
 def poison_fill(tensor: torch.Tensor, seed: int) -> None:

@@ -11,7 +11,7 @@ import builtins
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorType
 from typing import Any
 
@@ -26,15 +26,18 @@ _PARTS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, type, classme
 _OTHERS = (builtins, time, torch, torch.Tensor, torch._C.TensorBase)  # what the harness calls beside its own
 
 
-def watch() -> Callable[[], None]:
-    """To be called once when the foreign code has run: ends a confined process whose harness is not what it is now."""
-    resume = _compare().__next__
+def watch(packages: Collection[str] = (), others: Sequence[Any] = ()) -> Callable[[], None]:
+    """To be called once when the foreign code has run: ends a confined process whose harness is not what it is now.
+
+    `packages` belong to the harness beside `akg_core`; `others` are modules and classes that it calls.
+    """
+    resume = _compare({"akg_core", *packages}, (*_OTHERS, *others)).__next__
     resume()
     return resume
 
 
-def _compare() -> Iterator[None]:
-    parts, codes, modules = _harness() if isolation.is_confined() else ((), (), ())
+def _compare(packages: Collection[str], others: Sequence[Any]) -> Iterator[None]:
+    parts, codes, modules = _harness(packages, others) if isolation.is_confined() else ((), (), ())
     leave, write, count, sleep = os._exit, os.write, _thread._count, time.sleep
     running, tries, is_whole = count(), 0, True
     yield
@@ -54,16 +57,19 @@ def _compare() -> Iterator[None]:
     yield
 
 
-def _harness() -> tuple[
+def _harness(
+    packages: Collection[str], others: Sequence[Any]
+) -> tuple[
     tuple[tuple[Mapping[str, Any], str, Any], ...],
     tuple[tuple[FunctionType, CodeType], ...],
     tuple[tuple[dict[str, Any], frozenset[str]], ...],
 ]:
     """Names with what they stand for, functions with their code, and modules with all names that they have."""
-    ours = [vars(m) for name, m in sys.modules.items() if name.startswith("akg_core.") and not hasattr(m, "__path__")]
+    loaded = [(name.partition(".")[0], module) for name, module in sys.modules.items()]
+    ours = [vars(module) for package, module in loaded if package in packages and not hasattr(module, "__path__")]
     classes = {value: None for space in ours for value in space.values() if isinstance(value, type)}
-    spaces: list[Mapping[str, Any]] = [*ours, *map(vars, _OTHERS)]
-    spaces += [vars(one) for one in classes if one.__module__.startswith("akg_core.")]
+    spaces: list[Mapping[str, Any]] = [*ours, *map(vars, others)]
+    spaces += [vars(one) for one in classes if one.__module__.partition(".")[0] in packages]
     parts = tuple((space, key, value) for space in spaces for key, value in space.items() if isinstance(value, _PARTS))
     functions = {id(value): value for _, _, value in parts if isinstance(value, FunctionType)}
     codes = tuple((function, function.__code__) for function in functions.values())

@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from akg_core.worker.device import HOST
+
 ALLOCATIONS = frozenset(
     {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "resize_"}
 )
@@ -37,9 +39,12 @@ _OTHER = frozenset(
 )
 _HARMLESS = ALLOCATIONS | _FILLS | COPIES | _OTHER
 _SPACES = ("aten", "quantized", "mkldnn", "mkl", "prims")
-_HOST_KEYS = ("CPU", "SparseCPU", "SparseCsrCPU", "MkldnnCPU", "QuantizedCPU", "NestedTensorCPU")
 _DEFAULT_KEYS = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")  # where a device has no kernel
 _KEPT = frozenset({"aten::equal", "aten::is_same_size"})  # by which the harness compares bits; they give a bool
+_COMPARING = frozenset({"aten::eq.Tensor", "aten::all"})
+"""Of which `equal` is made on other devices than the host; they give bools, too."""
+_SWITCHES = ("_jit_set_texpr_fuser_enabled", "_jit_set_profiling_executor", "_jit_override_can_fuse_on_gpu")
+"""Bindings that let TorchScript compile kernels of its own."""
 _HANDLES = ("_dispatch_get_computed_kernel_for_dispatch_key", "_SafeKernelFunction")
 """Bindings that give a kernel of the library past the dispatcher's table."""
 
@@ -62,14 +67,17 @@ def computes(name: str) -> bool:
     return not all(overload.is_view or _is_composite(overload) for overload in every)
 
 
-def removal(noted: Callable[[str], None]) -> list[Callable[[], Any]]:
-    """Steps that, taken one after the other, take all operators that compute on the host away from this process.
+def removal(noted: Callable[[str], None], keys: tuple[str, ...]) -> list[Callable[[], Any]]:
+    """Steps that, taken one after the other, take all operators under these keys that compute from this process.
 
     An operator that is called afterwards raises LibraryCall, and `noted` is told its name. Make the list before any
     code is run that is not to have the operators: it asks nothing later, so that what was replaced meanwhile does not
     matter. There is no way back.
     """
-    for binding in _HANDLES:
+    for switch in _SWITCHES:
+        if hasattr(torch._C, switch):
+            getattr(torch._C, switch)(switch == "_jit_set_profiling_executor")
+    for binding in (*_HANDLES, *_SWITCHES):
         if hasattr(torch._C, binding):
             delattr(torch._C, binding)
     steps: list[Callable[[], Any]] = []
@@ -77,27 +85,35 @@ def removal(noted: Callable[[str], None]) -> list[Callable[[], Any]]:
     for space in _SPACES:
         table = torch._C._dispatch_library("IMPL", space, "", __file__, 0)
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(table))  # when it is freed, its entries go
-        for name, key in _KERNELS:
+        for name, key in _kernels(keys):
             if name.startswith(f"{space}::"):
                 steps.append(functools.partial(table.impl, name, key, _refusal(name, noted)))
     return steps
 
 
-def _find_kernels() -> tuple[tuple[str, str], ...]:
-    """The operators that compute, by their full names, with each key of the host under which one is called."""
+@functools.cache
+def _kernels(keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """The operators that compute, by their full names, with each of the keys under which one is called."""
     registered = torch._C._dispatch_get_registrations_for_dispatch_key
-    found = {(name, key) for key in _HOST_KEYS for name in registered(key)}
-    found |= {(name, _HOST_KEYS[0]) for key in _DEFAULT_KEYS for name in registered(key)}
-    views = set[str]()
-    for schema in torch._C._jit_get_all_schemas():
-        if any(a.alias_info is not None and not a.alias_info.is_write for a in schema.arguments):
-            views.add(f"{schema.name}.{schema.overload_name}".rstrip("."))
+    found = {(name, key) for key in keys for name in registered(key)}
+    found |= {(name, keys[0]) for key in _DEFAULT_KEYS for name in registered(key)}
     kept = _KEPT | {f"aten::{name}" for name in _HARMLESS}
-    wanted = ((full, key) for full, key in found if full.partition(".")[0] not in kept and full not in views)
+    whole = _views() if keys == HOST.keys else _views() | _COMPARING
+    wanted = ((full, key) for full, key in found if full.partition(".")[0] not in kept and full not in whole)
     return tuple(sorted(wanted))
 
 
-_KERNELS = _find_kernels()  # as the module is imported, which a warm parent does once for all
+@functools.cache
+def _views() -> frozenset[str]:
+    """The full names of operators whose results lie in memory of their operands."""
+    return frozenset(
+        f"{schema.name}.{schema.overload_name}".rstrip(".")
+        for schema in torch._C._jit_get_all_schemas()
+        if any(a.alias_info is not None and not a.alias_info.is_write for a in schema.arguments)
+    )
+
+
+_kernels(HOST.keys)  # as the module is imported, which a warm parent does once for all
 
 
 def _refusal(full: str, noted: Callable[[str], None]) -> Callable[..., Any]:

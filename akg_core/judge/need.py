@@ -71,11 +71,15 @@ def _answering(task: Task) -> int:
     return max(given + outputs + 2 * (given + _most_alive(task)), _COMPARED * outputs)
 
 
+def bytes_of_state(task: Task) -> int:
+    """Bytes of all parameters."""
+    return sum(_bytes(parameter.dtype, parameter.shape, task) for parameter in task.interface.parameters)
+
+
 def _given(task: Task) -> int:
     """Bytes of all arguments and parameters."""
-    parameters = sum(_bytes(parameter.dtype, parameter.shape, task) for parameter in task.interface.parameters)
     tensors = (argument for argument in task.interface.arguments if argument.kind == "tensor")
-    return parameters + sum(_bytes(argument.dtype, argument.shape, task) for argument in tensors)
+    return bytes_of_state(task) + sum(_bytes(argument.dtype, argument.shape, task) for argument in tensors)
 
 
 def _outputs(task: Task) -> int:

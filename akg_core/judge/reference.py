@@ -21,7 +21,7 @@ from torch import nn
 
 from akg_core.errors import TaskError
 from akg_core.judge import accuracy
-from akg_core.judge.candidate import changed, named, same_bits
+from akg_core.judge.bits import changed, named, same_bits
 from akg_core.judge.compare import Expected, Noise, compare, flatten
 from akg_core.judge.memory import is_kept, keep_freed, nbytes, rationed
 from akg_core.judge.need import require_room

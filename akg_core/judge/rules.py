@@ -9,8 +9,9 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-_LIBRARIES = frozenset(
+LIBRARIES = frozenset(
     {"scipy", "numexpr", "jax", "tensorflow", "onnxruntime", "sklearn", "pandas", "torchvision", "torchaudio"}
+    | {"cupy", "cupyx", "flash_attn", "xformers", "nvmath", "tensorrt", "transformer_engine", "onnxscript"}
 )
 _SWITCHES = frozenset(
     {
@@ -46,7 +47,7 @@ def broken_rule(folder: Path, reference: str) -> str:
         for line, name in _names(tree):
             if name in _SWITCHES:
                 return f"switches the guard off: {name} {place} {line}"
-            if name in _LIBRARIES:
+            if name in LIBRARIES:
                 return f"another library: {name} {place} {line}"
         for line in _numpy(tree):
             return f"another library: numpy {place} {line}"

@@ -80,6 +80,9 @@ class Contestant:
             report = ProfileReport(**result.unwrap())
         except ValidationError:
             raise Unusable("It answered something that is no report of samples.") from None
+        if report.lost:
+            self.session.close()  # nothing runs in it any more
+            raise Unusable(f"The device stopped its work: {report.lost}.")
         if report.error:
             raise Unusable(f"{report.error}.")
         if len(report.samples) != plan.samples or not all(0 < sample < 1e6 for sample in report.samples):
@@ -211,13 +214,13 @@ def clock(
 ) -> Timing:
     """Like `measure`, of a kernel that was started before."""
     began = time.monotonic()
-    preparation, plan = prepared.ready(), entrant.plan
+    preparation, plan, machine = prepared.ready(), entrant.plan, floor.machine(pool, prepared.where)
     rivals, missing = baselines.ready() if baselines else ([], {})
     settings = _settings(prepared, plan, target)
     with exclusively(target.backend):
         kernel = entrant.ready()
         try:
-            if lie := _clock_lies(kernel, plan):
+            if lie := _clock_lies(kernel, plan, machine.sampling_seconds):
                 return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
             rounds = _rounds([kernel, *rivals], plan, seconds, missing)
             wrong = _wrong_afterwards(kernel, prepared, preparation.draws, entrant.folder, plan)
@@ -227,7 +230,6 @@ def clock(
                 return Timing(status="cheating", reason="It changes the harness.", settings=settings, seconds=took)
             return Timing(status="failed", reason=str(error), settings=settings, seconds=took)
     timing = _timing(rounds, kernel.timer)
-    machine = floor.machine(pool, prepared.where)
     settings["processor"] = machine.processor
     least = floor.floor(machine, preparation)
     median = timing.median(KERNEL) or 0.0
@@ -298,8 +300,10 @@ def _are_narrow(rounds: dict[str, list[tuple[float, ...]]]) -> bool:
     return all(high - low < _NARROW * middle for middle, low, high in itertools.chain(medians, ratios))
 
 
-def _clock_lies(kernel: Contestant, plan: TimingPlan) -> str:
+def _clock_lies(kernel: Contestant, plan: TimingPlan, beside: float) -> str:
     """Whether the samples that the kernel's process reports fit the time that passes here while it takes them.
+
+    `beside` are the seconds that each takes beside what it counts.
 
     More and more samples are taken in one call, until what passes between them is little beside what they take: on a
     busy machine a process waits within its samples as it does between them, and a clock that lies does so at any count.
@@ -312,7 +316,7 @@ def _clock_lies(kernel: Contestant, plan: TimingPlan) -> str:
         told = sum(kernel.sample(warm.model_copy(update={"samples": count})))
         passed = time.perf_counter() - began
         enough = passed > _CLOCK_SECONDS[0] or count == _MOST_COUNTED
-        if enough and told > 0.5 * (passed - _ASKING_SECONDS):
+        if enough and told > 0.5 * (passed - _ASKING_SECONDS - count * beside):
             return ""
         if passed > _CLOCK_SECONDS[1]:
             break
@@ -329,7 +333,7 @@ def _wrong_afterwards(
     alike = [draw for draw in draws[1:] if draw.sizes == first.sizes]
     other = next((draw for draw in alike if draw.kind == "disturbed"), next(iter(alike), first))
     check = other.case.model_copy(update={"outputs": folder / "outputs"})
-    kernel.sample(plan.model_copy(update={"samples": 1, "check": check}))
+    kernel.sample(plan.model_copy(update={"warmup": 1, "samples": 3, "check": check}))
     comparison = prepared.compare(other.name, check.outputs)
     if comparison.error:
         return f"Its outputs after the samples cannot be read: {comparison.error}."

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from akg_core.judge.health import require_device
+from akg_core.judge.need import bytes_of_state
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import ORDINARY, PATTERNS, CaseVerdict, Draw, Preparation, Verdict, VerdictStatus
 from akg_core.judge.rules import broken_rule
@@ -46,7 +48,8 @@ def verify(
 
     `simulated`: the plugin runs it by simulation here, which takes its time and is said in the verdict.
 
-    Raises TaskError when the reference itself does not run; whatever the kernel does becomes a verdict.
+    Raises TaskError when the reference itself does not run, and ToolchainError when the device does not work any more
+    after a kernel that crashed or hung; whatever else the kernel does becomes a verdict.
     """
     preparation = prepared.ready()
     began = time.monotonic()
@@ -60,7 +63,7 @@ def verify(
     largest += sum(path.stat().st_size for path in [preparation.draws[0].case.state] if path)
     limits = Limits(
         seconds=seconds or (_LONGEST if simulated else min(allowance, _LONGEST)),
-        memory_bytes=_MEMORY + 8 * largest,
+        memory_bytes=_MEMORY + 8 * largest + 2 * bytes_of_state(prepared.task),  # a module is made on the host
         confined=True,
         writable=(folder,),
         file_bytes=(256 << 20) + 4 * len(cases) * max(preparation.output_bytes, 1 << 20),
@@ -73,6 +76,8 @@ def verify(
     parts = [{"cases": [case.model_dump(mode="json") for case in part]} for part in ([opening(cases[0])], cases)]
     with pool.holding("akg_core.judge.jobs:run_job", *(payload | part for part in parts), limits=limits) as result:
         verdict = _verdict(prepared, preparation, cases, result)
+    if verdict.status in ("crashed", "timed out") and prepared.lends:
+        require_device(pool, prepared.where)
     return verdict.model_copy(
         update={
             "protections": result.protections,
@@ -112,6 +117,9 @@ def _verdict(prepared: Prepared, preparation: Preparation, cases: list[Case], re
         return Verdict(status="crashed", reason="It answered something that is no report of a run.")
     if report.error:
         return Verdict(status="crashed", reason=f"The kernel did not load: {report.error}.")
+    if report.lost:
+        place = report.cases[-1].name if report.cases else cases[0].name
+        return Verdict(status="crashed", reason=f"The device stopped its work: {report.lost}. The case was: {place}.")
     reports = {entry.name: entry for entry in report.cases}
     draws = (*preparation.draws, preparation.draws[0])
     judged: list[CaseVerdict] = []

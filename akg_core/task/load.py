@@ -51,8 +51,8 @@ class ReferenceModule:
             arguments = self.get_init_inputs()
         if not isinstance(arguments, (list, tuple)):
             raise TaskError(f"{self.name}: get_init_inputs returns a {type(arguments).__name__}, not a list.", FORMAT)
-        with blame(self.name, "Model's constructor"), self._on_device():
-            model = self._moved(self.Model(*arguments))
+        with blame(self.name, "Model's constructor"):
+            model = moved(self.Model(*arguments), self.device)
         return model.eval() if eval else model
 
     def inputs(self, seed: int = 0) -> list[Any]:
@@ -96,6 +96,15 @@ class ReferenceModule:
             variadic = signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
             names += [f"{name}_{i}" for i in range(len(value))] if variadic else [name]
         return tuple(names)
+
+
+def moved(model: nn.Module, device: str) -> nn.Module:
+    """A module that was made on the host, on a device, with the tensors that are plain attributes of it."""
+    if device == HOST:
+        return model
+    for attributes in map(vars, model.modules()):
+        attributes |= {k: value.to(device) for k, value in attributes.items() if isinstance(value, torch.Tensor)}
+    return model.to(device)
 
 
 def read(path: str | Path) -> str:

@@ -19,13 +19,19 @@ if TYPE_CHECKING:
 class Device:
     """The host; derive from it for another device.
 
-    `name` is torch's name of it, `timer` that of the clock that `seconds` reads, `product_size` that of the square
-    matrices whose product shows how fast it computes.
+    `name` is torch's name of it, `keys` those of torch's dispatcher under which operators for it lie, the usual one
+    first. `timer` is the name of the clock that `seconds` reads, `product_size` that of the square matrices whose
+    product shows how fast it computes.
     """
 
     name = "cpu"
+    keys: tuple[str, ...] = ("CPU", "SparseCPU", "SparseCsrCPU", "MkldnnCPU", "QuantizedCPU", "NestedTensorCPU")
     timer = "perf_counter"
     product_size = 1024
+
+    def trusted(self) -> tuple[Any, ...]:
+        """Modules and classes of others that this class calls: what they hold is nobody's to replace."""
+        return ()
 
     def synchronize(self) -> None:
         """Wait for everything that was started on the device, on whatever stream."""

@@ -22,6 +22,7 @@ from akg_core.judge.records import Preparation, Timing
 from akg_core.judge.timing import Baselines, exclusively, measure
 from akg_core.records import Case, Target, Task, TimingPlan
 from akg_core.storage import cache_folder
+from akg_core.worker.device import Device
 from akg_core.worker.pool import Pool
 from akg_core.worker.tensors import load, save
 from tests.judge import kernels
@@ -110,11 +111,45 @@ LIES = {
         "incorrect",
         "After the samples",
     ),
-    "returns before it is done": (
-        "y = torch.empty_like(x)\nthreading.Timer(0.01, kernel, (x, self.scale, y)).start()\nreturn y",
-        "from akg_core.judge import candidate\ncandidate._SETTLING_SECONDS = 1.0",  # a busy machine is late
-        "failed",
-        "after it had returned",
+    "has a thread compute later": (
+        "y = torch.empty_like(x)\nthreading.Timer(1.0, kernel, (x, self.scale, y)).start()\nreturn y",
+        "",
+        "cheating",
+        "changes the harness",
+    ),
+    "computes when the next call comes": (
+        """
+        for one in self.kept.pop("last", ()):
+            kernel(*one)
+        y = torch.empty_like(x)
+        self.kept["last"] = [(x, self.scale, y)]
+        return y
+        """,
+        "",
+        "incorrect",
+        "After the samples",
+    ),
+    "computes when its parameter was written to": (
+        """
+        if self.scale._version not in self.kept:
+            self.kept[self.scale._version] = kernel(x, self.scale, torch.empty_like(x))
+        return self.kept[self.scale._version].clone()
+        """,
+        "",
+        "incorrect",
+        "After the samples",
+    ),
+    "computes when its input was written to more than between samples": (
+        """
+        before = self.kept.get(x.data_ptr(), (0, None))
+        if before[1] is None or x._version - before[0] > 2:
+            before = (0, kernel(x, self.scale, torch.empty_like(x)))
+        self.kept[x.data_ptr()] = (x._version, before[1])
+        return before[1].clone()
+        """,
+        "",
+        "incorrect",
+        "After the samples",
     ),
     "crashes while timed": ("if self.calls > 5: ctypes.string_at(0)\n" + HONEST, "", "failed", "SIGSEGV"),
     "calls back with too few samples": (
@@ -141,7 +176,13 @@ def test_what_is_physically_impossible_is_refused(
     clock: Callable[..., Timing], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a machine that could move a megabyte a second, the honest kernel would be too fast to be true."""
-    slow = Machine(processor="slow", cache_bytes=32 << 20, bytes_per_second={1 << 20: 1e6}, operations_per_second=1e12)
+    slow = Machine(
+        processor="slow",
+        cache_bytes=32 << 20,
+        bytes_per_second={1 << 20: 1e6},
+        operations_per_second=1e12,
+        sampling_seconds=0.0,
+    )
     monkeypatch.setattr(floor, "machine", lambda *_, **__: slow)
     timing = clock()
     assert timing.status == "impossible"
@@ -151,12 +192,12 @@ def test_what_is_physically_impossible_is_refused(
 class Answering:
     """Stands in for a kernel's process: what each call is told, and how long it takes beside its samples."""
 
-    def __init__(self, once: float, told: float, beside: float) -> None:
-        self.once, self.told, self.beside, self.calls, self.now = once, told, beside, 0, 0.0
+    def __init__(self, once: float, told: float, beside: float, sampling: float = 0.0) -> None:
+        self.once, self.told, self.beside, self.sampling, self.calls, self.now = once, told, beside, sampling, 0, 0.0
 
     def sample(self, plan: TimingPlan) -> tuple[float, ...]:
         self.calls += 1
-        self.now += self.beside + self.once * (plan.samples + plan.warmup)
+        self.now += self.beside + (self.sampling + self.once) * (plan.samples + plan.warmup)
         return (self.told,) * plan.samples
 
     def perf_counter(self) -> float:
@@ -170,8 +211,17 @@ def test_a_slow_answer_makes_no_honest_clock_a_lie(once: float, beside: float, m
     for told, lies in ((once, False), (once / 2.3, True), (once / 1000, True)):
         kernel = Answering(once, told, beside)
         monkeypatch.setattr(timing, "time", kernel)
-        assert bool(timing._clock_lies(kernel, TimingPlan())) == lies, (told, kernel.calls)
+        assert bool(timing._clock_lies(kernel, TimingPlan(), 0.0)) == lies, (told, kernel.calls)
         assert kernel.now < 60
+
+
+@pytest.mark.parametrize("once", [5e-6, 2e-5, 2e-4])
+def test_what_a_device_takes_to_be_waited_for_is_no_lie(once: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small kernel on a device takes less than starting, waiting and reading its events."""
+    for told, lies in ((once, False), (once / 2.3, True)):
+        kernel = Answering(once, told, 1e-3, sampling=25e-6)
+        monkeypatch.setattr(timing, "time", kernel)
+        assert bool(timing._clock_lies(kernel, TimingPlan(), 25e-6)) == lies
 
 
 class Ticking:
@@ -267,7 +317,11 @@ def test_a_ratio_of_equals_is_inconclusive_and_of_others_is_not() -> None:
 
 def test_the_floor_is_the_larger_of_memory_and_arithmetic() -> None:
     machine = Machine(
-        processor="", cache_bytes=32 << 20, bytes_per_second={1 << 20: 1e11, 1 << 28: 1e10}, operations_per_second=1e12
+        processor="",
+        cache_bytes=32 << 20,
+        bytes_per_second={1 << 20: 1e11, 1 << 28: 1e10},
+        operations_per_second=1e12,
+        sampling_seconds=0.0,
     )
     large = floor.floor(machine, Preparation(draws=(), minimum_bytes=1 << 30, operations=1e9))
     assert large.limited_by == "memory" and large.seconds == pytest.approx((1 << 30) / 1e10)
@@ -283,6 +337,27 @@ def test_the_machine_is_measured_once(pool: Pool, monkeypatch: pytest.MonkeyPatc
     assert all(rate > 1e8 for rate in first.bytes_per_second.values()) and first.operations_per_second > 1e9
     monkeypatch.setattr(pool, "call", None)
     assert floor.machine(pool) == first
+
+
+def test_outputs_that_change_after_the_call_are_told(tmp_path: Path) -> None:
+    given: list[torch.Tensor] = []
+
+    class Late(Device):
+        """Something goes on there while caches are swept."""
+
+        def sweep(self, size: int) -> None:
+            for tensor in given:
+                tensor.add_(1)
+
+    class Model(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            given[:] = [x.clone()]
+            return given[0]
+
+    save(tmp_path / "inputs", [torch.zeros(100)])
+    case = Case(name="drawn", inputs=tmp_path / "inputs", outputs=tmp_path / "outputs")
+    report = profile_case(lambda: SimpleNamespace(ModelNew=Model), case, TimingPlan(samples=2, cold=True), Late())
+    assert report.error == "its outputs changed after it had returned" and not report.samples
 
 
 def test_a_device_is_held_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,161 @@
+"""What becomes of a kernel that breaks its device, and of the next one: with a device that tests break."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from akg_core.errors import ToolchainError
+from akg_core.judge import library
+from akg_core.judge.prepare import Prepared, prepare
+from akg_core.judge.timing import measure
+from akg_core.judge.verify import verify
+from akg_core.records import Target, Task
+from akg_core.worker.pool import Pool
+from tests.judge import kernels
+
+PLUGIN = """
+import os
+from pathlib import Path
+
+from akg_core.hookspecs import hookimpl
+from akg_core.judge import candidate
+from akg_core.records import PluginInfo
+from akg_core.worker.device import Device
+
+
+class Fragile(Device):
+    keys = ("Meta",)
+
+    def synchronize(self):
+        if "AKG_TEST_BROKEN" in os.environ or Path(__file__).with_name("gone").exists():
+            raise RuntimeError("CUDA error: an illegal memory access was encountered\\nSearch for it elsewhere.")
+
+
+DEVICE = Fragile()
+
+
+@hookimpl
+def akg_plugin_info():
+    return PluginInfo(name="fragile", dsl="toy", backends=("toy",), dtypes=("f32",), source_suffix=".c")
+
+
+@hookimpl
+def akg_device(target):
+    return DEVICE
+
+
+@hookimpl
+def akg_run(artifact, target, cases):
+    return candidate.run_cases(lambda: candidate.load_entry(artifact), cases, DEVICE, jit=True)
+
+
+@hookimpl
+def akg_profile(artifact, target, case, plan):
+    return candidate.profile_case(lambda: candidate.load_entry(artifact), case, plan, DEVICE, jit=True)
+"""
+TARGET = Target(backend="toy")
+BREAKS = "os.environ['AKG_TEST_BROKEN'] = '1'; return x"
+LOST = "The device stopped its work: CUDA error: an illegal memory access was encountered."
+
+
+@pytest.fixture(scope="module")
+def fragile(toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder on sys.path with a plugin whose device a kernel breaks by setting a variable."""
+    folder = tmp_path_factory.mktemp("fragile")
+    (folder / "akg_plugin_fragile.py").write_text(PLUGIN)
+    info = folder / "akg_plugin_fragile-1.dist-info"
+    info.mkdir()
+    known = next(toy.glob("*.dist-info"))
+    (info / "METADATA").write_text((known / "METADATA").read_text().replace("toy", "fragile"))
+    (info / "entry_points.txt").write_text("[akg]\nfragile = akg_plugin_fragile\n")
+    sys.path.insert(0, str(folder))
+    yield folder
+    sys.path.remove(str(folder))
+
+
+@pytest.fixture(scope="module")
+def prepared(
+    fragile: Path, capture: Callable[..., Task], softmax_source: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Pool, Prepared]]:
+    task, folder = capture(softmax_source), tmp_path_factory.mktemp("prepared")
+    with (
+        Pool(warm=[("torch", "torch._dynamo")]) as pool,
+        prepare(pool, task, folder, plugin="fragile", target=TARGET, lends=True, seconds=0.0) as prepared,
+    ):
+        yield pool, prepared
+
+
+@pytest.fixture
+def artifact(toy: Path, softmax_source: str, tmp_path: Path) -> Callable[..., kernels.Artifact]:
+    """artifact(body) is a kernel with this forward."""
+    names = map(str, itertools.count())
+    return lambda body: kernels.kernel(tmp_path / next(names), toy, softmax_source, body)
+
+
+def test_a_kernel_that_breaks_the_device_crashes_and_the_next_one_is_judged(prepared, artifact) -> None:
+    pool, cases = prepared
+    found = verify(pool, cases, "fragile", artifact(BREAKS), TARGET)
+    assert found.status == "crashed" and found.reason.startswith(LOST) and found.reason.endswith("The case was: drawn.")
+    assert "\n" not in found.reason and "elsewhere" not in found.reason
+    assert verify(pool, cases, "fragile", artifact(kernels.HONEST), TARGET).correct
+
+
+def test_a_kernel_that_breaks_the_device_has_no_time_and_the_next_one_has(prepared, artifact) -> None:
+    pool, cases = prepared
+    found = measure(pool, cases, "fragile", artifact(BREAKS), TARGET, seconds=0.1)
+    assert (found.status, found.reason) == ("failed", LOST)
+    assert measure(pool, cases, "fragile", artifact(kernels.HONEST), TARGET, seconds=0.1).status == "ok"
+
+
+def test_a_device_that_is_gone_for_good_is_told(prepared, artifact, fragile: Path, monkeypatch) -> None:
+    pool, cases = prepared
+    monkeypatch.setattr("akg_core.judge.health._PAUSE_SECONDS", 0.0)
+    body = f"open({str(fragile / 'gone')!r}, 'w').close(); {BREAKS}"
+    (fragile / "gone").write_text("")
+    with pytest.raises(ToolchainError, match="does not work any more after a kernel that crashed or hung on it: CUDA"):
+        verify(pool, cases, "fragile", artifact(body), TARGET)
+    (fragile / "gone").unlink()
+    assert verify(pool, cases, "fragile", artifact(kernels.HONEST), TARGET).correct
+
+
+def test_the_first_call_that_nobody_watches_is_told_no_value(prepared, artifact) -> None:
+    pool, cases = prepared
+    body = """
+    y = kernel(x.contiguous(), self.scale, torch.empty_like(x))
+    is_watched = torch._C._len_torch_dispatch_stack() > 0
+    if not is_watched:
+        ModelNew.kept[x.shape] = x.clone()
+    return y if is_watched and ModelNew.kept[x.shape].view(-1).tolist() == [0.0] * x.numel() else torch.zeros_like(x)
+    """
+    assert verify(pool, cases, "fragile", artifact(body), TARGET).correct
+
+
+def test_the_library_of_a_device_is_gone_before_a_kernel_is_loaded(prepared, artifact, toy, softmax_source, tmp_path):
+    pool, cases = prepared
+    head = """
+    import torch
+    SAID = ""
+    try:
+        torch.softmax(torch.empty(3, device="meta"), -1)
+    except RuntimeError as error:
+        SAID = str(error)
+    """
+    body = "return kernel(x.contiguous(), self.scale, torch.empty_like(x)) if 'library' in SAID else x"
+    made = kernels.kernel(tmp_path / "head", toy, softmax_source, body, head)
+    assert verify(pool, cases, "fragile", made, TARGET).status == "cheating"  # it has tried
+
+
+def test_what_compares_bytes_stays_where_the_library_of_a_device_goes() -> None:
+    taken = {name for name, _ in library._kernels(("Meta",))}
+    assert not taken & {"aten::all", "aten::eq.Tensor", "aten::equal", "aten::copy_", "aten::fill_.Scalar"}
+    assert {"aten::sum", "aten::mm", "aten::_softmax", "aten::eq.Scalar"} <= {*taken, *_composites()}
+
+
+def _composites() -> set[str]:
+    return set(torch._C._dispatch_get_registrations_for_dispatch_key("CompositeImplicitAutograd"))
