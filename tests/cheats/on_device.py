@@ -1,0 +1,68 @@
+"""Judges every candidate of `triton/` and of `faults/` on the GPU of this machine, and prints what became of each.
+
+`python -m tests.cheats.on_device` ends with 1 when one was not caught, or an honest kernel was not judged correct.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+from akg_core.errors import AkgError
+from akg_core.pipeline import WARM
+from akg_core.records import Target
+from akg_core.worker.pool import Pool
+from tests.cheats.judging import FOLDER, Bench, Found, bench, header, is_caught, table
+
+TOGETHER = 5  # candidates that are verified beside each other, while others are timed, and others break the device
+HONEST = {"reference": "honest", "large": "honest_large", "product": "honest_product"}
+
+
+def main() -> int:
+    """Judge all, and print the table."""
+    target = Target(backend="cuda")
+    with tempfile.TemporaryDirectory() as text, Pool(warm=WARM) as pool, ExitStack() as stack:
+        folder = Path(text)
+        tasks = bench(pool, folder / "tasks", HONEST, "triton_cuda", target, lends=True, simulated=False)
+        judge = Judge(stack.enter_context(tasks), folder)
+        honest = [FOLDER / f"{name}.py" for name in HONEST.values()]
+        wrong = [judge(path)[1] for path in honest]
+        verifying, timing, breaking = (stack.enter_context(ThreadPoolExecutor(n)) for n in (TOGETHER, 1, 1))
+        paths = sorted(FOLDER.glob("triton/*/*.py"))
+        jobs = [(timing if "Judged" in header(path) else verifying).submit(judge, path) for path in paths]
+        faults = [
+            breaking.submit(judge, path) for one in sorted(FOLDER.glob("faults/*.py")) for path in (one, honest[0])
+        ]
+        wrong += [job.result()[1] for job in (*jobs, *faults)]
+        for line in table((path.parent.name, job.result()[0]) for path, job in zip(paths, jobs, strict=True)):
+            print(line)
+    print(f"{sum(wrong)} were judged wrongly." if any(wrong) else "All were judged as they should be.")
+    return 1 if any(wrong) else 0
+
+
+class Judge:
+    """Judges one candidate after the other, prints a line for each, and says whether it was judged wrongly."""
+
+    def __init__(self, judges: Bench, folder: Path) -> None:
+        self._judges, self._folder, self._count = judges, folder, itertools.count()
+
+    def __call__(self, path: Path) -> tuple[Found, bool]:
+        began = time.monotonic()
+        try:
+            found = self._judges.judge(path, self._folder / f"candidate-{next(self._count)}")
+        except AkgError as error:
+            found = Found("raised", str(error))
+        wrong = not is_caught(found, path)
+        took = f"{time.monotonic() - began:.1f} s"
+        place = f"{path.parent.name}/{path.stem}"
+        print(f"{'WRONG ' if wrong else ''}{place} ({took}): {found.status}: {found.rule}", flush=True)
+        return found, wrong
+
+
+if __name__ == "__main__":
+    sys.exit(main())
