@@ -125,9 +125,10 @@ class Campaign:
                     continue
                 self.found.told[told[1]] += 1
                 self.found.memory[-1].append(usage.resident_memory([process.pid]) / (1 << 20))
-                if mark and sum(self.found.told[name] for name in names) == mark:
+                if mark and sum(self.found.told[name] for name in names) >= mark:
                     time.sleep(self._luck.uniform(0, _DELAY_SECONDS))
                     process.kill()
+                    mark = 0
                     self.found.kills += 1
         if process.returncode not in (0, 1, -signal.SIGKILL) or not out.exists():
             raise RuntimeError(f"the benchmark ended with {process.returncode}:\n{''.join(said)}")
@@ -154,11 +155,18 @@ class Campaign:
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
-        return [f"process {process}" for process in usage.descendants(os.getpid())]
+        return [f"process {process} {_name(process)}" for process in usage.descendants(os.getpid())]
 
     def _files(self) -> list[str]:
         partial = [*(self.folder / "runs").rglob(".*"), *self.folder.glob(".*")]
         return [str(path.relative_to(self.folder)) for path in (*self._temporary.iterdir(), *partial)]
+
+
+def _name(process: int) -> str:
+    """What a process is called and waits for, as far as it is still there."""
+    with contextlib.suppress(OSError):
+        return " ".join(Path(f"/proc/{process}/{file}").read_text().strip() for file in ("comm", "wchan"))
+    return ""
 
 
 def _install(folder: Path) -> None:
