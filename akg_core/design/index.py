@@ -123,7 +123,8 @@ class Index:
             return whole
         if rest.constant is not None and bottom.constant is not None:
             return whole + rest.constant // bottom.constant
-        return whole + Index([((Quotient(rest, bottom),), 1)])
+        top, apart = _undivided(rest)
+        return whole + Index([((Quotient(top, apart * bottom),), 1)])
 
     def __mod__(self, other: Index | int) -> Index:
         bottom = index(other)
@@ -322,8 +323,47 @@ def _replaced(atom: Atom, change: Callable[[Atom], Index | None]) -> Index:
     return position(atom)
 
 
+def _undivided(value: Index) -> tuple[Index, Index]:
+    """(t, d) where a value is t // d."""
+    if len(value.terms) == 1 and value.terms[0][1] == 1 and len(value.terms[0][0]) == 1:
+        (atom,) = value.terms[0][0]
+        if isinstance(atom, Quotient):
+            return atom.top, atom.bottom
+    return value, index(1)
+
+
+def _digit(atom: Atom) -> tuple[Index, Index, Index] | None:
+    """(t, d, b) where an atom is t // d % b."""
+    if not isinstance(atom, Remainder):
+        return None
+    return *_undivided(atom.top), atom.bottom
+
+
+def _with_joined_digits(total: Index) -> Index | None:
+    """The same with (t // b % c) * b + t % b as t % (b * c), None without such a pair."""
+    digits = {_digit(m[0]): (m, c) for m, c in total.terms if len(m) == 1 and isinstance(m[0], Remainder)}
+    for digit, (low, factor) in digits.items():
+        assert digit is not None
+        top, apart, bottom = digit
+        for other, (high, wanted) in digits.items():
+            assert other is not None
+            if (
+                other[:2] == (top, apart * bottom)
+                and bottom.constant is not None
+                and wanted == factor * bottom.constant
+            ):
+                rest = Index((m, c) for m, c in total.terms if m not in (low, high))
+                (atom,) = low
+                assert isinstance(atom, Remainder)
+                return rest + atom.top % (bottom * other[2]) * factor
+    return None
+
+
 def _recombined(total: Index) -> Index:
     """(t // b) * b + t % b is t: the pair appears whenever a reshape is undone."""
+    joined = _with_joined_digits(total)
+    if joined is not None:
+        return joined
     for monomial, coefficient in total.terms:
         for atom in monomial:
             if not isinstance(atom, Remainder):
