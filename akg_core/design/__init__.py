@@ -24,7 +24,8 @@ def design(task: Task, traits: Traits) -> tuple[Sketch, ...]:
     from akg_core.sketch.show import show
 
     policies = (
-        *((Policy(rounded=True),) if traits.convolution_format else ()),
+        *((Policy(rounded=True),) if traits.convolution_format and traits.half_tile is not None else ()),
+        *((Policy(rounded=True, halves=False),) if traits.convolution_format else ()),
         Policy(),
         Policy(near=False),
         Policy(split=False),
@@ -38,9 +39,9 @@ def design(task: Task, traits: Traits) -> tuple[Sketch, ...]:
     for policy in policies:
         form = traits.convolution_format if policy.rounded else ""
         joined = traits.half_tile is not None  # on chips with matrix units
-        traced = trace(task, policy.longest_attended(traits), form, joined)
+        traced = trace(task, policy.longest_attended(traits), form, joined, policy.halves)
         if policy.attend is None and weights_needed(o[0] for o in traced.outputs if o is not None):
-            traced = trace(task, rounding=form, joined=joined)
+            traced = trace(task, rounding=form, joined=joined, halved=policy.halves)
         text = show(Assembly(task, traced, traits, policy).sketch())
         name = f"{task.name}_{len(sketches)}" if sketches else task.name
         sketches.setdefault(text, Sketch(name=name, text=text, interface=task.interface))

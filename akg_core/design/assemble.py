@@ -38,7 +38,7 @@ STREAM_BYTES = 4 << 20  # outputs from this size on go past the caches
 class Policy:
     """What a variant insists on: whether reductions are split, whether what they reduce stays near, whether
     attention is one kernel, whether a convolution goes tap by tap, whether its factors are rounded as the
-    reference's are, and whether products of f32 may be made of halves.
+    reference's are, and whether products of f32 may be made of halves, and those of rounded factors in f16.
     """
 
     split: bool | None = None
@@ -266,7 +266,7 @@ class Assembly:
     def _emit_product(self, nest: Nest, hint: str) -> None:
         contracted = nest.heads[0].of
         assert isinstance(contracted, Product)
-        kernels = forms(self.traits, self.partition.halves.get(contracted))
+        kernels = forms(contracted, self.traits, self.partition.halves.get(contracted))
         whole = flattened(refined(kernels[0].nest(nest)), self.policy.by_taps)
         tiling = kernels[0].tile(whole)
         # A long contraction hides its stores; streaming them only splits lines of memory at the edges of tiles.

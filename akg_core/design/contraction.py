@@ -177,6 +177,11 @@ def product_tile(
     e: Emission, tiling: Tiling, chunk: Chunk | None = None, summed: Summing = plain_sum
 ) -> list[Statement]:
     """Statements for one tile of the result: its sum over the contracted axes, or over a chunk, and its stores."""
+    return [*summed_tile(e, tiling, chunk, summed), *e.stores(list(e.nest.stores))]
+
+
+def summed_tile(e: Emission, tiling: Tiling, chunk: Chunk | None, summed: Summing) -> list[Statement]:
+    """Statements for the sum of one tile of the result."""
     over = tuple(Name(e.axis(a)) for a, _ in tiling.loops)
     made = summed(e, tuple(e.axis(a) for a, _ in tiling.grid), over[0] if len(over) == 1 else Group(over))
     body = made.body
@@ -191,7 +196,7 @@ def product_tile(
     if chunk:
         e.writer.names.add("g")
         e.writer.special[chunk[0]] = call("//", Call("begin", (Name("g"),)), Number(chunk[1]))
-    return [*made.start, *body, *made.finish, *e.stores(list(e.nest.stores))]
+    return [*made.start, *body, *made.finish]
 
 
 def in_chunks(e: Emission, tiling: Tiling, chunk: Chunk | None, body: list[Statement]) -> list[Statement]:

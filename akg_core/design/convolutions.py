@@ -73,7 +73,7 @@ def _sums(c: Call, x: Value, weights: Weights, wanted: list[tuple[list[Taps], Sh
     """The sums over input channels and each of these sets of taps, of the shape beside it."""
     dtype = wide(c.dtype)
     if (c.rounding or c.joined) and dtype == "f32" and weights.shared:
-        return packed(x, weights, wanted, dtype, c.rounding)
+        return packed(x, weights, wanted, dtype, c.rounding, c.halved)
     return [correlated(x, weights, taps, shape, dtype) for taps, shape in wanted]
 
 

@@ -99,21 +99,23 @@ class Emission:
         body: list[Statement],
         rows: tuple[Axis, ...] = (),
         joint: Axis | None = None,
+        hints: Hints = (),
     ) -> list[Statement]:
         """`body` for each tile of `grid`; of `rows`, for each position of the tile, one after the other.
 
-        Programs along `joint` run together.
+        Programs along `joint` run together. `hints`: on the innermost grid.
         """
         tiles = {axis: self.writer.fresh("g") for axis in rows}
         steps = dict(grid)
         for axis in reversed(rows):
             start, stop = (Call(op, (Name(tiles[axis]),)) for op in ("begin", "end"))
-            hints: Hints = (("unroll", Number(steps[axis].default)),)
-            body = [Tiles(self.axis(axis), self.extent(axis), Number(1), tuple(body), start, stop, False, hints)]
+            unrolled: Hints = (("unroll", Number(steps[axis].default)),)
+            body = [Tiles(self.axis(axis), self.extent(axis), Number(1), tuple(body), start, stop, False, unrolled)]
         for axis, step in reversed(grid):
-            hints = (("together", Number(True)),) if axis == joint else ()
+            own: Hints = (("together", Number(True)),) if axis == joint else ()
+            own += hints if axis == grid[-1][0] else ()
             name = tiles.get(axis, self.axis(axis))
-            body = [Grid(name, self.extent(axis), self.step(axis, step), tuple(body), hints)]
+            body = [Grid(name, self.extent(axis), self.step(axis, step), tuple(body), own)]
         return body
 
     def kernel(self, name: str, body: list[Statement], doc: str = "") -> Emitted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,14 +17,17 @@ from akg_core.design.contraction import (
     plain_sum,
     product_tile,
     roles,
+    summed_tile,
     tile_product,
 )
 from akg_core.design.emit import Emission, Emitted
 from akg_core.design.fold import call
 from akg_core.design.halves import LOW, Halves
+from akg_core.design.index import Axis
 from akg_core.design.nest import Head, Nest, Store, widened
-from akg_core.design.terms import Term, axes_of, below
+from akg_core.design.terms import Result, Term, axes_of, below
 from akg_core.design.tiling import Step, Tiling, power_below
+from akg_core.design.values import Product
 from akg_core.records import Traits
 from akg_core.sketch import ast
 from akg_core.sketch.ast import (
@@ -41,10 +45,13 @@ from akg_core.sketch.ast import (
     Statement,
     Text,
     Tiles,
+    Tune,
     Whole,
 )
 
 SWEPT = 32  # tiles of columns that one program goes through
+_WARPS = (4, 8)  # of a program that makes one product a turn; twice as many first where there is but one turn
+_FEW = 16  # contracted positions of a turn of what is seldom done
 _APART: Hints = (("promote", Number(1)),)
 
 Stream = Callable[[Store], bool]
@@ -60,8 +67,11 @@ class Form:
     suffix: str = ""
 
 
-def forms(traits: Traits, halves: tuple[Halves, Halves] | None) -> tuple[Form, ...]:
+def forms(product: Product, traits: Traits, halves: tuple[Halves, Halves] | None) -> tuple[Form, ...]:
     """The kernels of a product in the order in which they are launched; the first is the one that has the work."""
+    if product.guards is not None:
+        narrow = traits.model_copy(update={"dot_tile": traits.half_tile or traits.dot_tile})
+        return (Form(lambda nest: nest, lambda nest: tile_product(_unguarded(nest), narrow), _emit_guarded),)
     if halves is None or traits.half_tile is None:
         return (Form(lambda nest: nest, lambda nest: tile_product(nest, traits), emit_product),)
     left, right = halves
@@ -99,6 +109,39 @@ def _fixed(tiling: Tiling) -> Tiling:
     """The tiling without choices: a kernel that seldom has work is not tuned."""
     grid, loops = (tuple((a, Step(s.default)) for a, s in axes) for axes in (tiling.grid, tiling.loops))
     return replace(tiling, grid=grid, loops=loops)
+
+
+# --- the product with guards ----------------------------------------------------------------------------
+
+
+def _unguarded(nest: Nest) -> Nest:
+    (head,) = nest.heads
+    return replace(nest, heads=(Head(head.of, head.args[::3]),))
+
+
+def _emit_guarded(nest: Nest, tiling: Tiling, name: str, stream: Stream, chunk: Chunk | None) -> Emitted:
+    """A tile whose sums are all finite is taken back to what it stands for; any other one is made again, exactly."""
+    e = opened(nest, stream)
+    left, left_exact, left_back, right, right_exact, right_back = nest.heads[0].args
+    kept = tuple(e.axis(a) for a, _ in tiling.grid)
+    body = summed_tile(e, tiling, chunk, partial(plain_sum, operands=(left, right)))
+    result = next(e.writer.known[t] for t in e.terms if isinstance(t, Result))
+    peak = Call("reduce_max", (call("abs", result), Group(tuple(map(Name, kept)))))
+    product, again = e.writer.fresh("product"), replace(tiling, loops=_short(tiling))
+    backs = [e.writer.expression(t) for t in (left_back, right_back)]
+    e.bind(nest.heads[0].of, (Name(product),))
+    taken = [Assign((product,), call("*", call("*", result, backs[0]), backs[1])), *e.stores(list(nest.stores))]
+    e.writer.known.clear()
+    made = product_tile(e, again, chunk, partial(plain_sum, operands=(left_exact, right_exact)))
+    body.append(If(Binary("<", peak, Number(math.inf)), tuple(taken), tuple(made)))
+    warps = _WARPS if tiling.tiles > 1 else _WARPS[::-1]
+    grid = e.in_grid(tiling.grid, body, hints=(("warps", Tune(warps)),))
+    return e.kernel(name, in_chunks(e, tiling, chunk, grid))
+
+
+def _short(tiling: Tiling) -> tuple[tuple[Axis, Step], ...]:
+    """The loops with few positions a turn, which leaves registers to those who need them more often."""
+    return tuple((a, Step(min(s.default, _FEW))) for a, s in tiling.loops)
 
 
 # --- the product of halves ------------------------------------------------------------------------------

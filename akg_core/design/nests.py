@@ -13,7 +13,8 @@ from akg_core.design.values import Attention, Product, Reduction, Scan
 def nest_of(partition: Partition, cluster: Cluster) -> Nest:
     """The cluster's loop nest, with its own axes, before refinement.
 
-    A product's arguments are its operands, and, where it is made of halves, high, low and back of both.
+    A product's arguments are its operands, each with its exact values and its back where it has guards, and, where it
+    is made of halves, high, low and back of both.
     """
     pool = Pool()
     bring = partition.inliner(cluster, pool)
@@ -32,7 +33,14 @@ def nest_of(partition: Partition, cluster: Cluster) -> Nest:
         elif isinstance(head, Product):
             *batch, m, n, k = full
             places = ((*batch, m, k), (*batch, k, n))
-            args: tuple[Term, ...] = (bring.at(head.left, places[0]), bring.at(head.right, places[1]))
+            args: tuple[Term, ...] = ()
+            for number, (value, at, line) in enumerate(zip((head.left, head.right), places, (m, n), strict=True)):
+                args += (bring.at(value, at),)
+                if head.guards is not None:
+                    args += (
+                        bring.at(head.guards[number].exact, at),
+                        bring.at(head.guards[number].back, (*batch, line)),
+                    )
             for half, at, line in zip(partition.halves.get(head, ()), places, (m, n), strict=False):
                 args += tuple(bring.at(part, half.place(at)) for part in (half.high, half.low))
                 args += (bring.at(half.back, (*batch, line)),)

@@ -8,14 +8,15 @@ by the positions of a stride, and those of another one by the taps of a row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 from akg_core.design.index import index, product, unflatten
+from akg_core.design.narrowed import HELD, narrowed, row_scales, sample_scale
 from akg_core.design.taps import Taps, Weights, chosen, correlated, multiplied
-from akg_core.design.values import Map, Positions, Product, Shape, Value, reshape, view, window
+from akg_core.design.values import Guard, Map, Positions, Product, Shape, Value, expand, reshape, view, window
 
-LANE = 16  # channels of a copy come in multiples of this
+LANE = 16  # channels of a copy come in multiples of this; many in f16 in multiples of twice that
 USES = 1.5  # of an element of a copy, for which it is made
 SEARCHED = 8  # the same where nothing is rounded
 WASTE = 1.6  # how many times more channels a copy may have than what it holds
@@ -23,26 +24,66 @@ WASTE = 1.6  # how many times more channels a copy may have than what it holds
 Wanted = Sequence[tuple[list[Taps], Shape]]  # taps with the shape [batch, channels, *out] of the sums over them
 
 
-def packed(x: Value, weights: Weights, wanted: Wanted, dtype: str, form: str) -> list[Value]:
+def packed(x: Value, weights: Weights, wanted: Wanted, dtype: str, form: str, halved: bool = False) -> list[Value]:
     """The sums over input channels and taps that are wanted, of factors rounded to `form` unless that is empty.
+
+    `halved`: in f16 where this holds them as well.
 
     Without a copy where that does not pay: where an element of it is read but once, say. Where nothing is rounded, only
     the search for places is saved, which costs more the more taps there are.
     """
-    copy = _Copy.planned(weights, wanted, form)
+    single = x.dtype == weights.tensor.dtype == "f32"
+    scale = sample_scale(x) if halved and single and form in HELD else None
+    copy = _Copy.planned(weights, wanted, form, LANE if scale is None else 2 * LANE)
     if copy is not None:
-        made = copy.made(x)
-        return [copy.multiplied(made, taps, shape, dtype) for taps, shape in wanted]
+        seen = copy.seen(x)
+        made = _stored(_factor(seen, form, scale))
+        return [
+            reshape(_product(*copy.multiplied(made, seen, taps, shape), dtype, form, scale), shape)
+            for taps, shape in wanted
+        ]
     if form:
-        return [_in_place(x, weights, taps, shape, dtype, form) for taps, shape in wanted]
+        return [
+            reshape(_product(*_in_place(x, weights, taps, shape, dtype, form, scale), dtype, form, scale), shape)
+            for taps, shape in wanted
+        ]
     return [correlated(x, weights, taps, shape, dtype) for taps, shape in wanted]
 
 
-def _in_place(x: Value, weights: Weights, taps: list[Taps], shape: Shape, dtype: str, form: str) -> Value:
+Factors = tuple[Value, Value, Value]  # weights [groups, outputs, depth]; the right operand, as it is multiplied and not
+
+
+def _in_place(
+    x: Value, weights: Weights, taps: list[Taps], shape: Shape, dtype: str, form: str, scale: Value | None
+) -> Factors:
     found = multiplied(x, weights, taps, shape, dtype)
     one = view(found.left, found.left.shape[1:], lambda at: (index(0), *at))  # the same for every image
-    left = view(_stored(_rounded(one, form)), found.left.shape, lambda at: at[1:])
-    return reshape(replace(found, left=left, right=_rounded(found.right, form), narrow=True), shape)
+    return one, _factor(found.right, form, scale), found.right
+
+
+def _product(weights: Value, right: Value, seen: Value, dtype: str, form: str, scale: Value | None) -> Value:
+    """The product of weights with `right`, which `seen` [batch, groups, depth, pixels] has become."""
+    batch, groups, _, pixels = right.shape
+    outputs = weights.shape[1]
+
+    def each(value: Value) -> Value:
+        return view(value, (batch, *value.shape), lambda at: at[1:])
+
+    whole: Shape = (batch, groups, outputs, pixels)
+    if scale is None:
+        left = each(_stored(_rounded(weights, form)))
+        return Product(left, right, narrow=bool(form), shape=whole, dtype=dtype)
+    back = row_scales(weights)
+    guards = (
+        Guard(each(_rounded(weights, form)), each(back)),
+        Guard(_rounded(seen, form), expand(scale, (batch, groups, pixels))),
+    )
+    left = each(_stored(narrowed(weights, back)))
+    return Product(left, right, narrow=True, guards=guards, shape=whole, dtype=dtype)
+
+
+def _factor(value: Value, form: str, scale: Value | None) -> Value:
+    return _rounded(value, form) if scale is None else narrowed(value, scale)
 
 
 def _rounded(value: Value, form: str) -> Value:
@@ -76,7 +117,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """A copy of a convolution's input [batch, *sides, channels], `channels` those of all groups, rounded to `form`.
+    """A copy of a convolution's input [batch, *sides, channels], `channels` those of all groups.
 
     A channel of the copy is a channel of the input, then a number of what is held along each side.
     """
@@ -84,11 +125,13 @@ class _Copy:
     weights: Weights
     sides: tuple[Side, ...]
     channels: int
-    form: str
 
     @staticmethod
-    def planned(weights: Weights, wanted: Wanted, form: str) -> _Copy | None:
-        """The copy for these taps; None where it does not pay, or its size is only known at launch."""
+    def planned(weights: Weights, wanted: Wanted, form: str, lane: int) -> _Copy | None:
+        """The copy for these taps; None where it does not pay, or its size is only known at launch.
+
+        `lane`: what many channels come in multiples of.
+        """
         if any(size.constant is None for _, shape in wanted for size in shape[2:]):
             return None
         sides = []
@@ -100,7 +143,8 @@ class _Copy:
             (taps, shape), *_ = wanted
             sides = _joined(needed, taps, sides, [size.example for size in shape[2:]])
             needed *= prod(s.held for s in sides)
-        channels = -(-needed // LANE) * LANE
+        lane = lane if needed > LANE and weights.groups == 1 else LANE
+        channels = -(-needed // lane) * lane
         uses = sum(
             prod(t.count / max(t.stride, s.held) for t, s in zip(taps, sides, strict=True)) for taps, _ in wanted
         )
@@ -108,14 +152,14 @@ class _Copy:
             return None
         if uses < (USES if form else SEARCHED):
             return None
-        return _Copy(weights, tuple(sides), weights.groups * channels, form)
+        return _Copy(weights, tuple(sides), weights.groups * channels)
 
     @property
     def held(self) -> Shape:
         return tuple(index(s.held) for s in self.sides)
 
-    def made(self, x: Value) -> Value:
-        """The copy of `x` [batch, channels, *in], 0 outside of it."""
+    def seen(self, x: Value) -> Value:
+        """What is copied: `x` [batch, channels, *in], 0 outside of it."""
 
         def look(at: Positions) -> Positions:
             b, *places, channel = at
@@ -123,10 +167,10 @@ class _Copy:
             return (b, i, *(q * s.step + s.low + n * s.apart for q, s, n in zip(places, self.sides, r, strict=True)))
 
         shape: Shape = (x.shape[0], *(index(s.size) for s in self.sides), index(self.channels))
-        return _stored(_rounded(window(x, shape, look), self.form))
+        return window(x, shape, look)
 
-    def multiplied(self, copy: Value, taps: list[Taps], shape: Shape, dtype: str) -> Value:
-        """The sums over `taps` of the copy's, [batch, channels, *out]."""
+    def multiplied(self, copy: Value, seen: Value, taps: list[Taps], shape: Shape) -> Factors:
+        """The factors of the sums over `taps` of the copy's, [batch, channels, *out]."""
         weights, sides = self.weights, self.sides
         taps = [t.forward for t in taps]
         batch, _, *out = shape
@@ -152,11 +196,8 @@ class _Copy:
             )
             return (b, *places, g * inputs + channel)
 
-        packed = _stored(_rounded(window(weights.tensor, (groups, outputs, depth), weigh), self.form))
-        left = view(packed, (batch, groups, outputs, depth), lambda at: at[1:])
-        right = view(copy, (batch, groups, depth, pixels), look)
-        whole: Shape = (batch, groups, outputs, pixels)
-        return reshape(Product(left, right, narrow=bool(self.form), shape=whole, dtype=dtype), shape)
+        right, exact = (view(v, (batch, groups, depth, pixels), look) for v in (copy, seen))
+        return window(weights.tensor, (groups, outputs, depth), weigh), right, exact
 
 
 def _joined(channels: int, taps: Sequence[Taps], sides: Sequence[Side], outs: Sequence[int]) -> list[Side]:

@@ -165,12 +165,26 @@ class Partition:
             self.add(half.back)
         cluster = self._new(Cluster("product", (*batch, m, n, k), frozenset((len(batch) + 2,)), heads=[head]))
         self._home[head] = cluster
+        for guard in head.guards or ():
+            self._store_scale(guard.back, cluster)
         for operand in (head.left, head.right):
-            self._stored_operand(operand, cluster)
+            self._stored_operand(operand, cluster, packed=head.guards is not None)
+        for guard in head.guards or ():
+            self._stored_operand(guard.exact, cluster)
         if halves is not None:
             self.halves[head] = halves
             for side, half in zip(("left", "right"), halves, strict=True):
                 self._store_halves(side, half, cluster)
+
+    def _store_scale(self, back: Value, reader: Cluster) -> None:
+        """Have the factor of a guarded operand stored, under the name of what it is a factor of."""
+        while isinstance(back, View):
+            back = back.arg
+        if back not in self.buffers:
+            arguments = (h.arg for h in self.needs(back) if isinstance(h, Reduction))
+            sources = sorted(s.origin.partition(":")[2] for a in arguments for s in self.reads(a))
+            name = [*sources, "operand"][0]
+            self.store(back, self._buffer_of(back, f"{name}_scale", f"scale_{name}"), before=reader)
 
     def _store_halves(self, side: str, half: Halves, reader: Cluster) -> None:
         for value, name, label in (
@@ -178,9 +192,7 @@ class Partition:
             (half.high, "high", f"split_{side}"),
             (half.low, "low", f"split_{side}"),
         )[: 3 if half.stored else 1]:
-            order = tuple(range(len(value.shape)))
-            buffer = Buffer(self.unique(f"{side}_{name}"), label, value.dtype, value.shape, order)
-            self.store(value, buffer, before=reader)
+            self.store(value, self._buffer_of(value, f"{side}_{name}", label), before=reader)
 
     def _add_attention(self, head: Attention) -> None:
         *batch, m, k = head.query.shape
@@ -191,16 +203,17 @@ class Partition:
         for operand in (head.key, head.right):
             self._stored_operand(operand, cluster)
 
-    def _stored_operand(self, value: Value, reader: Cluster) -> None:
-        """A product reads its operands many times: what takes work to compute is stored before."""
+    def _stored_operand(self, value: Value, reader: Cluster, packed: bool = False) -> None:
+        """A product reads its operands many times: what takes work is stored before, or only what asks for it."""
         while value not in self.buffers and (
             isinstance(value, (View, Window)) or (isinstance(value, Map) and value.op.split()[0] in _LIGHT)
         ):
             value = operands(value)[0]
-        if isinstance(value, Map) and value not in self.buffers:
+        if isinstance(value, Map) and value not in self.buffers and (value.op == "stored" or not packed):
             sources = sorted(s.origin.partition(":")[2] for s in self.reads(value))
             name = sources[0] if value.op == "stored" and sources else ""
-            self.store(value, self.packed_buffer(value, name) if name else self.buffer_for(value), before=reader)
+            buffer = self._buffer_of(value, f"{name}_packed", f"pack_{name}") if name else self.buffer_for(value)
+            self.store(value, buffer, before=reader)
 
     # --- fitting --------------------------------------------------------------------------------------
 
@@ -263,13 +276,11 @@ class Partition:
         order = self.orders.get(value, tuple(range(len(value.shape))))
         label = origin.name if origin else "part"
         shape = tuple(value.shape[d] for d in order)
-        name = self.unique(name or label)
-        return Buffer(name, label, origin.dtype if origin else value.dtype, shape, order)
+        return Buffer(self.unique(name or label), label, origin.dtype if origin else value.dtype, shape, order)
 
-    def packed_buffer(self, value: Value, source: str) -> Buffer:
-        """A new tensor for what is made of `source` to be read many times."""
-        order = tuple(range(len(value.shape)))
-        return Buffer(self.unique(f"{source}_packed"), f"pack_{source}", value.dtype, value.shape, order)
+    def _buffer_of(self, value: Value, name: str, label: str) -> Buffer:
+        """A new tensor for a value as it is."""
+        return Buffer(self.unique(name), label, value.dtype, value.shape, tuple(range(len(value.shape))))
 
     def part_buffer(self, name: str, dtype: str, shape: Shape) -> Buffer:
         """A new tensor for what several programs hand to a merge."""
@@ -285,8 +296,8 @@ class Partition:
 
     def source_buffer(self, value: Source) -> Buffer:
         if value not in self.buffers:
-            label, order = value.origin.partition(":")[2], tuple(range(len(value.shape)))
-            self.buffers[value] = Buffer(self.unique(label), label, value.dtype, value.shape, order)
+            label = value.origin.partition(":")[2]
+            self.buffers[value] = self._buffer_of(value, label, label)
         return self.buffers[value]
 
     def store(self, value: Value, buffer: Buffer, before: Cluster | None = None) -> None:

@@ -44,7 +44,8 @@ class Call:
     """One operator at hand. `values`: the results of those before it; `symbols`: the example sizes.
 
     `longest_attended`: how long the values that attention sums may be for it to be one kernel. `rounding`: the format
-    that factors of f32 convolutions are rounded to, "" for none. `joined`: whether products cost less than stores.
+    that factors of f32 convolutions are rounded to, "" for none; `halved`: whether f16 may stand for it. `joined`:
+    whether products cost less than stores.
     """
 
     node: Node
@@ -53,6 +54,7 @@ class Call:
     longest_attended: int = 0
     rounding: str = ""
     joined: bool = False
+    halved: bool = False
 
     @property
     def op(self) -> str:

@@ -45,11 +45,13 @@ class Trace:
     mutations: dict[str, tuple[Value, Origin]] = field(default_factory=dict)
 
 
-def trace(task: Task, longest_attended: int = 0, rounding: str = "", joined: bool = False) -> Trace:
+def trace(
+    task: Task, longest_attended: int = 0, rounding: str = "", joined: bool = False, halved: bool = False
+) -> Trace:
     """Rewrite the graph of a task; attention over values of at most `longest_attended` becomes one kernel.
 
-    `rounding`: the format that factors of f32 convolutions are rounded to, "" for none. `joined`: whether products cost
-    less than stores.
+    `rounding`: the format that factors of f32 convolutions are rounded to, "" for none; `halved`: whether f16 may stand
+    for it. `joined`: whether products cost less than stores.
     Raises UnsupportedOperator for an operator without a rule."""
     result = Trace()
     values: dict[str, tuple[Value | None, ...]] = {}
@@ -64,7 +66,7 @@ def trace(task: Task, longest_attended: int = 0, rounding: str = "", joined: boo
         origins[name, 0] = result.origins[source] = Origin(where.partition(":")[2], dtype)
     seen: dict[str, tuple[Value | None, ...]] = {}
     for node in task.graph.nodes:
-        call = Call(node, values, task.symbols, longest_attended, rounding, joined)
+        call = Call(node, values, task.symbols, longest_attended, rounding, joined, halved)
         # Equal operators on equal arguments are one: captures repeat masks and counts.
         key = repr((node.op, _resolved(node.args, values), _resolved(node.kwargs, values), node.dtypes, node.shapes))
         if key not in seen:

@@ -131,12 +131,26 @@ class Scan(Value):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Guard:
+    """What an operand of a product stands for: `back` [*batch, M] or [*batch, N] times that operand is `exact`, except
+    for numbers that its dtype does not hold. These are not finite there."""
+
+    exact: Value
+    back: Value
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Product(Value):
-    """left [*batch, M, K] times right [*batch, K, N], summed in `dtype`; `narrow`: both are of a narrow format."""
+    """left [*batch, M, K] times right [*batch, K, N], summed in `dtype`; `narrow`: both are of a narrow format.
+
+    With `guards`, one for each operand, the product of what these stand for: of the exact operands where a sum over
+    the others is not finite.
+    """
 
     left: Value
     right: Value
     narrow: bool = False
+    guards: tuple[Guard, Guard] | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -353,8 +367,8 @@ def operands(value: Value) -> tuple[Value, ...]:
             return (arg, *places)
         case Fold(reduction=reduction):
             return (reduction.arg,)
-        case Product(left=left, right=right):
-            return (left, right)
+        case Product(left=left, right=right, guards=guards):
+            return (left, right, *(v for g in guards or () for v in (g.exact, g.back)))
         case Concat(parts=parts):
             return parts
         case Attention(query=query, key=key, scores=scores, right=right):

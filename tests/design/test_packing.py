@@ -43,11 +43,13 @@ def sketches(layer: str, shape: str) -> tuple[str, tuple[Sketch, ...]]:
     return source, design(capture(load_source(source, "reference")), ROUNDED)
 
 
+@pytest.mark.parametrize("variant", [0, 1], ids=["f16", "tf32"])
 @pytest.mark.parametrize("layer", LAYERS | PLACES)
-def test_factors_are_rounded_once_and_then_multiplied(layer: str) -> None:
+def test_factors_are_rounded_once_and_then_multiplied(layer: str, variant: int) -> None:
     source, found = sketches(layer, (LAYERS | PLACES)[layer])
-    tree = parse(found[0].text)
-    assert not [f for f in check(tree).findings if f.severity == "error"], found[0].text
+    text = found[variant].text
+    tree = parse(text)
+    assert not [f for f in check(tree).findings if f.severity == "error"], text
     module = load_source(source, "reference")
     torch.manual_seed(0)
     model = module.Model()
@@ -56,8 +58,8 @@ def test_factors_are_rounded_once_and_then_multiplied(layer: str) -> None:
         due = model.double()(x.double())
         rounded = interpret(tree, [x], {k: v.float() for k, v in model.state_dict().items()}).outputs[0]
     error = ((rounded.double() - due).norm() / due.norm()).item()
-    assert 2e-5 < error < 6e-4, found[0].text  # eleven bits of each factor, and no more
-    assert found[0].text.count('precision="fast"') == found[0].text.count("dot(") > 0
+    assert 2e-5 < error < 6e-4, text  # eleven bits of each factor, and no more
+    assert text.count('precision="fast"') == text.count("dot(") > 0
 
 
 @pytest.mark.parametrize("layer", LAYERS | PLACES)
@@ -68,8 +70,9 @@ def test_exact_products_go_on_being_exact(layer: str) -> None:
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_copy_holds_padding_and_weights_are_packed_once(layer: str) -> None:
     _, found = sketches(layer, LAYERS[layer])
-    text = found[0].text
-    assert text.count("x_packed = empty") == 1 and "once=True" in text
+    assert found[0].text.count('x_packed = empty("f16"') == 1
+    text = found[1].text
+    assert text.count('x_packed = empty("f32"') == 1 and "once=True" in text
     product = text[text.rindex("@kernel") : text.index("@program")]
     assert "round_to" not in product
 
@@ -77,12 +80,13 @@ def test_a_copy_holds_padding_and_weights_are_packed_once(layer: str) -> None:
 @pytest.mark.parametrize("layer", PLACES)
 def test_no_copy_is_made_of_what_is_read_once(layer: str) -> None:
     _, found = sketches(layer, PLACES[layer])
-    assert "x_packed" not in found[0].text and "once=True" in found[0].text
+    assert all("x_packed" not in sketch.text and "once=True" in sketch.text for sketch in found[:2])
 
 
-def test_the_variant_after_the_rounded_one_does_not_round() -> None:
+def test_the_variants_after_the_rounded_ones_do_not_round() -> None:
     _, found = sketches("Conv2d(16, 12, 3)", "2, 16, 7, 8")
-    assert "round_to" in found[0].text and not any("round_to" in sketch.text for sketch in found[1:])
+    assert "f16" in found[0].text and "f16" not in found[1].text and "round_to" in found[1].text
+    assert not any("round_to" in sketch.text for sketch in found[2:])
 
 
 def test_phases_without_taps_are_zeros_that_the_program_allocates() -> None:

@@ -58,4 +58,7 @@ def cases() -> list[Case]:
         traits = MATRIX if name.endswith(("packed", "folded", "joined")) else TRAITS
         for number, sketch in enumerate(design(capture(module), traits)):
             found.append(Case(f"{name}_{number}", sketch.text, (given,), parameters, tolerance=1e-5))
+            if traits is MATRIX and number == 0:  # with numbers that f16 does not hold in some tiles
+                small = torch.where(torch.arange(given.shape[-1]) < 3, given * 2.0**-40, given)
+                found.append(Case(f"{name}_small", sketch.text, (small,), parameters, tolerance=1e-5))
     return found
