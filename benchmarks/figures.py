@@ -13,14 +13,13 @@ import argparse
 import re
 from pathlib import Path
 
-from akg_core.bench.results import Results, Row, geomean
+from akg_core.bench.results import EQUAL, Results, Row, geomean, groups
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 _PLACE = re.compile(r"(<!-- results: (\S+) -->\n).*?(<!-- end -->)", re.S)
 _TITLES = {"eager": "eager", "compile": "torch.compile"}
 _TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
-_EQUAL = 0.98  # a ratio that counts as no slower
 
 
 def filled(text: str) -> str:
@@ -39,14 +38,12 @@ def table(results: Results) -> str:
     for baseline in results.baselines:
         columns += [f"x of {_TITLES[baseline]}", "least"]
     columns.append(f"no slower than {_TITLES[results.baselines[0]]}")
-    lines = [columns, ["---"] * len(columns), *(_line(name, rows, results) for name, rows in groups(results).items())]
+    lines = [
+        columns,
+        ["---"] * len(columns),
+        *(_line(name, rows, results) for name, rows in groups(results.rows).items()),
+    ]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
-
-def groups(results: Results) -> dict[str, list[Row]]:
-    """The rows by group, and all of them last."""
-    names = sorted({row.group for row in results.rows})
-    return {name: [row for row in results.rows if row.group == name] for name in names} | {"all": [*results.rows]}
 
 
 def plot(results: Results, path: Path) -> None:
@@ -58,7 +55,7 @@ def plot(results: Results, path: Path) -> None:
     every = _ratios([*results.rows], baseline)
     figure, axes = pyplot.subplots(figsize=(10, 4), layout="constrained")
     names = []
-    for place, (name, rows) in enumerate(groups(results).items()):
+    for place, (name, rows) in enumerate(groups(results.rows).items()):
         ratios = sorted(_ratios(rows, baseline))
         names.append(f"{name}\n{_spell(geomean(ratios))}x\n{len(ratios)} of {len(rows)}")
         if ratios:
@@ -83,7 +80,7 @@ def _line(name: str, rows: list[Row], results: Results) -> list[str]:
     for baseline in results.baselines:
         ratios = _ratios(rows, baseline)
         cells += [_spell(geomean(ratios)), _spell(min(ratios, default=None))]
-    return [*cells, str(sum(ratio >= _EQUAL for ratio in _ratios(rows, results.baselines[0])))]
+    return [*cells, str(sum(ratio >= EQUAL for ratio in _ratios(rows, results.baselines[0])))]
 
 
 def _ratios(rows: list[Row], baseline: str) -> list[float]:

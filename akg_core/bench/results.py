@@ -17,6 +17,8 @@ from akg_core.judge.timing import KERNEL
 from akg_core.records import Record, Scalar
 from akg_core.search.tune import Tuned
 
+EQUAL = 0.98  # a ratio that counts as no slower
+
 
 class Row(Record):
     """The result of one task. Medians are in milliseconds; a speed-up is its ratio and the ends of its interval.
@@ -101,6 +103,13 @@ def unfinished(path: Path, like: Results) -> dict[str, Row]:
 def digest(path: Path, *also: object) -> str:
     """What a task's result depends on: the text of its file, and how it is run."""
     return hashlib.sha256(path.read_bytes() + repr(also).encode()).hexdigest()[:16]
+
+
+def groups(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """The rows by group, in the order of their names, and "all" of them last."""
+    every = list(rows)
+    names = sorted({row.group for row in every})
+    return {name: [row for row in every if row.group == name] for name in names} | {"all": every}
 
 
 def geomean(values: Iterable[float | None]) -> float | None:

@@ -8,13 +8,12 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.markup import escape
 
-from akg_core.bench.results import Results, Row, geomean
+from akg_core.bench.results import EQUAL, Results, Row, geomean, groups
 from akg_core.judge.timing import KERNEL
 from akg_core.report.table import plain_table
 
 _WIDTH = 112  # columns that the table takes, however narrow the terminal
 _NEAR = 1.5  # times as long as the best, within which a first schedule is a good one
-_EQUAL = 0.98  # a ratio that counts as no slower
 
 
 def line(row: Row, place: int, of: int) -> str:
@@ -32,7 +31,7 @@ def show(console: Console, results: Results) -> None:
     """The table by group, then tasks that are not correct, slower than eager, or weak."""
     rows = results.rows
     table = plain_table("", *_columns(results), right=_columns(results))
-    for name, group in _groups(rows):
+    for name, group in groups(rows).items():
         table.add_row(name, *_cells(group, results))
     console.width = max(_WIDTH, console.width)
     console.print(table)
@@ -46,7 +45,7 @@ def show(console: Console, results: Results) -> None:
             f"(median), at most {_NEAR:g} times in {near} of {len(gains)}"
         )
     _list(console, "not correct", (f"{r.name}: {r.status}, {r.reason}" for r in rows if r.status != "correct"))
-    slower = sorted((ratio, row) for row in rows if (ratio := row.ratio("eager")) is not None and ratio < _EQUAL)
+    slower = sorted((ratio, row) for row in rows if (ratio := row.ratio("eager")) is not None and ratio < EQUAL)
     _list(console, "slower than eager", (f"{row.name} {ratio:.2f}x{_why(row)}" for ratio, row in slower))
     _list(console, "weak tasks, where correct says little", (f"{r.name}: {r.weak[0]}" for r in rows if r.weak))
 
@@ -66,15 +65,10 @@ def _cells(group: list[Row], results: Results) -> list[str]:
         cells += [_spell(geomean(row.ratio(name) for row in correct)) for name in results.baselines]
         ratios = [ratio for row in correct if (ratio := row.ratio(results.baselines[0])) is not None]
         cells.append(_spell(min(ratios, default=None)))
-        cells += [f"{sum(r >= least for r in ratios)}" for least in (_EQUAL, 1.5)]
+        cells += [f"{sum(r >= least for r in ratios)}" for least in (EQUAL, 1.5)]
         share = geomean(row.floor_share for row in correct)
         cells.append("–" if share is None else f"{share:.0%}")
     return [*cells, f"{sum(sum(row.seconds.values()) for row in group):.0f}"]
-
-
-def _groups(rows: tuple[Row, ...]) -> list[tuple[str, list[Row]]]:
-    names = list(dict.fromkeys(row.group for row in rows))
-    return [*((name, [row for row in rows if row.group == name]) for name in names), ("all", list(rows))]
 
 
 def _list(console: Console, title: str, lines: Iterable[str]) -> None:
