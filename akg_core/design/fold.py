@@ -116,6 +116,8 @@ class Reducing:
         hints = RESULTS[self.kind]
         if self.kind in _REDUCE:
             return out, (self._set(out, hints[0], self._back(self.reduce(self.kind, tile))),)
+        if self.joint and self.kind in ("moments", "softsum"):
+            return out, self._together(out, tile, count)
         if self.kind == "moments":
             mean = self._set(out, "mean", call("/", self.reduce("sum", tile), count))
             squares = self._set(out, "squares", self.reduce("sum", _square(call("-", tile, mean))))
@@ -129,6 +131,34 @@ class Reducing:
         value = self._set(out, hints[0], self.reduce(self.kind[3:], tile))
         place = Call(self.kind, (tile, Name(self.axes[0]))) if self.axes else Number(0)
         return out, (value, self._set(out, hints[1], place))
+
+    def _together(self, out: list[Statement], tile: Expr, count: Expr) -> tuple[Expr, ...]:
+        """Results from each program's own, so that what a later meeting combines follows from the first."""
+        joint = Name(self.joint)
+
+        def own(kind: str, value: Expr) -> Expr:
+            return call(_REDUCE[kind], value, _axes(self.axes))
+
+        if self.kind == "moments":
+            some = self._set(out, "part", own("sum", tile))
+            first, *others = (Call("size", (Name(axis),)) for axis in self.axes)
+            size: Expr = first
+            for other in others:
+                size = call("*", size, other)
+            seen = self._set(out, "count", _same(self.dtype, size))
+            middle = self._set(out, "part_mean", call("/", some, seen))
+            around = self._set(out, "part_squares", own("sum", _square(call("-", tile, middle))))
+            mean = self._set(out, "mean", call("/", call("meet_sum", some, joint), count))
+            apart = call("*", seen, _square(call("-", middle, mean)))
+            return mean, self._set(out, "squares", call("meet_sum", call("+", around, apart), joint))
+        here = self._set(out, "part_peak", own("max", tile))
+        anchor = self._set(out, "anchor", _finite_below(here))
+        weights = self._set(out, "weights", call("exp", call("-", tile, anchor)))
+        some = self._set(out, "part", own("sum", weights))
+        peak = self._set(out, "peak", call("meet_max", here, joint))
+        share = self._set(out, "share", call("exp", call("-", here, peak)))
+        total = self._set(out, "total", call("meet_sum", call("*", some, share), joint))
+        return peak, total, call("*", weights, share)
 
     def _back(self, value: Expr) -> Expr:
         """Integers add up in i64; the result goes back to the dtype it is wanted in."""

@@ -71,6 +71,13 @@ def test_many_columns_are_gone_down_by_a_program_each(line: str) -> None:
     assert "stages" not in designed(source, HELD.model_copy(update={"held_tiles": False}))
 
 
+def test_programs_that_share_a_row_go_through_few_tiles_each() -> None:
+    source = reference(forward("x.sum()"), "[torch.randn(100000)]")
+    few = HELD.model_copy(update={"units": 2})
+    assert "for g in grid(100000, 1024):" in designed(source, few)
+    assert "for g in grid(100000, 1024):" not in designed(source, few.model_copy(update={"held_tiles": False}))
+
+
 def test_places_that_nobody_asks_for_are_not_looked_for() -> None:
     for traits in (HELD, HELD.model_copy(update={"held_tiles": False})):
         for shape in ("(3, 2000, 70)", "(3, 50, 70)"):

@@ -259,3 +259,28 @@ def test_programs_that_meet_are_launched_where_they_run_together() -> None:
     module = emitted(MEETING).files["model_new.py"]
     assert "_together(x.device, 2, 4)\n" in module and "def _together(" in module
     assert "_together" not in emitted(ADD).files["model_new.py"]
+
+
+def test_meetings_that_follow_from_what_is_there_before_the_first_become_one() -> None:
+    text = """
+@kernel
+def softmax(x: In["f32", 64, 16384], y: Out["f32", 64, 16384]):
+    for m in grid(64, 1):
+        for n in grid(16384, 8192, together=True):
+            t = load(x[m, n])
+            here = reduce_max(t, n)
+            weights = exp(t - here)
+            part = reduce_sum(weights, n)
+            peak = meet_max(here, n)
+            share = exp(here - peak)
+            total = meet_sum(part * share, n)
+            store(y[m, n], weights * share / total)
+"""
+    waits = "    meet(arrived"
+    assert emitted(text).files["kernel.py"].count(waits) == 1
+    for old, new in (
+        ("meet_sum(part * share, n)", "meet_sum(reduce_sum(exp(t - peak), n), n)"),  # the whole tile has a part in it
+        ("part = reduce_sum(weights, n)", "part = i32(reduce_sum(weights, n))"),
+    ):
+        assert old in text
+        assert emitted(text.replace(old, new)).files["kernel.py"].count(waits) == 2, new

@@ -131,6 +131,7 @@ class RegionWriter(ResidueWriter):
 
     def assign(self, node: ast.Assign, scope: Scope, rest: Sequence[ast.Statement]) -> None:
         self.meet(node.value)
+        self.target, self.rest = node.targets[0], rest
         call = node.value
         if isinstance(call, Call) and call.op == "split":
             self.split_index(node, call, scope, rest)
