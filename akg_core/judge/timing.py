@@ -61,6 +61,7 @@ class Contestant:
     ) -> None:
         self.name, self.session, self.seconds = name, session, seconds
         self._function, self._payload = function, payload
+        self._lost = ""  # why nothing runs in the session any more
         self.timer = ""
 
     def open(self, plan: TimingPlan) -> None:
@@ -71,6 +72,8 @@ class Contestant:
 
     def sample(self, plan: TimingPlan) -> tuple[float, ...]:
         """Samples in seconds, as the plan says. Raises Unusable with the reason."""
+        if self._lost:
+            raise Unusable(self._lost)
         payload = self._payload | {"plan": plan.model_dump(mode="json")}
         result = self.session.call(self._function, payload, seconds=self.seconds)
         if result.status != "ok":
@@ -81,8 +84,9 @@ class Contestant:
         except ValidationError:
             raise Unusable("It answered something that is no report of samples.") from None
         if report.lost:
-            self.session.close()  # nothing runs in it any more
-            raise Unusable(f"The device stopped its work: {report.lost}.")
+            self._lost = f"The device stopped its work: {report.lost}."
+            self.session.close()
+            raise Unusable(self._lost)
         if report.error:
             raise Unusable(f"{report.error}.")
         if len(report.samples) != plan.samples or not all(0 < sample < 1e6 for sample in report.samples):
