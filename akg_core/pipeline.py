@@ -61,7 +61,7 @@ WARM = (
 DETAILS = "build.json"  # beside a kernel: what the compiler tells of it
 ATTEMPTS = 3  # candidates that are tried when the judge refuses the first
 SIMULATED_WORK = 1 << 16  # elements moved by one call, to which a task is made smaller where kernels are simulated
-_SHARE = 0.9  # of a device's memory that judging may take
+_SHARE = 0.85  # of a device's memory that judging may take
 
 
 class Failure(Record):
@@ -110,6 +110,7 @@ class Pipeline:
         self.verdict: Verdict | None = None
         self.timing: Timing | None = None
         self.tuned: Tuned | None = None
+        self.share = _SHARE
         self.details: dict[str, Scalar] = {}
         self.refused: tuple[tuple[Candidate, Verdict], ...] = ()
         self.target = request.target or Target(backend="")
@@ -151,7 +152,7 @@ class Pipeline:
     @property
     def room(self) -> int:
         """Bytes of a device's memory that judging may take; 0 on the host, and where they are not known."""
-        return int(_SHARE * self._found().memory_bytes) if self._found().device != HOST else 0
+        return int(self.share * self._found().memory_bytes) if self._found().device != HOST else 0
 
     def require_clock(self) -> None:
         """Raise ToolchainError where kernels run by simulation, so that their times mean nothing."""

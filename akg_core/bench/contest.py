@@ -24,6 +24,9 @@ from akg_core.stages import Candidate, Design, Request, defaults
 from akg_core.worker.limits import Limits
 from akg_core.worker.pool import Pool
 
+_BY_ITSELF = "Judged alone: beside others it ran out of memory."
+_ON_FEWER = "Judged again in half of the memory: it ran out of it."
+
 
 class Contest:
     """A task's pipeline, and what is known of it. Close it to end its processes."""
@@ -87,12 +90,16 @@ class Contest:
             else:
                 self._artifact = self.pipeline.made(self._task, self._candidates[0])
 
-    def again(self) -> None:
-        """Forget what was found and build the first candidate anew, to be judged with the memory for itself."""
+    def again(self, alone: bool) -> None:
+        """Forget what was found and build the first candidate anew, to be judged with the memory for itself.
+
+        `alone`: it had that already, and is to make do with half.
+        """
         self.verdict = self.timing = self._error = None
         self._prepared = self._baselines = self._entrant = self._search = None
         self._candidates = [replace(each, folder=None, artifact=None) for each in self._candidates]
-        self._notes = ("Judged alone: beside others it ran out of memory.",)
+        self._notes = (_ON_FEWER if alone else _BY_ITSELF,)
+        self.pipeline.share /= 2 if alone else 1
         with self._failing():
             if self._task:
                 self._artifact = self.pipeline.made(self._task, self._candidates[0])

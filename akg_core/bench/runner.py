@@ -152,13 +152,13 @@ def _group_by_group(waiting: list[Asked], pool: Pool, plan: Plan, measure: Calla
                 for contest in group:
                     with closing(contest):
                         _clock(contest, plan)
-                        if contest.ran_out and len(group) > 1:
+                        if contest.ran_out:
                             starved.append(contest)
                         else:
                             yield contest
                 for contest in starved:
                     with closing(contest):
-                        contest.again()
+                        contest.again(alone=len(group) == 1)
                         _judge_then_warm(contest, plan.baselines)
                         _clock(contest, plan)
                         yield contest

@@ -36,6 +36,7 @@ import torch
 CHUNK = 1 << 15  # small enough for the caches, and for torch not to wake its threads
 _DEVICE_CHUNK = 1 << 26  # on another device: large enough that launches do not count
 _POOLED = 64
+_KEPT = 1 << 26  # places of wrong elements; of more than so many only the number is known
 _BINADES = 2200  # exponents of float64, denormal numbers included
 _LOWEST = -1080
 
@@ -44,7 +45,8 @@ _LOWEST = -1080
 class Errors:
     """The errors of one floating output. `where` is the worst element's index; its error and what is allowed there."""
 
-    outside: torch.Tensor  # flat indices of elements beyond what is allowed so far
+    outside: torch.Tensor  # flat indices of elements beyond what is allowed so far, the first where there are very many
+    count: int  # of all of them
     worst: float
     allowed: float
     where: int
@@ -93,6 +95,7 @@ def errors(
     relative = slack.ulps * kind.eps
     tolerance = kernelbench_tolerance(eager.dtype)
     outside: list[torch.Tensor] = []
+    count, pooled = 0, None
     norm, eager_norm, size = 0.0, 0.0, 0.0
     worst, excess, where, allowed_there, eager_worst, nonfinite, close = 0.0, -1.0, 0, 0.0, 0.0, -1, True
     chunk = _chunk(eager)
@@ -113,26 +116,22 @@ def errors(
         eager_worst = max(eager_worst, eager_most)
         norm, eager_norm = norm + float(wrong.dot(wrong)), eager_norm + float(eager_wrong.dot(eager_wrong))
         size += float(r.dot(r))
-        beyond = wrong / allowed
+        beyond, places = wrong / allowed, None
+        if float(beyond.max()) > 1:
+            places = (beyond > 1).nonzero().flatten()
+            pooled = _pooled(eager, exact) if pooled is None else pooled
+            wrong, allowed = wrong[places], allowed[places].add_(pooled[_binade(r[places])], alpha=2.0)
+            beyond = wrong / allowed
+            if count < _KEPT:
+                outside.append(places[beyond > 1] + start)
+            count += int((beyond > 1).sum())
         at = int(beyond.argmax())
         if float(beyond[at]) > excess:
-            excess, where = float(beyond[at]), start + at
+            excess, where = float(beyond[at]), start + (at if places is None else int(places[at]))
             worst, allowed_there = float(wrong[at]), float(allowed[at])
-        if float(beyond[at]) > 1:
-            outside.append((wrong > allowed).nonzero().flatten().add_(start))
-    found = torch.cat(outside) if outside else torch.empty(0, dtype=torch.int64, device=eager.device)
-    if found.numel():
-        c, r = candidate[found].double(), exact[found]
-        wrong, pooled = (c - r).abs(), _pooled(eager, exact, r.abs()).mul_(2)
-        allowed = pooled + 2 * (eager[found].double() - r).abs() + relative * r.abs() + kind.tiny
-        if noise is not None:
-            allowed += slack.scatter * noise[found]
-        beyond = wrong / allowed
-        at = int(beyond.argmax())
-        where, worst, allowed_there = int(found[at]), float(wrong[at]), float(allowed[at])
-        found = found[beyond > 1]
+    kept = torch.cat(outside) if outside else torch.empty(0, dtype=torch.int64, device=eager.device)
     norms = (math.sqrt(norm), math.sqrt(eager_norm), math.sqrt(size))
-    return Errors(found, worst, allowed_there, where, *norms, eager_worst, nonfinite, close and nonfinite < 0)
+    return Errors(kept, count, worst, allowed_there, where, *norms, eager_worst, nonfinite, close and nonfinite < 0)
 
 
 def _nonfinite(
@@ -163,8 +162,8 @@ def norm_allowed(found: Errors, slack: Slack, dtype: torch.dtype, noise: torch.T
     return 2 * found.eager_norm + rounding + scatter + torch.finfo(dtype).tiny
 
 
-def _pooled(eager: torch.Tensor, exact: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
-    """For each of `sizes`, eager's worst error in its binade and as many larger ones as give enough elements."""
+def _pooled(eager: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
+    """For each binade, eager's worst error in it and in as many larger ones as give enough elements."""
     worst = torch.zeros(_BINADES, dtype=torch.float64, device=eager.device)
     count = torch.zeros(_BINADES, dtype=torch.int64, device=eager.device)
     chunk = _chunk(eager)
@@ -183,7 +182,7 @@ def _pooled(eager: torch.Tensor, exact: torch.Tensor, sizes: torch.Tensor) -> to
                 break
             seen, most = seen + counts[other], max(most, worsts[other])
         pooled[index] = most
-    return pooled.to(eager.device)[_binade(sizes)]
+    return pooled.to(eager.device)
 
 
 def _chunk(tensor: torch.Tensor) -> int:

@@ -121,14 +121,14 @@ def _floats(
     allowed = accuracy.norm_allowed(errors, slack, due.dtype)
     hopeless = errors.nonfinite >= 0 or errors.norm >= _HOPELESS * allowed
     for runs in _NOISE_RUNS if not hopeless else ():
-        right = not errors.outside.numel() and errors.norm <= allowed
-        if right or (runs > _NOISE_RUNS[0] and errors.outside.numel() > 1 + _FEW * due.numel()):
+        right = not errors.count and errors.norm <= allowed
+        if right or (runs > _NOISE_RUNS[0] and errors.count > 1 + _FEW * due.numel()):
             break
         scatter = (noise(runs) or {}).get(name)
         if scatter is not None:
             errors = accuracy.errors(c, e, r, slack, scatter)
             allowed = accuracy.norm_allowed(errors, slack, due.dtype, scatter)
-    reason, where, wrong = "", errors.where, errors.outside.numel()
+    reason, where, wrong = "", errors.where, errors.count
     if errors.nonfinite >= 0:
         where = errors.nonfinite
         return OutputComparison(

@@ -22,7 +22,7 @@ _ROUNDING = (  # the typical relative error above which a format's rounding expl
 
 
 def diagnose(mine: torch.Tensor, due: torch.Tensor, wrong: torch.Tensor) -> tuple[str, ...]:
-    """Sentences about the elements of `mine` that differ from `due`; `wrong` holds their flat indices, ascending."""
+    """Sentences about the elements of `mine` that differ from `due`; `wrong` holds their flat indices, in order."""
     if not wrong.numel():
         return ()
     looked_at = wrong[:: -(-wrong.numel() // _LOOKED_AT)]

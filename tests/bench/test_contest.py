@@ -44,7 +44,11 @@ class Pipeline:
 
     def __init__(self, request, pool, folder, progress) -> None:
         self.request, self.progress, self.made_kernels, self.verdict = request, progress, 0, None
-        self.room, self.tuned = self.device.room, None
+        self.tuned, self.share = None, 1.0
+
+    @property
+    def room(self) -> int:
+        return int(self.share * self.device.room)
 
     def capture(self):
         return SimpleNamespace(notes=())
@@ -74,7 +78,9 @@ def problems(monkeypatch, tmp_path) -> list[Problem]:
     return [Problem(name, tmp_path / f"{name}.py", "group") for name in "ab"]
 
 
-def test_a_task_whose_memory_ran_out_beside_another_is_judged_again_alone(problems, tmp_path):
+def test_a_task_whose_memory_ran_out_beside_another_is_judged_again_alone(problems, tmp_path, monkeypatch):
+    build = runner._build
+    monkeypatch.setattr(runner, "_build", lambda *given: [built for built in build(*given) if built.result()])
     asked = [(problem, Request(problem.path, "none", Target(backend="none"))) for problem in problems]
     plan = runner.Plan("suite", (), together=2, folder=tmp_path / "runs")
     ways = runner._group_by_group(asked, SimpleNamespace(), plan, measure=lambda: None)
@@ -83,6 +89,26 @@ def test_a_task_whose_memory_ran_out_beside_another_is_judged_again_alone(proble
     again = [row.notes for row, made in found if made == 2]
     assert again == [("Judged alone: beside others it ran out of memory.",)], "its kernel was made anew, and it says so"
     assert [row.notes for row, made in found if made == 1] == [()]
+
+
+def test_a_task_whose_memory_runs_out_alone_makes_do_with_half(problems, tmp_path, monkeypatch):
+    def judge(contest):
+        if contest.pipeline.share == 1:
+            raise OutOfMemory("a: the reference did not run. It asked for more memory than it may have.")
+        return Verdict(status="correct")
+
+    monkeypatch.setattr(Pipeline, "accept", lambda self, prepared, candidates, built: (candidates[0], built))
+    monkeypatch.setattr(Contest, "judge", lambda self: _judged(self, judge))
+    asked = [(problems[0], Request(problems[0].path, "none", Target(backend="none")))]
+    plan = runner.Plan("suite", (), folder=tmp_path / "runs")
+    [row] = [contest.row() for contest in runner._group_by_group(asked, SimpleNamespace(), plan, measure=lambda: None)]
+    assert row.status == "correct"
+    assert row.notes == ("Judged again in half of the memory: it ran out of it.",)
+
+
+def _judged(contest, judge) -> None:
+    with contest._failing():
+        contest.verdict = judge(contest)
 
 
 @pytest.mark.parametrize(

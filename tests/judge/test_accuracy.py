@@ -193,3 +193,11 @@ def test_the_ratio_is_no_accident_of_an_eager_that_is_exact() -> None:
     exact = {"output": due.double()}
     (found,) = compare(due * (1 + ULP), {}, expect(due, exact=exact), 1, lambda _: None)
     assert found.ok and found.ratio == pytest.approx(2)
+
+
+def test_of_very_many_wrong_elements_the_number_is_known_and_some_places(monkeypatch):
+    monkeypatch.setattr("akg_core.judge.accuracy._KEPT", CHUNK)
+    e = torch.ones(4 * CHUNK)
+    found = errors(e + 1, e, e.double(), slack(1, e.dtype))
+    assert found.count == 4 * CHUNK
+    assert found.outside.tolist() == [*range(CHUNK)]

@@ -121,8 +121,8 @@ class MeetingWriter(LoopWriter):
         combined, rooms = self.foreseen[id(call)]
         op, inner, count = call.op.removeprefix("meet_"), scope.inner(), int(self.members.text)
         width = 1 << (count - 1).bit_length()
-        sizes = (Number(number, type=INDEX) for number in (count, width))
-        axis = self.open("member_of_all", inner, *sizes, START, None, width != count)
+        extent, step = Number(count, type=INDEX), Number(width, type=INDEX)
+        axis = self.open("member_of_all", inner, extent, step, START, None, width != count)
         mask = f", mask={axis.mask()}, other=0.0" if axis.partial else ""
         for name, room in rooms.items():
             pointer = f"{room.name} + group * {count} + {axis.positions()}"
