@@ -56,11 +56,11 @@ def cases_within(task: Task, room: int) -> int:
 def _on_device(task: Task, cases: int) -> int:
     """Bytes of a device for so many cases: while they are judged, or when the kernel that was timed is compared.
 
-    Then its process holds inputs and outputs twice, and that of eager PyTorch once.
+    Then its process holds inputs and outputs twice, and those of eager PyTorch and torch.compile once each.
     """
     given, outputs = _given(task), _outputs(task)
     kept = cases * _ANSWER * outputs if _ANSWER * outputs <= KEPT_BYTES else 0
-    timing = cases * given + _answering(task) + 3 * (given + outputs)
+    timing = cases * given + _answering(task) + 4 * (given + outputs)
     piece = min(_PIECE_BYTES, 2 * _COMPARED * outputs)
     return max(bytes_needed(task, cases), timing) + piece + kept + _CONTEXTS_BYTES
 

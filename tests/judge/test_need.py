@@ -74,8 +74,8 @@ def test_a_task_is_judged_on_as_many_cases_as_there_is_room_for(of: Callable[[st
     assert cases_within(task, 0) == 2
 
 
-def test_two_processes_hold_tensors_while_the_timed_kernel_is_compared(of: Callable[[str], Task]) -> None:
-    inputs, reference, held, kept, piece = 2 * 1, 1 + 1 + 2 * (1 + 1), 3 * (1 + 1), 2 * 3, 10
+def test_three_processes_hold_tensors_while_the_timed_kernel_is_compared(of: Callable[[str], Task]) -> None:
+    inputs, reference, held, kept, piece = 2 * 1, 1 + 1 + 2 * (1 + 1), 4 * (1 + 1), 2 * 3, 10
     contexts = 2 << 30
     assert bytes_on_device(of("torch.relu(x)"), 0) - contexts == (inputs + reference + held + kept + piece) * KiB
 
