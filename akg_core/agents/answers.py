@@ -2,7 +2,7 @@
 
 Sources come in fenced blocks whose first line names the language and the file, whole or as an edit of the last version:
 
-    ```cpp kernel.cpp            ```edit kernel.cpp
+    ```python model_new.py       ```edit model_new.py
     …the whole file…             <<<<<<< old
     ```                          …lines as they are…
                                  =======

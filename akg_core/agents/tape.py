@@ -8,20 +8,35 @@ from pydantic import ValidationError
 
 from akg_core.agents.records import Answer, Question, Usage
 from akg_core.errors import UsageError
+from akg_core.records import Record
 from akg_core.storage import write_whole
 
 
+class Exchange(Record):
+    """A question and its answer, as a tape keeps them."""
+
+    question: Question
+    answer: Answer
+
+
 class Tape:
-    """A folder of answers, one file a question. `only`: what is not on it is not asked either."""
+    """A folder of exchanges, one file a question. `only`: what is not on it is not asked either."""
 
     def __init__(self, folder: Path, *, only: bool = False) -> None:
         self.folder, self.only = folder, only
+
+    def exchange(self, digest: str) -> Exchange | None:
+        """What is kept under the name of a question; None when nothing readable is."""
+        try:
+            return Exchange.model_validate_json((self.folder / f"{digest}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
 
     def find(self, question: Question) -> Answer | None:
         """The answer kept for a question. Raises UsageError when there is none and none may be asked for."""
         path = self._path(question)
         try:
-            kept = Answer.model_validate_json(path.read_text(encoding="utf-8"))
+            kept = Exchange.model_validate_json(path.read_text(encoding="utf-8")).answer
         except FileNotFoundError:
             if self.only:
                 raise UsageError(
@@ -35,7 +50,7 @@ class Tape:
 
     def keep(self, question: Question, answer: Answer) -> None:
         """Store an answer as soon as it is whole."""
-        write_whole(self._path(question), answer)
+        write_whole(self._path(question), Exchange(question=question, answer=answer))
 
     def _path(self, question: Question) -> Path:
         return self.folder / f"{question.digest}.json"

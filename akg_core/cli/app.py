@@ -14,12 +14,14 @@ from akg_core.cli import (
     docs,
     doctor,
     export,
+    migrate,
     new_plugin,
     plugins,
     profile,
     run,
     sketch,
     task,
+    trace,
     tune,
     verify,
 )
@@ -46,6 +48,8 @@ app.command("conformance")(conformance.conformance)
 app.command("new-plugin")(new_plugin.new_plugin)
 app.command("config")(config.config)
 app.add_typer(docs.app, name="docs")
+app.command("trace")(trace.trace)
+app.command("migrate")(migrate.migrate)
 
 
 @app.callback(invoke_without_command=True)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from akg_core.records import Task
     from akg_core.stages import Design
 
-INTERPRET_SECONDS = 600.0
-
 
 def sketch(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A reference file, or a sketch.", show_default=False)],
@@ -71,7 +69,9 @@ def sketch(
             raise UsageError(f"There is no variant {variant}.", f"The designer made {len(designs)}, counted from 0.")
         chosen = designs[variant]
         if interpret:
-            agrees = show_trial(task, _interpret(pool, task, chosen, seed), as_json)
+            from akg_core.stages import trial
+
+            agrees = show_trial(task, trial(pool, task, chosen, seed), as_json)
             raise typer.Exit(0 if agrees else 1)
         if check:
             show_findings(chosen.sketch.text, chosen.sketch.origin, as_json)
@@ -96,19 +96,3 @@ def _design(
     )
     task = capture(pool, request)
     return task, design(pool, request, task)
-
-
-def _interpret(pool: Any, task: Task, design: Design, seed: int) -> dict[str, Any]:
-    from akg_core.worker.limits import Limits
-
-    payload = {
-        "task": task.model_dump(mode="json"),
-        "text": design.sketch.text,
-        "name": design.sketch.origin,
-        "schedule": design.default.model_dump(),
-        "seed": seed,
-    }
-    result = pool.call("akg_core.sketch.trial:trial_job", payload, limits=Limits(seconds=INTERPRET_SECONDS))
-    if result.status not in ("ok", "error"):
-        raise UsageError(f"The sketch could not be interpreted. {result.reason}", "Try smaller sizes: --scale 0.25.")
-    return result.unwrap()

@@ -1,0 +1,261 @@
+"""The model-driven engine: attempts side by side, and the best kernel that the judge accepts.
+
+    run(request, folder, watch, agenda)
+
+A run that was ended goes on where it stopped when its folder is given again: answers are on its tape, and what was
+judged is known.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from akg_core import stages
+from akg_core.agents.attempt import Attempt, Desk, Kernel
+from akg_core.agents.budget import Budget, BudgetSpent, Limits
+from akg_core.agents.client import Client
+from akg_core.agents.library import KernelEntry, Library, described
+from akg_core.agents.prompts import Knowledge, Origin, coder, designer
+from akg_core.agents.settings import Settings
+from akg_core.agents.tape import Tape
+from akg_core.agents.trace import Trace
+from akg_core.agents.verifier import Verifier
+from akg_core.errors import AkgError, KernelFailed
+from akg_core.jobs import conduct
+from akg_core.judge.prepare import Prepared
+from akg_core.judge.timing import Baselines
+from akg_core.pipeline import Pipeline, RunResult
+from akg_core.progress import Stage
+from akg_core.records import KernelSource, Record, Task
+from akg_core.registry import hooks
+from akg_core.runs import RunFolder
+from akg_core.stages import Request
+
+Part = Literal["sketch", "docs", "examples", "conductor"]
+PARTS: tuple[Part, ...] = ("sketch", "docs", "examples", "conductor")
+ANSWERS, ATTEMPTS, EXAMPLES = "answers", "attempts", "examples.json"  # in a run's folder
+
+
+@dataclass(frozen=True)
+class Agenda:
+    """How a run is done. `hybrid`: the builtin engine's kernel is where attempts start, and what they must beat.
+
+    `without`: parts of the engine to leave out. `replay`: a run whose answers are used, and no others. `memory`:
+    whether verified kernels of other runs are looked at, and this run's is kept. `origin`: a kernel in another
+    language that is carried over.
+    """
+
+    settings: Settings
+    attempts: int = 1
+    limits: Limits = field(default_factory=Limits)
+    hybrid: bool = False
+    without: frozenset[Part] = frozenset()
+    replay: Path | None = None
+    memory: bool = True
+    origin: Origin | None = None
+
+
+class Examples(Record):
+    """The kernels of earlier runs that the models of a run are shown."""
+
+    kernels: tuple[KernelEntry, ...]
+
+
+class Tally(Record):
+    """What a run of agents came to: how many attempts ended with a correct kernel, and what they cost."""
+
+    attempts: int
+    correct: int
+    answers: int
+    tokens: int
+    dollars: float
+    ends: tuple[str, ...] = ()
+
+
+def run(request: Request, folder: RunFolder, watch: Callable[[Stage], None], agenda: Agenda) -> RunResult:
+    """Make a kernel by agents: capture, attempts, then the best once more by the judge and the clock."""
+
+    def work(pipeline: Pipeline) -> None:
+        task = pipeline.capture()
+        pipeline.require_toolchain()
+        budget = Budget(agenda.limits, lambda text: pipeline.progress.skip("budget", text))
+        earlier = agenda.replay or folder.path
+        known = _knowledge(task, pipeline, agenda, earlier / EXAMPLES)
+        with pipeline.progress.stage("estimate") as note:
+            note.text = _spell_estimate(*estimate(task, known, agenda.settings))
+        with contextlib.ExitStack() as opened:
+            prepared = opened.enter_context(pipeline.reference(task))
+            tape = Tape(earlier / ANSWERS, only=agenda.replay is not None)
+            client = opened.enter_context(Client(agenda.settings, budget, tape))
+            baselines = None
+            if not pipeline.simulated:
+                baselines = opened.enter_context(Baselines(pipeline.pool, prepared, ("eager",)))
+            past = agenda.replay / ATTEMPTS if agenda.replay else None
+            verifier = Verifier(pipeline, prepared, baselines, folder.path / ATTEMPTS, past)
+            desk = Desk(
+                task=task,
+                client=client,
+                verifier=verifier,
+                known=known,
+                trace=Trace(folder.path),
+                sketches="sketch" not in agenda.without,
+                conducted="conductor" not in agenda.without,
+            )
+            base = _builtin(pipeline, task, verifier) if agenda.hybrid else None
+            attempts = _attempts(pipeline, desk, agenda, base)
+            folder.write("agents.json", _tally(attempts, budget))
+            _finish(pipeline, prepared, attempts, desk, agenda)
+
+    return conduct(request, folder, watch, work)
+
+
+def estimate(task: Task, known: Knowledge, settings: Settings) -> tuple[int, float | None]:
+    """About how many tokens, and dollars where the price is known, one attempt takes: a few prompts and answers."""
+    from akg_core.agents.prices import dollars
+    from akg_core.agents.records import Usage
+
+    design = designer(task, known).tokens
+    code = coder(task, known, "code", "").tokens
+    asked = Usage(read=design + 4 * code, written=5 * 2000)
+    return asked.total, dollars(settings.model_for("code"), asked, settings.prices)
+
+
+def _knowledge(task: Task, pipeline: Pipeline, agenda: Agenda, examples: Path) -> Knowledge:
+    """What prompts are made from. Kernels of like tasks are looked up once in a run, and kept in `examples`."""
+    plugin = pipeline.request.plugin
+    caller, library = hooks(plugin), Library()
+    pages = caller.akg_docs() if caller.has("akg_docs") else ()
+    library.file_pages(plugin, pages)
+    if examples.exists():
+        kernels = Examples.model_validate_json(examples.read_text(encoding="utf-8")).kernels
+    else:
+        found = library.kernels_like(task, plugin, pipeline.target) if agenda.memory else []
+        kernels = tuple(found)
+    pipeline.folder.write(EXAMPLES, Examples(kernels=kernels))
+    return Knowledge(
+        plugin=caller.akg_plugin_info(),
+        target=pipeline.target,
+        pages=pages,
+        library=library,
+        tokens=agenda.settings.prompt_tokens,
+        documents="docs" not in agenda.without,
+        examples="examples" not in agenda.without,
+        kernels=kernels if "examples" not in agenda.without else (),
+        origin=agenda.origin,
+    )
+
+
+def _spell_estimate(tokens: int, dollars: float | None) -> str:
+    cost = f", ${dollars:.2f}" if dollars is not None else ", at a price that is not known"
+    return f"about {tokens:,} tokens{cost} an attempt"
+
+
+def _builtin(pipeline: Pipeline, task: Task, verifier: Verifier) -> Kernel | None:
+    """The builtin engine's first kernel, if it is correct."""
+    with pipeline.progress.stage("builtin") as note:
+        try:
+            design = stages.design(pipeline.pool, pipeline.request, task)[0]
+            source, _ = stages.emit(pipeline.pool, pipeline.request, design, design.default)
+            judged = verifier.kernel(source.files)
+        except AkgError as error:
+            note.text = str(error)
+            return None
+        note.text = judged.feedback or judged.outcome
+        return Kernel(source.files, design.sketch.text, judged) if judged.outcome == "correct" else None
+
+
+def _attempts(pipeline: Pipeline, desk: Desk, agenda: Agenda, base: Kernel | None) -> list[Attempt]:
+    """All attempts, side by side, each a stage. Raises what ended one of them early when none found anything."""
+    budget = desk.client.budget
+    errors: list[AkgError] = []
+
+    def go(attempt: Attempt) -> None:
+        with pipeline.progress.stage(f"attempt {attempt.number + 1}") as note:
+            attempt.tell = lambda: setattr(note, "text", _spell_attempt(attempt, budget))
+            try:
+                attempt.go()
+            except AkgError as error:
+                attempt.end = str(error)
+                desk.trace.ended(attempt.number, attempt.end)
+                errors.append(error)
+            note.text = f"{_spell_attempt(attempt, budget)} · {attempt.end}"
+            note.failed = attempt.best is None
+
+    attempts = [Attempt(number, desk, base) for number in range(agenda.attempts)]
+    with ThreadPoolExecutor(agenda.settings.together) as threads:
+        for ended in [threads.submit(go, attempt) for attempt in attempts]:
+            ended.result()
+    if errors and not any(attempt.best for attempt in attempts):
+        raise next((error for error in errors if not isinstance(error, BudgetSpent)), errors[0])
+    return attempts
+
+
+def _spell_attempt(attempt: Attempt, budget: Budget) -> str:
+    """Who is acting, the step, what all attempts have cost, and the best so far."""
+    parts = [attempt.doing, f"step {len(attempt.steps)}", f"{budget.usage.total:,} tokens"]
+    parts += [f"${budget.dollars:.3f}"] if budget.dollars else []
+    if attempt.best:
+        speedup = attempt.best.judged.speedup
+        parts.append(f"best {speedup:.2f}x of eager" if speedup else "correct")
+    return " · ".join(filter(None, parts))
+
+
+def _finish(pipeline: Pipeline, prepared: Prepared, attempts: Sequence[Attempt], desk: Desk, agenda: Agenda) -> None:
+    """Put the best kernel into the run's folder, and judge and time it there for the record."""
+    found = [attempt.best for attempt in attempts if attempt.best]
+    if not found:
+        raise KernelFailed(
+            f"No attempt ended with a correct kernel. {attempts[0].end}",
+            f"`akg-core trace {pipeline.folder.path}` shows what was tried.",
+        )
+    best = min(found, key=lambda kernel: kernel.seconds)
+    source = KernelSource(plugin=pipeline.request.plugin, target=pipeline.target, files=dict(best.files))
+    if best.sketch:
+        pipeline.folder.write("sketch.py", best.sketch)
+    pipeline.folder.write_source(source, prepared.task.source)
+    compiled, _ = stages.build(pipeline.pool, pipeline.request, source, pipeline.folder.kernel)
+    if compiled.artifact is None:
+        raise KernelFailed("The kernel that was judged correct does not compile again.", "Please report it.")
+    verdict = pipeline.verify(prepared, compiled.artifact)
+    if not verdict.correct:
+        return
+    if pipeline.simulated:
+        pipeline.progress.skip("time", "a simulated kernel has no time")
+    else:
+        with pipeline.baselines(prepared) as baselines:
+            pipeline.time(prepared, compiled.artifact, baselines)
+    if agenda.memory:
+        _remember(pipeline, prepared.task, best, desk.known.library)
+
+
+def _remember(pipeline: Pipeline, task: Task, best: Kernel, library: Library) -> None:
+    """Keep a verified kernel for later runs."""
+    speedups = pipeline.timing.speedups if pipeline.timing else ()
+    library.file_kernel(
+        KernelEntry(
+            name=task.name,
+            plugin=pipeline.request.plugin,
+            target=str(pipeline.target),
+            sketch=best.sketch,
+            files=dict(best.files),
+            seconds=pipeline.timing.median("kernel") if pipeline.timing else None,
+            speedup=next((each.ratio for each in speedups if each.over == "eager"), None),
+            **described(task),
+        )
+    )
+
+
+def _tally(attempts: Sequence[Attempt], budget: Budget) -> Tally:
+    return Tally(
+        attempts=len(attempts),
+        correct=sum(attempt.best is not None for attempt in attempts),
+        answers=budget.answers,
+        tokens=budget.usage.total,
+        dollars=round(budget.dollars, 6),
+        ends=tuple(attempt.end for attempt in attempts),
+    )

@@ -1,0 +1,227 @@
+"""Puts what agents wrote to the test, by the checker, compiler and judge of everything else.
+
+What came out is said in words that a model can act on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from akg_core import stages
+from akg_core.agents.conductor import Outcome
+from akg_core.errors import AkgError, SketchError
+from akg_core.judge.prepare import Prepared
+from akg_core.judge.records import Timing, Verdict
+from akg_core.judge.timing import Baselines, measure
+from akg_core.judge.verify import verify
+from akg_core.pipeline import Pipeline
+from akg_core.records import Advice, Finding, KernelSource, Record, Task
+from akg_core.runs import RunFolder
+from akg_core.storage import write_whole
+
+FILE = "judged.json"  # in a kernel's folder
+_SAMPLING = 0.5  # seconds of samples of a kernel on its way
+_SMALL = 1 << 14  # elements moved by one call, to which a task is made smaller for a sketch to be interpreted
+_SHOWN = 4  # findings, or messages of a compiler
+_VERDICTS: Mapping[str, Outcome] = {
+    "correct": "correct",
+    "incorrect": "incorrect",
+    "cheating": "cheating",
+    "crashed": "crashed",
+    "timed out": "timed out",
+}
+
+
+class Judged(Record):
+    """What came of a sketch or of a kernel: for a model in `feedback`, its kind for noticing repetition in `error`."""
+
+    outcome: Outcome
+    feedback: str = ""
+    error: str = ""
+    seconds: float | None = None
+    speedup: float | None = None
+    roofline: float | None = None
+
+
+class Verifier:
+    """Tests the kernels of one run, each in a folder of its own in `folder`. What was judged is not judged again.
+
+    `earlier`: such a folder of a run that is repeated, whose findings are taken as they are. Attempts may use it from
+    several threads; only one kernel is timed at a time.
+    """
+
+    def __init__(
+        self, pipeline: Pipeline, prepared: Prepared, baselines: Baselines | None, folder: Path, earlier: Path | None
+    ) -> None:
+        self._pipeline, self._prepared, self._baselines = pipeline, prepared, baselines
+        self._folder, self._earlier = folder, earlier
+        self._clock = threading.Lock()
+        self._small: Task | None = None
+        self._small_lock = threading.Lock()
+
+    def sketch(self, text: str) -> Judged:
+        """Parse, check, and run a sketch against the reference at small sizes."""
+        return self._known({"sketch.py": text}) or self._keep({"sketch.py": text}, self._sketched(text))
+
+    def kernel(self, files: Mapping[str, str]) -> Judged:
+        """Read, compile, judge and time a kernel."""
+        return self._known(files) or self._keep(files, self._judged(files))
+
+    def _known(self, files: Mapping[str, str]) -> Judged | None:
+        """What was found of these files before, in this run or in the earlier one that is repeated."""
+        for folder in filter(None, (self._folder, self._earlier)):
+            with contextlib.suppress(OSError, ValidationError):
+                return Judged.model_validate_json((folder / digest(files) / FILE).read_text(encoding="utf-8"))
+        return None
+
+    def _keep(self, files: Mapping[str, str], found: Judged) -> Judged:
+        write_whole(self._folder / digest(files) / FILE, found)
+        return found
+
+    def _sketched(self, text: str) -> Judged:
+        pipeline, folder = self._pipeline, self._folder / digest({"sketch.py": text})
+        write_whole(folder / "sketch.py", text)
+        request = dataclasses.replace(pipeline.request, sketch=folder / "sketch.py")
+        try:
+            designed = stages.design(pipeline.pool, request, self._prepared.task)[0]
+        except SketchError as error:
+            said = [_finding(found, text) for found in error.findings[:_SHOWN]] or [str(error)]
+            return Judged(outcome="refused", feedback="\n".join(said), error=_kind(said[0]))
+        try:
+            found = stages.trial(pipeline.pool, self._smaller(), designed, pipeline.request.seed)
+        except AkgError as error:
+            feedback = f"It checks, but running it at small sizes fails: {error}"
+            return Judged(outcome="incorrect", feedback=feedback, error=_kind(str(error)))
+        differing = [_difference(number, each) for number, each in enumerate(found["outputs"]) if not each["agrees"]]
+        if differing:
+            return Judged(outcome="incorrect", feedback="\n".join(differing), error=_kind(differing[0]))
+        return Judged(outcome="accepted")
+
+    def _smaller(self) -> Task:
+        """The task at sizes at which interpreting is quick."""
+        with self._small_lock:
+            if self._small is None:
+                self._small = stages.capture(self._pipeline.pool, self._pipeline.request, _SMALL)
+            return self._small
+
+    def _judged(self, files: Mapping[str, str]) -> Judged:
+        pipeline, plugin = self._pipeline, self._pipeline.request.plugin
+        try:
+            source = KernelSource(plugin=plugin, target=pipeline.target, files=dict(files))
+        except ValidationError as error:
+            problem = error.errors()[0]["msg"]
+            return Judged(outcome="refused", feedback=problem, error=_kind(problem))
+        run = RunFolder(self._folder / digest(files))
+        run.write_source(source, self._prepared.task.source)
+        errors = [found for found in stages.check(pipeline.pool, pipeline.request, source) if found.severity == "error"]
+        if errors:
+            feedback = "\n".join(_finding(found, "") for found in errors[:_SHOWN])
+            return Judged(outcome="refused", feedback=feedback, error=_kind(errors[0].message))
+        compiled, advice = stages.build(pipeline.pool, pipeline.request, source, run.kernel)
+        run.write("build.log", compiled.log)
+        if compiled.artifact is None:
+            said = [_advice(each, files) for each in advice[:_SHOWN]] or [_first_error(compiled.log)]
+            return Judged(outcome="build failed", feedback="\n".join(said), error=_kind(said[0]))
+        verdict = verify(
+            pipeline.pool, self._prepared, plugin, compiled.artifact, pipeline.target, simulated=pipeline.simulated
+        )
+        run.write("verdict.json", verdict)
+        if not verdict.correct:
+            outcome = _VERDICTS.get(verdict.status, "crashed")
+            return Judged(outcome=outcome, feedback=wrong(verdict), error=f"{outcome}: {_kind(verdict.reason)}")
+        if pipeline.simulated:
+            return Judged(outcome="correct", feedback="It is correct by simulation; nothing can be timed here.")
+        with self._clock:
+            timing = measure(
+                pipeline.pool,
+                self._prepared,
+                plugin,
+                compiled.artifact,
+                pipeline.target,
+                self._baselines,
+                seconds=_SAMPLING,
+            )
+        run.write("timing.json", timing)
+        return _timed(timing)
+
+
+def _difference(number: int, output: Mapping[str, Any]) -> str:
+    """How an output of an interpreted sketch differs from the reference's."""
+    due = output["reference"]
+    if output["error"] is None:
+        return f"Output {number} is {output['dtype']} {output['shape']} where {due} is due."
+    return f"Output {number}, at small sizes, is off by {output['error']:.4g} at {output['where']}, where {due} is due."
+
+
+def digest(files: Mapping[str, str]) -> str:
+    """A name for files with their contents."""
+    return hashlib.sha256(json.dumps(dict(files), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def wrong(verdict: Verdict) -> str:
+    """What a verdict says, for whoever must mend the kernel."""
+    failed = [case.name for case in verdict.cases if not case.ok]
+    passed = [case.name for case in verdict.cases if case.ok]
+    said = [verdict.reason, *verdict.hints]
+    if failed and passed:
+        said.append(f"Right in the cases {', '.join(passed)}; wrong in {', '.join(failed)}.")
+    elif failed:
+        said.append("It is wrong in every case.")
+    return "\n".join(said)
+
+
+def _timed(timing: Timing) -> Judged:
+    """What the clock says of a correct kernel."""
+    if timing.status != "ok":
+        outcome: Outcome = "incorrect" if timing.status == "incorrect" else "cheating"
+        return Judged(outcome=outcome, feedback=timing.reason, error=f"{timing.status}: {_kind(timing.reason)}")
+    seconds = timing.median("kernel")
+    speedup = next((each.ratio for each in timing.speedups if each.over == "eager"), None)
+    said = [f"It is correct and takes {(seconds or 0) * 1e3:.4g} ms."]
+    if speedup is not None:
+        said.append(f"Eager PyTorch takes {speedup:.2f} times as long.")
+    roofline = None
+    if timing.floor and seconds:
+        roofline = timing.floor.seconds / seconds
+        what = "moving the bytes" if timing.floor.limited_by == "memory" else "the arithmetic"
+        said.append(
+            f"On this chip {what} takes at least {timing.floor.seconds * 1e3:.4g} ms: it reaches {roofline:.0%}."
+        )
+    return Judged(outcome="correct", feedback=" ".join(said), seconds=seconds, speedup=speedup, roofline=roofline)
+
+
+def _finding(found: Finding, text: str) -> str:
+    """A finding with the line that it is about."""
+    lines = text.splitlines()
+    at = f" Line {found.line} is `{lines[found.line - 1].strip()}`." if 0 < found.line <= len(lines) else ""
+    return f"{found.code} {found.message}{at} {found.suggestion}".strip()
+
+
+def _advice(each: Advice, files: Mapping[str, str]) -> str:
+    """A compiler's message as the plugin explains it, with the line that it is about where one file has it."""
+    kernels = [text for name, text in sorted(files.items()) if name != "model_new.py"] or [*files.values()]
+    lines = kernels[0].splitlines()
+    line = lines[each.source_line - 1].strip() if 0 < each.source_line <= len(lines) else ""
+    at = f" Line {each.source_line} is `{line}`." if line else ""
+    return f"{each.problem.rstrip('.')}.{at} {each.advice}".strip()
+
+
+def _first_error(log: str) -> str:
+    """The line of a build's log that says most."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    return next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "It does not compile.")
+
+
+def _kind(text: str) -> str:
+    """A message without its numbers and names in quotes: what two faults of one kind share."""
+    return re.sub(r"`[^`]*`|'[^']*'|[-+]?\d[\d.e+-]*", "#", text)[:200]

@@ -1,0 +1,86 @@
+"""The options of `akg-core run` that concern models, and the agenda that they make."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from akg_core.errors import UsageError
+
+if TYPE_CHECKING:
+    from akg_core.agents.engine import Agenda, Part
+
+ENGINES = ("builtin", "llm", "hybrid")
+
+
+def _engine(value: str) -> str:
+    if value not in ENGINES:
+        raise UsageError(f"There is no engine {value!r}.", f"There are {', '.join(ENGINES)}.")
+    return value
+
+
+def _folder_of_answers(value: Path | None) -> Path | None:
+    if value is not None and not (value / "answers").is_dir():
+        raise UsageError(f"{value} holds no answers.", "Give the folder of a run with --engine llm or hybrid.")
+    return value
+
+
+Engine = Annotated[
+    str, typer.Option("--engine", metavar="NAME", help=f"Who designs: {', '.join(ENGINES)}.", callback=_engine)
+]
+Model = Annotated[str, typer.Option("--model", metavar="NAME", help="The model (default: the settings').")]
+BaseUrl = Annotated[str, typer.Option("--base-url", metavar="URL", help="The model's endpoint.")]
+Attempts = Annotated[int, typer.Option("--attempts", metavar="N", help="Attempts side by side.", min=1, max=100)]
+BudgetUsd = Annotated[float | None, typer.Option("--budget-usd", metavar="X", help="Dollars to spend.", min=0)]
+BudgetTokens = Annotated[int | None, typer.Option("--budget-tokens", metavar="N", help="Tokens to spend.", min=0)]
+BudgetMinutes = Annotated[float | None, typer.Option("--budget-minutes", metavar="X", help="Minutes to spend.", min=0)]
+Without = Annotated[
+    list[str] | None,
+    typer.Option("--without", metavar="PART", help="Leave out a part: sketch, docs, examples, conductor."),
+]
+Replay = Annotated[
+    Path | None,
+    typer.Option("--replay", metavar="RUN", help="Repeat a run by its answers.", callback=_folder_of_answers),
+]
+Resume = Annotated[
+    Path | None,
+    typer.Option("--resume", metavar="RUN", help="Go on with a run that ended.", callback=_folder_of_answers),
+]
+NoMemory = Annotated[bool, typer.Option("--no-memory", help="Neither use nor keep verified kernels of other runs.")]
+
+
+def agenda(
+    *,
+    hybrid: bool,
+    model: str,
+    base_url: str,
+    attempts: int,
+    dollars: float | None,
+    tokens: int | None,
+    minutes: float | None,
+    without: list[str] | None,
+    replay: Path | None,
+    memory: bool,
+) -> Agenda:
+    """What the options ask for. Raises UsageError for a part that does not exist, or without a model."""
+    from akg_core.agents.budget import Limits
+    from akg_core.agents.engine import PARTS, Agenda
+    from akg_core.agents.settings import read_settings
+
+    unknown = set(without or ()).difference(PARTS)
+    if unknown:
+        raise UsageError(f"There is no part {min(unknown)!r}.", f"There are {', '.join(PARTS)}.")
+    settings = read_settings(model=model, base_url=base_url)
+    settings.model_for("code")
+    left_out: frozenset[Part] = frozenset(part for part in PARTS if part in (without or ()))
+    return Agenda(
+        settings=settings,
+        attempts=attempts,
+        limits=Limits(dollars, tokens, minutes),
+        hybrid=hybrid,
+        without=left_out,
+        replay=replay,
+        memory=memory,
+    )
