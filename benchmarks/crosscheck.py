@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import gc
 import importlib
+import importlib.util
 import io
 import json
 import sys
@@ -32,11 +33,13 @@ _UNUSED = ("dotenv", "litellm", "openai", "requests", "tqdm")  # imported there 
 def evaluator(checkout: Path) -> ModuleType:
     """KernelBench's module `eval`, from a checkout of its repository."""
     sys.path.insert(0, str(checkout / "src"))
-    for name in _UNUSED:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
-        sys.modules.setdefault(name, MagicMock())
-    return importlib.import_module("kernelbench.eval")
+    missing = [name for name in _UNUSED if importlib.util.find_spec(name) is None]
+    sys.modules.update({name: MagicMock() for name in missing})
+    try:
+        return importlib.import_module("kernelbench.eval")
+    finally:
+        for name in missing:
+            del sys.modules[name]
 
 
 def asked(judge: ModuleType, run: Path, trials: int, device: str) -> dict[str, Any]:
