@@ -32,9 +32,9 @@ def test_a_sketch_that_differs_from_eager(interpret):
 
 
 def test_an_interpretation_that_takes_too_long(interpret, monkeypatch):
-    from akg_core.cli import sketch
+    from akg_core import stages
 
-    monkeypatch.setattr(sketch, "INTERPRET_SECONDS", 0.2)
+    monkeypatch.setattr(stages, "INTERPRET_SECONDS", 0.2)
     ended = interpret(SKETCH.replace("tiles(N, 64)", "tiles(N, 1)"))
     assert ended.code == 2 and "longer than 0.2 s" in ended.err and "--scale" in ended.err, ended.text
 

@@ -262,17 +262,19 @@ def k(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], z: Out["f32", "M"]):
 @kernel
 def k(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], z: Out["f32", "M"]):
     for m in grid(M, 1):
-        for n in grid(N, 16, together=True):
-            t = load(x[m, n])
+        for g in grid(4, 1, together=True):
+            c = N // 4
+            n = whole(N // 4)
+            t = load(x[m, begin(g) * c + n])
             seen = f32(size(n))
             part = reduce_sum(t, n)
             own = part / seen
             around = reduce_sum((t - own) * (t - own), n)
-            mean = meet_sum(part, n) / N
-            squares = meet_sum(around + seen * (own - mean) * (own - mean), n)
-            low = meet_min(own - mean, n)
-            store(y[m, n], (t - mean) / squares)
-            if begin(n) == 0:
+            mean = meet_sum(part, g) / N
+            squares = meet_sum(around + seen * (own - mean) * (own - mean), g)
+            low = meet_min(own - mean, g)
+            store(y[m, begin(g) * c + n], (t - mean) / squares)
+            if begin(g) == 0:
                 store(z[m], low)
 """,
         randn(5, 40),

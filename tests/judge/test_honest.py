@@ -35,7 +35,7 @@ def prepared(source: str, folder: Path, seed: int = 0, *, training: bool = True)
     """What the reference process has ready for a file, here in this process."""
     task = capture(load_source(source, "ref"), eval=not training)
     reference.open_job({"task": task.model_dump(mode="json"), "folder": str(folder), "seed": seed})
-    return reference.prepare_job({"seconds": 60, "bytes": 1 << 30})
+    return reference.prepare_job({"seconds": 60, "room": 0})
 
 
 def refused(source: str, formula: Formula, folder: Path, seed: int, *, training: bool = True) -> list[str]:
