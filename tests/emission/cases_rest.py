@@ -262,9 +262,9 @@ def k(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], z: Out["f32", "M"]):
 @kernel
 def k(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], z: Out["f32", "M"]):
     for m in grid(M, 1):
-        for g in grid(4, 1, together=True):
-            c = N // 4
-            n = whole(N // 4)
+        for g in grid(3, 1, together=True):
+            c = N // 3
+            n = whole(N // 3)
             t = load(x[m, begin(g) * c + n])
             seen = f32(size(n))
             part = reduce_sum(t, n)
@@ -277,7 +277,7 @@ def k(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], z: Out["f32", "M"]):
             if begin(g) == 0:
                 store(z[m], low)
 """,
-        randn(5, 40),
+        randn(5, 42),
     )
     found.add(
         "unit_sizes",

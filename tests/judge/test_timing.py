@@ -108,8 +108,8 @@ LIES = {
         return self.kept[x.data_ptr()]
         """,
         "",
-        "incorrect|cheating",  # it answers so soon that its clock may be doubted first
-        "",
+        "incorrect",
+        "After the samples",
     ),
     "has a thread compute later": (
         "y = torch.empty_like(x)\nthreading.Timer(1.0, kernel, (x, self.scale, y)).start()\nreturn y",
@@ -169,7 +169,7 @@ LIES = {
 def test_lies_about_time(clock: Callable[..., Timing], name: str) -> None:
     body, head, status, reason = LIES[name]
     timing = clock(body, head)
-    assert timing.status in status.split("|") and reason in timing.reason, timing
+    assert (timing.status, reason in timing.reason) == (status, True), timing
 
 
 def test_what_is_physically_impossible_is_refused(
