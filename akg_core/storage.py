@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import tempfile
@@ -13,8 +14,14 @@ if TYPE_CHECKING:
 
 
 def write_whole(path: Path, content: str | BaseModel) -> None:
-    """Write text, or a record as JSON, to `path` in one step: who is killed leaves the file as it was before."""
+    """Write text, or a record as JSON, to `path` in one step: who is killed leaves the file as it was before.
+
+    What one that was killed had written beside it until then goes with the next step.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*"):
+        if not Path("/proc", left.suffix.lstrip(".")).exists():
+            left.unlink(missing_ok=True)
     text = content if isinstance(content, str) else json.dumps(content.model_dump(mode="json"), indent=1) + "\n"
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     partial.write_text(text, encoding="utf-8")

@@ -15,6 +15,8 @@ from pathlib import Path
 _THREADS = 8  # of a process: the kernel counts these
 _ROOM = 2  # times the memory that a job may hold, for what the kernel counts beside it
 _PARTING_SECONDS = 2.0
+_AT_BEST = {"memory.swap.max": 0, "memory.oom.group": 1}
+"""Not every system counts swap; what runs out of memory ends as a whole."""
 
 
 def limits(memory_bytes: int, file_bytes: int, processes: int) -> dict[str, int]:
@@ -32,11 +34,13 @@ def make(name: str, values: dict[str, int]) -> Path | None:
             continue
         try:
             for file, value in values.items():
-                with (group / file).open("r+") as limit:  # one that is missing is not made
-                    limit.write(str(value))
+                _set(group / file, value)
         except OSError:
             discard(group)
             continue
+        for file, value in _AT_BEST.items():
+            with contextlib.suppress(OSError):
+                _set(group / file, value)
         return group
     return None
 
@@ -51,8 +55,8 @@ def enter(group: Path) -> bool:
 
 def end(group: Path) -> None:
     """End every process in a group, at once."""
-    with contextlib.suppress(OSError), (group / "cgroup.kill").open("r+") as kill:
-        kill.write("1")
+    with contextlib.suppress(OSError):
+        _set(group / "cgroup.kill", 1)
 
 
 def discard(group: Path) -> bool:
@@ -81,6 +85,11 @@ def parents() -> Iterator[Path]:
     inner = root / own.lstrip("/")
     yield inner
     yield from (above for above in inner.parents if above.is_relative_to(root))
+
+
+def _set(file: Path, value: int) -> None:
+    with file.open("r+") as setting:  # one that is missing is not made
+        setting.write(str(value))
 
 
 def _lines(path: str) -> list[str]:

@@ -14,25 +14,22 @@ import dataclasses
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, TypeVar
 
 from akg_core.errors import WorkerFailed
-from akg_core.worker import cgroup, usage
+from akg_core.worker import cgroup, folders, usage
 from akg_core.worker.limits import JobResult, Limits
 from akg_core.worker.session import Session
 
 T = TypeVar("T")
 _ATTEMPTS = 3
-_PARTING_SECONDS = 5.0  # in which a warm parent ends everything that it started
+_PARTING_SECONDS = 30.0  # in which a warm parent ends everything that it started, and in which one that is killed ends
 _SECRET = re.compile("key|token|secret|passw|credential", re.IGNORECASE)  # in names of variables that no job gets
 # The same modules are found as here, and none that only lies in the current folder.
 _BOOT = (
@@ -51,7 +48,8 @@ class Pool:
     """
 
     def __init__(self, warm: Sequence[Sequence[str]] = (("torch",),), *, isolate: bool = True) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="akg-"))
+        folders.sweep()
+        self.folder, self._held = folders.make()
         self._warm, self._isolate = tuple(map(tuple, warm)) or ((),), isolate
         self._lock = threading.Lock()
         self._jobs = 0
@@ -120,6 +118,11 @@ class Pool:
         }
         try:
             self._send(self._layer(function), json.dumps(settings).encode(), [theirs.fileno(), log_end, status_end])
+        except BaseException:
+            ours.close()
+            os.close(log)
+            os.close(status)
+            raise
         finally:
             theirs.close()
             os.close(log_end)
@@ -139,7 +142,11 @@ class Pool:
         self._stop(patient=any(session.started for session in sessions))
         self._threads.shutdown(wait=True)
         cgroup.remove_all(self.folder.name)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        folders.remove(self.folder)
+        with self._lock:
+            if self._held >= 0:
+                os.close(self._held)
+            self._held = -1
 
     def _layer(self, function: str) -> int:
         """The number of the first layer that names `function` or its module; 0 where none does."""
@@ -165,13 +172,17 @@ class Pool:
             theirs.close()
 
     def _stop(self, patient: bool = False) -> None:
-        """End the first warm parent, with which the others end; `patient`: let it end what it started itself."""
+        """End the first warm parent, with which the others end; `patient`: let it end what it started itself.
+
+        One that the kernel does not let go of though it is killed is waited for no longer.
+        """
         for control in self._controls:
             control.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._zygote.wait(_PARTING_SECONDS if patient else 0)
         self._zygote.kill()
-        self._zygote.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._zygote.wait(_PARTING_SECONDS)
 
     def _send(self, layer: int, settings: bytes, descriptors: list[int]) -> None:
         """Hand a job to a warm parent; when that has been ended, all are started again."""

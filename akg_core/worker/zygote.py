@@ -17,17 +17,18 @@ import gc
 import importlib
 import json
 import os
-import shutil
 import signal
 import socket
 import sys
 import tempfile
+import time
 import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
-from akg_core.worker import cgroup, child, isolation, seccomp
+from akg_core.worker import cgroup, child, folders, isolation, seccomp
 
+_PARTING_SECONDS, _LOOK_SECONDS = 60.0, 0.005  # for what is killed to end, and how often it is looked at
 _THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -42,8 +43,7 @@ def main(folder: str, layers: list[list[str]], descriptors: list[int]) -> None:
     for name in layers[0]:
         importlib.import_module(name.partition(":")[0])
     gc.freeze()  # children share these pages instead of copying them at their first collection
-    while served + 1 < len(layers) and os.fork() == 0:
-        isolation.die_with_parent()
+    while served + 1 < len(layers) and isolation.fork() == 0:
         served += 1
         for name in layers[served]:
             with contextlib.suppress(Exception):  # the job that needs it says why it cannot be imported
@@ -61,12 +61,14 @@ def main(folder: str, layers: list[list[str]], descriptors: list[int]) -> None:
     for other in controls:
         if other is not control:
             other.close()
-    _serve(control)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    _end_descendants()
-    if served == 0:
-        cgroup.remove_all(Path(folder).name)
-        _remove(Path(folder))
+    try:
+        _serve(control)
+    finally:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        _end_descendants()
+        if served == 0:
+            cgroup.remove_all(Path(folder).name)
+            folders.remove(Path(folder))
 
 
 def _serve(control: socket.socket) -> None:
@@ -82,19 +84,19 @@ def _serve(control: socket.socket) -> None:
                 del groups[ended]
         limits = cgroup.limits(settings["memory_bytes"], settings["file_bytes"], settings["processes"])
         group = cgroup.make("-".join(Path(settings["folder"]).parts[-2:]), limits)
-        keeper = os.fork()
-        if keeper == 0:
-            control.close()
-            _keep(settings, group, *descriptors)
-        if group:
-            groups[keeper] = group
+        with contextlib.suppress(OSError):  # no more processes just now: the job's closed descriptors tell
+            keeper = isolation.fork()
+            if keeper == 0:
+                control.close()
+                _keep(settings, group, *descriptors)
+            if group:
+                groups[keeper] = group
         for held in descriptors:
             os.close(held)
 
 
 def _keep(settings: dict[str, Any], group: Path | None, connection: int, log: int, status: int) -> NoReturn:
     """Be the keeper: fork the worker in its own namespaces, wait for it, say how it ended."""
-    isolation.die_with_parent()
     isolation.adopt_orphans()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     child.open_log(log)
@@ -104,7 +106,7 @@ def _keep(settings: dict[str, Any], group: Path | None, connection: int, log: in
         isolate = settings["isolate"] and not settings["lends"]
         alone = isolate and isolation.enter_namespaces(own_user=settings["confined"])
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-        worker = os.fork()
+        worker = isolation.fork()
         if worker == 0:
             _work(settings, alone, group, socket.socket(fileno=connection), status)
         os.close(connection)
@@ -132,7 +134,6 @@ def _work(
 ) -> NoReturn:
     """Be the worker: give up what it must not have, then serve."""
     try:
-        isolation.die_with_parent()
         os.setsid()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
@@ -179,26 +180,21 @@ def _use_threads(count: int) -> None:
 def _end_descendants() -> None:
     """End all children, and what is a child of this process only when its own parent has ended, however deep.
 
-    Without a process namespace, what a worker started becomes the keeper's in this way.
+    Without a process namespace, what a worker started becomes the keeper's in this way. The kernel's list of children
+    may lack one while another ends, so that it is read again until there are none. What is killed and does not end
+    for long is stuck in the kernel, which is waited for no longer.
     """
-    while True:
-        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-        for process in children:
+    until = time.monotonic() + _PARTING_SECONDS
+    while time.monotonic() < until:
+        for process in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(process), signal.SIGKILL)
         try:
-            os.waitpid(-1, 0)
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
         except ChildProcessError:
             return
-
-
-def _remove(folder: Path) -> None:
-    """Remove a folder, with those in it that their owner may not list either."""
-    for path, names, _ in os.walk(folder):
-        for name in names:
-            if not Path(path, name).is_symlink():
-                Path(path, name).chmod(0o700)
-    shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(_LOOK_SECONDS)
 
 
 def _report(status: int, **line: Any) -> None:

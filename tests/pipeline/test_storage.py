@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -26,3 +27,12 @@ def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(tmp_path: Path) 
     for text in ("first", "second"):
         storage.write_whole(tmp_path / "a" / "file", text)
     assert (tmp_path / "a" / "file").read_text() == "second" and len(list((tmp_path / "a").iterdir())) == 1
+
+
+def test_what_a_killed_process_has_begun_goes_with_the_next_file(tmp_path):
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    for name in (f".file.{ended.pid}", ".file.1", f".other.{ended.pid}"):
+        (tmp_path / name).touch()
+    storage.write_whole(tmp_path / "file", "text")
+    assert {path.name for path in tmp_path.iterdir()} == {"file", ".file.1", f".other.{ended.pid}"}

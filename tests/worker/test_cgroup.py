@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -25,6 +26,103 @@ def group():
         pytest.skip("this system lets us make no control groups")
     yield group
     cgroup.remove_all(group.name.rpartition("-")[0])
+
+
+class Hierarchy:
+    """Folders that behave as the kernel's groups do, as far as making, limiting and removing them goes.
+
+    A new group has the files of the controllers that the group above it hands down.
+    """
+
+    FILES: ClassVar = {
+        "": ("cgroup.procs", "cgroup.kill"),
+        "memory": ("memory.max", "memory.oom.group", "memory.swap.max"),
+        "pids": ("pids.max",),
+    }
+
+    def __init__(self, root, monkeypatch):
+        self.root, self.own, self.mounted = root, "/", "/"
+        make, remove = Path.mkdir, Path.rmdir
+
+        def mkdir(path, *given, **options):
+            make(path, *given, **options)
+            if path.is_relative_to(root) and path != root:
+                above = path.parent / "cgroup.subtree_control"
+                for controller in ("", *(above.read_text().split() if above.exists() else ())):
+                    for file in self.FILES[controller]:
+                        (path / file).touch()
+
+        def rmdir(path):
+            for file in path.iterdir() if path.is_relative_to(root) else ():
+                file.unlink()
+            remove(path)
+
+        monkeypatch.setattr(Path, "mkdir", mkdir)
+        monkeypatch.setattr(Path, "rmdir", rmdir)
+        monkeypatch.setattr(cgroup, "_lines", lambda path: self.files()[path])
+
+    def files(self):
+        mounts = [
+            "22 1 0:20 / / rw - ext4 /dev/vda rw",
+            f"30 22 0:28 {self.mounted} {self.root} rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate",
+        ]
+        return {"/proc/self/mountinfo": mounts, "/proc/self/cgroup": ["9:name=systemd:/", f"0::{self.own}"]}
+
+    def add(self, path, controllers=""):
+        """A group that hands these controllers down."""
+        for folder in (*reversed((self.root / path).relative_to(self.root).parents), Path(path)):
+            (self.root / folder).mkdir(exist_ok=True)
+        (self.root / path / "cgroup.subtree_control").write_text(controllers)
+
+
+@pytest.fixture
+def hierarchy(tmp_path, monkeypatch):
+    return Hierarchy(tmp_path / "cgroup", monkeypatch)
+
+
+GIVEN = cgroup.limits(memory_bytes=1 << 30, file_bytes=1 << 20, processes=20)
+HELD = {"memory.max": f"{(2 << 30) + (1 << 20)}", "pids.max": "160", "memory.swap.max": "0", "memory.oom.group": "1"}
+
+
+@pytest.mark.parametrize(
+    ("own", "mounted", "at"),
+    [
+        ("/user.slice/app.slice/run.scope", "/", "user.slice/app.slice"),  # a user's session of systemd
+        ("/", "/", ""),  # a container with a namespace of its own for groups
+        ("/docker/abc", "/docker/abc", ""),  # one that is told the host's name of its group
+        ("/user.slice/app.slice/run.scope", "/", "user.slice"),  # handed down further above alone
+    ],
+)
+def test_memory_and_processes_are_limited_where_they_are_handed_down(hierarchy, own, mounted, at):
+    hierarchy.own, hierarchy.mounted = own, mounted
+    for folder in ("", "user.slice", "user.slice/app.slice", "user.slice/app.slice/run.scope"):
+        hierarchy.add(folder, "memory pids" if folder == at else "")
+    made = cgroup.make("akg-pool-x-job-1", GIVEN)
+    assert made == hierarchy.root / at / "akg-pool-x-job-1"
+    assert {file: (made / file).read_text() for file in HELD} == HELD
+    assert cgroup.enter(made) and (made / "cgroup.procs").read_text() == "0"
+    cgroup.remove_all("akg-pool-x")
+    assert not made.exists()
+
+
+def test_a_system_that_counts_no_swap_limits_the_rest(hierarchy, monkeypatch):
+    monkeypatch.setitem(Hierarchy.FILES, "memory", ("memory.max",))
+    hierarchy.add("", "memory pids")
+    made = cgroup.make("akg-pool-x-job-1", GIVEN)
+    assert (made / "memory.max").read_text() == HELD["memory.max"] and not (made / "memory.swap.max").exists()
+
+
+@pytest.mark.parametrize("given", ["", "memory", "pids"])
+def test_without_a_controller_for_both_there_is_no_group_and_nothing_is_left(hierarchy, given):
+    hierarchy.add("", given)
+    assert cgroup.make("akg-pool-x-job-1", GIVEN) is None
+    assert [path.name for path in hierarchy.root.iterdir() if path.is_dir()] == []
+
+
+def test_where_groups_of_version_2_are_not_mounted_there_are_none(monkeypatch):
+    files = {"/proc/self/mountinfo": ["22 1 0:20 / / rw - ext4 /dev/vda rw"], "/proc/self/cgroup": ["4:memory:/jobs"]}
+    monkeypatch.setattr(cgroup, "_lines", files.get)
+    assert list(cgroup.parents()) == [] and cgroup.make("akg-pool-x-job-1", GIVEN) is None
 
 
 def groups(name: str) -> list[Path]:
