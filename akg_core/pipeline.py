@@ -284,11 +284,12 @@ class Pipeline:
             self.folder.write("verdict.json", self.verdict)
         return candidate, artifact
 
-    def time(self, prepared: Prepared, artifact: Artifact, baselines: Baselines) -> Timing:
-        """Kernel, eager and torch.compile in turns; writes timing.json."""
+    def time(self, prepared: Prepared, artifact: Artifact, baselines: Baselines, seconds: float = 2.0) -> Timing:
+        """Kernel, eager and torch.compile in turns, for about `seconds`; writes timing.json."""
         self.require_clock()
         with self.progress.stage("time") as note:
-            found = measure(self.pool, prepared, self.request.plugin, artifact, self.target, baselines)
+            plugin = self.request.plugin
+            found = measure(self.pool, prepared, plugin, artifact, self.target, baselines, seconds=seconds)
             self.timing = found
             self.folder.write("timing.json", found)
             note.failed = found.status != "ok"

@@ -1,116 +1,67 @@
 """What each part of the agents is worth: a list of tasks under several settings, each with a part left out.
 
-    python -m benchmarks.ablation --plugin cpp_cpu --model NAME --attempts 2 --out FILE.json benchmarks/tasks/norm
+    python -m benchmarks.ablation --plugin cpp_cpu --model NAME --attempts 2 --out FOLDER benchmarks/tasks/norm
 
-A row is a setting: tasks with a correct kernel in one attempt and in all, and steps, tokens and dollars a task.
+A row of the table is a setting: tasks with a correct kernel in one attempt and in all, and steps, tokens and dollars a
+task. `--out` keeps a benchmark's results for each setting, from which a run that was ended goes on. The budget is each
+setting's.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import math
-import sys
-import tempfile
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 
-from akg_core.agents.engine import PARTS, Agenda, Part, Tally, run
-from akg_core.agents.settings import read_settings
-from akg_core.agents.trace import read_trace
-from akg_core.records import Record, Target
+from akg_core import cli
+from akg_core.agents.engine import PARTS
+from akg_core.bench import runner, suite
+from akg_core.cli.agents import Models
+from akg_core.cli.job import Job
+from akg_core.cli.options import PluginName, Scale, TargetText
+from akg_core.cli.spread import spread
+from akg_core.report.bench import AGENTS, agents_cells, line
 from akg_core.report.table import plain_table
-from akg_core.runs import RunFolder
-from akg_core.stages import Request
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 
-class Outcome(Record):
-    """One task under one setting; `without` names the part that is left out, "" none."""
-
-    task: str
-    without: str
-    attempts: int = 0
-    correct: int = 0
-    steps: int = 0
-    tokens: int = 0
-    dollars: float = 0.0
-
-
-def passes(attempts: int, correct: int, k: int) -> float:
-    """pass@k: the chance that one of k attempts, drawn from those made, is correct (Chen et al., 2021)."""
-    if k > attempts:
-        return float("nan")
-    return 1.0 - math.comb(attempts - correct, k) / math.comb(attempts, k)
-
-
-def outcome(reference: Path, request: Request, agenda: Agenda, without: str, folder: Path) -> Outcome:
-    """Run one task; what ends it early counts as no correct kernel."""
-    run(request, RunFolder(folder), lambda stage: None, agenda)
-    kept = folder / "agents.json"
-    tally = Tally(**json.loads(kept.read_text())) if kept.exists() else None
-    steps = sum(event.done is not None for event in read_trace(folder)) if (folder / "trace.jsonl").exists() else 0
-    return Outcome(
-        task=reference.stem,
-        without=without,
-        attempts=agenda.attempts,
-        correct=tally.correct if tally else 0,
-        steps=steps,
-        tokens=tally.tokens if tally else 0,
-        dollars=tally.dollars if tally else 0.0,
-    )
-
-
-def show(rows: Sequence[Outcome], console: Console) -> None:
-    """The table: a line a setting."""
-    table = plain_table("setting", "tasks", "pass@1", "pass@k", "steps", "tokens", "dollars")
-    for without in dict.fromkeys(row.without for row in rows):
-        mine = [row for row in rows if row.without == without]
-
-        def mean(values: Sequence[float]) -> float:
-            return sum(values) / len(values)
-
-        table.add_row(
-            f"without {without}" if without else "all parts",
-            str(len(mine)),
-            f"{mean([passes(row.attempts, row.correct, 1) for row in mine]):.0%}",
-            f"{mean([passes(row.attempts, row.correct, row.attempts) for row in mine]):.0%}",
-            f"{mean([row.steps for row in mine]):.1f}",
-            f"{mean([row.tokens for row in mine]):,.0f}",
-            f"{mean([row.dollars for row in mine]):.3f}",
+@app.command()
+@spread(Models, left_out=("engine", "replay", "resume", "no_memory"))
+def ablation(
+    models: Models,
+    tasks: Annotated[list[Path], typer.Argument(metavar="TASKS…", help="Reference files, or folders of them.")],
+    plugin: PluginName = "",
+    target: TargetText = "",
+    scale: Scale = 1.0,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where results are kept.")] = Path(
+        "runs/ablation"
+    ),
+) -> None:
+    """Run tasks with all parts of the agents, then with each of --without (else every one) left out in turn."""
+    problems = suite.files(tasks)
+    request = Job(reference=problems[0].path, plugin=plugin, target=target, scale=scale, no_baseline=True).request()
+    console = Console(highlight=False)
+    table = plain_table("setting", "tasks", *AGENTS, right=("tasks", *AGENTS))
+    for part in ("", *(models.without or PARTS)):
+        setting = f"without {part}" if part else "all parts"
+        agenda = replace(models, without=[part] if part else [], no_memory=True).agenda()
+        folder = out / setting.replace(" ", "-")
+        plan = runner.Plan(suite="files", baselines=("eager",), agenda=agenda, folder=folder)
+        console.print(f"[bold]{setting}[/]")
+        results = runner.run(
+            problems,
+            request,
+            plan,
+            folder / "results.json",
+            lambda *row: console.print(line(*row), soft_wrap=True, markup=False),
         )
+        table.add_row(setting, str(len(results.rows)), *agents_cells([row.tally for row in results.rows]))
     console.print(table)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="What each part of the agents is worth.")
-    parser.add_argument("tasks", nargs="+", type=Path, help="reference files, or folders of them")
-    parser.add_argument("--plugin", required=True)
-    parser.add_argument("--target", required=True, help="a chip that the plugin serves, such as cpu")
-    parser.add_argument("--model", default="")
-    parser.add_argument("--base-url", default="")
-    parser.add_argument("--attempts", type=int, default=1)
-    parser.add_argument("--without", nargs="*", choices=PARTS, default=list(PARTS), help="parts to leave out, in turn")
-    parser.add_argument("--out", type=Path, help="a JSON file for the rows")
-    given = parser.parse_args(arguments)
-    files = [file for path in given.tasks for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
-    settings = read_settings(model=given.model, base_url=given.base_url)
-    wanted: list[Part | None] = [None, *given.without]
-    rows: list[Outcome] = []
-    console = Console(highlight=False)
-    with tempfile.TemporaryDirectory() as kept:
-        for part in wanted:
-            agenda = Agenda(settings, given.attempts, without=frozenset([part] if part else ()), memory=False)
-            for number, file in enumerate(files):
-                request = Request(file, given.plugin, Target.parse(given.target), baseline=False)
-                rows.append(outcome(file, request, agenda, part or "", Path(kept, f"{part}-{number}")))
-                console.print(f"{part or 'all parts'}  {file.stem}  {rows[-1].correct} of {given.attempts} correct")
-                if given.out:
-                    given.out.write_text(json.dumps([row.model_dump() for row in rows], indent=1) + "\n")
-    show(rows, console)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.main(app)

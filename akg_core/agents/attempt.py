@@ -9,7 +9,8 @@ from akg_core.agents import answers, prompts
 from akg_core.agents.answers import Unreadable
 from akg_core.agents.client import Client
 from akg_core.agents.conductor import Action, Decision, Step, decide
-from akg_core.agents.prompts import Attempted, Knowledge, Prompt
+from akg_core.agents.knowledge import Knowledge
+from akg_core.agents.prompts import Attempted, Prompt
 from akg_core.agents.records import Answer
 from akg_core.agents.settings import Level
 from akg_core.agents.trace import Trace

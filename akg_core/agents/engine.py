@@ -1,6 +1,6 @@
 """The model-driven engine: attempts side by side, and the best kernel that the judge accepts.
 
-    run(request, folder, watch, agenda)
+    run(request, folder, watch, agenda)      make(pipeline, agenda), for whoever has a pipeline
 
 A run that was ended goes on where it stopped when its folder is given again: answers are on its tape, and what was
 judged is known.
@@ -12,6 +12,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -19,8 +20,10 @@ from akg_core import stages
 from akg_core.agents.attempt import Attempt, Desk, Kernel
 from akg_core.agents.budget import Budget, BudgetSpent, Limits
 from akg_core.agents.client import Client
+from akg_core.agents.knowledge import RECALLED, Knowledge, Origin, gather
 from akg_core.agents.library import KernelEntry, Library, described
-from akg_core.agents.prompts import Knowledge, Origin, coder, designer
+from akg_core.agents.prompts import coder, designer
+from akg_core.agents.records import Tally
 from akg_core.agents.settings import Settings
 from akg_core.agents.tape import Tape
 from akg_core.agents.trace import Trace
@@ -31,14 +34,13 @@ from akg_core.judge.prepare import Prepared
 from akg_core.judge.timing import Baselines
 from akg_core.pipeline import Pipeline, RunResult
 from akg_core.progress import Stage
-from akg_core.records import KernelSource, Record, Task
-from akg_core.registry import hooks
+from akg_core.records import KernelSource, Task
 from akg_core.runs import RunFolder
 from akg_core.stages import Request
 
 Part = Literal["sketch", "docs", "examples", "conductor"]
 PARTS: tuple[Part, ...] = ("sketch", "docs", "examples", "conductor")
-ANSWERS, ATTEMPTS, EXAMPLES = "answers", "attempts", "examples.json"  # in a run's folder
+ANSWERS, ATTEMPTS, TALLY = "answers", "attempts", "agents.json"  # in a run's folder
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Agenda:
 
     `without`: parts of the engine to leave out. `replay`: a run whose answers are used, and no others. `memory`:
     whether verified kernels of other runs are looked at, and this run's is kept. `origin`: a kernel in another
-    language that is carried over.
+    language that is carried over. `seconds`: of samples of the kernel that is kept.
     """
 
     settings: Settings
@@ -58,60 +60,61 @@ class Agenda:
     replay: Path | None = None
     memory: bool = True
     origin: Origin | None = None
-
-
-class Examples(Record):
-    """The kernels of earlier runs that the models of a run are shown."""
-
-    kernels: tuple[KernelEntry, ...]
-
-
-class Tally(Record):
-    """What a run of agents came to: how many attempts ended with a correct kernel, and what they cost."""
-
-    attempts: int
-    correct: int
-    answers: int
-    tokens: int
-    dollars: float
-    ends: tuple[str, ...] = ()
+    seconds: float = 2.0
 
 
 def run(request: Request, folder: RunFolder, watch: Callable[[Stage], None], agenda: Agenda) -> RunResult:
-    """Make a kernel by agents: capture, attempts, then the best once more by the judge and the clock."""
+    """Make a kernel by agents. Never raises for what goes wrong with models or kernels: it is in the result."""
+    return conduct(request, folder, watch, partial(make, agenda=agenda))
 
-    def work(pipeline: Pipeline) -> None:
-        task = pipeline.capture()
-        pipeline.require_toolchain()
-        budget = Budget(agenda.limits, lambda text: pipeline.progress.skip("budget", text))
-        earlier = agenda.replay or folder.path
-        known = _knowledge(task, pipeline, agenda, earlier / EXAMPLES)
-        with pipeline.progress.stage("estimate") as note:
-            note.text = _spell_estimate(*estimate(task, known, agenda.settings))
-        with contextlib.ExitStack() as opened:
-            prepared = opened.enter_context(pipeline.reference(task))
-            tape = Tape(earlier / ANSWERS, only=agenda.replay is not None)
-            client = opened.enter_context(Client(agenda.settings, budget, tape))
-            baselines = None
-            if not pipeline.simulated:
-                baselines = opened.enter_context(Baselines(pipeline.pool, prepared, ("eager",)))
-            past = agenda.replay / ATTEMPTS if agenda.replay else None
-            verifier = Verifier(pipeline, prepared, baselines, folder.path / ATTEMPTS, past)
-            desk = Desk(
-                task=task,
-                client=client,
-                verifier=verifier,
-                known=known,
-                trace=Trace(folder.path),
-                sketches="sketch" not in agenda.without,
-                conducted="conductor" not in agenda.without,
-            )
-            base = _builtin(pipeline, task, verifier) if agenda.hybrid else None
-            attempts = _attempts(pipeline, desk, agenda, base)
-            folder.write("agents.json", _tally(attempts, budget))
-            _finish(pipeline, prepared, attempts, desk, agenda)
 
-    return conduct(request, folder, watch, work)
+def make(pipeline: Pipeline, agenda: Agenda) -> None:
+    """Carry a pipeline through: capture, attempts, then the best once more by the judge and the clock.
+
+    Raises AkgError for what ends it early.
+    """
+    task = pipeline.capture()
+    pipeline.require_toolchain()
+    budget = Budget(agenda.limits, lambda text: pipeline.progress.skip("budget", text))
+    folder = pipeline.folder
+    earlier = agenda.replay or folder.path
+    known = gather(
+        task,
+        pipeline,
+        agenda.settings,
+        earlier / RECALLED,
+        documents="docs" not in agenda.without,
+        examples="examples" not in agenda.without,
+        memory=agenda.memory,
+        origin=agenda.origin,
+    )
+    with pipeline.progress.stage("estimate") as note:
+        note.text = _spell_estimate(*estimate(task, known, agenda.settings))
+    with contextlib.ExitStack() as opened:
+        prepared = opened.enter_context(pipeline.reference(task))
+        tape = Tape(earlier / ANSWERS, only=agenda.replay is not None)
+        client = opened.enter_context(Client(agenda.settings, budget, tape))
+        baselines = None
+        if not pipeline.simulated:
+            baselines = opened.enter_context(Baselines(pipeline.pool, prepared, ("eager",)))
+        past = agenda.replay / ATTEMPTS if agenda.replay else None
+        verifier = Verifier(pipeline, prepared, baselines, folder.path / ATTEMPTS, past)
+        desk = Desk(
+            task=task,
+            client=client,
+            verifier=verifier,
+            known=known,
+            trace=Trace(folder.path),
+            sketches="sketch" not in agenda.without,
+            conducted="conductor" not in agenda.without,
+        )
+        base = _builtin(pipeline, task, verifier) if agenda.hybrid else None
+        attempts = [Attempt(number, desk, base) for number in range(agenda.attempts)]
+        try:
+            _carry_out(attempts, pipeline, desk, agenda.settings.together)
+        finally:
+            folder.write(TALLY, _tally(attempts, budget))
+        _finish(pipeline, prepared, attempts, desk, agenda)
 
 
 def estimate(task: Task, known: Knowledge, settings: Settings) -> tuple[int, float | None]:
@@ -123,31 +126,6 @@ def estimate(task: Task, known: Knowledge, settings: Settings) -> tuple[int, flo
     code = coder(task, known, "code", "").tokens
     asked = Usage(read=design + 4 * code, written=5 * 2000)
     return asked.total, dollars(settings.model_for("code"), asked, settings.prices)
-
-
-def _knowledge(task: Task, pipeline: Pipeline, agenda: Agenda, examples: Path) -> Knowledge:
-    """What prompts are made from. Kernels of like tasks are looked up once in a run, and kept in `examples`."""
-    plugin = pipeline.request.plugin
-    caller, library = hooks(plugin), Library()
-    pages = caller.akg_docs() if caller.has("akg_docs") else ()
-    library.file_pages(plugin, pages)
-    if examples.exists():
-        kernels = Examples.model_validate_json(examples.read_text(encoding="utf-8")).kernels
-    else:
-        found = library.kernels_like(task, plugin, pipeline.target) if agenda.memory else []
-        kernels = tuple(found)
-    pipeline.folder.write(EXAMPLES, Examples(kernels=kernels))
-    return Knowledge(
-        plugin=caller.akg_plugin_info(),
-        target=pipeline.target,
-        pages=pages,
-        library=library,
-        tokens=agenda.settings.prompt_tokens,
-        documents="docs" not in agenda.without,
-        examples="examples" not in agenda.without,
-        kernels=kernels if "examples" not in agenda.without else (),
-        origin=agenda.origin,
-    )
 
 
 def _spell_estimate(tokens: int, dollars: float | None) -> str:
@@ -169,7 +147,7 @@ def _builtin(pipeline: Pipeline, task: Task, verifier: Verifier) -> Kernel | Non
         return Kernel(source.files, design.sketch.text, judged) if judged.outcome == "correct" else None
 
 
-def _attempts(pipeline: Pipeline, desk: Desk, agenda: Agenda, base: Kernel | None) -> list[Attempt]:
+def _carry_out(attempts: Sequence[Attempt], pipeline: Pipeline, desk: Desk, together: int) -> None:
     """All attempts, side by side, each a stage. Raises what ended one of them early when none found anything."""
     budget = desk.client.budget
     errors: list[AkgError] = []
@@ -186,13 +164,11 @@ def _attempts(pipeline: Pipeline, desk: Desk, agenda: Agenda, base: Kernel | Non
             note.text = f"{_spell_attempt(attempt, budget)} · {attempt.end}"
             note.failed = attempt.best is None
 
-    attempts = [Attempt(number, desk, base) for number in range(agenda.attempts)]
-    with ThreadPoolExecutor(agenda.settings.together) as threads:
+    with ThreadPoolExecutor(together) as threads:
         for ended in [threads.submit(go, attempt) for attempt in attempts]:
             ended.result()
     if errors and not any(attempt.best for attempt in attempts):
         raise next((error for error in errors if not isinstance(error, BudgetSpent)), errors[0])
-    return attempts
 
 
 def _spell_attempt(attempt: Attempt, budget: Budget) -> str:
@@ -228,7 +204,7 @@ def _finish(pipeline: Pipeline, prepared: Prepared, attempts: Sequence[Attempt],
         pipeline.progress.skip("time", "a simulated kernel has no time")
     else:
         with pipeline.baselines(prepared) as baselines:
-            pipeline.time(prepared, compiled.artifact, baselines)
+            pipeline.time(prepared, compiled.artifact, baselines, agenda.seconds)
     if agenda.memory:
         _remember(pipeline, prepared.task, best, desk.known.library)
 
@@ -254,6 +230,7 @@ def _tally(attempts: Sequence[Attempt], budget: Budget) -> Tally:
     return Tally(
         attempts=len(attempts),
         correct=sum(attempt.best is not None for attempt in attempts),
+        steps=sum(len(attempt.steps) for attempt in attempts),
         answers=budget.answers,
         tokens=budget.usage.total,
         dollars=round(budget.dollars, 6),

@@ -12,10 +12,11 @@ from typing import TypeVar
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from akg_core.agents.conductor import Action, Step
-from akg_core.agents.library import KernelEntry, Library
+from akg_core.agents.knowledge import Knowledge
+from akg_core.agents.library import KernelEntry
 from akg_core.agents.records import Message
 from akg_core.agents.sections import Section, sections
-from akg_core.records import DocPage, Interface, PageKind, PluginInfo, Target, Task
+from akg_core.records import Interface, PageKind, Task
 
 T = TypeVar("T")
 
@@ -57,37 +58,6 @@ class Attempted:
     files: Mapping[str, str]
     feedback: str
     correct: bool = False
-
-
-@dataclass(frozen=True)
-class Origin:
-    """A kernel in another language that computes the task: the language, and the files."""
-
-    dsl: str
-    files: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Knowledge:
-    """What prompts are made from: who generates what for which chip, its pages, the shelves, and the room in tokens.
-
-    `documents`, `examples`: whether prompts hold any. `kernels`: verified ones of like tasks, the most alike first.
-    `origin`: a kernel to be carried over from another language.
-    """
-
-    plugin: PluginInfo
-    target: Target
-    pages: Sequence[DocPage]
-    library: Library
-    tokens: int
-    documents: bool = True
-    examples: bool = True
-    kernels: Sequence[KernelEntry] = ()
-    origin: Origin | None = None
-
-    def page(self, kind: str) -> str:
-        """The text of a page; "" without documents."""
-        return next((page.text for page in self.pages if page.kind == kind and self.documents), "")
 
 
 def designer(task: Task, known: Knowledge, last: str = "", feedback: str = "", reason: str = "") -> Prompt:

@@ -58,7 +58,7 @@ class Usage(Record):
 class Answer(Record):
     """What a model said. `ending`: "stop", "length" (cut off at the limit), or "refused".
 
-    `dollars` is None for a model without a price. `replayed`: it was taken from a tape, and cost nothing now.
+    `dollars` is None for a model without a price. `replayed`: it is another run's, and cost nothing.
     """
 
     text: str
@@ -67,3 +67,15 @@ class Answer(Record):
     dollars: float | None = None
     seconds: float = 0.0
     replayed: bool = False
+
+
+class Tally(Record):
+    """What attempts at a task came to: how many ended with a correct kernel, their steps, and what they cost."""
+
+    attempts: int
+    correct: int
+    steps: int = 0
+    answers: int
+    tokens: int
+    dollars: float
+    ends: tuple[str, ...] = ()

@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
+from akg_core.agents.engine import TALLY, Agenda, make
+from akg_core.agents.records import Tally
 from akg_core.bench.category import category
 from akg_core.bench.results import Row, digest, measured
 from akg_core.bench.suite import Problem
@@ -44,9 +46,11 @@ class Contest:
         self._prepared: Prepared | None = None
         self._baselines: Baselines | None = None
         self._entrant: Entrant | None = None
+        self._clocked: float | None = None
         self._weak: tuple[str, ...] = ()
         self._notes: tuple[str, ...] = ()
-        self._error: AkgError | None = None
+        self.error: AkgError | None = None
+        self.tally: Tally | None = None
         self._opened = contextlib.ExitStack()
 
     @property
@@ -57,7 +61,7 @@ class Contest:
     @property
     def need(self) -> int:
         """Bytes of the device's memory that judging and timing it take; 0 when it was not built."""
-        return bytes_on_device(self._task, self.room) if self._task and not self._error else 0
+        return bytes_on_device(self._task, self.room) if self._task and not self.error else 0
 
     @property
     def room(self) -> int:
@@ -70,11 +74,21 @@ class Contest:
         verdict, timing = self.verdict, self.timing
         said = (verdict.reason, *verdict.notes) if verdict else ()
         said += (timing.reason, *timing.unavailable.values()) if timing else ()
-        return isinstance(self._error, OutOfMemory) or any("out of memory" in text for text in said)
+        return isinstance(self.error, OutOfMemory) or any("out of memory" in text for text in said)
 
     def close(self) -> None:
         """End the reference, the baselines and the kernel."""
         self._opened.close()
+
+    def generate(self, agenda: Agenda) -> None:
+        """Have agents make a kernel, judge and time it: all that there is to do."""
+        kept = self.pipeline.folder.path / TALLY
+        kept.unlink(missing_ok=True)
+        with self._failing():
+            make(self.pipeline, agenda)
+        self._task, self.verdict, self.timing = self.pipeline.task, self.pipeline.verdict, self.pipeline.timing
+        if kept.exists():
+            self.tally = Tally.model_validate_json(kept.read_text(encoding="utf-8"))
 
     def build(self, examine: bool = False, tune: float = 0.0) -> None:
         """Capture (and examine), design, emit and compile; what fails is kept for the row.
@@ -95,7 +109,7 @@ class Contest:
 
         `alone`: it had that already, and is to make do with half.
         """
-        self.verdict = self.timing = self._error = None
+        self.verdict = self.timing = self.error = None
         self._prepared = self._baselines = self._entrant = self._search = None
         self._candidates = [replace(each, folder=None, artifact=None) for each in self._candidates]
         self._notes = (_ON_FEWER if alone else _BY_ITSELF,)
@@ -106,7 +120,7 @@ class Contest:
 
     def refer(self) -> None:
         """Start the reference on what was built, unless it was started."""
-        if self._task and not self._error and not self._prepared:
+        if self._task and not self.error and not self._prepared:
             with self._failing():
                 self._prepared = self._opened.enter_context(self.pipeline.reference(self._task))
 
@@ -119,14 +133,14 @@ class Contest:
 
     def tune(self, seconds: float) -> None:
         """Search for about `seconds`, with nothing else running; what was found is judged, the fastest first."""
-        if self._prepared and self._search and not self._error:
+        if self._prepared and self._search and not self.error:
             with self._failing():
                 found = self.pipeline.tune(self._prepared, self._search, seconds)
                 self._candidates = found or self._candidates
 
     def warm(self, baselines: tuple[str, ...]) -> None:
         """Start to warm up the baselines."""
-        if self._prepared and baselines and not self._error:
+        if self._prepared and baselines and not self.error:
             with self._failing():
                 rivals = Baselines(self.pipeline.pool, self._prepared, baselines)
                 self._baselines = self._opened.enter_context(rivals)
@@ -143,7 +157,7 @@ class Contest:
 
     def judge(self) -> None:
         """Verify what was built, or what is built of another design when that is refused."""
-        if self._prepared and not self._error:
+        if self._prepared and not self.error:
             with self._failing():
                 pipeline = self.pipeline
                 candidate, self._artifact = pipeline.accept(self._prepared, self._candidates, self._artifact)
@@ -177,13 +191,13 @@ class Contest:
     def row(self) -> Row:
         """What is known now."""
         verdict, timing, task = self.verdict, self.timing, self._task
-        reason = str(self._error or "") or (verdict.reason if verdict and not verdict.correct else "")
-        status: str = "failed" if self._error or not verdict else verdict.status
+        reason = str(self.error or "") or (verdict.reason if verdict and not verdict.correct else "")
+        status: str = "failed" if self.error or not verdict else verdict.status
         if timing and timing.status != "ok":
             status, reason = timing.status, timing.reason
         missing = [f"No time of {name}: {why}" for name, why in timing.unavailable.items()] if timing else ()
         seconds = {stage.name: round(stage.seconds, 3) for stage in self.pipeline.progress.stages}
-        if timing:
+        if self._clocked is not None:
             seconds["time"] = round(self._clocked, 3)
         return Row(
             name=self.problem.name,
@@ -193,6 +207,7 @@ class Contest:
             digest=row_digest(self.problem, self.pipeline.request),
             sketch=self._design.sketch.name if self._design else "",
             tuned=self.pipeline.tuned,
+            tally=self.tally,
             seconds=seconds,
             weak=self._weak,
             notes=(*(task.notes if task else ()), *self._notes, *missing),
@@ -223,7 +238,7 @@ class Contest:
         try:
             yield
         except AkgError as error:
-            self._error = self._error or error
+            self.error = self.error or error
 
 
 def row_digest(problem: Problem, request: Request) -> str:

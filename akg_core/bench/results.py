@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from akg_core.agents.records import Tally
 from akg_core.errors import UsageError
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.timing import KERNEL
@@ -25,7 +26,7 @@ class Row(Record):
 
     `status` is the verdict's, or "failed" when there is none; `reason` is set when the task is not correct or its
     timing does not hold. `weak` names what `task check` finds. `floor_share`: the physical floor over the median.
-    `tuned`: what a search found, when there was one.
+    `tuned`: what a search found, when there was one. `tally`: what agents came to, where they made the kernel.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Row(Record):
     limited_by: str = ""
     sketch: str = ""
     tuned: Tuned | None = None
+    tally: Tally | None = None
     seconds: dict[str, float] = Field(default_factory=dict)
     weak: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -65,6 +67,15 @@ def measured(verdict: Verdict | None, timing: Timing | None) -> dict[str, Any]:
     return found
 
 
+class Engine(Record):
+    """Who designed: rules ("builtin"), or agents ("llm", "hybrid") of some models, without some of their parts."""
+
+    name: str = "builtin"
+    models: tuple[str, ...] = ()
+    attempts: int = 0
+    without: tuple[str, ...] = ()
+
+
 class Results(Record):
     """The document: what was run, with what, where, and a row a task. `finished` is false while it is being written.
 
@@ -77,6 +88,7 @@ class Results(Record):
     scale: float
     simulated: bool = False
     tune: float = 0.0
+    engine: Engine = Engine()
     baselines: tuple[str, ...]
     versions: dict[str, str]
     machine: dict[str, Scalar] = Field(default_factory=dict)
@@ -95,7 +107,7 @@ def unfinished(path: Path, like: Results) -> dict[str, Row]:
         raise UsageError(
             f"{str(path)!r} holds something else than a benchmark's results.", "Give another --out."
         ) from None
-    same = ("suite", "plugin", "target", "scale", "simulated", "tune", "baselines", "versions")
+    same = ("suite", "plugin", "target", "scale", "simulated", "tune", "engine", "baselines", "versions")
     alike = not found.finished and all(getattr(found, name) == getattr(like, name) for name in same)
     return {row.digest: row for row in found.rows} if alike else {}
 
@@ -110,6 +122,13 @@ def groups(rows: Iterable[Row]) -> dict[str, list[Row]]:
     every = list(rows)
     names = sorted({row.group for row in every})
     return {name: [row for row in every if row.group == name] for name in names} | {"all": every}
+
+
+def passes(attempts: int, correct: int, k: int) -> float:
+    """pass@k: the chance that one of k attempts, drawn from those made, is correct (Chen et al., 2021)."""
+    if k > attempts:
+        return float("nan")
+    return 1.0 - math.comb(attempts - correct, k) / math.comb(attempts, k)
 
 
 def geomean(values: Iterable[float | None]) -> float | None:

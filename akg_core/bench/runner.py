@@ -17,8 +17,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from akg_core.agents.engine import Agenda
+from akg_core.bench import by_agents
 from akg_core.bench.contest import Contest, row_digest
-from akg_core.bench.results import Results, Row, unfinished
+from akg_core.bench.results import Engine, Results, Row, unfinished
 from akg_core.bench.suite import Problem
 from akg_core.judge import floor
 from akg_core.pipeline import WARM, versions
@@ -36,7 +38,7 @@ class Plan:
     """How a suite is run. `baselines`: what to time against, none to verify only; `seconds`: samples of one task.
 
     `examine`: look first whether "correct" says much of a task, which takes a few seconds each. `tune`: seconds to
-    search for a faster kernel of each task, beside what is built ahead of that.
+    search for a faster kernel of each task, beside what is built ahead of that. `agenda`: agents make the kernels.
     """
 
     suite: str
@@ -45,7 +47,12 @@ class Plan:
     together: int = 4
     examine: bool = False
     tune: float = 0.0
+    agenda: Agenda | None = None
     folder: Path = Path("runs/bench")
+
+    def folder_of(self, problem: Problem) -> Path:
+        """Where what is made of a task is kept."""
+        return self.folder / (problem.group or self.suite) / problem.name
 
 
 Asked = tuple[Problem, Request]
@@ -57,7 +64,8 @@ def run(
 ) -> Results:
     """Run every problem and `tell` each row as it is known, with its place and how many there are.
 
-    With `out` every row is written at once, and a run that was ended goes on where it stopped.
+    With `out` every row is written at once, and a run that was ended goes on where it stopped. Results are not finished
+    when agents have spent their budget before the last task.
     """
     began = time.monotonic()
     with Pool(warm=WARM) as pool:
@@ -73,6 +81,7 @@ def run(
             scale=request.scale,
             simulated=available.simulated,
             tune=plan.tune,
+            engine=by_agents.named(plan.agenda) if plan.agenda else Engine(),
             baselines=plan.baselines,
             versions=versions(),
         )
@@ -81,7 +90,11 @@ def run(
         rows = {p: known[d] for p, r in asked if (d := row_digest(p, r)) in known}
         waiting = [(p, r) for p, r in asked if p not in rows]
         on_host = available.device == HOST
-        if on_host:
+        if plan.agenda:
+            agenda = replace(plan.agenda, seconds=plan.seconds)
+            kept = [row.tally for row in rows.values() if row.tally]
+            ways = by_agents.contests(((p, r, plan.folder_of(p)) for p, r in waiting), pool, agenda, kept)
+        elif on_host:
             timed = plan.baselines or plan.tune
             ways = _side_by_side(waiting, pool, plan) if timed else _each_as_it_ends(waiting, pool, plan)
         else:
@@ -95,7 +108,8 @@ def run(
             if out:
                 write_whole(out, results)
             tell(row, len(rows), len(problems))
-    results = results.model_copy(update={"rows": tuple(rows[problem] for problem in problems), "finished": True})
+    done = tuple(rows[problem] for problem in problems if problem in rows)
+    results = results.model_copy(update={"rows": done, "finished": len(done) == len(problems)})
     if out:
         write_whole(out, results)
     return results
@@ -219,8 +233,7 @@ def _build(batch: list[Asked], pool: Pool, plan: Plan, workers: ThreadPoolExecut
 
 def _built(problem: Problem, request: Request, pool: Pool, plan: Plan) -> Contest:
     """A contest whose kernel is built, as far as that goes."""
-    folder = RunFolder(plan.folder / (problem.group or plan.suite) / problem.name)
-    contest = Contest(problem, request, pool, folder)
+    contest = Contest(problem, request, pool, RunFolder(plan.folder_of(problem)))
     contest.build(plan.examine, plan.tune)
     return contest
 

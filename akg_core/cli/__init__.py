@@ -7,16 +7,23 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from akg_core.errors import AkgError, Interrupted, UsageError
 
+if TYPE_CHECKING:
+    from typer import Typer
 
-def main() -> None:
-    """Run `akg-core`. Exit codes: 0 done, 1 a kernel failed, 2 the user can mend it, 130 interrupted. No traceback."""
+
+def main(commands: Typer | None = None) -> None:
+    """Run `akg-core`, or other `commands` by its rules.
+
+    Exit codes: 0 done, 1 a kernel failed, 2 the user can mend it, 130 interrupted. No traceback.
+    """
     try:
         from akg_core.cli.app import app
 
-        code = app(standalone_mode=False)
+        code = (commands or app)(standalone_mode=False)
         if code == Interrupted.exit_code:  # typer's word for an interrupt that no command reported itself
             raise KeyboardInterrupt
     except BrokenPipeError:

@@ -1,7 +1,8 @@
-"""The options of `akg-core run` that concern models, and the agenda that they make."""
+"""The options that concern models, and the agenda that they make."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,36 +52,47 @@ Resume = Annotated[
 NoMemory = Annotated[bool, typer.Option("--no-memory", help="Neither use nor keep verified kernels of other runs.")]
 
 
-def agenda(
-    *,
-    hybrid: bool,
-    model: str,
-    base_url: str,
-    attempts: int,
-    dollars: float | None,
-    tokens: int | None,
-    minutes: float | None,
-    without: list[str] | None,
-    replay: Path | None,
-    memory: bool,
-) -> Agenda:
-    """What the options ask for. Raises UsageError for a part that does not exist, or without a model."""
-    from akg_core.agents.budget import Limits
-    from akg_core.agents.engine import PARTS, Agenda
-    from akg_core.agents.settings import read_settings
+@dataclass(frozen=True, kw_only=True)
+class Models:
+    """The options, each field one."""
 
-    unknown = set(without or ()).difference(PARTS)
-    if unknown:
-        raise UsageError(f"There is no part {min(unknown)!r}.", f"There are {', '.join(PARTS)}.")
-    settings = read_settings(model=model, base_url=base_url)
-    settings.model_for("code")
-    left_out: frozenset[Part] = frozenset(part for part in PARTS if part in (without or ()))
-    return Agenda(
-        settings=settings,
-        attempts=attempts,
-        limits=Limits(dollars, tokens, minutes),
-        hybrid=hybrid,
-        without=left_out,
-        replay=replay,
-        memory=memory,
-    )
+    engine: Engine = "builtin"
+    model: Model = ""
+    base_url: BaseUrl = ""
+    attempts: Attempts = 1
+    budget_usd: BudgetUsd = None
+    budget_tokens: BudgetTokens = None
+    budget_minutes: BudgetMinutes = None
+    without: Without = None
+    replay: Replay = None
+    resume: Resume = None
+    no_memory: NoMemory = False
+
+    def require_none(self) -> None:
+        """Raise UsageError when something is asked of a model that is not asked for."""
+        given = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
+        if named := next((name for name in given if name != "engine"), ""):
+            option = f"--{named.replace('_', '-')}"
+            raise UsageError(f"{option} is for models.", "Give --engine llm or --engine hybrid with it.")
+
+    def agenda(self) -> Agenda:
+        """What the options ask for. Raises UsageError for a part that does not exist, or without a model."""
+        from akg_core.agents.budget import Limits
+        from akg_core.agents.engine import PARTS, Agenda
+        from akg_core.agents.settings import read_settings
+
+        unknown = set(self.without or ()).difference(PARTS)
+        if unknown:
+            raise UsageError(f"There is no part {min(unknown)!r}.", f"There are {', '.join(PARTS)}.")
+        settings = read_settings(model=self.model, base_url=self.base_url)
+        settings.model_for("code")
+        left_out: frozenset[Part] = frozenset(part for part in PARTS if part in (self.without or ()))
+        return Agenda(
+            settings=settings,
+            attempts=self.attempts,
+            limits=Limits(self.budget_usd, self.budget_tokens, self.budget_minutes),
+            hybrid=self.engine == "hybrid",
+            without=left_out,
+            replay=self.replay,
+            memory=not self.no_memory,
+        )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from akg_core.cli.agents import Models
 from akg_core.cli.options import (
     Evaluation,
     Json,
@@ -19,6 +20,7 @@ from akg_core.cli.options import (
     Together,
     TuneSeconds,
 )
+from akg_core.cli.spread import spread
 
 if TYPE_CHECKING:
     from akg_core.bench.suite import Problem
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 KERNELBENCH, FILES = "kernelbench", "files"
 
 
+@spread(Models, left_out=("replay", "resume"))
 def bench(
+    models: Models,
     what: Annotated[
         list[str],
         typer.Argument(metavar="WHAT…", help="`kernelbench`, or reference files and folders of them."),
@@ -54,7 +58,8 @@ def bench(
 ) -> None:
     """Run many tasks, beside eager PyTorch and torch.compile.
 
-    A line a task while it works, then a table by group. With --out, a run that was ended goes on where it stopped.
+    A line a task while it works, then a table by group. With --out, a run that was ended goes on where it stopped. With
+    --engine llm or hybrid, models make the kernels, and the budget is for all tasks together.
     """
     from dataclasses import replace
 
@@ -75,15 +80,24 @@ def bench(
     request = replace(job.request(), time_limit=time_limit)
     console = Console(highlight=False, quiet=as_json)
     plan = runner.Plan(suite, names, seconds, together, examine=suite != FILES, tune=tune or 0.0, folder=folder)
+    if models.engine == "builtin":
+        models.require_none()
+    elif tune or "eager" not in names:
+        raise UsageError("Agents' kernels are timed beside eager, with no search.", "Leave out --baseline and --tune.")
+    else:
+        plan = replace(plan, agenda=models.agenda())
+        request = replace(request, baseline="compile" in names)
     results = runner.run(
         chosen, request, plan, out, lambda *row: console.print(line(*row), soft_wrap=True, markup=False)
     )
     show(console, results)
     if out:
         console.print(f"written to {out}")
+    if not results.finished:
+        console.print(f"The budget is spent, {len(chosen) - len(results.rows)} tasks are left. Raise it to go on.")
     if as_json:
         print(results.model_dump_json(indent=1))
-    raise typer.Exit(0 if all(row.status == "correct" for row in results.rows) else 1)
+    raise typer.Exit(0 if results.finished and all(row.status == "correct" for row in results.rows) else 1)
 
 
 def _suite(what: list[str], root: Path | None, level: int, problems: str) -> tuple[str, list[Problem]]:

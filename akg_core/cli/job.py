@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from inspect import Parameter
-from typing import TYPE_CHECKING, Any, NoReturn, get_type_hints
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
@@ -40,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """The shared options, each field one; `job_command` makes them a command's."""
+    """The shared options, each field one."""
 
     reference: Reference
     plugin: PluginName = ""
@@ -92,36 +88,3 @@ class Job:
             raise Interrupted(f"Interrupted; what was done until then is in {kept}.", after_interrupt) from None
         show_run(result, self.as_json)
         raise typer.Exit(result.exit_code)
-
-
-def job_command(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a command of `function(job, options of its own…)`: all fields of Job but those left out become options."""
-    hints = get_type_hints(Job, include_extras=True)
-    shared = [
-        Parameter(
-            field.name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if field.default is dataclasses.MISSING else field.default,
-            annotation=hints[field.name],
-        )
-        for field in dataclasses.fields(Job)
-        if field.name not in left_out
-    ]
-
-    def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        own = [
-            parameter.replace(kind=Parameter.KEYWORD_ONLY)
-            for parameter in list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-        ]
-
-        @functools.wraps(function)
-        def command(**given: Any) -> None:
-            job = Job(**{parameter.name: given.pop(parameter.name) for parameter in shared})
-            function(job, **given)
-
-        parameters = [shared[0], *own, *shared[1:]]
-        command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        command.__dict__["__signature__"] = inspect.Signature(parameters)
-        return command
-
-    return decorate

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from akg_core.cli import agents
+from akg_core.cli.agents import Models
 from akg_core.cli.files import reference_file
 from akg_core.cli.job import Job
 from akg_core.cli.options import Evaluation, Json, NoBaseline, Out, Scale, Seed, TargetText
+from akg_core.cli.spread import spread
 from akg_core.errors import UsageError
 
 
+@spread(Models, left_out=("engine", "without"))
 def migrate(
+    models: Models,
     kernel: Annotated[
         Path, typer.Argument(metavar="KERNEL", help="A kernel's folder, or one file of it.", show_default=False)
     ],
@@ -25,13 +29,6 @@ def migrate(
         Path, typer.Option("--reference", metavar="REF", help="What it computes.", callback=reference_file)
     ],
     target: TargetText = "",
-    model: agents.Model = "",
-    base_url: agents.BaseUrl = "",
-    attempts: agents.Attempts = 1,
-    budget_usd: agents.BudgetUsd = None,
-    budget_tokens: agents.BudgetTokens = None,
-    budget_minutes: agents.BudgetMinutes = None,
-    replay: agents.Replay = None,
     evaluation: Evaluation = False,
     scale: Scale = 1.0,
     seed: Seed = 0,
@@ -40,27 +37,14 @@ def migrate(
     as_json: Json = False,
 ) -> None:
     """Have a model carry a kernel over from one plugin's language to another's, judged and timed like any other."""
-    import dataclasses
-
     from akg_core.agents.engine import run
-    from akg_core.agents.prompts import Origin
+    from akg_core.agents.knowledge import Origin
     from akg_core.registry import installed
 
     source = installed().select(origin)
-    agenda = agents.agenda(
-        hybrid=False,
-        model=model,
-        base_url=base_url,
-        attempts=attempts,
-        dollars=budget_usd,
-        tokens=budget_tokens,
-        minutes=budget_minutes,
-        without=["sketch"],
-        replay=replay,
-        memory=True,
-    )
     dsl = source.info.dsl if source.info else origin
-    agenda = dataclasses.replace(agenda, origin=Origin(dsl=dsl, files=_texts(kernel)))
+    carried = Origin(dsl=dsl, files=_texts(kernel))
+    agenda = replace(models.agenda(), without=frozenset({"sketch"}), origin=carried)
     job = Job(
         reference=reference,
         plugin=plugin,
@@ -69,10 +53,11 @@ def migrate(
         scale=scale,
         seed=seed,
         no_baseline=no_baseline,
-        out=out,
+        out=models.resume or out,
         as_json=as_json,
     )
-    job.carry_out(partial(run, agenda=agenda), kind=f"to-{plugin}")
+    go_on = "--resume with that folder goes on."
+    job.carry_out(partial(run, agenda=agenda), kind=f"to-{plugin}", after_interrupt=go_on)
 
 
 def _texts(kernel: Path) -> dict[str, str]:

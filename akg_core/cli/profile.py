@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from akg_core.cli import files
-from akg_core.cli.job import Job, job_command
+from akg_core.cli.job import Job
 from akg_core.cli.options import Kernel
+from akg_core.cli.spread import spread
 
 
-@job_command("sketch", "dynamic")
+@spread(Job, left_out=("sketch", "dynamic"))
 def profile(job: Job, kernel: Kernel) -> None:
     """Time a kernel against eager and torch.compile.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from akg_core.cli.job import Job, job_command
+from akg_core.cli.job import Job
 from akg_core.cli.options import ArchiveUrl, Seconds
+from akg_core.cli.spread import spread
 
 
-@job_command()
+@spread(Job)
 def tune(job: Job, seconds: Seconds = 120.0, archive: ArchiveUrl = "") -> None:
     """Search schedules and keep the best verified kernel.
 

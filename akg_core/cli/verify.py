@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from akg_core.cli import files
-from akg_core.cli.job import Job, job_command
+from akg_core.cli.job import Job
 from akg_core.cli.options import Kernel
+from akg_core.cli.spread import spread
 
 
-@job_command("sketch", "dynamic", "no_baseline")
+@spread(Job, left_out=("sketch", "dynamic", "no_baseline"))
 def verify(job: Job, kernel: Kernel) -> None:
     """Judge a kernel that exists, a hand-written one too.
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.markup import escape
 
-from akg_core.bench.results import EQUAL, Results, Row, geomean, groups
+from akg_core.agents.records import Tally
+from akg_core.bench.results import EQUAL, Results, Row, geomean, groups, passes
 from akg_core.judge.timing import KERNEL
 from akg_core.report.table import plain_table
 
+AGENTS = ("pass@1", "pass@k", "steps", "tokens", "dollars")  # of a task, where agents made the kernels
 _WIDTH = 112  # columns that the table takes, however narrow the terminal
 _NEAR = 1.5  # times as long as the best, within which a first schedule is a good one
 
@@ -52,15 +54,18 @@ def show(console: Console, results: Results) -> None:
 
 def _columns(results: Results) -> tuple[str, ...]:
     timed = [f"x of {name}" for name in results.baselines]
+    agents = AGENTS if results.engine.attempts else ()
     if results.baselines:
         timed += ["least", "fast_1", "fast_1.5", "roofline"]
-    return ("tasks", "captured", "correct", *timed, "seconds")
+    return ("tasks", "captured", "correct", *agents, *timed, "seconds")
 
 
 def _cells(group: list[Row], results: Results) -> list[str]:
     correct = [row for row in group if row.status == "correct"]
     cells = [str(len(group)), str(sum("capture" in r.seconds and r.group != "not captured" for r in group))]
     cells.append(str(len(correct)))
+    if results.engine.attempts:
+        cells += agents_cells([row.tally for row in group])
     if results.baselines:
         cells += [_spell(geomean(row.ratio(name) for row in correct)) for name in results.baselines]
         ratios = [ratio for row in correct if (ratio := row.ratio(results.baselines[0])) is not None]
@@ -69,6 +74,22 @@ def _cells(group: list[Row], results: Results) -> list[str]:
         share = geomean(row.floor_share for row in correct)
         cells.append("–" if share is None else f"{share:.0%}")
     return [*cells, f"{sum(sum(row.seconds.values()) for row in group):.0f}"]
+
+
+def agents_cells(tallies: Sequence[Tally | None]) -> list[str]:
+    """What AGENTS names, as means over tasks; one without a tally ended before it was attempted."""
+    known = [tally for tally in tallies if tally]
+
+    def mean(values: Iterable[float]) -> float:
+        return sum(values) / max(1, len(tallies))
+
+    return [
+        f"{mean(passes(tally.attempts, tally.correct, 1) for tally in known):.0%}",
+        f"{mean(passes(tally.attempts, tally.correct, tally.attempts) for tally in known):.0%}",
+        f"{mean(tally.steps for tally in known):.1f}",
+        f"{mean(tally.tokens for tally in known):,.0f}",
+        f"{mean(tally.dollars for tally in known):.3f}",
+    ]
 
 
 def _list(console: Console, title: str, lines: Iterable[str]) -> None:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from akg_core import cli
 from akg_core.agents.budget import Limits
 from akg_core.agents.engine import Agenda, run
 from akg_core.agents.settings import Settings
+from akg_core.bench import runner
 from akg_core.pipeline import WARM
 from akg_core.records import Target
 from akg_core.registry import installed
@@ -52,6 +54,7 @@ def work(warm_pool, monkeypatch, tmp_path):
         yield warm_pool
 
     monkeypatch.setattr(pools, "Pool", shared)
+    monkeypatch.setattr(runner, "Pool", shared)
     reference = tmp_path / "scaled.py"
     reference.write_text(plain_c.REFERENCE)
 
@@ -62,3 +65,20 @@ def work(warm_pool, monkeypatch, tmp_path):
         return run(request, RunFolder(folder or tmp_path / "run"), lambda stage: None, agenda)
 
     return go
+
+
+@pytest.fixture
+def akg(work, monkeypatch, capsys, tmp_path):
+    """Run `akg-core` in this process; `work` shares its pool and leaves scaled.py."""
+
+    def call(*words: object):
+        monkeypatch.setattr(sys, "argv", ["akg-core", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capsys.readouterr()
+        assert "Traceback" not in said.out + said.err
+        return ended.value.code or 0, said.out + said.err
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+    return call

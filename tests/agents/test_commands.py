@@ -1,33 +1,13 @@
-"""The commands around agents: run, trace, migrate, and the ablation, against a scripted model."""
+"""The commands around agents: run, trace and migrate, against a scripted model."""
 
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 
-from akg_core import cli
-from benchmarks import ablation
-from tests.agents.plain_c import CHEAT, KERNEL, files
+from tests.agents.plain_c import files
 from tests.agents.server import Say, Server
-
-
-@pytest.fixture
-def akg(work, monkeypatch, capsys, tmp_path):
-    """Run `akg-core` in this process; `work` shares its pool and leaves scaled.py."""
-
-    def call(*words: object):
-        monkeypatch.setattr(sys, "argv", ["akg-core", *map(str, words)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        said = capsys.readouterr()
-        assert "Traceback" not in said.out + said.err
-        return ended.value.code or 0, said.out + said.err
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "160")
-    return call
 
 
 def test_a_run_and_its_trace(akg, tmp_path):
@@ -73,21 +53,3 @@ def test_a_kernel_is_carried_over(akg, tmp_path):
         assert "the original" in server.requests[0]["messages"][1]["content"]
     code, said = akg("migrate", *options, "--base-url", server.url, "nothing")
     assert code == 2 and "cannot be read" in said
-
-
-def test_an_ablation_tabulates_each_setting(akg, work, tmp_path, capsys):
-    with Server(Say(files(KERNEL)), Say(files(model=CHEAT))) as server:
-        options = ["--plugin", "plain_c", "--target", "cpu", "--model", "toy", "--base-url", server.url]
-        options += ["--without", "sketch", "--out", str(tmp_path / "rows.json")]
-        assert ablation.main([*options, str(tmp_path / "scaled.py")]) == 0
-    rows = json.loads((tmp_path / "rows.json").read_text())
-    assert [row["without"] for row in rows] == ["", "sketch"]
-    said = capsys.readouterr().out
-    assert "all parts" in said and "without sketch" in said
-
-
-def test_pass_at_k():
-    assert ablation.passes(4, 0, 1) == 0
-    assert ablation.passes(4, 1, 1) == 0.25
-    assert ablation.passes(4, 1, 4) == 1
-    assert ablation.passes(4, 2, 2) == pytest.approx(5 / 6)

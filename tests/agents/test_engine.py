@@ -7,8 +7,8 @@ import json
 import pytest
 
 from akg_core.agents.budget import Limits
-from akg_core.agents.engine import Tally
 from akg_core.agents.library import Library
+from akg_core.agents.records import Tally
 from akg_core.agents.trace import read_trace
 from tests.agents.plain_c import CHEAT, KERNEL, MODEL, SKETCH, files, sketch
 from tests.agents.server import Refuse, Say, Server

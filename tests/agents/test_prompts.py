@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from akg_core.agents.knowledge import Knowledge, Origin
 from akg_core.agents.library import KernelEntry, Library
-from akg_core.agents.prompts import Attempted, Knowledge, Origin, coder, decider, designer, language
+from akg_core.agents.prompts import Attempted, coder, decider, designer, language
 from akg_core.records import Target
 from akg_core.registry import hooks
 from akg_core.task.capture import capture_file

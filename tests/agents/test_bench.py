@@ -1,0 +1,109 @@
+"""Many tasks by agents: the benchmark's command, and the ablation that is made of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from akg_core import cli
+from akg_core.agents.budget import Limits
+from akg_core.agents.records import Tally
+from akg_core.bench.by_agents import left
+from akg_core.bench.results import passes
+from benchmarks import ablation
+from tests.agents.plain_c import KERNEL, REFERENCE, SKETCH, files, sketch
+from tests.agents.server import Refuse, Say, Server
+
+COMMAND = ("bench", "tasks", "--plugin", "plain_c", "--engine", "llm", "--model", "toy", "--without", "sketch")
+
+
+@pytest.fixture
+def tasks(tmp_path):
+    """Two tasks, of which the second is the first with another factor."""
+    folder = tmp_path / "tasks"
+    folder.mkdir()
+    (folder / "doubled.py").write_text(REFERENCE)
+    (folder / "tripled.py").write_text(REFERENCE.replace("a * 2", "a * 3"))
+    return folder
+
+
+def doubling(asked):
+    """A model that knows one kernel."""
+    return Say(files())
+
+
+def test_many_tasks_share_a_budget_and_go_on_where_it_ended(akg, tasks, tmp_path):
+    out = tmp_path / "out.json"
+    words = (*COMMAND, "--baseline", "eager", "--seconds", "0.2", "--out", out)
+    with Server(doubling) as server:
+        code, said = akg(*words, "--base-url", server.url, "--budget-tokens", 700)
+        asked = len(server.requests)
+        assert code == 1 and "1 tasks are left" in said, said
+        (first,) = json.loads(out.read_text())["rows"]
+        assert first["status"] == "correct" and first["speedup"]["eager"][0] > 0
+        code, said = akg(*words, "--base-url", server.url, "--budget-tokens", 100_000)
+        assert all("a * 3" in each["messages"][1]["content"] for each in server.requests[asked:])
+    document = json.loads(out.read_text())
+    assert code == 1 and document["finished"] and document["rows"][0] == first
+    second = document["rows"][1]
+    assert second["status"] == "failed" and "No attempt" in second["reason"]
+    assert second["tally"]["correct"] == 0 and second["tally"]["steps"] > 2
+    table = next(line for line in said.splitlines() if "pass@1" in line)
+    assert "pass@k" in table and "dollars" in table
+    assert "50%" in said
+
+
+def test_an_endpoint_that_is_down_ends_a_benchmark_at_once(akg, tasks):
+    with Server(Refuse(401, "who are you?")) as server:
+        code, said = akg(*COMMAND, "--base-url", server.url)
+        assert code == 2 and "wants a key" in said and len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("bench", "tasks", "--plugin", "plain_c", "--attempts", 2), "--attempts is for models"),
+        ((*COMMAND, "--tune", 3), "timed beside eager"),
+        ((*COMMAND, "--baseline", "compile"), "timed beside eager"),
+    ],
+)
+def test_what_agents_cannot_do_is_said(akg, tasks, words, said):
+    code, text = akg(*words)
+    assert code == 2 and said in text
+
+
+def test_what_is_left_of_a_budget():
+    tally = Tally(attempts=1, correct=0, answers=3, tokens=400, dollars=0.75)
+    assert left(Limits(), [tally], 5) == Limits()
+    assert left(Limits(1.0, 1000, 2.0), [tally, tally], 0.5) == Limits(0.0, 200, 1.5)
+
+
+def test_an_ablation_tabulates_each_setting(akg, tasks, monkeypatch, tmp_path, capsys):
+    def reader(asked):
+        """A model that knows only what the documents say."""
+        told, wanted = (message["content"] for message in asked["messages"])
+        factor = 3 if "a * 3" in wanted else 2
+        if told.startswith("You design"):
+            return Say(sketch(SKETCH.replace("2.0", f"{factor}.0")))
+        return Say(files(KERNEL.replace("2.0f", f"{factor}.0f")) if "Nothing checks an index" in told else "What is C?")
+
+    words = ["ablation", "--plugin", "plain_c", "--model", "toy", "--without", "docs", "--attempts", "2", "tasks"]
+    with Server(reader) as server:
+        monkeypatch.setattr(sys, "argv", [*words, "--base-url", server.url])
+        with pytest.raises(SystemExit) as ended:
+            cli.main(ablation.app)
+    said = capsys.readouterr().out
+    assert not ended.value.code, said
+    rows = [line.split()[-6:-3] for line in said.splitlines() if "%" in line]
+    assert rows == [["2", "100%", "100%"], ["2", "0%", "0%"]], said
+    kept = json.loads((tmp_path / "runs/ablation/without-docs/results.json").read_text())
+    assert kept["engine"]["without"] == ["docs"] and kept["finished"]
+
+
+def test_pass_at_k():
+    assert passes(4, 0, 1) == 0
+    assert passes(4, 1, 1) == 0.25
+    assert passes(4, 1, 4) == 1
+    assert passes(4, 2, 2) == pytest.approx(5 / 6)
