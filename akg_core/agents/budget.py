@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from akg_core.agents.records import Answer, Usage
-from akg_core.errors import AkgError, UsageError
+from akg_core.errors import AkgError
 
 _WARNED_AT = 0.8  # of any limit
 
@@ -40,19 +40,15 @@ class Budget:
     def minutes(self) -> float:
         return (time.monotonic() - self._began) / 60
 
-    @property
-    def minutes_left(self) -> float:
-        """Infinity without a limit."""
-        return float("inf") if self.limits.minutes is None else max(0.0, self.limits.minutes - self.minutes)
-
-    def require(self) -> None:
-        """Raise BudgetSpent when a limit is reached."""
+    def require(self, only: str = "") -> None:
+        """Raise BudgetSpent when a limit is reached: any, or that `only` ("dollars", "tokens", "minutes")."""
         for name, spent, limit in self._counts():
-            if limit is not None and spent >= limit:
-                raise BudgetSpent(f"The budget of {_spell(name, limit)} is spent.", "Raise it to go on with --resume.")
+            if limit is not None and spent >= limit and only in ("", name):
+                cure = f"--resume goes on {'for as long again' if name == 'minutes' else 'with a larger one'}."
+                raise BudgetSpent(f"The budget of {_spell(name, limit)} is spent.", cure)
 
     def count(self, answer: Answer) -> None:
-        """Count an answer. Raises UsageError when dollars are limited and the model has no price."""
+        """Count an answer."""
         with self._lock:
             self.answers += not answer.replayed
             self.usage += answer.usage
@@ -61,11 +57,6 @@ class Budget:
             self._warned = self._warned or bool(warning)
         if warning:
             self._warn(warning)
-        if answer.dollars is None and self.limits.dollars is not None:
-            raise UsageError(
-                "A budget in dollars needs the model's price, which is not known.",
-                "Write it into the settings file: [prices.NAME] with read = … and written = … for a million tokens.",
-            )
 
     def _near(self) -> str:
         for name, spent, limit in self._counts():

@@ -7,6 +7,7 @@ middle is asked for again here.
 
 from __future__ import annotations
 
+import json
 import random
 import threading
 import time
@@ -15,14 +16,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from akg_core.agents.budget import Budget
-from akg_core.agents.prices import dollars
+from akg_core.agents.prices import dollars, price_of
 from akg_core.agents.records import Answer, Message, Question, Usage
-from akg_core.agents.settings import Level, Settings
+from akg_core.agents.settings import Level, Settings, settings_file
 from akg_core.agents.tape import Tape
 from akg_core.errors import AkgError, UsageError
 
 if TYPE_CHECKING:
-    from openai import OpenAI
+    from openai import OpenAI, Stream
+    from openai.types.chat import ChatCompletionChunk
 
 _LETTERS_A_TOKEN = 4  # where an endpoint does not count tokens
 _LONGEST_PAUSE = 20.0  # seconds
@@ -101,14 +103,21 @@ class Client:
     def ask(self, question: Question, watch: Callable[[str], None] = lambda text: None) -> Answer:
         """The answer, from the tape or from the model; `watch` is told each piece of text as it comes.
 
-        Raises BudgetSpent before a question that the budget has no room for, UsageError when the endpoint does not
-        accept what it was sent, and ModelFailed when it gives no answer.
+        Raises BudgetSpent before a question that the budget has no room for and when time runs out while it is
+        answered, UsageError when the endpoint does not accept what it was sent or the budget needs a price that is not
+        known, and ModelFailed without an answer.
         """
         if self.tape and (kept := self.tape.find(question)):
             self.budget.count(kept)
             return kept
-        self.budget.require()
+        if self.budget.limits.dollars is not None and price_of(question.model, self.settings.prices) is None:
+            raise UsageError(
+                f"A budget in dollars needs the price of {question.model!r}, which is not known.",
+                f"Write it into {settings_file()}: [prices.{json.dumps(question.model)}] with read = … and "
+                "written = …, dollars for a million tokens.",
+            )
         with self._together:
+            self.budget.require()
             answer = self._asked(question, watch)
         if self.tape:
             self.tape.keep(question, answer)
@@ -146,35 +155,46 @@ class Client:
         import openai
 
         found = _Streamed()
-        try:
-            with self._openai().chat.completions.create(**self._request(question), stream=True) as stream:
+        with self._begun(question) as stream:
+            try:
                 for chunk in stream:
                     if text := found.take(chunk):
                         watch(text)
-        except openai.BadRequestError as error:
-            if self._counts_streams and "stream_options" in str(error):
-                self._counts_streams = False
-                return self._streamed(question, watch)
-            raise self._refusal(question, error) from None
-        except openai.APIStatusError as error:
-            raise self._refusal(question, error) from None
-        except openai.APITimeoutError:
-            raise _Broken(f"nothing came for {self.settings.silence_seconds:g} s") from None
-        except openai.APIConnectionError as error:
-            reason = str(error.__cause__ or error).rstrip(".")
-            if found.parts:
-                raise _Broken(f"the connection broke off ({reason})") from None
-            raise ModelFailed(
-                f"{self.settings.base_url} cannot be reached: {reason}.",
-                "`akg-core config` shows where base_url comes from.",
-            ) from None
-        except openai.APIError as error:  # an error that came as an event of the stream
-            raise _Broken(error.message) from None
-        except ValueError as error:
-            raise _Broken(f"it is not what the protocol says ({error})") from None
+                    self.budget.require("minutes")
+            except openai.APITimeoutError:
+                raise _Broken(f"nothing came for {self.settings.silence_seconds:g} s") from None
+            except openai.APIConnectionError as error:
+                raise _Broken(f"the connection broke off ({self._spell(error.__cause__ or error)})") from None
+            except openai.APIError as error:  # an error that came as an event of the stream
+                raise _Broken(self._spell(error)) from None
+            except ValueError as error:
+                raise _Broken(f"it is not what the protocol says ({self._spell(error)})") from None
         if not found.ending:
             raise _Broken("it ended in the middle")
         return found
+
+    def _begun(self, question: Question) -> Stream[ChatCompletionChunk]:
+        """An answer that begins. What the endpoint refuses for now has been asked again when this raises."""
+        import openai
+
+        try:
+            return self._openai().chat.completions.create(**self._request(question), stream=True)
+        except openai.APIStatusError as error:
+            if error.status_code == 400 and self._counts_streams and "stream_options" in str(error):
+                self._counts_streams = False
+                return self._begun(question)
+            raise self._refusal(question, error) from None
+        except openai.APITimeoutError:
+            raise ModelFailed(
+                f"{self.settings.base_url} did not answer {self.settings.retries + 1} attempts, each for "
+                f"{self.settings.silence_seconds:g} s.",
+                "Try again later with --resume, or wait longer: silence_seconds in the settings.",
+            ) from None
+        except openai.APIConnectionError as error:
+            raise ModelFailed(
+                f"{self.settings.base_url} cannot be reached: {self._spell(error.__cause__ or error)}.",
+                "`akg-core config` shows where base_url comes from.",
+            ) from None
 
     def _request(self, question: Question) -> dict[str, Any]:
         asked: dict[str, Any] = {
@@ -203,9 +223,15 @@ class Client:
                 )
             return self._opened
 
+    def _spell(self, said: object) -> str:
+        """What an error says, in a line and without the key, which some endpoints and libraries repeat."""
+        text = " ".join(str(said).split())
+        key = self.settings.api_key
+        return (text.replace(key.get_secret_value(), "(key)") if key else text)[:300].rstrip(".")
+
     def _refusal(self, question: Question, error: Any) -> AkgError:
         """What an HTTP status says, as a sentence."""
-        said = " ".join(str(error.message).split())[:300].rstrip(".")
+        said = self._spell(error.message)
         where = self.settings.base_url
         if error.status_code in (401, 403):
             return UsageError(

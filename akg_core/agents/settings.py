@@ -6,10 +6,11 @@ A value comes from the command line, the environment (AKG_LLM_MODEL, …), or th
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import AliasChoices, BaseModel, Field, SecretStr, ValidationError
+from pydantic import AliasChoices, BaseModel, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -58,6 +59,21 @@ class Settings(BaseSettings):
     silence_seconds: float = Field(default=90.0, gt=0, description="how long an answer may stand still")
     prices: dict[str, Price] = Field(default_factory=dict)
 
+    @field_validator("base_url")
+    @classmethod
+    def _is_url(cls, value: str) -> str:
+        if not re.match(r"https?://[^/]", value):
+            raise ValueError(f"{value!r} is no address that begins with http:// or https://")
+        return value
+
+    @field_validator("api_key")
+    @classmethod
+    def _is_key(cls, value: SecretStr | None) -> SecretStr | None:
+        key = value.get_secret_value().strip() if value else ""
+        if not (key.isascii() and key.isprintable()):
+            raise ValueError("a key is made of printable ASCII characters")
+        return SecretStr(key) if key else None
+
     def model_for(self, level: Level) -> str:
         """The model that does work of this level. Raises UsageError when none is named."""
         names = {"design": self.design_model, "code": self.code_model, "decide": self.decide_model}
@@ -94,10 +110,10 @@ def read_settings(**given: Any) -> Settings:
         return Settings(**{name: value for name, value in given.items() if value not in (None, "")})
     except ValidationError as error:
         first = error.errors()[0]
-        name = ".".join(map(str, first["loc"]))
+        name, said = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
         known = ", ".join(Settings.model_fields)
         raise UsageError(
-            f"The setting {name!r} cannot be used: {first['msg']}.",
+            f"The setting {name!r} cannot be used: {said}.",
             f"It comes from {_origin(str(first['loc'][0]), given)}. Known settings are {known}.",
         ) from None
     except (ValueError, OSError) as error:  # a file that is no TOML, or that may not be read

@@ -20,7 +20,11 @@ class Exchange(Record):
 
 
 class Tape:
-    """A folder of exchanges, one file a question. `only`: what is not on it is not asked either."""
+    """A folder of exchanges, one file a question.
+
+    `only`: it is another run's. What is not on it is not asked either, and what is on it costs nothing again; without
+    it the answers are those of the run that goes on, which they cost something.
+    """
 
     def __init__(self, folder: Path, *, only: bool = False) -> None:
         self.folder, self.only = folder, only
@@ -46,7 +50,8 @@ class Tape:
             return None
         except (ValidationError, ValueError):
             raise UsageError(f"{path} is no answer that akg-core wrote.", "Remove the file.") from None
-        return kept.model_copy(update={"replayed": True, "usage": Usage(), "dollars": 0.0, "seconds": 0.0})
+        free = {"replayed": True, "usage": Usage(), "dollars": 0.0, "seconds": 0.0}
+        return kept.model_copy(update=free) if self.only else kept
 
     def keep(self, question: Question, answer: Answer) -> None:
         """Store an answer as soon as it is whole."""

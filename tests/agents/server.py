@@ -40,7 +40,13 @@ class Raw:
     body: bytes
 
 
-Turn = Say | Refuse | Raw | Callable[[dict[str, Any]], "Say | Refuse | Raw"]
+@dataclass(frozen=True)
+class Hang:
+    """Take the request and say nothing, until the server is closed."""
+
+
+Reply = Say | Refuse | Raw | Hang
+Turn = Reply | Callable[[dict[str, Any]], Reply]
 
 
 class Server:
@@ -48,7 +54,7 @@ class Server:
 
     def __init__(self, *turns: Turn) -> None:
         self.turns, self.requests, self.keys = list(turns), list[dict[str, Any]](), list[str]()
-        self._lock = threading.Lock()
+        self._lock, self.closed = threading.Lock(), threading.Event()
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -59,6 +65,8 @@ class Server:
                 turn = server._next(asked, self.headers["authorization"])
                 if isinstance(turn, Refuse):
                     self._whole(turn.status, json.dumps({"error": {"message": turn.message}}).encode(), turn.headers)
+                elif isinstance(turn, Hang):
+                    server.closed.wait()
                 elif isinstance(turn, Raw):
                     self._whole(200, turn.body, {"content-type": "text/event-stream"})
                 else:
@@ -106,10 +114,11 @@ class Server:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.closed.set()
         self._server.shutdown()
         self._server.server_close()
 
-    def _next(self, asked: dict[str, Any], key: str) -> Say | Refuse | Raw:
+    def _next(self, asked: dict[str, Any], key: str) -> Reply:
         with self._lock:
             self.requests.append(asked)
             self.keys.append(key)

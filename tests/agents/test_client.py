@@ -12,8 +12,8 @@ from akg_core.agents.client import Client, ModelFailed
 from akg_core.agents.records import Message
 from akg_core.agents.settings import Price, Settings
 from akg_core.agents.tape import Tape
-from akg_core.errors import UsageError
-from tests.agents.server import Raw, Refuse, Say, Server
+from akg_core.errors import AkgError, UsageError
+from tests.agents.server import Hang, Raw, Refuse, Say, Server
 
 HELLO = (Message(role="user", content="Write a kernel, please."),)
 
@@ -88,6 +88,13 @@ def test_what_never_comes_whole_is_said():
         assert len(server.requests) == 3
 
 
+def test_an_endpoint_that_takes_requests_and_says_nothing():
+    with Server(Hang()) as server:
+        with pytest.raises(ModelFailed, match=r"did not answer 2 attempts, each for 0.2 s"):
+            ask(server, retries=1, silence_seconds=0.2)
+        assert len(server.requests) == 2
+
+
 def test_an_endpoint_that_stays_down():
     with Server(Refuse(503, "maintenance")) as server, pytest.raises(ModelFailed, match=r"503.*maintenance"):
         ask(server, retries=0)
@@ -120,6 +127,15 @@ def test_the_key_is_sent_and_shown_to_nobody():
         asked.ask(asked.question("code", HELLO))
         assert server.keys == ["Bearer sk-secret"]
         assert "sk-secret" not in repr(asked.settings) + asked.settings.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    "turn", [Refuse(401, "no key sk-secret"), Raw(b'data: {"error": {"message": "sk-secret"}}\n\n')]
+)
+def test_a_key_that_an_endpoint_repeats_is_hidden(turn):
+    with Server(turn) as server, pytest.raises(AkgError, match=r"\(key\)") as caught:
+        ask(server, api_key="sk-secret", retries=0)
+    assert "sk-secret" not in str(caught.value)
 
 
 def test_an_endpoint_that_does_not_count_tokens_of_streams():
@@ -158,6 +174,17 @@ def test_a_tape_repeats_a_conversation_without_an_endpoint(tmp_path):
             asked.ask(asked.question("code", HELLO, 2))
 
 
+def test_the_answers_of_a_run_that_goes_on_are_not_asked_again_but_paid_for(tmp_path):
+    spent = []
+    with Server(Say("yes")) as server:
+        for _ in range(2):
+            with client(server, tape=Tape(tmp_path)) as asked:
+                assert not asked.ask(asked.question("code", HELLO)).replayed
+                spent.append((asked.budget.dollars, asked.budget.usage, asked.budget.answers))
+        assert len(server.requests) == 1
+    assert spent[0] == spent[1] and spent[0][0] > 0
+
+
 def test_a_tape_tells_every_part_of_a_request_apart(tmp_path):
     with Server(Say("yes")) as server:
         for given in ({}, {"temperature": 0.5}, {"model": "other"}, {"answer_tokens": 9}):
@@ -192,9 +219,17 @@ def test_a_warning_comes_once_at_four_fifths():
     assert said == ["94% of the budget of 80 tokens are spent."]
 
 
-def test_a_budget_in_dollars_needs_a_price():
-    with Server(Say("yes")) as server, pytest.raises(UsageError, match="needs the model's price"):
-        ask(server, limits=Limits(dollars=1), prices={})
+def test_a_budget_in_dollars_needs_a_price_before_anything_is_spent():
+    with Server(Say("yes")) as server:
+        with pytest.raises(UsageError, match=r"needs the price of 'toy'.*\[prices.\"toy\"\]"):
+            ask(server, limits=Limits(dollars=1), prices={})
+        assert not server.requests
+
+
+def test_time_that_runs_out_ends_an_answer_that_still_comes():
+    slow = Say("an answer that is longer than a word", still_after=4, still_seconds=0.4)
+    with Server(slow) as server, pytest.raises(BudgetSpent, match=r"0.005 minutes"):
+        ask(server, limits=Limits(minutes=0.3 / 60))
 
 
 def test_no_more_requests_at_once_than_allowed():

@@ -50,12 +50,20 @@ def test_no_model(file):
         ("retries = -1", "The setting 'retries'.*settings.toml"),
         ("model = ", "cannot be read"),
         ("[prices.x]\nread = 1", "prices.x.written"),
+        ('base_url = "localhost:8000/v1"', "'base_url' cannot be used: 'localhost:8000/v1' is no address.*http://"),
+        ('api_key = "sk-caf\\u00e9"', "'api_key' cannot be used: a key is made of printable ASCII"),
     ],
 )
 def test_a_file_that_cannot_be(file, text, said):
     file.write_text(text)
     with pytest.raises(UsageError, match=said):
         read_settings()
+
+
+def test_a_key_that_was_read_from_a_file_with_its_line_end(file, monkeypatch):
+    monkeypatch.setenv("AKG_LLM_API_KEY", "sk-secret\n")
+    key = read_settings().api_key
+    assert key and key.get_secret_value() == "sk-secret"
 
 
 def test_a_variable_that_cannot_be(file, monkeypatch):
