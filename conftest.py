@@ -14,7 +14,7 @@ settings.load_profile("patient")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write the emitters' golden files anew")
+    parser.addoption("--update-golden", action="store_true", help="write golden files anew")
 
 
 @pytest.fixture

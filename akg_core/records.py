@@ -105,11 +105,11 @@ class Availability(Record):
         return self
 
 
-PageKind = Literal["language", "api", "hardware", "examples", "pitfalls"]
+PageKind = Literal["language", "api", "hardware", "examples", "pitfalls", "designer", "coder"]
 
 
 class DocPage(Record):
-    """One page of a plugin's documents, in Markdown."""
+    """One page of a plugin's documents, in Markdown. "designer" and "coder" are rules of its own for these agents."""
 
     kind: PageKind
     title: str

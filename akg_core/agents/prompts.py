@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,12 +16,12 @@ from akg_core.agents.knowledge import Knowledge
 from akg_core.agents.library import KernelEntry
 from akg_core.agents.records import Message
 from akg_core.agents.sections import Section, sections
-from akg_core.records import Interface, PageKind, Task
+from akg_core.records import Graph, PageKind, Task
 
 T = TypeVar("T")
 
-VERSION = "1"
-"""Of the templates; a trace says which were used."""
+VERSION = "2"
+"""Of the templates. It is among what a prompt was made from, so that a trace says which were used."""
 
 _FOLDER = Path(__file__).parent
 _LETTERS_A_TOKEN = 4
@@ -40,7 +40,7 @@ _WISHES: Mapping[Action, str] = {
 
 @dataclass(frozen=True)
 class Prompt:
-    """Messages, and the names of the sections and examples that were put into them."""
+    """Messages, and the names of what they were made from: templates, sections of documents, examples."""
 
     messages: tuple[Message, ...]
     chosen: tuple[str, ...]
@@ -63,11 +63,18 @@ class Attempted:
 def designer(task: Task, known: Knowledge, last: str = "", feedback: str = "", reason: str = "") -> Prompt:
     """What the designer is told; with `last`, what is wrong with its last sketch."""
     chip = f"{known.target}"
-    head = _render("designer.md", chip=chip, dsl=known.plugin.dsl, hardware=known.page("hardware"), language=language())
+    head = _render(
+        "designer.md",
+        chip=chip,
+        dsl=known.plugin.dsl,
+        added=known.page("designer").strip(),
+        hardware=known.page("hardware").strip(),
+        language=language().strip(),
+    )
     sketches = [(entry.name, entry.sketch) for entry in known.kernels if entry.sketch]
     values = {
         "reference": task.source.strip(),
-        "interface": interface(task.interface),
+        "interface": interface(task),
         "last": last.strip(),
         "feedback": feedback,
         "reason": reason,
@@ -75,7 +82,8 @@ def designer(task: Task, known: Knowledge, last: str = "", feedback: str = "", r
     room = known.tokens - _tokens(head) - _tokens(_render("designer_task.md", examples=[], **values))
     kept = _fit(sketches, room)
     asked = _render("designer_task.md", examples=[text for _, text in kept], **values)
-    return Prompt(_messages(head, asked), ("docs/hardware", "sketch language", *(name for name, _ in kept)))
+    pages = [f"docs/{kind}" for kind in ("designer", "hardware") if known.page(kind)]
+    return Prompt(_messages(head, asked), (_named("designer.md"), *pages, *(name for name, _ in kept)))
 
 
 def coder(
@@ -85,7 +93,7 @@ def coder(
     wish = _WISHES[action]
     values = {
         "reference": task.source.strip(),
-        "interface": interface(task.interface),
+        "interface": interface(task),
         "sketch": sketch.strip(),
         "files": sorted(last.files.items()) if last and action != "rewrite" else [],
         "best": bool(last and last.correct),
@@ -102,6 +110,7 @@ def coder(
         "language": suffix.lstrip("."),
         "file": f"kernel{suffix}",
         "sketched": bool(sketch),
+        "added": known.page("coder").strip(),
     }
     room = known.tokens - _tokens(_render("coder.md", sections=[], **rules))
     room -= _tokens(_render("coder_task.md", examples=[], **values))
@@ -110,7 +119,8 @@ def coder(
     examples = _fit([(entry.name, _example(entry)) for entry in known.kernels], room)
     head = _render("coder.md", sections=documents, **rules)
     asked = _render("coder_task.md", examples=[text for _, text in examples], **values)
-    return Prompt(_messages(head, asked), tuple(name for name, _ in (*documents, *examples)))
+    pages = ["docs/coder"] if known.page("coder") else []
+    return Prompt(_messages(head, asked), (_named("coder.md"), *pages, *(name for name, _ in (*documents, *examples))))
 
 
 def decider(task: Task, known: Knowledge, actions: Sequence[Action], steps: Sequence[Step]) -> Prompt:
@@ -123,12 +133,12 @@ def decider(task: Task, known: Knowledge, actions: Sequence[Action], steps: Sequ
         steps=steps[-6:],
         actions=[(action, _MEANINGS[action]) for action in actions],
     )
-    return Prompt((Message(role="user", content=text),), ())
+    return Prompt((Message(role="user", content=text),), (_named("decide.md"),))
 
 
-def interface(found: Interface) -> str:
+def interface(task: Task) -> str:
     """How forward is called, as a list: arguments, then parameters under the names that a sketch uses, then results."""
-    lines = []
+    found, lines = task.interface, []
     for argument in found.arguments:
         what = f"{argument.dtype}{_shape(argument.shape)}" if argument.kind == "tensor" else argument.kind
         value = f" = {argument.value!r}" if argument.kind == "constant" else ""
@@ -136,8 +146,22 @@ def interface(found: Interface) -> str:
     for parameter in found.parameters:
         change = ", which forward changes" if parameter.mutated else ""
         lines.append(f"- {parameter.kind} `{parameter.name}`: {parameter.dtype}{_shape(parameter.shape)}{change}")
-    lines.append(f"- result: a {found.packing}{' with ' + ', '.join(found.keys) if found.keys else ''}")
+    keys = f" with {', '.join(found.keys)}" if found.keys else ""
+    lines.append(f"- result: a {found.packing}{keys}: {', '.join(_results(task.graph))}")
     return "\n".join(lines)
+
+
+def _results(graph: Graph) -> Iterator[str]:
+    """The dtype and shape of each output, or what it is handed back from."""
+    made = {
+        f"%{node.name}{place}": f"{node.dtypes[number]}{_shape(shape)}"
+        for node in graph.nodes
+        for number, shape in enumerate(node.shapes)
+        for place in ((f":{number}", "") if number == 0 else (f":{number}",))
+    }
+    for output in graph.outputs:
+        name = (output or "").removeprefix("%")
+        yield made.get(output or "", graph.values.get(name, "None").replace(":", " "))
 
 
 @cache
@@ -166,6 +190,10 @@ def _sections(task: Task, known: Knowledge, words: str, room: int) -> list[tuple
 
     kept = {section for section, _ in _fit([(s, s.text) for s in sorted(parts, key=need, reverse=True)], room)}
     return [(f"docs/{section.page}: {section.path[-1]}", section.text) for section in parts if section in kept]
+
+
+def _named(template: str) -> str:
+    return f"{template} {VERSION}"
 
 
 def _example(entry: KernelEntry) -> str:

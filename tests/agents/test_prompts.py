@@ -8,8 +8,8 @@ import pytest
 
 from akg_core.agents.knowledge import Knowledge, Origin
 from akg_core.agents.library import KernelEntry, Library
-from akg_core.agents.prompts import Attempted, coder, decider, designer, language
-from akg_core.records import Target
+from akg_core.agents.prompts import VERSION, Attempted, coder, decider, designer, interface, language
+from akg_core.records import Graph, Node, Target
 from akg_core.registry import hooks
 from akg_core.task.capture import capture_file
 
@@ -30,12 +30,13 @@ def softmax():
     return capture_file(ROOT / "examples" / "softmax.py")
 
 
-@pytest.mark.parametrize("plugin", PLUGINS)
 @pytest.mark.parametrize("path", TASKS, ids=[path.stem for path in TASKS])
-def test_prompts_of_the_benchmark_have_less_than_twelve_thousand_tokens(plugin, path, tmp_path):
-    task, known = capture_file(path), knowledge(plugin, tmp_path)
-    for prompt in (designer(task, known), coder(task, known, "code", "It begins.")):
+def test_prompts_of_the_benchmark_have_less_than_twelve_thousand_tokens(path, tmp_path):
+    task = capture_file(path)
+    known = [knowledge(plugin, tmp_path) for plugin in PLUGINS]
+    for prompt in (each for one in known for each in (designer(task, one), coder(task, one, "code", "It begins."))):
         assert prompt.tokens < 12_000
+        assert prompt.chosen[0].endswith(f".md {VERSION}")
         assert task.source.strip() in prompt.messages[1].content
 
 
@@ -43,7 +44,7 @@ def test_a_coder_is_told_the_language_and_the_pitfalls_however_little_room_there
     chosen = coder(softmax, knowledge("cpp_cpu", tmp_path, 3500), "code", "It begins.").chosen
     everything = coder(softmax, knowledge("cpp_cpu", tmp_path), "code", "It begins.").chosen
     assert 0 < len(chosen) < len(everything)
-    pages = {name.partition(":")[0] for name in chosen}
+    pages = {name.partition(":")[0] for name in chosen[1:]}
     assert {"docs/language", "docs/pitfalls"} <= pages
 
 
@@ -73,6 +74,13 @@ def test_verified_kernels_and_the_original_of_a_migration_are_shown(softmax, tmp
     text = prompt.messages[1].content
     assert "int like;" in text and "the original" in text and "another language" in text
     assert "like_it" in prompt.chosen
+
+
+def test_an_interface_says_what_comes_back(softmax):
+    pair = Node(name="top", op="topk", dtypes=("f32", "i64"), shapes=((4, 2), (4, 2)))
+    graph = Graph(values={"x": "argument:x"}, nodes=(pair,), outputs=("%top", "%top:1", "%x", None))
+    said = interface(softmax.model_copy(update={"graph": graph}))
+    assert said.splitlines()[-1] == "- result: a tensor: f32[4, 2], i64[4, 2], argument x, None"
 
 
 def test_a_decider_is_told_its_choices(softmax, tmp_path):
