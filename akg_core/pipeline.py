@@ -6,6 +6,7 @@ judge prepares its reference data, and the baseline of the timing warms up, whil
 
 from __future__ import annotations
 
+import copy
 import importlib.metadata
 import json
 import platform
@@ -115,6 +116,12 @@ class Pipeline:
         self.refused: tuple[tuple[Candidate, Verdict], ...] = ()
         self.target = request.target or Target(backend="")
         self._probe = pool.submit("akg_core.stage_jobs:probe_job", stages.addressed(request))
+
+    def apart(self, folder: Path) -> Pipeline:
+        """This pipeline for one kernel more, in a folder of its own and watched by nobody."""
+        other = copy.copy(self)
+        other.folder, other.progress = RunFolder(folder), Progress()
+        return other
 
     def capture(self) -> Task:
         """The reference file as a Task; writes task.json and reference.py."""
@@ -284,8 +291,8 @@ class Pipeline:
             self.folder.write("verdict.json", self.verdict)
         return candidate, artifact
 
-    def time(self, prepared: Prepared, artifact: Artifact, baselines: Baselines, seconds: float = 2.0) -> Timing:
-        """Kernel, eager and torch.compile in turns, for about `seconds`; writes timing.json."""
+    def time(self, prepared: Prepared, artifact: Artifact, baselines: Baselines | None, seconds: float = 2.0) -> Timing:
+        """The kernel and its baselines in turns, for about `seconds`; writes timing.json."""
         self.require_clock()
         with self.progress.stage("time") as note:
             plugin = self.request.plugin

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from akg_core.agents import answers, prompts
 from akg_core.agents.answers import Unreadable
 from akg_core.agents.client import Client
-from akg_core.agents.conductor import Action, Decision, Step, decide
+from akg_core.agents.conductor import Action, Actor, Decision, Step, decide
 from akg_core.agents.knowledge import Knowledge
 from akg_core.agents.prompts import Attempted, Prompt
 from akg_core.agents.records import Answer
 from akg_core.agents.settings import Level
+from akg_core.agents.stopwatch import Stopwatch
 from akg_core.agents.trace import Trace
 from akg_core.agents.verifier import Judged, Verifier, digest
 from akg_core.records import Task
@@ -60,12 +61,14 @@ class Attempt:
     best: Kernel | None = None
     doing: str = ""
     end: str = ""
+    _watch: Stopwatch = field(default_factory=Stopwatch)
     _sketch: str = ""  # the last one
     _accepted: str = ""
     _last: Attempted | None = None
 
     def go(self) -> None:
         """Act until the conductor accepts or gives up. Raises what the client raises; `best` is kept all the same."""
+        self._watch = Stopwatch()
         if self.base:
             self._take(self.base.files, self.base.judged, "code", self.base.sketch)
         while True:
@@ -92,12 +95,12 @@ class Attempt:
         try:
             self._sketch = answers.sketch(answer)
         except Unreadable as problem:
-            self._record(_unread("designer", decision.action, problem))
+            self._record("designer", decision.action, _unread(problem))
             return
-        self._show("checks a sketch")
-        judged = self.desk.verifier.sketch(self._sketch)
+        self._show("verifier: sketch")
+        judged = self.desk.verifier.sketch(self._sketch, self._watch)
         self._accepted = self._sketch if judged.outcome == "accepted" else ""
-        self._record(_step("designer", decision.action, digest({"sketch.py": self._sketch}), judged))
+        self._record("designer", decision.action, judged, {"sketch.py": self._sketch})
 
     def _code(self, decision: Decision) -> None:
         last = self._last
@@ -113,10 +116,10 @@ class Attempt:
             files = answers.files(answer, before, _ENTRY, known.plugin.source_suffix.lstrip("."))
         except Unreadable as problem:
             self._last = Attempted(before, str(problem))
-            self._record(_unread("coder", decision.action, problem))
+            self._record("coder", decision.action, _unread(problem))
             return
-        self._show("judges a kernel")
-        self._take(files, self.desk.verifier.kernel(files), decision.action, self._accepted)
+        self._show("verifier: kernel")
+        self._take(files, self.desk.verifier.kernel(files, self._watch), decision.action, self._accepted)
 
     def _take(self, files: Mapping[str, str], judged: Judged, action: Action, sketch: str) -> None:
         """Note what came of some files."""
@@ -124,7 +127,7 @@ class Attempt:
         if judged.outcome == "correct":
             found = Kernel(files, sketch, judged)
             self.best = min(filter(None, (self.best, found)), key=lambda kernel: kernel.seconds)
-        self._record(_step("coder", action, digest(files), judged))
+        self._record("coder", action, judged, files)
 
     def _ask(self, actions: Sequence[Action], steps: Sequence[Step]) -> Decision | None:
         prompt = prompts.decider(self.desk.task, self.desk.known, actions, steps)
@@ -140,13 +143,25 @@ class Attempt:
         self._show(f"{actor}: {action}")
         sample = self.number * _STEPS + len(self.steps)
         question = self.desk.client.question(level, prompt.messages, sample)
-        answer = self.desk.client.ask(question)
+        with self._watch.during("model"):
+            answer = self.desk.client.ask(question)
         self.desk.trace.asked(self.number, actor, action, question, answer, prompt.chosen)
         return answer
 
-    def _record(self, step: Step) -> None:
+    def _record(self, actor: Actor, action: Action, judged: Judged, files: Mapping[str, str] | None = None) -> None:
+        """Note a step: who wrote some files (None: nothing that can be read), and what came of them."""
+        step = Step(
+            actor=actor,
+            action=action,
+            outcome=judged.outcome,
+            digest=digest(files) if files else "",
+            error=judged.error,
+            feedback=judged.feedback,
+            seconds=judged.seconds,
+            roofline=judged.roofline,
+        )
         self.steps.append(step)
-        self.desk.trace.done(self.number, step)
+        self.desk.trace.done(self.number, step, self._watch.lap())
         self.tell()
 
     def _show(self, doing: str) -> None:
@@ -154,25 +169,5 @@ class Attempt:
         self.tell()
 
 
-def _step(actor: str, action: Action, name: str, judged: Judged) -> Step:
-    return Step(
-        actor="designer" if actor == "designer" else "coder",
-        action=action,
-        outcome=judged.outcome,
-        digest=name,
-        error=judged.error,
-        feedback=judged.feedback,
-        seconds=judged.seconds,
-        roofline=judged.roofline,
-    )
-
-
-def _unread(actor: str, action: Action, problem: Unreadable) -> Step:
-    said = str(problem)
-    return Step(
-        actor="designer" if actor == "designer" else "coder",
-        action=action,
-        outcome="unreadable",
-        error=said,
-        feedback=said,
-    )
+def _unread(problem: Unreadable) -> Judged:
+    return Judged(outcome="unreadable", feedback=str(problem), error=str(problem))

@@ -12,6 +12,7 @@ from typing import Literal
 
 from akg_core.records import Record
 
+Actor = Literal["designer", "coder"]
 Action = Literal["design", "code", "fix", "rewrite", "redesign", "faster", "accept", "give up"]
 Outcome = Literal[
     "accepted",  # a sketch that parses, checks, and computes what the reference does
@@ -43,7 +44,7 @@ class Step(Record):
     `roofline`: the share of what the chip can do at most that it reached.
     """
 
-    actor: Literal["designer", "coder"]
+    actor: Actor
     action: Action
     outcome: Outcome
     digest: str = ""

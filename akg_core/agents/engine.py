@@ -9,12 +9,13 @@ judged is known.
 from __future__ import annotations
 
 import contextlib
+import importlib
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from akg_core import stages
 from akg_core.agents.attempt import Attempt, Desk, Kernel
@@ -25,6 +26,7 @@ from akg_core.agents.library import KernelEntry, Library, described
 from akg_core.agents.prompts import coder, designer
 from akg_core.agents.records import Tally
 from akg_core.agents.settings import Settings
+from akg_core.agents.stopwatch import Stopwatch
 from akg_core.agents.tape import Tape
 from akg_core.agents.trace import Trace
 from akg_core.agents.verifier import Verifier
@@ -38,6 +40,7 @@ from akg_core.records import KernelSource, Task
 from akg_core.runs import RunFolder
 from akg_core.stages import Request
 
+T = TypeVar("T")
 Part = Literal["sketch", "docs", "examples", "conductor"]
 PARTS: tuple[Part, ...] = ("sketch", "docs", "examples", "conductor")
 ANSWERS, ATTEMPTS, TALLY = "answers", "attempts", "agents.json"  # in a run's folder
@@ -73,6 +76,7 @@ def make(pipeline: Pipeline, agenda: Agenda) -> None:
 
     Raises AkgError for what ends it early.
     """
+    threading.Thread(target=importlib.import_module, args=("openai",), daemon=True).start()  # it takes a second
     task = pipeline.capture()
     pipeline.require_toolchain()
     budget = Budget(agenda.limits, lambda text: pipeline.progress.skip("budget", text))
@@ -108,6 +112,8 @@ def make(pipeline: Pipeline, agenda: Agenda) -> None:
             sketches="sketch" not in agenda.without,
             conducted="conductor" not in agenda.without,
         )
+        if desk.sketches:
+            verifier.smaller()
         base = _builtin(pipeline, task, verifier) if agenda.hybrid else None
         attempts = [Attempt(number, desk, base) for number in range(agenda.attempts)]
         try:
@@ -139,7 +145,7 @@ def _builtin(pipeline: Pipeline, task: Task, verifier: Verifier) -> Kernel | Non
         try:
             design = stages.design(pipeline.pool, pipeline.request, task)[0]
             source, _ = stages.emit(pipeline.pool, pipeline.request, design, design.default)
-            judged = verifier.kernel(source.files)
+            judged = verifier.kernel(source.files, Stopwatch())
         except AkgError as error:
             note.text = str(error)
             return None
@@ -164,11 +170,29 @@ def _carry_out(attempts: Sequence[Attempt], pipeline: Pipeline, desk: Desk, toge
             note.text = f"{_spell_attempt(attempt, budget)} · {attempt.end}"
             note.failed = attempt.best is None
 
-    with ThreadPoolExecutor(together) as threads:
-        for ended in [threads.submit(go, attempt) for attempt in attempts]:
-            ended.result()
+    _side_by_side(go, attempts, together)
     if errors and not any(attempt.best for attempt in attempts):
         raise next((error for error in errors if not isinstance(error, BudgetSpent)), errors[0])
+
+
+def _side_by_side(work: Callable[[T], None], items: Sequence[T], together: int) -> None:
+    """Do `work` on all items, so many at once. An interrupt waits for none: their threads end with the process."""
+    waiting, failed = iter(items), list[BaseException]()
+
+    def work_off() -> None:
+        try:
+            for item in waiting:
+                work(item)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work_off, daemon=True) for _ in range(min(together, len(items)))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
 
 
 def _spell_attempt(attempt: Attempt, budget: Budget) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from akg_core.agents.conductor import Action, Decision, Step
 from akg_core.agents.records import Answer, Question
+from akg_core.agents.stopwatch import Spent
 from akg_core.errors import UsageError
 from akg_core.records import Record
 
@@ -18,9 +19,10 @@ FILE = "trace.jsonl"
 
 
 class Event(Record):
-    """One thing that happened in an attempt, `at` seconds since 1970. Exactly one of the fields after `attempt` is set.
+    """One thing that happened in an attempt, `at` seconds since 1970.
 
-    `asked`: the digest of a question, under which the tape holds it with its answer, and what was chosen for it.
+    Exactly one of `decided`, `asked`, `done` and `ended` is set. `spent`: where the time of the step that is `done`
+    went.
     """
 
     at: float
@@ -29,10 +31,14 @@ class Event(Record):
     asked: Asked | None = None
     done: Step | None = None
     ended: str = ""
+    spent: Spent | None = None
 
 
 class Asked(Record):
-    """A question that was answered: by which model, from which sections, at what cost."""
+    """A question that was answered: by which model, from which sections, at what cost.
+
+    `question`: its digest, under which the tape holds it with its answer.
+    """
 
     actor: str
     action: Action
@@ -73,8 +79,8 @@ class Trace:
         )
         self._add(attempt, asked=said)
 
-    def done(self, attempt: int, step: Step) -> None:
-        self._add(attempt, done=step)
+    def done(self, attempt: int, step: Step, spent: Spent) -> None:
+        self._add(attempt, done=step, spent=spent)
 
     def ended(self, attempt: int, why: str) -> None:
         self._add(attempt, ended=why)
@@ -89,7 +95,7 @@ def read_trace(folder: Path) -> Iterator[Event]:
     """The events of a run, in their order; a last line that a kill cut short is left out. Raises UsageError."""
     try:
         lines = (folder / FILE).read_text(encoding="utf-8").splitlines()
-    except OSError:
+    except (OSError, UnicodeDecodeError):
         raise UsageError(f"{folder} holds no trace.", "Give the folder of a run with --engine llm or hybrid.") from None
     for number, line in enumerate(lines):
         try:

@@ -12,6 +12,7 @@ import json
 import re
 import threading
 from collections.abc import Mapping
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,13 @@ from pydantic import ValidationError
 
 from akg_core import stages
 from akg_core.agents.conductor import Outcome
+from akg_core.agents.stopwatch import Stopwatch
 from akg_core.errors import AkgError, SketchError
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import Timing, Verdict
-from akg_core.judge.timing import Baselines, measure
-from akg_core.judge.verify import verify
+from akg_core.judge.timing import Baselines
 from akg_core.pipeline import Pipeline
 from akg_core.records import Advice, Finding, KernelSource, Record, Task
-from akg_core.runs import RunFolder
 from akg_core.storage import write_whole
 
 FILE = "judged.json"  # in a kernel's folder
@@ -57,7 +57,7 @@ class Verifier:
     """Tests the kernels of one run, each in a folder of its own in `folder`. What was judged is not judged again.
 
     `earlier`: such a folder of a run that is repeated, whose findings are taken as they are. Attempts may use it from
-    several threads; only one kernel is timed at a time.
+    several threads, each with its own stopwatch; only one kernel is timed at a time.
     """
 
     def __init__(
@@ -66,30 +66,46 @@ class Verifier:
         self._pipeline, self._prepared, self._baselines = pipeline, prepared, baselines
         self._folder, self._earlier = folder, earlier
         self._clock = threading.Lock()
-        self._small: Task | None = None
-        self._small_lock = threading.Lock()
+        self._small: Future[Task] | None = None
+        self._lock = threading.Lock()
 
-    def sketch(self, text: str) -> Judged:
+    def smaller(self) -> Future[Task]:
+        """The task at sizes at which interpreting is quick. Asked for early, it is there when a sketch is."""
+        with self._lock:
+            if self._small is None:
+                pool, request = self._pipeline.pool, self._pipeline.request
+                self._small = pool.background(stages.capture, pool, request, _SMALL)
+            return self._small
+
+    def sketch(self, text: str, watch: Stopwatch) -> Judged:
         """Parse, check, and run a sketch against the reference at small sizes."""
-        return self._known({"sketch.py": text}) or self._keep({"sketch.py": text}, self._sketched(text))
+        name = self._name({"sketch.py": text})
+        return self._known(name) or self._keep(name, self._sketched(text, self._folder / name, watch))
 
-    def kernel(self, files: Mapping[str, str]) -> Judged:
+    def kernel(self, files: Mapping[str, str], watch: Stopwatch) -> Judged:
         """Read, compile, judge and time a kernel."""
-        return self._known(files) or self._keep(files, self._judged(files))
+        name = self._name(files)
+        return self._known(name) or self._keep(name, self._judged(files, self._folder / name, watch))
 
-    def _known(self, files: Mapping[str, str]) -> Judged | None:
-        """What was found of these files before, in this run or in the earlier one that is repeated."""
+    def _name(self, files: Mapping[str, str]) -> str:
+        """A name for all that decides what is found of some files: these, and what they are judged by."""
+        request = self._pipeline.request
+        by = [request.plugin, str(self._pipeline.target), self._prepared.task.source, request.seed, request.time_limit]
+        return digest({**files, "": json.dumps(by)})
+
+    def _known(self, name: str) -> Judged | None:
+        """What was found before, in this run or in the earlier one that is repeated."""
         for folder in filter(None, (self._folder, self._earlier)):
             with contextlib.suppress(OSError, ValidationError):
-                return Judged.model_validate_json((folder / digest(files) / FILE).read_text(encoding="utf-8"))
+                return Judged.model_validate_json((folder / name / FILE).read_text(encoding="utf-8"))
         return None
 
-    def _keep(self, files: Mapping[str, str], found: Judged) -> Judged:
-        write_whole(self._folder / digest(files) / FILE, found)
+    def _keep(self, name: str, found: Judged) -> Judged:
+        write_whole(self._folder / name / FILE, found)
         return found
 
-    def _sketched(self, text: str) -> Judged:
-        pipeline, folder = self._pipeline, self._folder / digest({"sketch.py": text})
+    def _sketched(self, text: str, folder: Path, watch: Stopwatch) -> Judged:
+        pipeline = self._pipeline
         write_whole(folder / "sketch.py", text)
         request = dataclasses.replace(pipeline.request, sketch=folder / "sketch.py")
         try:
@@ -98,7 +114,8 @@ class Verifier:
             said = [_finding(found, text) for found in error.findings[:_SHOWN]] or [str(error)]
             return Judged(outcome="refused", feedback="\n".join(said), error=_kind(said[0]))
         try:
-            found = stages.trial(pipeline.pool, self._smaller(), designed, pipeline.request.seed)
+            with watch.during("judge"):
+                found = stages.trial(pipeline.pool, self.smaller().result(), designed, pipeline.request.seed)
         except AkgError as error:
             feedback = f"It checks, but running it at small sizes fails: {error}"
             return Judged(outcome="incorrect", feedback=feedback, error=_kind(str(error)))
@@ -107,52 +124,33 @@ class Verifier:
             return Judged(outcome="incorrect", feedback="\n".join(differing), error=_kind(differing[0]))
         return Judged(outcome="accepted")
 
-    def _smaller(self) -> Task:
-        """The task at sizes at which interpreting is quick."""
-        with self._small_lock:
-            if self._small is None:
-                self._small = stages.capture(self._pipeline.pool, self._pipeline.request, _SMALL)
-            return self._small
-
-    def _judged(self, files: Mapping[str, str]) -> Judged:
-        pipeline, plugin = self._pipeline, self._pipeline.request.plugin
+    def _judged(self, files: Mapping[str, str], folder: Path, watch: Stopwatch) -> Judged:
+        pipeline = self._pipeline.apart(folder)
         try:
-            source = KernelSource(plugin=plugin, target=pipeline.target, files=dict(files))
+            source = KernelSource(plugin=pipeline.request.plugin, target=pipeline.target, files=dict(files))
         except ValidationError as error:
             problem = error.errors()[0]["msg"]
             return Judged(outcome="refused", feedback=problem, error=_kind(problem))
-        run = RunFolder(self._folder / digest(files))
-        run.write_source(source, self._prepared.task.source)
+        pipeline.folder.write_source(source, self._prepared.task.source)
         errors = [found for found in stages.check(pipeline.pool, pipeline.request, source) if found.severity == "error"]
         if errors:
             feedback = "\n".join(_finding(found, "") for found in errors[:_SHOWN])
             return Judged(outcome="refused", feedback=feedback, error=_kind(errors[0].message))
-        compiled, advice = stages.build(pipeline.pool, pipeline.request, source, run.kernel)
-        run.write("build.log", compiled.log)
+        with watch.during("compile"):
+            compiled, advice = stages.build(pipeline.pool, pipeline.request, source, pipeline.folder.kernel)
+        pipeline.folder.write("build.log", compiled.log)
         if compiled.artifact is None:
             said = [_advice(each, files) for each in advice[:_SHOWN]] or [_first_error(compiled.log)]
             return Judged(outcome="build failed", feedback="\n".join(said), error=_kind(said[0]))
-        verdict = verify(
-            pipeline.pool, self._prepared, plugin, compiled.artifact, pipeline.target, simulated=pipeline.simulated
-        )
-        run.write("verdict.json", verdict)
+        with watch.during("judge"):
+            verdict = pipeline.verify(self._prepared, compiled.artifact)
         if not verdict.correct:
             outcome = _VERDICTS.get(verdict.status, "crashed")
             return Judged(outcome=outcome, feedback=wrong(verdict), error=f"{outcome}: {_kind(verdict.reason)}")
         if pipeline.simulated:
             return Judged(outcome="correct", feedback="It is correct by simulation; nothing can be timed here.")
-        with self._clock:
-            timing = measure(
-                pipeline.pool,
-                self._prepared,
-                plugin,
-                compiled.artifact,
-                pipeline.target,
-                self._baselines,
-                seconds=_SAMPLING,
-            )
-        run.write("timing.json", timing)
-        return _timed(timing)
+        with watch.during("judge"), self._clock:
+            return _timed(pipeline.time(self._prepared, compiled.artifact, self._baselines, _SAMPLING))
 
 
 def _difference(number: int, output: Mapping[str, Any]) -> str:

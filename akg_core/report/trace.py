@@ -10,8 +10,9 @@ from jinja2 import Environment, FileSystemLoader
 from rich.console import Console
 from rich.markup import escape
 
+from akg_core.agents.stopwatch import Spent
 from akg_core.agents.tape import Tape
-from akg_core.agents.trace import Asked, Event
+from akg_core.agents.trace import Event
 from akg_core.report.spell import spell_seconds
 from akg_core.report.table import plain_table
 
@@ -29,7 +30,7 @@ def show_trace(events: Sequence[Event]) -> None:
             after = spell_seconds(event.at - events[0].at) if event.at > events[0].at else "0 s"
             table.add_row(after, *_row(event))
         console.print(table)
-    console.print(f"\n{_total([event.asked for event in events if event.asked])}")
+    console.print(f"\n{_total(events)}", soft_wrap=True)
 
 
 def as_page(events: Sequence[Event], name: str, tape: Tape) -> str:
@@ -37,9 +38,10 @@ def as_page(events: Sequence[Event], name: str, tape: Tape) -> str:
     exchanges = {event.asked.question: tape.exchange(event.asked.question) for event in events if event.asked}
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
     template = environment.get_template("trace.html")
-    total = _total([event.asked for event in events if event.asked])
     began = time.strftime("%F %T", time.gmtime(events[0].at))
-    return template.render(name=name, events=events, exchanges=exchanges, total=total, began=began)
+    return template.render(
+        name=name, events=events, exchanges=exchanges, total=_total(events), began=began, spell_spent=_spell_spent
+    )
 
 
 def _row(event: Event) -> tuple[str, str, str, str]:
@@ -54,13 +56,26 @@ def _row(event: Event) -> tuple[str, str, str, str]:
         return event.asked.actor, what, tokens, cost
     if event.done:
         style = _STYLES.get(event.done.outcome, "red")
-        first = event.done.feedback.partition("\n")[0]
-        return "verifier", f"[{style}]{event.done.outcome}[/] {escape(first)}".rstrip(), "", ""
+        first = escape(event.done.feedback.partition("\n")[0])
+        spent = f"\n[dim]{_spell_spent(event.spent)}[/]" if event.spent else ""
+        return "verifier", f"[{style}]{event.done.outcome}[/] {first}".rstrip() + spent, "", ""
     return "conductor", f"[bold]ends[/]: {escape(event.ended)}", "", ""
 
 
-def _total(asked: Sequence[Asked]) -> str:
+def _total(events: Sequence[Event]) -> str:
+    asked = [event.asked for event in events if event.asked]
     tokens = sum(each.read + each.written for each in asked)
     dollars = sum(each.dollars or 0.0 for each in asked)
     cost = f", ${dollars:.4f}" if dollars else ""
-    return f"{len(asked)} answers, {tokens:,} tokens{cost}"
+    spent = sum((event.spent for event in events if event.spent), Spent())
+    return f"{len(asked)} answer{'s' * (len(asked) != 1)}, {tokens:,} tokens{cost}; {_spell_spent(spent)}"
+
+
+def _spell_spent(spent: Spent) -> str:
+    """Where time went: what took any, and in any case what is left."""
+    parts = {"model": spent.model, "compiler": spent.compile, "judge": spent.judge, "rest": spent.rest}
+    return ", ".join(
+        f"{name} {spell_seconds(seconds) if seconds else '0 s'}"
+        for name, seconds in parts.items()
+        if seconds or name == "rest"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -18,9 +19,10 @@ def test_a_run_and_its_trace(akg, tmp_path):
     assert "estimate" in said and "attempt 1" in said and "correct in all" in said
     code, said = akg("trace", "there")
     assert code == 0 and "conductor" in said and "correct" in said
+    assert re.search(r"model [\d.]+ m?s, compiler [\d.]+ m?s, judge [\d.]+ m?s, rest [\d.]+ m?s", said), said
     assert akg("trace", "there", "--html")[0] == 0
     page = (tmp_path / "there" / "trace.html").read_text()
-    assert "You write kernels in C" in page and "void scaled" in page
+    assert "You write kernels in C" in page and "void scaled" in page and ", rest " in page
     code, said = akg("trace", "there", "--json")
     assert json.loads(said)[0]["decided"]["action"] == "code"
 
