@@ -247,7 +247,8 @@ class Pipeline:
         where = {"plugin": self.request.plugin, "target": self.target.model_dump(mode="json")}
         machine, found = floor.machine(self.pool, where), self._found()
         ground = Ground(self.pool, self.request, task, designs, machine, found.traits.units)
-        return Search(ground, open_archive(archive or default_url(), task, self.request, found, versions()))
+        software = versions(self.request.plugin)
+        return Search(ground, open_archive(archive or default_url(), task, self.request, found, software))
 
     def tune(self, prepared: Prepared, search: Search, seconds: float, more: bool = False) -> list[Candidate]:
         """Search for `seconds`, less what earlier searches took unless there is to be `more`; the fastest first."""
@@ -333,7 +334,7 @@ class Pipeline:
             error=failure,
             notes=self.task.notes if self.task else (),
             folder=str(self.folder.path),
-            versions=versions(),
+            versions=versions(self.request.plugin),
         )
 
 
@@ -387,10 +388,10 @@ def _spell_arguments(task: Task) -> str:
     return ", ".join(parts) or "no arguments"
 
 
-def versions() -> dict[str, str]:
-    """The software that decides a result, by distribution."""
+def versions(plugin: str) -> dict[str, str]:
+    """The software that decides a plugin's results, by distribution."""
     found = {"python": platform.python_version(), "akg-core": akg_core.__version__}
-    for entry in importlib.metadata.entry_points(group="akg"):
+    for entry in importlib.metadata.entry_points(group="akg", name=plugin):
         if entry.dist and entry.dist.name:
             found[entry.dist.name] = entry.dist.version
     found["torch"] = importlib.metadata.version("torch")

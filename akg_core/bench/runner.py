@@ -83,7 +83,7 @@ def run(
             tune=plan.tune,
             engine=by_agents.named(plan.agenda) if plan.agenda else Engine(),
             baselines=plan.baselines,
-            versions=versions(),
+            versions=versions(request.plugin),
         )
         known = unfinished(out, results) if out else {}
         asked = [(problem, replace(request, reference=problem.path.resolve())) for problem in problems]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import sqlite3
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 from akg_core import stages
 from tests.cli.conftest import PLUGIN, needs_compiler
 from tests.cli.test_start import COMMAND
+from tests.registry.distributions import install
 
 pytestmark = needs_compiler
 
@@ -47,7 +49,7 @@ def rows(file) -> list[tuple]:
         return archive.execute("select schedule, status, seconds, samples from measurement order by seconds").fetchall()
 
 
-def test_a_search_measures_the_whole_of_a_small_space_and_keeps_the_best(tune, tmp_path):
+def test_a_search_measures_the_whole_of_a_small_space_and_keeps_the_best(tune, tmp_path, monkeypatch):
     ended = tune(600)
     assert ended.code == 0, ended.text
     assert "6 of 6 tried" in said(ended) and "nothing is left to try" in said(ended)
@@ -56,6 +58,9 @@ def test_a_search_measures_the_whole_of_a_small_space_and_keeps_the_best(tune, t
     best = json.loads((tmp_path / "out" / "schedule.json").read_text())["values"]
     assert best == json.loads(found[0][0]), "the kernel of the run is the fastest one"
     assert json.loads(ended.out)["verdict"]["status"] == "correct"
+    install(tmp_path, "elsewhere")  # a plugin that has no part in this
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "elsewhere" in {entry.name for entry in importlib.metadata.entry_points(group="akg")}
     again = tune(600)
     assert again.code == 0 and "6 of 6 tried (6 from before)" in said(again)
 
