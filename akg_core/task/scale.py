@@ -2,8 +2,8 @@
 
 One rule for all files. An integer above 16 becomes about `scale` times itself, at least 16, with the same power of two
 in it (up to 16), so that what was aligned stays aligned and what divided nothing still does not. Where the file then
-does not run, integers go back to what they were, as few as a greedy search finds. Whether a file runs is tried on fake
-tensors (shapes without data), and for real once it is small. Worker side only.
+does not run, integers shrink less or go back to what they were, as few as a greedy search finds. Whether a file runs is
+tried on fake tensors (shapes without data), and for real once it is small. Worker side only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from akg_core.errors import TaskError
 from akg_core.task import load
 from akg_core.task.fake import fake_mode, fake_or_real, run
 
-SMALL = 16
+SMALL, SMALLEST = 16, 8
 _SMALL_ENOUGH_TO_RUN = 1 << 22
 _SMALLEST_BATCH = 4
 
@@ -39,8 +39,10 @@ class Constant:
 Change = tuple[Constant, int]
 
 
-def scaled(source: str, name: str, scale: float) -> tuple[str, tuple[str, ...]]:
+def scaled(source: str, name: str, scale: float, least: int = SMALL) -> tuple[str, tuple[str, ...]]:
     """The file with its constants shrunk by `scale` (0 < scale < 1), and sentences that say what changed.
+
+    `least`: what no constant gets below, and the power of two up to which it keeps what is in it.
 
     Raises TaskError when the file does not run even as it is.
     """
@@ -48,9 +50,8 @@ def scaled(source: str, name: str, scale: float) -> tuple[str, tuple[str, ...]]:
         raise TaskError(f"A scale of {scale:g} does not shrink.", "Give a number between 0 and 1.")
     _shapes(source, name)
     found = constants(source)
-    wanted = [(c, shrunk(c.value, scale, found)) for c in found]
-    changes = [(c, new) for c, new in wanted if new < c.value]
-    made = changes if _runs(rewritten(source, changes), name) else _most(source, name, changes)
+    changes = [(c, new) for c in found if (new := shrunk(c.value, scale, found, least)) < c.value]
+    made = changes if _runs(rewritten(source, changes), name) else _most(source, name, changes, found, least)
     return rewritten(source, made), _sentences(f"Scaled by {scale:g}", made, changes)
 
 
@@ -80,26 +81,30 @@ def with_small_batch(source: str, name: str, work: int, rank: int = 1) -> tuple[
 
 
 def fitting(source: str, name: str, work: int) -> tuple[str, tuple[str, ...]]:
-    """The file scaled by the largest power of a half at which one call does at most `work`."""
-    scale, smaller = 1.0, source
-    notes: tuple[str, ...] = ()
-    while _shapes(smaller, name).work > work and scale > 1e-3:
-        scale /= 2
-        smaller, notes = scaled(source, name, scale)
+    """The file scaled by the largest power of a half at which one call does at most `work`.
+
+    Integers get below 16, and not below 8, only where that is needed.
+    """
+    smaller, notes = source, tuple[str, ...]()
+    for least in (SMALL, SMALLEST):
+        scale = 1.0
+        while _shapes(smaller, name).work > work and scale > 1e-3:
+            scale /= 2
+            smaller, notes = scaled(source, name, scale, least)
     return smaller, notes
 
 
-def shrunk(value: int, scale: float, others: Sequence[Constant] = ()) -> int:
-    """About `scale * value`, at least 16, divisible by 2, 4, 8 and 16 exactly where `value` is.
+def shrunk(value: int, scale: float, others: Sequence[Constant] = (), least: int = SMALL) -> int:
+    """About `scale * value`, at least `least`, a power of two up to which it is divisible by 2, 4, … where `value` is.
 
     It stays divisible by those of the `others` up to 16 that divide `value`, where that leaves it small.
     """
-    target = max(value * scale, SMALL)
-    power = math.gcd(value, SMALL)
+    target = max(value * scale, least)
+    power = math.gcd(value, least)
     common = math.lcm(power, *(c.value for c in others if 2 < c.value <= SMALL and value % c.value == 0))
     step = common if common <= target else power
-    multiples = range(-(-SMALL // step) * step, value, step)
-    alike = (m for m in multiples if math.gcd(m, SMALL) == power)
+    multiples = range(-(-least // step) * step, value, step)
+    alike = (m for m in multiples if math.gcd(m, least) == power)
     return min(alike, key=lambda m: abs(m - target), default=value)
 
 
@@ -165,7 +170,8 @@ def _integer(node: ast.expr) -> int | None:
 
 def _sentences(what: str, made: Sequence[Change], wanted: Sequence[Change]) -> tuple[str, ...]:
     changed = ", ".join(f"{c.name} {c.value} -> {new}" for c, new in made)
-    kept = ", ".join(f"{c.name} {c.value}" for c, new in wanted if (c, new) not in made)
+    shrank = [c for c, _ in made]
+    kept = ", ".join(f"{c.name} {c.value}" for c, _ in wanted if c not in shrank)
     sentences = [f"{what}: {changed}." if changed else f"{what}: no integer could shrink."]
     return (*sentences, f"Kept, or the file would not run: {kept}.") if kept else tuple(sentences)
 
@@ -173,17 +179,20 @@ def _sentences(what: str, made: Sequence[Change], wanted: Sequence[Change]) -> t
 # --- what still runs -------------------------------------------------------------------------------------
 
 
-def _most(source: str, name: str, changes: Sequence[Change]) -> list[Change]:
-    """As many of the changes as go together, tried from the largest value, equal values first as one."""
+def _most(source: str, name: str, changes: Sequence[Change], others: Sequence[Constant], least: int) -> list[Change]:
+    """As many of the changes as go together, or to twice, four times … as much, the largest values first.
+
+    Equal values are tried as one.
+    """
     made: list[Change] = []
     for value in sorted({c.value for c, _ in changes}, reverse=True):
-        group = [change for change in changes if change[0].value == value]
-        if _runs(rewritten(source, [*made, *group]), name):
-            made += group
-            continue
-        for change in group if len(group) > 1 else ():
-            if _runs(rewritten(source, [*made, change]), name):
-                made.append(change)
+        group = [c for c, _ in changes if c.value == value]
+        new = next(new for c, new in changes if c.value == value)
+        doublings = range(max(1, (value // new).bit_length() - 1))
+        sizes = sorted({shrunk(value, (new << n) / value, others, least) for n in doublings})
+        for part in [group, *([c] for c in group if len(group) > 1)]:
+            tries = [[(c, size) for c in part if c not in dict(made)] for size in sizes]
+            made += next((tried for tried in tries if _runs(rewritten(source, [*made, *tried]), name)), [])
     return made
 
 

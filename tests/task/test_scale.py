@@ -94,6 +94,22 @@ def test_what_breaks_the_file_goes_back_and_is_said():
     assert capture(load.load_source(source, "net")).interface.arguments[0].shape == (128, 256, 4)
 
 
+def test_what_breaks_the_file_shrinks_less_where_that_does_not():
+    source = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.conv2d(x, torch.ones(1, 1, 5, 9), dilation=(2, 3))  # needs 9 x 25 pixels
+height = 512
+width = 512
+def get_inputs():
+    return [torch.rand(1, 1, height, width)]
+"""
+    text, notes = scaled(source, "dilated", 0.01)
+    assert {c.name: c.value for c in constants(text)} == {"height": 32, "width": 32}
+    assert notes == ("Scaled by 0.01: height 512 -> 32, width 512 -> 32.",)
+
+
 def test_equal_values_shrink_together():
     source = """
 import torch
@@ -165,6 +181,12 @@ def test_fitting_halves_until_it_fits():
     text, notes = fitting("N = 1024\n" + load_text("torch.rand(N, N)"), "square", 1 << 18)
     assert constants(text)[0].value == 256
     assert "N 1024 -> 256" in notes[0]
+
+
+def test_integers_get_below_16_only_where_that_is_needed():
+    source = "N, C = 64, 96\n" + load_text("torch.rand(N, N, N, C)")
+    found = [{c.name: c.value for c in constants(fitting(source, "cube", 1 << n)[0])} for n in (17, 13)]
+    assert found == [{"N": 16, "C": 16}, {"N": 8, "C": 8}]
 
 
 def load_text(inputs: str) -> str:

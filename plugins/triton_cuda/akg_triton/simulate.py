@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from akg_triton.quicken import quicken
+
 _PLAIN = "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh rint trunc"
 _INVERSE = "sin cos tan sinh cosh tanh"
 _UNARY: dict[str, Callable[[Any], Any]] = {
@@ -57,6 +59,7 @@ def prepare() -> None:
     precisions = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6")  # all are computed exactly
     interpreter.InterpreterOptions.allowed_dot_input_precisions = precisions
     object.__setattr__(interpreter.interpreter_builder.options, "allowed_dot_input_precisions", precisions)
+    quicken(interpreter, tl)
     _round_brain_floats(interpreter, tl)
     _let_programs_meet(interpreter)
 
