@@ -37,8 +37,7 @@ def compile_all(asked: dict[str, Any]) -> list[list[dict[str, Any]]]:
     Each is compiled by a process of its own that has Triton imported already, in `asked["seconds"]` of a core at most.
     With `load`, what launches it is built too. The answer has a list for each build, an entry for each launch.
     """
-    import triton.compiler  # noqa: F401  for the processes that are forked from here
-
+    _ready_to_compile()
     if asked["load"]:
         _ready_to_launch()
     jobs = [(Path(build["folder"]), launch) for build in asked["builds"] for launch in build["launches"]]
@@ -86,7 +85,16 @@ def _report(answers: Connection, folder: Path, launch: dict[str, Any], asked: di
         with _a_core(core):
             answers.send(_compiled(folder, launch, asked))
     except Exception as error:
-        answers.send({"error": f"{type(error).__name__}: {error}"})
+        answers.send({"error": _spelled(error)})
+
+
+def _spelled(error: BaseException) -> str:
+    """What an error says, with what it came from: of one inside of Triton's own library only the place is told."""
+    cause = error
+    while cause.__cause__:
+        cause = cause.__cause__
+    said, reason = f"{type(error).__name__}: {error}", str(cause).strip().rpartition("\n")[2]
+    return said if reason in said else f"{said}\n{reason}"
 
 
 def _compiled(folder: Path, launch: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
@@ -111,6 +119,16 @@ def _received(process: BaseProcess, answers: Connection, seconds: float) -> dict
         return {"error": f"Triton ended with {process.exitcode} and said nothing"}
     process.join()
     return said
+
+
+def _ready_to_compile() -> None:
+    """Import what compiling needs, and have Triton hash its own files: processes are forked from here."""
+    import triton.compiler.code_generator  # noqa: F401
+    from triton.runtime.cache import triton_key
+
+    import akg_plugin_triton_cuda.compile  # noqa: F401
+
+    triton_key()
 
 
 def _ready_to_launch() -> None:
