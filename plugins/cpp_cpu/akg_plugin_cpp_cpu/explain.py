@@ -23,13 +23,19 @@ _COMPILER = {
     r"call of overloaded '(?P<name>\w+)\(.*' is ambiguous": (
         "Give {name} arguments of one type: a literal with the tile's type (2.0f for f32), or convert<T>(…)."
     ),
+    r"'(?P<name>\w+)' is not a member of 'std'": (
+        "Use the headers' {name}, without std::, for vectors and scalars alike."
+    ),
+    r"no match for 'operator\[\]'": "A vector's elements are lane(v, i) and with_lane(v, i, x).",
+    r"no match for call to .*<lambda": "The body of parallel_for takes one i64: derive coordinates by division.",
+    r"invalid operands of types .* to binary 'operator(?P<op>[^']+)'": "`{op}` exists for integers only.",
     r"no match for 'operator(?P<op>[^']+)' \(operand types are '(?P<a>[^']+)' and '(?P<b>[^']+)'": (
         "{a} and {b} do not combine: convert one by convert<T>(…); `%`, `&`, `|` and `<<` exist for integers only."
     ),
     r"no matching function for call to '(?P<name>[\w:]+)[(<]": (
         "No form of {name} takes these arguments: see the api page; convert<T>(…) brings operands to one type."
     ),
-    r"could not convert|cannot convert|conversion from .* is ambiguous|invalid conversion|invalid static_cast": (
+    r"(could not|cannot) convert|conversion from .* (is ambiguous|to non-scalar)|invalid (conversion|static_cast)": (
         "Types do not agree: vectors change type only by convert<T>(v); a mask becomes numbers by select(mask, a, b)."
     ),
     r"expected '?(?P<what>[;)}\],])'?": "There is a missing `{what}` at or just before this place.",

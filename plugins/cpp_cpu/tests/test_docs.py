@@ -1,24 +1,82 @@
-"""Every example of the pages compiles, and computes what it says."""
+"""The pages: every example compiles and computes what it says, messages are the compiler's, functions exist."""
 
 from __future__ import annotations
 
 import ctypes
 import re
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 import torch
+from akg_plugin_cpp_cpu import probe
+from akg_plugin_cpp_cpu.explain import explain
 
-from .conftest import Native
+from .conftest import HEADERS, Native
 
-PAGE = (Path(__file__).parent.parent / "docs" / "examples.md").read_text()
+DOCS = Path(__file__).parent.parent / "docs"
+PAGE = (DOCS / "examples.md").read_text()
 EXAMPLES = re.findall(r"```cpp kernel.cpp\n(.*?)```", PAGE, re.S)
+
+WRONG = {
+    "store(y, load(x) * foo);": "'foo' was not declared in this scope",
+    "store(y, std::exp(load(x)));": "'exp' is not a member of 'std'",
+    "Vec<f32> v = load(i);": "conversion from 'Vec<long int>' to non-scalar type 'Vec<float>' requested",
+    "store(y, load(x) + load(i));": (
+        "no match for 'operator+' (operand types are 'akg::Vec<float>' and 'akg::Vec<long int>')"
+    ),
+    "if (load(x) > 0.0f) *y = 1;": "from 'akg::Mask' {aka 'akg::Vec<bool>'} to 'bool'",
+    "*y = load(x) + load(x);": "cannot convert 'akg::Vec<float>' to 'akg::f32' {aka 'float'} in assignment",
+    "*y = load(x)[0];": "no match for 'operator[]' (operand types are 'akg::Vec<float>' and 'int')",
+    "store(y, load(h));": "no matching function for call to 'store(akg::f32*&, akg::Vec<akg::f16>)'",
+    "store(y, select(load(x) > 0.0f, load(x), 0));": (
+        "no matching function for call to 'select(akg::Mask, akg::Vec<float>, int)'"
+    ),
+    "store(y, load(x) % load(x));": "invalid operands of types",
+    "x[0] = *y;": "assignment of read-only location",
+    "parallel_for(3, [=](int a, int b) {});": "<lambda(int, int)>) (akg::i64&)'",
+    "*y = 1 ": "expected ';' before '}' token",
+}
 
 
 def launch(native: Native, name: str, tensors: list[torch.Tensor], *sizes: int) -> None:
     source = next(text for text in EXAMPLES if f"akg_{name}(" in text)
     pointers = (ctypes.c_void_p * len(tensors))(*(tensor.data_ptr() for tensor in tensors))
     getattr(native(source, "native"), f"akg_{name}")(pointers, (ctypes.c_int64 * len(sizes))(*sizes))
+
+
+def test_messages_are_those_of_the_compiler_and_explained(tmp_path: Path) -> None:
+    page = (DOCS / "pitfalls.md").read_text()
+    bodies = "".join(
+        f"void f{n}(const f32* x, const i64* i, const f16* h, f32* y) {{ {b} }}\n" for n, b in enumerate(WRONG)
+    )
+    (tmp_path / "kernel.cpp").write_text(f'#include "akg/akg.hpp"\nnamespace akg {{\n{bodies}}}\n')
+    tools = probe.toolchain()
+    command = [
+        *shlex.split(tools.compiler),
+        "-std=gnu++20",
+        "-fsyntax-only",
+        "-fmax-errors=99",
+        f"-I{HEADERS}",
+        "kernel.cpp",
+    ]
+    log = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stderr
+    advice = explain(log)
+    for message in WRONG.values():
+        assert message in page
+        about = [each for each in advice if message in each.problem]
+        assert about and all(each.advice != "Correct the generated line." for each in about), message
+
+
+def test_functions_that_are_named_exist() -> None:
+    headers = "".join(path.read_text() for path in (HEADERS / "akg").rglob("*.hpp"))
+    page = (DOCS / "api.md").read_text()
+    named = {
+        name for span in re.findall(r"`([^`\n]+)`", page) for name in re.findall(r"\b([a-z]\w+)(?:<\w+>)?\(", span)
+    }
+    assert len(named) > 40
+    assert not [name for name in named if not re.search(rf"\b{name}\b", headers)]
 
 
 def test_gelu(native: Native) -> None:

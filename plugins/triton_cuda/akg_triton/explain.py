@@ -33,7 +33,28 @@ _COMPILER = {
     r"Input shapes should have M >= \d+, N >= \d+ and K >= (?P<k>\d+)": (
         "tl.dot needs at least {k} elements along the contracted dimension: pad the tile, with zeros."
     ),
-    r"Did you forget to add @triton\.jit": "A function that a kernel calls needs @triton.jit too.",
+    r"Did you forget to add @triton\.jit|Unsupported function referenced": (
+        "A function that a kernel calls needs @triton.jit too; torch, math and NumPy are not there inside of it."
+    ),
+    r"Cannot access global variable (?P<name>\w+)": (
+        "Pass {name} as an argument, or make it a constant of the module: {name} = tl.constexpr(…)."
+    ),
+    r"module 'triton.language' has no attribute '(?P<name>\w+)'": (
+        "There is no tl.{name}: the api page names what there is; many functions are in libdevice."
+    ),
+    r"unsupported AST node type: (?P<name>\w+)": (
+        "A kernel cannot hold this statement ({name}): the language page says what it may hold."
+    ),
+    r"Boolean value of Tensor": "`if` takes a scalar: use a mask or tl.where for a tile.",
+    r"Unsupported ptr type": ("A pointer is expected: pass a tensor there, in the order of the kernel's arguments."),
+    r"cannot change total number of elements": "A reshape keeps the count; tl.broadcast_to repeats elements.",
+    r"`return` statements inside": "Guard the rest of the loop's body with `if` in place of a return.",
+    r"cannot be provided without `mask`": "Give the mask too.",
+    r"Value argument cannot be block type": "Add a tile of offsets to the pointer, one for each value.",
+    r"unsupported tensor index|__setitem__ is not supported": (
+        "A tile has no single elements: select with tl.where, and reduce."
+    ),
+    r"arguments must be of type tl.constexpr": "Make the size a tl.constexpr argument, and loop over the rest.",
     r"at 0:\d+.*constexpr|cannot be (?:re)?assigned.*constexpr|constexpr.*re-?assign": (
         "A tl.constexpr keeps its value: use another name."
     ),
