@@ -21,6 +21,7 @@ from akg_core.stages import Request
 from akg_core.worker import pool as pools
 from tests.agents import plain_c
 from tests.agents.server import Server
+from tests.registry.distributions import install
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +38,8 @@ def nothing_of_the_user(monkeypatch, tmp_path):
 def warm_pool(tmp_path_factory):
     """One pool that knows the plugin for plain C, for all tests."""
     folder = tmp_path_factory.mktemp("plain_c")
-    plain_c.install(folder)
+    install(folder, "plain_c", plain_c.PLUGIN)
+    sys.path.insert(0, str(folder))
     installed.cache_clear()
     with pools.Pool(warm=WARM) as pool:
         yield pool

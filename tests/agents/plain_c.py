@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-import akg_core
-
+ENVIRONMENT = "environment.txt"  # what the compiler's process sees, which it leaves beside the kernel
 PLUGIN = """
+import os
 import re
 import subprocess
 import time
@@ -51,6 +48,7 @@ def akg_check_source(source, target):
 def akg_compile(source, target, workdir):
     began = time.monotonic()
     write_source(source, workdir)
+    (workdir / "environment.txt").write_text(repr(dict(os.environ)))
     command = ["gcc", "-O2", "-shared", "-fPIC", "kernel.c", "-o", "kernel.so", "-lm"]
     ended = subprocess.run(command, cwd=workdir, capture_output=True, text=True)
     artifact = Artifact(folder=workdir) if ended.returncode == 0 else None
@@ -137,17 +135,6 @@ class ModelNew(Model):
     def forward(self, a, b):
         return a * 2 + b
 """
-
-
-def install(folder: Path) -> None:
-    """Leave the plugin in `folder` as pip would, and the folder on sys.path."""
-    (folder / "akg_plugin_plain_c.py").write_text(PLUGIN)
-    info = folder / "akg_plugin_plain_c-1.dist-info"
-    info.mkdir()
-    requires = f"Requires-Dist: akg-core=={akg_core.__version__}\n"
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: akg-plugin-plain-c\nVersion: 1\n{requires}")
-    (info / "entry_points.txt").write_text("[akg]\nplain_c = akg_plugin_plain_c\n")
-    sys.path.insert(0, str(folder))
 
 
 def sketch(text: str = SKETCH) -> str:

@@ -12,13 +12,14 @@ from akg_core.judge.prepare import Prepared, prepare
 from akg_core.records import Task
 from akg_core.worker.pool import Pool
 from tests.judge import kernels
+from tests.registry.distributions import install
 
 
 @pytest.fixture(scope="session")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder on sys.path with the toy plugin and the compiled kernel."""
     folder = tmp_path_factory.mktemp("toy")
-    kernels.install_plugin(folder)
+    install(folder, "toy", kernels.PLUGIN)
     kernels.build(folder)
     sys.path.insert(0, str(folder))
     yield folder

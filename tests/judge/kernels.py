@@ -1,4 +1,4 @@
-"""A toy plugin, installed in a folder, and kernels for it: one honest kernel in C, and many that are not."""
+"""A toy plugin, and kernels for it: one honest kernel in C, and many that are not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import subprocess
 from pathlib import Path
 from textwrap import dedent, indent
 
-import akg_core
 from akg_core.records import Artifact
 
 PLUGIN = """
@@ -93,16 +92,6 @@ class ModelNew(Model):
 """
 
 HONEST = "return kernel(x.contiguous(), self.scale, torch.empty_like(x))"
-
-
-def install_plugin(folder: Path) -> None:
-    """Leave the toy plugin in `folder` as pip would."""
-    (folder / "akg_plugin_toy.py").write_text(PLUGIN)
-    info = folder / "akg_plugin_toy-1.dist-info"
-    info.mkdir()
-    requires = f"Requires-Dist: akg-core=={akg_core.__version__}\n"
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: akg-plugin-toy\nVersion: 1\n{requires}")
-    (info / "entry_points.txt").write_text("[akg]\ntoy = akg_plugin_toy\n")
 
 
 def build(folder: Path) -> None:

@@ -18,6 +18,7 @@ from akg_core.judge.verify import verify
 from akg_core.records import Target, Task
 from akg_core.worker.pool import Pool
 from tests.judge import kernels
+from tests.registry.distributions import install
 
 PLUGIN = """
 import os
@@ -68,12 +69,7 @@ LOST = "The device stopped its work: CUDA error: an illegal memory access was en
 def fragile(toy: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder on sys.path with a plugin whose device a kernel breaks by setting a variable."""
     folder = tmp_path_factory.mktemp("fragile")
-    (folder / "akg_plugin_fragile.py").write_text(PLUGIN)
-    info = folder / "akg_plugin_fragile-1.dist-info"
-    info.mkdir()
-    known = next(toy.glob("*.dist-info"))
-    (info / "METADATA").write_text((known / "METADATA").read_text().replace("toy", "fragile"))
-    (info / "entry_points.txt").write_text("[akg]\nfragile = akg_plugin_fragile\n")
+    install(folder, "fragile", PLUGIN)
     sys.path.insert(0, str(folder))
     yield folder
     sys.path.remove(str(folder))
