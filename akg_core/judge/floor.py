@@ -11,12 +11,11 @@ import hashlib
 import json
 import os
 import platform
-import statistics
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from akg_core.judge import sampling
 from akg_core.judge.records import Floor, Preparation
 from akg_core.records import Record
 from akg_core.storage import cache_folder, write_whole
@@ -29,13 +28,12 @@ MARGIN = 0.5
 """A measurement of this kind sees half of what the hardware can do at the very least: other loads, other code."""
 
 _MEASURING_SECONDS = 0.05  # for each figure
-_SAMPLES = 1000
 
 
 class Machine(Record):
     """Bytes a second by the size of the memory swept, and operations a second of the best product, of all cores.
 
-    `sampling_seconds`: what taking a sample takes beside what it counts.
+    `sampling_seconds`: what taking a sample takes beside what it counts, at the least.
     """
 
     processor: str
@@ -55,11 +53,19 @@ def machine(pool: Pool, where: dict[str, Any] | None = None, *, again: bool = Fa
     known = _read(path)
     if known and not again:
         return known
-    found = Machine(**pool.call("akg_core.judge.floor:measure_job", where).unwrap())
+    rates = pool.call("akg_core.judge.floor:measure_job", where).unwrap()
+    found = Machine(**rates, sampling_seconds=sampling.seconds_beside(pool, where))
     if known:
         best = {size: max(rate, known.bytes_per_second.get(size, 0)) for size, rate in found.bytes_per_second.items()}
         operations = max(found.operations_per_second, known.operations_per_second)
-        found = found.model_copy(update={"bytes_per_second": best, "operations_per_second": operations})
+        beside = min(found.sampling_seconds, known.sampling_seconds)
+        found = Machine(
+            processor=found.processor,
+            cache_bytes=found.cache_bytes,
+            bytes_per_second=best,
+            operations_per_second=operations,
+            sampling_seconds=beside,
+        )
     write_whole(path, found)
     return found
 
@@ -104,7 +110,7 @@ def processor() -> str:
 
 
 def measure_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """Worker job: {plugin?, target?} → Machine. Reads, copies and multiplies, each the fastest of several times.
+    """Worker job: {plugin?, target?} → a Machine's rates. Reads, copies and multiplies, each the fastest of several.
 
     With all threads and with one: on a busy machine threads that wait for each other can be slower than a single one.
     """
@@ -123,22 +129,7 @@ def measure_job(payload: dict[str, Any]) -> dict[str, Any]:
         "cache_bytes": device.cache_bytes(),
         "bytes_per_second": rates,
         "operations_per_second": operations,
-        "sampling_seconds": _sampling(device),
     }
-
-
-def _sampling(device: Device) -> float:
-    """What a sample that counts nothing takes, at the median: its clocks, and waiting before and after."""
-    taken = []
-    for _ in range(_SAMPLES):
-        began = time.perf_counter()
-        counted, _ = device.seconds(_nothing)
-        taken.append(time.perf_counter() - began - counted)
-    return statistics.median(taken)
-
-
-def _nothing() -> None:
-    pass
 
 
 def _measured(device: Device) -> dict[str, Any]:

@@ -18,14 +18,14 @@ import platform
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
 from akg_core.errors import AkgError
-from akg_core.judge import baseline, floor, statistics
+from akg_core.judge import baseline, floor, sampling, statistics
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import Draw, Measurement, Speedup, Timing
 from akg_core.judge.verify import opening
@@ -45,7 +45,7 @@ _NARROW = 0.03  # of a median or ratio: an interval that needs no more rounds, w
 _QUICK = 0.02  # seconds; what is quicker gets several samples a round, and a call before them that is not counted
 _CALL_SECONDS = 120.0
 _CLOCK_SECONDS = (0.1, 4.0)  # the least that clocks are compared over, and what is more than enough
-_CLOCK_ATTEMPTS, _MOST_COUNTED = 12, 1 << 14  # of the most samples, several attempts
+_CLOCK_ATTEMPTS, _MOST_COUNTED = 20, 1 << 14  # of the most samples, several attempts
 _ASKING_SECONDS = 0.003  # what a call takes beside its samples
 
 
@@ -224,7 +224,7 @@ def clock(
     with exclusively(target.backend):
         kernel = entrant.ready()
         try:
-            if lie := _clock_lies(kernel, plan, machine.sampling_seconds):
+            if lie := _clock_lies(pool, prepared, kernel, plan, machine.sampling_seconds):
                 return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
             rounds = _rounds([kernel, *rivals], plan, seconds, missing)
             wrong = _wrong_afterwards(kernel, prepared, preparation.draws, entrant.folder, plan)
@@ -304,10 +304,21 @@ def _are_narrow(rounds: dict[str, list[tuple[float, ...]]]) -> bool:
     return all(high - low < _NARROW * middle for middle, low, high in itertools.chain(medians, ratios))
 
 
-def _clock_lies(kernel: Contestant, plan: TimingPlan, beside: float) -> str:
+def _clock_lies(pool: Pool, prepared: Prepared, kernel: Contestant, plan: TimingPlan, each: float) -> str:
+    """Why the kernel's clock is not believed; "" when it is. `each` are the seconds beside each sample, as known.
+
+    On a machine that is busy these are more, and what a kernel that does nothing takes at the same time tells.
+    """
+    if lie := _disagreement(kernel, plan, lambda count: _ASKING_SECONDS + count * each):
+        with sampling.Idle(pool, prepared.where) as idle:
+            lie = _disagreement(kernel, plan, idle.beside)
+    return lie
+
+
+def _disagreement(kernel: Contestant, plan: TimingPlan, beside: Callable[[int], float]) -> str:
     """Whether the samples that the kernel's process reports fit the time that passes here while it takes them.
 
-    `beside` are the seconds that each takes beside what it counts.
+    `beside` gives the seconds that so many samples take beside what they count; it is asked before and after.
 
     More and more samples are taken in one call, until what passes between them is little beside what they take: on a
     busy machine a process waits within its samples as it does between them, and a clock that lies does so at any count.
@@ -316,11 +327,12 @@ def _clock_lies(kernel: Contestant, plan: TimingPlan, beside: float) -> str:
     kernel.sample(warm.model_copy(update={"warmup": 2, "samples": 1}))
     count = 1
     for _ in range(_CLOCK_ATTEMPTS):
+        before = beside(count)
         began = time.perf_counter()
         told = sum(kernel.sample(warm.model_copy(update={"samples": count})))
         passed = time.perf_counter() - began
         enough = passed > _CLOCK_SECONDS[0] or count == _MOST_COUNTED
-        if enough and told > 0.5 * (passed - _ASKING_SECONDS - count * beside):
+        if enough and told > 0.5 * (passed - min(before, beside(count))):
             return ""
         if passed > _CLOCK_SECONDS[1]:
             break

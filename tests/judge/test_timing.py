@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import random
 import shutil
@@ -14,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from akg_core.judge import floor, statistics, timing
+from akg_core.judge import floor, sampling, statistics, timing
 from akg_core.judge.candidate import profile_case
 from akg_core.judge.floor import Machine
 from akg_core.judge.prepare import Prepared, prepare
@@ -211,7 +212,7 @@ def test_a_slow_answer_makes_no_honest_clock_a_lie(once: float, beside: float, m
     for told, lies in ((once, False), (once / 2.3, True), (once / 1000, True)):
         kernel = Answering(once, told, beside)
         monkeypatch.setattr(timing, "time", kernel)
-        assert bool(timing._clock_lies(kernel, TimingPlan(), 0.0)) == lies, (told, kernel.calls)
+        assert bool(timing._disagreement(kernel, TimingPlan(), lambda count: 0.003)) == lies, (told, kernel.calls)
         assert kernel.now < 60
 
 
@@ -221,7 +222,22 @@ def test_what_a_device_takes_to_be_waited_for_is_no_lie(once: float, monkeypatch
     for told, lies in ((once, False), (once / 2.3, True)):
         kernel = Answering(once, told, 1e-3, sampling=25e-6)
         monkeypatch.setattr(timing, "time", kernel)
-        assert bool(timing._clock_lies(kernel, TimingPlan(), 25e-6)) == lies
+        assert bool(timing._disagreement(kernel, TimingPlan(), lambda count: 0.003 + 25e-6 * count)) == lies
+
+
+@pytest.mark.parametrize(("told", "lies"), [(2e-6, False), (2e-7, True)])
+def test_a_busy_machine_makes_no_honest_clock_a_lie(told: float, lies: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What samples take beside what they count is then more than is known, also for a kernel that does nothing."""
+    kernel = Answering(2e-6, told, 1e-3, sampling=2e-5)
+
+    @contextlib.contextmanager
+    def idle(*_: object) -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(beside=lambda count: 1e-3 + 2e-5 * count)
+
+    monkeypatch.setattr(timing, "time", kernel)
+    monkeypatch.setattr(sampling, "Idle", idle)
+    prepared = SimpleNamespace(where={})
+    assert bool(timing._clock_lies(None, prepared, kernel, TimingPlan(), 5e-6)) == lies
 
 
 class Ticking:

@@ -1,0 +1,72 @@
+"""What taking samples takes beside what they count: asking for them, clocks, waiting for the device, handing them over.
+
+Known by samples of a kernel that does nothing, which come the way that every kernel's samples do.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from akg_core.records import Case, ProfileReport, TimingPlan
+from akg_core.worker.device import device_at
+
+if TYPE_CHECKING:
+    from akg_core.worker.pool import Pool
+
+_JOB = "akg_core.judge.sampling:sampling_job"
+_CALLS, _SAMPLES = 9, 8192
+
+
+class Idle:
+    """A kernel that does nothing, in a process of its own. Use it as a context; `where` is as `device_at` takes it."""
+
+    def __init__(self, pool: Pool, where: dict[str, Any]) -> None:
+        self._session, self._where = pool.session(), where
+        self.beside(1)  # its first samples wait for imports
+
+    def __enter__(self) -> Idle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._session.close()
+
+    def beside(self, samples: int) -> float:
+        """Seconds that so many samples took in one call, without those that they counted."""
+        plan = TimingPlan(warmup=1, samples=samples).model_dump(mode="json")
+        began = time.perf_counter()
+        report = ProfileReport(**self._session.call(_JOB, {**self._where, "plan": plan}).unwrap())
+        return time.perf_counter() - began - sum(report.samples)
+
+
+def seconds_beside(pool: Pool, where: dict[str, Any]) -> float:
+    """Seconds beside each of many samples, at the least."""
+    with Idle(pool, where) as idle:
+        asking = min(idle.beside(1) for _ in range(_CALLS))
+        return max(0.0, min(idle.beside(_SAMPLES) for _ in range(_CALLS)) - asking) / _SAMPLES
+
+
+def sampling_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """Worker job: {plan, plugin?, target?} → ProfileReport of a kernel that does nothing."""
+    from akg_core.judge.candidate import profile_case
+    from akg_core.worker.tensors import save
+
+    inputs = Path("nothing")
+    save(inputs, [])
+    case = Case(name="nothing", inputs=inputs, outputs=inputs)
+    report = profile_case(_module, case, TimingPlan(**payload["plan"]), device_at(payload))
+    return report.model_dump(mode="json")
+
+
+@functools.cache
+def _module() -> SimpleNamespace:
+    from torch import nn
+
+    class ModelNew(nn.Module):
+        def forward(self) -> None:
+            return None
+
+    return SimpleNamespace(ModelNew=ModelNew)
