@@ -34,7 +34,12 @@ CREATE TABLE IF NOT EXISTS kernels (
 );
 """
 _HEADING_WEIGHT = 4.0  # of a word in a heading, beside one in the text
-_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|\d+")
+_COMMON = frozenset(
+    "a an and are as at be by can do does for from how i in inside into is it its my of on one or that the this to "
+    "use using what when where which why with".split()
+)
+"""Words that say nothing of what is looked for, unless there are no others."""
+_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|\d{2,}")
 
 
 class Found(Record):
@@ -94,7 +99,8 @@ class Library:
 
     def search(self, plugin: str, words: str, *, pages: Iterable[PageKind] = (), most: int = 8) -> list[Found]:
         """The sections of a plugin that say most about `words`, the best first; of these kinds of pages, if given."""
-        asked = " OR ".join(f'"{word}"' for word in _WORD.findall(words))
+        said = _WORD.findall(words)
+        asked = " OR ".join(f'"{word}"' for word in [word for word in said if word.lower() not in _COMMON] or said)
         kinds = [*pages]
         if not asked:
             return []

@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 import triton.language as tl
+from akg_plugin_triton_cuda import plugin
 from akg_plugin_triton_cuda.compile import compiled
 from akg_triton.explain import explain
+
+from akg_core.agents.library import Library
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
@@ -52,6 +55,30 @@ WRONG = {
     "module 'triton.language' has no attribute 'tanh'": "tl.store(y, tl.tanh(tl.load(x)))",
     "Unsupported ptr type triton.language.int32 in `tl.load`": "t = tl.load(N)",
     "`other` cannot be provided without `mask`": "t = tl.load(x, other=0.0)",
+}
+QUESTIONS = {
+    "masked load of a strided tile": "language: Memory: masked loads and stores of strided tiles",
+    "out of shared memory": "pitfalls: Messages at the launch and on the GPU",
+    "tl.dot precision": "language: Loops on tensor cores",
+    "tf32 or ieee for f32 products": "language: Loops on tensor cores",
+    "error: arange's range must be a power of 2": "pitfalls: Messages of the compiler about shapes",
+    "error: expected pointer": "pitfalls: Messages of the compiler about names, branches and loops",
+    "NameError: name is not defined": "pitfalls: Messages of the compiler about names, branches and loops",
+    "Loop-carried variable acc has initial type": "pitfalls: Messages of the compiler about names, branches and loops",
+    "break inside a loop": "pitfalls: Messages of the compiler about names, branches and loops",
+    "illegal memory access": "pitfalls: Messages at the launch and on the GPU",
+    "softmax over rows": "examples: Rows: softmax",
+    "sum over columns": "examples: Columns: sums that stay apart until the end",
+    "matrix multiplication with bias": "examples: A matrix product with bias and ReLU",
+    "NaN in maximum": "pitfalls: Wrong results without a message",
+    "memory bandwidth of an H200": "hardware: NVIDIA GPUs",
+    "integer division of negative numbers": "pitfalls: Wrong results without a message",
+    "prefix sum": "api: Along an axis",
+    "atomic add": "api: Memory",
+    "how to launch a kernel": "language: The launch",
+    "offsets beyond 2**31 elements": "pitfalls: Wrong results without a message",
+    "max pooling window": "hardware: Bytes, rows and windows",
+    "registers spill": "pitfalls: Slow without a message",
 }
 HEAD = """import triton
 import triton.language as tl
@@ -110,6 +137,13 @@ def test_messages_are_those_of_the_compiler_and_explained(tmp_path: Path) -> Non
         assert message in page
         assert message in said["error"].replace("\\'", "'"), (message, said)
         assert "Read the message" not in explain(said["error"])[0].advice, message
+
+
+def test_a_question_finds_its_section_first(tmp_path: Path) -> None:
+    library = Library(tmp_path / "library.sqlite")
+    library.file_pages("triton_cuda", plugin.akg_docs())
+    found = {words: library.search("triton_cuda", words, most=1)[0].section for words in QUESTIONS}
+    assert {words: f"{section.page}: {section.path[-1]}" for words, section in found.items()} == QUESTIONS
 
 
 def test_what_is_named_exists() -> None:
