@@ -72,7 +72,8 @@ def _known(c: Call, size: Index) -> int:
 def _sums(c: Call, x: Value, weights: Weights, wanted: list[tuple[list[Taps], Shape]]) -> list[Value]:
     """The sums over input channels and each of these sets of taps, of the shape beside it."""
     dtype = wide(c.dtype)
-    if (c.rounding or c.joined) and dtype == "f32" and weights.shared:
+    empty = any(size == 0 for size in x.shape)
+    if (c.rounding or c.joined) and dtype == "f32" and weights.shared and not empty:
         return packed(x, weights, wanted, dtype, c.rounding, c.halved)
     return [correlated(x, weights, taps, shape, dtype) for taps, shape in wanted]
 

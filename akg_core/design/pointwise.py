@@ -85,6 +85,30 @@ def round_half_even(c: Call) -> Value:
     return arithmetic("round", c.value(0), dtype=c.wide)
 
 
+@rule("copysign")
+def copysign(c: Call) -> Value:
+    size, signed = arithmetic("abs", c.value(0), dtype=c.wide), c.operand(1)
+    other = signed if isinstance(signed, Value) else literal(signed, c.wide)
+    negative = comparison("<", other, 0)
+    if is_float(other.dtype):  # a zero has a sign, too, which its reciprocal shows
+        below = comparison("<", arithmetic("reciprocal", other, dtype=other.dtype), 0)
+        negative = map_of("|", negative, below, dtype="bool")
+    return where(negative, arithmetic("neg", size, dtype=c.wide), size, c.wide)
+
+
+@rule("hypot")
+def hypot(c: Call) -> Value:
+    """Scaled by the larger one, whose square may be too large or too small to hold."""
+    sides = [arithmetic("abs", c.operand(i), dtype=c.wide) for i in range(2)]
+    large, small = (arithmetic(op, *sides, dtype=c.wide) for op in ("maximum", "minimum"))
+    share = arithmetic("/", small, large, dtype=c.wide)
+    root = arithmetic(
+        "sqrt", arithmetic("+", arithmetic("*", share, share, dtype=c.wide), 1, dtype=c.wide), dtype=c.wide
+    )
+    plain = map_of("|", comparison("==", large, 0), map_of("isinf", large, dtype="bool"), dtype="bool")
+    return where(plain, large, arithmetic("*", large, root, dtype=c.wide), c.wide)
+
+
 @rule("isnan", "isinf", "isfinite")
 def classify(c: Call) -> Value:
     return map_of(c.name, c.value(0), dtype="bool")
@@ -181,6 +205,15 @@ def gelu(c: Call) -> Value:
 def leaky_relu(c: Call) -> Value:
     x = c.value(0)
     return where(comparison(">", x, 0), x, arithmetic("*", x, c.arg(1, 0.01), dtype=c.wide), c.wide)
+
+
+@rule("rrelu_with_noise_functional")
+def randomized_leaky_relu(c: Call) -> tuple[Value, ...]:
+    x, lower, upper = c.value(0), c.arg(2, 1 / 8), c.arg(3, 1 / 3)
+    if c.arg(4, False):
+        raise c.unsupported("in training mode, where it draws random numbers and has no value to be equal to,")
+    low = arithmetic("*", x, (lower + upper) / 2, dtype=c.wide)
+    return where(comparison(">", x, 0), x, low, c.wide), c.value(1)
 
 
 @rule("elu")

@@ -108,3 +108,17 @@ def linear(c: Call) -> Value:
     flat = reshape(x, (rows if rows is not None else index(1), x.shape[-1]))
     product = reshape(cast(matrix_product(flat, permute(weight, (1, 0)), c.dtype), c.wide), c.shape)
     return product if bias is None else arithmetic("+", product, bias, dtype=c.wide)
+
+
+@rule("_trilinear")
+def trilinear(c: Call) -> Value:
+    """The sum over some dims of a product of three tensors, to each of which dims of size 1 are added."""
+    product: Value | None = None
+    for place in range(3):
+        value, shape = c.raw(place), list(c.raw(place).shape)
+        for dim in sorted(c.arg(3 + place)):
+            shape.insert(dim, index(1))
+        value = cast(reshape(value, tuple(shape)), c.wide)
+        product = value if product is None else arithmetic("*", product, value, dtype=c.wide)
+    assert product is not None
+    return reduced("sum", product, tuple(c.arg(6)))

@@ -19,12 +19,14 @@ MATHEMATICS = [
     "x.floor() + x.ceil() + x.round() + x.trunc() + x.sign()", "x ** 2 + x ** 3 - x ** 4", "torch.atan2(x, x + 2)",
     "x.abs() ** 0.5 + x.abs() ** 1.7", "2.0 ** x", "x.abs() ** x", "torch.reciprocal(x) - 1 / x", "torch.square(x)",
     "torch.addcmul(x, x, x, value=0.3)", "torch.lerp(x, x * x, 0.3)", "x.nan_to_num()", "torch.sub(1, x, alpha=2)",
+    "torch.hypot(x * 1e25, x.flip(0) * 1e25) + torch.hypot(x.trunc(), x.trunc() * 0)",
 ]  # fmt: skip
 CHOICES = [
     "torch.where(x > 0, x, -x * 3)", "torch.maximum(x, x * x) - torch.minimum(x, 0.3 * x)", "x.clamp(min=-0.1)",
     "torch.fmod(x, 0.3) + torch.remainder(x, 0.3)", "x.div(0.7, rounding_mode='floor')", "x.new_ones(3, 5, 7) * 2",
     "x.div(0.7, rounding_mode='trunc')", "(x > 0) & (x < 1) | torch.isnan(x)", "(x > 0) ^ (x < 0.5)", "~(x > 0)",
-    "torch.logical_not(x > 0)", "torch.add(x, x, alpha=3)", "torch.zeros_like(x) + 2", "x <= x.round()", "x != 0",
+    "torch.logical_not(x > 0)", "torch.add(x, x, alpha=3)", "1 / torch.copysign(x.trunc(), x * 0)",
+    "torch.copysign(x, -2)", "F.rrelu(x, 0.1, 0.5, training=False)", "torch.zeros_like(x) + 2", "x <= x.round()", "x != 0",
 ]  # fmt: skip
 
 

@@ -67,6 +67,11 @@ def test_exact_products_go_on_being_exact(layer: str) -> None:
     judge(convolved(layer, (LAYERS | PLACES)[layer]), traits=MATRIX)
 
 
+def test_without_images_nothing_is_packed() -> None:
+    outcome = judge(convolved("Conv2d(3, 4, 3)", "0, 3, 9, 9"), traits=ROUNDED)
+    assert set(outcome.kernels) == {0}
+
+
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_copy_holds_padding_and_weights_are_packed_once(layer: str) -> None:
     _, found = sketches(layer, LAYERS[layer])
