@@ -22,7 +22,8 @@ from akg_core.agents.attempt import Attempt, Desk, Kernel
 from akg_core.agents.budget import Budget, BudgetSpent, Limits
 from akg_core.agents.client import Client
 from akg_core.agents.knowledge import RECALLED, Knowledge, Origin, gather
-from akg_core.agents.library import KernelEntry, Library, described
+from akg_core.agents.library import KernelEntry, Library
+from akg_core.agents.likeness import described
 from akg_core.agents.prompts import coder, designer
 from akg_core.agents.records import Tally
 from akg_core.agents.settings import Settings
@@ -245,7 +246,7 @@ def _remember(pipeline: Pipeline, task: Task, best: Kernel, library: Library) ->
             files=dict(best.files),
             seconds=pipeline.timing.median("kernel") if pipeline.timing else None,
             speedup=next((each.ratio for each in speedups if each.over == "eager"), None),
-            **described(task),
+            what=described(task),
         )
     )
 

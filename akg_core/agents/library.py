@@ -1,42 +1,40 @@
 """What a model is told: sections of plugins' documents and kernels that were verified, in one SQLite file.
 
-Sections are found by full text (FTS5, BM25). Kernels are found first by what they compute, then by how like their
-shapes, dtypes and target are.
+Sections are found by full text (FTS5, BM25); kernels by what they compute, and on what (`likeness`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 import sqlite3
-import time
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from akg_core.agents.likeness import Described, described, likeness
 from akg_core.agents.sections import Section, sections
 from akg_core.errors import UsageError
 from akg_core.records import DocPage, PageKind, Record, Target, Task
 from akg_core.storage import cache_folder
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS pages (plugin TEXT PRIMARY KEY, digest TEXT NOT NULL);
-CREATE VIRTUAL TABLE IF NOT EXISTS sections USING fts5(
-    plugin UNINDEXED, page UNINDEXED, path, text, tokenize = 'porter unicode61'
-);
-CREATE TABLE IF NOT EXISTS kernels (
-    number INTEGER PRIMARY KEY, digest TEXT UNIQUE NOT NULL, plugin TEXT NOT NULL, target TEXT NOT NULL,
-    operators TEXT NOT NULL, dtypes TEXT NOT NULL, elements REAL NOT NULL, entry TEXT NOT NULL, made REAL NOT NULL
-);
-"""
+_VERSION = 2  # of the schema; a file of another is begun anew, as it is in the cache
+_TABLES = {
+    "pages": "TABLE pages (plugin TEXT PRIMARY KEY, digest TEXT NOT NULL)",
+    "sections": "VIRTUAL TABLE sections USING fts5("
+    "plugin UNINDEXED, page UNINDEXED, path, text, tokenize = 'porter unicode61')",
+    "kernels": "TABLE kernels ("
+    "digest TEXT PRIMARY KEY, plugin TEXT NOT NULL, target TEXT NOT NULL, what TEXT NOT NULL, entry TEXT NOT NULL)",
+}
 _HEADING_WEIGHT = 4.0  # of a word in a heading, beside one in the text
 _COMMON = frozenset(
-    "a an and are as at be by can do does for from how i in inside into is it its my of on one or that the this to "
-    "use using what when where which why with".split()
+    re.findall(
+        r"\w+",
+        "a an and are as at be by can do does for from how i in inside into is it its my of on one or that the this to "
+        "use using what when where which why with",
+    )
 )
 """Words that say nothing of what is looked for, unless there are no others."""
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|\d{2,}")
@@ -52,15 +50,13 @@ class Found(Record):
 class KernelEntry(Record):
     """A verified kernel of an earlier run: what it computes, how, and how fast it was.
 
-    `operators`: those of the captured graph in their order. `seconds`: of one call; `speedup`: over eager PyTorch.
+    `seconds`: of one call; `speedup`: over eager PyTorch.
     """
 
     name: str
     plugin: str
     target: str
-    operators: tuple[str, ...]
-    dtypes: tuple[str, ...]
-    shapes: tuple[tuple[int | str, ...], ...]
+    what: Described
     sketch: str = ""
     files: dict[str, str]
     seconds: float | None = None
@@ -78,7 +74,7 @@ class Library:
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or cache_folder() / "library.sqlite"
-        self._run(lambda connection: connection.executescript(_SCHEMA))
+        self._run(_prepare)
 
     def file_pages(self, plugin: str, pages: Sequence[DocPage]) -> None:
         """Put a plugin's pages on the shelf in place of its earlier ones; does nothing when they are the same."""
@@ -117,45 +113,25 @@ class Library:
 
     def file_kernel(self, entry: KernelEntry) -> None:
         """Put a verified kernel on the shelf; the same source again replaces it."""
-        row = (
-            entry.digest,
-            entry.plugin,
-            entry.target,
-            json.dumps(entry.operators),
-            json.dumps(entry.dtypes),
-            _elements(entry.shapes),
-            entry.model_dump_json(),
-            time.time(),
-        )
-        self._run(
-            lambda connection: connection.execute(
-                "INSERT OR REPLACE INTO kernels (digest, plugin, target, operators, dtypes, elements, entry, made) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                row,
-            )
-        )
+        what = entry.what.model_dump_json()
+        row = (entry.digest, entry.plugin, entry.target, what, entry.model_dump_json())
+        self._run(lambda connection: connection.execute("INSERT OR REPLACE INTO kernels VALUES (?, ?, ?, ?, ?)", row))
 
-    def kernels_like(self, task: Task, plugin: str, target: Target, most: int = 2) -> list[KernelEntry]:
-        """Kernels of a plugin that compute what the task does, or something near it, the most alike first.
-
-        Operators decide; among equals dtypes, then the target, then how near the sizes are, then the speed-up.
-        """
+    def kernels_like(self, task: Task, plugin: str, target: Target, most: int = 6) -> list[KernelEntry]:
+        """Kernels of a plugin that compute what the task does, or something near it, the most alike first."""
         wanted = described(task)
-        query = "SELECT number, target, operators, dtypes, elements FROM kernels WHERE plugin = ?"
+        query = "SELECT digest, target, what FROM kernels WHERE plugin = ?"
         rows = self._run(lambda connection: connection.execute(query, (plugin,)).fetchall())
-        ranked = []
-        for number, where, operators, dtypes, elements in rows:
-            like = _overlap(wanted["operators"], json.loads(operators))
-            if like > 0:
-                near = -abs(math.log(elements + 1) - math.log(_elements(wanted["shapes"]) + 1))
-                same = json.loads(dtypes) == [*wanted["dtypes"]]
-                ranked.append(((like, same, where == str(target), near), number))
-        best = [number for _, number in sorted(ranked, reverse=True)[:most]]
-        return [KernelEntry.model_validate_json(self._entry(number)) for number in best]
+        found = [
+            (likeness(wanted, Described.model_validate_json(what), where == str(target)), digest)
+            for digest, where, what in rows
+        ]
+        best = [digest for like, digest in sorted(found, reverse=True)[:most] if like]
+        return [KernelEntry.model_validate_json(self._entry(digest)) for digest in best]
 
-    def _entry(self, number: int) -> str:
-        query = "SELECT entry FROM kernels WHERE number = ?"
-        return self._run(lambda connection: connection.execute(query, (number,)).fetchone()[0])
+    def _entry(self, digest: str) -> str:
+        query = "SELECT entry FROM kernels WHERE digest = ?"
+        return self._run(lambda connection: connection.execute(query, (digest,)).fetchone()[0])
 
     def _run(self, work: Any) -> Any:
         try:
@@ -166,22 +142,17 @@ class Library:
             raise UsageError(f"The library {self.path} cannot be used: {error}.", "Remove the file.") from None
 
 
-def described(task: Task) -> dict[str, Any]:
-    """What a task computes, in the words by which kernels are kept: operators, dtypes and shapes."""
-    tensors = [argument for argument in task.interface.arguments if argument.kind == "tensor"]
-    return {
-        "operators": tuple(node.op for node in task.graph.nodes),
-        "dtypes": tuple(argument.dtype for argument in tensors),
-        "shapes": tuple(tuple(argument.shape) for argument in tensors),
-    }
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Make the tables, in place of those of another version, unless another process does so just now."""
+    if _version(connection) != _VERSION:
+        connection.execute("BEGIN IMMEDIATE")
+        if _version(connection) != _VERSION:
+            for name, table in _TABLES.items():
+                connection.execute(f"DROP TABLE IF EXISTS {name}")
+                connection.execute(f"CREATE {table}")
+            connection.execute(f"PRAGMA user_version = {_VERSION}")
 
 
-def _overlap(one: Iterable[str], other: Iterable[str]) -> float:
-    """How many operators two graphs share, of all that either has."""
-    a, b = Counter(one), Counter(other)
-    return (a & b).total() / max(1, (a | b).total())
-
-
-def _elements(shapes: Iterable[Iterable[int | str]]) -> float:
-    """The elements of all tensors, counting sizes that have only a name as 1."""
-    return float(sum(math.prod(size for size in shape if isinstance(size, int)) for shape in shapes))
+def _version(connection: sqlite3.Connection) -> int:
+    (found,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(found)

@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from akg_core.agents.conductor import Action, Step
 from akg_core.agents.knowledge import Knowledge
 from akg_core.agents.library import KernelEntry
+from akg_core.agents.likeness import structural_likeness
 from akg_core.agents.records import Message
 from akg_core.agents.sections import Section, sections
 from akg_core.records import Graph, PageKind, Task
@@ -25,6 +26,7 @@ VERSION = "2"
 
 _FOLDER = Path(__file__).parent
 _LETTERS_A_TOKEN = 4
+_EXAMPLES = 2  # verified kernels that a prompt shows at most
 _MEANINGS: Mapping[Action, str] = {
     "fix": "the coder repairs the last version",
     "rewrite": "the coder writes the code anew from the same sketch",
@@ -80,7 +82,7 @@ def designer(task: Task, known: Knowledge, last: str = "", feedback: str = "", r
         "reason": reason,
     }
     room = known.tokens - _tokens(head) - _tokens(_render("designer_task.md", examples=[], **values))
-    kept = _fit(sketches, room)
+    kept = _fit(sketches[:_EXAMPLES], room)
     asked = _render("designer_task.md", examples=[text for _, text in kept], **values)
     pages = [f"docs/{kind}" for kind in ("designer", "hardware") if known.page(kind)]
     return Prompt(_messages(head, asked), (_named("designer.md"), *pages, *(name for name, _ in kept)))
@@ -116,7 +118,8 @@ def coder(
     room -= _tokens(_render("coder_task.md", examples=[], **values))
     documents = _sections(task, known, sketch[:2000] + (last.feedback[:500] if last else ""), room)
     room -= sum(_tokens(text) for _, text in documents)
-    examples = _fit([(entry.name, _example(entry)) for entry in known.kernels], room)
+    alike = sorted(known.kernels, key=lambda entry: structural_likeness(sketch, entry.sketch), reverse=True)
+    examples = _fit([(entry.name, _example(entry)) for entry in alike[:_EXAMPLES]], room)
     head = _render("coder.md", sections=documents, **rules)
     asked = _render("coder_task.md", examples=[text for _, text in examples], **values)
     pages = ["docs/coder"] if known.page("coder") else []

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from akg_core.agents.engine import TALLY, Agenda, make
 from akg_core.agents.records import Tally
-from akg_core.bench.category import category
 from akg_core.bench.results import Row, digest, measured
 from akg_core.bench.suite import Problem
 from akg_core.errors import AkgError, OutOfMemory
@@ -23,6 +22,7 @@ from akg_core.records import Artifact, Task
 from akg_core.runs import RunFolder
 from akg_core.search.tune import Search
 from akg_core.stages import Candidate, Design, Request, defaults
+from akg_core.task.category import category
 from akg_core.worker.limits import Limits
 from akg_core.worker.pool import Pool
 

@@ -11,6 +11,7 @@ from akg_core.agents import prompts
 from akg_core.agents.conductor import Step
 from akg_core.agents.knowledge import Knowledge, Origin
 from akg_core.agents.library import KernelEntry, Library
+from akg_core.agents.likeness import Described
 from akg_core.agents.prompts import Attempted, Prompt, coder, decider, designer
 from akg_core.records import DocPage, PluginInfo, Target
 from akg_core.task.capture import capture_file
@@ -52,9 +53,7 @@ EXAMPLE = KernelEntry(
     name="tripled",
     plugin="plain_c",
     target="cpu",
-    operators=(),
-    dtypes=(),
-    shapes=(),
+    what=Described(operators=(), dtypes=(), shapes=()),
     sketch=SKETCH.strip(),
     files={"kernel.c": "void tripled(void);"},
     speedup=1.5,

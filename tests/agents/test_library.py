@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from akg_core.agents.library import KernelEntry, Library
+from akg_core.agents.likeness import described, structure
 from akg_core.agents.sections import sections
 from akg_core.errors import UsageError
 from akg_core.records import Argument, DocPage, Graph, Interface, Node, Target, Task
@@ -41,7 +45,10 @@ def library(tmp_path):
 
 
 def task(*operators: str, shape=(128, 128), dtype="f32") -> Task:
-    nodes = tuple(Node(name=f"n{i}", op=op, dtypes=(dtype,), shapes=(shape,)) for i, op in enumerate(operators))
+    nodes = tuple(
+        Node(name=f"n{i}", op=op, args=(f"%n{i - 1}",) if i else ("%x",), dtypes=(dtype,), shapes=(shape,))
+        for i, op in enumerate(operators)
+    )
     argument = Argument(name="x", kind="tensor", dtype=dtype, shape=shape)
     graph = Graph(values={}, nodes=nodes, outputs=())
     return Task(name="t", source="", interface=Interface(arguments=(argument,)), graph=graph)
@@ -52,9 +59,7 @@ def kernel(name: str, *operators: str, shape=(128, 128), dtype="f32", target="cp
         name=name,
         plugin="toy",
         target=target,
-        operators=operators,
-        dtypes=(dtype,),
-        shapes=(shape,),
+        what=described(task(*operators, shape=shape, dtype=dtype)),
         files={"model_new.py": name},
     )
 
@@ -103,6 +108,12 @@ def test_pages_that_changed_replace_the_old_ones(library):
     assert len(library.search("toy", "barriers")) == 1
 
 
+def test_the_structure_of_a_sketch_is_what_it_does_inside_of_which_loops():
+    text = "def f(x, y):\n    for m in grid(M, 4):\n        for n in tiles(N, 64):\n            store(y[m], load(x[m]))"
+    assert structure(text) == (": grid", "grid: tiles", "grid/tiles: store", "grid/tiles: load")
+    assert structure("for m in") == ()
+
+
 def test_a_kernel_is_found_by_what_it_computes_then_by_its_sizes(library):
     for entry in (
         kernel("softmax, small", "softmax", shape=(8, 8)),
@@ -115,6 +126,28 @@ def test_a_kernel_is_found_by_what_it_computes_then_by_its_sizes(library):
     found = library.kernels_like(task("softmax"), "toy", Target.parse("cpu:a"), most=5)
     names = ["softmax, near", "softmax, small", "softmax, half", "scaled softmax"]
     assert [entry.name for entry in found] == names
+
+
+def test_the_flow_of_data_tells_graphs_of_the_same_operators_apart(library):
+    library.file_kernel(kernel("sum of squares", "sum", "square"))
+    library.file_kernel(kernel("square of sums", "square", "sum"))
+    found = library.kernels_like(task("square", "sum"), "toy", Target.parse("cpu:a"))
+    assert [entry.name for entry in found] == ["square of sums", "sum of squares"]
+
+
+def test_what_belongs_to_another_family_comes_last(library):
+    library.file_kernel(kernel("product with a sum", "mm", "aten.sum"))
+    library.file_kernel(kernel("sum, then much else", "aten.sum", "exp", "log", "sin", "cos"))
+    found = library.kernels_like(task("aten.sum"), "toy", Target.parse("cpu:a"))
+    assert [entry.name for entry in found] == ["sum, then much else", "product with a sum"]
+
+
+def test_a_file_of_an_earlier_version_is_begun_anew(library):
+    library.file_kernel(kernel("sum", "sum"))
+    with closing(sqlite3.connect(library.path)) as connection:
+        connection.executescript("DROP TABLE kernels; CREATE TABLE kernels (old TEXT); PRAGMA user_version = 1;")
+    again = Library(library.path)
+    assert again.kernels_like(task("sum"), "toy", Target.parse("cpu:a")) == []
 
 
 def test_a_kernel_for_the_same_chip_goes_before_another(library):

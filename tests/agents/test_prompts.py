@@ -8,6 +8,7 @@ import pytest
 
 from akg_core.agents.knowledge import Knowledge, Origin
 from akg_core.agents.library import KernelEntry, Library
+from akg_core.agents.likeness import Described
 from akg_core.agents.prompts import VERSION, Attempted, coder, decider, designer, interface, language
 from akg_core.records import Graph, Node, Target
 from akg_core.registry import hooks
@@ -65,9 +66,8 @@ def test_what_was_wrong_is_told_with_the_last_version(softmax, tmp_path):
 
 
 def test_verified_kernels_and_the_original_of_a_migration_are_shown(softmax, tmp_path):
-    entry = KernelEntry(
-        name="like_it", plugin="cpp_cpu", target="cpu", operators=(), dtypes=(), shapes=(), files={"a.cpp": "int like;"}
-    )
+    what = Described(operators=(), dtypes=(), shapes=())
+    entry = KernelEntry(name="like_it", plugin="cpp_cpu", target="cpu", what=what, files={"a.cpp": "int like;"})
     origin = Origin("another language", {"b.x": "the original"})
     known = knowledge("cpp_cpu", tmp_path, kernels=(entry,), origin=origin)
     prompt = coder(softmax, known, "code", "It begins.")
@@ -81,6 +81,18 @@ def test_an_interface_says_what_comes_back(softmax):
     graph = Graph(values={"x": "argument:x"}, nodes=(pair,), outputs=("%top", "%top:1", "%x", None))
     said = interface(softmax.model_copy(update={"graph": graph}))
     assert said.splitlines()[-1] == "- result: a tensor: f32[4, 2], i64[4, 2], argument x, None"
+
+
+def test_of_kernels_alike_those_are_shown_whose_sketch_is_like_the_one_to_be_written(softmax, tmp_path):
+    what = Described(operators=(), dtypes=(), shapes=())
+    sketches = ("x = load(x)", "for n in tiles(N, 64):\n    x = load(x)", "for m in grid(M):\n    x = load(x)")
+    kernels = [
+        KernelEntry(name=f"k{n}", plugin="cpp_cpu", target="cpu", what=what, sketch=sketch, files={"a.cpp": ""})
+        for n, sketch in enumerate(sketches)
+    ]
+    known = knowledge("cpp_cpu", tmp_path, kernels=kernels)
+    assert coder(softmax, known, "code", "").chosen[-2:] == ("k0", "k1")
+    assert coder(softmax, known, "code", "", "for m in grid(M):\n    y = load(x)").chosen[-2:] == ("k2", "k0")
 
 
 def test_a_decider_is_told_its_choices(softmax, tmp_path):

@@ -114,7 +114,7 @@ def _judged(contest, judge) -> None:
 @pytest.mark.parametrize(
     "found",
     [
-        {"_error": OutOfMemory("Judging it takes about 9 GiB of memory, and 3 GiB are free.")},
+        {"error": OutOfMemory("Judging it takes about 9 GiB of memory, and 3 GiB are free.")},
         {"verdict": Verdict(status="incorrect", reason="In 1 of 3 cases: it raised OutOfMemoryError: out of memory.")},
         {"verdict": Verdict(status="correct", notes=("The reference does not take large (CUDA out of memory).",))},
         {"timing": Timing(status="failed", reason="OutOfMemoryError: CUDA out of memory.")},
@@ -123,7 +123,7 @@ def _judged(contest, judge) -> None:
 )
 def test_memory_that_is_too_little_is_seen_wherever_it_shows(problems, tmp_path, found):
     one = Contest(problems[0], Request(problems[0].path, "none", Target(backend="none")), None, Path(tmp_path))
-    one._error = TaskError("Something else.")
+    one.error = TaskError("Something else.")
     assert not one.ran_out
     for name, value in found.items():
         setattr(one, name, value)
