@@ -140,7 +140,7 @@ class Attempt:
         return Decision(action=action, reason=said.reason or "The model says so.", by="model")
 
     def _answer(self, actor: str, level: Level, action: Action, prompt: Prompt) -> Answer:
-        self._show(f"{actor}: {action}")
+        self._show(f"{actor}: {'decide' if level == 'decide' else action}")
         sample = self.number * _STEPS + len(self.steps)
         question = self.desk.client.question(level, prompt.messages, sample)
         with self._watch.during("model"):

@@ -42,34 +42,43 @@ class Budget:
 
     def require(self, only: str = "") -> None:
         """Raise BudgetSpent when a limit is reached: any, or that `only` ("dollars", "tokens", "minutes")."""
-        for name, spent, limit in self._counts():
-            if limit is not None and spent >= limit and only in ("", name):
+        for name, spent, limit in self._limited():
+            if spent >= limit and only in ("", name):
                 cure = f"--resume goes on {'for as long again' if name == 'minutes' else 'with a larger one'}."
                 raise BudgetSpent(f"The budget of {_spell(name, limit)} is spent.", cure)
+        self._warn_if_near()
 
     def count(self, answer: Answer) -> None:
         """Count an answer."""
         with self._lock:
             self.answers += not answer.replayed
-            self.usage += answer.usage
-            self.dollars += answer.dollars or 0.0
-            warning = "" if self._warned else self._near()
-            self._warned = self._warned or bool(warning)
-        if warning:
-            self._warn(warning)
+        self.add(answer.usage, answer.dollars)
 
-    def _near(self) -> str:
-        for name, spent, limit in self._counts():
-            if limit and spent >= _WARNED_AT * limit:
-                return f"{spent / limit:.0%} of the budget of {_spell(name, limit)} are spent."
-        return ""
+    def add(self, usage: Usage, dollars: float | None) -> None:
+        """Count what was spent, whether or not it became an answer."""
+        with self._lock:
+            self.usage += usage
+            self.dollars += dollars or 0.0
+        self._warn_if_near()
 
-    def _counts(self) -> tuple[tuple[str, float, float | None], ...]:
-        return (
+    def _warn_if_near(self) -> None:
+        with self._lock:
+            near = next((each for each in self._limited() if each[1] >= _WARNED_AT * each[2]), None)
+            if near is None or self._warned:
+                return
+            self._warned = True
+        name, spent, limit = near
+        share = f"{spent / limit:.0%} of the" if limit else "The whole"
+        self._warn(f"{share} budget of {_spell(name, limit)} is spent.")
+
+    def _limited(self) -> list[tuple[str, float, float]]:
+        """What is limited: its name, what is spent of it, the limit."""
+        counts = (
             ("dollars", self.dollars, self.limits.dollars),
             ("tokens", self.usage.total, self.limits.tokens),
             ("minutes", self.minutes, self.limits.minutes),
         )
+        return [(name, spent, limit) for name, spent, limit in counts if limit is not None]
 
 
 def _spell(name: str, limit: float) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from akg_core.agents.budget import Budget
+from akg_core.agents.budget import Budget, BudgetSpent
 from akg_core.agents.prices import dollars, price_of
 from akg_core.agents.records import Answer, Message, Question, Usage
 from akg_core.agents.settings import Level, Settings, settings_file
@@ -131,15 +131,19 @@ class Client:
             if attempt:
                 time.sleep(min(_LONGEST_PAUSE, 0.5 * 2**attempt) * random.uniform(0.5, 1.0))
                 self.budget.require()
+            streamed = _Streamed()
             try:
-                streamed = self._streamed(question, watch)
+                self._stream(question, streamed, watch)
                 break
             except _Broken as error:
                 broken = str(error)
+                self._pay(question, streamed)
+            except BudgetSpent:
+                self._pay(question, streamed)
+                raise
         else:
             raise ModelFailed(f"No answer of {question.model} came whole in {attempt + 1} attempts: {broken}.")
-        text = "".join(streamed.parts)
-        refusal = "".join(streamed.refusal)
+        text, refusal = "".join(streamed.parts), "".join(streamed.refusal)
         refused = bool(refusal) or streamed.ending == "content_filter"
         usage = streamed.usage or _estimated(question, text)
         return Answer(
@@ -150,11 +154,16 @@ class Client:
             seconds=time.monotonic() - began,
         )
 
-    def _streamed(self, question: Question, watch: Callable[[str], None]) -> _Streamed:
-        """One request, read to its end."""
+    def _pay(self, question: Question, streamed: _Streamed) -> None:
+        """Count an answer that began and did not end."""
+        if streamed.parts:
+            usage = streamed.usage or _estimated(question, "".join(streamed.parts))
+            self.budget.add(usage, dollars(question.model, usage, self.settings.prices))
+
+    def _stream(self, question: Question, found: _Streamed, watch: Callable[[str], None]) -> None:
+        """Make one request, and read it to its end into `found`."""
         import openai
 
-        found = _Streamed()
         with self._begun(question) as stream:
             try:
                 for chunk in stream:
@@ -171,7 +180,6 @@ class Client:
                 raise _Broken(f"it is not what the protocol says ({self._spell(error)})") from None
         if not found.ending:
             raise _Broken("it ended in the middle")
-        return found
 
     def _begun(self, question: Question) -> Stream[ChatCompletionChunk]:
         """An answer that begins. What the endpoint refuses for now has been asked again when this raises."""

@@ -81,6 +81,14 @@ def test_an_answer_that_breaks_off_is_asked_for_again(turn):
         assert len(server.requests) == 2
 
 
+def test_what_breaks_off_is_paid_for_as_far_as_it_came():
+    broken = Say("an answer that is longer than a word", cut_after=6)
+    with Server(broken, Say("whole")) as server, client(server) as asked:
+        answer = asked.ask(asked.question("code", HELLO))
+        assert asked.budget.usage.read > answer.usage.read
+        assert asked.budget.answers == 1
+
+
 def test_what_never_comes_whole_is_said():
     with Server(Say("an answer that is longer than a word", cut_after=3)) as server:
         with pytest.raises(ModelFailed, match="3 attempts"):
@@ -216,7 +224,7 @@ def test_a_warning_comes_once_at_four_fifths():
         with Client(Settings(base_url=server.url, model="toy"), budget) as asked:
             for sample in range(5):
                 asked.ask(asked.question("code", HELLO, sample))
-    assert said == ["94% of the budget of 80 tokens are spent."]
+    assert said == ["94% of the budget of 80 tokens is spent."]
 
 
 def test_a_budget_in_dollars_needs_a_price_before_anything_is_spent():
