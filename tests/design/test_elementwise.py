@@ -26,7 +26,8 @@ CHOICES = [
     "torch.fmod(x, 0.3) + torch.remainder(x, 0.3)", "x.div(0.7, rounding_mode='floor')", "x.new_ones(3, 5, 7) * 2",
     "x.div(0.7, rounding_mode='trunc')", "(x > 0) & (x < 1) | torch.isnan(x)", "(x > 0) ^ (x < 0.5)", "~(x > 0)",
     "torch.logical_not(x > 0)", "torch.add(x, x, alpha=3)", "1 / torch.copysign(x.trunc(), x * 0)",
-    "torch.copysign(x, -2)", "F.rrelu(x, 0.1, 0.5, training=False)", "torch.zeros_like(x) + 2", "x <= x.round()", "x != 0",
+    "torch.copysign(x, -2)", "F.rrelu(x, 0.1, 0.5, training=False)", "torch.zeros_like(x) + 2",
+    "x <= x.round()", "x != 0",
 ]  # fmt: skip
 
 
