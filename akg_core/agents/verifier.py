@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,7 @@ class Verifier:
         self._clock = threading.Lock()
         self._small: Future[Task] | None = None
         self._lock = threading.Lock()
+        self._turns: dict[str, threading.Lock] = {}
 
     def smaller(self) -> Future[Task]:
         """The task at sizes at which interpreting is quick. Asked for early, it is there when a sketch is."""
@@ -80,12 +81,19 @@ class Verifier:
     def sketch(self, text: str, watch: Stopwatch) -> Judged:
         """Parse, check, and run a sketch against the reference at small sizes."""
         name = self._name({"sketch.py": text})
-        return self._known(name) or self._keep(name, self._sketched(text, self._folder / name, watch))
+        return self._once(name, lambda: self._sketched(text, self._folder / name, watch))
 
     def kernel(self, files: Mapping[str, str], watch: Stopwatch) -> Judged:
         """Read, compile, judge and time a kernel."""
         name = self._name(files)
-        return self._known(name) or self._keep(name, self._judged(files, self._folder / name, watch))
+        return self._once(name, lambda: self._judged(files, self._folder / name, watch))
+
+    def _once(self, name: str, judge: Callable[[], Judged]) -> Judged:
+        """What was found, or is found now; attempts that come with the same at once wait for the first of them."""
+        with self._lock:
+            turn = self._turns.setdefault(name, threading.Lock())
+        with turn:
+            return self._known(name) or self._keep(name, judge())
 
     def _name(self, files: Mapping[str, str]) -> str:
         """A name for all that decides what is found of some files: these, and what they are judged by."""
