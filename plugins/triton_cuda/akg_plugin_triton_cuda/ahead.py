@@ -1,8 +1,8 @@
 """Compiles kernels ahead of their launch: `python -m akg_plugin_triton_cuda.ahead`, JSON in, JSON out.
 
 What comes out for each: registers and spilled bytes of a thread, and shared memory of a program, as the cubin says; or
-the compiler's message. What Triton made is kept in its cache for all (TRITON_CACHE_DIR), and what one build needs of it
-lies beside its kernel.
+the compiler's message. Where Triton cannot be imported, why not comes out on stderr, with the exit status `UNUSABLE`.
+What Triton made is kept in its cache for all (TRITON_CACHE_DIR), and what one build needs of it lies beside its kernel.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+UNUSABLE = 3
 _FORKING = multiprocessing.get_context("fork")
 
 
@@ -189,4 +190,9 @@ def _module(path: Path) -> Any:
 
 
 if __name__ == "__main__":
+    try:
+        import triton.compiler  # noqa: F401
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        sys.exit(UNUSABLE)
     print(json.dumps(compile_all(json.load(sys.stdin))))

@@ -22,6 +22,7 @@ from akg_core.errors import ToolchainError
 from akg_core.records import Artifact, CompileResult, KernelSource, Scalar, Target
 from akg_core.storage import cache_folder
 from akg_core.toolchain import with_sketch_lines, write_source
+from akg_plugin_triton_cuda.ahead import UNUSABLE
 from akg_plugin_triton_cuda.occupancy import occupancy
 from akg_plugin_triton_cuda.probe import CHIPS, INSTALL, capability_of, gpus, triton_version
 
@@ -44,7 +45,7 @@ POINTERS = {
 
 
 def compile_kernel(source: KernelSource, target: Target, workdir: Path) -> CompileResult:
-    """Build `source` in `workdir`. Raises ToolchainError without Triton; a compile error is a result."""
+    """Build `source` in `workdir`. Raises ToolchainError without a Triton that works; a compile error is a result."""
     (result,) = _build([source], target, [workdir], SECONDS)
     return result
 
@@ -124,7 +125,7 @@ def compiled(
 
 
 def _answer(payload: str, environment: dict[str, str], folder: Path) -> list[list[dict[str, Any]]] | str:
-    """What the other process answers, or what is wrong with it."""
+    """What the other process answers, or what is wrong with it. Raises ToolchainError when it cannot import Triton."""
     command = [sys.executable, "-m", "akg_plugin_triton_cuda.ahead"]
     try:
         ended = subprocess.run(
@@ -132,6 +133,9 @@ def _answer(payload: str, environment: dict[str, str], folder: Path) -> list[lis
         )
     except subprocess.TimeoutExpired:
         return f"Triton took more than {SECONDS:.0f} s"
+    if ended.returncode == UNUSABLE:
+        why = ended.stderr.strip().splitlines()[-1].rstrip(".")
+        raise ToolchainError(f"Triton {triton_version()} is installed and cannot be imported: {why}.", f"{INSTALL}.")
     lines = ended.stdout.splitlines()
     if ended.returncode == 0 and lines:
         found: list[list[dict[str, Any]]] = json.loads(lines[-1])

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from akg_core.errors import ToolchainError
 from akg_core.judge.candidate import load_entry, profile_case, run_cases
 from akg_core.records import Artifact, Case, ProfileReport, RunReport, Target, TimingPlan
 from akg_core.worker.device import HOST, Device
@@ -36,9 +37,19 @@ def profile(artifact: Artifact, target: Target, case: Case, plan: TimingPlan) ->
 
 @functools.cache
 def device_of(target: Target) -> Device:
-    """The GPU, or the host where kernels are simulated."""
-    if probe(target).device == HOST.name:
+    """The GPU, or the host where kernels are simulated. Raises ToolchainError where torch cannot use the GPU."""
+    available = probe(target)
+    if available.device == HOST.name:
         return HOST
+    import torch
+
+    if not torch.cuda.is_available():
+        built = f"for CUDA {torch.version.cuda}" if torch.version.cuda else "without CUDA"
+        raise ToolchainError(
+            f"There is an {available.details['gpu']} here (driver {available.details['driver']}), and torch "
+            f"{torch.__version__}, which is built {built}, cannot use it.",
+            "Install a torch that is built for a CUDA that the driver knows.",
+        )
     from akg_plugin_triton_cuda.device import CudaDevice
 
     return CudaDevice()

@@ -13,6 +13,7 @@ from akg_plugin_triton_cuda.harness import _bring_compiled
 from akg_plugin_triton_cuda.probe import dialect
 from akg_triton.emit import emit
 
+from akg_core.errors import ToolchainError
 from akg_core.records import Argument, Interface, KernelSource, Schedule, Sketch, Target
 from tests.emission.sized import SIZES, sized
 
@@ -103,6 +104,16 @@ def test_too_much_shared_memory_is_an_error(tmp_path: Path) -> None:
     bad = good.model_copy(update={"files": {**good.files, "kernel.py": kernel}})
     result = compile_kernel(bad, target, tmp_path)
     assert not result.ok and "bytes of shared memory; sm_89 has 101376" in result.log
+
+
+def test_a_triton_that_cannot_be_imported_is_no_fault_of_the_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (broken := tmp_path / "triton").mkdir()
+    (broken / "__init__.py").write_text("raise ImportError('libtriton.so: cannot open shared object file')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(ToolchainError, match=r"cannot be imported: ImportError: libtriton.so: .* file\. "):
+        compile_kernel(source("softmax"), SM_90, tmp_path / "kernel")
 
 
 def test_many_are_built_at_once_and_each_by_itself(tmp_path: Path) -> None:

@@ -6,9 +6,12 @@ import subprocess
 import sys
 
 import pytest
+import torch
 from akg_plugin_triton_cuda import probe as probing
+from akg_plugin_triton_cuda.harness import device_of
 from akg_plugin_triton_cuda.probe import Gpu, dialect, probe
 
+from akg_core.errors import ToolchainError
 from akg_core.records import Target
 from akg_core.registry import hooks
 
@@ -94,6 +97,19 @@ def test_a_gpu_that_is_too_old_is_named(machine) -> None:
     found = probe(Target(backend="cuda"))
     assert not found.can_compile and not found.can_run and "cuda:sm_80 (A100)" in found.cure
     assert found.reason == "The GPU here is a Tesla V100 (sm_70), which it makes no kernels for."
+
+
+def test_a_gpu_that_torch_cannot_use_is_one_sentence(machine, monkeypatch) -> None:
+    machine(gpus=(H200,))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.version, "cuda", None)
+    device_of.cache_clear()
+    with pytest.raises(ToolchainError) as raised:
+        device_of(Target(backend="cuda", arch="sm_90"))
+    assert raised.value.message == (
+        f"There is an NVIDIA H200 here (driver 570.0), and torch {torch.__version__}, which is built without CUDA, "
+        "cannot use it."
+    )
 
 
 def test_shared_memory_follows_the_chip() -> None:
