@@ -24,11 +24,18 @@ from tests.agents.server import Server
 from tests.registry.distributions import install
 
 
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory) -> Path:
+    """A cache folder for all tests, so that the machine is measured once."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture(autouse=True)
-def nothing_of_the_user(monkeypatch, tmp_path):
-    """No settings and no cache of whoever runs the tests, and no long pauses."""
+def nothing_of_the_user(monkeypatch, tmp_path, cache):
+    """No settings and no cache of whoever runs the tests, an empty library, and no long pauses."""
     monkeypatch.setenv("AKG_SETTINGS", str(tmp_path / "settings.toml"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    (cache / "akg-core" / "library.sqlite").unlink(missing_ok=True)
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "AKG_LLM_MODEL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("akg_core.agents.client._LONGEST_PAUSE", 0.02)
@@ -63,7 +70,7 @@ def work(warm_pool, monkeypatch, tmp_path):
     def go(server: Server, folder: Path | None = None, plugin: str = "plain_c", limits=Limits(), **how):
         settings = Settings(base_url=server.url, model="toy", retries=1, silence_seconds=2, **how.pop("settings", {}))
         request = Request(reference=reference, plugin=plugin, target=Target(backend="cpu"), baseline=False)
-        agenda = Agenda(settings=settings, limits=limits, **how)
+        agenda = Agenda(settings=settings, limits=limits, seconds=0.3, **how)
         return run(request, RunFolder(folder or tmp_path / "run"), lambda stage: None, agenda)
 
     return go

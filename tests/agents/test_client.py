@@ -18,15 +18,6 @@ from tests.agents.server import Hang, Raw, Refuse, Say, Server
 HELLO = (Message(role="user", content="Write a kernel, please."),)
 
 
-@pytest.fixture(autouse=True)
-def nothing_of_the_user(monkeypatch, tmp_path):
-    """No settings of whoever runs the tests, and no long pauses."""
-    monkeypatch.setenv("AKG_SETTINGS", str(tmp_path / "settings.toml"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("akg_core.agents.client._LONGEST_PAUSE", 0.02)
-
-
 def client(server: Server, limits: Limits = Limits(), tape: Tape | None = None, **given) -> Client:
     chosen = {"base_url": server.url, "model": "toy", "retries": 2, "silence_seconds": 0.5}
     chosen["prices"] = {"toy": Price(read=1, written=4)}
