@@ -114,9 +114,8 @@ def probe(target: Target) -> Availability:
         cure = f"Simulation needs Triton {SIMULATED_TRITON} or newer: {INSTALL}."
         return Availability(can_compile=True, can_run=False, reason=reason, cure=cure, details=details)
     details["runs"] = "by simulation"
-    return Availability(
-        can_compile=True, can_run=True, simulated=True, reason=reason, traits=traits(capability), details=details
-    )
+    exact = traits(capability).model_copy(update={"convolution_format": ""})  # as the host's, where the reference runs
+    return Availability(can_compile=True, can_run=True, simulated=True, reason=reason, traits=exact, details=details)
 
 
 def capability_of(target: Target) -> int:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from akg_plugin_triton_cuda import probe as probing
 from akg_plugin_triton_cuda.harness import device_of
-from akg_plugin_triton_cuda.probe import Gpu, dialect, probe
+from akg_plugin_triton_cuda.probe import Gpu, dialect, probe, traits
 
 from akg_core.errors import ToolchainError
 from akg_core.records import Target
@@ -61,6 +61,7 @@ def test_without_one_it_simulates_and_says_so(machine) -> None:
     found = probe(Target(backend="cuda", arch="sm_80"))
     assert found.can_compile and found.can_run and found.simulated and found.device == "cpu"
     assert "no NVIDIA GPU here" in found.reason and "sm_80" in found.reason
+    assert found.traits == traits(80).model_copy(update={"convolution_format": ""}), "the host's are exact"
 
 
 def test_another_gpu_than_the_target_simulates(machine) -> None:
