@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import glob
 import json
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from akg_core.errors import UsageError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -26,6 +31,21 @@ def write_whole(path: Path, content: str | BaseModel) -> None:
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)
+
+
+@contextmanager
+def sole_use(folder: Path) -> Iterator[None]:
+    """Have a folder, which is made, for oneself while a `with` body runs. Raises UsageError when somebody has it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"Another akg-core works in {folder}.", "Wait until it has ended.") from None
+        yield
+    finally:
+        os.close(handle)
 
 
 def cache_folder() -> Path:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from akg_core.agents.engine import Agenda, Part
 
 ENGINES = ("builtin", "llm", "hybrid")
+GOES_ON = "The same command with --resume {folder} goes on."  # after an interrupt
 
 
 def _engine(value: str) -> str:
@@ -28,15 +29,25 @@ def _folder_of_answers(value: Path | None) -> Path | None:
     return value
 
 
+def _amount(value: float | None) -> float | None:
+    if value is not None and not 0 <= value < float("inf"):
+        raise UsageError(f"A budget of {value:g} is none.", "Give 0 or more, or leave it out for no limit.")
+    return value
+
+
 Engine = Annotated[
     str, typer.Option("--engine", metavar="NAME", help=f"Who designs: {', '.join(ENGINES)}.", callback=_engine)
 ]
 Model = Annotated[str, typer.Option("--model", metavar="NAME", help="The model (default: the settings').")]
 BaseUrl = Annotated[str, typer.Option("--base-url", metavar="URL", help="The model's endpoint.")]
 Attempts = Annotated[int, typer.Option("--attempts", metavar="N", help="Attempts side by side.", min=1, max=100)]
-BudgetUsd = Annotated[float | None, typer.Option("--budget-usd", metavar="X", help="Dollars to spend.", min=0)]
+BudgetUsd = Annotated[
+    float | None, typer.Option("--budget-usd", metavar="X", help="Dollars to spend.", callback=_amount)
+]
 BudgetTokens = Annotated[int | None, typer.Option("--budget-tokens", metavar="N", help="Tokens to spend.", min=0)]
-BudgetMinutes = Annotated[float | None, typer.Option("--budget-minutes", metavar="X", help="Minutes to spend.", min=0)]
+BudgetMinutes = Annotated[
+    float | None, typer.Option("--budget-minutes", metavar="X", help="Minutes to spend.", callback=_amount)
+]
 Without = Annotated[
     list[str] | None,
     typer.Option("--without", metavar="PART", help="Leave out a part: sketch, docs, examples, conductor."),
@@ -74,6 +85,16 @@ class Models:
         if named := next((name for name in given if name != "engine"), ""):
             option = f"--{named.replace('_', '-')}"
             raise UsageError(f"{option} is for models.", "Give --engine llm or --engine hybrid with it.")
+
+    def folder(self, out: Path | None) -> Path | None:
+        """Where to work: in the run that goes on, else in `out`. Raises UsageError for what does not go together."""
+        if self.resume and self.replay:
+            raise UsageError(
+                "--resume and --replay exclude each other.", "One asks for what is missing, one never does."
+            )
+        if self.resume and out and out.resolve() != self.resume.resolve():
+            raise UsageError("--resume and --out name two folders.", "A run that goes on stays in its own.")
+        return self.resume or out
 
     def agenda(self) -> Agenda:
         """What the options ask for. Raises UsageError for a part that does not exist, or without a model."""

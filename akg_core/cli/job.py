@@ -71,20 +71,23 @@ class Job:
         """Do `work`, show it as it goes and what came out, and end with its exit code.
 
         Everything is kept in --out, or in a new folder called after the reference and `kind`. An interrupt is reported
-        with that folder and, as its cure, `after_interrupt`.
+        with that folder and, as its cure, `after_interrupt`, in which "{folder}" stands for it.
         """
         from akg_core.report.live import LiveStages
         from akg_core.report.run import console_for, show_run, spell_path
         from akg_core.runs import RunFolder
+        from akg_core.storage import sole_use
 
         request = self.request()
         name = "-".join(filter(None, [self.reference.stem, kind]))
-        folder = RunFolder(self.out) if self.out else RunFolder.fresh(name)
-        try:
-            with LiveStages(console_for(self.as_json)) as live:
-                result = work(request, folder, live)
-        except KeyboardInterrupt:
-            kept = spell_path(folder.path)
-            raise Interrupted(f"Interrupted; what was done until then is in {kept}.", after_interrupt) from None
+        path = self.out or RunFolder.fresh(name).path
+        with sole_use(path):
+            folder = RunFolder(path)
+            try:
+                with LiveStages(console_for(self.as_json)) as live:
+                    result = work(request, folder, live)
+            except KeyboardInterrupt:
+                kept, cure = spell_path(folder.path), after_interrupt.replace("{folder}", spell_path(folder.path))
+                raise Interrupted(f"Interrupted; what was done until then is in {kept}.", cure) from None
         show_run(result, self.as_json)
         raise typer.Exit(result.exit_code)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from akg_core.cli.agents import Models
+from akg_core.cli.agents import GOES_ON, Models
 from akg_core.cli.files import reference_file
 from akg_core.cli.job import Job
 from akg_core.cli.options import Evaluation, Json, NoBaseline, Out, Scale, Seed, TargetText
@@ -53,11 +53,10 @@ def migrate(
         scale=scale,
         seed=seed,
         no_baseline=no_baseline,
-        out=models.resume or out,
+        out=models.folder(out),
         as_json=as_json,
     )
-    go_on = "--resume with that folder goes on."
-    job.carry_out(partial(run, agenda=agenda), kind=f"to-{plugin}", after_interrupt=go_on)
+    job.carry_out(partial(run, agenda=agenda), kind=f"to-{plugin}", after_interrupt=GOES_ON)
 
 
 def _texts(kernel: Path) -> dict[str, str]:

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from akg_core.storage import sole_use
 from tests.agents.plain_c import files
 from tests.agents.server import Say, Server
 
@@ -40,6 +41,46 @@ def test_a_run_and_its_trace(akg, tmp_path):
 )
 def test_what_cannot_be_asked_is_said(akg, words, said):
     code, text = akg(*words)
+    assert code == 2
+    assert said in text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--resume", "built"), "built holds no answers"),
+        (("--resume", "there", "--replay", "there"), "--resume and --replay exclude each other"),
+        (("--resume", "there", "--out", "new"), "--resume and --out name two folders"),
+        (("--resume", "there"), "Another akg-core works in there"),
+        (("--out", "scaled.py/x"), "Not a directory"),
+        (("--budget-usd", "nan"), "A budget of nan is none"),
+        (("--budget-minutes", "-1"), "A budget of -1 is none"),
+        (("--base-url", "localhost:8000"), "no address that begins with http://"),
+    ],
+)
+def test_a_run_that_cannot_be_is_refused_before_it_begins(akg, tmp_path, words, said):
+    (tmp_path / "built").mkdir()
+    (tmp_path / "there" / "answers").mkdir(parents=True)
+    (tmp_path / "there" / "verdict.json").write_text("{}")
+    with sole_use(tmp_path / "there"):
+        code, text = akg("run", "--engine", "llm", "--plugin", "plain_c", "--model", "m", *words, "scaled.py")
+    assert code == 2
+    assert said in text
+    assert (tmp_path / "there" / "verdict.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{\n{}\n", "Line 1 of there/trace.jsonl is damaged"),
+        ('{"at": 1', "there was ended before anything happened"),
+        ("\u00e9", "there holds no trace"),
+    ],
+)
+def test_a_trace_that_cannot_be_read(akg, tmp_path, content, said):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "trace.jsonl").write_text(content, encoding="latin-1")
+    code, text = akg("trace", "there")
     assert code == 2
     assert said in text
 
