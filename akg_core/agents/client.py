@@ -11,7 +11,7 @@ import json
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -123,6 +123,24 @@ class Client:
             self.tape.keep(question, answer)
         self.budget.count(answer)
         return answer
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Texts as vectors, by the settings' embed_model. Raises BudgetSpent, and ModelFailed when there are none."""
+        import openai
+
+        model = self.settings.embed_model
+        self.budget.require()
+        try:
+            with self._together:
+                found = self._openai().embeddings.create(model=model, input=[*texts], encoding_format="float")
+        except openai.OpenAIError as error:
+            raise ModelFailed(
+                f"{self.settings.base_url} gives no embeddings by {model!r}: {self._spell(error)}.",
+                "Without embed_model in the settings, documents are searched by words alone.",
+            ) from None
+        usage = Usage(read=found.usage.prompt_tokens if found.usage else 0)
+        self.budget.add(usage, dollars(model, usage, self.settings.prices))
+        return [each.embedding for each in sorted(found.data, key=lambda each: each.index)]
 
     def _asked(self, question: Question, watch: Callable[[str], None]) -> Answer:
         """Ask until an answer is whole."""

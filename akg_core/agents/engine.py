@@ -83,22 +83,22 @@ def make(pipeline: Pipeline, agenda: Agenda) -> None:
     budget = Budget(agenda.limits, lambda text: pipeline.progress.skip("budget", text))
     folder = pipeline.folder
     earlier = agenda.replay or folder.path
-    known = gather(
-        task,
-        pipeline,
-        agenda.settings,
-        earlier / RECALLED,
-        documents="docs" not in agenda.without,
-        examples="examples" not in agenda.without,
-        memory=agenda.memory,
-        origin=agenda.origin,
-    )
-    with pipeline.progress.stage("estimate") as note:
-        note.text = _spell_estimate(*estimate(task, known, agenda.settings))
     with contextlib.ExitStack() as opened:
-        prepared = opened.enter_context(pipeline.reference(task))
         tape = Tape(earlier / ANSWERS, only=agenda.replay is not None)
         client = opened.enter_context(Client(agenda.settings, budget, tape))
+        known = gather(
+            task,
+            pipeline,
+            client,
+            earlier / RECALLED,
+            documents="docs" not in agenda.without,
+            examples="examples" not in agenda.without,
+            memory=agenda.memory,
+            origin=agenda.origin,
+        )
+        with pipeline.progress.stage("estimate") as note:
+            note.text = _spell_estimate(*estimate(task, known, agenda.settings))
+        prepared = opened.enter_context(pipeline.reference(task))
         baselines = None
         if not pipeline.simulated:
             baselines = opened.enter_context(Baselines(pipeline.pool, prepared, ("eager",)))

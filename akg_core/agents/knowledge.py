@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from akg_core.agents.client import Client
+from akg_core.agents.embeddings import nearest
 from akg_core.agents.library import KernelEntry, Library
-from akg_core.agents.settings import Settings
+from akg_core.agents.sections import Section
 from akg_core.pipeline import Pipeline
 from akg_core.records import DocPage, PluginInfo, Record, Target, Task
 from akg_core.registry import hooks
@@ -19,6 +21,7 @@ class Recalled(Record):
     """What a run was given from the library, which a repetition of it must be given too."""
 
     kernels: tuple[KernelEntry, ...]
+    near: tuple[Section, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Knowledge:
     """What prompts are made from: who generates what for which chip, its pages, the shelves, and the room in tokens.
 
     `documents`, `examples`: whether prompts hold any. `kernels`: verified ones of like tasks, the most alike first.
+    `near`: sections of the pages, those first that embeddings find nearest to the task; none without embeddings.
     `origin`: a kernel to be carried over from another language.
     """
 
@@ -45,6 +49,7 @@ class Knowledge:
     documents: bool = True
     examples: bool = True
     kernels: Sequence[KernelEntry] = ()
+    near: Sequence[Section] = ()
     origin: Origin | None = None
 
     def page(self, kind: str) -> str:
@@ -55,7 +60,7 @@ class Knowledge:
 def gather(
     task: Task,
     pipeline: Pipeline,
-    settings: Settings,
+    client: Client,
     recalled: Path,
     *,
     documents: bool = True,
@@ -75,16 +80,18 @@ def gather(
         found = Recalled.model_validate_json(recalled.read_text(encoding="utf-8"))
     else:
         kernels = library.kernels_like(task, plugin, pipeline.target) if memory else []
-        found = Recalled(kernels=tuple(kernels))
+        near = nearest(library, plugin, task.source, client) if client.settings.embed_model else []
+        found = Recalled(kernels=tuple(kernels), near=tuple(near))
     pipeline.folder.write(RECALLED, found)
     return Knowledge(
         plugin=caller.akg_plugin_info(),
         target=pipeline.target,
         pages=pages,
         library=library,
-        tokens=settings.prompt_tokens,
+        tokens=client.settings.prompt_tokens,
         documents=documents,
         examples=examples,
         kernels=found.kernels if examples else (),
+        near=found.near,
         origin=origin,
     )

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,12 @@ from akg_core.errors import UsageError
 from akg_core.records import DocPage, PageKind, Record, Target, Task
 from akg_core.storage import cache_folder
 
-_VERSION = 2  # of the schema; a file of another is begun anew, as it is in the cache
+_VERSION = 3  # of the schema; a file of another is begun anew, as it is in the cache
 _TABLES = {
     "pages": "TABLE pages (plugin TEXT PRIMARY KEY, digest TEXT NOT NULL)",
     "sections": "VIRTUAL TABLE sections USING fts5("
     "plugin UNINDEXED, page UNINDEXED, path, text, tokenize = 'porter unicode61')",
+    "vectors": "TABLE vectors (model TEXT, digest TEXT, vector BLOB NOT NULL, PRIMARY KEY (model, digest))",
     "kernels": "TABLE kernels ("
     "digest TEXT PRIMARY KEY, plugin TEXT NOT NULL, target TEXT NOT NULL, what TEXT NOT NULL, entry TEXT NOT NULL)",
 }
@@ -110,6 +111,25 @@ class Library:
             Found(section=Section(page=page, path=tuple(json.loads(path)), text=text), score=score)
             for page, path, text, score in rows
         ]
+
+    def shelf(self, plugin: str) -> list[Section]:
+        """All sections of a plugin."""
+        query = "SELECT page, path, text FROM sections WHERE plugin = ?"
+        rows = self._run(lambda connection: connection.execute(query, (plugin,)).fetchall())
+        return [Section(page=page, path=tuple(json.loads(path)), text=text) for page, path, text in rows]
+
+    def vectors(self, model: str, digests: Iterable[str]) -> dict[str, bytes]:
+        """The vectors of some texts by a model, as far as they are known."""
+        wanted = {*digests}
+        query = "SELECT digest, vector FROM vectors WHERE model = ?"
+        rows = self._run(lambda connection: connection.execute(query, (model,)).fetchall())
+        return {digest: vector for digest, vector in rows if digest in wanted}
+
+    def file_vectors(self, model: str, vectors: Mapping[str, bytes]) -> None:
+        """Keep vectors of texts, by the texts' digests."""
+        rows = [(model, digest, vector) for digest, vector in vectors.items()]
+        query = "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)"
+        self._run(lambda connection: connection.executemany(query, rows))
 
     def file_kernel(self, entry: KernelEntry) -> None:
         """Put a verified kernel on the shelf; the same source again replaces it."""

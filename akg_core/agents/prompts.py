@@ -12,6 +12,7 @@ from typing import TypeVar
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from akg_core.agents.conductor import Action, Step
+from akg_core.agents.embeddings import fused
 from akg_core.agents.knowledge import Knowledge
 from akg_core.agents.library import KernelEntry
 from akg_core.agents.likeness import structural_likeness
@@ -186,7 +187,8 @@ def _sections(task: Task, known: Knowledge, words: str, room: int) -> list[tuple
     pages = [page for kind in kinds for page in known.pages if page.kind == kind]
     parts = [section for page in pages for section in sections(page) if known.examples or page.kind != "examples"]
     asked = " ".join([*(node.op for node in task.graph.nodes), words])
-    scores = {each.section: each.score for each in known.library.search(known.plugin.name, asked, most=len(parts))}
+    found = known.library.search(known.plugin.name, asked, most=len(parts))
+    scores = fused([[each.section for each in found], known.near])
 
     def need(section: Section) -> tuple[bool, float]:
         return section.page in ("language", "pitfalls"), scores.get(section, 0.0)

@@ -50,6 +50,7 @@ class Settings(BaseSettings):
     design_model: str = ""
     code_model: str = ""
     decide_model: str = ""
+    embed_model: str = Field(default="", description="for searching documents by meaning too; none by default")
     temperature: float | None = Field(default=None, ge=0, le=2)
     answer_tokens: int | None = Field(default=None, ge=1, description="the longest answer that is asked for")
     prompt_tokens: int = Field(default=12_000, ge=1000, description="the longest prompt that is sent")

@@ -30,14 +30,23 @@ def search(
     from rich.markdown import Markdown
     from rich.rule import Rule
 
+    from akg_core.agents import embeddings
+    from akg_core.agents.budget import Budget, Limits
+    from akg_core.agents.client import Client
     from akg_core.agents.library import Library
+    from akg_core.agents.settings import read_settings
     from akg_core.cli.options import select_plugin
     from akg_core.registry import hooks
 
     name = select_plugin(plugin).name
     library = Library()
     library.file_pages(name, hooks(name).akg_docs())
-    found = library.search(name, words, most=most)
+    settings = read_settings()
+    if settings.embed_model:
+        with Client(settings, Budget(Limits())) as client:
+            found = embeddings.search(library, name, words, client, most)
+    else:
+        found = library.search(name, words, most=most)
     if as_json:
         print(json.dumps([one.model_dump(mode="json") for one in found], indent=2))
         return

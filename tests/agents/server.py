@@ -50,9 +50,13 @@ Turn = Reply | Callable[[dict[str, Any]], Reply]
 
 
 class Server:
-    """Serves turns in their order, the last one for ever; keeps every request. Use it as a context."""
+    """Serves turns in their order, the last one for ever; keeps every request. Use it as a context.
 
-    def __init__(self, *turns: Turn) -> None:
+    `embed` makes a vector of a text, for /embeddings, which is not there without it.
+    """
+
+    def __init__(self, *turns: Turn, embed: Callable[[str], list[float]] | None = None) -> None:
+        self.embed, self.embedded = embed, list[list[str]]()
         self.turns, self.requests, self.keys = list(turns), list[dict[str, Any]](), list[str]()
         self._lock, self.closed = threading.Lock(), threading.Event()
         server = self
@@ -62,6 +66,9 @@ class Server:
 
             def do_POST(self) -> None:
                 asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                if self.path.endswith("/embeddings"):
+                    self._embed(asked)
+                    return
                 turn = server._next(asked, self.headers["authorization"])
                 if isinstance(turn, Refuse):
                     self._whole(turn.status, json.dumps({"error": {"message": turn.message}}).encode(), turn.headers)
@@ -71,6 +78,19 @@ class Server:
                     self._whole(200, turn.body, {"content-type": "text/event-stream"})
                 else:
                     self._stream(turn, asked)
+
+            def _embed(self, asked: dict[str, Any]) -> None:
+                server.embedded.append(asked["input"])
+                if server.embed is None:
+                    self._whole(404, json.dumps({"error": {"message": "no such route"}}).encode(), {})
+                    return
+                vectors = [
+                    {"object": "embedding", "index": n, "embedding": server.embed(text)}
+                    for n, text in enumerate(asked["input"])
+                ]
+                usage = {"prompt_tokens": len(vectors), "total_tokens": len(vectors)}
+                said = {"object": "list", "model": asked["model"], "data": vectors[::-1], "usage": usage}
+                self._whole(200, json.dumps(said).encode(), {})
 
             def _whole(self, status: int, body: bytes, headers: dict[str, str]) -> None:
                 self.send_response(status)
