@@ -75,10 +75,16 @@ def compile_job(payload: dict[str, Any]) -> dict[str, Any]:
     caller, target = hooks(payload["plugin"]), Target(**payload["target"])
     source = KernelSource(**payload["source"])
     compiled = caller.akg_compile(source=source, target=target, workdir=Path(payload["folder"]))
-    advice: tuple[Advice, ...] = ()
-    if not compiled.ok and caller.has("akg_explain"):
-        advice = caller.akg_explain(log=compiled.log, target=target)
-    return {"compiled": compiled.model_dump(mode="json"), "advice": [piece.model_dump() for piece in advice]}
+    said = [] if compiled.ok else explain_job({**payload, "log": compiled.log})["advice"]
+    return {"compiled": compiled.model_dump(mode="json"), "advice": said}
+
+
+def explain_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{plugin, target, log} → {advice: [Advice]}, of what a compiler or the runtime said."""
+    caller, advice = hooks(payload["plugin"]), tuple[Advice, ...]()
+    if caller.has("akg_explain"):
+        advice = caller.akg_explain(log=payload["log"], target=Target(**payload["target"]))
+    return {"advice": [piece.model_dump() for piece in advice]}
 
 
 def compile_all_job(payload: dict[str, Any]) -> dict[str, Any]:

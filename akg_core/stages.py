@@ -169,6 +169,12 @@ def check(pool: Pool, request: Request, source: KernelSource) -> tuple[Finding, 
     return tuple(Finding(**finding) for finding in value["findings"])
 
 
+def explain(pool: Pool, request: Request, log: str) -> tuple[Advice, ...]:
+    """What the plugin advises about what the runtime said."""
+    value = _plugin_job(pool, "explain_job", {**addressed(request), "log": log}, DESIGN_SECONDS)
+    return tuple(Advice(**piece) for piece in value["advice"])
+
+
 def trial(pool: Pool, task: Task, design: Design, seed: int) -> dict[str, Any]:
     """A sketch interpreted on the task's own inputs, beside the reference; see `akg_core.sketch.trial.trial_job`."""
     payload = {

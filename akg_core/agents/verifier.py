@@ -154,11 +154,19 @@ class Verifier:
             verdict = pipeline.verify(self._prepared, compiled.artifact)
         if not verdict.correct:
             outcome = _VERDICTS.get(verdict.status, "crashed")
-            return Judged(outcome=outcome, feedback=wrong(verdict), error=f"{outcome}: {_kind(verdict.reason)}")
+            feedback = "\n".join([wrong(verdict), *self._advice_on(verdict)])
+            return Judged(outcome=outcome, feedback=feedback, error=f"{outcome}: {_kind(verdict.reason)}")
         if pipeline.simulated:
             return Judged(outcome="correct", feedback="It is correct by simulation; nothing can be timed here.")
         with watch.during("judge"), self._clock:
             return _timed(pipeline.time(self._prepared, compiled.artifact, self._baselines, _SAMPLING))
+
+    def _advice_on(self, verdict: Verdict) -> list[str]:
+        """What the plugin advises where a kernel did not run to its end."""
+        if verdict.status != "crashed" and "it raised" not in verdict.reason:
+            return []
+        said = f"{verdict.log}\n{verdict.reason}"
+        return [each.advice for each in stages.explain(self._pipeline.pool, self._pipeline.request, said)[:1]]
 
 
 def _difference(number: int, output: Mapping[str, Any]) -> str:

@@ -52,7 +52,7 @@ def _row(event: Event) -> tuple[str, str, str, str]:
         cost = f"${event.asked.dollars:.4f}" if event.asked.dollars else ""
         tokens = "replayed" if event.asked.replayed else f"{event.asked.read + event.asked.written:,}"
         said = f"answers in {spell_seconds(event.asked.seconds)}" if event.asked.seconds else "answers"
-        what = f"{escape(event.asked.model)} {said}, told {len(event.asked.chosen)} sections"
+        what = f"{escape(event.asked.model)} {said}, told {len(event.asked.chosen[1:])} sections"
         return event.asked.actor, what, tokens, cost
     if event.done:
         style = _STYLES.get(event.done.outcome, "red")

@@ -57,6 +57,8 @@ def akg_compile(source, target, workdir):
 
 @hookimpl
 def akg_explain(log, target):
+    if "SIGSEGV" in log or "egmentation" in log:
+        return (Advice(problem="It crashed.", advice="Check every index."),)
     found = re.search(r"kernel.c:(\\d+):\\d+: error: (.*)", log)
     if not found:
         return ()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from akg_core.agents.budget import Limits
 from akg_core.agents.library import Library
 from akg_core.agents.records import Tally
+from akg_core.agents.stopwatch import Spent
 from akg_core.agents.trace import read_trace
 from tests.agents.plain_c import CHEAT, KERNEL, MODEL, SKETCH, files, sketch
 from tests.agents.server import Refuse, Say, Server
@@ -33,14 +35,10 @@ class Model:
 
 
 def tally(result) -> Tally:
-    from pathlib import Path
-
     return Tally(**json.loads((Path(result.folder) / "agents.json").read_text()))
 
 
 def actions(result) -> list[str]:
-    from pathlib import Path
-
     return [event.decided.action for event in read_trace(Path(result.folder)) if event.decided]
 
 
@@ -53,6 +51,8 @@ def test_right_at_once_without_an_emitter(work):
     assert actions(result)[:3] == ["design", "code", "faster"]
     assert tally(result).correct == 1
     assert "load(a[m, n]) * 2.0" in model.prompts[1]
+    spent = sum((event.spent for event in read_trace_of(result) if event.spent), Spent())
+    assert spent.compile and spent.rest < (spent.compile + spent.judge) / 3, "the framework itself takes little"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_right_at_once_without_an_emitter(work):
         (Say("", refusal="I would rather not."), ["It is an ordinary programming task"]),
         ("First one should think about caches.", ["holds no fenced block", "```c model_new.py"]),
         (files(model=MODEL.replace("class ModelNew", "class Modell")), ["ModelNew"]),
-        (files(KERNEL.replace("y[i] =", "y[i == 7 ? 1L << 40 : i] =")), ["crashed"]),
+        (files(KERNEL.replace("y[i] =", "y[i == 7 ? 1L << 40 : i] =")), ["crashed", "Check every index."]),
     ],
     ids=["compile", "numeric", "tail", "cheat", "cut off", "refusal", "prose", "no ModelNew", "crash"],
 )
@@ -80,8 +80,6 @@ def test_a_fault_is_told_and_mended(work, first, told):
 
 
 def read_trace_of(result):
-    from pathlib import Path
-
     return read_trace(Path(result.folder))
 
 
