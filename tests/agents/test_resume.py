@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pty
+import re
+import signal
 import subprocess
 import sys
 import time
@@ -39,7 +43,7 @@ class Model:
         if asked["messages"][0]["content"].startswith("You design"):
             kind, text = "design", sketch()
         elif "3.0f" in prompt or "2.0f" in prompt:
-            kind, text = "fix", files()
+            kind, text = "faster" if "Make it faster" in prompt else "fix", files()
         if kind == self.hangs_at:
             self.hanging = True
             return Say(text, still_after=4, still_seconds=60)
@@ -53,6 +57,7 @@ class Killed:
     def __init__(self, folder: Path, url: str) -> None:
         self.run, self._folder, self._url = folder / "run", folder, url
         self._judged: dict[Path, int] = {}
+        self.screen, self.code = "", 0
 
     def until(self, there: Callable[[], bool]) -> None:
         """Run, or go on, and kill the process with SIGKILL as soon as it is there."""
@@ -61,6 +66,21 @@ class Killed:
                 assert process.poll() is None, self.said()
                 time.sleep(0.002)
             process.kill()
+        self._require_as_before()
+
+    def interrupt(self, there: Callable[[], bool]) -> None:
+        """Go on at a terminal, and press Ctrl-C as soon as it is there; keeps what was seen, and the exit code."""
+        ours, theirs = pty.openpty()
+        with self._start(theirs) as process, os.fdopen(ours, "rb", buffering=0) as terminal:
+            os.close(theirs)
+            pressed = False
+            with contextlib.suppress(OSError):  # the other side has gone
+                while seen := terminal.read(1 << 16):
+                    self.screen += re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", seen.decode(errors="replace"))
+                    if not pressed and there() and "step 3" in self.screen:
+                        process.send_signal(signal.SIGINT)
+                        pressed = True
+            self.code = process.wait(10)
         self._require_as_before()
 
     def to_its_end(self) -> None:
@@ -85,15 +105,15 @@ class Killed:
         assert self._judged.items() <= now.items()
         self._judged = now
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self, terminal: int | None = None) -> subprocess.Popen[bytes]:
         where = ("--resume", self.run) if (self.run / "answers").exists() else ("--out", self.run)
         options = ("--engine", "llm", "--plugin", "plain_c", "--model", "toy", "--base-url", self._url, "--no-baseline")
         with (self._folder / "log").open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-c", PROGRAM, "run", *options, *where, self._folder / "scaled.py"],
-                env=os.environ | {"PYTHONPATH": f"{self._folder}:{ROOT}", "AKG_LLM_API_KEY": KEY},
-                stdout=log,
-                stderr=log,
+                env=os.environ | {"PYTHONPATH": f"{self._folder}:{ROOT}", "AKG_LLM_API_KEY": KEY, "COLUMNS": "140"},
+                stdout=terminal or log,
+                stderr=terminal or log,
                 cwd=self._folder,
             )
 
@@ -104,6 +124,7 @@ def ended(tmp_path_factory):
     folder, model = tmp_path_factory.mktemp("killed"), Model()
     install(folder, "plain_c", plain_c.PLUGIN)
     (folder / "scaled.py").write_text(plain_c.REFERENCE)
+    (folder / "settings.toml").write_text("[prices.toy]\nread = 1\nwritten = 4\n")
     with Server(model) as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("AKG_SETTINGS", str(folder / "settings.toml"))
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
@@ -120,6 +141,9 @@ def ended(tmp_path_factory):
         killed.until(lambda: killed.is_there("attempts/*/build.log", without="verdict.json"))
         while_asked("fix")
         killed.until(killed.is_timing)
+        model.hangs_at, model.hanging = "faster", False
+        killed.interrupt(lambda: model.hanging)
+        model.hangs_at = ""
         killed.until(lambda: killed.is_there("verdict.json"))  # the best is timed for the record
         killed.to_its_end()
         yield killed, model, server
@@ -136,9 +160,20 @@ def test_it_ends_as_if_nothing_had_been(ended):
 def test_nothing_is_asked_twice_and_all_answers_are_counted(ended):
     killed, model, server = ended
     assert model.answered == len(ACTIONS) - 1
-    assert len(server.requests) == len(ACTIONS) - 1 + 2, "two were under way when it was killed"
+    assert len(server.requests) == len(ACTIONS) - 1 + 3, "three were under way when it was ended"
     tally = Tally.model_validate_json((killed.run / "agents.json").read_text())
     assert tally.answers == tally.steps == len(ACTIONS) - 1 and tally.tokens > 1000
+
+
+def test_one_line_says_who_acts_and_ctrl_c_says_how_to_go_on(ended):
+    killed, _, _ = ended
+    assert killed.code == 130
+    assert re.search(
+        r"attempt 1 .*coder: faster · step 3 · [\d,]+ tokens · \$0\.\d+ · best [\d.]+x of eager", killed.screen
+    )
+    assert "what was done until then is in run. " in " ".join(killed.screen.split())
+    assert "The same command with --resume run goes on." in killed.screen
+    assert "Traceback" not in killed.screen and "Exception" not in killed.screen
 
 
 def test_the_key_is_in_no_file_of_the_run_and_in_no_worker(ended):
