@@ -96,3 +96,42 @@ def test_a_kernel_is_carried_over(akg, tmp_path):
         assert "the original" in server.requests[0]["messages"][1]["content"]
     code, said = akg("migrate", *options, "--base-url", server.url, "nothing")
     assert code == 2 and "cannot be read" in said
+
+
+TRITON = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scaled(a, b, y, N, BLOCK: tl.constexpr):
+    n = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = n < N
+    tl.store(y + n, tl.load(a + n, mask=inside) * 2.0 + tl.load(b + n, mask=inside), mask=inside)
+"""
+LAUNCH = """
+import torch
+import triton
+from kernel import scaled
+from reference import Model
+
+
+class ModelNew(Model):
+    def forward(self, a, b):
+        y = torch.empty_like(a)
+        scaled[(triton.cdiv(a.numel(), 1024),)](a, b, y, a.numel(), BLOCK=1024)
+        return y
+"""
+
+
+def test_a_kernel_for_a_gpu_is_mended_by_simulation(akg):
+    def said(launch: str) -> Say:
+        return Say(f"```python kernel.py\n{TRITON}```\n\n```python model_new.py\n{launch}```\n")
+
+    options = ("--plugin", "triton_cuda", "--engine", "llm", "--without", "sketch", "--model", "toy", "--no-memory")
+    with Server(said(LAUNCH.replace("1024", "1000")), said(LAUNCH)) as server:
+        code, shown = akg("run", *options, "--base-url", server.url, "scaled.py")
+        told = server.requests[1]["messages"][1]["content"]
+    assert code == 0 and "simulat" in shown, shown
+    assert "arange's range must be a power of 2" in told and "take triton.next_power_of_2" in told
+    assert "H200" in server.requests[0]["messages"][0]["content"]
