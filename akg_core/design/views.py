@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate
+from operator import mul
 
 from akg_core.design.index import Index, index
 from akg_core.design.rules import Call, rule
@@ -38,6 +39,18 @@ def reshaped(c: Call) -> Value:
 @rule("alias", "detach", "lift_fresh_copy")
 def same(c: Call) -> Value:
     return c.raw(0)
+
+
+@rule("as_strided")
+def strided(c: Call) -> Value:
+    """What exporting writes to spell out how a mean lies in memory: its own shape, the last dim running fastest."""
+    value = c.raw(0)
+    steps = [*accumulate(reversed([*value.shape[1:], index(1)]), mul)][::-1]
+    places = zip(c.shape, map(c.size, c.arg(2)), steps, strict=True)
+    plain = value.shape == c.shape and all(step == due for size, step, due in places if size != 1)
+    if not plain or c.arg(3):
+        raise c.unsupported("with other elements than those of its operand")
+    return value
 
 
 @rule("permute")

@@ -34,6 +34,7 @@ AVERAGES = {
     "F.avg_pool3d(x, 3, 2, 1)": "(2, 3, 5, 6, 7)",
     "F.avg_pool3d(x, (1, 2, 3), ceil_mode=True)": "(2, 3, 5, 6, 7)",
     "F.adaptive_avg_pool1d(x, 5)": "(2, 3, 13)",
+    "F.adaptive_avg_pool1d(x.mT, 1)": "(2, 3, 13)",
     "F.adaptive_avg_pool2d(x, (5, 4))": "(2, 3, 13, 12)",
     "F.adaptive_avg_pool2d(x, (7, 15))": "(2, 3, 7, 12)",
     "F.adaptive_avg_pool2d(x, 1)": "(2, 3, 13, 12)",
