@@ -29,7 +29,8 @@ class Limits:
     `confined` is for code that nobody has read: it may write only to its private folder and to `writable`, and has no
     privileges left. No job has a network, or sees or signals a process but its own, where the system allows that; but
     for one that `lends` a device's memory to others, since drivers tell lender and borrower apart by process number,
-    and in namespaces of their own all jobs have the same.
+    and in namespaces of their own all jobs have the same. Between the calls of a session that is `paused`, all its
+    processes stand still: they neither work while others are timed nor touch what they have written.
     """
 
     seconds: float = 60.0
@@ -42,6 +43,7 @@ class Limits:
     threads: int = 0
     confined: bool = False
     lends: bool = False
+    paused: bool = False
     writable: tuple[Path, ...] = ()
 
 

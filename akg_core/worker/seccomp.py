@@ -1,8 +1,10 @@
 """System-call filters for confined workers.
 
-One is for where namespaces are not to be had (most containers): the worker may then signal only itself and its own
-group, trace nobody, and open no network socket. The other forbids to start processes. Classic BPF, built here so that
-nothing else need be installed; see seccomp(2). Other architectures than these two go without.
+One refuses what reaches beyond the worker past its namespaces, or where these are not to be had (most containers): it
+traces nobody, opens no sockets but those between processes, keeps nothing with the kernel for a later process, and
+makes no memory whose content comes when it is read. Without namespaces it may also signal only itself and its own
+group. The other forbids to start processes. Classic BPF, built here so that nothing else need be installed; see
+seccomp(2). Other architectures than these two go without.
 """
 
 from __future__ import annotations
@@ -19,15 +21,24 @@ from typing import Any
 _LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_JMP|JSET|K, BPF_RET|K
 _ALLOW, _REFUSE, _UNKNOWN, _KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS, 0x80000000
 _NUMBER, _ARCHITECTURE, _ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; the low half of argument 0
-_AF_INET, _AF_INET6, _AF_NETLINK, _AF_PACKET = 2, 10, 16, 17
+_AF_UNIX = 1
 _FILTER_MODE, _SECCOMP, _NO_NEW_PRIVS, _GET_NO_NEW_PRIVS = 2, 22, 38, 39
 _SET_FILTER, _ALL_THREADS = 1, 1  # of seccomp(2)
 
-# audit architecture, then numbers of: (kill, tkill, tgkill), socket, what is refused always
-# (pidfd_send_signal, ptrace, process_vm_readv, process_vm_writev, rt_sigqueueinfo, rt_tgsigqueueinfo)
+# audit architecture, then numbers of: (kill, tkill, tgkill), socket, prlimit64, and what is refused always:
+# (pidfd_send_signal, ptrace, process_vm_readv, process_vm_writev, rt_sigqueueinfo, rt_tgsigqueueinfo, setpriority,
+# kcmp, bpf, userfaultfd, add_key, request_key, keyctl), and what has one number everywhere: io_uring_setup, which
+# opens sockets too, pidfd_getfd, process_madvise
+_EVERYWHERE = (425, 438, 440)
 _MACHINES = {
-    "x86_64": (0xC000003E, (62, 200, 234), 41, (424, 101, 310, 311, 129, 297)),
-    "aarch64": (0xC00000B7, (129, 130, 131), 198, (424, 117, 270, 271, 138, 240)),
+    "x86_64": (
+        *(0xC000003E, (62, 200, 234), 41, 302),
+        (424, 101, 310, 311, 129, 297, 141, 312, 321, 323, 248, 249, 250, *_EVERYWHERE),
+    ),
+    "aarch64": (
+        *(0xC00000B7, (129, 130, 131), 198, 261),
+        (424, 117, 270, 271, 138, 240, 140, 272, 280, 282, 217, 218, 219, *_EVERYWHERE),
+    ),
 }
 # audit architecture, then numbers of: seccomp, clone, other ways to start a process (fork, vfork)
 _FORKING = {
@@ -38,14 +49,17 @@ _CLONE3, _CLONE_THREAD = 435, 0x10000
 _X32_BIT = 0x40000000  # the second set of numbers on x86_64
 
 
-def install(process: int) -> bool:
-    """Filter this process, whose number is `process`, and all that it will start. Says whether the system took it."""
+def install(process: int, alone: bool) -> bool:
+    """Filter this process, whose number is `process`, and all that it will start. Says whether the system took it.
+
+    `alone`: others have no numbers here, so that it may signal what it likes.
+    """
     machine = _MACHINES.get(platform.machine())
     if machine is None:
         return False
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0)
-    with _loadable(_program(process, *machine)) as program:
+    with _loadable(_program(process, alone, *machine)) as program:
         return libc.prctl(_SECCOMP, _FILTER_MODE, program, 0, 0) == 0
 
 
@@ -88,23 +102,33 @@ def _loadable(steps: list[bytes]) -> Iterator[Any]:
 
 
 def _program(
-    process: int, architecture: int, signals: tuple[int, ...], socket: int, refused: tuple[int, ...]
+    process: int,
+    alone: bool,
+    architecture: int,
+    signals: tuple[int, ...],
+    socket: int,
+    limits: int,
+    refused: tuple[int, ...],
 ) -> list[bytes]:
-    own = (process, 0)  # itself, and 0: its own group, which it leads
-    families = (_AF_INET, _AF_INET6, _AF_NETLINK, _AF_PACKET)
+    refuse, allow = _step(_RETURN, _REFUSE), _step(_RETURN, _ALLOW)
+    own = (process, 0)  # itself, and 0: its own group, which it leads, or itself once more
+
+    def only(calls: tuple[int, ...], firsts: tuple[int, ...]) -> list[bytes]:
+        """Allow calls with these first arguments alone."""
+        return _when(calls, [_step(_LOAD, _ARGUMENT), *_when(firsts, [allow]), refuse])
+
     return [
         _step(_LOAD, _ARCHITECTURE),
         _step(_EQUAL, architecture, 1, 0),
         _step(_RETURN, _KILL),
         _step(_LOAD, _NUMBER),
         _step(0x35, _X32_BIT, 0, 1),  # BPF_JMP|JGE|K
-        _step(_RETURN, _REFUSE),
-        *_when(refused, [_step(_RETURN, _REFUSE)]),
-        *_when(signals, [_step(_LOAD, _ARGUMENT), *_when(own, [_step(_RETURN, _ALLOW)]), _step(_RETURN, _REFUSE)]),
-        *_when(
-            (socket,), [_step(_LOAD, _ARGUMENT), *_when(families, [_step(_RETURN, _REFUSE)]), _step(_RETURN, _ALLOW)]
-        ),
-        _step(_RETURN, _ALLOW),
+        refuse,
+        *_when(refused, [refuse]),
+        *(() if alone else only(signals, own)),
+        *only((limits,), own),
+        *only((socket,), (_AF_UNIX,)),
+        allow,
     ]
 
 

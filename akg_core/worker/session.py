@@ -18,6 +18,7 @@ from akg_core.worker import usage, wire
 from akg_core.worker.limits import JobResult, Limits, Status
 
 _WATCH_SECONDS = 0.1  # how often memory and folders are looked at
+_STOPPING_SECONDS = 0.0002  # how often one that is to stand still is looked at
 _LAST_WORDS_SECONDS = 2.0  # how long a killed worker may take to be reaped
 _LOG_KEPT = 32 * 1024  # bytes of the log's begin, and of its end, that are kept
 _ANSWER_BYTES = 256 << 20
@@ -62,10 +63,14 @@ class Session:
         with self._busy:
             if self._final is not None:
                 return self._final
+            if self._limits.paused:
+                self._signal(signal.SIGCONT)
             result = _Exchange(self, request, seconds or self._limits.seconds).run()
             if result.status not in ("ok", "error"):
                 self._final = result
                 self.close()
+            elif self._limits.paused:
+                self._stand_still()
         return result
 
     def close(self) -> None:
@@ -83,6 +88,22 @@ class Session:
             if self._final is None:
                 self._final = JobResult("exited", reason=_CLOSED, protections=self.protections)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _stand_still(self) -> None:
+        """Stop all that the session has started, and wait until it has stopped."""
+        until = time.monotonic() + _LAST_WORDS_SECONDS
+        while self._signal(signal.SIGSTOP) and time.monotonic() < until:
+            time.sleep(_STOPPING_SECONDS)
+
+    def _signal(self, number: int) -> bool:
+        """Send a signal to every process of the session that runs, or, to go on, to all. Says whether there are any."""
+        processes = usage.descendants(self._keeper)
+        if number == signal.SIGSTOP:
+            processes = [process for process in processes if not usage.is_still(process)]
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, number)
+        return bool(processes)
 
     def _terminate(self) -> None:
         if self._keeper_handle >= 0 and self._ended is None:

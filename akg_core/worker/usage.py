@@ -32,6 +32,17 @@ def resident_memory(processes: Iterable[int]) -> int:
     return total
 
 
+def is_still(process: int) -> bool:
+    """Whether no thread of a process runs: all have been stopped, or have ended."""
+    with contextlib.suppress(OSError):
+        for thread in Path(f"/proc/{process}/task").iterdir():
+            with contextlib.suppress(OSError):
+                state = (thread / "stat").read_text().rpartition(")")[2].split()[0]
+                if state not in "TtZX":
+                    return False
+    return True
+
+
 def folder_size(folder: Path) -> tuple[int, int]:
     """Bytes on disk, and the number of files and folders, below `folder`; links are not followed."""
     size = count = 0

@@ -154,8 +154,9 @@ def _work(
                 protections.append("read-only files")
             isolation.drop_privileges()
             protections.append("no privileges")
-            if not alone and seccomp.install(os.getpid()):
-                protections += ["no network", "no signals to others"]
+            if seccomp.install(os.getpid(), alone):
+                protections += ["filtered system calls"]
+                protections += [] if alone else ["no network", "no signals to others"]
         isolation.limit_resources(settings["memory_bytes"], settings["file_bytes"], settings["open_files"])
         if not settings["confined"]:
             isolation.hide_memory()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import mmap
 import os
+import resource
 import signal
 import socket
 import sys
@@ -128,15 +131,37 @@ def litter(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def signal_others(payload: dict[str, Any]) -> dict[str, Any]:
-    """Which processes a worker could signal. Signal 0 only asks: whatever the answer, nothing is ever ended."""
+    """Which processes a worker could signal or limit. Signal 0 and limits that stay only ask: nothing is ever ended."""
     reached = []
     for name, victim in payload["victims"].items():
-        try:
+        with contextlib.suppress(OSError):
             os.kill(victim, 0)
             reached.append(name)
-        except OSError:
-            continue
-    return {"reached": reached}
+        with contextlib.suppress(OSError, ValueError):
+            resource.prlimit(abs(victim), resource.RLIMIT_NOFILE)
+            reached.append(f"limits of {name}")
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, abs(victim), 19)
+            reached.append(f"priority of {name}")
+    return {"reached": reached, "own": resource.prlimit(0, resource.RLIMIT_NOFILE)}
+
+
+def system_calls(_: dict[str, Any]) -> dict[str, Any]:
+    """Which calls that reach past namespaces the system takes from a worker; x86-64 only."""
+    taken = []
+    for family in (socket.AF_VSOCK, socket.AF_NETLINK, socket.AF_INET):
+        with contextlib.suppress(OSError):
+            socket.socket(family, socket.SOCK_STREAM if family != socket.AF_NETLINK else socket.SOCK_RAW).close()
+            taken.append(f"socket {family}")
+    system = ctypes.CDLL(None).syscall
+    calls = {
+        "io_uring_setup": (425, 1, ctypes.create_string_buffer(120)),
+        "add_key": (248, b"user", b"akg-test", b"kept", 4, -3),
+        "userfaultfd": (323, 1),
+    }
+    taken += [name for name, call in calls.items() if system(*call) >= 0]
+    with socket.socket(socket.AF_UNIX):
+        return {"taken": taken}
 
 
 def leave_children(payload: dict[str, Any]) -> dict[str, Any]:
@@ -225,3 +250,23 @@ def threads_and_signals(_: dict[str, Any]) -> dict[str, Any]:
     seen = threading.Event()
     threading.Thread(target=seen.set).start()
     return {"thread": seen.wait(1), "loaded": "torch" in sys.modules}
+
+
+def work_on(_: dict[str, Any]) -> dict[str, Any]:
+    """Leave a thread and a process that count as long as they run; say how far they are."""
+    if not _counts:
+        _counts.extend(ctypes.c_long.from_buffer(mmap.mmap(-1, 4096)) for _ in range(2))
+        if os.fork() == 0:
+            _count_on(_counts[0])
+        threading.Thread(target=_count_on, args=(_counts[1],), daemon=True).start()
+    time.sleep(0.05)
+    return {"counts": [number.value for number in _counts]}
+
+
+def _count_on(number: ctypes.c_long) -> None:
+    while True:
+        number.value += 1
+        time.sleep(0.0001)
+
+
+_counts: list[ctypes.c_long] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import socket
 import subprocess
 import sys
@@ -139,7 +140,15 @@ def test_a_worker_cannot_signal_what_it_did_not_start(pool: Pool) -> None:
     """Only asks with signal 0. In a process namespace -1 stands for nobody, and the numbers outside mean nothing."""
     victims = {"zygote": pool._zygote.pid, "its group": -pool._zygote.pid, "orchestrator": os.getpid()}
     result = run(pool, "signal_others", Limits(seconds=PATIENT, confined=True), victims=victims)
-    assert result.unwrap() == {"reached": []}, result.protections
+    assert result.unwrap()["reached"] == [] and len(result.unwrap()["own"]) == 2, result.protections
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers of calls are those of another machine")
+def test_a_confined_job_makes_no_call_that_reaches_past_namespaces(pool: Pool) -> None:
+    """It opens no way to other machines, leaves nothing with the kernel, and makes no memory that is filled late."""
+    limits = Limits(seconds=PATIENT, confined=True)
+    assert run(pool, "system_calls", limits).unwrap() == {"taken": []}
+    assert "filtered system calls" in run(pool, "echo", limits).protections
 
 
 def test_what_a_job_leaves_behind_dies_with_it(pool: Pool, tmp_path: Path) -> None:
@@ -200,6 +209,19 @@ def test_a_session_keeps_its_process(pool: Pool) -> None:
         assert session.call(JOBS + "count", {}).unwrap()["count"] == 4
         assert session.call(JOBS + "segfault", {}).status == "crashed"
         assert session.call(JOBS + "count", {}).status == "crashed", "gone is gone"
+
+
+def test_a_session_that_is_paused_stands_still_between_calls(pool: Pool) -> None:
+    """Its threads and the processes that it started, too; in a call they go on."""
+    with pool.session(Limits(seconds=PATIENT, paused=True)) as session:
+        before = session.call(JOBS + "work_on", {}).unwrap()["counts"]
+        processes = usage.descendants(session._keeper)
+        assert len(processes) == 2 and all(map(usage.is_still, processes))
+        time.sleep(0.3)
+        after = session.call(JOBS + "work_on", {}).unwrap()["counts"]
+        assert all(0 < new - old < 1500 for old, new in zip(before, after, strict=True)), (before, after)
+        assert all(map(usage.is_still, processes))
+    wait_until(lambda: not any(Path(f"/proc/{process}").exists() for process in processes))
 
 
 def test_jobs_run_side_by_side(pool: Pool, tmp_path: Path) -> None:
