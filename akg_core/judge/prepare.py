@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
+import shutil
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
 CASES = "cases"  # the folder of the cases: who knows the name of one may read it, and nobody may list them
+_ROOMS = "rooms"  # that of what candidates write, likewise
 _JOBS = "akg_core.judge.reference:"
 
 
@@ -59,6 +63,7 @@ class Prepared:
     ) -> None:
         self.task, self.folder, self.where, self.lends, self.seed = task, folder.resolve(), where, lends, seed
         self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / _ROOMS).mkdir(mode=0o300, exist_ok=True)
         self._session = pool.session(Limits(seconds=600, lends=lends), _JOBS + "open_job")
         self._lock = threading.Lock()
         self._opened: Future[Draw] = Future()
@@ -73,8 +78,19 @@ class Prepared:
     def close(self) -> None:
         """End the reference process."""
         self._session.close()
-        with contextlib.suppress(OSError):
-            (self.folder / CASES).chmod(0o700)  # so that whoever may remove it can
+        for name in (CASES, _ROOMS):
+            with contextlib.suppress(OSError):
+                (self.folder / name).chmod(0o700)  # so that whoever may remove it can
+
+    @contextlib.contextmanager
+    def room(self) -> Iterator[Path]:
+        """A folder for what a candidate's process writes: no other finds it, and nothing of it is kept for a later."""
+        folder = self.folder / _ROOMS / secrets.token_hex(8)
+        folder.mkdir()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     @property
     def first(self) -> Draw:

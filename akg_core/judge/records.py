@@ -158,6 +158,9 @@ class Floor(Record):
     margin: float
 
 
+TimingStatus = Literal["ok", "impossible", "cheating", "incorrect", "failed"]
+
+
 class Timing(Record):
     """How fast a kernel is, beside the baselines measured in the same minutes.
 
@@ -166,7 +169,7 @@ class Timing(Record):
     baseline is missing, by name.
     """
 
-    status: Literal["ok", "impossible", "cheating", "incorrect", "failed"]
+    status: TimingStatus
     reason: str = ""
     measurements: tuple[Measurement, ...] = ()
     speedups: tuple[Speedup, ...] = ()

@@ -1,4 +1,4 @@
-"""What taking samples takes beside what they count: asking for them, clocks, waiting for the device, handing them over.
+"""What taking samples takes beside what they count: asking, clocks, waiting for the device, a look at each answer.
 
 Known by samples of a kernel that does nothing, which come the way that every kernel's samples do.
 """
@@ -19,13 +19,18 @@ if TYPE_CHECKING:
 
 _JOB = "akg_core.judge.sampling:sampling_job"
 _CALLS, _SAMPLES = 9, 8192
+_LEAST_BYTES, _MOST_BYTES = 256, 256 << 20
 
 
 class Idle:
-    """A kernel that does nothing, in a process of its own. Use it as a context; `where` is as `device_at` takes it."""
+    """A kernel that does nothing, in a process of its own. Use it as a context; `where` is as `device_at` takes it.
 
-    def __init__(self, pool: Pool, where: dict[str, Any]) -> None:
-        self._session, self._where = pool.session(), where
+    Its answer, the same each time, has `answer_bytes`, as far as these matter: it is looked at on every page.
+    """
+
+    def __init__(self, pool: Pool, where: dict[str, Any], answer_bytes: int = 0) -> None:
+        self._session = pool.session()
+        self._where = where | {"answer_bytes": min(max(answer_bytes, _LEAST_BYTES), _MOST_BYTES)}
         self.beside(1)  # its first samples wait for imports
 
     def __enter__(self) -> Idle:
@@ -50,23 +55,29 @@ def seconds_beside(pool: Pool, where: dict[str, Any]) -> float:
 
 
 def sampling_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """Worker job: {plan, plugin?, target?} → ProfileReport of a kernel that does nothing."""
+    """Worker job: {plan, answer_bytes, plugin?, target?} → ProfileReport of a kernel that does nothing."""
     from akg_core.judge.candidate import profile_case
     from akg_core.worker.tensors import save
 
     inputs = Path("nothing")
     save(inputs, [])
     case = Case(name="nothing", inputs=inputs, outputs=inputs)
-    report = profile_case(_module, case, TimingPlan(**payload["plan"]), device_at(payload))
+    load_module = functools.partial(_module, payload["answer_bytes"])
+    report = profile_case(load_module, case, TimingPlan(**payload["plan"]), device_at(payload))
     return report.model_dump(mode="json")
 
 
 @functools.cache
-def _module() -> SimpleNamespace:
+def _module(answer_bytes: int) -> SimpleNamespace:
+    import torch
     from torch import nn
 
     class ModelNew(nn.Module):
-        def forward(self) -> None:
-            return None
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("answer", torch.ones(answer_bytes // 4), persistent=False)
+
+        def forward(self) -> torch.Tensor | nn.Module:
+            return self.answer
 
     return SimpleNamespace(ModelNew=ModelNew)

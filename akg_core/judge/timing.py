@@ -15,21 +15,18 @@ import itertools
 import math
 import os
 import platform
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import ValidationError
-
 from akg_core.errors import AkgError
 from akg_core.judge import baseline, floor, sampling, statistics
+from akg_core.judge.contestant import CALL_SECONDS, Contestant, Unusable
 from akg_core.judge.prepare import Prepared
-from akg_core.judge.records import Draw, Measurement, Speedup, Timing
-from akg_core.judge.verify import opening
-from akg_core.records import Artifact, Case, ProfileReport, Target, TimingPlan
+from akg_core.judge.records import Draw, Measurement, Speedup, Timing, TimingStatus
+from akg_core.records import Artifact, Target, TimingPlan
 from akg_core.storage import cache_folder
 from akg_core.worker.limits import Limits, is_harness_changed
 
@@ -43,56 +40,12 @@ _FEWEST_ROUNDS, _MOST_ROUNDS = 4, 40
 _LOOKS = 8  # rounds, after so many of which each time the intervals are looked at
 _NARROW = 0.03  # of a median or ratio: an interval that needs no more rounds, whether or not it holds 1
 _QUICK = 0.02  # seconds; what is quicker gets several samples a round, and a call before them that is not counted
-_CALL_SECONDS = 120.0
+_QUICKER = 0.5  # of the time with full caches: what less with empty ones is no time
+_SHORT_CALLS, _SHORT_SECONDS = 12, 0.01
+_CHECKS = 6
 _CLOCK_SECONDS = (0.1, 4.0)  # the least that clocks are compared over, and what is more than enough
 _CLOCK_ATTEMPTS, _MOST_COUNTED = 20, 1 << 14  # of the most samples, several attempts
 _ASKING_SECONDS = 0.003  # what a call takes beside its samples
-
-
-class Unusable(Exception):
-    """A contestant gave no samples."""
-
-
-class Contestant:
-    """Something that can be timed: a session, and the job that takes samples in it, each call in `seconds` at most."""
-
-    def __init__(
-        self, name: str, session: Session, function: str, payload: dict[str, Any], seconds: float = _CALL_SECONDS
-    ) -> None:
-        self.name, self.session, self.seconds = name, session, seconds
-        self._function, self._payload = function, payload
-        self._lost = ""  # why nothing runs in the session any more
-        self.timer = ""
-
-    def open(self, plan: TimingPlan) -> None:
-        """Have a kernel loaded before its process knows of any input; what goes wrong shows when samples are asked."""
-        payload = self._payload | {"case": opening(Case(**self._payload["case"])).model_dump(mode="json")}
-        payload |= {"plan": plan.model_copy(update={"warmup": 0, "samples": 0}).model_dump(mode="json")}
-        self.session.call(self._function, payload, seconds=self.seconds)
-
-    def sample(self, plan: TimingPlan) -> tuple[float, ...]:
-        """Samples in seconds, as the plan says. Raises Unusable with the reason."""
-        if self._lost:
-            raise Unusable(self._lost)
-        payload = self._payload | {"plan": plan.model_dump(mode="json")}
-        result = self.session.call(self._function, payload, seconds=self.seconds)
-        if result.status != "ok":
-            message = result.error["message"] if result.error else result.reason
-            raise Unusable(message)
-        try:
-            report = ProfileReport(**result.unwrap())
-        except ValidationError:
-            raise Unusable("It answered something that is no report of samples.") from None
-        if report.lost:
-            self._lost = f"The device stopped its work: {report.lost}."
-            self.session.close()
-            raise Unusable(self._lost)
-        if report.error:
-            raise Unusable(f"{report.error}.")
-        if len(report.samples) != plan.samples or not all(0 < sample < 1e6 for sample in report.samples):
-            raise Unusable("It gave other samples than it was asked for.")
-        self.timer = report.timer
-        return report.samples
 
 
 class Entrant:
@@ -106,8 +59,10 @@ class Entrant:
         self, pool: Pool, prepared: Prepared, plugin: str, artifact: Artifact, target: Target, *, threads: int = 0
     ) -> None:
         self.plan = TimingPlan(cold=True, threads=threads)
-        self.folder = Path(tempfile.mkdtemp(prefix="timing-", dir=prepared.folder))
-        self._session = pool.session(Limits(seconds=_CALL_SECONDS, confined=True, writable=(self.folder,)))
+        self._leaving = contextlib.ExitStack()
+        self.folder = self._leaving.enter_context(prepared.room())
+        limits = Limits(CALL_SECONDS, confined=True, paused=not prepared.lends, writable=(self.folder,))
+        self._session = self._leaving.enter_context(pool.session(limits))
         payload = {
             "plugin": plugin,
             "artifact": artifact.model_copy(update={"folder": artifact.folder.resolve()}).model_dump(mode="json"),
@@ -125,7 +80,7 @@ class Entrant:
 
     def close(self) -> None:
         """End the kernel's process."""
-        self._session.close()
+        self._leaving.close()
 
     def ready(self) -> Contestant:
         """The kernel. Waits for it to be warm."""
@@ -180,7 +135,8 @@ class Baselines:
             if self._closed:
                 raise Unusable("Nobody waits for it any more.")
             # What a compiler imports may start the driver of a device, which does not work on after a fork.
-            session = pool.session(Limits(seconds=_CALL_SECONDS), "" if prepared.lends else _BASELINE)
+            limits = Limits(CALL_SECONDS, paused=not prepared.lends)
+            session = pool.session(limits, "" if prepared.lends else _BASELINE)
             self._sessions.append(session)
         payload = {**prepared.where, "mode": mode, "case": case.model_dump(mode="json")}
         contestant = Contestant(mode, session, _BASELINE, payload)
@@ -227,7 +183,10 @@ def clock(
             if lie := _clock_lies(pool, prepared, kernel, plan, machine.sampling_seconds):
                 return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
             rounds = _rounds([kernel, *rivals], plan, seconds, missing)
-            wrong = _wrong_afterwards(kernel, prepared, preparation.draws, entrant.folder, plan)
+            if lie := _lies_when_cold(kernel, plan, machine.sampling_seconds, rounds[KERNEL]):
+                return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
+            median = statistics.interval(rounds[KERNEL])[0]
+            status, reason = _wrong_afterwards(kernel, prepared, preparation.draws, entrant.folder, plan, median)
         except Unusable as error:
             took = time.monotonic() - began
             if is_harness_changed(str(error)):
@@ -236,13 +195,9 @@ def clock(
     timing = _timing(rounds, kernel.timer)
     settings["processor"] = machine.processor
     least = floor.floor(machine, preparation)
-    median = timing.median(KERNEL) or 0.0
     if least and median < least.margin * least.seconds:  # perhaps the machine was busy when it was measured
         least = floor.floor(floor.machine(pool, prepared.where, again=True), preparation)
-    status, reason = "ok", ""
-    if wrong:
-        status, reason = "incorrect", wrong
-    elif least and median < least.margin * least.seconds:
+    if status == "ok" and least and median < least.margin * least.seconds:
         status = "impossible"
         reason = (
             f"{median:.3g} s is less than {least.margin:g} times the {least.seconds:.3g} s that this machine needs."
@@ -310,9 +265,30 @@ def _clock_lies(pool: Pool, prepared: Prepared, kernel: Contestant, plan: Timing
     On a machine that is busy these are more, and what a kernel that does nothing takes at the same time tells.
     """
     if lie := _disagreement(kernel, plan, lambda count: _ASKING_SECONDS + count * each):
-        with sampling.Idle(pool, prepared.where) as idle:
+        with sampling.Idle(pool, prepared.where, prepared.ready().output_bytes) as idle:
             lie = _disagreement(kernel, plan, idle.beside)
     return lie
+
+
+def _lies_when_cold(kernel: Contestant, plan: TimingPlan, each: float, rounds: list[tuple[float, ...]]) -> str:
+    """Why the kernel's clock is not believed when caches are empty: nothing takes much less time then.
+
+    Where it seems to, the clock here tells what it takes with full ones, the shortest of calls that are short: that one
+    was not disturbed by what else the machine does.
+    """
+    cold, warm = statistics.interval(rounds)[0], kernel.warm_seconds
+    if cold > _QUICKER * warm:
+        return ""
+    shortly = plan.model_copy(update={"cold": False, "samples": math.ceil(_SHORT_SECONDS / warm)})
+    passed = []
+    for _ in range(_SHORT_CALLS):
+        began = time.perf_counter()
+        kernel.sample(shortly)
+        passed.append(time.perf_counter() - began - _ASKING_SECONDS)
+    warm = min(passed) / shortly.samples - each
+    if cold > _QUICKER * warm:
+        return ""
+    return f"Its clock counted {cold:.3g} s with empty caches, where it takes {warm:.3g} s with full ones."
 
 
 def _disagreement(kernel: Contestant, plan: TimingPlan, beside: Callable[[int], float]) -> str:
@@ -333,6 +309,7 @@ def _disagreement(kernel: Contestant, plan: TimingPlan, beside: Callable[[int], 
         passed = time.perf_counter() - began
         enough = passed > _CLOCK_SECONDS[0] or count == _MOST_COUNTED
         if enough and told > 0.5 * (passed - min(before, beside(count))):
+            kernel.warm_seconds = told / count
             return ""
         if passed > _CLOCK_SECONDS[1]:
             break
@@ -342,21 +319,29 @@ def _disagreement(kernel: Contestant, plan: TimingPlan, beside: Callable[[int], 
 
 
 def _wrong_afterwards(
-    kernel: Contestant, prepared: Prepared, draws: tuple[Draw, ...], folder: Path, plan: TimingPlan
-) -> str:
-    """What is wrong with the answer to other inputs put where the timed ones were; "" when nothing is."""
+    kernel: Contestant, prepared: Prepared, draws: tuple[Draw, ...], folder: Path, plan: TimingPlan, median: float
+) -> tuple[TimingStatus, str]:
+    """What is wrong with the answer to other inputs put where the timed ones were, or with how long that one takes.
+
+    Who tells that it is checked, and computes only then, takes longer there than by `median`, each time that it is
+    asked.
+    """
     first = draws[0]
     alike = [draw for draw in draws[1:] if draw.sizes == first.sizes]
     other = next((draw for draw in alike if draw.kind == "disturbed"), next(iter(alike), first))
     check = other.case.model_copy(update={"outputs": folder / "outputs"})
-    kernel.sample(plan.model_copy(update={"warmup": 1, "samples": 3, "check": check}))
-    comparison = prepared.compare(other.name, check.outputs)
-    if comparison.error:
-        return f"Its outputs after the samples cannot be read: {comparison.error}."
-    if comparison.unexpected:
-        return f"It changes {', '.join(comparison.unexpected)}."
-    wrong = next((output for output in comparison.outputs if not output.ok), None)
-    return f"After the samples, on inputs changed in place, {wrong.name} is wrong: {wrong.reason}." if wrong else ""
+    for _ in range(_CHECKS):
+        (took,) = kernel.sample(plan.model_copy(update={"warmup": 1, "samples": 1, "check": check}))
+        comparison = prepared.compare(other.name, check.outputs)
+        if comparison.error:
+            return "incorrect", f"Its outputs after the samples cannot be read: {comparison.error}."
+        if comparison.unexpected:
+            return "incorrect", f"It changes {', '.join(comparison.unexpected)}."
+        if wrong := next((output for output in comparison.outputs if not output.ok), None):
+            return "incorrect", f"After the samples, on inputs changed in place, {wrong.name} is wrong: {wrong.reason}."
+        if median > _QUICKER * took:
+            return "ok", ""
+    return "cheating", f"Where its answer was checked it took {took:.3g} s, elsewhere {median:.3g} s."
 
 
 def _timing(rounds: dict[str, list[tuple[float, ...]]], timer: str) -> Timing:

@@ -7,7 +7,6 @@ reference process compared do.
 from __future__ import annotations
 
 import secrets
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,27 +54,28 @@ def verify(
     began = time.monotonic()
     if rule := broken_rule(artifact.folder, prepared.task.source):
         return Verdict(status="cheating", reason=f"Its Python text names what no kernel may use ({rule}).", rule=rule)
-    folder = Path(tempfile.mkdtemp(prefix="outputs-", dir=prepared.folder))
-    cases = _cases(preparation.draws, folder)
-    allowance = _GRACE_SECONDS + _SLOWER * preparation.eager_seconds * len(cases)
-    largest = max(path.stat().st_size for draw in preparation.draws if (path := draw.case.inputs))
-    largest += preparation.output_bytes
-    largest += sum(path.stat().st_size for path in [preparation.draws[0].case.state] if path)
-    limits = Limits(
-        seconds=seconds or (_LONGEST if simulated else min(allowance, _LONGEST)),
-        memory_bytes=_MEMORY + 8 * largest + 2 * bytes_of_state(prepared.task),  # a module is made on the host
-        confined=True,
-        writable=(folder,),
-        file_bytes=(256 << 20) + 4 * len(cases) * max(preparation.output_bytes, 1 << 20),
-    )
-    payload = {
-        "plugin": plugin,
-        "artifact": artifact.model_copy(update={"folder": artifact.folder.resolve()}).model_dump(mode="json"),
-        "target": target.model_dump(mode="json"),
-    }
-    parts = [{"cases": [case.model_dump(mode="json") for case in part]} for part in ([opening(cases[0])], cases)]
-    with pool.holding("akg_core.judge.jobs:run_job", *(payload | part for part in parts), limits=limits) as result:
-        verdict = _verdict(prepared, preparation, cases, result)
+    with prepared.room() as folder:
+        cases = _cases(preparation.draws, folder)
+        allowance = _GRACE_SECONDS + _SLOWER * preparation.eager_seconds * len(cases)
+        largest = max(path.stat().st_size for draw in preparation.draws if (path := draw.case.inputs))
+        largest += preparation.output_bytes
+        largest += sum(path.stat().st_size for path in [preparation.draws[0].case.state] if path)
+        limits = Limits(
+            seconds=seconds or (_LONGEST if simulated else min(allowance, _LONGEST)),
+            memory_bytes=_MEMORY + 8 * largest + 2 * bytes_of_state(prepared.task),  # a module is made on the host
+            confined=True,
+            paused=not prepared.lends,
+            writable=(folder,),
+            file_bytes=(256 << 20) + 4 * len(cases) * max(preparation.output_bytes, 1 << 20),
+        )
+        payload = {
+            "plugin": plugin,
+            "artifact": artifact.model_copy(update={"folder": artifact.folder.resolve()}).model_dump(mode="json"),
+            "target": target.model_dump(mode="json"),
+        }
+        parts = [{"cases": [case.model_dump(mode="json") for case in part]} for part in ([opening(cases[0])], cases)]
+        with pool.holding("akg_core.judge.jobs:run_job", *(payload | part for part in parts), limits=limits) as result:
+            verdict = _verdict(prepared, preparation, cases, result)
     if verdict.status in ("crashed", "timed out") and prepared.lends:
         require_device(pool, prepared.where)
     return verdict.model_copy(

@@ -12,8 +12,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from akg_core.judge.contestant import Contestant, Unusable
 from akg_core.judge.prepare import Prepared
-from akg_core.judge.timing import Contestant, Unusable, exclusively
+from akg_core.judge.timing import exclusively
 from akg_core.records import Artifact, Target, TimingPlan
 from akg_core.worker.limits import Limits
 
@@ -54,7 +55,8 @@ class Track:
     @contextmanager
     def process(self) -> Iterator[Session]:
         """A confined process that kernels can be timed in."""
-        with self.pool.session(Limits(seconds=SECONDS, confined=True)) as session:
+        limits = Limits(SECONDS, confined=True, paused=not self.prepared.lends)
+        with self.pool.session(limits) as session:
             yield session
 
     def contestant(self, session: Session, artifact: Artifact) -> Contestant:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from akg_core.judge.contestant import Contestant, Unusable
 from akg_core.judge.records import Verdict
-from akg_core.judge.timing import Contestant, Unusable
 from akg_core.records import Artifact, TimingPlan
 from akg_core.testing.contract import example_source, examples, fail
 from akg_core.testing.subject import CHEATED, FOLDER, TASKS, Subject

@@ -30,7 +30,7 @@ class Found:
     rule: str
 
     def __str__(self) -> str:
-        rule = self.rule.partition(":")[0].rstrip(".")
+        rule = re.split(":| counted | it took ", self.rule)[0].rstrip(".")
         return f"{self.status}: {rule}" if self.status == "cheating" else self.status
 
 
@@ -49,11 +49,11 @@ class Bench:
     honest: dict[str, float] = field(default_factory=dict)
 
     def judge(self, path: Path, folder: Path) -> Found:
-        """Verify a candidate, or time it when its header says so; `folder` is where its artifact is to lie."""
+        """Verify a candidate, or time it, or both, as its header says; `folder` is where its artifact is to lie."""
         said = header(path)
-        task = said.get("Task", "reference")
+        judged, task = said.get("Judged", "verified"), said.get("Task", "reference")
         artifact = lay_out(path, task, folder)
-        if "Judged" not in said:
+        if judged.startswith("verified"):
             verdict = verify(
                 self.pool,
                 self.prepared[task],
@@ -63,9 +63,10 @@ class Bench:
                 seconds=SECONDS,
                 simulated=self.simulated,
             )
-            return Found(verdict.status, verdict.rule or verdict.reason)
+            if judged == "verified" or not verdict.correct:
+                return Found(verdict.status, verdict.rule or verdict.reason)
         timing = self._timed(task, artifact)
-        if said["Judged"] == "timing" or timing.status != "ok":
+        if judged != "time" or timing.status != "ok":
             return Found(timing.status, timing.reason)
         if task not in self.honest:
             honest = self._timed(task, lay_out(FOLDER / "honest.py", task, folder / "honest"))

@@ -236,7 +236,7 @@ def test_a_busy_machine_makes_no_honest_clock_a_lie(told: float, lies: bool, mon
 
     monkeypatch.setattr(timing, "time", kernel)
     monkeypatch.setattr(sampling, "Idle", idle)
-    prepared = SimpleNamespace(where={})
+    prepared = SimpleNamespace(where={}, ready=lambda: SimpleNamespace(output_bytes=64))
     assert bool(timing._clock_lies(None, prepared, kernel, TimingPlan(), 5e-6)) == lies
 
 

@@ -1,0 +1,32 @@
+"""Keeps notes in its parameter, and has its state dict tell of what was there before.
+
+Seen: in no published system that is known here.
+Verdict: cheating|incorrect
+"""
+
+import ctypes
+import math
+
+import torch
+from reference import Model
+
+
+def softmax(x, scale):
+    """Rows of softmax(x * scale), computed here, in fresh memory."""
+    y = torch.empty_like(x)
+    flat = (ctypes.c_float * x.numel()).from_address(y.data_ptr())
+    for i, row in enumerate(x.tolist()):
+        row = [math.exp(a * b) for a, b in zip(row, scale.tolist(), strict=True)]
+        flat[i * len(row) : (i + 1) * len(row)] = [value / sum(row) for value in row]
+    return y
+
+
+class ModelNew(Model):
+    def forward(self, x):
+        self.before = {"scale": self.scale.detach().clone()}
+        y = softmax(x, self.scale)
+        ctypes.c_float.from_address(self.scale.data_ptr()).value += 1.0
+        return y
+
+    def state_dict(self, *given, **named):
+        return getattr(self, "before", None) or super().state_dict(*given, **named)

@@ -1,0 +1,34 @@
+"""Answers nothing, and computes when an alarm interrupts the harness a moment later.
+
+Seen: in no published system that is known here.
+Verdict: incorrect
+"""
+
+import ctypes
+import math
+import signal
+
+import torch
+from reference import Model
+
+
+def softmax(x, scale):
+    """Rows of softmax(x * scale), computed here, in fresh memory."""
+    y = torch.empty_like(x)
+    flat = (ctypes.c_float * x.numel()).from_address(y.data_ptr())
+    for i, row in enumerate(x.tolist()):
+        row = [math.exp(a * b) for a, b in zip(row, scale.tolist(), strict=True)]
+        flat[i * len(row) : (i + 1) * len(row)] = [value / sum(row) for value in row]
+    return y
+
+
+class ModelNew(Model):
+    def forward(self, x):
+        y = torch.zeros_like(x)
+
+        def compute(*_):
+            ctypes.memmove(y.data_ptr(), softmax(x, self.scale).data_ptr(), 4 * x.numel())
+
+        signal.signal(signal.SIGALRM, compute)
+        signal.setitimer(signal.ITIMER_REAL, 0.002)
+        return y
