@@ -21,12 +21,13 @@ _NEAR = 1.5  # times as long as the best, within which a first schedule is a goo
 def line(row: Row, place: int, of: int) -> str:
     """A task in one line."""
     start = f"{place:>{len(str(of))}}/{of} {row.group:>13} {row.name:32.32} "
+    cost = f"  ({_spell_cost(row.tally)})" if row.tally else ""
     if row.status != "correct":
-        return f"{start}{row.status}: {row.reason}"
+        return f"{start}{row.status}: {row.reason}{cost}"
     if not row.median_ms:
-        return f"{start}correct in {row.cases} cases"
+        return f"{start}correct in {row.cases} cases{cost}"
     times = "  ".join(f"{name} {value:8.3f} ms" for name, value in row.median_ms.items())
-    return f"{start}{times}  " + "  ".join(f"{ratio:5.2f}x" for ratio, _, _ in row.speedup.values())
+    return f"{start}{times}  " + "  ".join(f"{ratio:5.2f}x" for ratio, _, _ in row.speedup.values()) + cost
 
 
 def show(console: Console, results: Results) -> None:
@@ -74,6 +75,11 @@ def _cells(group: list[Row], results: Results) -> list[str]:
         share = geomean(row.floor_share for row in correct)
         cells.append("–" if share is None else f"{share:.0%}")
     return [*cells, f"{sum(sum(row.seconds.values()) for row in group):.0f}"]
+
+
+def _spell_cost(tally: Tally) -> str:
+    dollars = f", ${tally.dollars:.3f}" if tally.dollars else ""
+    return f"{tally.correct} of {tally.attempts} attempts, {tally.tokens:,} tokens{dollars}"
 
 
 def agents_cells(tallies: Sequence[Tally | None]) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from rich.console import Console
 
-from akg_core.bench.results import Results, Row, geomean, unfinished
+from akg_core.agents.records import Tally
+from akg_core.bench.results import Engine, Results, Row, geomean, unfinished
 from akg_core.errors import UsageError
 from akg_core.report.bench import line, show
 from akg_core.storage import write_whole
@@ -69,3 +70,19 @@ def test_a_line_says_status_or_times():
     assert "4.00x" in line(row("fast", 4.0), 1, 10) and line(row("fast"), 1, 10).startswith(" 1/10")
     assert "incorrect: it is wrong" in line(row("w", None, status="incorrect", reason="it is wrong"), 2, 2)
     assert "correct in 4 cases" in line(row("judged", None), 2, 2)
+    tally = Tally(attempts=4, correct=3, steps=9, answers=10, tokens=12_345, dollars=0.5)
+    assert line(row("made", tally=tally), 1, 1).endswith("(3 of 4 attempts, 12,345 tokens, $0.500)")
+
+
+def test_the_table_says_what_agents_came_to(capsys):
+    tallies = [Tally(attempts=2, correct=n, steps=4, answers=5, tokens=1000 * n, dollars=0.5) for n in (0, 1)]
+    rows = [row(f"r{n}", tally=tally) for n, tally in enumerate(tallies)]
+    show(Console(width=160), document(*rows, engine=Engine(name="llm", attempts=2)))
+    said = capsys.readouterr().out
+    assert next(text.split()[4:9] for text in said.splitlines() if text.strip().startswith("all ")) == [
+        "25%",
+        "50%",
+        "4.0",
+        "500",
+        "0.500",
+    ]
