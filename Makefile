@@ -7,7 +7,7 @@ PLUGINS := $(wildcard plugins/*/pyproject.toml)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench-cpu chaos throughput honest docs clean
+.PHONY: help setup demo test lint bench-cpu cheats conformance chaos throughput honest docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -30,6 +30,12 @@ lint: setup ## style and types
 
 bench-cpu: setup ## every task of benchmarks/tasks: ours, eager, torch.compile, interleaved
 	$(BIN)/akg-core bench benchmarks/tasks --plugin cpp_cpu --out runs/bench/cpp_cpu.json
+
+cheats: setup ## every cheat of tests/cheats, judged: class, candidates, caught, rule
+	$(BIN)/python -m pytest -n auto tests/cheats
+
+conformance: setup ## every plugin through the conformance suite, level by level
+	$(BIN)/akg-core conformance
 
 chaos: setup ## 500 candidates of which a third misbehave, judged by a benchmark that is killed and resumed five times
 	$(BIN)/python -m tests.chaos

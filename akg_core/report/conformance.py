@@ -2,67 +2,41 @@
 
 from __future__ import annotations
 
-import json
-from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.text import Text
-
-from akg_core.report.spell import spell_seconds
+from akg_core.report.findings import Findings
 
 if TYPE_CHECKING:
     from akg_core.registry import Plugin
     from akg_core.testing.levels import Conformity, LevelReport, Outcome
 
-_MARKS = {"passed": ("PASS", "green"), "failed": ("FAIL", "bold red"), "skipped": ("SKIP", "yellow")}
 
-
-class ConformanceReport:
+class ConformanceReport(Findings["Conformity"]):
     """Call it with each Outcome, between `begin` and `end` of a plugin; a context that ends the report."""
-
-    def __init__(self, as_json: bool) -> None:
-        self._as_json = as_json
-        self._console = Console(highlight=False)
-        self._found: list[Conformity] = []
-
-    def __enter__(self) -> ConformanceReport:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is not None:
-            return
-        if self._as_json:
-            rows = [{**found.model_dump(mode="json"), "reached": found.reached} for found in self._found]
-            print(json.dumps(rows, indent=2))
-        elif not self._found:
-            self._console.print("No plugin is installed. `pip install akg-plugin-…` adds one.")
-        else:
-            print("\n" + "\n".join(markdown(self._found)))
 
     def all_reach(self, level: str) -> bool:
         """Whether every plugin of the report reaches a level, and there is one."""
-        return bool(self._found) and all(found.reached == level for found in self._found)
+        return bool(self.found) and all(found.reached == level for found in self.found)
 
     def begin(self, plugin: Plugin) -> None:
         """A plugin's tests follow."""
-        if not self._as_json:
-            self._console.print(Text(f"{plugin.name} ({plugin.distribution} {plugin.version})", style="bold"))
+        self.head(f"{plugin.name} ({plugin.distribution} {plugin.version})")
 
     def __call__(self, outcome: Outcome) -> None:
         """Take in one test."""
-        if not self._as_json:
-            failed = outcome.status == "failed"
-            spent = spell_seconds(outcome.seconds) if outcome.seconds > 0.001 else ""
-            line = Text.assemble("  ", _MARKS[outcome.status], f" {outcome.level:<10}{spent:>8}  {outcome.test}")
-            line.append(f"  {outcome.said}" * bool(outcome.said), style="" if failed else "dim")
-            self._console.print(line, no_wrap=not failed, overflow="fold" if failed else "ellipsis")
+        self.line(outcome.status, f"{outcome.level:<10}", outcome.seconds, (outcome.test, outcome.said))
 
     def end(self, found: Conformity) -> None:
         """All tests of a plugin have ended."""
-        self._found.append(found)
+        self.found.append(found)
+
+    def row(self, found: Conformity) -> dict[str, Any]:
+        """A plugin's levels, and the highest that it reaches."""
+        return {**found.model_dump(mode="json"), "reached": found.reached}
+
+    def summary(self) -> list[str]:
+        """The table, below an empty line."""
+        return ["", *markdown(self.found)]
 
 
 def markdown(found: list[Conformity]) -> list[str]:

@@ -2,52 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.text import Text
-
-from akg_core.report.spell import spell_seconds
+from akg_core.report.findings import Findings
 
 if TYPE_CHECKING:
     from akg_core.doctor import Check
 
 
-class DoctorReport:
+class DoctorReport(Findings["Check"]):
     """Call it with each Check; a context that ends the report."""
-
-    def __init__(self, as_json: bool) -> None:
-        self._as_json = as_json
-        self._console = Console(highlight=False)
-        self._checks: list[Check] = []
-
-    def __enter__(self) -> DoctorReport:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is not None:
-            return
-        if self._as_json:
-            print(json.dumps([check.model_dump(mode="json") for check in self._checks], indent=2))
-        elif not self._checks:
-            self._console.print("No plugin is installed. `pip install akg-plugin-…` adds one.")
 
     def __call__(self, check: Check) -> None:
         """Take in one finding."""
-        first = check.plugin not in {seen.plugin for seen in self._checks}
-        self._checks.append(check)
-        if self._as_json:
-            return
-        if first:
-            self._console.print(Text(check.plugin, style="bold"))
-        mark = ("PASS", "green") if check.passed else ("FAIL", "bold red")
-        spent = spell_seconds(check.seconds) if check.seconds else ""
-        self._console.print(
-            Text.assemble("  ", mark, f" {check.stage:<11}{spent:>8}  ", (check.said, "dim" if check.passed else "")),
-            no_wrap=check.passed,
-            overflow="ellipsis" if check.passed else "fold",
-        )
+        if check.plugin not in {seen.plugin for seen in self.found}:
+            self.head(check.plugin)
+        self.found.append(check)
+        self.line("passed" if check.passed else "failed", f"{check.stage:<11}", check.seconds, (check.said,))
+
+    def row(self, found: Check) -> dict[str, Any]:
+        """A check as it is."""
+        return found.model_dump(mode="json")
