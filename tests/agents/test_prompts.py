@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,15 @@ def test_a_designer_is_told_the_language_of_sketches_without_its_tests(softmax, 
     system = designer(softmax, knowledge("cpp_cpu", tmp_path)).messages[0].content
     assert "for m in grid(M, BM)" in system and "def expected" not in system
     assert language().count("```") % 2 == 0
+
+
+@pytest.mark.parametrize("plugin", PLUGINS)
+def test_a_designer_is_told_which_hints_have_an_effect(plugin, softmax, tmp_path):
+    known = knowledge(plugin, tmp_path)
+    line = next(line for line in known.page("designer").splitlines() if "Hints with an effect" in line)
+    hints = re.findall(r"`(\w+)(?:=[^`]*)?`", line)
+    assert hints and line in designer(softmax, known).messages[0].content
+    assert not [hint for hint in hints if f"| `{hint}` |" not in language()]
 
 
 def test_what_was_wrong_is_told_with_the_last_version(softmax, tmp_path):

@@ -45,7 +45,7 @@ def test_importing_and_probing_loads_nothing_heavy() -> None:
 
 def test_pages() -> None:
     pages = hooks("triton_cuda").akg_docs()
-    assert [page.kind for page in pages] == ["language", "api", "hardware", "examples", "pitfalls"]
+    assert [page.kind for page in pages] == ["language", "api", "hardware", "examples", "pitfalls", "designer"]
 
 
 def test_with_a_gpu_it_runs_there(machine) -> None:
