@@ -41,7 +41,8 @@ _LOOKS = 8  # rounds, after so many of which each time the intervals are looked 
 _NARROW = 0.03  # of a median or ratio: an interval that needs no more rounds, whether or not it holds 1
 _QUICK = 0.02  # seconds; what is quicker gets several samples a round, and a call before them that is not counted
 _QUICKER = 0.5  # of the time with full caches: what less with empty ones is no time
-_SHORT_CALLS, _SHORT_SECONDS = 12, 0.01
+_MUCH_QUICKER = 0.3  # with what is done beside samples, which is the more the larger answers are
+_SHORT_CALLS, _SHORT_SECONDS = 8, 0.05
 _CHECKS = 6
 _CLOCK_SECONDS = (0.1, 4.0)  # the least that clocks are compared over, and what is more than enough
 _CLOCK_ATTEMPTS, _MOST_COUNTED = 20, 1 << 14  # of the most samples, several attempts
@@ -183,7 +184,7 @@ def clock(
             if lie := _clock_lies(pool, prepared, kernel, plan, machine.sampling_seconds):
                 return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
             rounds = _rounds([kernel, *rivals], plan, seconds, missing)
-            if lie := _lies_when_cold(kernel, plan, machine.sampling_seconds, rounds[KERNEL]):
+            if lie := _lies_when_cold(kernel, plan, rounds[KERNEL]):
                 return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
             median = statistics.interval(rounds[KERNEL])[0]
             status, reason = _wrong_afterwards(kernel, prepared, preparation.draws, entrant.folder, plan, median)
@@ -270,23 +271,24 @@ def _clock_lies(pool: Pool, prepared: Prepared, kernel: Contestant, plan: Timing
     return lie
 
 
-def _lies_when_cold(kernel: Contestant, plan: TimingPlan, each: float, rounds: list[tuple[float, ...]]) -> str:
+def _lies_when_cold(kernel: Contestant, plan: TimingPlan, rounds: list[tuple[float, ...]]) -> str:
     """Why the kernel's clock is not believed when caches are empty: nothing takes much less time then.
 
-    Where it seems to, the clock here tells what it takes with full ones, the shortest of calls that are short: that one
-    was not disturbed by what else the machine does.
+    Where it seems to, the system tells how long its busiest thread has a processor for samples with full caches, which
+    nothing else that the machine does makes longer.
     """
-    cold, warm = statistics.interval(rounds)[0], kernel.warm_seconds
-    if cold > _QUICKER * warm:
+    cold = statistics.interval(rounds)[0]
+    if cold > _QUICKER * kernel.warm_seconds:
         return ""
-    shortly = plan.model_copy(update={"cold": False, "samples": math.ceil(_SHORT_SECONDS / warm)})
-    passed = []
+    shortly = plan.model_copy(update={"cold": False, "samples": math.ceil(_SHORT_SECONDS / kernel.warm_seconds)})
+    busiest = []
     for _ in range(_SHORT_CALLS):
-        began = time.perf_counter()
+        before = kernel.session.thread_seconds()
         kernel.sample(shortly)
-        passed.append(time.perf_counter() - began - _ASKING_SECONDS)
-    warm = min(passed) / shortly.samples - each
-    if cold > _QUICKER * warm:
+        after = kernel.session.thread_seconds()
+        busiest.append(max((seconds - before.get(thread, 0.0) for thread, seconds in after.items()), default=0.0))
+    warm = (min(busiest) - _ASKING_SECONDS) / shortly.samples
+    if cold > _MUCH_QUICKER * warm:
         return ""
     return f"Its clock counted {cold:.3g} s with empty caches, where it takes {warm:.3g} s with full ones."
 
@@ -339,7 +341,7 @@ def _wrong_afterwards(
             return "incorrect", f"It changes {', '.join(comparison.unexpected)}."
         if wrong := next((output for output in comparison.outputs if not output.ok), None):
             return "incorrect", f"After the samples, on inputs changed in place, {wrong.name} is wrong: {wrong.reason}."
-        if median > _QUICKER * took:
+        if median > _MUCH_QUICKER * took:
             return "ok", ""
     return "cheating", f"Where its answer was checked it took {took:.3g} s, elsewhere {median:.3g} s."
 

@@ -27,7 +27,9 @@ def softmax(page, x, scale):
     for i, row in enumerate(x.tolist()):
         row = [math.exp(a * b) for a, b in zip(row, scale.tolist(), strict=True)]
         flat[i * len(row) : (i + 1) * len(row)] = [value / sum(row) for value in row]
-    time.sleep(0.002)
+    until = time.monotonic() + 0.002
+    while time.monotonic() < until:
+        pass
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_int)
