@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import itertools
 import math
 import os
@@ -40,9 +41,7 @@ _FEWEST_ROUNDS, _MOST_ROUNDS = 4, 40
 _LOOKS = 8  # rounds, after so many of which each time the intervals are looked at
 _NARROW = 0.03  # of a median or ratio: an interval that needs no more rounds, whether or not it holds 1
 _QUICK = 0.02  # seconds; what is quicker gets several samples a round, and a call before them that is not counted
-_QUICKER = 0.5  # of the time with full caches: what less with empty ones is no time
-_MUCH_QUICKER = 0.3  # with what is done beside samples, which is the more the larger answers are
-_SHORT_CALLS, _SHORT_SECONDS = 8, 0.05
+_MUCH_QUICKER = 0.3  # times as long: what takes less where it should take as long, or longer, is no time
 _CHECKS = 6
 _CLOCK_SECONDS = (0.1, 4.0)  # the least that clocks are compared over, and what is more than enough
 _CLOCK_ATTEMPTS, _MOST_COUNTED = 20, 1 << 14  # of the most samples, several attempts
@@ -181,10 +180,11 @@ def clock(
     with exclusively(target.backend):
         kernel = entrant.ready()
         try:
-            if lie := _clock_lies(pool, prepared, kernel, plan, machine.sampling_seconds):
+            check = functools.partial(_clock_lies, pool, prepared, kernel, plan, machine.sampling_seconds)
+            if lie := check():
                 return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
             rounds = _rounds([kernel, *rivals], plan, seconds, missing)
-            if lie := _lies_when_cold(kernel, plan, rounds[KERNEL]):
+            if lie := _lies_when_cold(kernel, rounds[KERNEL], check):
                 return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
             median = statistics.interval(rounds[KERNEL])[0]
             status, reason = _wrong_afterwards(kernel, prepared, preparation.draws, entrant.folder, plan, median)
@@ -271,26 +271,20 @@ def _clock_lies(pool: Pool, prepared: Prepared, kernel: Contestant, plan: Timing
     return lie
 
 
-def _lies_when_cold(kernel: Contestant, plan: TimingPlan, rounds: list[tuple[float, ...]]) -> str:
+def _lies_when_cold(kernel: Contestant, rounds: list[tuple[float, ...]], check: Callable[[], str]) -> str:
     """Why the kernel's clock is not believed when caches are empty: nothing takes much less time then.
 
-    Where it seems to, the system tells how long its busiest thread has a processor for samples with full caches, which
-    nothing else that the machine does makes longer.
+    On a machine that is busy, samples with full caches may have waited for others: `check` has some taken anew.
     """
     cold = statistics.interval(rounds)[0]
-    if cold > _QUICKER * kernel.warm_seconds:
-        return ""
-    shortly = plan.model_copy(update={"cold": False, "samples": math.ceil(_SHORT_SECONDS / kernel.warm_seconds)})
-    busiest = []
-    for _ in range(_SHORT_CALLS):
-        before = kernel.session.thread_seconds()
-        kernel.sample(shortly)
-        after = kernel.session.thread_seconds()
-        busiest.append(max((seconds - before.get(thread, 0.0) for thread, seconds in after.items()), default=0.0))
-    warm = (min(busiest) - _ASKING_SECONDS) / shortly.samples
-    if cold > _MUCH_QUICKER * warm:
-        return ""
-    return f"Its clock counted {cold:.3g} s with empty caches, where it takes {warm:.3g} s with full ones."
+    for _ in range(_CHECKS):
+        if cold > _MUCH_QUICKER * kernel.warm_seconds:
+            return ""
+        if lie := check():
+            return lie
+    return (
+        f"Its clock counted {cold:.3g} s with empty caches, where it takes {kernel.warm_seconds:.3g} s with full ones."
+    )
 
 
 def _disagreement(kernel: Contestant, plan: TimingPlan, beside: Callable[[int], float]) -> str:
@@ -307,11 +301,11 @@ def _disagreement(kernel: Contestant, plan: TimingPlan, beside: Callable[[int], 
     for _ in range(_CLOCK_ATTEMPTS):
         before = beside(count)
         began = time.perf_counter()
-        told = sum(kernel.sample(warm.model_copy(update={"samples": count})))
-        passed = time.perf_counter() - began
+        samples = kernel.sample(warm.model_copy(update={"samples": count}))
+        passed, told = time.perf_counter() - began, sum(samples)
         enough = passed > _CLOCK_SECONDS[0] or count == _MOST_COUNTED
         if enough and told > 0.5 * (passed - min(before, beside(count))):
-            kernel.warm_seconds = told / count
+            kernel.warm_seconds = sorted(samples)[count // 2]
             return ""
         if passed > _CLOCK_SECONDS[1]:
             break

@@ -89,10 +89,6 @@ class Session:
                 self._final = JobResult("exited", reason=_CLOSED, protections=self.protections)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def thread_seconds(self) -> dict[Path, float]:
-        """How long each of its threads has had a processor until now, by the system's count."""
-        return usage.thread_seconds(usage.descendants(self._keeper))
-
     def _stand_still(self) -> None:
         """Stop all that the session has started, and wait until it has stopped."""
         until = time.monotonic() + _LAST_WORDS_SECONDS

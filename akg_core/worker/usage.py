@@ -32,17 +32,6 @@ def resident_memory(processes: Iterable[int]) -> int:
     return total
 
 
-def thread_seconds(processes: Iterable[int]) -> dict[Path, float]:
-    """How long each thread of these processes has had a processor, whatever else ran beside it."""
-    found = {}
-    for process in processes:
-        with contextlib.suppress(OSError):
-            for thread in Path(f"/proc/{process}/task").iterdir():
-                with contextlib.suppress(OSError):
-                    found[thread] = int((thread / "schedstat").read_text().split()[0]) / 1e9
-    return found
-
-
 def is_still(process: int) -> bool:
     """Whether no thread of a process runs: all have been stopped, or have ended."""
     with contextlib.suppress(OSError):

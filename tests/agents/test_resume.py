@@ -6,6 +6,7 @@ import contextlib
 import os
 import pty
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -75,8 +76,10 @@ class Killed:
             os.close(theirs)
             pressed = False
             with contextlib.suppress(OSError):  # the other side has gone
-                while seen := terminal.read(1 << 16):
-                    self.screen += re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", seen.decode(errors="replace"))
+                while True:
+                    if select.select([terminal], [], [], 0.01)[0]:
+                        seen = terminal.read(1 << 16)
+                        self.screen += re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", seen.decode(errors="replace"))
                     if not pressed and there() and "step 3" in self.screen:
                         process.send_signal(signal.SIGINT)
                         pressed = True

@@ -15,7 +15,7 @@ import torch
 from reference import Model
 
 PAGE, SIGSEGV, READ_AND_WRITE = 4096, 11, 3
-CLOSE = 0.005  # seconds
+CLOSE = 0.002  # seconds, less than emptying the caches takes
 system = ctypes.CDLL(None)
 work = {}
 last = [0.0]
@@ -27,7 +27,7 @@ def softmax(page, x, scale):
     for i, row in enumerate(x.tolist()):
         row = [math.exp(a * b) for a, b in zip(row, scale.tolist(), strict=True)]
         flat[i * len(row) : (i + 1) * len(row)] = [value / sum(row) for value in row]
-    until = time.monotonic() + 0.002
+    until = time.monotonic() + 0.001
     while time.monotonic() < until:
         pass
 
