@@ -22,7 +22,7 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    return [torch.randn(10_000_000), torch.randn(10_000_000)]
+    return [torch.randn(100_000), torch.randn(100_000)]
 
 
 def get_init_inputs():
@@ -70,8 +70,8 @@ def library(tmp_path_factory):
 def judge(akg, tmp_path, library):
     """Verify a kernel with one line more: judge("os._exit(0)") → how it ended, and verdict.json."""
 
-    def call(line: str = "", instead_of: str = "# here", elements: int = 100_000):
-        (tmp_path / "ref.py").write_text(REFERENCE.replace("10_000_000", str(elements)))
+    def call(line: str = "", instead_of: str = "# here"):
+        (tmp_path / "ref.py").write_text(REFERENCE)
         (tmp_path / "kernel").mkdir(exist_ok=True)
         (tmp_path / "kernel" / "add.so").write_bytes(library)
         (tmp_path / "kernel" / "kernel.py").write_text(KERNEL.replace(instead_of, line))
@@ -86,10 +86,10 @@ def test_a_kernel_written_by_hand_that_is_right(judge):
     assert (ended.code, verdict["status"]) == (0, "correct"), ended.text
 
 
-def test_one_wrong_element_in_ten_million(judge):
-    ended, verdict = judge(f"{POKE} += 0.01", elements=10_000_000)
+def test_one_wrong_element(judge):
+    ended, verdict = judge(f"{POKE} += 0.01")
     assert (ended.code, verdict["status"]) == (1, "incorrect"), ended.text
-    assert "7777777" in ended.out or "7777778" in ended.out, "the place is named"
+    assert "77777" in ended.out or "77778" in ended.out, "the place is named"
 
 
 @pytest.mark.parametrize(
