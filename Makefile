@@ -23,7 +23,7 @@ demo: setup ## the main job on examples/softmax.py
 	$(BIN)/akg-core run --plugin $(PLUGIN) examples/softmax.py
 
 test: setup ## all tests
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto
 
 lint: setup ## style and types
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
@@ -32,7 +32,7 @@ bench-cpu: setup ## every task of benchmarks/tasks: ours, eager, torch.compile, 
 	$(BIN)/akg-core bench benchmarks/tasks --plugin cpp_cpu --out runs/bench/cpp_cpu.json
 
 cheats: setup ## every cheat of tests/cheats, judged: class, candidates, caught, rule
-	$(BIN)/python -m pytest -n auto --dist loadgroup tests/cheats
+	$(BIN)/python -m pytest -n auto tests/cheats
 
 conformance: setup ## every plugin through the conformance suite, level by level
 	$(BIN)/akg-core conformance

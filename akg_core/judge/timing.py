@@ -43,6 +43,7 @@ _NARROW = 0.03  # of a median or ratio: an interval that needs no more rounds, w
 _QUICK = 0.02  # seconds; what is quicker gets several samples a round, and a call before them that is not counted
 _MUCH_QUICKER = 0.3  # times as long: what takes less where it should take as long, or longer, is no time
 _CHECKS = 6
+_CHECKED = 24  # times that a checked sample may be slow, as every one is of who computes only there
 _CLOCK_SECONDS = (0.1, 4.0)  # the least that clocks are compared over, and what is more than enough
 _CLOCK_ATTEMPTS, _MOST_COUNTED = 20, 1 << 14  # of the most samples, several attempts
 _ASKING_SECONDS = 0.003  # what a call takes beside its samples
@@ -326,7 +327,7 @@ def _wrong_afterwards(
     alike = [draw for draw in draws[1:] if draw.sizes == first.sizes]
     other = next((draw for draw in alike if draw.kind == "disturbed"), next(iter(alike), first))
     check = other.case.model_copy(update={"outputs": folder / "outputs"})
-    for _ in range(_CHECKS):
+    for _ in range(_CHECKED):
         (took,) = kernel.sample(plan.model_copy(update={"warmup": 1, "samples": 1, "check": check}))
         comparison = prepared.compare(other.name, check.outputs)
         if comparison.error:

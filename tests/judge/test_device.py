@@ -84,6 +84,7 @@ def prepared(
         Pool(warm=[("torch", "torch._dynamo")]) as pool,
         prepare(pool, task, folder, plugin="fragile", target=TARGET, lends=True, seconds=0.0) as prepared,
     ):
+        prepared.ready()  # before any test takes the device away
         yield pool, prepared
 
 

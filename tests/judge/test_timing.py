@@ -106,7 +106,7 @@ LIES = {
         """
         if x.data_ptr() not in self.kept:
             self.kept[x.data_ptr()] = kernel(x, self.scale, torch.empty_like(x))
-        return self.kept[x.data_ptr()]
+        return self.kept[x.data_ptr()].clone()
         """,
         "",
         "incorrect",

@@ -9,7 +9,6 @@ from tests.emission import cases
 
 SMALL = cases.small()
 RANDOM = cases.random(60)
-pytestmark = pytest.mark.xdist_group("emit")  # what all of them wait for is made once
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,6 @@ from tests.emission import cases
 HERE = Path(__file__).parent
 SHARDS = 2
 NAMES = [case.name for case in (*cases.small(), *cases.random(40))]
-pytestmark = pytest.mark.xdist_group("simulation")  # what all of them wait for is made once
 
 
 @pytest.fixture(scope="session")
