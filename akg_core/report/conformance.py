@@ -32,7 +32,7 @@ class ConformanceReport(Findings["Conformity"]):
 
     def row(self, found: Conformity) -> dict[str, Any]:
         """A plugin's levels, and the highest that it reaches."""
-        return {**found.model_dump(mode="json"), "reached": found.reached}
+        return {**super().row(found), "reached": found.reached}
 
     def summary(self) -> list[str]:
         """The table, below an empty line."""

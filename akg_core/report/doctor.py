@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from akg_core.report.findings import Findings
 
@@ -19,7 +19,3 @@ class DoctorReport(Findings["Check"]):
             self.head(check.plugin)
         self.found.append(check)
         self.line("passed" if check.passed else "failed", f"{check.stage:<11}", check.seconds, (check.said,))
-
-    def row(self, found: Check) -> dict[str, Any]:
-        """A check as it is."""
-        return found.model_dump(mode="json")

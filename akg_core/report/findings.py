@@ -10,9 +10,10 @@ from typing import Any, Generic, TypeVar
 from rich.console import Console
 from rich.text import Text
 
+from akg_core.records import Record
 from akg_core.report.spell import spell_seconds
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Record)
 _MARKS = {"passed": ("PASS", "green"), "failed": ("FAIL", "bold red"), "skipped": ("SKIP", "yellow")}
 _NONE = "No plugin is installed. `pip install akg-plugin-…` adds one."
 
@@ -43,7 +44,7 @@ class Findings(Generic[T]):
 
     def row(self, found: T) -> dict[str, Any]:
         """What JSON tells of one."""
-        raise NotImplementedError
+        return found.model_dump(mode="json")
 
     def summary(self) -> Iterable[str]:
         """Lines at the end."""
