@@ -74,9 +74,9 @@ class Pool:
         """Like `call`, with the job's process kept until the context ends, for what it lends from its memory.
 
         With several payloads the function is called on each in turn, as long as it answers; the result is the last
-        one's, with the log of all.
+        one's, with the log of all. A job that is lost with a warm parent begins anew.
         """
-        for _ in range(_ATTEMPTS):
+        for attempts_left in reversed(range(_ATTEMPTS)):
             with self.session(limits, function) as session:
                 log = ""
                 for payload in payloads:
@@ -84,7 +84,8 @@ class Pool:
                     log += result.log
                     if result.status != "ok":
                         break
-                if session.started:
+                lost = result.status == "crashed" and session.lost
+                if session.started and not (lost and attempts_left):
                     yield dataclasses.replace(result, log=log)
                     return
         raise self._does_not_start()  # not once in all attempts

@@ -126,6 +126,11 @@ class Session:
             self.protections = tuple(line.get("protections", self.protections))
 
     @property
+    def lost(self) -> bool:
+        """Whether the process that would say how the worker ended was ended itself, whatever the worker did."""
+        return self._status not in self._open and self._ended is None
+
+    @property
     def _gone(self) -> bool:
         """Whether the process has ended, or whoever would say so has."""
         return self._ended is not None or self._status not in self._open

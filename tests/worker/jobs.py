@@ -49,6 +49,16 @@ def loaded(payload: dict[str, Any]) -> dict[str, Any]:
     return {"loaded": [name for name in payload["names"] if name in sys.modules]}
 
 
+def ends_its_keeper(payload: dict[str, Any]) -> dict[str, Any]:
+    """Ends what watches over it, as the end of a warm parent does, so many times."""
+    made = len(list(Path(payload["folder"]).iterdir()))
+    if made < payload["times"]:
+        Path(payload["folder"], str(made)).touch()
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(payload["seconds"])
+    return {"times": made}
+
+
 def count(_: dict[str, Any]) -> dict[str, Any]:
     global _count
     _count += 1

@@ -270,6 +270,14 @@ def test_all_parents_end_together_and_are_started_again_together() -> None:
     wait_until(lambda: not any(Path(f"/proc/{parent}").exists() for parent in parents))
 
 
+@pytest.mark.parametrize(("times", "status"), [(2, "ok"), (9, "crashed")])
+def test_a_job_that_is_lost_with_its_keeper_begins_anew(tmp_path: Path, times: int, status: str) -> None:
+    """But not for ever, for it may be the job that ends it."""
+    with Pool(warm=(), isolate=False) as pool:
+        result = run(pool, "ends_its_keeper", folder=str(tmp_path), times=times, seconds=PATIENT)
+    assert result.status == status
+
+
 def test_nothing_survives_the_orchestrator(tmp_path: Path) -> None:
     """A killed orchestrator takes its zygote, keepers and workers with it."""
     code = """
