@@ -58,6 +58,7 @@ def ablation(
             plan,
             folder / "results.json",
             lambda *row: console.print(line(*row), soft_wrap=True, markup=False),
+            lambda text: console.print(text, soft_wrap=True, markup=False),
         )
         table.add_row(setting, str(len(results.rows)), *agents_cells([row.tally for row in results.rows]))
     console.print(table)

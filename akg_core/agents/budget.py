@@ -29,10 +29,15 @@ class Limits:
 
 
 class Budget:
-    """Counts what answers cost, from several threads. `warn` is told once, when four fifths of a limit are gone."""
+    """Counts what answers cost, from several threads. `warn` is told once, when four fifths of a limit are gone.
 
-    def __init__(self, limits: Limits, warn: Callable[[str], None] = lambda text: None) -> None:
-        self.limits, self._warn = limits, warn
+    `shared`: the budget of several tasks, of which this one's costs are a part.
+    """
+
+    def __init__(
+        self, limits: Limits, warn: Callable[[str], None] = lambda text: None, shared: Budget | None = None
+    ) -> None:
+        self.limits, self._warn, self._shared = limits, warn, shared
         self.usage, self.dollars, self.answers = Usage(), 0.0, 0
         self._began, self._warned, self._lock = time.monotonic(), False, threading.Lock()
 
@@ -42,6 +47,8 @@ class Budget:
 
     def require(self, only: str = "") -> None:
         """Raise BudgetSpent when a limit is reached: any, or that `only` ("dollars", "tokens", "minutes")."""
+        if self._shared:
+            self._shared.require(only)
         for name, spent, limit in self._limited():
             if spent >= limit and only in ("", name):
                 cure = f"--resume goes on {'for as long again' if name == 'minutes' else 'with a larger one'}."
@@ -56,6 +63,8 @@ class Budget:
 
     def add(self, usage: Usage, dollars: float | None) -> None:
         """Count what was spent, whether or not it became an answer."""
+        if self._shared:
+            self._shared.add(usage, dollars)
         with self._lock:
             self.usage += usage
             self.dollars += dollars or 0.0

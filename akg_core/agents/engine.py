@@ -53,7 +53,8 @@ class Agenda:
 
     `without`: parts of the engine to leave out. `replay`: a run whose answers are used, and no others. `memory`:
     whether verified kernels of other runs are looked at, and this run's is kept. `origin`: a kernel in another
-    language that is carried over. `seconds`: of samples of the kernel that is kept.
+    language that is carried over. `seconds`: of samples of the kernel that is kept. `tasks`: how many are done so;
+    `shared`: the budget that they share.
     """
 
     settings: Settings
@@ -65,6 +66,8 @@ class Agenda:
     memory: bool = True
     origin: Origin | None = None
     seconds: float = 2.0
+    tasks: int = 1
+    shared: Budget | None = None
 
 
 def run(request: Request, folder: RunFolder, watch: Callable[[Stage], None], agenda: Agenda) -> RunResult:
@@ -80,7 +83,7 @@ def make(pipeline: Pipeline, agenda: Agenda) -> None:
     threading.Thread(target=importlib.import_module, args=("openai",), daemon=True).start()  # it takes a second
     task = pipeline.capture()
     pipeline.require_toolchain()
-    budget = Budget(agenda.limits, lambda text: pipeline.progress.skip("budget", text))
+    budget = Budget(agenda.limits, lambda text: pipeline.progress.skip("budget", text), agenda.shared)
     folder = pipeline.folder
     earlier = agenda.replay or folder.path
     with contextlib.ExitStack() as opened:
@@ -97,7 +100,7 @@ def make(pipeline: Pipeline, agenda: Agenda) -> None:
             origin=agenda.origin,
         )
         with pipeline.progress.stage("estimate") as note:
-            note.text = _spell_estimate(*estimate(task, known, agenda.settings))
+            note.text = _spell_estimate(*estimate(task, known, agenda.settings), agenda)
         prepared = opened.enter_context(pipeline.reference(task))
         baselines = None
         if not pipeline.simulated:
@@ -135,9 +138,14 @@ def estimate(task: Task, known: Knowledge, settings: Settings) -> tuple[int, flo
     return asked.total, dollars(settings.model_for("code"), asked, settings.prices)
 
 
-def _spell_estimate(tokens: int, dollars: float | None) -> str:
+def _spell_estimate(tokens: int, dollars: float | None, agenda: Agenda) -> str:
+    """The estimate of one attempt, and of all attempts at all tasks, as if every task were like this one."""
     cost = f", ${dollars:.2f}" if dollars is not None else ", at a price that is not known"
-    return f"about {tokens:,} tokens{cost} an attempt"
+    said, attempts = f"about {tokens:,} tokens{cost} an attempt", agenda.attempts * agenda.tasks
+    if attempts > 1:
+        whole = f", ${attempts * dollars:.2f}" if dollars is not None else ""
+        said += f"; {attempts * tokens:,} tokens{whole} for all {attempts}"
+    return said
 
 
 def _builtin(pipeline: Pipeline, task: Task, verifier: Verifier) -> Kernel | None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from akg_core.agents.budget import BudgetSpent, Limits
+from akg_core.agents.budget import Budget, BudgetSpent
 from akg_core.agents.client import ModelFailed
 from akg_core.agents.engine import Agenda
-from akg_core.agents.records import Tally
+from akg_core.agents.records import Tally, Usage
 from akg_core.bench.contest import Contest
 from akg_core.bench.results import Engine
 from akg_core.bench.suite import Problem
 from akg_core.errors import UsageError
+from akg_core.progress import Stage
 from akg_core.runs import RunFolder
 from akg_core.stages import Request
 from akg_core.worker.pool import Pool
@@ -34,22 +34,30 @@ def named(agenda: Agenda) -> Engine:
 
 
 def contests(
-    asked: Iterable[tuple[Problem, Request, Path]], pool: Pool, agenda: Agenda, earlier: Iterable[Tally]
+    asked: Sequence[tuple[Problem, Request, Path]],
+    pool: Pool,
+    agenda: Agenda,
+    earlier: Iterable[Tally],
+    say: Callable[[str], None],
 ) -> Iterator[Contest]:
     """The contests of tasks, each in its folder; none after the budget is spent, of which `earlier` ones took a part.
 
-    A task that the budget, or the endpoint, ended without a kernel is not among them, so that a later run has it again.
-    Raises what the endpoint says when it gives no answers.
+    What all tasks may cost, as the first lets it be estimated, is said before a model writes anything, and when most of
+    the budget is gone. A task that the budget, or the endpoint, ended without a kernel is not among the contests, so
+    that a later run has it again. Raises what the endpoint says when it gives no answers.
     """
-    tallies, began = [*earlier], time.monotonic()
+    shared = Budget(agenda.limits, say)
+    for tally in earlier:
+        shared.add(Usage(read=tally.tokens), tally.dollars)
+    agenda, watch = replace(agenda, tasks=len(asked), shared=shared), _first_estimate(say)
     for problem, request, folder in asked:
-        rest = left(agenda.limits, tallies, (time.monotonic() - began) / 60)
-        if 0 in (rest.dollars, rest.tokens, rest.minutes):
+        try:
+            shared.require()
+        except BudgetSpent:
             return
-        with closing(Contest(problem, request, pool, RunFolder(folder))) as contest:
-            contest.generate(replace(agenda, limits=rest))
+        with closing(Contest(problem, request, pool, RunFolder(folder), watch)) as contest:
+            contest.generate(agenda)
             if contest.tally:
-                tallies.append(contest.tally)
                 if isinstance(contest.error, BudgetSpent):
                     return
                 if isinstance(contest.error, (UsageError, ModelFailed)):
@@ -57,12 +65,14 @@ def contests(
             yield contest
 
 
-def left(limits: Limits, tallies: Iterable[Tally], minutes: float) -> Limits:
-    """What is left of a budget."""
-    spent = [*tallies]
-    dollars, tokens = sum(tally.dollars for tally in spent), sum(tally.tokens for tally in spent)
-    return Limits(
-        dollars=None if limits.dollars is None else max(0.0, limits.dollars - dollars),
-        tokens=None if limits.tokens is None else max(0, limits.tokens - tokens),
-        minutes=None if limits.minutes is None else max(0.0, limits.minutes - minutes),
-    )
+def _first_estimate(say: Callable[[str], None]) -> Callable[[Stage], None]:
+    """Watches stages, and says the first estimate among them."""
+    notes = list[str]()
+
+    def watch(stage: Stage) -> None:
+        if stage.name == "estimate" and stage.status == "done":
+            notes.append(stage.note)
+            if len(notes) == 1:
+                say(f"An estimate: {stage.note}.")
+
+    return watch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from akg_core.agents.engine import TALLY, Agenda, make
@@ -17,7 +17,7 @@ from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.timing import Baselines, Entrant, clock
 from akg_core.pipeline import Pipeline
-from akg_core.progress import Progress
+from akg_core.progress import Progress, Stage
 from akg_core.records import Artifact, Task
 from akg_core.runs import RunFolder
 from akg_core.search.tune import Search
@@ -33,9 +33,16 @@ _ON_FEWER = "Judged again in half of the memory: it ran out of it."
 class Contest:
     """A task's pipeline, and what is known of it. Close it to end its processes."""
 
-    def __init__(self, problem: Problem, request: Request, pool: Pool, folder: RunFolder) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        request: Request,
+        pool: Pool,
+        folder: RunFolder,
+        watch: Callable[[Stage], None] | None = None,
+    ) -> None:
         self.problem = problem
-        self.pipeline = Pipeline(request, pool, folder, Progress())
+        self.pipeline = Pipeline(request, pool, folder, Progress(watch))
         self.verdict: Verdict | None = None
         self.timing: Timing | None = None
         self._task: Task | None = None

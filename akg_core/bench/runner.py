@@ -60,10 +60,16 @@ Asked = tuple[Problem, Request]
 
 
 def run(
-    problems: list[Problem], request: Request, plan: Plan, out: Path | None, tell: Callable[[Row, int, int], None]
+    problems: list[Problem],
+    request: Request,
+    plan: Plan,
+    out: Path | None,
+    tell: Callable[[Row, int, int], None],
+    say: Callable[[str], None] = lambda text: None,
 ) -> Results:
     """Run every problem and `tell` each row as it is known, with its place and how many there are.
 
+    `say` hears what there is to know of what agents cost: an estimate, and that most of the budget is spent.
     With `out` every row is written at once, and a run that was ended goes on where it stopped. Results are not finished
     when agents have spent their budget before the last task.
     """
@@ -93,7 +99,7 @@ def run(
         if plan.agenda:
             agenda = replace(plan.agenda, seconds=plan.seconds)
             kept = [row.tally for row in rows.values() if row.tally]
-            ways = by_agents.contests(((p, r, plan.folder_of(p)) for p, r in waiting), pool, agenda, kept)
+            ways = by_agents.contests([(p, r, plan.folder_of(p)) for p, r in waiting], pool, agenda, kept, say)
         elif on_host:
             timed = plan.baselines or plan.tune
             ways = _side_by_side(waiting, pool, plan) if timed else _each_as_it_ends(waiting, pool, plan)

@@ -88,7 +88,12 @@ def bench(
         plan = replace(plan, agenda=models.agenda())
         request = replace(request, baseline="compile" in names)
     results = runner.run(
-        chosen, request, plan, out, lambda *row: console.print(line(*row), soft_wrap=True, markup=False)
+        chosen,
+        request,
+        plan,
+        out,
+        lambda *row: console.print(line(*row), soft_wrap=True, markup=False),
+        lambda text: console.print(text, soft_wrap=True, markup=False),
     )
     show(console, results)
     if out:

@@ -8,9 +8,8 @@ import sys
 import pytest
 
 from akg_core import cli
-from akg_core.agents.budget import Limits
-from akg_core.agents.records import Tally
-from akg_core.bench.by_agents import left
+from akg_core.agents.budget import Budget, BudgetSpent, Limits
+from akg_core.agents.records import Usage
 from akg_core.bench.results import passes
 from benchmarks import ablation
 from tests.agents.plain_c import REFERENCE, files, sketch
@@ -41,9 +40,13 @@ def test_many_tasks_share_a_budget_and_go_on_where_it_ended(akg, tasks, tmp_path
         code, said = akg(*words, "--base-url", server.url, "--budget-tokens", 700)
         asked = len(server.requests)
         assert code == 1 and "1 tasks are left" in said, said
+        estimate, warning, row = (said.index(text) for text in ("for all 2.", "budget of 700 tokens is spent", "1/2 "))
+        assert said.startswith("An estimate: about ") and estimate < warning < row
+        assert said.count("estimate") == said.count("of 700 tokens") == 1
         (first,) = json.loads(out.read_text())["rows"]
         assert first["status"] == "correct" and first["speedup"]["eager"][0] > 0
         code, said = akg(*words, "--base-url", server.url, "--budget-tokens", 100_000)
+        assert said.count("An estimate: ") == 1 and "for all" not in said and "is spent" not in said
         assert all("a * 3" in each["messages"][1]["content"] for each in server.requests[asked:])
     document = json.loads(out.read_text())
     assert code == 1 and document["finished"] and document["rows"][0] == first
@@ -74,10 +77,19 @@ def test_what_agents_cannot_do_is_said(akg, tasks, words, said):
     assert code == 2 and said in text
 
 
-def test_what_is_left_of_a_budget():
-    tally = Tally(attempts=1, correct=0, answers=3, tokens=400, dollars=0.75)
-    assert left(Limits(), [tally], 5) == Limits()
-    assert left(Limits(1.0, 1000, 2.0), [tally, tally], 0.5) == Limits(0.0, 200, 1.5)
+def test_tasks_spend_a_shared_budget_together():
+    said = list[str]()
+    limits = Limits(dollars=1.0)
+    shared = Budget(limits, said.append)
+    first, second = Budget(limits, shared=shared), Budget(limits, shared=shared)
+    first.add(Usage(read=100), 0.5)
+    second.require()
+    assert not said
+    second.add(Usage(read=300), 0.6)
+    assert said == ["110% of the budget of $1.00 is spent."]
+    assert (first.dollars, second.usage.total, shared.usage.total) == (0.5, 300, 400)
+    with pytest.raises(BudgetSpent):
+        first.require()
 
 
 def test_an_ablation_tabulates_each_setting(akg, tasks, monkeypatch, tmp_path, capsys):
