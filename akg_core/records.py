@@ -377,12 +377,13 @@ class TimingPlan(Record):
 
     `cold`: sweep memory between samples, untimed, to empty the caches. `threads`: 0 is all
     cores. `check`: a case of the same shapes whose inputs overwrite the timed ones in place after the samples; the
-    outputs of one more call are then written for it.
+    outputs of one more call are then written for it. `after`: count only what goes on when a call has returned.
     """
 
     warmup: int = 0
     samples: int = 1
     cold: bool = False
+    after: bool = False
     threads: int = 0
     check: Case | None = None
 

@@ -98,6 +98,7 @@ def profile_case(
     The answer that is to be checked is one of the samples', which differs from the others by its inputs' values alone.
     """
     timer = device.timer
+    clock = device.seconds_after if plan.after else device.seconds
     cold = 2 * device.cache_bytes() if plan.cold else 0
     try:
         if plan.threads:
@@ -126,7 +127,7 @@ def profile_case(
                         break
                     given = transform(arguments, operator.attrgetter("data"))  # tells no count of writes to it
                 result = None  # its memory is the next one's, as where nobody keeps answers
-                seconds, result = device.seconds(functools.partial(contender.model, *given))
+                seconds, result = clock(functools.partial(contender.model, *given))
                 samples.append(seconds)
                 at_return = transform(result, contender.few)  # who makes answers only now takes time outside
                 if plan.check and before is not None:

@@ -44,8 +44,9 @@ _QUICK = 0.02  # seconds; what is quicker gets several samples a round, and a ca
 _MUCH_QUICKER = 0.3  # times as long: what takes less where it should take as long, or longer, is no time
 _CHECKS = 6
 _CHECKED = 24  # times that a checked sample may be slow, as every one is of who computes only there
-_CLOCK_SECONDS = (0.1, 4.0)  # the least that clocks are compared over, and what is more than enough
+_CLOCK_SECONDS = (0.1, 4.0, 8.0)  # the least that clocks are compared over, what is more than enough, and for all
 _CLOCK_ATTEMPTS, _MOST_COUNTED = 20, 1 << 14  # of the most samples, several attempts
+_AFTERWARDS, _LONGER, _WAITING_SECONDS = 5, 1.5, 5e-5  # samples of what goes on, and how long that may take
 _ASKING_SECONDS = 0.003  # what a call takes beside its samples
 
 
@@ -188,6 +189,8 @@ def clock(
             if lie := _lies_when_cold(kernel, rounds[KERNEL], check):
                 return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
             median = statistics.interval(rounds[KERNEL])[0]
+            if lie := _works_beside(kernel, plan, median):
+                return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
             status, reason = _wrong_afterwards(kernel, prepared, preparation.draws, entrant.folder, plan, median)
         except Unusable as error:
             took = time.monotonic() - began
@@ -288,6 +291,16 @@ def _lies_when_cold(kernel: Contestant, rounds: list[tuple[float, ...]], check: 
     )
 
 
+def _works_beside(kernel: Contestant, plan: TimingPlan, median: float) -> str:
+    """Why the kernel's clock is not believed when some of its work is none that this clock sees; "" when all is."""
+    for _ in range(_CHECKS):
+        samples = kernel.sample(plan.model_copy(update={"warmup": 1, "samples": _AFTERWARDS, "after": True}))
+        after = sorted(samples)[_AFTERWARDS // 2]
+        if after < _LONGER * median + _WAITING_SECONDS:
+            return ""
+    return f"Its clock counted {median:.3g} s, and {after:.3g} s after it had returned it was still at work."
+
+
 def _disagreement(kernel: Contestant, plan: TimingPlan, beside: Callable[[int], float]) -> str:
     """Whether the samples that the kernel's process reports fit the time that passes here while it takes them.
 
@@ -298,7 +311,7 @@ def _disagreement(kernel: Contestant, plan: TimingPlan, beside: Callable[[int], 
     """
     warm = plan.model_copy(update={"cold": False})
     kernel.sample(warm.model_copy(update={"warmup": 2, "samples": 1}))
-    count = 1
+    count, started = 1, time.perf_counter()
     for _ in range(_CLOCK_ATTEMPTS):
         before = beside(count)
         began = time.perf_counter()
@@ -308,7 +321,7 @@ def _disagreement(kernel: Contestant, plan: TimingPlan, beside: Callable[[int], 
         if enough and told > 0.5 * (passed - min(before, beside(count))):
             kernel.warm_seconds = sorted(samples)[count // 2]
             return ""
-        if passed > _CLOCK_SECONDS[1]:
+        if passed > _CLOCK_SECONDS[1] or time.perf_counter() - started > _CLOCK_SECONDS[2]:
             break
         due = 4 * count if enough else math.ceil(1.2 * count * _CLOCK_SECONDS[0] / passed)
         count = min(_MOST_COUNTED, 4 * count, max(count + 1, due))

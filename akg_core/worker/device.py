@@ -44,6 +44,17 @@ class Device:
         self.synchronize()
         return time.perf_counter() - began, result
 
+    def seconds_after(self, action: Callable[[], Any]) -> tuple[float, Any]:
+        """How long what `action` started goes on when it has returned, in seconds, and what it returns.
+
+        That is no more than `seconds` counts, but for work that a clock of the device's own does not see.
+        """
+        self.synchronize()
+        result = action()
+        returned = time.perf_counter()
+        self.synchronize()
+        return time.perf_counter() - returned, result
+
     def sweep(self, size: int) -> None:
         """Read `size` bytes of memory, so that nothing else stays in the caches; reading leaves none to write back."""
         if size:

@@ -8,9 +8,11 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -238,6 +240,37 @@ def test_a_busy_machine_makes_no_honest_clock_a_lie(told: float, lies: bool, mon
     monkeypatch.setattr(sampling, "Idle", idle)
     prepared = SimpleNamespace(where={}, ready=lambda: SimpleNamespace(output_bytes=64))
     assert bool(timing._clock_lies(None, prepared, kernel, TimingPlan(), 5e-6)) == lies
+
+
+@pytest.mark.parametrize(("after", "lies"), [(5e-6, False), (1.1e-3, False), (2e-3, True)])
+def test_work_that_a_clock_does_not_see_is_found(after: float, lies: bool) -> None:
+    """By what goes on when a call that counted a millisecond has returned."""
+    kernel = SimpleNamespace(sample=lambda plan: (after if plan.after else 1e-3,) * plan.samples)
+    assert bool(timing._works_beside(kernel, TimingPlan(cold=True), 1e-3)) == lies
+
+
+def test_what_goes_on_after_a_call_is_the_time_to_wait_for_it(tmp_path: Path) -> None:
+    class Beside(Device):
+        """Works for 20 ms after a call, of which its clock counts nothing."""
+
+        until = 0.0
+
+        def synchronize(self) -> None:
+            time.sleep(max(0.0, self.until - time.perf_counter()))
+
+        def seconds(self, action: Callable[[], Any]) -> tuple[float, Any]:
+            return 1e-6, action()
+
+    class Model(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            Beside.until = time.perf_counter() + 0.02
+            return x + 1
+
+    save(tmp_path / "inputs", [torch.zeros(100)])
+    case = Case(name="drawn", inputs=tmp_path / "inputs", outputs=tmp_path / "outputs")
+    for after, least, most in ((False, 0, 1e-3), (True, 0.015, 1.0)):
+        report = profile_case(lambda: SimpleNamespace(ModelNew=Model), case, TimingPlan(after=after), Beside())
+        assert least < report.samples[0] < most
 
 
 class Ticking:

@@ -1,7 +1,8 @@
 """An NVIDIA GPU as harness and judge see it: its clock, its caches, its memory, and how processes lend that memory.
 
-Times are taken by CUDA events. Work that is still running when the last event has passed, on whatever stream, is added
-by the host's clock. Memory is lent by CUDA's inter-process handles, each for an allocation of its own.
+Times are taken by CUDA events, on a device that is held until the host has launched what is timed. Work that is still
+running when the last event has passed, on whatever stream, is added by the host's clock. Memory is lent by CUDA's
+inter-process handles, each for an allocation of its own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import Any
 import torch
 
 from akg_core.worker.device import Device
+from akg_plugin_triton_cuda.driver import check, cuda
+from akg_plugin_triton_cuda.hold import hold
 
 _HANDLE_BYTES = 64
 _GRANULE = 2 << 20  # smaller allocations share a block, and a handle is one of a block
@@ -41,6 +44,7 @@ class CudaDevice(Device):
         late_from = _LATE * _idle_seconds()
         began, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         torch.cuda.synchronize()
+        hold()
         began.record()
         result = action()
         ended.record()
@@ -53,7 +57,7 @@ class CudaDevice(Device):
     def sweep(self, size: int) -> None:
         if size:
             buffer = _sweep_buffer(size)
-            _driver().cuCtxResetPersistingL2Cache()  # lines that are to stay would outlive what is read
+            cuda().cuCtxResetPersistingL2Cache()  # lines that are to stay would outlive what is read
             buffer.all()  # which is there where the library is taken away
             torch.cuda.synchronize()
 
@@ -78,11 +82,11 @@ class CudaDevice(Device):
         size = -(-flat.nbytes // _GRANULE) * _GRANULE
         pointer, handle = ctypes.c_uint64(), (ctypes.c_ubyte * _HANDLE_BYTES)()
         torch.cuda.empty_cache()  # the allocator below takes from what torch's has not
-        if _driver().cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(size)):
+        if cuda().cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(size)):
             return None
         _memory(pointer.value, flat.nbytes).copy_(flat.view(torch.uint8))
         torch.cuda.synchronize()
-        _check(_driver().cuIpcGetMemHandle(handle, pointer))
+        check(cuda().cuIpcGetMemHandle(handle, pointer))
         return {"handle": bytes(handle).hex(), "bytes": flat.nbytes}
 
     def shared(self, token: dict[str, Any], dtype: torch.dtype, count: int) -> torch.Tensor:
@@ -92,12 +96,12 @@ class CudaDevice(Device):
             raise ValueError("what is said to be lent makes no sense")
         torch.zeros((), device=self.name)  # makes this process's context, which the driver's calls need
         pointer = ctypes.c_uint64()
-        _check(_driver().cuIpcOpenMemHandle_v2(ctypes.byref(pointer), _Handle(*handle), ctypes.c_uint(1)))
+        check(cuda().cuIpcOpenMemHandle_v2(ctypes.byref(pointer), _Handle(*handle), ctypes.c_uint(1)))
         try:
             return _memory(pointer.value, _lent(pointer, wanted)).view(dtype).clone()
         finally:
             torch.cuda.synchronize()
-            _check(_driver().cuIpcCloseMemHandle(pointer))
+            check(cuda().cuIpcCloseMemHandle(pointer))
 
 
 class _Handle(ctypes.Structure):
@@ -123,17 +127,10 @@ def _memory(address: int, size: int) -> torch.Tensor:
 def _lent(pointer: ctypes.c_uint64, wanted: int) -> int:
     """`wanted`, when the memory behind a handle is that large; raises ValueError: the sender's word is not taken."""
     base, size = ctypes.c_uint64(), ctypes.c_size_t()
-    _check(_driver().cuMemGetAddressRange_v2(ctypes.byref(base), ctypes.byref(size), pointer))
+    check(cuda().cuMemGetAddressRange_v2(ctypes.byref(base), ctypes.byref(size), pointer))
     if size.value < wanted:
         raise ValueError("less memory is lent than is said")
     return wanted
-
-
-def _check(result: int) -> None:
-    if result:
-        text = ctypes.c_char_p()
-        _driver().cuGetErrorString(result, ctypes.byref(text))
-        raise ValueError(f"CUDA: {text.value.decode() if text.value else result}")
 
 
 @functools.cache
@@ -151,8 +148,3 @@ def _idle_seconds() -> float:
 @functools.cache
 def _sweep_buffer(size: int) -> torch.Tensor:
     return torch.zeros(size // 4, device="cuda")
-
-
-@functools.cache
-def _driver() -> Any:
-    return ctypes.CDLL("libcuda.so.1")
