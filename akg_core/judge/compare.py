@@ -15,6 +15,7 @@ import torch
 from akg_core.judge import accuracy
 from akg_core.judge.diagnose import diagnose
 from akg_core.judge.records import OutputComparison
+from akg_core.judge.ties import Tie, tied
 from akg_core.records import HOST
 from akg_core.worker.tensors import span
 
@@ -31,13 +32,13 @@ class Expected:
     """What the reference answers: by eager PyTorch, and in float64 (`exact`, where that could be run).
 
     Keys are the paths of leaves as `flatten` gives them. `changed`: arguments and state that the call leaves different.
-    `ties`: for an output of indices, the values that it points into and the dimension (None for all).
+    `ties`: for an output of indices, what it points into.
     """
 
     result: dict[str, Any]
     changed: dict[str, Any]
     exact: dict[str, Any] | None = None
-    ties: dict[str, tuple[torch.Tensor, int | None]] = field(default_factory=dict)
+    ties: dict[str, Tie] = field(default_factory=dict)
 
     def tensors(self) -> list[torch.Tensor]:
         """The result's tensors."""
@@ -189,15 +190,13 @@ def _without_exact(name: str, mine: torch.Tensor, due: torch.Tensor) -> OutputCo
     )
 
 
-def _integers(
-    name: str, mine: torch.Tensor, due: torch.Tensor, exact: Any, tie: tuple[torch.Tensor, int | None] | None
-) -> OutputComparison:
+def _integers(name: str, mine: torch.Tensor, due: torch.Tensor, exact: Any, tie: Tie | None) -> OutputComparison:
     """Exactly eager's value, or float64's where rounding before a comparison decides; for indices, an equal value."""
     wrong = mine != due
     if isinstance(exact, torch.Tensor) and exact.shape == due.shape and exact.dtype == due.dtype:
         wrong &= mine != exact
     if tie is not None and bool(wrong.any()):
-        wrong &= ~_tied(mine, due, *tie)
+        wrong &= ~tied(mine, due, *tie)
     count = int(wrong.sum())
     if not count:
         return OutputComparison(name=name, ok=True, dtype=_plain(due.dtype), kernelbench=True)
@@ -213,21 +212,6 @@ def _integers(
         where=_index(where, due.shape),
         wrong_elements=count,
     )
-
-
-def _tied(mine: torch.Tensor, due: torch.Tensor, values: torch.Tensor, dim: int | None) -> torch.Tensor:
-    """Where two indices point at equal values; indices out of range point nowhere."""
-    size = values.numel() if dim is None else values.shape[dim]
-    valid = (mine >= 0) & (mine < size)
-    safe = mine.clamp(0, size - 1)
-    if dim is None:
-        flat = values.reshape(-1)
-        return valid & (flat[safe] == flat[due])
-    dim %= values.dim()
-    if mine.dim() < values.dim():
-        safe, due = safe.unsqueeze(dim), due.unsqueeze(dim)
-    equal = values.gather(dim, safe) == values.gather(dim, due)
-    return valid & equal.reshape(mine.shape)
 
 
 def _equal(one: Any, other: Any) -> bool:

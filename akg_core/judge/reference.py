@@ -28,10 +28,10 @@ from akg_core.judge.need import require_room
 from akg_core.judge.precise import double_model, doubled, in_double
 from akg_core.judge.prepare import CASES
 from akg_core.judge.records import Draw, Preparation, StateKind
+from akg_core.judge.ties import ties
 from akg_core.judge.work import least, longest_reduction
 from akg_core.records import Case, Task
 from akg_core.task import draws
-from akg_core.task.graph import GraphIndex
 from akg_core.task.load import ReferenceModule, blame, line_of, load_source, sentence
 from akg_core.worker.device import HOST, Device, device_at
 from akg_core.worker.tensors import TensorFileError, fresh, load, save
@@ -41,7 +41,6 @@ _FEWEST = 3  # cases that are prepared however long they take
 _OF_DTYPES = re.compile(
     r"\bdtype|scalar type|\b(float(16|32|64)?|bfloat16|half|double|int(8|16|32|64))\b", re.IGNORECASE
 )
-_ARGUMENT_REDUCTIONS = ("aten.argmax.default", "aten.argmin.default", "aten.max.dim", "aten.min.dim")
 
 State = dict[str, torch.Tensor]
 Job = Callable[[dict[str, Any]], dict[str, Any]]
@@ -69,6 +68,7 @@ class _Reference:
     runs: dict[str, int] = field(default_factory=dict)
     narrow: str = ""
     eager_seconds: float = 0.0
+    exact_seconds: float = 0.0
 
     def restore(self, state: State) -> None:
         """Put the module into a state, buffers that no state dict holds included."""
@@ -127,15 +127,17 @@ def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
     output_bytes = nbytes(reference.expected[first.name].tensors())
     del values
     _forget_large(reference, first.name)
+    keeps = first.name in reference.expected
     for kind, seed, state, sizes in _schedule(reference):
-        late = time.monotonic() - began > payload["seconds"] and len(usable) >= _FEWEST
+        due = 0.0 if keeps else len(usable) * reference.exact_seconds  # that making answers again will take
+        late = time.monotonic() - began + due > payload["seconds"] and len(usable) >= _FEWEST
         if late or (len(usable) > 1 and not has_room(len(usable))):
             notes.append(f"Cases after {usable[-1].name} were left out to keep time and memory.")
             break
-        draw = _try(reference, kind, seed, state, sizes)
+        draw = _try(reference, kind, seed, state, sizes, keeps)
         if isinstance(draw, Draw):
             usable.append(draw)
-            _forget_large(reference, draw.name)
+            (_forget_large if keeps else _forget)(reference, draw.name)
         else:
             notes.append(draw)
     if reference.narrow:
@@ -198,11 +200,16 @@ def _schedule(reference: _Reference) -> Iterator[tuple[str, int, StateKind, dict
     yield from (("signed", seed + 7, "redrawn", sizes) for sizes in hidden[2:])
 
 
-def _try(reference: _Reference, kind: str, seed: int, state: StateKind, sizes: dict[str, int]) -> Draw | str:
-    """A case of this kind with its answer; a sentence when the reference cannot take it or answers infinities."""
+def _try(
+    reference: _Reference, kind: str, seed: int, state: StateKind, sizes: dict[str, int], keeps: bool
+) -> Draw | str:
+    """A case of this kind with its answer; a sentence when the reference cannot take it or answers infinities.
+
+    Where no answers are kept it has none in float64 yet, which takes most of the time and is made when it is compared.
+    """
     draw = _plan(reference, kind, seed, state, sizes)
     try:
-        _answer(reference, draw, *_write(reference, draw))
+        _answer(reference, draw, *_write(reference, draw), precise=keeps)
         expected = reference.expected[draw.name]
         if draws.finite([*expected.result.values(), *(expected.exact or {}).values()]):
             return draw
@@ -269,8 +276,8 @@ def _name(kind: str, state: str, sizes: dict[str, int]) -> str:
     return ", ".join(parts)
 
 
-def _answer(reference: _Reference, draw: Draw, inputs: list[Any], state: State) -> None:
-    """Run the reference on a case, by eager PyTorch and in float64, and keep what comes out."""
+def _answer(reference: _Reference, draw: Draw, inputs: list[Any], state: State, precise: bool = True) -> None:
+    """Run the reference on a case, by eager PyTorch and when `precise` in float64, and keep what comes out."""
     reference.restore(state)
     arguments = fresh(inputs)
     torch.manual_seed(draw.seed)
@@ -280,10 +287,12 @@ def _answer(reference: _Reference, draw: Draw, inputs: list[Any], state: State) 
     touched = fresh(changed(named(inputs, state), named(arguments, reference.model.state_dict())))
     del answer, arguments
     reference.device.release_unused()
-    exact = _exact(reference, draw, inputs, state)
+    exact = None
+    if precise:
+        reference.exact_seconds, exact = reference.device.seconds(lambda: _exact(reference, draw, inputs, state))
     if exact is not None:
         exact = {name: exact[name] for name in (*result, *touched) if name in exact}
-    reference.expected[draw.name] = Expected(result, touched, exact, _ties(reference, result, inputs))
+    reference.expected[draw.name] = Expected(result, touched, exact, ties(reference.task, result, inputs))
 
 
 def _expected(reference: _Reference, draw: Draw) -> Expected:
@@ -296,10 +305,14 @@ def _expected(reference: _Reference, draw: Draw) -> Expected:
 def _forget_large(reference: _Reference, name: str) -> None:
     """Give up an answer that is not to be kept."""
     if name in reference.expected and not is_kept(reference.expected[name], reference.device):
-        del reference.expected[name]
-        reference.noise.pop(name, None)
-        reference.runs.pop(name, None)
-        reference.device.release_unused()
+        _forget(reference, name)
+
+
+def _forget(reference: _Reference, name: str) -> None:
+    """Give up an answer, which is made again when it is compared."""
+    for known in (reference.expected, reference.noise, reference.runs):
+        known.pop(name, None)
+    reference.device.release_unused()
 
 
 def _exact(
@@ -353,23 +366,6 @@ def _noise(reference: _Reference, draw: Draw, runs: int) -> Noise | None:
     torch.set_num_threads(1)
     reference.runs[draw.name] = runs
     return scatter
-
-
-def _ties(
-    reference: _Reference, result: dict[str, Any], inputs: list[Any]
-) -> dict[str, tuple[torch.Tensor, int | None]]:
-    """For outputs that are indices of an extreme in an argument: that argument, and the dimension searched."""
-    graph, interface = reference.task.graph, reference.task.interface
-    index = GraphIndex(graph, interface)
-    places = {f"argument:{argument.name}": place for place, argument in enumerate(interface.arguments)}
-    found: dict[str, tuple[torch.Tensor, int | None]] = {}
-    for path, output in zip(result, graph.outputs, strict=False):
-        node = index.producer(output) if output else None
-        if node is not None and node.op in _ARGUMENT_REDUCTIONS and not result[path].is_floating_point():
-            place = places.get(index.origin(node.args[0]))
-            if place is not None:
-                found[path] = (inputs[place], node.args[1])
-    return found
 
 
 def _is_random(reference: _Reference, draw: Draw, inputs: list[Any], state: State) -> bool:

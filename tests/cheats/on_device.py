@@ -1,6 +1,7 @@
 """Judges every candidate of `triton/` and of `faults/` on the GPU of this machine, and prints what became of each.
 
-`python -m tests.cheats.on_device` ends with 1 when one was not caught, or an honest kernel was not judged correct.
+`python -m tests.cheats.on_device [CLASS ...]` ends with 1 when one was not caught, or an honest kernel was not judged
+correct. With classes, names of folders in `triton/` or "faults", only these are judged.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ TOGETHER = 5  # candidates that are verified beside each other, while others are
 HONEST = {"reference": "honest", "large": "honest_large", "product": "honest_product"}
 
 
-def main() -> int:
-    """Judge all, and print the table."""
+def main(classes: list[str]) -> int:
+    """Judge all, or some classes, and print the table."""
     target = Target(backend="cuda")
     with tempfile.TemporaryDirectory() as text, Pool(warm=WARM) as pool, ExitStack() as stack:
         folder = Path(text)
@@ -33,11 +34,12 @@ def main() -> int:
         honest = [FOLDER / f"{name}.py" for name in HONEST.values()]
         wrong = [judge(path)[1] for path in honest]
         verifying, timing, breaking = (stack.enter_context(ThreadPoolExecutor(n)) for n in (TOGETHER, 1, 1))
-        paths = sorted(FOLDER.glob("triton/*/*.py"))
+        paths, breakers = (
+            [path for path in sorted(FOLDER.glob(pattern)) if not classes or path.parent.name in classes]
+            for pattern in ("triton/*/*.py", "faults/*.py")
+        )
         jobs = [(timing if "Judged" in header(path) else verifying).submit(judge, path) for path in paths]
-        faults = [
-            breaking.submit(judge, path) for one in sorted(FOLDER.glob("faults/*.py")) for path in (one, honest[0])
-        ]
+        faults = [breaking.submit(judge, path) for one in breakers for path in (one, honest[0])]
         wrong += [job.result()[1] for job in (*jobs, *faults)]
         for line in table((path.parent.name, job.result()[0]) for path, job in zip(paths, jobs, strict=True)):
             print(line)
@@ -65,4 +67,4 @@ class Judge:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
