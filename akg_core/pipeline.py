@@ -203,7 +203,7 @@ class Pipeline:
                 where = _explain(advice, source, design.sketch)
                 raise KernelFailed(f"The kernel does not compile{where}", f"The whole message is in {log}.")
             note.text = "from the cache" if compiled.cached else ""
-        self._describe(compiled.details)
+        self.describe(compiled.details)
         return compiled.artifact
 
     def made(self, task: Task, candidate: Candidate) -> Artifact:
@@ -211,10 +211,10 @@ class Pipeline:
         if candidate.folder is None or candidate.artifact is None:
             return self.compile(candidate.design, self.emit(task, candidate.design, candidate.schedule))
         self.folder.adopt(candidate.folder)
-        self._describe(candidate.details)
+        self.describe(candidate.details)
         return candidate.artifact.model_copy(update={"folder": self.folder.kernel})
 
-    def _describe(self, details: dict[str, Scalar]) -> None:
+    def describe(self, details: dict[str, Scalar]) -> None:
         """Keep what the compiler tells of the kernels, beside them too."""
         self.details = details
         self.folder.write(f"kernel/{DETAILS}", json.dumps(details, indent=1) + "\n")

@@ -230,6 +230,7 @@ def _finish(pipeline: Pipeline, prepared: Prepared, attempts: Sequence[Attempt],
     compiled, _ = stages.build(pipeline.pool, pipeline.request, source, pipeline.folder.kernel)
     if compiled.artifact is None:
         raise KernelFailed("The kernel that was judged correct does not compile again.", "Please report it.")
+    pipeline.describe(compiled.details)
     verdict = pipeline.verify(prepared, compiled.artifact)
     if not verdict.correct:
         return

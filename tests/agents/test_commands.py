@@ -133,5 +133,6 @@ def test_a_kernel_for_a_gpu_is_mended_by_simulation(akg):
         code, shown = akg("run", *options, "--base-url", server.url, "scaled.py")
         told = server.requests[1]["messages"][1]["content"]
     assert code == 0 and "simulat" in shown, shown
+    assert re.search(r"scaled +on its first call: registers, spills and occupancy are not known before", shown), shown
     assert "arange's range must be a power of 2" in told and "take triton.next_power_of_2" in told
     assert "H200" in server.requests[0]["messages"][0]["content"]

@@ -1,7 +1,8 @@
 """Compiles every kernel of one or more sources to cubins, with or without a GPU, side by side (`ahead.py`).
 
-`launches.json` says with which dtypes, numbers and options each kernel is launched. What was compiled lies beside the
-kernel, so that on a machine with the GPU the first launch finds it ready; it is kept in the user's cache, too.
+`launches.json` says with which dtypes, numbers and options each kernel is launched; one of which it says
+nothing, such as a model's, is compiled on its first call. What was compiled lies beside the kernel, so that on a
+machine with the GPU the first launch finds it ready; it is kept in the user's cache, too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from akg_triton.check_source import kernels
+from akg_triton.described import launches_of
+
 from akg_core.errors import ToolchainError
 from akg_core.records import Artifact, CompileResult, KernelSource, Scalar, Target
 from akg_core.storage import cache_folder
@@ -29,6 +33,7 @@ from akg_plugin_triton_cuda.probe import CHIPS, INSTALL, capability_of, gpus, tr
 SECONDS = 240.0  # for all kernels of one source
 SECONDS_OF_MANY = 30.0  # of a core, for one kernel of many sources, none of which is worth to wait for
 CACHE = "compiled"  # the folder beside the kernel in which lies what Triton compiled
+LATER = "on its first call: registers, spills and occupancy are not known before"
 KEPT = 2000  # folders of Triton's own cache, one a kernel
 POINTERS = {
     "f64": "*fp64",
@@ -65,7 +70,7 @@ def _build(
     builds = []
     for source, workdir in zip(sources, workdirs, strict=True):
         write_source(source, workdir.resolve())
-        builds.append((workdir.resolve(), json.loads(source.files.get("launches.json", "[]"))))
+        builds.append((workdir.resolve(), launches_of(source)))
     answers = compiled(builds, capability, seconds)
     took = time.perf_counter() - began
     return tuple(
@@ -78,8 +83,8 @@ def _result(
     source: KernelSource, folder: Path, capability: int, found: list[tuple[dict[str, Any], dict[str, Any]]], took: float
 ) -> CompileResult:
     """What came out of the kernels of one source; writes build.log."""
-    details: dict[str, Scalar] = {}
-    logs, good = [], True
+    details: dict[str, Scalar] = {} if found else {f"{name}.compiled": LATER for name in kernels(source)}
+    logs, good = [f"{key.removesuffix('.compiled')} is compiled {said}\n" for key, said in details.items()], True
     for launch, said in found:
         name, warps = launch["kernel"], launch["num_warps"]
         if "error" in said:

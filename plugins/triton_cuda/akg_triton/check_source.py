@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import TypeGuard
 
 from akg_core.judge.source import only_views, python_findings, python_trees
 from akg_core.records import Finding, KernelSource
@@ -24,5 +25,12 @@ def check_source(source: KernelSource) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
-def _is_kernel(node: ast.AST) -> bool:
+def kernels(source: KernelSource) -> list[str]:
+    """The names of a source's functions under triton.jit, but for those that others of them call."""
+    found = [node for tree in python_trees(source) for node in ast.walk(tree) if _is_kernel(node)]
+    called = {name.id for kernel in found for name in ast.walk(kernel) if isinstance(name, ast.Name)}
+    return [node.name for node in found if node.name not in called]
+
+
+def _is_kernel(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
     return isinstance(node, ast.FunctionDef) and any("triton.jit" in ast.unparse(d) for d in node.decorator_list)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from akg_plugin_triton_cuda import compile as compiling
-from akg_plugin_triton_cuda.compile import compile_all, compile_kernel
+from akg_plugin_triton_cuda.compile import LATER, compile_all, compile_kernel
 from akg_plugin_triton_cuda.harness import _bring_compiled
 from akg_plugin_triton_cuda.probe import dialect
 from akg_triton.emit import emit
@@ -78,6 +78,21 @@ def softmax(x: In["f32", 64, 65536], y: Out["f32", 64, 65536]):
     assert "softmax_arrived = torch.zeros(1024, dtype=torch.int32, device=x.device)" in source.files["model_new.py"]
     result = compile_kernel(source, SM_90, tmp_path)
     assert result.ok, result.log
+
+
+def test_a_kernel_whose_launches_nobody_described_is_compiled_on_its_first_call(tmp_path: Path) -> None:
+    """A model's: it has no launches.json, one that was made for another model_new.py, or one that is nonsense."""
+    made = source("softmax")
+    assert "softmax_rows.registers" in compile_kernel(made, SM_90, tmp_path).details
+    module = made.files["model_new.py"].replace("num_warps=4", "num_warps=8") + "\n"
+    helper = "\n\n@triton.jit\ndef helper(t):\n    return t\n\n\n@triton.jit\ndef other(x):\n    helper(x)\n"
+    written = {"model_new.py": module, "kernel.py": made.files["kernel.py"] + helper}
+    for described in (made.files["launches.json"], "[{}, 3]", "{", "7"):
+        files = {**written, "launches.json": described}
+        result = compile_kernel(made.model_copy(update={"files": files}), SM_90, tmp_path)
+        assert result.ok and result.artifact
+        assert result.details == {"softmax_rows.compiled": LATER, "other.compiled": LATER}
+        assert "other is compiled on its first call: registers, spills" in result.log
 
 
 def test_another_chip(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from akg_core.records import KernelSource, Schedule, Sketch, Target
@@ -13,6 +12,7 @@ from akg_core.sketch.lower_body import regions
 from akg_core.sketch.lower_text import Line, annotated
 from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import bind
+from akg_triton.described import DESCRIPTION, describe
 from akg_triton.dialect import Dialect
 from akg_triton.emit.functions import support
 from akg_triton.emit.region import Function, function
@@ -45,11 +45,11 @@ def emit(sketch: Sketch, schedule: Schedule, target: Target, plugin: str, dialec
         return "\n".join(lines)
 
     module = write_module(sketch, tree, launch, prelude(f for found in made.values() for f in found))
-    described = [record.described() for record in dict.fromkeys(records)]
+    described = describe([record.described() for record in dict.fromkeys(records)], module)
     return KernelSource(
         plugin=plugin,
         target=target,
-        files={SOURCE: text, "model_new.py": module, "launches.json": json.dumps(described, indent=1) + "\n"},
+        files={SOURCE: text, "model_new.py": module, DESCRIPTION: described},
         line_map={f"{SOURCE}:{line}": place for line, place in origin.items()},
     )
 
