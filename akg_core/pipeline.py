@@ -113,6 +113,7 @@ class Pipeline:
         self.tuned: Tuned | None = None
         self.share = _SHARE
         self.details: dict[str, Scalar] = {}
+        self.notes: tuple[str, ...] = ()
         self.refused: tuple[tuple[Candidate, Verdict], ...] = ()
         self.target = request.target or Target(backend="")
         self._probe = pool.submit("akg_core.stage_jobs:probe_job", stages.addressed(request))
@@ -332,7 +333,7 @@ class Pipeline:
             tuned=self.tuned,
             kernels=by_kernel(self.details),
             error=failure,
-            notes=self.task.notes if self.task else (),
+            notes=(*(self.task.notes if self.task else ()), *self.notes),
             folder=str(self.folder.path),
             versions=versions(self.request.plugin),
         )

@@ -219,7 +219,7 @@ class Client:
         except openai.APIConnectionError as error:
             raise ModelFailed(
                 f"{self.settings.base_url} cannot be reached: {self._spell(error.__cause__ or error)}.",
-                "`akg-core config` shows where base_url comes from.",
+                "Start it, or give another with --base-url; `akg-core config` shows where this one comes from.",
             ) from None
 
     def _request(self, question: Question) -> dict[str, Any]:

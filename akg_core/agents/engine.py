@@ -81,6 +81,8 @@ def make(pipeline: Pipeline, agenda: Agenda) -> None:
     Raises AkgError for what ends it early.
     """
     threading.Thread(target=importlib.import_module, args=("openai",), daemon=True).start()  # it takes a second
+    if not agenda.replay:
+        (pipeline.folder.path / ANSWERS).mkdir(exist_ok=True)  # by which a run that may go on is known
     task = pipeline.capture()
     pipeline.require_toolchain()
     budget = Budget(agenda.limits, lambda text: pipeline.progress.skip("budget", text), agenda.shared)
@@ -163,7 +165,7 @@ def _builtin(pipeline: Pipeline, task: Task, verifier: Verifier) -> Kernel | Non
 
 
 def _carry_out(attempts: Sequence[Attempt], pipeline: Pipeline, desk: Desk, together: int) -> None:
-    """All attempts, side by side, each a stage. Raises what ended one of them early when none found anything."""
+    """All attempts, side by side, each a stage. What ended some early is noted, or raised when none found anything."""
     budget = desk.client.budget
     errors: list[AkgError] = []
 
@@ -180,6 +182,7 @@ def _carry_out(attempts: Sequence[Attempt], pipeline: Pipeline, desk: Desk, toge
             note.failed = attempt.best is None
 
     _side_by_side(go, attempts, together)
+    pipeline.notes += tuple(dict.fromkeys(map(str, errors)))
     if errors and not any(attempt.best for attempt in attempts):
         raise next((error for error in errors if not isinstance(error, BudgetSpent)), errors[0])
 

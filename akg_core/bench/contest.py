@@ -217,7 +217,7 @@ class Contest:
             tally=self.tally,
             seconds=seconds,
             weak=self._weak,
-            notes=(*(task.notes if task else ()), *self._notes, *missing),
+            notes=(*(task.notes if task else ()), *self.pipeline.notes, *self._notes, *missing),
             **measured(verdict, timing),
         )
 

@@ -95,6 +95,8 @@ def run(
         asked = [(problem, replace(request, reference=problem.path.resolve())) for problem in problems]
         rows = {p: known[d] for p, r in asked if (d := row_digest(p, r)) in known}
         waiting = [(p, r) for p, r in asked if p not in rows]
+        if out:  # a place that cannot be written to is found out before anything is made
+            write_whole(out, results.model_copy(update={"rows": tuple(rows.values())}))
         on_host = available.device == HOST
         if plan.agenda:
             agenda = replace(plan.agenda, seconds=plan.seconds)

@@ -57,7 +57,7 @@ def _sentence(error: BaseException) -> AkgError:
     if usage := getattr(error, "format_message", None):
         return UsageError(usage(), "--help shows what the command takes.")
     if isinstance(error, OSError) and error.filename is not None:
-        return UsageError(f"{str(error.filename)!r} cannot be used: {error.strerror}.", "Give another with --out.")
+        return UsageError(f"{str(error.filename)!r} cannot be used: {error.strerror}.", "Give another place (--out).")
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     unforeseen = AkgError(f"Something unforeseen: {said}.", "AKG_DEBUG=1 shows where; please report it.")
     unforeseen.exit_code = 1
