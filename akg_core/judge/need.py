@@ -16,6 +16,7 @@ _VIEWS = frozenset(
 )
 KEPT_BYTES = 1 << 30  # an answer that takes no more stays in a device's memory; a larger one is soon made again
 _FEWEST_CASES, _MOST_CASES = 2, 10  # that a kernel is run on; the first once more at the end
+_COPIES = 8  # of inputs and outputs, among which are those of cases with larger sizes
 _ANSWER = 3  # times the bytes of the outputs: as they are, and in float64
 _COMPARED = _ANSWER + 2  # and those of the candidate, at the end of two runs
 _PIECE_BYTES = 4 << 30  # that comparing holds at most beside what it compares, on a device
@@ -71,7 +72,17 @@ def _answering(task: Task) -> int:
     return max(given + outputs + 2 * (given + _most_alive(task)), _COMPARED * outputs)
 
 
-def bytes_of_state(task: Task) -> int:
+def bytes_of_process(task: Task) -> int:
+    """Bytes that a candidate's process may take for a task's tensors: some copies, and a module made on the host."""
+    return _COPIES * (_given(task) + _outputs(task)) + 2 * _state(task)
+
+
+def bytes_of_answers(task: Task) -> int:
+    """Bytes of the files in which a candidate answers all cases."""
+    return (_MOST_CASES + 1) * max(_outputs(task), 1 << 20)
+
+
+def _state(task: Task) -> int:
     """Bytes of all parameters."""
     return sum(_bytes(parameter.dtype, parameter.shape, task) for parameter in task.interface.parameters)
 
@@ -79,7 +90,7 @@ def bytes_of_state(task: Task) -> int:
 def _given(task: Task) -> int:
     """Bytes of all arguments and parameters."""
     tensors = (argument for argument in task.interface.arguments if argument.kind == "tensor")
-    return bytes_of_state(task) + sum(_bytes(argument.dtype, argument.shape, task) for argument in tensors)
+    return _state(task) + sum(_bytes(argument.dtype, argument.shape, task) for argument in tensors)
 
 
 def _outputs(task: Task) -> int:

@@ -6,6 +6,7 @@ reference process compared do.
 
 from __future__ import annotations
 
+import functools
 import secrets
 import time
 from pathlib import Path
@@ -13,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from akg_core.judge import need
 from akg_core.judge.health import require_device
-from akg_core.judge.need import bytes_of_state
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import ORDINARY, PATTERNS, CaseVerdict, Draw, Preparation, Verdict, VerdictStatus
 from akg_core.judge.rules import broken_rule
 from akg_core.records import Artifact, Case, CaseReport, RunReport, Target
 from akg_core.worker.limits import JobResult, Limits, is_harness_changed
+from akg_core.worker.pool import Due
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
@@ -50,32 +52,40 @@ def verify(
     Raises TaskError when the reference itself does not run, and ToolchainError when the device does not work any more
     after a kernel that crashed or hung; whatever else the kernel does becomes a verdict.
     """
-    preparation = prepared.ready()
     began = time.monotonic()
     if rule := broken_rule(artifact.folder, prepared.task.source):
         return Verdict(status="cheating", reason=f"Its Python text names what no kernel may use ({rule}).", rule=rule)
     with prepared.room() as folder:
-        cases = _cases(preparation.draws, folder)
-        allowance = _GRACE_SECONDS + _SLOWER * preparation.eager_seconds * len(cases)
-        largest = max(path.stat().st_size for draw in preparation.draws if (path := draw.case.inputs))
-        largest += preparation.output_bytes
-        largest += sum(path.stat().st_size for path in [preparation.draws[0].case.state] if path)
-        limits = Limits(
-            seconds=seconds or (_LONGEST if simulated else min(allowance, _LONGEST)),
-            memory_bytes=_MEMORY + 8 * largest + 2 * bytes_of_state(prepared.task),  # a module is made on the host
-            confined=True,
-            paused=not prepared.lends,
-            writable=(folder,),
-            file_bytes=(256 << 20) + 4 * len(cases) * max(preparation.output_bytes, 1 << 20),
-        )
         payload = {
             "plugin": plugin,
             "artifact": artifact.model_copy(update={"folder": artifact.folder.resolve()}).model_dump(mode="json"),
             "target": target.model_dump(mode="json"),
         }
-        parts = [{"cases": [case.model_dump(mode="json") for case in part]} for part in ([opening(cases[0])], cases)]
-        with pool.holding("akg_core.judge.jobs:run_job", *(payload | part for part in parts), limits=limits) as result:
-            verdict = _verdict(prepared, preparation, cases, result)
+        limits = Limits(
+            seconds=seconds or (_LONGEST if simulated else _GRACE_SECONDS),
+            memory_bytes=_MEMORY + need.bytes_of_process(prepared.task),
+            confined=True,
+            paused=not prepared.lends,
+            writable=(folder,),
+            file_bytes=(256 << 20) + 4 * need.bytes_of_answers(prepared.task),
+        )
+
+        def on(cases: list[Case]) -> dict[str, Any]:
+            return payload | {"cases": [case.model_dump(mode="json") for case in cases]}
+
+        @functools.cache
+        def cases() -> list[Case]:
+            return _cases(prepared.ready().draws, folder)
+
+        def due() -> Due:
+            allowance = _GRACE_SECONDS + _SLOWER * prepared.ready().eager_seconds * len(cases())
+            return Due(on(cases()), seconds or (_LONGEST if simulated else min(allowance, _LONGEST)))
+
+        # The kernel is loaded while the reference prepares what it will be run on.
+        loading = on([opening(prepared.first.case)])
+        with pool.holding("akg_core.judge.jobs:run_job", loading, due, limits=limits) as result:
+            preparation = prepared.ready()
+            verdict = _verdict(prepared, preparation, cases(), result)
     if verdict.status in ("crashed", "timed out") and prepared.lends:
         require_device(pool, prepared.where)
     return verdict.model_copy(
@@ -92,7 +102,7 @@ def verify(
 
 def opening(case: Case) -> Case:
     """What a candidate's process is called with first: it loads the kernel, and is not told where any input lies."""
-    return case.model_copy(update={"name": "opening", "inputs": None, "state": None})
+    return case.model_copy(update={"name": "opening", "inputs": None, "state": None, "outputs": Path("nowhere")})
 
 
 def _cases(draws: tuple[Draw, ...], folder: Path) -> list[Case]:

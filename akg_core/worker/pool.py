@@ -38,6 +38,14 @@ _BOOT = (
 )
 
 
+@dataclasses.dataclass(frozen=True)
+class Due:
+    """What a job is called on, and the seconds that it may take (None: as its limits say)."""
+
+    payload: dict[str, Any]
+    seconds: float | None = None
+
+
 class Pool:
     """Warm parents and the workers forked from them. Starting it returns at once; a job waits for its parent's imports.
 
@@ -70,17 +78,21 @@ class Pool:
             return result
 
     @contextlib.contextmanager
-    def holding(self, function: str, *payloads: dict[str, Any], limits: Limits | None = None) -> Iterator[JobResult]:
+    def holding(
+        self, function: str, *payloads: dict[str, Any] | Callable[[], Due], limits: Limits | None = None
+    ) -> Iterator[JobResult]:
         """Like `call`, with the job's process kept until the context ends, for what it lends from its memory.
 
         With several payloads the function is called on each in turn, as long as it answers; the result is the last
-        one's, with the log of all. A job that is lost with a warm parent begins anew.
+        one's, with the log of all. What is due only then is asked for when those before have been answered. A job that
+        is lost with a warm parent begins anew.
         """
         for attempts_left in reversed(range(_ATTEMPTS)):
             with self.session(limits, function) as session:
                 log = ""
                 for payload in payloads:
-                    result = session.call(function, payload)
+                    due = payload() if callable(payload) else Due(payload)
+                    result = session.call(function, due.payload, due.seconds)
                     log += result.log
                     if result.status != "ok":
                         break
