@@ -189,7 +189,7 @@ def clock(
             if lie := _lies_when_cold(kernel, rounds[KERNEL], check):
                 return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
             median = statistics.interval(rounds[KERNEL])[0]
-            if lie := _works_beside(kernel, plan, median):
+            if prepared.lends and (lie := _works_beside(kernel, plan, median)):
                 return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
             status, reason = _wrong_afterwards(kernel, prepared, preparation.draws, entrant.folder, plan, median)
         except Unusable as error:
@@ -292,7 +292,7 @@ def _lies_when_cold(kernel: Contestant, rounds: list[tuple[float, ...]], check: 
 
 
 def _works_beside(kernel: Contestant, plan: TimingPlan, median: float) -> str:
-    """Why the kernel's clock is not believed when some of its work is none that this clock sees; "" when all is."""
+    """Why a device's clock is not believed when some of a kernel's work is none that it sees; "" when all is."""
     for _ in range(_CHECKS):
         samples = kernel.sample(plan.model_copy(update={"warmup": 1, "samples": _AFTERWARDS, "after": True}))
         after = sorted(samples)[_AFTERWARDS // 2]
