@@ -1,7 +1,7 @@
 """Runs sketches with their kernels emitted to Triton and interpreted, and compares with the sketch's own interpreter.
 
-`python simulated.py FOLDER SHARD SHARDS` runs its share of the cases and prints a line of JSON for each: name, and
-what was wrong. It is a process of its own because Triton decides at import whether it interprets.
+`python simulated.py FOLDER` reads the names of cases, one a line, and answers each with a line of JSON: what was wrong,
+"" where nothing was. It is a process of its own because Triton decides at import whether it interprets.
 """
 
 from __future__ import annotations
@@ -85,20 +85,17 @@ def check(case: Case, folder: Path) -> None:
     compare_all(Simulated(case, folder).go(), Run(case).go(), case.tolerance)
 
 
-def results(chosen: list[Case], folder: Path) -> dict[str, str]:
-    said = {}
-    for case in chosen:
-        try:
-            check(case, folder)
-            said[case.name] = ""
-        except Exception as error:
-            trace = traceback.extract_tb(error.__traceback__)[-1]
-            said[case.name] = f"{type(error).__name__}: {error} ({Path(trace.filename).name}:{trace.lineno})"
-    return said
+def wrong(case: Case, folder: Path) -> str:
+    """What is wrong with the case, in one line."""
+    try:
+        check(case, folder)
+    except Exception as error:
+        trace = traceback.extract_tb(error.__traceback__)[-1]
+        return f"{type(error).__name__}: {error} ({Path(trace.filename).name}:{trace.lineno})"
+    return ""
 
 
 if __name__ == "__main__":
-    folder, shard, shards, *names = sys.argv[1:]
-    chosen = [case for case in (*cases.small(), *cases.random(60)) if not names or case.name in names]
-    for name, wrong in results(chosen[int(shard) :: int(shards)], Path(folder)).items():
-        print(json.dumps({"name": name, "wrong": wrong}))
+    known = {case.name: case for case in (*cases.small(), *cases.random(60))}
+    for line in sys.stdin:
+        print(json.dumps(wrong(known[line.strip()], Path(sys.argv[1]))), flush=True)

@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,29 +18,38 @@ import pytest
 from tests.emission import cases
 
 HERE = Path(__file__).parent
-SHARDS = 2
 NAMES = [case.name for case in (*cases.small(), *cases.random(40))]
 
 
-@pytest.fixture(scope="session")
-def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What was wrong with each case, "" where nothing was."""
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
+    """simulated(name): what is wrong with the case, "" where nothing is; one process answers for all."""
     folder = tmp_path_factory.mktemp("simulated")
     path = os.pathsep.join([str(HERE), str(HERE.parents[2]), *sys.path])
+    environment = os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    with (
+        (folder / "log").open("w") as log,
+        subprocess.Popen(
+            [sys.executable, str(HERE / "simulated.py"), str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env=environment,
+        ) as process,
+    ):
+        assert process.stdin is not None and process.stdout is not None
+        asks, answers = process.stdin, process.stdout
 
-    def run(shard: int) -> dict[str, str]:
-        command = [sys.executable, str(HERE / "simulated.py"), str(folder), str(shard), str(SHARDS), *NAMES]
-        ended = subprocess.run(
-            command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
-        )
-        assert ended.returncode == 0, ended.stderr[-2000:]
-        lines = [json.loads(line) for line in ended.stdout.splitlines()]
-        return {line["name"]: line["wrong"] for line in lines}
+        def ask(name: str) -> str:
+            print(name, file=asks, flush=True)
+            answer = answers.readline()
+            assert answer, (folder / "log").read_text()[-2000:]
+            return json.loads(answer)
 
-    with ThreadPoolExecutor(SHARDS) as pool:
-        return {name: wrong for part in pool.map(run, range(SHARDS)) for name, wrong in part.items()}
+        yield ask
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_simulated(said: dict[str, str], name: str) -> None:
-    assert said[name] == ""
+def test_simulated(simulated: Callable[[str], str], name: str) -> None:
+    assert simulated(name) == ""
