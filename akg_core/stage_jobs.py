@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from akg_core.errors import SketchError
-from akg_core.records import Advice, Availability, KernelSource, Schedule, Sketch, Target, Task
+from akg_core.records import Advice, Availability, Finding, KernelSource, Schedule, Sketch, Target, Task
 from akg_core.registry import Hooks, hooks
 
 
@@ -61,13 +61,13 @@ def emit_job(payload: dict[str, Any]) -> dict[str, Any]:
     return {"source": source.model_dump(mode="json"), "findings": [finding.model_dump() for finding in findings]}
 
 
-def check_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{plugin, target, source} → {findings}."""
-    caller, source = hooks(payload["plugin"]), KernelSource(**payload["source"])
-    if not caller.has("akg_check_source"):
-        return {"findings": []}
-    findings = caller.akg_check_source(source=source, target=Target(**payload["target"]))
-    return {"findings": [finding.model_dump() for finding in findings]}
+def check_then_compile_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{plugin, target, source, folder} → {findings}, and what compile_job gives where none of these is an error."""
+    caller, source, findings = hooks(payload["plugin"]), KernelSource(**payload["source"]), tuple[Finding, ...]()
+    if caller.has("akg_check_source"):
+        findings = caller.akg_check_source(source=source, target=Target(**payload["target"]))
+    built = {} if any(found.severity == "error" for found in findings) else compile_job(payload)
+    return {"findings": [finding.model_dump() for finding in findings], **built}
 
 
 def compile_job(payload: dict[str, Any]) -> dict[str, Any]:

@@ -162,13 +162,6 @@ def require_allowed(findings: tuple[Finding, ...]) -> None:
             raise KernelFailed(f"The source is refused: {found.code} {found.message}", found.suggestion)
 
 
-def check(pool: Pool, request: Request, source: KernelSource) -> tuple[Finding, ...]:
-    """What the plugin finds forbidden in a source by reading it."""
-    payload = {**addressed(request), "source": source.model_dump(mode="json")}
-    value = _plugin_job(pool, "check_job", payload, DESIGN_SECONDS)
-    return tuple(Finding(**finding) for finding in value["findings"])
-
-
 def explain(pool: Pool, request: Request, log: str) -> tuple[Advice, ...]:
     """What the plugin advises about what the runtime said."""
     value = _plugin_job(pool, "explain_job", {**addressed(request), "log": log}, DESIGN_SECONDS)
@@ -195,6 +188,17 @@ def build(pool: Pool, request: Request, source: KernelSource, folder: Path) -> t
     payload = {**addressed(request), "source": source.model_dump(mode="json"), "folder": str(folder)}
     value = _plugin_job(pool, "compile_job", payload, COMPILE_SECONDS)
     return CompileResult(**value["compiled"]), tuple(Advice(**advice) for advice in value["advice"])
+
+
+def check_then_build(
+    pool: Pool, request: Request, source: KernelSource, folder: Path
+) -> tuple[tuple[Finding, ...], CompileResult | None, tuple[Advice, ...]]:
+    """What the plugin finds forbidden in a source by reading it; without an error, what `build` gives too."""
+    payload = {**addressed(request), "source": source.model_dump(mode="json"), "folder": str(folder)}
+    value = _plugin_job(pool, "check_then_compile_job", payload, COMPILE_SECONDS)
+    findings = tuple(Finding(**finding) for finding in value["findings"])
+    compiled = CompileResult(**value["compiled"]) if "compiled" in value else None
+    return findings, compiled, tuple(Advice(**advice) for advice in value.get("advice", ()))
 
 
 def build_all(pool: Pool, request: Request, builds: Sequence[tuple[KernelSource, Path]]) -> tuple[CompileResult, ...]:

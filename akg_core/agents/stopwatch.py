@@ -11,7 +11,10 @@ from akg_core.records import Record
 
 
 class Spent(Record):
-    """Seconds: until a model has answered, compiling, judging (which runs, compares and times), and all the rest."""
+    """Seconds: until a model has answered, in the compiler, judging (which runs, compares and times), and all the rest.
+
+    Starting the process that the compiler works in is part of the rest.
+    """
 
     model: float = 0.0
     compile: float = 0.0
@@ -29,13 +32,17 @@ class Stopwatch:
         self._began, self._spent = time.monotonic(), dict[str, float]()
 
     @contextmanager
-    def during(self, what: Literal["model", "compile", "judge"]) -> Iterator[None]:
+    def during(self, what: Literal["model", "judge"]) -> Iterator[None]:
         """Count a `with` body as time spent on something."""
         began = time.monotonic()
         try:
             yield
         finally:
-            self._spent[what] = self._spent.get(what, 0.0) + time.monotonic() - began
+            self.count(what, time.monotonic() - began)
+
+    def count(self, what: Literal["model", "compile", "judge"], seconds: float) -> None:
+        """Count as spent on something what took so long in another process."""
+        self._spent[what] = self._spent.get(what, 0.0) + seconds
 
     def lap(self) -> Spent:
         """What was spent since the last lap, or since the start."""

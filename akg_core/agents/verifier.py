@@ -140,12 +140,14 @@ class Verifier:
             problem = error.errors()[0]["msg"]
             return Judged(outcome="refused", feedback=problem, error=_kind(problem))
         pipeline.folder.write_source(source, self._prepared.task.source)
-        errors = [found for found in stages.check(pipeline.pool, pipeline.request, source) if found.severity == "error"]
-        if errors:
+        findings, compiled, advice = stages.check_then_build(
+            pipeline.pool, pipeline.request, source, pipeline.folder.kernel
+        )
+        if compiled is None:
+            errors = [found for found in findings if found.severity == "error"]
             feedback = "\n".join(_finding(found, "") for found in errors[:_SHOWN])
             return Judged(outcome="refused", feedback=feedback, error=_kind(errors[0].message))
-        with watch.during("compile"):
-            compiled, advice = stages.build(pipeline.pool, pipeline.request, source, pipeline.folder.kernel)
+        watch.count("compile", compiled.seconds)
         pipeline.folder.write("build.log", compiled.log)
         if compiled.artifact is None:
             said = [_advice(each, files) for each in advice[:_SHOWN]] or [_first_error(compiled.log)]

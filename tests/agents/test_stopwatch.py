@@ -30,7 +30,8 @@ def test_a_lap_is_split_into_what_it_was_spent_on(clock):
         raise ValueError
     assert watch.lap() == Spent(model=6, judge=2, rest=0.25)
     clock(1)
-    assert watch.lap() == Spent(rest=1)
+    watch.count("compile", 0.75)
+    assert watch.lap() == Spent(compile=0.75, rest=0.25)
 
 
 def test_laps_add_up():
