@@ -6,10 +6,7 @@ import json
 
 import pytest
 
-from akg_core.agents import engine
-from akg_core.agents.attempt import Kernel
-from akg_core.agents.stopwatch import Stopwatch
-from tests.agents.plain_c import KERNEL, MODEL, files
+from tests.agents.plain_c import files
 from tests.agents.server import Refuse, Say, Server
 
 KEY = "sk-nobody-may-see-this"
@@ -50,16 +47,11 @@ def test_an_endpoint_that_is_down_a_wrong_key_and_an_unknown_model(akg, tmp_path
     assert "cannot be reached" in akg("trace", "there")[1]
 
 
-def test_a_kernel_that_was_there_already_is_kept_and_why_no_model_tried_is_said(work, monkeypatch):
-    made = {"kernel.c": KERNEL, "model_new.py": MODEL}
-
-    def builtin(pipeline, task, verifier):
-        return Kernel(made, "", verifier.kernel(made, Stopwatch()))
-
-    monkeypatch.setattr(engine, "_builtin", builtin)
+def test_the_builtin_kernel_is_kept_and_why_no_model_tried_to_beat_it_is_said(work):
     with Server(Refuse(401, "who are you?")) as server:
-        result = work(server, hybrid=True, without=frozenset({"sketch"}))
-    assert result.exit_code == 0 and result.verdict.correct
+        result = work(server, plugin="cpp_cpu", hybrid=True, without=frozenset({"sketch"}))
+    assert result.exit_code == 0 and result.verdict.correct and result.timing.status == "ok"
+    assert {stage.name: stage.note for stage in result.stages}["builtin"].startswith("It is correct and takes")
     (note,) = result.notes
     assert note.startswith(f"{server.url} wants a key") and "Set AKG_LLM_API_KEY" in note
 
