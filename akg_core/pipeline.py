@@ -49,7 +49,13 @@ if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
 WARM = (
-    ("torch", "torch.export._trace", "akg_core.task.capture", "akg_core.judge.reference"),
+    (
+        "torch",
+        "torch.export._trace",
+        "akg_core.task.capture",
+        "akg_core.judge.reference",
+        "akg_core.judge.candidate",
+    ),
     (
         "akg_core.stage_jobs:design_job",
         "akg_core.stage_jobs:emit_job",

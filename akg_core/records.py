@@ -373,11 +373,10 @@ class RunReport(Record):
 
 
 class TimingPlan(Record):
-    """How to sample: `warmup` calls first, then `samples` calls, each timed alone.
+    """How to sample: `warmup` calls first, then `samples` calls, each timed alone, with `threads` (0: all cores).
 
-    `cold`: sweep memory between samples, untimed, to empty the caches. `threads`: 0 is all
-    cores. `check`: a case of the same shapes whose inputs overwrite the timed ones in place after the samples; the
-    outputs of one more call are then written for it. `after`: count only what goes on when a call has returned.
+    `cold`: sweep memory between samples, to empty the caches. `after`: count only what goes on when a call has
+    returned. `check`: a case of the same shapes, whose inputs one call then finds in place, and which it answers.
     """
 
     warmup: int = 0
