@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from akg_core.errors import AkgError
 from akg_core.judge.prepare import Prepared
-from akg_core.pipeline import WARM, Failure, Pipeline, RunResult, known_details
+from akg_core.pipeline import Failure, Pipeline, RunResult, known_details
 from akg_core.progress import Progress, Stage
 from akg_core.records import Artifact
 from akg_core.runs import RunFolder
 from akg_core.stages import Request, defaults
+from akg_core.warm import WARM
 
 WHILE_BUILDING = 1.5  # seconds; about as long as designing and building take
 

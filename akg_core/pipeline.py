@@ -48,23 +48,6 @@ from akg_core.stages import Candidate, Design, Request
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
-WARM = (
-    (
-        "torch",
-        "torch.export._trace",
-        "akg_core.task.capture",
-        "akg_core.judge.reference",
-        "akg_core.judge.candidate",
-    ),
-    (
-        "akg_core.stage_jobs:design_job",
-        "akg_core.stage_jobs:emit_job",
-        "akg_core.design.assemble",
-        "akg_core.sketch.check",
-        "akg_core.sketch.host",
-    ),
-    ("torch._inductor.compile_fx", "akg_core.judge.baseline"),
-)
 DETAILS = "build.json"  # beside a kernel: what the compiler tells of it
 ATTEMPTS = 3  # candidates that are tried when the judge refuses the first
 SIMULATED_WORK = 1 << 16  # elements moved by one call, to which a task is made smaller where kernels are simulated

@@ -24,7 +24,7 @@ from akg_core.errors import AkgError
 from akg_core.judge.prepare import prepare
 from akg_core.judge.records import Verdict
 from akg_core.judge.verify import verify
-from akg_core.pipeline import WARM
+from akg_core.warm import WARM
 from akg_core.worker.pool import Pool
 from benchmarks.building import PLUGIN, ROOT, TARGET, Built, build
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from akg_core.errors import AkgError
-from akg_core.pipeline import WARM
 from akg_core.registry import Plugin, installed
 from akg_core.testing.levels import LEVELS, Conformity, Level, Outcome, grade
 from akg_core.testing.suite import RUNNER, level_of
+from akg_core.warm import WARM
 from akg_core.worker.pool import Pool
 
 _SUITE = """

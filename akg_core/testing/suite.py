@@ -55,7 +55,7 @@ class Conformance(Contract, Toolchain, OnDevice):
     @pytest.fixture(scope="class")
     def subject(self, request: pytest.FixtureRequest) -> Iterator[Subject]:
         """The plugin under test, with what the tests share."""
-        from akg_core.pipeline import WARM
+        from akg_core.warm import WARM
         from akg_core.worker.pool import Pool
 
         runner = request.config.pluginmanager.get_plugin(RUNNER)

@@ -13,11 +13,11 @@ from akg_core.agents.budget import Limits
 from akg_core.agents.engine import Agenda, run
 from akg_core.agents.settings import Settings
 from akg_core.bench import runner
-from akg_core.pipeline import WARM
 from akg_core.records import Target
 from akg_core.registry import installed
 from akg_core.runs import RunFolder
 from akg_core.stages import Request
+from akg_core.warm import WARM
 from akg_core.worker import pool as pools
 from tests.agents import plain_c
 from tests.agents.server import Server

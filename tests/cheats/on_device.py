@@ -15,8 +15,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from akg_core.errors import AkgError
-from akg_core.pipeline import WARM
 from akg_core.records import Target
+from akg_core.warm import WARM
 from akg_core.worker.pool import Pool
 from tests.cheats.judging import FOLDER, Bench, Found, bench, header, is_caught, table
 

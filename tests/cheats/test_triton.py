@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from akg_plugin_triton_cuda import probe
 
-from akg_core.pipeline import WARM
 from akg_core.records import Target
+from akg_core.warm import WARM
 from akg_core.worker.pool import Pool
 from tests.cheats.judging import FOLDER, Bench, bench, header, is_caught
 
