@@ -7,6 +7,10 @@ is ever shown as a traceback.
 
 from __future__ import annotations
 
+import errno
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
 
 class AkgError(Exception):
     """Root of every error meant for a person.
@@ -77,3 +81,18 @@ class WorkerFailed(AkgError):
     """A worker process crashed, hung, exited or raised where it should not have."""
 
     exit_code = 1
+
+
+def told(error: Exception) -> AkgError:
+    """Any exception as what a person is told: what the system refuses the user can mend, the rest is ours to mend."""
+    if isinstance(error, AkgError):
+        return error
+    if isinstance(error, OSError) and error.errno in _FULL:
+        place = f" for {str(error.filename)!r}" if error.filename is not None else ""
+        return UsageError(f"There is no room left on the disk{place}.", "Make room, or work on another one.")
+    if isinstance(error, OSError) and error.filename is not None:
+        return UsageError(f"{str(error.filename)!r} cannot be used: {error.strerror}.", "Give another place (--out).")
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    unforeseen = AkgError(f"Something unforeseen: {said}.", "AKG_DEBUG=1 shows where; please report it.")
+    unforeseen.exit_code = 1
+    return unforeseen

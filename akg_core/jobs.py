@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
-from akg_core.errors import AkgError
+from akg_core.errors import told
 from akg_core.judge.prepare import Prepared
 from akg_core.pipeline import Failure, Pipeline, RunResult, known_details
 from akg_core.progress import Progress, Stage
@@ -96,12 +96,12 @@ def conduct(
         try:
             work(pipeline)
             failure = None
-        except AkgError as error:
-            kind, code = type(error).__name__, error.exit_code
-            failure = Failure(type=kind, message=error.message, cure=error.cure, exit_code=code)
         except Exception as error:
-            failure = Failure(type=type(error).__name__, message=str(error), exit_code=1)
-            raise
+            said = told(error)
+            kind, code = type(error).__name__, said.exit_code
+            failure = Failure(type=kind, message=said.message, cure=said.cure, exit_code=code)
+            if said is not error:
+                raise
         finally:
             result = pipeline.result(failure)
             folder.write("result.json", result)

@@ -9,7 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from akg_core.errors import AkgError, Interrupted, UsageError
+from akg_core.errors import AkgError, Interrupted, UsageError, told
 
 if TYPE_CHECKING:
     from typer import Typer
@@ -27,7 +27,9 @@ def main(commands: Typer | None = None) -> None:
         if code == Interrupted.exit_code:  # typer's word for an interrupt that no command reported itself
             raise KeyboardInterrupt
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        from akg_core.report.error import give_up_stdout
+
+        give_up_stdout()
         sys.exit(1)
     except (Exception, KeyboardInterrupt) as error:
         if os.environ.get("AKG_DEBUG", "") not in ("", "0"):
@@ -36,7 +38,7 @@ def main(commands: Typer | None = None) -> None:
     sys.exit(code)
 
 
-def _report(error: BaseException) -> int:
+def _report(error: Exception | KeyboardInterrupt) -> int:
     """Show what went wrong as a sentence, or as data when that was asked for; the exit code."""
     from akg_core.report.error import as_data, show_error
 
@@ -49,16 +51,9 @@ def _report(error: BaseException) -> int:
     return said.exit_code
 
 
-def _sentence(error: BaseException) -> AkgError:
-    if isinstance(error, AkgError):
-        return error
+def _sentence(error: Exception | KeyboardInterrupt) -> AkgError:
     if isinstance(error, KeyboardInterrupt):
         return Interrupted("Interrupted; this command keeps nothing.")
     if usage := getattr(error, "format_message", None):
         return UsageError(usage(), "--help shows what the command takes.")
-    if isinstance(error, OSError) and error.filename is not None:
-        return UsageError(f"{str(error.filename)!r} cannot be used: {error.strerror}.", "Give another place (--out).")
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    unforeseen = AkgError(f"Something unforeseen: {said}.", "AKG_DEBUG=1 shows where; please report it.")
-    unforeseen.exit_code = 1
-    return unforeseen
+    return told(error)

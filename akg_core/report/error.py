@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 from typing import Any
 
@@ -19,11 +21,18 @@ def as_data() -> bool:
     return "--json" in sys.argv
 
 
+def give_up_stdout() -> None:
+    """Have what is left to print go nowhere, for where it was to go takes no more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def show_error(error: AkgError) -> None:
-    """Print the sentence and the cure; in JSON when the command line asked for JSON."""
+    """Print the sentence and the cure; in JSON when the command line asked for JSON and that can be written."""
     if as_data():
-        print(json.dumps({"error": error_data(error)}, indent=2))
-        return
+        with contextlib.suppress(OSError):
+            print(json.dumps({"error": error_data(error)}, indent=2), flush=True)
+            return
+        give_up_stdout()
     from rich.console import Console
     from rich.text import Text
 
