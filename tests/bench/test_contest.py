@@ -44,7 +44,7 @@ class Pipeline:
 
     def __init__(self, request, pool, folder, progress) -> None:
         self.request, self.progress, self.made_kernels, self.verdict = request, progress, 0, None
-        self.tuned, self.share = None, 1.0
+        self.tuned, self.share, self.notes = None, 1.0, ()
 
     @property
     def room(self) -> int:
