@@ -33,6 +33,7 @@ from akg_core.judge import integrity
 from akg_core.judge.bits import changed, named, same_bits
 from akg_core.judge.guard import Guard, forbid_searches, removal
 from akg_core.judge.memory import nbytes
+from akg_core.judge.threads import threads, threads_for
 from akg_core.records import Artifact, Case, CaseReport, ProfileReport, RunReport, TimingPlan
 from akg_core.task.load import load_source, moved
 from akg_core.worker import isolation, seccomp
@@ -246,11 +247,11 @@ def _rehearse(subject: _Subject, case: Case) -> None:
         subject.device.release_unused()
 
 
-def _call(subject: _Subject, arguments: list[Any], guard: Guard) -> Any:
-    """What the model gives under the guard."""
+def _call(subject: _Subject, arguments: list[Any], guard: Guard, count: int) -> Any:
+    """What the model gives under the guard, with so many threads."""
     compare_harness = subject.watch()
     try:
-        with torch.no_grad(), guard:
+        with torch.no_grad(), threads(count), guard:
             result = subject.model(*arguments)
             subject.device.synchronize()
     finally:
@@ -259,24 +260,23 @@ def _call(subject: _Subject, arguments: list[Any], guard: Guard) -> Any:
 
 
 def _run(subject: _Subject, case: Case, launches: Callable[[], int] | None) -> CaseReport:
-    guard = Guard(case.poison)
-    launched = launches() if launches else 0
-    error = ""
+    guard, count = Guard(case.poison), torch.get_num_threads()
+    launched, error = launches() if launches else 0, ""
     try:
-        given, state = load(_inputs(case), subject.device), subject.enter(case)
-        arguments = fresh(given)
-        result = _call(subject, arguments, guard)
-        _write(case, result, named(given, state), arguments, subject)
+        with threads_for(_inputs(case).stat().st_size):
+            given, state = load(_inputs(case), subject.device), subject.enter(case)
+            arguments = fresh(given)
+            result = _call(subject, arguments, guard, count)
+            _write(case, result, named(given, state), arguments, subject)
     except Exception as raised:
         error = _sentence(raised)
-    count = launches() - launched if launches else None
     return CaseReport(
         name=case.name,
         finished=not error,
         error=error,
         forbidden_calls=guard.calls,
         broken_rules=guard.rules,
-        kernel_launches=count,
+        kernel_launches=launches() - launched if launches else None,
     )
 
 

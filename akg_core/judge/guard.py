@@ -25,6 +25,7 @@ from akg_core.judge import library
 from akg_core.judge.library import ALLOCATIONS, COPIES, LibraryCall, computes
 from akg_core.judge.records import HUGE, ORDINARY, PATTERNS
 from akg_core.judge.rules import LIBRARIES
+from akg_core.judge.threads import threads_for
 
 _STARTS = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", "os.exec"})
 _SEARCHES = frozenset(
@@ -200,7 +201,8 @@ class _Refuse(TorchDispatchMode):
         result = func(*args, **kwargs)
         if name in ALLOCATIONS and isinstance(result, torch.Tensor) and result.numel() and not result.is_meta:
             self._poison += 1
-            poison_fill(result, self._poison)
+            with threads_for(result.nbytes):
+                poison_fill(result, self._poison)
         return result
 
 

@@ -1,0 +1,41 @@
+"""How many threads work on what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from akg_core.judge.candidate import run_cases
+from akg_core.judge.threads import threads, threads_for
+from akg_core.records import Case
+from akg_core.worker.tensors import load, save
+
+
+@pytest.fixture(autouse=True)
+def three():
+    with threads(3):
+        yield
+
+
+@pytest.mark.parametrize(("size", "count"), [(0, 1), (1 << 20, 1), (1 << 30, 3)])
+def test_little_work_is_not_handed_out(size: int, count: int) -> None:
+    with threads_for(size):
+        assert torch.get_num_threads() == count
+    assert torch.get_num_threads() == 3
+
+
+def test_a_small_kernel_has_all_threads_when_it_is_judged(tmp_path: Path) -> None:
+    """What goes wrong between threads is to show."""
+
+    class Model(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.view(-1)[torch.get_num_threads()]
+
+    save(tmp_path / "inputs", [torch.arange(9.0)])
+    case = Case(name="drawn", inputs=tmp_path / "inputs", outputs=tmp_path / "outputs")
+    report = run_cases(lambda: SimpleNamespace(ModelNew=Model), [case], jit=True)
+    assert report.cases[0].finished, report
+    assert float(load(tmp_path / "outputs")["result"]) == 3.0
