@@ -78,6 +78,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.honest", description="Judge honest kernels many times.")
     parser.add_argument("what", nargs="*", type=Path, default=[ROOT / "benchmarks" / "tasks"], help="files or folders")
     parser.add_argument("--seeds", type=int, default=20, help="how often each kernel is judged")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the sizes in the references")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="after which no further seed is begun")
     given = parser.parse_args()
@@ -86,7 +87,7 @@ def main() -> int:
         kernels = [Kernel(problem, Path(folder, str(number))) for number, problem in enumerate(files(given.what))]
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             list(threads.map(lambda kernel: kernel.build(pool, given.scale), kernels))
-            for seed in range(given.seeds):
+            for seed in range(given.first, given.first + given.seeds):
                 if time.monotonic() > until:
                     break
                 list(threads.map(lambda kernel, seed=seed: kernel.judge(pool, seed), kernels))
