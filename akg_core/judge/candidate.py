@@ -33,12 +33,12 @@ from akg_core.judge import integrity
 from akg_core.judge.bits import changed, named, same_bits
 from akg_core.judge.guard import Guard, forbid_searches, removal
 from akg_core.judge.memory import nbytes
-from akg_core.judge.threads import threads, threads_for
 from akg_core.records import Artifact, Case, CaseReport, ProfileReport, RunReport, TimingPlan
 from akg_core.task.load import load_source, moved
 from akg_core.worker import isolation, seccomp
 from akg_core.worker.device import HOST, Device
 from akg_core.worker.tensors import fresh, load, memory, save, transform
+from akg_core.worker.threads import threads, threads_for
 
 _SETTLING_SECONDS = 0.05  # in which work that goes on after a call has returned shows
 _PAGE = 4096  # bytes, of which the system knows whether anybody has looked at them

@@ -25,7 +25,7 @@ from akg_core.judge import library
 from akg_core.judge.library import ALLOCATIONS, COPIES, LibraryCall, computes
 from akg_core.judge.records import HUGE, ORDINARY, PATTERNS
 from akg_core.judge.rules import LIBRARIES
-from akg_core.judge.threads import threads_for
+from akg_core.worker.threads import threads_for
 
 _STARTS = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", "os.exec"})
 _SEARCHES = frozenset(

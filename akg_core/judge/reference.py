@@ -35,6 +35,7 @@ from akg_core.task import draws
 from akg_core.task.load import ReferenceModule, blame, line_of, load_source, sentence
 from akg_core.worker.device import HOST, Device, device_at
 from akg_core.worker.tensors import TensorFileError, fresh, load, save
+from akg_core.worker.threads import threads
 
 _SMALL_BYTES = 256 << 20  # of inputs, up to which several times as much may be kept for the next case
 _FEWEST = 3  # cases that are prepared however long they take
@@ -351,19 +352,18 @@ def _noise(reference: _Reference, draw: Draw, runs: int) -> Noise | None:
     done, scatter = reference.runs.get(draw.name, 0), reference.noise.setdefault(draw.name, {})
     if done >= runs:
         return scatter
-    torch.set_num_threads(os.cpu_count() or 1)
     expected = reference.expected[draw.name]
     narrow = [v.dtype for v in expected.result.values() if isinstance(v, torch.Tensor) and v.is_floating_point()]
     if expected.exact is None or not narrow:
         return None
-    inputs, state = _drawn(reference, draw)
-    for run in range(done, runs):
-        noisy = _exact(reference, draw, inputs, state, max(map(accuracy.roundoff, narrow)), run)
-        for name, value in (noisy or {}).items():
-            if name in expected.exact and isinstance(value, torch.Tensor) and value.is_floating_point():
-                moved = (value.double() - expected.exact[name].double()).abs().reshape(-1).nan_to_num(nan=0.0)
-                scatter[name] = torch.maximum(scatter[name], moved) if name in scatter else moved
-    torch.set_num_threads(1)
+    with threads(os.cpu_count() or 1):
+        inputs, state = _drawn(reference, draw)
+        for run in range(done, runs):
+            noisy = _exact(reference, draw, inputs, state, max(map(accuracy.roundoff, narrow)), run)
+            for name, value in (noisy or {}).items():
+                if name in expected.exact and isinstance(value, torch.Tensor) and value.is_floating_point():
+                    moved = (value.double() - expected.exact[name].double()).abs().reshape(-1).nan_to_num(nan=0.0)
+                    scatter[name] = torch.maximum(scatter[name], moved) if name in scatter else moved
     reference.runs[draw.name] = runs
     return scatter
 

@@ -21,6 +21,7 @@ from akg_core.sketch.interpret_kernel import KernelRun
 from akg_core.sketch.program import program_of
 from akg_core.sketch.schedule import bind
 from akg_core.sketch.tiles import NAMES, TORCH, Tile, integer, literal
+from akg_core.worker.threads import threads
 
 POISON = 0xA5  # the byte that fresh integers are made of
 
@@ -50,12 +51,8 @@ def interpret(
     """
     tree = bind(tree, schedule)
     run = _ProgramRun(tree, program_of(tree))
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # tiles are small: handing them to threads costs ten times what it saves
-    try:
+    with threads(1):  # tiles are small: handing them to threads costs ten times what it saves
         outputs = run.run(inputs, parameters or {})
-    finally:
-        torch.set_num_threads(threads)
     if not count:
         return Interpretation(outputs)
     total = Counts()

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from akg_core.judge.candidate import run_cases
-from akg_core.judge.threads import threads, threads_for
 from akg_core.records import Case
 from akg_core.worker.tensors import load, save
+from akg_core.worker.threads import threads, threads_for
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""With how many threads torch works, in a process that judges. Kernels for the host go by the same number."""
+"""With how many threads torch works in this process. Kernels for the host go by the same number."""
 
 from __future__ import annotations
 
