@@ -33,12 +33,14 @@ from dataclasses import dataclass
 
 import torch
 
+from akg_core.records import HOST
+
 CHUNK = 1 << 15  # small enough for the caches, and for torch not to wake its threads
-_DEVICE_CHUNK = 1 << 26  # on another device: large enough that launches do not count
+_DEVICE_CHUNK = 1 << 25  # on another device: large enough that launches do not count
 _POOLED = 64
+_LANES = 1024  # of a table that a device updates in many places at once
 _KEPT = 1 << 26  # places of wrong elements; of more than so many only the number is known
-_BINADES = 2200  # exponents of float64, denormal numbers included
-_LOWEST = -1080
+_BINADES, _MANTISSA_BITS = 2048, 52  # of float64; denormal numbers share a binade with zero
 
 
 @dataclass(frozen=True)
@@ -164,15 +166,21 @@ def norm_allowed(found: Errors, slack: Slack, dtype: torch.dtype, noise: torch.T
 
 def _pooled(eager: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
     """For each binade, eager's worst error in it and in as many larger ones as give enough elements."""
-    worst = torch.zeros(_BINADES, dtype=torch.float64, device=eager.device)
-    count = torch.zeros(_BINADES, dtype=torch.int64, device=eager.device)
-    chunk = _chunk(eager)
+    device, chunk = eager.device, _chunk(eager)
+    lanes = torch.arange(1 if device.type == HOST else _LANES, device=device)
+    worst = torch.zeros(_BINADES * len(lanes), dtype=torch.float64, device=device)
+    count = torch.zeros(_BINADES, dtype=torch.int64, device=device)
     for start in range(0, eager.numel(), chunk):
         e, r = eager[start : start + chunk].double(), exact[start : start + chunk]
-        usable = torch.isfinite(e) & torch.isfinite(r)
-        binade = _binade(r)[usable]
-        worst.scatter_reduce_(0, binade, (e - r).abs()[usable], "amax")
+        binade, error = _binade(r), (e - r).abs_()
+        usable = torch.isfinite(error)
+        if not bool(usable.all()):
+            binade, error = binade[usable], error[usable]
         count += torch.bincount(binade, minlength=_BINADES)
+        if len(lanes) > 1:  # most elements are of few binades, and a device that updates one place at a time waits
+            binade = binade.mul_(len(lanes)).add_(lanes.repeat(-(-len(binade) // len(lanes)))[: len(binade)])
+        worst.scatter_reduce_(0, binade, error, "amax")
+    worst = worst.view(_BINADES, len(lanes)).amax(1)
     pooled, worsts, counts = worst.cpu(), worst.tolist(), count.tolist()
     used = [index for index in range(_BINADES) if counts[index]]
     for position, index in enumerate(used):
@@ -182,7 +190,7 @@ def _pooled(eager: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
                 break
             seen, most = seen + counts[other], max(most, worsts[other])
         pooled[index] = most
-    return pooled.to(eager.device)
+    return pooled.to(device)
 
 
 def _chunk(tensor: torch.Tensor) -> int:
@@ -191,4 +199,5 @@ def _chunk(tensor: torch.Tensor) -> int:
 
 
 def _binade(values: torch.Tensor) -> torch.Tensor:
-    return torch.frexp(values).exponent.long().sub_(_LOWEST).clamp_(0, _BINADES - 1)
+    """The exponents of float64 numbers, as their bits have them."""
+    return (values.view(torch.int64) >> _MANTISSA_BITS).bitwise_and_(_BINADES - 1)

@@ -131,10 +131,12 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
 
 
 def _gelu(x: torch.Tensor, *, approximate: str = "none") -> torch.Tensor:
-    """Without the sum of one and nearly -one that PyTorch's formulas have for negative x."""
+    """Without the sum of one and nearly -one that PyTorch's formulas have for negative x; holds one more tensor."""
     if approximate == "tanh":
-        return x * torch.sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
-    return 0.5 * x * torch.special.erfc(-x * math.sqrt(0.5))
+        y = (x * x).mul_(0.044715).add_(1).mul_(x).mul_(2 * math.sqrt(2 / math.pi))
+        return y.sigmoid_().mul_(x)
+    y = x * -math.sqrt(0.5)
+    return torch.special.erfc(y, out=y).mul_(x).mul_(0.5)
 
 
 _ACCURATE = {torch.ops.aten.gelu.default: _gelu}

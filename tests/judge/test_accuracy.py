@@ -201,3 +201,15 @@ def test_of_very_many_wrong_elements_the_number_is_known_and_some_places(monkeyp
     found = errors(e + 1, e, e.double(), slack(1, e.dtype))
     assert found.count == 4 * CHUNK
     assert found.outside.tolist() == [*range(CHUNK)]
+
+
+def test_a_device_that_updates_many_places_at_once_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    r = torch.randn(3 * CHUNK + 7, dtype=torch.float64) * torch.logspace(-30, 30, 3 * CHUNK + 7, dtype=torch.float64)
+    e = (r * (1 + 1e-4 * torch.randn(r.shape))).float()
+    c = (r * (1 + 2e-4 * torch.randn(r.shape))).float()
+    e[5], c[5] = torch.nan, torch.nan
+    found = errors(c, e, r, F32)
+    monkeypatch.setattr("akg_core.judge.accuracy.HOST", "elsewhere")
+    other = errors(c, e, r, F32)
+    assert 0 < found.count == other.count and found.worst == other.worst
+    assert torch.equal(found.outside, other.outside)
