@@ -13,7 +13,7 @@ from akg_core.progress import Progress, Stage
 from akg_core.records import Artifact
 from akg_core.runs import RunFolder
 from akg_core.stages import Request, defaults
-from akg_core.warm import WARM
+from akg_core.warm import warm_for
 
 WHILE_BUILDING = 1.5  # seconds; about as long as designing and building take
 
@@ -90,7 +90,7 @@ def conduct(
     """Do `work` on a fresh pool; whatever ends it early becomes the result's error. Writes result.json in any case."""
     from akg_core.worker.pool import Pool
 
-    with Pool(warm=WARM) as pool:
+    with Pool(warm=warm_for(request.plugin)) as pool:
         pipeline = Pipeline(request, pool, folder, Progress(watch))
         failure: Failure | None = Failure(type="Interrupted", message="The run was interrupted.", exit_code=130)
         try:

@@ -41,7 +41,10 @@ class Target(Record):
 
 
 class PluginInfo(Record):
-    """Who a plugin is. `name` is what users type; `source_suffix` is the main file's ending (".toy")."""
+    """Who a plugin is. `name` is what users type; `source_suffix` is the main file's ending (".toy").
+
+    `warm`: modules that processes of its kernels find imported; they must start no thread and touch no device.
+    """
 
     name: str
     dsl: str
@@ -49,6 +52,7 @@ class PluginInfo(Record):
     dtypes: tuple[str, ...]
     source_suffix: str
     summary: str = ""
+    warm: tuple[str, ...] = ()
 
 
 class Traits(Record):
@@ -114,9 +118,6 @@ class DocPage(Record):
     kind: PageKind
     title: str
     text: str
-
-
-# --- findings and advice -------------------------------------------------------------------------
 
 
 class Finding(Record):
@@ -388,10 +389,7 @@ class TimingPlan(Record):
 
 
 class ProfileReport(Record):
-    """Raw samples in seconds, in the order taken, and the timer that made them.
-
-    `error`: why there are none; `lost`: why besides the process can use its device no more.
-    """
+    """Raw samples in seconds, in the order taken. `error`: why there are none; `lost`: why the device is lost."""
 
     samples: tuple[float, ...]
     timer: str

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-WARM = (
-    (
-        "torch",
-        "torch.export._trace",
-        "akg_core.task.capture",
-        "akg_core.judge.reference",
-        "akg_core.judge.candidate",
-    ),
+from akg_core.registry import installed
+
+_FIRST = (
+    "torch",
+    "torch.export._trace",
+    "akg_core.task.capture",
+    "akg_core.judge.reference",
+    "akg_core.judge.candidate",
+)
+_KERNELS = ("akg_core.judge.jobs:run_job", "akg_core.judge.jobs:profile_job")
+_LATER = (
     (
         "akg_core.stage_jobs:design_job",
         "akg_core.stage_jobs:emit_job",
@@ -19,3 +22,10 @@ WARM = (
     ),
     ("torch._inductor.compile_fx", "akg_core.judge.baseline"),
 )
+WARM = (_FIRST, *_LATER)
+
+
+def warm_for(plugin: str) -> tuple[tuple[str, ...], ...]:
+    """The layers for jobs of one plugin, whose kernels find its own modules imported. Raises PluginError."""
+    info = installed().select(plugin).info
+    return (_FIRST, (*info.warm, *_KERNELS), *_LATER) if info and info.warm else WARM

@@ -37,6 +37,7 @@ def akg_plugin_info() -> PluginInfo:
         dtypes=("f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool"),
         source_suffix=".py",
         summary="Triton for NVIDIA GPUs; without one, compiled ahead and simulated",
+        warm=("akg_plugin_triton_cuda.warm",),
     )
 
 

@@ -1,0 +1,39 @@
+"""What is imported before any job comes."""
+
+from __future__ import annotations
+
+import pytest
+
+from akg_core import warm
+from akg_core.errors import PluginError
+from akg_core.records import PluginInfo
+from akg_core.registry import Plugin, installed
+
+KERNELS = ("akg_core.judge.jobs:run_job", "akg_core.judge.jobs:profile_job")
+
+
+@pytest.fixture
+def says(monkeypatch: pytest.MonkeyPatch):
+    """Have the plugin that is selected say of itself which modules are to be warm."""
+
+    def says(*modules: str) -> None:
+        info = PluginInfo(name="a", dsl="a", backends=("cpu",), dtypes=(), source_suffix=".a", warm=modules)
+        monkeypatch.setattr(installed(), "select", lambda name: Plugin(name, "d", "1", info=info))
+
+    return says
+
+
+def test_kernels_of_a_plugin_find_its_modules_and_nobody_before_waits_for_them(says) -> None:
+    says("wave")
+    first, second, *later = warm.warm_for("a")
+    assert (first, *later) == warm.WARM and second == ("wave", *KERNELS)
+
+
+def test_a_plugin_that_names_none_has_the_usual_layers(says) -> None:
+    says()
+    assert warm.warm_for("a") == warm.WARM
+
+
+def test_a_plugin_that_is_not_there_is_said() -> None:
+    with pytest.raises(PluginError, match="There is no plugin 'nowhere'"):
+        warm.warm_for("nowhere")
