@@ -122,8 +122,11 @@ class Pipeline:
             note.text = f"{count_of(len(task.graph.nodes), 'operator')} on {_spell_arguments(task)}"
         return task
 
-    def reference(self, task: Task, seconds: float = 4.0) -> Prepared:
-        """The process that knows the answers, started; it works on further cases for about `seconds` meanwhile."""
+    def reference(self, task: Task, seconds: float = 4.0, patient: bool = False) -> Prepared:
+        """The process that knows the answers, started; it works on further cases for about `seconds` meanwhile.
+
+        `patient`: all that it does before `begin` is to start.
+        """
         folder = Path(tempfile.mkdtemp(prefix="cases-", dir=self.pool.folder))
         return prepare(
             self.pool,
@@ -135,6 +138,7 @@ class Pipeline:
             room=self.room,
             seed=self.request.seed,
             seconds=seconds,
+            patient=patient,
         )
 
     def baselines(self, prepared: Prepared) -> Baselines:
@@ -251,30 +255,35 @@ class Pipeline:
         search.refuse(self.refused)
         self.tuned = search.tuned(self.tuned.seconds if self.tuned else 0.0)
 
-    def accept(
-        self, prepared: Prepared, candidates: Sequence[Candidate], built: Artifact | None = None
-    ) -> tuple[Candidate, Artifact]:
-        """The first of `candidates` that is judged correct, and its kernel; `built` is that of the first.
+    def following(self, candidates: Sequence[Candidate]) -> Candidate | None:
+        """The one to judge next, after those that were refused; None when there is none, or enough were tried.
 
-        One that is refused is followed by the next of another design, then by one of the same: what is wrong with one
-        schedule is mostly wrong with all. A few are tried at most; without a correct one it is the last of them.
+        It is the first of another design, then of the same: what is wrong with one schedule is mostly wrong with all.
         """
-        refused: list[tuple[Candidate, Verdict]] = []
-        waiting = list(candidates)
-        while True:
-            designs = [candidate.design for candidate, _ in refused]
-            candidate = waiting.pop(min(range(len(waiting)), key=lambda place: waiting[place].design in designs))
-            artifact = built if built and not refused else self.made(prepared.task, candidate)
+        tried = [(candidate.design, candidate.schedule) for candidate, _ in self.refused]
+        designs = [design for design, _ in tried]
+        waiting = [candidate for candidate in candidates if (candidate.design, candidate.schedule) not in tried]
+        return min(waiting, key=lambda c: c.design in designs, default=None) if len(tried) < ATTEMPTS else None
+
+    def accept(
+        self, prepared: Prepared, candidates: Sequence[Candidate], built: Artifact | None = None, tries: int = ATTEMPTS
+    ) -> tuple[Candidate, Artifact]:
+        """The first of `candidates` that is judged correct, and its kernel; `built` is that of the `following` one.
+
+        So many are tried at most; without a correct one it is the last of them. Raises ValueError when none is left.
+        """
+        if self.following(candidates) is None:
+            raise ValueError("none of the candidates is left to be judged")
+        while tries and (following := self.following(candidates)):
+            candidate, tries = following, tries - 1
+            artifact, built = built or self.made(prepared.task, candidate), None
             found = self.verify(prepared, artifact)
             if found.status not in REFUSALS:
                 break
-            refused.append((candidate, found))
-            if not waiting or len(refused) == ATTEMPTS:
-                break
-        self.refused = tuple(refused)
+            self.refused += ((candidate, found),)
         said = tuple(
             f"The variant {each.design.sketch.name} was refused: {why.reason}"
-            for each, why in refused
+            for each, why in self.refused
             if each is not candidate
         )
         if said:

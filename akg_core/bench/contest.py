@@ -12,15 +12,16 @@ from akg_core.agents.records import Tally
 from akg_core.bench.results import Row, digest, measured
 from akg_core.bench.suite import Problem
 from akg_core.errors import AkgError, OutOfMemory
+from akg_core.judge.entrants import Baselines, Entrant
 from akg_core.judge.need import bytes_on_device
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import Timing, Verdict
-from akg_core.judge.timing import Baselines, Entrant, clock
-from akg_core.pipeline import Pipeline
+from akg_core.judge.timing import clock
+from akg_core.pipeline import ATTEMPTS, Pipeline
 from akg_core.progress import Progress, Stage
 from akg_core.records import Artifact, Task
 from akg_core.runs import RunFolder
-from akg_core.search.tune import Search
+from akg_core.search.tune import REFUSALS, Search
 from akg_core.stages import Candidate, Design, Request, defaults
 from akg_core.task.category import category
 from akg_core.worker.limits import Limits
@@ -53,6 +54,7 @@ class Contest:
         self._prepared: Prepared | None = None
         self._baselines: Baselines | None = None
         self._entrant: Entrant | None = None
+        self._entered: Artifact | None = None
         self._clocked: float | None = None
         self._weak: tuple[str, ...] = ()
         self._notes: tuple[str, ...] = ()
@@ -81,7 +83,13 @@ class Contest:
         verdict, timing = self.verdict, self.timing
         said = (verdict.reason, *verdict.notes) if verdict else ()
         said += (timing.reason, *timing.unavailable.values()) if timing else ()
-        return isinstance(self.error, OutOfMemory) or any("out of memory" in text for text in said)
+        return isinstance(self.error, OutOfMemory) or any(map(_of_memory, said))
+
+    @property
+    def has_other(self) -> bool:
+        """Whether the kernel was refused and another variant, which is not built yet, may be right."""
+        refused = self.verdict is not None and self.verdict.status in REFUSALS
+        return refused and not self.error and not self._search and self.pipeline.following(self._candidates) is not None
 
     def close(self) -> None:
         """End the reference, the baselines and the kernel."""
@@ -112,24 +120,34 @@ class Contest:
                 self._artifact = self.pipeline.made(self._task, self._candidates[0])
 
     def again(self, alone: bool) -> None:
-        """Forget what was found and build the first candidate anew, to be judged with the memory for itself.
+        """Forget what was found, for the kernel to be judged with the memory for itself.
 
         `alone`: it had that already, and is to make do with half.
         """
-        self.verdict = self.timing = self.error = None
-        self._prepared = self._baselines = self._entrant = self._search = None
-        self._candidates = [replace(each, folder=None, artifact=None) for each in self._candidates]
+        self._forget()
         self._notes = (_ON_FEWER if alone else _BY_ITSELF,)
         self.pipeline.share /= 2 if alone else 1
-        with self._failing():
-            if self._task:
-                self._artifact = self.pipeline.made(self._task, self._candidates[0])
+        refused = self.pipeline.refused
+        self.pipeline.refused = tuple(each for each in refused if not _of_memory(each[1].reason))
+        if self._search:  # what it built is gone
+            self._candidates = [replace(each, folder=None, artifact=None) for each in self._candidates]
+            self._search = None
+            self._make()
 
-    def refer(self) -> None:
-        """Start the reference on what was built, unless it was started."""
-        if self._task and not self.error and not self._prepared:
+    def rebuild(self) -> Contest:
+        """Forget what was found and build the candidate that is to be judged after those that were refused."""
+        self._forget()
+        self._make()
+        return self
+
+    def refer(self, patient: bool = False) -> None:
+        """Start the reference on what was built, unless it was; `patient`: it takes no memory for inputs yet."""
+        if self._task and not self.error:
             with self._failing():
-                self._prepared = self._opened.enter_context(self.pipeline.reference(self._task))
+                if not self._prepared:
+                    self._prepared = self._opened.enter_context(self.pipeline.reference(self._task, patient=patient))
+                if not patient:
+                    self._prepared.begin()
 
     def refer_and_wait(self) -> None:
         """Have the reference do all that it has to do before a kernel comes."""
@@ -145,29 +163,38 @@ class Contest:
                 found = self.pipeline.tune(self._prepared, self._search, seconds)
                 self._candidates = found or self._candidates
 
-    def warm(self, baselines: tuple[str, ...]) -> None:
-        """Start to warm up the baselines."""
+    def warm(self, baselines: tuple[str, ...], patient: bool = False) -> None:
+        """Start to warm up the baselines; `patient`: as far as that takes no memory for inputs."""
         if self._prepared and baselines and not self.error:
             with self._failing():
-                rivals = Baselines(self.pipeline.pool, self._prepared, baselines)
+                rivals = Baselines(self.pipeline.pool, self._prepared, baselines, patient=patient)
                 self._baselines = self._opened.enter_context(rivals)
 
-    def enter(self) -> None:
-        """Start the kernel's process for timing, when it was found correct."""
-        if self.is_correct and self._prepared and self._artifact:
+    def enter(self, patient: bool = False) -> None:
+        """Start the process for timing of the kernel that was built; `patient` as for the baselines."""
+        if self._prepared and self._artifact and not self.error:
             with self._failing():
-                pipeline = self.pipeline
-                entrant = Entrant(
-                    pipeline.pool, self._prepared, pipeline.request.plugin, self._artifact, pipeline.target
-                )
-                self._entrant = self._opened.enter_context(entrant)
+                pipeline, artifact = self.pipeline, self._artifact
+                plugin, target = pipeline.request.plugin, pipeline.target
+                entrant = Entrant(pipeline.pool, self._prepared, plugin, artifact, target, patient=patient)
+                self._entrant, self._entered = self._opened.enter_context(entrant), artifact
 
-    def judge(self) -> None:
-        """Verify what was built, or what is built of another design when that is refused."""
+    def begin(self) -> None:
+        """Have all that were started patiently go on, with the kernel that was found correct."""
+        if self._entrant and self._entered is not self._artifact:  # another variant was judged after it
+            self._entrant.close()
+            self.enter()
+        if self._baselines:
+            self._baselines.begin()
+        if self._entrant:
+            self._entrant.begin()
+
+    def judge(self, tries: int = ATTEMPTS) -> None:
+        """Verify what was built, or what is built of another design when that is refused, so many times at most."""
         if self._prepared and not self.error:
             with self._failing():
                 pipeline = self.pipeline
-                candidate, self._artifact = pipeline.accept(self._prepared, self._candidates, self._artifact)
+                candidate, self._artifact = pipeline.accept(self._prepared, self._candidates, self._artifact, tries)
                 self._design = candidate.design
                 if self._search:
                     pipeline.settle(self._search)
@@ -182,9 +209,9 @@ class Contest:
 
     def clock(self, seconds: float) -> None:
         """Time a kernel that was found correct, with nothing else running."""
-        if not self._entrant:
+        if self.is_correct and not self._entrant:
             self.enter()
-        if not (self._entrant and self._prepared):
+        if not (self.is_correct and self._entrant and self._prepared):
             return
         with self._failing():
             pipeline = self.pipeline
@@ -221,6 +248,17 @@ class Contest:
             **measured(verdict, timing),
         )
 
+    def _forget(self) -> None:
+        self.verdict = self.timing = self.error = None
+        self._prepared = self._baselines = self._entrant = None
+
+    def _make(self) -> None:
+        """Emit and compile the candidate that is to be judged next."""
+        with self._failing():
+            following = self.pipeline.following(self._candidates)
+            if self._task and following:
+                self._artifact = self.pipeline.made(self._task, following)
+
     def _ready_search(self, task: Task, seconds: float) -> None:
         """Open a search, and build what it tries first unless earlier searches took as long."""
         designs = tuple(candidate.design for candidate in self._candidates)
@@ -246,6 +284,11 @@ class Contest:
             yield
         except AkgError as error:
             self.error = self.error or error
+
+
+def _of_memory(text: str) -> bool:
+    """Whether something is said to have gone wrong because memory was too little."""
+    return "out of memory" in text
 
 
 def row_digest(problem: Problem, request: Request) -> str:

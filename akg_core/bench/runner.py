@@ -9,7 +9,6 @@ whose memory runs out beside others is judged again alone.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -23,12 +22,12 @@ from akg_core.bench.contest import Contest, row_digest
 from akg_core.bench.results import Engine, Results, Row, unfinished
 from akg_core.bench.suite import Problem
 from akg_core.judge import floor
-from akg_core.pipeline import versions
+from akg_core.pipeline import ATTEMPTS, versions
 from akg_core.records import HOST, Availability
 from akg_core.runs import RunFolder
 from akg_core.stages import Request, addressed, require_usable
 from akg_core.storage import write_whole
-from akg_core.warm import WARM
+from akg_core.warm import warm_for
 from akg_core.worker.pool import Pool
 
 _JUDGED_AT_ONCE = 8  # on a device; each keeps a process or two busy
@@ -75,7 +74,7 @@ def run(
     when agents have spent their budget before the last task.
     """
     began = time.monotonic()
-    with Pool(warm=WARM) as pool:
+    with Pool(warm=warm_for(request.plugin)) as pool:
         available = _available(request, pool)
         if available.simulated:  # nothing that is simulated has a time
             plan = replace(plan, baselines=(), tune=0.0)
@@ -164,38 +163,46 @@ def _group_by_group(waiting: list[Asked], pool: Pool, plan: Plan, measure: Calla
     """
     at_once = min(plan.together, _JUDGED_AT_ONCE)
     with ThreadPoolExecutor(plan.together) as builders, ThreadPoolExecutor(at_once) as judges:
-        building = deque(_build(waiting, pool, plan, builders))
+        building = _build(waiting, pool, plan, builders)
         try:
             if plan.baselines:
                 measure()
             while building:
                 group, starved = _group(building, at_once), []
+                for built in islice((each for each in building if each.done()), 1):
+                    built.result().refer(patient=True)
                 _tune(group, plan, judges)
-                list(judges.map(lambda contest: _judge_then_warm(contest, plan.baselines), group))
+                list(judges.map(lambda contest: _judge_then_begin(contest, plan), group))
                 for contest in group:
                     with closing(contest):
                         _clock(contest, plan)
                         if contest.ran_out:
                             starved.append(contest)
+                        elif contest.has_other:  # nobody waits until it is built
+                            building.append(builders.submit(contest.rebuild))
                         else:
                             yield contest
                 for contest in starved:
                     with closing(contest):
                         contest.again(alone=len(group) == 1)
-                        _judge_then_warm(contest, plan.baselines)
+                        _judge_then_begin(contest, plan)
                         _clock(contest, plan)
                         yield contest
         finally:
             builders.shutdown(cancel_futures=True)
 
 
-def _group(building: deque[Future[Contest]], most: int) -> list[Contest]:
-    """The next contest, and those that are built already and fit into the device's memory beside it."""
-    group = [building.popleft().result()]
-    room = group[0].room - group[0].need
-    while building and building[0].done() and len(group) < most and building[0].result().need <= room:
-        group.append(building.popleft().result())
-        room -= group[-1].need
+def _group(building: list[Future[Contest]], most: int) -> list[Contest]:
+    """The first contest that is built, and others that are and fit into the device's memory beside it."""
+    wait(building, return_when=FIRST_COMPLETED)
+    group: list[Contest] = []
+    room = 0
+    for built in [each for each in building if each.done()]:
+        contest = built.result()
+        if not group or (len(group) < most and contest.need <= room):
+            room = (room if group else contest.room) - contest.need
+            group.append(contest)
+            building.remove(built)
     return group
 
 
@@ -219,13 +226,15 @@ def _judge(contest: Contest, baselines: tuple[str, ...]) -> None:
     contest.settle()
 
 
-def _judge_then_warm(contest: Contest, baselines: tuple[str, ...]) -> None:
-    """Judge a contest, and warm up its baselines only then, when the memory that judging took is free again."""
+def _judge_then_begin(contest: Contest, plan: Plan) -> None:
+    """Judge a contest while what is to be timed starts, which takes memory only when what judging took is free."""
     contest.refer()
-    contest.judge()
-    if contest.is_correct and baselines:
-        contest.warm(baselines)
-        contest.enter()
+    if plan.baselines:
+        contest.warm(plan.baselines, patient=True)
+        contest.enter(patient=True)
+    contest.judge(ATTEMPTS if plan.tune else 1)  # what a search found is built
+    if contest.is_correct and plan.baselines:
+        contest.begin()
         contest.settle()
 
 

@@ -32,7 +32,10 @@ class Contestant:
         self.warm_seconds = 0.0  # of a sample with full caches, by a clock that agreed with one outside
 
     def open(self, plan: TimingPlan) -> None:
-        """Have a kernel loaded before its process knows of any input; what goes wrong shows when samples are asked."""
+        """Have a kernel loaded before its process knows of any input; what goes wrong shows when samples are asked.
+
+        Later on: have it hold no memory for inputs until the next sample.
+        """
         payload = self._payload | {"case": opening(Case(**self._payload["case"])).model_dump(mode="json")}
         payload |= {"plan": plan.model_copy(update={"warmup": 0, "samples": 0}).model_dump(mode="json")}
         self.session.call(self._function, payload, seconds=self.seconds)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import time
 
 from akg_core.errors import OutOfMemory
 from akg_core.records import Dim, Node, Task
 from akg_core.sketch.dtypes import DTYPES
 from akg_core.task.graph import GraphIndex, references, resolve, size
-from akg_core.worker.device import Device
+from akg_core.worker.device import HOST, Device
 
 _VIEWS = frozenset(
     f"aten.{name}"
@@ -20,12 +21,14 @@ _COPIES = 8  # of inputs and outputs, among which are those of cases with larger
 _ANSWER = 3  # times the bytes of the outputs: as they are, and in float64
 _COMPARED = _ANSWER + 2  # and those of the candidate, at the end of two runs
 _PIECE_BYTES = 4 << 30  # that comparing holds at most beside what it compares, on a device
-_CONTEXTS_BYTES = 2 << 30  # that a device takes for the processes of a task
+_CONTEXTS_BYTES = 3 << 30  # that a device takes for the processes of a task
+_GIVEN_BACK_SECONDS, _LOOK_SECONDS = 5.0, 0.02
 
 
 def require_room(task: Task, device: Device) -> None:
     """Raise OutOfMemory when judging a task takes more memory than the device has free."""
-    need, free = bytes_needed(task), device.free_bytes()
+    need = bytes_needed(task)
+    free = await_room(device, need)
     if need > free:
         raise OutOfMemory(
             f"{task.name}: judging it takes about {need / 2**30:.3g} GiB of memory, "
@@ -34,13 +37,24 @@ def require_room(task: Task, device: Device) -> None:
         )
 
 
+def await_room(device: Device, wanted: int) -> int:
+    """The bytes that are free, when there are so many as `wanted` or no more are to be expected.
+
+    What a process held that has just ended, a device gives back a moment later.
+    """
+    until = time.monotonic() + (_GIVEN_BACK_SECONDS if device.name != HOST.name else 0)
+    while (free := device.free_bytes()) < wanted and time.monotonic() < until:
+        time.sleep(_LOOK_SECONDS)
+    return free
+
+
 def bytes_needed(task: Task, cases: int = _FEWEST_CASES) -> int:
     """Bytes that judging a task with so many cases takes at once.
 
     Inputs of all cases and outputs of the candidate are held. Beside them either the reference runs, once as it is and
     once in float64, or what both answered is compared; the candidate, on inputs of which it keeps a copy, takes less.
     """
-    return cases * _given(task) + (cases + 1) * _outputs(task) + _answering(task)
+    return cases * _given(task) + (cases + 1) * _outputs(task) + bytes_to_answer(task)
 
 
 def bytes_on_device(task: Task, room: int) -> int:
@@ -57,16 +71,17 @@ def cases_within(task: Task, room: int) -> int:
 def _on_device(task: Task, cases: int) -> int:
     """Bytes of a device for so many cases: while they are judged, or when the kernel that was timed is compared.
 
-    Then its process holds inputs and outputs twice, and those of eager PyTorch and torch.compile once each.
+    Its process then holds inputs and outputs twice. Before, those of eager PyTorch and torch.compile held them once
+    each, which is less than what the reference takes now.
     """
     given, outputs = _given(task), _outputs(task)
     kept = cases * _ANSWER * outputs if _ANSWER * outputs <= KEPT_BYTES else 0
-    timing = cases * given + _answering(task) + 4 * (given + outputs)
+    timing = cases * given + 2 * (given + outputs) + bytes_to_answer(task)
     piece = min(_PIECE_BYTES, 2 * _COMPARED * outputs)
     return max(bytes_needed(task, cases), timing) + piece + kept + _CONTEXTS_BYTES
 
 
-def _answering(task: Task) -> int:
+def bytes_to_answer(task: Task) -> int:
     """Bytes that the reference takes for one case: to answer it, or to compare."""
     given, outputs = _given(task), _outputs(task)
     return max(given + outputs + 2 * (given + _most_alive(task)), _COMPARED * outputs)

@@ -44,15 +44,20 @@ def prepare(
     room: int = 0,
     seed: int = 0,
     seconds: float = 4.0,
+    patient: bool = False,
 ) -> Prepared:
     """Start the reference process on a task and return at once. Cases are written below `folder`.
 
     The reference runs where the plugin's kernels for `target` do; without a plugin, on the host. `lends`: that is a
     device whose memory processes lend to each other, and of which judging may take `room` bytes (0: what is free).
-    `seconds` is about how long it may work on cases beyond the first three; `seed` is where the draws begin.
+    `seconds` is about how long it may work on cases beyond the first three; `seed` is where the draws begin. `patient`:
+    until `begin` the process only makes its device ready.
     """
     where = {"plugin": plugin, "target": target.model_dump(mode="json") if target else None}
-    return Prepared(pool, task, folder, where, lends, seed, {"seconds": seconds, "room": room})
+    prepared = Prepared(pool, task, folder, where, lends, seed, {"seconds": seconds, "room": room})
+    if not patient:
+        prepared.begin()
+    return prepared
 
 
 class Prepared:
@@ -66,14 +71,20 @@ class Prepared:
         (self.folder / _ROOMS).mkdir(mode=0o300, exist_ok=True)
         self._session = pool.session(Limits(seconds=600, lends=lends), _JOBS + "open_job")
         self._lock = threading.Lock()
+        self._pool, self._most = pool, most
+        self._started = pool.background(self._session.call, "akg_core.worker.device:start_job", where)
         self._opened: Future[Draw] = Future()
-        self._ready = pool.background(self._work, most)
+        self._ready: Future[Preparation] | None = None
 
     def __enter__(self) -> Prepared:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def begin(self) -> None:
+        """Start to draw cases and to answer them, unless that was started."""
+        self._ready = self._ready or self._pool.background(self._work, self._most)
 
     def close(self) -> None:
         """End the reference process."""
@@ -95,10 +106,13 @@ class Prepared:
     @property
     def first(self) -> Draw:
         """The case with the file's own inputs and the constructor's state, the one that is timed. Waits for it only."""
+        self.begin()
         return self._opened.result()
 
     def ready(self) -> Preparation:
         """All cases. Waits; raises TaskError when the reference does not run."""
+        self.begin()
+        assert self._ready is not None
         return self._ready.result()
 
     def compare(self, name: str, outputs: Path, *, same_as: Path | None = None, noise: bool = True) -> Comparison:
@@ -122,6 +136,7 @@ class Prepared:
             "seed": self.seed,
         }
         try:
+            self._value(self._started.result())
             with self._lock:
                 draw = Draw(**self._value(self._session.call(_JOBS + "open_job", opening))["draw"])
                 self._opened.set_result(draw)

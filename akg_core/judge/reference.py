@@ -24,7 +24,7 @@ from akg_core.judge import accuracy
 from akg_core.judge.bits import changed, named, same_bits
 from akg_core.judge.compare import Expected, Noise, compare, flatten
 from akg_core.judge.memory import is_kept, keep_freed, nbytes, rationed
-from akg_core.judge.need import require_room
+from akg_core.judge.need import await_room, bytes_on_device, bytes_to_answer, require_room
 from akg_core.judge.precise import double_model, doubled, in_double
 from akg_core.judge.prepare import CASES
 from akg_core.judge.records import Draw, Preparation, StateKind
@@ -115,13 +115,15 @@ def _frugal(job: Job) -> Job:
 @_frugal
 def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{seconds, room} → Preparation: answers for the first case, and for as many others as fit; see `rationed`."""
-    reference, began = _kept[0], time.monotonic()
+    reference, began, room = _kept[0], time.monotonic(), payload["room"]
+    if room:
+        await_room(reference.device, min(room, bytes_on_device(reference.task, room)))
     first = next(iter(reference.plans.values()))
     usable, notes = [first], []
     values, reference.first = reference.first or _drawn(reference, first), None
     with blame(reference.task.name, "forward"):
         _answer(reference, first, *values)
-    has_room = rationed(reference.task, reference.device, payload["room"], reference.expected)
+    has_room = rationed(reference.task, reference.device, room, reference.expected)
     random = _is_random(reference, first, *values)
     eager_seconds = reference.eager_seconds
     minimum_bytes, minimum_operations = least(reference.task, values[0], reference.initial | values[1])
@@ -299,6 +301,7 @@ def _answer(reference: _Reference, draw: Draw, inputs: list[Any], state: State, 
 def _expected(reference: _Reference, draw: Draw) -> Expected:
     """The answer to a case: the one that is kept, or made again."""
     if draw.name not in reference.expected:
+        await_room(reference.device, bytes_to_answer(reference.task))
         _answer(reference, draw, *_drawn(reference, draw))
     return reference.expected[draw.name]
 

@@ -16,134 +16,34 @@ import itertools
 import math
 import os
 import platform
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from akg_core.errors import AkgError
-from akg_core.judge import baseline, floor, sampling, statistics
-from akg_core.judge.contestant import CALL_SECONDS, Contestant, Unusable
+from akg_core.judge import floor, sampling, statistics
+from akg_core.judge.contestant import Contestant, Unusable
+from akg_core.judge.entrants import KERNEL, Baselines, Entrant
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import Draw, Measurement, Speedup, Timing, TimingStatus
 from akg_core.records import Artifact, Target, TimingPlan
 from akg_core.storage import cache_folder
-from akg_core.worker.limits import Limits, is_harness_changed
+from akg_core.worker.limits import is_harness_changed
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
-    from akg_core.worker.session import Session
 
-KERNEL = "kernel"
-_BASELINE = "akg_core.judge.baseline:profile_job"
 _FEWEST_ROUNDS, _MOST_ROUNDS = 4, 40
 _LOOKS = 8  # rounds, after so many of which each time the intervals are looked at
 _NARROW = 0.03  # of a median or ratio: an interval that needs no more rounds, whether or not it holds 1
 _QUICK = 0.02  # seconds; what is quicker gets several samples a round, and a call before them that is not counted
 _MUCH_QUICKER = 0.3  # times as long: what takes less where it should take as long, or longer, is no time
-_CHECKS = 6
+_CHECKS, _MEASUREMENTS = 6, 4
 _CHECKED = 24  # times that a checked sample may be slow, as every one is of who computes only there
 _CLOCK_SECONDS = (0.1, 4.0, 8.0)  # the least that clocks are compared over, what is more than enough, and for all
 _CLOCK_ATTEMPTS, _MOST_COUNTED = 20, 1 << 14  # of the most samples, several attempts
 _AFTERWARDS, _LONGER, _WAITING_SECONDS = 5, 1.5, 5e-5  # samples of what goes on, and how long that may take
 _ASKING_SECONDS = 0.003  # what a call takes beside its samples
-
-
-class Entrant:
-    """The kernel, in a session for timing that it is loaded in, and that then takes a sample which does not count.
-
-    All of it in the background, and none of it needs a device of its own: start it when the kernel has been verified.
-    Close it, or use it as a context.
-    """
-
-    def __init__(
-        self, pool: Pool, prepared: Prepared, plugin: str, artifact: Artifact, target: Target, *, threads: int = 0
-    ) -> None:
-        self.plan = TimingPlan(cold=True, threads=threads)
-        self._leaving = contextlib.ExitStack()
-        self.folder = self._leaving.enter_context(prepared.room())
-        limits = Limits(CALL_SECONDS, confined=True, paused=not prepared.lends, writable=(self.folder,))
-        self._session = self._leaving.enter_context(pool.session(limits))
-        payload = {
-            "plugin": plugin,
-            "artifact": artifact.model_copy(update={"folder": artifact.folder.resolve()}).model_dump(mode="json"),
-            "target": target.model_dump(mode="json"),
-            "case": prepared.first.case.model_dump(mode="json"),
-        }
-        self._kernel = Contestant(KERNEL, self._session, "akg_core.judge.jobs:profile_job", payload)
-        self._warm = pool.background(self._open)
-
-    def __enter__(self) -> Entrant:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End the kernel's process."""
-        self._leaving.close()
-
-    def ready(self) -> Contestant:
-        """The kernel. Waits for it to be warm."""
-        self._warm.result()
-        return self._kernel
-
-    def _open(self) -> None:
-        self._kernel.open(self.plan)
-        with contextlib.suppress(Unusable):  # which it will be again when its samples count
-            self._kernel.sample(self.plan.model_copy(update={"samples": 1}))
-
-
-class Baselines:
-    """The reference by eager PyTorch and by `torch.compile`, each in a session that warms up in the background.
-
-    Start them early: compiling takes seconds, which are no part of any time. Close them, or use them as a context.
-    """
-
-    def __init__(
-        self, pool: Pool, prepared: Prepared, modes: tuple[str, ...] = baseline.MODES, *, threads: int = 0
-    ) -> None:
-        self._sessions: list[Session] = []
-        self._closed, self._lock = False, threading.Lock()
-        self._warm = {mode: pool.background(self._start, pool, prepared, mode, threads) for mode in modes}
-
-    def __enter__(self) -> Baselines:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End the baselines' processes."""
-        with self._lock:  # one that is about to start does not, or is in the list
-            self._closed = True
-        for session in self._sessions:
-            session.close()
-
-    def ready(self) -> tuple[list[Contestant], dict[str, str]]:
-        """The baselines that run, and why the others do not. Waits for them to be warm."""
-        found, missing = [], {}
-        for mode, warm in self._warm.items():
-            try:
-                found.append(warm.result())
-            except (Unusable, AkgError) as error:
-                missing[mode] = str(error)
-        return found, missing
-
-    def _start(self, pool: Pool, prepared: Prepared, mode: str, threads: int) -> Contestant:
-        case = prepared.first.case
-        with self._lock:
-            if self._closed:
-                raise Unusable("Nobody waits for it any more.")
-            # What a compiler imports may start the driver of a device, which does not work on after a fork.
-            limits = Limits(CALL_SECONDS, paused=not prepared.lends)
-            session = pool.session(limits, "" if prepared.lends else _BASELINE)
-            self._sessions.append(session)
-        payload = {**prepared.where, "mode": mode, "case": case.model_dump(mode="json")}
-        contestant = Contestant(mode, session, _BASELINE, payload)
-        contestant.sample(TimingPlan(warmup=1, samples=1, threads=threads))
-        return contestant
 
 
 def measure(
@@ -183,14 +83,14 @@ def clock(
         kernel = entrant.ready()
         try:
             check = functools.partial(_clock_lies, pool, prepared, kernel, plan, machine.sampling_seconds)
-            if lie := check():
-                return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
-            rounds = _rounds([kernel, *rivals], plan, seconds, missing)
-            if lie := _lies_when_cold(kernel, rounds[KERNEL], check):
+            rounds, lie = _measured([kernel, *rivals], plan, seconds, missing, check)
+            if lie:
                 return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
             median = statistics.interval(rounds[KERNEL])[0]
             if prepared.lends and (lie := _works_beside(kernel, plan, median)):
                 return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
+            for rival in rivals if prepared.lends else ():  # to answer once more, the reference needs memory
+                rival.open(plan)
             status, reason = _wrong_afterwards(kernel, prepared, preparation.draws, entrant.folder, plan, median)
         except Unusable as error:
             took = time.monotonic() - began
@@ -226,6 +126,30 @@ def exclusively(device: str) -> Iterator[None]:
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def _measured(
+    contestants: list[Contestant],
+    plan: TimingPlan,
+    seconds: float,
+    missing: dict[str, str],
+    check: Callable[[], str],
+) -> tuple[dict[str, list[tuple[float, ...]]], str]:
+    """Samples by contestant and round, and why the clock of the kernel, the first, is not believed; "" when it is.
+
+    Nothing takes much less time when caches are empty. On a machine that is busy for a while samples with full caches
+    may have waited for others: then all are taken anew.
+    """
+    kernel, warm = contestants[0], math.inf
+    for _ in range(_MEASUREMENTS):
+        if lie := check():
+            return {}, lie
+        warm = min(warm, kernel.warm_seconds)
+        rounds = _rounds(contestants, plan, seconds, missing)
+        cold = statistics.interval(rounds[KERNEL])[0]
+        if cold > _MUCH_QUICKER * warm:
+            return rounds, ""
+    return rounds, f"Its clock counted {cold:.3g} s with empty caches, where it takes {warm:.3g} s with full ones."
 
 
 def _rounds(
@@ -269,26 +193,10 @@ def _clock_lies(pool: Pool, prepared: Prepared, kernel: Contestant, plan: Timing
 
     On a machine that is busy these are more, and what a kernel that does nothing takes at the same time tells.
     """
-    if lie := _disagreement(kernel, plan, lambda count: _ASKING_SECONDS + count * each):
+    if lie := _disagreement(kernel, plan, lambda count: _ASKING_SECONDS + count * each, patient=False):
         with sampling.Idle(pool, prepared.where, prepared.ready().output_bytes) as idle:
             lie = _disagreement(kernel, plan, idle.beside)
     return lie
-
-
-def _lies_when_cold(kernel: Contestant, rounds: list[tuple[float, ...]], check: Callable[[], str]) -> str:
-    """Why the kernel's clock is not believed when caches are empty: nothing takes much less time then.
-
-    On a machine that is busy, samples with full caches may have waited for others: `check` has some taken anew.
-    """
-    cold = statistics.interval(rounds)[0]
-    for _ in range(_CHECKS):
-        if cold > _MUCH_QUICKER * kernel.warm_seconds:
-            return ""
-        if lie := check():
-            return lie
-    return (
-        f"Its clock counted {cold:.3g} s with empty caches, where it takes {kernel.warm_seconds:.3g} s with full ones."
-    )
 
 
 def _works_beside(kernel: Contestant, plan: TimingPlan, median: float) -> str:
@@ -301,13 +209,14 @@ def _works_beside(kernel: Contestant, plan: TimingPlan, median: float) -> str:
     return f"Its clock counted {median:.3g} s, and {after:.3g} s after it had returned it was still at work."
 
 
-def _disagreement(kernel: Contestant, plan: TimingPlan, beside: Callable[[int], float]) -> str:
+def _disagreement(kernel: Contestant, plan: TimingPlan, beside: Callable[[int], float], patient: bool = True) -> str:
     """Whether the samples that the kernel's process reports fit the time that passes here while it takes them.
 
     `beside` gives the seconds that so many samples take beside what they count; it is asked before and after.
 
     More and more samples are taken in one call, until what passes between them is little beside what they take: on a
     busy machine a process waits within its samples as it does between them, and a clock that lies does so at any count.
+    Who is not `patient` leaves it at samples enough to tell.
     """
     warm = plan.model_copy(update={"cold": False})
     kernel.sample(warm.model_copy(update={"warmup": 2, "samples": 1}))
@@ -321,7 +230,7 @@ def _disagreement(kernel: Contestant, plan: TimingPlan, beside: Callable[[int], 
         if enough and told > 0.5 * (passed - min(before, beside(count))):
             kernel.warm_seconds = sorted(samples)[count // 2]
             return ""
-        if passed > _CLOCK_SECONDS[1] or time.perf_counter() - started > _CLOCK_SECONDS[2]:
+        if passed > _CLOCK_SECONDS[1] or time.perf_counter() - started > _CLOCK_SECONDS[2] or (enough and not patient):
             break
         due = 4 * count if enough else math.ceil(1.2 * count * _CLOCK_SECONDS[0] / passed)
         count = min(_MOST_COUNTED, 4 * count, max(count + 1, due))

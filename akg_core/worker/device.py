@@ -117,6 +117,12 @@ def device_at(payload: dict[str, Any]) -> Device:
     return _device_at(plugin, target["backend"], target.get("arch", "")) if plugin and target else HOST
 
 
+def start_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """Worker job: {plugin?, target?} → {}; have this process use its device for the first time, which takes a while."""
+    device_at(payload).synchronize()
+    return {}
+
+
 @functools.cache
 def _device_at(plugin: str, backend: str, arch: str) -> Device:
     from akg_core.records import Target

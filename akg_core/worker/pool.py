@@ -62,7 +62,7 @@ class Pool:
         self._lock = threading.Lock()
         self._jobs = 0
         self._closed = False
-        self._threads = ThreadPoolExecutor(max_workers=32, thread_name_prefix="akg-worker")
+        self._threads = ThreadPoolExecutor(max_workers=64, thread_name_prefix="akg-worker")
         self._sessions: set[Session] = set()
         self._start()
 

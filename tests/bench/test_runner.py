@@ -65,6 +65,7 @@ class Recorded:
     is_correct = True
     need, room = 10, 20
     starved: ClassVar[set[str]] = set()  # who run out of memory, until they are made again
+    refused: ClassVar[set[str]] = set()  # whose kernels are, until another variant is built
 
     def __init__(self, problem, request, pool, folder):
         self.name = problem.name
@@ -73,12 +74,24 @@ class Recorded:
     def ran_out(self):
         return self.name in self.starved
 
+    @property
+    def has_other(self):
+        return self.name in self.refused
+
     def again(self, alone):
         self.starved.discard(self.name)
         self.steps.append(f"again {self.name}")
 
+    def rebuild(self):
+        self.refused.discard(self.name)
+        self.steps.append(f"rebuild {self.name}")
+        return self
+
+    def refer(self, patient=False):
+        self.steps.append(f"refer {self.name}{', patiently' * patient}")
+
     def __getattr__(self, step):
-        return lambda *given: self.steps.append(f"{step} {self.name}")
+        return lambda *given, **options: self.steps.append(f"{step} {self.name}")
 
 
 @pytest.fixture
@@ -136,7 +149,7 @@ def on_a_device(*given):
     return runner._group_by_group(*given, measure=wait)
 
 
-TIMED = ("refer", "judge", "warm", "enter", "settle", "clock")
+TIMED = ("refer", "warm", "enter", "judge", "begin", "settle", "clock")
 
 
 def test_on_a_device_those_that_fit_are_judged_at_once_and_timed_one_by_one(steps):
@@ -146,6 +159,27 @@ def test_on_a_device_those_that_fit_are_judged_at_once_and_timed_one_by_one(step
         assert judged == [f"{s} {name}" for s in ("build", *TIMED, "show", "close")]
     assert max(taken.index("settle a"), taken.index("settle b")) < taken.index("clock a")
     assert taken.index("close a") < taken.index("clock b") and taken.index("close b") < taken.index("refer c")
+
+
+def test_a_variant_that_is_refused_makes_room_until_another_is_built(steps, monkeypatch):
+    monkeypatch.setattr(Recorded, "refused", {"a"})
+    taken = steps(on_a_device)
+    assert taken.index("close a") < taken.index("rebuild a") < len(taken) - 1 - taken[::-1].index("judge a")
+    assert taken.count("judge a") == 2 and [taken.count(f"show {name}") for name in "abc"] == [1, 1, 1]
+
+
+def test_on_a_device_small_tasks_are_judged_beside_a_large_one_whatever_their_order(steps, monkeypatch):
+    monkeypatch.setattr(Recorded, "need", property(lambda self: 15 if self.name == "b" else 10))
+    taken = steps(on_a_device)
+    assert max(taken.index("settle a"), taken.index("settle c")) < taken.index("clock a"), (
+        "b, which does not fit, waits"
+    )
+    assert taken.index("close c") < taken.index("refer b")
+
+
+def test_while_some_are_judged_the_device_is_made_ready_for_the_next(steps):
+    taken = steps(on_a_device)
+    assert taken.index("refer c, patiently") < taken.index("clock a") < taken.index("refer c")
 
 
 def test_on_a_device_those_that_do_not_fit_are_judged_alone(steps, monkeypatch):
@@ -161,21 +195,21 @@ def test_on_a_device_nothing_waits_for_what_is_built_later(steps, monkeypatch):
         contest.steps.append(f"build {contest.name}")
         assert contest.name != "b" or judged.wait(60), "a is judged while b is being built"
 
-    def judge(contest):
+    def judge(contest, tries):
         contest.steps.append(f"judge {contest.name}")
         judged.set()
 
     monkeypatch.setattr(Recorded, "build", build, raising=False)
     monkeypatch.setattr(Recorded, "judge", judge, raising=False)
     taken = steps(on_a_device)
-    assert [step for step in taken if step.startswith("show")] == ["show a", "show b", "show c"]
+    assert sorted(step for step in taken if step.startswith("show")) == ["show a", "show b", "show c"]
 
 
 def test_who_runs_out_of_memory_beside_others_is_judged_again_alone(steps, monkeypatch):
     monkeypatch.setattr(Recorded, "starved", {"a"})
     taken = steps(on_a_device)
     first, second = (index for index, step in enumerate(taken) if step == "refer a")
-    assert taken[second - 1 : second + 8] == [f"{s} a" for s in ("again", *TIMED, "show", "close")]
+    assert taken[second - 1 : second + 9] == [f"{s} a" for s in ("again", *TIMED, "show", "close")]
     assert taken.index("close a") < taken.index("close b") < second < taken.index("refer c")
     assert taken.count("show a") == 1 and first < taken.index("clock b")
 

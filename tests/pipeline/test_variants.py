@@ -21,7 +21,7 @@ class Judged(Pipeline):
     """A pipeline whose judge says what the test says, and which builds nothing."""
 
     def __init__(self, *says: VerdictStatus) -> None:
-        self.says, self.built = list(says), 0
+        self.says, self.built, self.refused = list(says), 0, ()
         self.folder = cast(
             "Any", SimpleNamespace(write=lambda name, data: None, kernel=Path("run"), adopt=lambda folder: None)
         )
@@ -74,6 +74,25 @@ def test_only_a_few_are_tried() -> None:
     pipeline = Judged(*["incorrect"] * 9)
     taken, _ = pipeline.accept(PREPARED, variants(9), FIRST)
     assert taken.design.sketch.name == "v2" and pipeline.verdict is not None and not pipeline.verdict.correct
+
+
+def test_one_at_a_time_each_call_goes_on_after_those_that_were_refused() -> None:
+    pipeline = Judged("incorrect", "incorrect", "correct")
+    taken = []
+    for _ in range(3):
+        following = pipeline.following(variants(4))
+        taken.append(pipeline.accept(PREPARED, variants(4), FIRST, tries=1)[0])
+        assert taken[-1] == following
+    assert [each.design.sketch.name for each in taken] == ["v0", "v1", "v2"] and pipeline.built == 0
+    assert pipeline.verdict is not None and pipeline.verdict.correct and len(pipeline.verdict.notes) == 2
+
+
+def test_when_enough_were_refused_none_follows() -> None:
+    pipeline = Judged(*["incorrect"] * 9)
+    pipeline.accept(PREPARED, variants(9), FIRST)
+    assert pipeline.following(variants(9)) is None
+    with pytest.raises(ValueError, match="none of the candidates is left"):
+        pipeline.accept(PREPARED, variants(9), FIRST)
 
 
 def test_after_a_refusal_another_sketch_comes_before_another_schedule_of_the_same() -> None:

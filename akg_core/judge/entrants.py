@@ -1,0 +1,157 @@
+"""Who is timed, the kernel and its baselines: each started early, in a session of its own that warms up meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
+
+from akg_core.errors import AkgError
+from akg_core.judge.baseline import MODES
+from akg_core.judge.contestant import CALL_SECONDS, Contestant, Unusable
+from akg_core.judge.prepare import Prepared
+from akg_core.records import Artifact, Target, TimingPlan
+from akg_core.worker.limits import Limits
+
+if TYPE_CHECKING:
+    from akg_core.worker.pool import Pool
+
+KERNEL = "kernel"
+_BASELINE = "akg_core.judge.baseline:profile_job"
+
+
+class Entrant:
+    """The kernel, in a session for timing that it is loaded in, and that then takes a sample which does not count.
+
+    All of it in the background, and none of it needs a device of its own: start it when the kernel has been verified.
+    `patient`: start it earlier, and it takes memory of a device for inputs only after `begin`. Close it, or use it as a
+    context.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        prepared: Prepared,
+        plugin: str,
+        artifact: Artifact,
+        target: Target,
+        *,
+        threads: int = 0,
+        patient: bool = False,
+    ) -> None:
+        self.plan = TimingPlan(cold=True, threads=threads)
+        self._leaving = contextlib.ExitStack()
+        self.folder = self._leaving.enter_context(prepared.room())
+        limits = Limits(CALL_SECONDS, confined=True, paused=not prepared.lends, writable=(self.folder,))
+        session = self._leaving.enter_context(pool.session(limits, "akg_core.judge.jobs:profile_job"))
+        payload = {
+            "plugin": plugin,
+            "artifact": artifact.model_copy(update={"folder": artifact.folder.resolve()}).model_dump(mode="json"),
+            "target": target.model_dump(mode="json"),
+            "case": prepared.first.case.model_dump(mode="json"),
+        }
+        self._pool = pool
+        self._kernel = Contestant(KERNEL, session, "akg_core.judge.jobs:profile_job", payload)
+        self._loaded = pool.background(self._kernel.open, self.plan)
+        self._warm: Future[None] | None = None
+        if not patient:
+            self.begin()
+
+    def __enter__(self) -> Entrant:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def begin(self) -> None:
+        """Start to take the sample that does not count, unless that was started."""
+        self._warm = self._warm or self._pool.background(self._sample)
+
+    def close(self) -> None:
+        """End the kernel's process."""
+        self._leaving.close()
+
+    def ready(self) -> Contestant:
+        """The kernel. Waits for it to be warm."""
+        self.begin()
+        assert self._warm is not None
+        self._warm.result()
+        return self._kernel
+
+    def _sample(self) -> None:
+        self._loaded.result()
+        with contextlib.suppress(Unusable):  # which it will be again when its samples count
+            self._kernel.sample(self.plan.model_copy(update={"samples": 1}))
+
+
+class Baselines:
+    """The reference by eager PyTorch and by `torch.compile`, each in a session that warms up in the background.
+
+    Start them early: compiling takes seconds, which are no part of any time. `patient`: until `begin` they only import
+    what they need, and take no memory of a device for inputs. Close them, or use them as a context.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        prepared: Prepared,
+        modes: tuple[str, ...] = MODES,
+        *,
+        threads: int = 0,
+        patient: bool = False,
+    ) -> None:
+        self._pool, self._plan = pool, TimingPlan(warmup=1, samples=1, threads=threads)
+        self._closing, self._lock = contextlib.ExitStack(), threading.Lock()
+        self._closed = False
+        self._opened = {mode: pool.background(self._open, prepared, mode) for mode in modes}
+        self._warm: dict[str, Future[Contestant]] = {}
+        if not patient:
+            self.begin()
+
+    def __enter__(self) -> Baselines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def begin(self) -> None:
+        """Start to warm up, unless that was started."""
+        for mode in self._opened.keys() - self._warm.keys():
+            self._warm[mode] = self._pool.background(self._sample, mode)
+
+    def close(self) -> None:
+        """End the baselines' processes."""
+        with self._lock:  # one that is about to start does not, or is among those that are ended
+            self._closed = True
+        self._closing.close()
+
+    def ready(self) -> tuple[list[Contestant], dict[str, str]]:
+        """The baselines that run, and why the others do not. Waits for them to be warm."""
+        self.begin()
+        found, missing = [], {}
+        for mode in self._opened:
+            try:
+                found.append(self._warm[mode].result())
+            except (Unusable, AkgError) as error:
+                missing[mode] = str(error)
+        return found, missing
+
+    def _open(self, prepared: Prepared, mode: str) -> Contestant:
+        case = prepared.first.case
+        with self._lock:
+            if self._closed:
+                raise Unusable("Nobody waits for it any more.")
+            # What a compiler imports may start the driver of a device, which does not work on after a fork.
+            limits = Limits(CALL_SECONDS, paused=not prepared.lends)
+            session = self._pool.session(limits, "" if prepared.lends else _BASELINE)
+            self._closing.callback(session.close)
+        payload = {**prepared.where, "mode": mode, "case": case.model_dump(mode="json")}
+        contestant = Contestant(mode, session, _BASELINE, payload)
+        contestant.open(self._plan)
+        return contestant
+
+    def _sample(self, mode: str) -> Contestant:
+        contestant = self._opened[mode].result()
+        contestant.sample(self._plan)
+        return contestant
