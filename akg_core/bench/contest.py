@@ -181,8 +181,9 @@ class Contest:
 
     def begin(self) -> None:
         """Have all that were started patiently go on, with the kernel that was found correct."""
-        if self._entrant and self._entered is not self._artifact:  # another variant was judged after it
-            self._entrant.close()
+        if self._entered is not self._artifact:  # nothing was built before, or another variant was judged after it
+            if self._entrant:
+                self._entrant.close()
             self.enter()
         if self._baselines:
             self._baselines.begin()
@@ -250,7 +251,7 @@ class Contest:
 
     def _forget(self) -> None:
         self.verdict = self.timing = self.error = None
-        self._prepared = self._baselines = self._entrant = None
+        self._prepared = self._baselines = self._entrant = self._entered = None
 
     def _make(self) -> None:
         """Emit and compile the candidate that is to be judged next."""

@@ -178,16 +178,17 @@ def _group_by_group(waiting: list[Asked], pool: Pool, plan: Plan, measure: Calla
                         _clock(contest, plan)
                         if contest.ran_out:
                             starved.append(contest)
-                        elif contest.has_other:  # nobody waits until it is built
-                            building.append(builders.submit(contest.rebuild))
-                        else:
+                        elif not contest.has_other:
                             yield contest
                 for contest in starved:
                     with closing(contest):
                         contest.again(alone=len(group) == 1)
                         _judge_then_begin(contest, plan)
                         _clock(contest, plan)
-                        yield contest
+                        if not contest.has_other:
+                            yield contest
+                # Nobody waits until another variant is built.
+                building += [builders.submit(contest.rebuild) for contest in group if contest.has_other]
         finally:
             builders.shutdown(cancel_futures=True)
 
