@@ -42,17 +42,17 @@ def _infix(op: str, function: Callable[..., Tensor], a: Term, b: Term) -> Term:
     return f"({a[0]} {op} {b[0]})", lambda env: function(a[1](env), b[1](env))
 
 
-LEAVES = st.one_of(
-    st.sampled_from(["x", "u", "v", "s"]).map(_leaf),
-    st.sampled_from([-1.5, 0.25, 0.1, 2.0]).map(_number),
-)
+TILES = st.sampled_from(["x", "u", "v", "s"]).map(_leaf)
+LEAVES = st.one_of(TILES, st.sampled_from([-1.5, 0.25, 0.1, 2.0]).map(_number))
+# one of two literals takes the dtype of no tile, and is of f32
+CHOICES = st.one_of(st.tuples(TILES, LEAVES), st.tuples(LEAVES, TILES))
 # what jumps is applied to inputs only: elsewhere the last bit of an exp could decide
 JUMPS = st.one_of(
     st.tuples(st.sampled_from(["floor", "ceil", "round", "trunc", "sign"]), LEAVES).map(
         lambda p: _call(p[0], getattr(torch, p[0]), p[1])
     ),
-    st.tuples(st.sampled_from([("<", torch.lt), (">=", torch.ge), ("==", torch.eq)]), *[LEAVES] * 4).map(
-        lambda p: _call("where", torch.where, _infix(*p[0], p[1], p[2]), p[3], p[4])
+    st.tuples(st.sampled_from([("<", torch.lt), (">=", torch.ge), ("==", torch.eq)]), LEAVES, LEAVES, CHOICES).map(
+        lambda p: _call("where", torch.where, _infix(*p[0], p[1], p[2]), *p[3])
     ),
 )
 
