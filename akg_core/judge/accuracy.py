@@ -33,14 +33,9 @@ from dataclasses import dataclass
 
 import torch
 
-from akg_core.records import HOST
+from akg_core.judge.binades import WorstErrors, chunk_of
 
-CHUNK = 1 << 15  # small enough for the caches, and for torch not to wake its threads
-_DEVICE_CHUNK = 1 << 25  # on another device: large enough that launches do not count
-_POOLED = 64
-_LANES = 1024  # of a table that a device updates in many places at once
 _KEPT = 1 << 26  # places of wrong elements; of more than so many only the number is known
-_BINADES, _MANTISSA_BITS = 2048, 52  # of float64; denormal numbers share a binade with zero
 
 
 @dataclass(frozen=True)
@@ -96,44 +91,66 @@ def errors(
     kind = torch.finfo(eager.dtype)
     relative = slack.ulps * kind.eps
     tolerance = kernelbench_tolerance(eager.dtype)
+    similar = WorstErrors(eager, exact)
     outside: list[torch.Tensor] = []
-    count, pooled = 0, None
-    norm, eager_norm, size = 0.0, 0.0, 0.0
+    count, norm, eager_norm, size = 0, 0.0, 0.0, 0.0
     worst, excess, where, allowed_there, eager_worst, nonfinite, close = 0.0, -1.0, 0, 0.0, 0.0, -1, True
-    chunk = _chunk(eager)
+    chunk = chunk_of(eager)
     for start in range(0, eager.numel(), chunk):
         piece = slice(start, start + chunk)
-        c, e, r = candidate[piece].double(), eager[piece].double(), exact[piece]
-        wrong, eager_wrong = (c - r).abs_(), (e - r).abs_()
-        if not math.isfinite(float(wrong.sum() + eager_wrong.sum())):
-            misplaced, c, e, r = _nonfinite(c, e, r, relative)
+        c, e, r = candidate[piece], eager[piece], exact[piece]
+        wrong, eager_wrong = torch.sub(c, r), torch.sub(e, r)
+        norms = _norms(wrong, eager_wrong, r)
+        if not all(map(math.isfinite, norms)):
+            misplaced, c, e, r = _nonfinite(c.double(), e.double(), r, relative)
             nonfinite = start + misplaced if nonfinite < 0 <= misplaced else nonfinite
-            wrong, eager_wrong = (c - r).abs_(), (e - r).abs_()
-        allowed = r.abs().mul_(relative).add_(eager_wrong, alpha=2.0).add_(kind.tiny)
-        if noise is not None:
-            allowed.add_(noise[piece], alpha=slack.scatter)
-        most, eager_most = float(wrong.max()), float(eager_wrong.max())
+            wrong, eager_wrong = torch.sub(c, r), torch.sub(e, r)
+            norms = _norms(wrong, eager_wrong, r)
+        most, eager_most = norms[0], norms[1]
         if most + eager_most > tolerance:  # else they are close whatever they are
-            close = close and bool(((c - e).abs() <= tolerance + tolerance * e.abs()).all())
+            close = close and bool(((c.double() - e).abs_() <= tolerance + tolerance * e.abs().double()).all())
         eager_worst = max(eager_worst, eager_most)
-        norm, eager_norm = norm + float(wrong.dot(wrong)), eager_norm + float(eager_wrong.dot(eager_wrong))
-        size += float(r.dot(r))
-        beyond, places = wrong / allowed, None
-        if float(beyond.max()) > 1:
-            places = (beyond > 1).nonzero().flatten()
-            pooled = _pooled(eager, exact) if pooled is None else pooled
-            wrong, allowed = wrong[places], allowed[places].add_(pooled[_binade(r[places])], alpha=2.0)
-            beyond = wrong / allowed
-            if count < _KEPT:
-                outside.append(places[beyond > 1] + start)
-            count += int((beyond > 1).sum())
-        at = int(beyond.argmax())
-        if float(beyond[at]) > excess:
-            excess, where = float(beyond[at]), start + (at if places is None else int(places[at]))
-            worst, allowed_there = float(wrong[at]), float(allowed[at])
+        norm, eager_norm, size = map(math.hypot, (norm, eager_norm, size), norms[2:])
+        half = eager_wrong.abs_().add_(r.abs(), alpha=relative / 2).add_(kind.tiny / 2)  # of what is allowed
+        if noise is not None:
+            half.add_(noise[piece], alpha=slack.scatter / 2)
+        beyond, places = wrong / half, None
+        furthest = _greatest(beyond)
+        if furthest > 2:
+            places = (beyond.abs_() > 2).nonzero().flatten()
+            wrong, half, r = wrong[places], half[places], r[places]
+            beyond = (wrong / similar.of_sample(r).add_(half)).abs_()
+            left = (beyond > 2).nonzero().flatten()
+            if len(left):
+                beyond[left] = (wrong[left] / similar.of_all(r[left]).add_(half[left])).abs_()
+                more = left[beyond[left] > 2]
+                if count < _KEPT:
+                    outside.append(places[more] + start)
+                count += len(more)
+            furthest = float(beyond.max())
+        if furthest > excess:
+            at = int(beyond.abs_().argmax())
+            excess, where = furthest, start + (at if places is None else int(places[at]))
+            worst = float(wrong[at].abs())
+            allowed_there = 2 * worst / furthest if furthest else 2 * float(half[at])
     kept = torch.cat(outside) if outside else torch.empty(0, dtype=torch.int64, device=eager.device)
-    norms = (math.sqrt(norm), math.sqrt(eager_norm), math.sqrt(size))
-    return Errors(kept, count, worst, allowed_there, where, *norms, eager_worst, nonfinite, close and nonfinite < 0)
+    close = close and nonfinite < 0
+    return Errors(kept, count, worst, allowed_there, where, norm, eager_norm, size, eager_worst, nonfinite, close)
+
+
+def _norms(wrong: torch.Tensor, eager_wrong: torch.Tensor, exact: torch.Tensor) -> list[float]:
+    """The greatest of both errors and the Euclidean norms of all three: not finite where an element is not."""
+    ends = [end for errors in (wrong, eager_wrong) for end in torch.aminmax(errors)]
+    low, high, eager_low, eager_high, *squares = torch.stack(
+        [*ends, *(each.dot(each) for each in (wrong, eager_wrong, exact))]
+    ).tolist()
+    return [max(-low, high), max(-eager_low, eager_high), *map(math.sqrt, squares)]
+
+
+def _greatest(values: torch.Tensor) -> float:
+    """The greatest magnitude."""
+    low, high = torch.aminmax(values)
+    return max(-float(low), float(high))
 
 
 def _nonfinite(
@@ -162,42 +179,3 @@ def norm_allowed(found: Errors, slack: Slack, dtype: torch.dtype, noise: torch.T
     scatter = slack.scatter * float(noise.norm()) if noise is not None else 0.0
     rounding = slack.ulps / 2 * torch.finfo(dtype).eps * found.size
     return 2 * found.eager_norm + rounding + scatter + torch.finfo(dtype).tiny
-
-
-def _pooled(eager: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
-    """For each binade, eager's worst error in it and in as many larger ones as give enough elements."""
-    device, chunk = eager.device, _chunk(eager)
-    lanes = torch.arange(1 if device.type == HOST else _LANES, device=device)
-    worst = torch.zeros(_BINADES * len(lanes), dtype=torch.float64, device=device)
-    count = torch.zeros(_BINADES, dtype=torch.int64, device=device)
-    for start in range(0, eager.numel(), chunk):
-        e, r = eager[start : start + chunk].double(), exact[start : start + chunk]
-        binade, error = _binade(r), (e - r).abs_()
-        usable = torch.isfinite(error)
-        if not bool(usable.all()):
-            binade, error = binade[usable], error[usable]
-        count += torch.bincount(binade, minlength=_BINADES)
-        if len(lanes) > 1:  # most elements are of few binades, and a device that updates one place at a time waits
-            binade = binade.mul_(len(lanes)).add_(lanes.repeat(-(-len(binade) // len(lanes)))[: len(binade)])
-        worst.scatter_reduce_(0, binade, error, "amax")
-    worst = worst.view(_BINADES, len(lanes)).amax(1)
-    pooled, worsts, counts = worst.cpu(), worst.tolist(), count.tolist()
-    used = [index for index in range(_BINADES) if counts[index]]
-    for position, index in enumerate(used):
-        seen, most = 0, 0.0
-        for other in (*used[position:], *reversed(used[:position])):
-            if seen >= _POOLED:
-                break
-            seen, most = seen + counts[other], max(most, worsts[other])
-        pooled[index] = most
-    return pooled.to(device)
-
-
-def _chunk(tensor: torch.Tensor) -> int:
-    """How many elements to compare at a time."""
-    return CHUNK if tensor.device.type == "cpu" else _DEVICE_CHUNK
-
-
-def _binade(values: torch.Tensor) -> torch.Tensor:
-    """The exponents of float64 numbers, as their bits have them."""
-    return (values.view(torch.int64) >> _MANTISSA_BITS).bitwise_and_(_BINADES - 1)

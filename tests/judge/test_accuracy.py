@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
 from akg_core.judge import accuracy
-from akg_core.judge.accuracy import CHUNK, errors, norm_allowed, slack
+from akg_core.judge.accuracy import errors, norm_allowed, slack
+from akg_core.judge.binades import CHUNK, WorstErrors
 from akg_core.judge.compare import Expected, compare, flatten
 from akg_core.judge.precise import doubled, in_double
 
@@ -209,7 +212,40 @@ def test_a_device_that_updates_many_places_at_once_finds_the_same(monkeypatch: p
     c = (r * (1 + 2e-4 * torch.randn(r.shape))).float()
     e[5], c[5] = torch.nan, torch.nan
     found = errors(c, e, r, F32)
-    monkeypatch.setattr("akg_core.judge.accuracy.HOST", "elsewhere")
+    monkeypatch.setattr("akg_core.judge.binades.HOST", "elsewhere")
     other = errors(c, e, r, F32)
     assert 0 < found.count == other.count and found.worst == other.worst
     assert torch.equal(found.outside, other.outside)
+
+
+def similar_by_hand(e: torch.Tensor, r: torch.Tensor, places: list[int]) -> list[float]:
+    """The worst error of elements in the same binade, and in so many larger (then smaller) ones that they are 64."""
+    errors_of: dict[int, list[float]] = {}
+    for one, other in zip(e.double().tolist(), r.tolist(), strict=True):
+        errors_of.setdefault(math.frexp(other)[1] if other else -2000, []).append(abs(one - other))
+    used, found = sorted(errors_of), []
+    for place in places:
+        at = used.index(math.frexp(float(r[place]))[1] if r[place] else -2000)
+        pool: list[float] = []
+        for binade in (*used[at:], *reversed(used[:at])):
+            if len(pool) >= 64:
+                break
+            pool += errors_of[binade]
+        found.append(max(pool))
+    return found
+
+
+@pytest.mark.parametrize("spread", [0, 3, 40])
+def test_similar_elements_are_those_of_the_same_binade_and_of_larger_ones_where_they_are_few(spread: int) -> None:
+    torch.manual_seed(spread)
+    r = torch.randn(2 * CHUNK + 9, dtype=torch.float64) * torch.logspace(-spread, 0, 2 * CHUNK + 9, dtype=torch.float64)
+    r[77] = 0
+    e = (r + 1e-7 * torch.randn(r.shape)).float()
+    small = r.abs().argsort()
+    for places in (small[:3], small[:200:40], small[-5:], torch.arange(0, len(r), 9001)):
+        due = similar_by_hand(e, r, places.tolist())
+        asked = WorstErrors(e, r)
+        for _ in range(2):  # the second time from what is known by then
+            assert asked.of_all(r[places]).tolist() == due
+        assert (asked.of_sample(r[places]) <= asked.of_all(r[places])).all()
+    assert asked.of_all(r[small[:1]]).tolist() == similar_by_hand(e, r, small[:1].tolist())
