@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
 _JOB = "akg_core.judge.sampling:sampling_job"
-_CALLS, _SAMPLES = 9, 8192
+_CALLS, _FEW, _MOST = 9, 64, 8192
+_SECONDS = 0.1  # of a call whose samples are many
 _LEAST_BYTES, _MOST_BYTES = 256, 256 << 20
 
 
@@ -51,7 +52,9 @@ def seconds_beside(pool: Pool, where: dict[str, Any]) -> float:
     """Seconds beside each of many samples, at the least."""
     with Idle(pool, where) as idle:
         asking = min(idle.beside(1) for _ in range(_CALLS))
-        return max(0.0, min(idle.beside(_SAMPLES) for _ in range(_CALLS)) - asking) / _SAMPLES
+        few = min(idle.beside(_FEW) for _ in range(_CALLS)) - asking
+        many = max(_FEW, min(_MOST, round(_FEW * _SECONDS / max(few, 1e-9))))
+        return max(0.0, min(idle.beside(many) for _ in range(_CALLS)) - asking) / many
 
 
 def sampling_job(payload: dict[str, Any]) -> dict[str, Any]:

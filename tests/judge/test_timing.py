@@ -242,6 +242,20 @@ def test_a_busy_machine_makes_no_honest_clock_a_lie(told: float, lies: bool, mon
     assert bool(timing._clock_lies(None, prepared, kernel, TimingPlan(), 5e-6)) == lies
 
 
+@pytest.mark.parametrize("each", [2e-6, 2e-5, 2e-4, 2e-3])
+def test_what_samples_take_beside_what_they_count_is_soon_known(each: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enough of them are taken, and no more than that takes."""
+    asked: list[int] = []
+
+    def beside(count: int) -> float:
+        asked.append(count)
+        return 5e-4 + each * count
+
+    monkeypatch.setattr(sampling, "Idle", lambda *_: contextlib.nullcontext(SimpleNamespace(beside=beside)))
+    assert sampling.seconds_beside(None, {}) == pytest.approx(each, rel=0.03)
+    assert max(asked) >= 64 and sum(5e-4 + each * count for count in asked) < 2.5
+
+
 @pytest.mark.parametrize(("after", "lies"), [(5e-6, False), (1.1e-3, False), (2e-3, True)])
 def test_work_that_a_clock_does_not_see_is_found(after: float, lies: bool) -> None:
     """By what goes on when a call that counted a millisecond has returned."""
