@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from akg_core.errors import told
 from akg_core.judge.prepare import Prepared
-from akg_core.pipeline import Failure, Pipeline, RunResult, known_details
+from akg_core.pipeline import Pipeline
 from akg_core.progress import Progress, Stage
 from akg_core.records import Artifact
+from akg_core.results import Failure, RunResult, known_details
 from akg_core.runs import RunFolder
 from akg_core.stages import Request, defaults
 from akg_core.warm import warm_for

@@ -15,8 +15,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 import akg_core
 from akg_core import stages
 from akg_core.errors import KernelFailed, ToolchainError
@@ -25,15 +23,15 @@ from akg_core.judge.baseline import MODES
 from akg_core.judge.prepare import Prepared, prepare
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.timing import Baselines, measure
+from akg_core.judge.verify import examinee_of
 from akg_core.judge.verify import verify as judge_kernel
-from akg_core.progress import Progress, Stage
+from akg_core.progress import Progress
 from akg_core.records import (
     HOST,
     Advice,
     Artifact,
     Availability,
     KernelSource,
-    Record,
     Scalar,
     Schedule,
     Sketch,
@@ -41,54 +39,18 @@ from akg_core.records import (
     Task,
 )
 from akg_core.registry import forward_trace
+from akg_core.results import DETAILS, Failure, RunResult, by_kernel
 from akg_core.runs import RunFolder
 from akg_core.search.tune import REFUSALS, Ground, Search, Tuned, open_archive
 from akg_core.stages import Candidate, Design, Request
 
 if TYPE_CHECKING:
+    from akg_core.judge.examinee import Examinee
     from akg_core.worker.pool import Pool
 
-DETAILS = "build.json"  # beside a kernel: what the compiler tells of it
 ATTEMPTS = 3  # candidates that are tried when the judge refuses the first
 SIMULATED_WORK = 1 << 16  # elements moved by one call, to which a task is made smaller where kernels are simulated
-_SHARE = 0.85  # of a device's memory that judging may take
-
-
-class Failure(Record):
-    """Why a run ended early: one sentence, what to do, and the exit code of the command line."""
-
-    type: str
-    message: str
-    cure: str = ""
-    exit_code: int = 2
-
-
-class RunResult(Record):
-    """What a run found; `result.json`. `error` is set when it ended before its last stage.
-
-    `kernels`: what the compiler tells of each, by name, such as {"registers": 32}.
-    """
-
-    task: str
-    plugin: str
-    target: str
-    stages: tuple[Stage, ...] = ()
-    verdict: Verdict | None = None
-    timing: Timing | None = None
-    error: Failure | None = None
-    tuned: Tuned | None = None
-    kernels: dict[str, dict[str, Scalar]] = Field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    folder: str = ""
-    versions: dict[str, str] = Field(default_factory=dict)
-
-    @property
-    def exit_code(self) -> int:
-        """0 when everything asked for was reached and the kernel is right (or, unjudged, was timed)."""
-        if self.error:
-            return self.error.exit_code
-        wrong = self.verdict is not None and not self.verdict.correct
-        return 1 if wrong or (self.timing is not None and self.timing.status != "ok") else 0
+_SHARE = 0.8  # of a device's memory that judging may take
 
 
 class Pipeline:
@@ -213,7 +175,12 @@ class Pipeline:
         self.details = details
         self.folder.write(f"kernel/{DETAILS}", json.dumps(details, indent=1) + "\n")
 
-    def verify(self, prepared: Prepared, artifact: Artifact) -> Verdict:
+    def examinee(self, prepared: Prepared, artifact: Artifact) -> Examinee:
+        """The kernel in the process that it will be judged in, which begins to load it."""
+        plugin, limit = self.request.plugin, self.request.time_limit
+        return examinee_of(self.pool, prepared, plugin, artifact, self.target, limit, self.simulated)
+
+    def verify(self, prepared: Prepared, artifact: Artifact, examinee: Examinee | None = None) -> Verdict:
         """The judge's verdict; writes verdict.json."""
         with self.progress.stage("verify") as note:
             found = judge_kernel(
@@ -224,6 +191,7 @@ class Pipeline:
                 self.target,
                 seconds=self.request.time_limit,
                 simulated=self.simulated,
+                examinee=examinee,
             )
             self.verdict = found
             forward_trace(found.log)
@@ -259,37 +227,52 @@ class Pipeline:
         """The one to judge next, after those that were refused; None when there is none, or enough were tried.
 
         It is the first of another design, then of the same: what is wrong with one schedule is mostly wrong with all.
+        So it is with designs that round factors, where that is never exact enough.
         """
         tried = [(candidate.design, candidate.schedule) for candidate, _ in self.refused]
         designs = [design for design, _ in tried]
+        coarse = {each.design.sketch.rounds for each, why in self.refused if _is_never_right(why)} - {""}
         waiting = [candidate for candidate in candidates if (candidate.design, candidate.schedule) not in tried]
-        return min(waiting, key=lambda c: c.design in designs, default=None) if len(tried) < ATTEMPTS else None
+
+        def doubts(candidate: Candidate) -> tuple[bool, bool]:
+            return candidate.design in designs, candidate.design.sketch.rounds in coarse
+
+        return min(waiting, key=doubts, default=None) if len(tried) < ATTEMPTS else None
 
     def accept(
-        self, prepared: Prepared, candidates: Sequence[Candidate], built: Artifact | None = None, tries: int = ATTEMPTS
+        self,
+        prepared: Prepared,
+        candidates: Sequence[Candidate],
+        built: Artifact | None = None,
+        tries: int = ATTEMPTS,
+        examinee: Examinee | None = None,
     ) -> tuple[Candidate, Artifact]:
         """The first of `candidates` that is judged correct, and its kernel; `built` is that of the `following` one.
 
-        So many are tried at most; without a correct one it is the last of them. Raises ValueError when none is left.
+        `examinee` is what is built, being loaded. So many are tried at most; without a correct one it is the
+        last of them. Raises ValueError when none is left.
         """
         if self.following(candidates) is None:
             raise ValueError("none of the candidates is left to be judged")
         while tries and (following := self.following(candidates)):
             candidate, tries = following, tries - 1
             artifact, built = built or self.made(prepared.task, candidate), None
-            found = self.verify(prepared, artifact)
+            found, examinee = self.verify(prepared, artifact, examinee), None
             if found.status not in REFUSALS:
                 break
             self.refused += ((candidate, found),)
-        said = tuple(
-            f"The variant {each.design.sketch.name} was refused: {why.reason}"
-            for each, why in self.refused
-            if each is not candidate
-        )
-        if said:
+        if said := self.refusals(candidate):
             self.verdict = found.model_copy(update={"notes": (*found.notes, *said)})
             self.folder.write("verdict.json", self.verdict)
         return candidate, artifact
+
+    def refusals(self, judged: Candidate) -> tuple[str, ...]:
+        """What was refused before the one that was judged last, and why."""
+        return tuple(
+            f"The variant {each.design.sketch.name} was refused: {why.reason}"
+            for each, why in self.refused
+            if each is not judged
+        )
 
     def time(self, prepared: Prepared, artifact: Artifact, baselines: Baselines | None, seconds: float = 2.0) -> Timing:
         """The kernel and its baselines in turns, for about `seconds`; writes timing.json."""
@@ -337,24 +320,6 @@ class Pipeline:
         )
 
 
-def known_details(artifact: Artifact) -> dict[str, Scalar]:
-    """What the compiler told of a kernel that was built here earlier; nothing of another one."""
-    try:
-        found = json.loads((artifact.folder / DETAILS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def by_kernel(details: dict[str, Scalar]) -> dict[str, dict[str, Scalar]]:
-    """What the compiler tells ("softmax.registers"), by the names of kernels."""
-    found: dict[str, dict[str, Scalar]] = {}
-    for key, value in details.items():
-        name, _, what = key.rpartition(".")
-        found.setdefault(name, {})[what] = value
-    return found
-
-
 def _explain(advice: tuple[Advice, ...], source: KernelSource, sketch: Sketch) -> str:
     """The first message of the compiler, on its line of the generated code, beside the line of the sketch."""
     if not advice:
@@ -395,3 +360,8 @@ def versions(plugin: str) -> dict[str, str]:
             found[entry.dist.name] = entry.dist.version
     found["torch"] = importlib.metadata.version("torch")
     return found
+
+
+def _is_never_right(verdict: Verdict) -> bool:
+    """Whether a kernel is wrong in every case."""
+    return verdict.status == "incorrect" and not any(case.ok for case in verdict.cases)

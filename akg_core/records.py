@@ -249,12 +249,13 @@ class Examination(Record):
 
 
 class Sketch(Record):
-    """A sketch as text (see docs/sketch.md) with the interface that its program implements."""
+    """A sketch as text (see docs/sketch.md), the interface of its program, and what it `rounds` factors of f32 to."""
 
     name: str
     text: str
     interface: Interface
     origin: str = "builtin"
+    rounds: str = ""
 
 
 class Choice(Record):

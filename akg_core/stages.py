@@ -45,6 +45,7 @@ class Request:
     """What a user asks for: a reference file, for one plugin and chip, and how to read the file.
 
     `time_limit`: seconds that a kernel may take over all cases that it is judged by; 0 sets it by the reference's time.
+    `gives_way`: compiling gets what other work leaves of the processors.
     """
 
     reference: Path
@@ -57,6 +58,7 @@ class Request:
     seed: int = 0
     baseline: bool = True
     time_limit: float = 0.0
+    gives_way: bool = False
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,7 @@ def trial(pool: Pool, task: Task, design: Design, seed: int) -> dict[str, Any]:
 def build(pool: Pool, request: Request, source: KernelSource, folder: Path) -> tuple[CompileResult, tuple[Advice, ...]]:
     """Compile into `folder`; when that fails, the plugin's advice on the compiler's message."""
     payload = {**addressed(request), "source": source.model_dump(mode="json"), "folder": str(folder)}
-    value = _plugin_job(pool, "compile_job", payload, COMPILE_SECONDS)
+    value = _plugin_job(pool, "compile_job", payload, COMPILE_SECONDS, request.gives_way)
     return CompileResult(**value["compiled"]), tuple(Advice(**advice) for advice in value["advice"])
 
 
@@ -195,7 +197,7 @@ def check_then_build(
 ) -> tuple[tuple[Finding, ...], CompileResult | None, tuple[Advice, ...]]:
     """What the plugin finds forbidden in a source by reading it; without an error, what `build` gives too."""
     payload = {**addressed(request), "source": source.model_dump(mode="json"), "folder": str(folder)}
-    value = _plugin_job(pool, "check_then_compile_job", payload, COMPILE_SECONDS)
+    value = _plugin_job(pool, "check_then_compile_job", payload, COMPILE_SECONDS, request.gives_way)
     findings = tuple(Finding(**finding) for finding in value["findings"])
     compiled = CompileResult(**value["compiled"]) if "compiled" in value else None
     return findings, compiled, tuple(Advice(**advice) for advice in value.get("advice", ()))
@@ -210,7 +212,8 @@ def build_all(pool: Pool, request: Request, builds: Sequence[tuple[KernelSource,
             return tuple(builders.map(lambda each: _built(pool, request, *each), builds))
     given = [{"source": source.model_dump(mode="json"), "folder": str(folder)} for source, folder in builds]
     try:
-        value = _plugin_job(pool, "compile_all_job", {**addressed(request), "builds": given}, COMPILE_SECONDS)
+        payload = {**addressed(request), "builds": given}
+        value = _plugin_job(pool, "compile_all_job", payload, COMPILE_SECONDS, request.gives_way)
     except AkgError as error:
         return tuple(CompileResult(ok=False, seconds=0.0, log=str(error)) for _ in builds)
     return tuple(CompileResult(**compiled) for compiled in value["compiled"])
@@ -223,8 +226,11 @@ def _built(pool: Pool, request: Request, source: KernelSource, folder: Path) -> 
         return CompileResult(ok=False, seconds=0.0, log=str(error))
 
 
-def _plugin_job(pool: Pool, name: str, payload: dict[str, Any], seconds: float) -> dict[str, Any]:
+def _plugin_job(
+    pool: Pool, name: str, payload: dict[str, Any], seconds: float, gives_way: bool = False
+) -> dict[str, Any]:
     """What a job of `akg_core.stage_jobs` gives; its trace of hook calls is reported as if they were made here."""
-    result = pool.call(f"akg_core.stage_jobs:{name}", payload, limits=Limits(seconds=seconds))
+    limits = Limits(seconds=seconds, gives_way=gives_way)
+    result = pool.call(f"akg_core.stage_jobs:{name}", payload, limits=limits)
     forward_trace(result.log)
     return result.unwrap()

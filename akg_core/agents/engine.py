@@ -35,9 +35,10 @@ from akg_core.errors import AkgError, KernelFailed
 from akg_core.jobs import conduct
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.timing import Baselines
-from akg_core.pipeline import Pipeline, RunResult
+from akg_core.pipeline import Pipeline
 from akg_core.progress import Stage
 from akg_core.records import KernelSource, Task
+from akg_core.results import RunResult
 from akg_core.runs import RunFolder
 from akg_core.stages import Request
 

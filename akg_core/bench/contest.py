@@ -13,6 +13,7 @@ from akg_core.bench.results import Row, digest, measured
 from akg_core.bench.suite import Problem
 from akg_core.errors import AkgError, OutOfMemory
 from akg_core.judge.entrants import Baselines, Entrant
+from akg_core.judge.examinee import Examinee
 from akg_core.judge.need import bytes_on_device
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import Timing, Verdict
@@ -22,7 +23,7 @@ from akg_core.progress import Progress, Stage
 from akg_core.records import Artifact, Task
 from akg_core.runs import RunFolder
 from akg_core.search.tune import REFUSALS, Search
-from akg_core.stages import Candidate, Design, Request, defaults
+from akg_core.stages import Candidate, Request, defaults
 from akg_core.task.category import category
 from akg_core.worker.limits import Limits
 from akg_core.worker.pool import Pool
@@ -48,13 +49,14 @@ class Contest:
         self.timing: Timing | None = None
         self._task: Task | None = None
         self._candidates: list[Candidate] = []
-        self._design: Design | None = None
+        self._judged: Candidate | None = None
         self._search: Search | None = None
         self._artifact: Artifact | None = None
         self._prepared: Prepared | None = None
         self._baselines: Baselines | None = None
         self._entrant: Entrant | None = None
         self._entered: Artifact | None = None
+        self._examinee: Examinee | None = None
         self._clocked: float | None = None
         self._weak: tuple[str, ...] = ()
         self._notes: tuple[str, ...] = ()
@@ -140,6 +142,47 @@ class Contest:
         self._make()
         return self
 
+    def start(self, baselines: tuple[str, ...]) -> None:
+        """Start all processes that judging and timing what was built take, none of which takes memory for inputs yet.
+
+        What was started already is left as it is.
+        """
+        self.refer(patient=True)
+        self.load()
+        if baselines:
+            self.warm(baselines, patient=True)
+            self.enter(patient=True)
+
+    def started(self) -> None:
+        """Wait for what was started."""
+        if self._prepared:
+            self._prepared.started()
+        if self._examinee:
+            self._examinee.loaded()
+        if self._baselines:
+            self._baselines.opened()
+        if self._entrant:
+            self._entrant.loaded()
+
+    def has_run(self, seconds: float) -> None:
+        """Wait for the kernel to have been run, or for the end of the attempt, when it was started ahead of that."""
+        if self._examinee:
+            self._examinee.has_run(seconds)
+
+    def examined(self) -> None:
+        """End the process that the kernel was judged in, or was to be."""
+        if self._examinee:
+            self._examinee.close()
+
+    def rest(self) -> bool:
+        """Give back the memory of what was timed; whether its processes do nothing any more and may be ended later."""
+        if not (self.timing and self.timing.status == "ok" and self._prepared and self._entrant):
+            return False
+        with self._failing():
+            self._entrant.rest()
+            self._prepared.rest(for_good=True)
+        return not self.error and not self.ran_out
+
     def refer(self, patient: bool = False) -> None:
         """Start the reference on what was built, unless it was; `patient`: it takes no memory for inputs yet."""
         if self._task and not self.error:
@@ -163,16 +206,22 @@ class Contest:
                 found = self.pipeline.tune(self._prepared, self._search, seconds)
                 self._candidates = found or self._candidates
 
+    def load(self) -> None:
+        """Start to load what was built in the process that it will be judged in."""
+        if self._prepared and self._artifact and not self._examinee and not self.error:
+            with self._failing():
+                self._examinee = self._opened.enter_context(self.pipeline.examinee(self._prepared, self._artifact))
+
     def warm(self, baselines: tuple[str, ...], patient: bool = False) -> None:
         """Start to warm up the baselines; `patient`: as far as that takes no memory for inputs."""
-        if self._prepared and baselines and not self.error:
+        if self._prepared and baselines and not self._baselines and not self.error:
             with self._failing():
                 rivals = Baselines(self.pipeline.pool, self._prepared, baselines, patient=patient)
                 self._baselines = self._opened.enter_context(rivals)
 
     def enter(self, patient: bool = False) -> None:
         """Start the process for timing of the kernel that was built; `patient` as for the baselines."""
-        if self._prepared and self._artifact and not self.error:
+        if self._prepared and self._artifact and self._entered is not self._artifact and not self.error:
             with self._failing():
                 pipeline, artifact = self.pipeline, self._artifact
                 plugin, target = pipeline.request.plugin, pipeline.target
@@ -195,8 +244,9 @@ class Contest:
         if self._prepared and not self.error:
             with self._failing():
                 pipeline = self.pipeline
-                candidate, self._artifact = pipeline.accept(self._prepared, self._candidates, self._artifact, tries)
-                self._design = candidate.design
+                self._judged, self._artifact = pipeline.accept(
+                    self._prepared, self._candidates, self._artifact, tries, self._examinee
+                )
                 if self._search:
                     pipeline.settle(self._search)
             self.verdict = self.pipeline.verdict
@@ -230,6 +280,7 @@ class Contest:
         status: str = "failed" if self.error or not verdict else verdict.status
         if timing and timing.status != "ok":
             status, reason = timing.status, timing.reason
+        refused = self.pipeline.refusals(self._judged) if self._judged else ()
         missing = [f"No time of {name}: {why}" for name, why in timing.unavailable.items()] if timing else ()
         seconds = {stage.name: round(stage.seconds, 3) for stage in self.pipeline.progress.stages}
         if self._clocked is not None:
@@ -240,18 +291,18 @@ class Contest:
             status=status,
             reason=reason,
             digest=row_digest(self.problem, self.pipeline.request),
-            sketch=self._design.sketch.name if self._design else "",
+            sketch=self._judged.design.sketch.name if self._judged else "",
             tuned=self.pipeline.tuned,
             tally=self.tally,
             seconds=seconds,
             weak=self._weak,
-            notes=(*(task.notes if task else ()), *self.pipeline.notes, *self._notes, *missing),
+            notes=(*(task.notes if task else ()), *self.pipeline.notes, *self._notes, *refused, *missing),
             **measured(verdict, timing),
         )
 
     def _forget(self) -> None:
         self.verdict = self.timing = self.error = None
-        self._prepared = self._baselines = self._entrant = self._entered = None
+        self._prepared = self._baselines = self._entrant = self._entered = self._examinee = None
 
     def _make(self) -> None:
         """Emit and compile the candidate that is to be judged next."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -30,7 +30,8 @@ from akg_core.storage import write_whole
 from akg_core.warm import warm_for
 from akg_core.worker.pool import Pool
 
-_JUDGED_AT_ONCE = 8  # on a device; each keeps a process or two busy
+_RUN_SECONDS = 2.0  # in which kernels have mostly been run on their cases
+_JUDGED_AT_ONCE = 4  # on a device; each keeps a process or two busy
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ def run(
             timed = plan.baselines or plan.tune
             ways = _side_by_side(waiting, pool, plan) if timed else _each_as_it_ends(waiting, pool, plan)
         else:
+            waiting = [(p, replace(r, gives_way=True)) for p, r in waiting]
             ways = _group_by_group(waiting, pool, plan, lambda: floor.machine(pool, addressed(request)))
         for contest in ways:
             row = rows[contest.problem] = contest.row()
@@ -159,43 +161,65 @@ def _each_as_it_ends(waiting: list[Asked], pool: Pool, plan: Plan) -> Iterator[C
 def _group_by_group(waiting: list[Asked], pool: Pool, plan: Plan, measure: Callable[[], object]) -> Iterator[Contest]:
     """Contests on a device of its own: those that fit into its memory are judged at once, then timed one by one.
 
-    Meanwhile others are being built. While the first are, nothing else runs on the device, which `measure` uses.
+    Meanwhile others are being built, and the processes of the next group start. While the first are being built,
+    nothing else runs on the device, which `measure` uses.
     """
     at_once = min(plan.together, _JUDGED_AT_ONCE)
-    with ThreadPoolExecutor(plan.together) as builders, ThreadPoolExecutor(at_once) as judges:
+    with (
+        ThreadPoolExecutor(plan.together) as builders,
+        ThreadPoolExecutor(at_once) as judges,
+        ExitStack() as retired,
+    ):
         building = _build(waiting, pool, plan, builders)
         try:
             if plan.baselines:
                 measure()
-            while building:
-                group, starved = _group(building, at_once), []
-                for built in islice((each for each in building if each.done()), 1):
-                    built.result().refer(patient=True)
+            following: list[Contest] = []
+            while building or following:
+                if not following:
+                    wait(building, return_when=FIRST_COMPLETED)
+                group, starved = following or _group(building, at_once), []
+                following = _group(building, at_once)
                 _tune(group, plan, judges)
-                list(judges.map(lambda contest: _judge_then_begin(contest, plan), group))
+                judging = [judges.submit(_judge_then_begin, contest, plan) for contest in group]
+                # A device that makes or ends a process has everybody who asks for memory wait.
+                until = time.monotonic() + _RUN_SECONDS
                 for contest in group:
-                    with closing(contest):
-                        _clock(contest, plan)
-                        if contest.ran_out:
-                            starved.append(contest)
-                        elif not contest.has_other:
-                            yield contest
+                    contest.has_run(max(0.0, until - time.monotonic()))
+                retired.close()
+                for contest in following:
+                    contest.start(plan.baselines)
+                for judged in judging:
+                    judged.result()
+                for contest in following:
+                    contest.started()  # what starts beside a clock would be in its times
+                for contest in group:
+                    _clock(contest, plan)
+                    retired.callback(contest.close)
+                    if not contest.rest():
+                        retired.close()
+                    if contest.ran_out:
+                        starved.append(contest)
+                    elif not contest.has_other:
+                        yield contest
                 for contest in starved:
-                    with closing(contest):
-                        contest.again(alone=len(group) == 1)
-                        _judge_then_begin(contest, plan)
-                        _clock(contest, plan)
-                        if not contest.has_other:
-                            yield contest
-                # Nobody waits until another variant is built.
-                building += [builders.submit(contest.rebuild) for contest in group if contest.has_other]
+                    retired.close()
+                    contest.again(alone=len(group) == 1)
+                    retired.callback(contest.close)
+                    _judge_then_begin(contest, plan)
+                    _clock(contest, plan)
+                    if not contest.has_other:
+                        yield contest
+                others = [contest for contest in group if contest.has_other]
+                if others:  # nobody waits until another variant is built
+                    retired.close()
+                    building += [builders.submit(contest.rebuild) for contest in others]
         finally:
             builders.shutdown(cancel_futures=True)
 
 
 def _group(building: list[Future[Contest]], most: int) -> list[Contest]:
-    """The first contest that is built, and others that are and fit into the device's memory beside it."""
-    wait(building, return_when=FIRST_COMPLETED)
+    """The first contest that is built, if any, and others that are and fit into the device's memory beside it."""
     group: list[Contest] = []
     room = 0
     for built in [each for each in building if each.done()]:
@@ -229,11 +253,12 @@ def _judge(contest: Contest, baselines: tuple[str, ...]) -> None:
 
 def _judge_then_begin(contest: Contest, plan: Plan) -> None:
     """Judge a contest while what is to be timed starts, which takes memory only when what judging took is free."""
-    contest.refer()
-    if plan.baselines:
-        contest.warm(plan.baselines, patient=True)
-        contest.enter(patient=True)
-    contest.judge(ATTEMPTS if plan.tune else 1)  # what a search found is built
+    try:
+        contest.start(plan.baselines)
+        contest.refer()
+        contest.judge(ATTEMPTS if plan.tune else 1)  # what a search found is built
+    finally:
+        contest.examined()
     if contest.is_correct and plan.baselines:
         contest.begin()
         contest.settle()

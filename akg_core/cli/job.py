@@ -26,8 +26,8 @@ from akg_core.cli.options import (
 from akg_core.errors import Interrupted
 
 if TYPE_CHECKING:
-    from akg_core.pipeline import RunResult
     from akg_core.progress import Stage
+    from akg_core.results import RunResult
     from akg_core.runs import RunFolder
     from akg_core.stages import Request
 

@@ -35,7 +35,7 @@ def design(task: Task, traits: Traits) -> tuple[Sketch, ...]:
         Policy(by_taps=True),
         *((Policy(halves=False),) if traits.half_tile is not None else ()),
     )
-    sketches: dict[str, Sketch] = {}
+    rounds: dict[str, str] = {}  # by a sketch's text
     for policy in policies:
         form = traits.convolution_format if policy.rounded else ""
         joined = traits.half_tile is not None  # on chips with matrix units
@@ -43,6 +43,8 @@ def design(task: Task, traits: Traits) -> tuple[Sketch, ...]:
         if policy.attend is None and weights_needed(o[0] for o in traced.outputs if o is not None):
             traced = trace(task, rounding=form, joined=joined, halved=policy.halves)
         text = show(Assembly(task, traced, traits, policy).sketch())
-        name = f"{task.name}_{len(sketches)}" if sketches else task.name
-        sketches.setdefault(text, Sketch(name=name, text=text, interface=task.interface))
-    return tuple(sketches.values())
+        rounds[text] = rounds.get(text, form) and form  # "" where it is what comes without rounding, too
+    return tuple(
+        Sketch(name=f"{task.name}_{number}" if number else task.name, text=text, interface=task.interface, rounds=form)
+        for number, (text, form) in enumerate(rounds.items())
+    )

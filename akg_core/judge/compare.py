@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from akg_core.judge import accuracy
+from akg_core.judge.bits import same_bits
 from akg_core.judge.diagnose import diagnose
 from akg_core.judge.records import OutputComparison
 from akg_core.judge.ties import Tie, tied
@@ -86,6 +87,18 @@ def compare(
         else:
             found.append(_tensor(name, mine, due, expected, longest_reduction, noise))
     return found
+
+
+def alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two answers differ as those of a device do that adds in another order each time."""
+
+    def close(a: Any, b: Any) -> bool:
+        if not isinstance(a, torch.Tensor) or not a.is_floating_point():
+            return same_bits(a, b)
+        tolerance = accuracy.kernelbench_tolerance(a.dtype)
+        return torch.allclose(a, b, rtol=tolerance, atol=tolerance * float(a.abs().max()), equal_nan=True)
+
+    return one.keys() == other.keys() and all(close(one[name], other[name]) for name in one)
 
 
 def _tensor(

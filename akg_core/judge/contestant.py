@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from akg_core.judge.verify import opening
 from akg_core.records import Case, ProfileReport, TimingPlan
 
 if TYPE_CHECKING:
+    from akg_core.judge.prepare import Prepared
     from akg_core.worker.session import Session
 
 CALL_SECONDS = 120.0
@@ -20,12 +20,21 @@ class Unusable(Exception):
 
 
 class Contestant:
-    """Something that can be timed: a session, and the job that takes samples in it, each call in `seconds` at most."""
+    """Something that can be timed: a session, and the job that takes samples in it, each call in `seconds` at most.
+
+    The job gets the `payload` with the first of the `prepared` cases.
+    """
 
     def __init__(
-        self, name: str, session: Session, function: str, payload: dict[str, Any], seconds: float = CALL_SECONDS
+        self,
+        name: str,
+        session: Session,
+        function: str,
+        payload: dict[str, Any],
+        prepared: Prepared,
+        seconds: float = CALL_SECONDS,
     ) -> None:
-        self.name, self.session, self.seconds = name, session, seconds
+        self.name, self.session, self.seconds, self._prepared = name, session, seconds, prepared
         self._function, self._payload = function, payload
         self._lost = ""  # why nothing runs in the session any more
         self.timer = ""
@@ -36,16 +45,15 @@ class Contestant:
 
         Later on: have it hold no memory for inputs until the next sample.
         """
-        payload = self._payload | {"case": opening(Case(**self._payload["case"])).model_dump(mode="json")}
-        payload |= {"plan": plan.model_copy(update={"warmup": 0, "samples": 0}).model_dump(mode="json")}
-        self.session.call(self._function, payload, seconds=self.seconds)
+        none = plan.model_copy(update={"warmup": 0, "samples": 0})
+        self.session.call(self._function, self._asked(none, self._prepared.opening), seconds=self.seconds)
 
     def sample(self, plan: TimingPlan) -> tuple[float, ...]:
         """Samples in seconds, as the plan says. Raises Unusable with the reason."""
         if self._lost:
             raise Unusable(self._lost)
-        payload = self._payload | {"plan": plan.model_dump(mode="json")}
-        result = self.session.call(self._function, payload, seconds=self.seconds)
+        asked = self._asked(plan, self._prepared.first.case)
+        result = self.session.call(self._function, asked, seconds=self.seconds)
         if result.status != "ok":
             message = result.error["message"] if result.error else result.reason
             raise Unusable(message)
@@ -63,3 +71,6 @@ class Contestant:
             raise Unusable("It gave other samples than it was asked for.")
         self.timer = report.timer
         return report.samples
+
+    def _asked(self, plan: TimingPlan, case: Case) -> dict[str, Any]:
+        return self._payload | {"plan": plan.model_dump(mode="json"), "case": case.model_dump(mode="json")}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING
 
 from akg_core.errors import AkgError
 from akg_core.judge.baseline import MODES
 from akg_core.judge.contestant import CALL_SECONDS, Contestant, Unusable
+from akg_core.judge.examinee import addressed
 from akg_core.judge.prepare import Prepared
 from akg_core.records import Artifact, Target, TimingPlan
 from akg_core.worker.limits import Limits
@@ -45,14 +46,9 @@ class Entrant:
         self.folder = self._leaving.enter_context(prepared.room())
         limits = Limits(CALL_SECONDS, confined=True, paused=not prepared.lends, writable=(self.folder,))
         session = self._leaving.enter_context(pool.session(limits, "akg_core.judge.jobs:profile_job"))
-        payload = {
-            "plugin": plugin,
-            "artifact": artifact.model_copy(update={"folder": artifact.folder.resolve()}).model_dump(mode="json"),
-            "target": target.model_dump(mode="json"),
-            "case": prepared.first.case.model_dump(mode="json"),
-        }
+        payload = addressed(plugin, artifact, target)
         self._pool = pool
-        self._kernel = Contestant(KERNEL, session, "akg_core.judge.jobs:profile_job", payload)
+        self._kernel = Contestant(KERNEL, session, "akg_core.judge.jobs:profile_job", payload, prepared)
         self._loaded = pool.background(self._kernel.open, self.plan)
         self._warm: Future[None] | None = None
         if not patient:
@@ -64,9 +60,17 @@ class Entrant:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def loaded(self) -> None:
+        """Wait for the kernel to be loaded, or to have failed."""
+        self._loaded.result()
+
     def begin(self) -> None:
         """Start to take the sample that does not count, unless that was started."""
         self._warm = self._warm or self._pool.background(self._sample)
+
+    def rest(self) -> None:
+        """Have the process hold no memory for inputs."""
+        self._kernel.open(self.plan)
 
     def close(self) -> None:
         """End the kernel's process."""
@@ -115,6 +119,10 @@ class Baselines:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def opened(self) -> None:
+        """Wait for the baselines' processes to have imported what they need, or to have failed."""
+        wait(self._opened.values())
+
     def begin(self) -> None:
         """Start to warm up, unless that was started."""
         for mode in self._opened.keys() - self._warm.keys():
@@ -138,7 +146,6 @@ class Baselines:
         return found, missing
 
     def _open(self, prepared: Prepared, mode: str) -> Contestant:
-        case = prepared.first.case
         with self._lock:
             if self._closed:
                 raise Unusable("Nobody waits for it any more.")
@@ -146,8 +153,7 @@ class Baselines:
             limits = Limits(CALL_SECONDS, paused=not prepared.lends)
             session = self._pool.session(limits, "" if prepared.lends else _BASELINE)
             self._closing.callback(session.close)
-        payload = {**prepared.where, "mode": mode, "case": case.model_dump(mode="json")}
-        contestant = Contestant(mode, session, _BASELINE, payload)
+        contestant = Contestant(mode, session, _BASELINE, {**prepared.where, "mode": mode}, prepared)
         contestant.open(self._plan)
         return contestant
 

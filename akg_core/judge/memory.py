@@ -34,8 +34,9 @@ def nbytes(leaves: Iterable[Any]) -> int:
 
 
 def answer_bytes(answer: Expected) -> int:
-    """Bytes of what the reference answers, in float64 too."""
-    return nbytes(answer.result.values()) + nbytes((answer.exact or {}).values())
+    """Bytes of what the reference answers, in float64 too, and of what indices point into."""
+    pointed = nbytes(values for values, _ in answer.ties.values())
+    return nbytes(answer.result.values()) + nbytes((answer.exact or {}).values()) + pointed
 
 
 def is_kept(answer: Expected, device: Device) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from akg_core.errors import OutOfMemory, TaskError
 from akg_core.judge.records import Draw, OutputComparison, Preparation
-from akg_core.records import Record, Target, Task
+from akg_core.records import Case, Record, Target, Task
 from akg_core.worker.limits import JobResult, Limits
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CASES = "cases"  # the folder of the cases: who knows the name of one may read it, and nobody may list them
 _ROOMS = "rooms"  # that of what candidates write, likewise
+_REFERENCE = "reference.py"
 _JOBS = "akg_core.judge.reference:"
 
 
@@ -69,6 +70,7 @@ class Prepared:
         self.task, self.folder, self.where, self.lends, self.seed = task, folder.resolve(), where, lends, seed
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / _ROOMS).mkdir(mode=0o300, exist_ok=True)
+        (self.folder / _REFERENCE).write_text(task.source, encoding="utf-8")
         self._session = pool.session(Limits(seconds=600, lends=lends), _JOBS + "open_job")
         self._lock = threading.Lock()
         self._pool, self._most = pool, most
@@ -81,6 +83,10 @@ class Prepared:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def started(self) -> None:
+        """Wait for the reference process to have made its device ready, or to have failed."""
+        self._started.result()
 
     def begin(self) -> None:
         """Start to draw cases and to answer them, unless that was started."""
@@ -102,6 +108,13 @@ class Prepared:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    @property
+    def opening(self) -> Case:
+        """What a kernel's process is called with first: it loads the kernel, and is not told where any input lies."""
+        reference = self.folder / _REFERENCE
+        nowhere = Path("nowhere")
+        return Case(name="opening", inputs=None, outputs=nowhere, reference=reference, training=self.task.training)
 
     @property
     def first(self) -> Draw:
@@ -128,12 +141,18 @@ class Prepared:
             result = self._session.call(_JOBS + "compare_job", payload)
         return Comparison(**self._value(result))
 
+    def rest(self, for_good: bool = False) -> None:
+        """Have the reference hold no more of a device's memory than it must; `for_good`: nor the cases and answers."""
+        with self._lock:
+            self._session.call(_JOBS + "rest_job", {"for_good": for_good})
+
     def _work(self, most: dict[str, Any]) -> Preparation:
         opening = {
             **self.where,
             "task": self.task.model_dump(mode="json"),
             "folder": str(self.folder),
             "seed": self.seed,
+            "room": most["room"],
         }
         try:
             self._value(self._started.result())

@@ -7,6 +7,7 @@ leave this process's memory.
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import re
 import shutil
@@ -22,7 +23,7 @@ from torch import nn
 from akg_core.errors import TaskError
 from akg_core.judge import accuracy
 from akg_core.judge.bits import changed, named, same_bits
-from akg_core.judge.compare import Expected, Noise, compare, flatten
+from akg_core.judge.compare import Expected, Noise, alike, compare, flatten
 from akg_core.judge.memory import is_kept, keep_freed, nbytes, rationed
 from akg_core.judge.need import await_room, bytes_on_device, bytes_to_answer, require_room
 from akg_core.judge.precise import double_model, doubled, in_double
@@ -82,20 +83,22 @@ _kept: list[_Reference] = []
 
 
 def open_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{task, plugin?, target?, folder, seed} → {draw}: load the reference and draw the first case, which is timed."""
+    """{task, plugin?, target?, folder, seed, room?} → {draw}: load the reference and draw the case that is timed."""
     task, seed, device = Task(**payload["task"]), payload["seed"], device_at(payload)
+    if room := payload.get("room"):
+        await_room(device, min(room, bytes_on_device(task, room)))
     require_room(task, device)
     module = replace(load_source(task.source, task.name), device=device.name)
     model = module.model(0, eval=not task.training)
     initial = {name: value.detach().clone() for name, value in _state(model).items()}
     reference = _Reference(task, device, module, model, initial, Path(payload["folder"]), seed)
-    (reference.folder / "reference.py").write_text(task.source, encoding="utf-8")
     (reference.folder / CASES).mkdir(mode=0o300)
     _kept[:] = [reference]
     draw = _plan(reference, "drawn", seed + 1, "initial", {})
     reference.first = _write(reference, draw)
     if nbytes(reference.first[0]) < _SMALL_BYTES:
         keep_freed()
+    gc.freeze()  # who gives back what lies in cycles need not look through all that was loaded each time
     return {"draw": draw.model_dump(mode="json")}
 
 
@@ -116,8 +119,6 @@ def _frugal(job: Job) -> Job:
 def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{seconds, room} → Preparation: answers for the first case, and for as many others as fit; see `rationed`."""
     reference, began, room = _kept[0], time.monotonic(), payload["room"]
-    if room:
-        await_room(reference.device, min(room, bytes_on_device(reference.task, room)))
     first = next(iter(reference.plans.values()))
     usable, notes = [first], []
     values, reference.first = reference.first or _drawn(reference, first), None
@@ -160,7 +161,6 @@ def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
     ).model_dump(mode="json")
 
 
-@_frugal
 def compare_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{name, outputs, longest_reduction, noise, same_as?} → {outputs: [OutputComparison], unexpected, same, error}.
 
@@ -186,6 +186,17 @@ def compare_job(payload: dict[str, Any]) -> dict[str, Any]:
         "same": same,
         "error": "",
     }
+
+
+def rest_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{for_good} → {}: give back the memory of the device that nobody uses; `for_good`: that of the cases, too."""
+    reference = _kept[0]
+    if payload["for_good"]:
+        reference.device.take_back()
+        reference.expected.clear()
+        reference.noise.clear()
+    reference.device.release_unused()
+    return {}
 
 
 def _schedule(reference: _Reference) -> Iterator[tuple[str, int, StateKind, dict[str, int]]]:
@@ -289,7 +300,6 @@ def _answer(reference: _Reference, draw: Draw, inputs: list[Any], state: State, 
     result = flatten(fresh(answer))
     touched = fresh(changed(named(inputs, state), named(arguments, reference.model.state_dict())))
     del answer, arguments
-    reference.device.release_unused()
     exact = None
     if precise:
         reference.exact_seconds, exact = reference.device.seconds(lambda: _exact(reference, draw, inputs, state))
@@ -316,7 +326,7 @@ def _forget(reference: _Reference, name: str) -> None:
     """Give up an answer, which is made again when it is compared."""
     for known in (reference.expected, reference.noise, reference.runs):
         known.pop(name, None)
-    reference.device.release_unused()
+    gc.collect()  # what lies in cycles holds memory until then
 
 
 def _exact(
@@ -380,19 +390,7 @@ def _is_random(reference: _Reference, draw: Draw, inputs: list[Any], state: Stat
         seconds, answer = reference.device.seconds(lambda: reference.model(*arguments))
     reference.eager_seconds = min(reference.eager_seconds, seconds)
     first, other = reference.expected[draw.name].result, flatten(fresh(answer))
-    return not same_bits(first, other) and not (reference.device.name != HOST.name and _alike(first, other))
-
-
-def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether two answers differ as those of a device do that adds in another order each time."""
-
-    def close(a: Any, b: Any) -> bool:
-        if not isinstance(a, torch.Tensor) or not a.is_floating_point():
-            return same_bits(a, b)
-        tolerance = accuracy.kernelbench_tolerance(a.dtype)
-        return torch.allclose(a, b, rtol=tolerance, atol=tolerance * float(a.abs().max()), equal_nan=True)
-
-    return one.keys() == other.keys() and all(close(one[name], other[name]) for name in one)
+    return not same_bits(first, other) and not (reference.device.name != HOST.name and alike(first, other))
 
 
 def _state(model: nn.Module) -> State:

@@ -14,20 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from akg_core.judge import need
+from akg_core.judge.examinee import Examinee
 from akg_core.judge.health import require_device
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import ORDINARY, PATTERNS, CaseVerdict, Draw, Preparation, Verdict, VerdictStatus
-from akg_core.judge.rules import broken_rule
 from akg_core.records import Artifact, Case, CaseReport, RunReport, Target
-from akg_core.worker.limits import JobResult, Limits, is_harness_changed
-from akg_core.worker.pool import Due
+from akg_core.worker.limits import JobResult, is_harness_changed
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
 _GRACE_SECONDS = 20.0  # for imports and first calls
-_MEMORY = 2 << 30  # for torch and a toolchain; what a case holds, several times over, comes on top
 _LONGEST = 600.0  # seconds
 _SLOWER = 200.0  # how many times slower than eager a kernel may be before it counts as hanging
 
@@ -44,50 +41,37 @@ def verify(
     *,
     seconds: float = 0.0,
     simulated: bool = False,
+    examinee: Examinee | None = None,
 ) -> Verdict:
     """Run the kernel on all prepared cases and judge it. `seconds` limits the run; 0 sets it by the reference's time.
 
-    `simulated`: the plugin runs it by simulation here, which takes its time and is said in the verdict.
+    `simulated`: the plugin runs it by simulation here, which takes its time and is said in the verdict. `examinee`: the
+    kernel, where it is being loaded already; it is closed at the end.
 
     Raises TaskError when the reference itself does not run, and ToolchainError when the device does not work any more
     after a kernel that crashed or hung; whatever else the kernel does becomes a verdict.
     """
     began = time.monotonic()
-    if rule := broken_rule(artifact.folder, prepared.task.source):
-        return Verdict(status="cheating", reason=f"Its Python text names what no kernel may use ({rule}).", rule=rule)
-    with prepared.room() as folder:
-        payload = {
-            "plugin": plugin,
-            "artifact": artifact.model_copy(update={"folder": artifact.folder.resolve()}).model_dump(mode="json"),
-            "target": target.model_dump(mode="json"),
-        }
-        limits = Limits(
-            seconds=seconds or (_LONGEST if simulated else _GRACE_SECONDS),
-            memory_bytes=_MEMORY + need.bytes_of_process(prepared.task),
-            confined=True,
-            paused=not prepared.lends,
-            writable=(folder,),
-            file_bytes=(256 << 20) + 4 * need.bytes_of_answers(prepared.task),
-        )
-
-        def on(cases: list[Case]) -> dict[str, Any]:
-            return payload | {"cases": [case.model_dump(mode="json") for case in cases]}
+    with examinee or examinee_of(pool, prepared, plugin, artifact, target, seconds, simulated) as kernel:
+        if kernel.rule:
+            reason = f"Its Python text names what no kernel may use ({kernel.rule})."
+            return Verdict(status="cheating", reason=reason, rule=kernel.rule)
 
         @functools.cache
         def cases() -> list[Case]:
-            return _cases(prepared.ready().draws, folder)
+            return _cases(prepared.ready().draws, kernel.folder)
 
-        def due() -> Due:
-            allowance = _GRACE_SECONDS + _SLOWER * prepared.ready().eager_seconds * len(cases())
-            return Due(on(cases()), seconds or (_LONGEST if simulated else min(allowance, _LONGEST)))
+        def allowance() -> float:
+            honest = _GRACE_SECONDS + _SLOWER * prepared.ready().eager_seconds * len(cases())
+            return seconds or (_LONGEST if simulated else min(honest, _LONGEST))
 
-        # The kernel is loaded while the reference prepares what it will be run on.
-        loading = on([opening(prepared.first.case)])
-        with pool.holding("akg_core.judge.jobs:run_job", loading, due, limits=limits) as result:
+        with kernel.run(cases, allowance) as result:
             preparation = prepared.ready()
             verdict = _verdict(prepared, preparation, cases(), result)
-    if verdict.status in ("crashed", "timed out") and prepared.lends:
-        require_device(pool, prepared.where)
+    if prepared.lends:
+        prepared.rest()
+        if verdict.status in ("crashed", "timed out"):
+            require_device(pool, prepared.where)
     return verdict.model_copy(
         update={
             "protections": result.protections,
@@ -100,9 +84,18 @@ def verify(
     )
 
 
-def opening(case: Case) -> Case:
-    """What a candidate's process is called with first: it loads the kernel, and is not told where any input lies."""
-    return case.model_copy(update={"name": "opening", "inputs": None, "state": None, "outputs": Path("nowhere")})
+def examinee_of(
+    pool: Pool,
+    prepared: Prepared,
+    plugin: str,
+    artifact: Artifact,
+    target: Target,
+    seconds: float = 0.0,
+    simulated: bool = False,
+) -> Examinee:
+    """A kernel that begins to load, to be handed to `verify` with the same arguments."""
+    loading = seconds or (_LONGEST if simulated else _GRACE_SECONDS)
+    return Examinee(pool, prepared, plugin, artifact, target, seconds=loading)
 
 
 def _cases(draws: tuple[Draw, ...], folder: Path) -> list[Case]:

@@ -17,8 +17,8 @@ from akg_core.report.table import plain_table
 
 if TYPE_CHECKING:
     from akg_core.judge.records import Speedup, Timing, Verdict
-    from akg_core.pipeline import RunResult
     from akg_core.records import Scalar
+    from akg_core.results import RunResult
     from akg_core.search.tune import Tuned
 
 _NAMES = {"kernel": "kernel", "eager": "eager", "compile": "torch.compile"}

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from akg_core.judge.contestant import Contestant, Unusable
+from akg_core.judge.examinee import addressed
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.timing import exclusively
 from akg_core.records import Artifact, Target, TimingPlan
@@ -61,13 +62,8 @@ class Track:
 
     def contestant(self, session: Session, artifact: Artifact) -> Contestant:
         """A kernel that is to be timed in a process."""
-        payload = {
-            "plugin": self.plugin,
-            "artifact": artifact.model_dump(mode="json"),
-            "target": self.target.model_dump(mode="json"),
-            "case": self.prepared.first.case.model_dump(mode="json"),
-        }
-        return Contestant("candidate", session, "akg_core.judge.jobs:profile_job", payload, SECONDS)
+        payload = addressed(self.plugin, artifact, self.target)
+        return Contestant("candidate", session, "akg_core.judge.jobs:profile_job", payload, self.prepared, SECONDS)
 
 
 def race(track: Track, artifacts: Sequence[Artifact], *, rounds: int = ROUNDS) -> list[Lap]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from akg_core.judge.contestant import Contestant, Unusable
+from akg_core.judge.examinee import addressed
 from akg_core.judge.records import Verdict
 from akg_core.records import Artifact, TimingPlan
 from akg_core.testing.contract import example_source, examples, fail
@@ -115,16 +116,10 @@ class OnDevice:
 
     def sampled(self, subject: Subject, artifact: Artifact) -> tuple[float, ...]:
         """Four samples, as a timing takes them. Fails the test when there are none."""
-        case = subject.prepared(CHEATED).first.case
-        payload = {
-            "plugin": subject.plugin,
-            "artifact": artifact.model_dump(mode="json"),
-            "target": subject.target.model_dump(mode="json"),
-            "case": case.model_dump(mode="json"),
-        }
+        prepared, payload = subject.prepared(CHEATED), addressed(subject.plugin, artifact, subject.target)
         folder: Path = subject.fresh()
         with subject.pool.session(Limits(confined=True, writable=(folder,))) as session:
-            sleeper = Contestant("kernel", session, "akg_core.judge.jobs:profile_job", payload)
+            sleeper = Contestant("kernel", session, "akg_core.judge.jobs:profile_job", payload, prepared)
             plan = TimingPlan(warmup=1, samples=4)
             sleeper.open(plan)
             try:

@@ -87,8 +87,11 @@ class Device:
     def release_unused(self) -> None:
         """Give back memory that this process holds for later and does not use now."""
 
+    def take_back(self) -> None:
+        """Free what was lent to other processes, which use it no more."""
+
     def share(self, flat: torch.Tensor) -> dict[str, Any] | None:
-        """Lend a copy of a one-dimensional tensor to other processes, until the end of this one.
+        """Lend a copy of a one-dimensional tensor to other processes, until it is taken back or this one ends.
 
         What is returned is JSON that `shared` understands there; None: the bytes are to travel in a file.
         """

@@ -30,7 +30,8 @@ class Limits:
     privileges left. No job has a network, or sees or signals a process but its own, where the system allows that; but
     for one that `lends` a device's memory to others, since drivers tell lender and borrower apart by process number,
     and in namespaces of their own all jobs have the same. Between the calls of a session that is `paused`, all its
-    processes stand still: they neither work while others are timed nor touch what they have written.
+    processes stand still: they neither work while others are timed nor touch what they have written. One that
+    `gives_way` gets what others leave of the processors.
     """
 
     seconds: float = 60.0
@@ -44,6 +45,7 @@ class Limits:
     confined: bool = False
     lends: bool = False
     paused: bool = False
+    gives_way: bool = False
     writable: tuple[Path, ...] = ()
 
 

@@ -29,6 +29,7 @@ from typing import Any, NoReturn
 from akg_core.worker import cgroup, child, folders, isolation, seccomp
 
 _PARTING_SECONDS, _LOOK_SECONDS = 60.0, 0.005  # for what is killed to end, and how often it is looked at
+_GIVING_WAY = 10  # on the scale from 0 to 19 of how nice a process is to others
 _THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -135,6 +136,7 @@ def _work(
     """Be the worker: give up what it must not have, then serve."""
     try:
         os.setsid()
+        os.nice(_GIVING_WAY if settings["gives_way"] else 0)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         os.chdir(settings["folder"])

@@ -64,9 +64,17 @@ class Pipeline:
         return "artifact"
 
     def reference(self, task, patient=False):
-        return contextlib.nullcontext(SimpleNamespace(begin=lambda: None))
+        return contextlib.nullcontext(SimpleNamespace(begin=lambda: None, started=lambda: None))
 
-    def accept(self, prepared, candidates, built, tries):
+    def examinee(self, prepared, artifact):
+        return contextlib.nullcontext(
+            SimpleNamespace(loaded=lambda: None, has_run=lambda seconds: None, close=lambda: None)
+        )
+
+    def refusals(self, judged):
+        return ()
+
+    def accept(self, prepared, candidates, built, tries, examinee):
         self.verdict = self.device.judge()
         return candidates[0], built
 
@@ -98,7 +106,7 @@ def test_a_task_whose_memory_runs_out_alone_makes_do_with_half(problems, tmp_pat
             raise OutOfMemory("a: the reference did not run. It asked for more memory than it may have.")
         return Verdict(status="correct")
 
-    monkeypatch.setattr(Pipeline, "accept", lambda self, prepared, candidates, built, tries: (candidates[0], built))
+    monkeypatch.setattr(Pipeline, "accept", lambda self, prepared, candidates, *given: (candidates[0], given[0]))
     monkeypatch.setattr(Contest, "judge", lambda self, tries: _judged(self, judge))
     asked = [(problems[0], Request(problems[0].path, "none", Target(backend="none")))]
     plan = runner.Plan("suite", (), folder=tmp_path / "runs")

@@ -87,8 +87,12 @@ class Recorded:
         self.steps.append(f"rebuild {self.name}")
         return self
 
-    def refer(self, patient=False):
-        self.steps.append(f"refer {self.name}{', patiently' * patient}")
+    def has_run(self, seconds):
+        """When that is depends on other threads."""
+
+    def rest(self):
+        self.steps.append(f"rest {self.name}")
+        return not (self.ran_out or self.has_other)
 
     def __getattr__(self, step):
         return lambda *given, **options: self.steps.append(f"{step} {self.name}")
@@ -149,16 +153,17 @@ def on_a_device(*given):
     return runner._group_by_group(*given, measure=wait)
 
 
-TIMED = ("refer", "warm", "enter", "judge", "begin", "settle", "clock")
+TIMED = ("start", "refer", "judge", "examined", "begin", "settle", "clock", "rest")
 
 
 def test_on_a_device_those_that_fit_are_judged_at_once_and_timed_one_by_one(steps):
     taken = steps(on_a_device)
     for name in "abc":
         judged = [step for step in taken if step.endswith(name)]
-        assert judged == [f"{s} {name}" for s in ("build", *TIMED, "show", "close")]
+        before = ("start", "started") * (name == "c")
+        assert judged == [f"{s} {name}" for s in ("build", *before, *TIMED, "show", "close")]
     assert max(taken.index("settle a"), taken.index("settle b")) < taken.index("clock a")
-    assert taken.index("close a") < taken.index("clock b") and taken.index("close b") < taken.index("refer c")
+    assert taken.index("rest a") < taken.index("clock b") and taken.index("rest b") < taken.index("refer c")
 
 
 def test_a_variant_that_is_refused_makes_room_until_another_is_built(steps, monkeypatch):
@@ -174,18 +179,33 @@ def test_on_a_device_small_tasks_are_judged_beside_a_large_one_whatever_their_or
     assert max(taken.index("settle a"), taken.index("settle c")) < taken.index("clock a"), (
         "b, which does not fit, waits"
     )
-    assert taken.index("close c") < taken.index("refer b")
+    assert taken.index("rest c") < taken.index("refer b")
 
 
-def test_while_some_are_judged_the_device_is_made_ready_for_the_next(steps):
+def test_while_some_are_judged_the_processes_of_the_next_start_but_not_beside_a_clock(steps):
     taken = steps(on_a_device)
-    assert taken.index("refer c, patiently") < taken.index("clock a") < taken.index("refer c")
+    assert taken.index("start c") < taken.index("clock a")
+    assert taken.index("started c") < taken.index("clock a") and taken.index("rest b") < taken.index("refer c")
+
+
+def test_processes_end_while_nothing_asks_for_memory_and_before_more_start(steps, monkeypatch):
+    monkeypatch.setattr(Recorded, "room", 19)
+    ran = {name: threading.Event() for name in "abc"}
+    monkeypatch.setattr(Recorded, "has_run", lambda contest, seconds: ran[contest.name].wait(60))
+
+    def judge(contest, tries):
+        contest.steps.append(f"judge {contest.name}")
+        ran[contest.name].set()
+
+    monkeypatch.setattr(Recorded, "judge", judge, raising=False)
+    taken = steps(on_a_device)
+    assert taken.index("show a") < taken.index("judge b") < taken.index("close a") < taken.index("start c")
 
 
 def test_on_a_device_those_that_do_not_fit_are_judged_alone(steps, monkeypatch):
     monkeypatch.setattr(Recorded, "room", 19)
     taken = steps(on_a_device)
-    assert taken.index("close a") < taken.index("refer b") and taken.index("close b") < taken.index("refer c")
+    assert taken.index("rest a") < taken.index("refer b") and taken.index("rest b") < taken.index("refer c")
 
 
 def test_on_a_device_nothing_waits_for_what_is_built_later(steps, monkeypatch):
@@ -208,9 +228,10 @@ def test_on_a_device_nothing_waits_for_what_is_built_later(steps, monkeypatch):
 def test_who_runs_out_of_memory_beside_others_is_judged_again_alone(steps, monkeypatch):
     monkeypatch.setattr(Recorded, "starved", {"a"})
     taken = steps(on_a_device)
-    first, second = (index for index, step in enumerate(taken) if step == "refer a")
-    assert taken[second - 1 : second + 9] == [f"{s} a" for s in ("again", *TIMED, "show", "close")]
-    assert taken.index("close a") < taken.index("close b") < second < taken.index("refer c")
+    first, second = (index for index, step in enumerate(taken) if step == "start a")
+    again = [step for step in taken[second - 1 :] if step.endswith(" a")]
+    assert again == [f"{s} a" for s in ("again", *TIMED[:-1], "show", "close")]
+    assert taken.index("close a") < taken.index("rest b") < taken.index("close b") < second < taken.index("refer c")
     assert taken.count("show a") == 1 and first < taken.index("clock b")
 
 
@@ -223,7 +244,7 @@ def test_who_runs_out_of_memory_alone_is_judged_again_too(steps, monkeypatch):
 
 def test_the_device_is_measured_while_nothing_runs_there(steps):
     taken = steps(lambda *given: runner._group_by_group(*given, measure=lambda: Recorded.steps.append("measure")))
-    assert taken.index("measure") < min(taken.index(f"refer {name}") for name in "abc")
+    assert taken.index("measure") < min(taken.index(f"start {name}") for name in "abc")
 
 
 def test_searches_have_the_device_to_themselves_and_what_they_found_is_judged(steps):
@@ -231,7 +252,7 @@ def test_searches_have_the_device_to_themselves_and_what_they_found_is_judged(st
     first = taken.index("tune a")
     assert first > max(taken.index("refer_and_wait a"), taken.index("refer_and_wait b"))
     assert [step for step in taken if step.startswith("tune")] == ["tune a", "tune b", "tune c"]
-    assert taken.index("tune b") < min(taken.index("judge a"), taken.index("judge b"))
+    assert taken.index("tune b") < min(taken.index(step) for step in ("judge a", "judge b", "start c"))
     for name in "abc":
         assert taken.index(f"judge {name}") < taken.index(f"clock {name}")
 

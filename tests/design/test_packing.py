@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 import pytest
 import torch
 
@@ -103,3 +105,17 @@ def test_phases_without_taps_are_zeros_that_the_program_allocates() -> None:
 def test_an_epilogue_is_not_left_out_where_there_are_no_taps() -> None:
     layer = "ConvTranspose2d(4, 4, 2, stride=4)"
     judge(convolved(layer, "2, 4, 5, 6", "F.relu(self.layer(x) + 0.25)"), traits=MATRIX)
+
+
+def test_a_sketch_says_whether_it_rounds_what_the_reference_may_round() -> None:
+    _, found = sketches("Conv2d(16, 12, 3)", "2, 16, 9, 9")
+    assert [sketch.rounds for sketch in found][:3] == ["tf32", "tf32", ""]
+    source = """
+        import torch
+        class Model(torch.nn.Module):
+            def forward(self, x): return torch.relu(x)
+        def get_inputs(): return [torch.randn(8, 8)]
+        def get_init_inputs(): return []
+    """
+    found = design(capture(load_source(dedent(source), "reference")), ROUNDED)
+    assert [sketch.rounds for sketch in found] == [""] * len(found), "nothing there could be rounded"

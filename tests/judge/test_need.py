@@ -6,9 +6,11 @@ from collections.abc import Callable
 from textwrap import dedent
 
 import pytest
+import torch
 
 from akg_core.errors import OutOfMemory
-from akg_core.judge.memory import rationed
+from akg_core.judge.compare import Expected
+from akg_core.judge.memory import answer_bytes, rationed
 from akg_core.judge.need import await_room, bytes_needed, bytes_on_device, cases_within, require_room
 from akg_core.records import Task
 from akg_core.worker.device import Device
@@ -93,6 +95,13 @@ def test_what_a_process_that_ended_held_is_waited_for_where_a_device_gives_it_ba
     assert await_room(device, 5) == 5 and device.looks == 5
     device.name = "cpu"
     assert await_room(device, 50) == 6, "the host's is free at once"
+
+
+def test_what_indices_point_into_counts_as_part_of_an_answer() -> None:
+    """It is kept with the answer, and an argument may be far larger than the indices."""
+    values, found = torch.zeros(1 << 10, 1 << 10), torch.zeros(1 << 10, dtype=torch.int64)
+    pointing = Expected({"output": found}, {}, {"output": found}, {"output": (values, 0)})
+    assert answer_bytes(pointing) == 2 * found.nbytes + values.nbytes
 
 
 class _GivingBack(Device):

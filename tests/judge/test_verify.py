@@ -12,7 +12,7 @@ import pytest
 
 from akg_core.judge.prepare import Prepared, prepare
 from akg_core.judge.records import Verdict
-from akg_core.judge.verify import verify
+from akg_core.judge.verify import examinee_of, verify
 from akg_core.records import Target, Task
 from akg_core.worker.pool import Pool
 from tests.judge import kernels
@@ -40,6 +40,22 @@ def test_an_honest_kernel_is_correct(judge: Callable[..., Verdict]) -> None:
     assert {"drawn", "signed", "large", "small", "cancelling"} <= {case.kind for case in verdict.cases}
     assert {"initial", "redrawn"} == {case.state for case in verdict.cases}
     assert "limits" in verdict.protections
+
+
+def test_a_kernel_is_loaded_while_nothing_is_drawn_yet(
+    pool: Pool, capture: Callable[..., Task], toy: Path, softmax_source: str, tmp_path: Path
+) -> None:
+    artifact = kernels.kernel(tmp_path / "kernel", toy, softmax_source, HONEST, "")
+    with prepare(pool, capture(softmax_source), tmp_path / "cases", patient=True) as prepared:
+        prepared.started()
+        kernel = examinee_of(pool, prepared, "toy", artifact, CPU, 60.0)
+        kernel.loaded()
+        assert not list((tmp_path / "cases" / "cases").glob("*")), "no input is there that it could find"
+        prepared.begin()
+        verdict = verify(pool, prepared, "toy", artifact, CPU, seconds=60.0, examinee=kernel)
+    assert verdict.status == "correct", verdict.reason
+    kernel.has_run(0.0)
+    assert not kernel.folder.exists(), "it is closed"
 
 
 WRONG = {

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 import pytest
 
+from akg_core.judge.examinee import Examinee
 from akg_core.judge.prepare import Prepared
-from akg_core.judge.records import Verdict, VerdictStatus
+from akg_core.judge.records import CaseVerdict, Verdict, VerdictStatus
 from akg_core.pipeline import Pipeline
 from akg_core.records import Artifact, Interface, KernelSource, Schedule, Sketch, Task
 from akg_core.stages import Candidate, Design, defaults
@@ -19,6 +20,8 @@ PREPARED = cast("Prepared", SimpleNamespace(task=None))
 
 class Judged(Pipeline):
     """A pipeline whose judge says what the test says, and which builds nothing."""
+
+    right: tuple[bool, ...] = ()  # by case
 
     def __init__(self, *says: VerdictStatus) -> None:
         self.says, self.built, self.refused = list(says), 0, ()
@@ -33,13 +36,15 @@ class Judged(Pipeline):
         self.built += 1
         return Artifact(folder=Path(design.sketch.name))
 
-    def verify(self, prepared: Prepared, artifact: Artifact) -> Verdict:
-        self.verdict = Verdict(status=self.says.pop(0), reason=f"said of {artifact.folder}")
+    def verify(self, prepared: Prepared, artifact: Artifact, examinee: Examinee | None = None) -> Verdict:
+        cases = tuple(CaseVerdict(name="drawn", ok=ok) for ok in self.right)
+        self.verdict = Verdict(status=self.says.pop(0), reason=f"said of {artifact.folder}", cases=cases)
         return self.verdict
 
 
-def design(name: str) -> Design:
-    return Design(Sketch(name=name, text="", interface=Interface(arguments=())), (), Schedule(values={}))
+def design(name: str, rounds: str = "") -> Design:
+    sketch = Sketch(name=name, text="", interface=Interface(arguments=()), rounds=rounds)
+    return Design(sketch, (), Schedule(values={}))
 
 
 def variants(count: int) -> list[Candidate]:
@@ -113,3 +118,13 @@ def test_what_a_search_has_built_is_taken_over_as_it_is() -> None:
     built = Candidate(design("v0"), Schedule(), folder=Path("there"), artifact=Artifact(folder=Path("there/kernel")))
     _, artifact = pipeline.accept(PREPARED, [built])
     assert artifact == Artifact(folder=Path("run")) and pipeline.built == 0
+
+
+@pytest.mark.parametrize(("right", "second"), [((False, False), "exact"), ((True, False), "tf32")])
+def test_where_rounding_is_never_exact_enough_no_other_sketch_that_rounds_comes_next(
+    right: tuple[bool, ...], second: str
+) -> None:
+    pipeline = Judged("incorrect", "correct")
+    pipeline.right = right
+    offered = defaults([design("f16", "tf32"), design("tf32", "tf32"), design("exact")])
+    assert pipeline.accept(PREPARED, offered, FIRST)[0].design.sketch.name == second

@@ -256,6 +256,10 @@ def parallel(_: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def niceness(_: dict[str, Any]) -> dict[str, Any]:
+    return {"nice": os.nice(0)}
+
+
 def threads_and_signals(_: dict[str, Any]) -> dict[str, Any]:
     seen = threading.Event()
     threading.Thread(target=seen.set).start()

@@ -63,6 +63,11 @@ def test_the_warm_parent_has_torch_and_children_start_threads(pool: Pool) -> Non
     assert run(pool, "parallel", Limits(threads=1)).unwrap()["threads"] == 1
 
 
+def test_a_job_gives_way_to_others_when_asked(pool: Pool) -> None:
+    usual = run(pool, "niceness").unwrap()["nice"]
+    assert run(pool, "niceness", Limits(gives_way=True)).unwrap()["nice"] == min(19, usual + 10)
+
+
 def test_an_error_for_people_is_raised_again(pool: Pool) -> None:
     result = run(pool, "task_error")
     assert result.status == "error"

@@ -70,9 +70,12 @@ class CudaDevice(Device):
     def processor(self) -> str:
         return torch.cuda.get_device_name()
 
+    def __init__(self) -> None:
+        self._lent: list[ctypes.c_uint64] = []
+
     def free_bytes(self) -> int:
         free, _ = torch.cuda.mem_get_info()
-        return free
+        return free + torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
 
     def release_unused(self) -> None:
         gc.collect()  # what lies in cycles holds memory until then
@@ -81,13 +84,19 @@ class CudaDevice(Device):
     def share(self, flat: torch.Tensor) -> dict[str, Any] | None:
         size = -(-flat.nbytes // _GRANULE) * _GRANULE
         pointer, handle = ctypes.c_uint64(), (ctypes.c_ubyte * _HANDLE_BYTES)()
-        torch.cuda.empty_cache()  # the allocator below takes from what torch's has not
         if cuda().cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(size)):
-            return None
+            torch.cuda.empty_cache()  # this allocator takes from what torch's has not
+            if cuda().cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(size)):
+                return None
+        self._lent.append(pointer)
         _memory(pointer.value, flat.nbytes).copy_(flat.view(torch.uint8))
         torch.cuda.synchronize()
         check(cuda().cuIpcGetMemHandle(handle, pointer))
         return {"handle": bytes(handle).hex(), "bytes": flat.nbytes}
+
+    def take_back(self) -> None:
+        while self._lent:
+            check(cuda().cuMemFree_v2(self._lent.pop()))
 
     def shared(self, token: dict[str, Any], dtype: torch.dtype, count: int) -> torch.Tensor:
         handle, size = bytes.fromhex(token["handle"]), int(token["bytes"])

@@ -1,0 +1,107 @@
+"""A kernel in the process that it is judged in: loaded before that process is told of any input, then run on all."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from akg_core.judge import need
+from akg_core.judge.prepare import Prepared
+from akg_core.judge.rules import broken_rule
+from akg_core.records import Artifact, Case, Target
+from akg_core.worker.limits import JobResult, Limits
+from akg_core.worker.pool import Due
+
+if TYPE_CHECKING:
+    from akg_core.worker.pool import Pool
+
+_JOB = "akg_core.judge.jobs:run_job"
+_MEMORY = 2 << 30  # for torch and a toolchain; what a case holds, several times over, comes on top
+
+
+class Examinee:
+    """Loads in the background from the start, unless its text names what no kernel may use: then `rule` says what.
+
+    Loading may take `seconds`. What the kernel writes goes to `folder`. Close it, or use it as a context.
+    """
+
+    def __init__(
+        self, pool: Pool, prepared: Prepared, plugin: str, artifact: Artifact, target: Target, *, seconds: float
+    ) -> None:
+        self.rule = broken_rule(artifact.folder, prepared.task.source)
+        self._pool, self._payload = pool, addressed(plugin, artifact, target)
+        self._opening = self._on([prepared.opening])
+        self._has_run = threading.Event()
+        self._leaving = contextlib.ExitStack()
+        self._leaving.callback(self._has_run.set)
+        self.folder = self._leaving.enter_context(prepared.room())
+        self._limits = Limits(
+            seconds=seconds,
+            memory_bytes=_MEMORY + need.bytes_of_process(prepared.task),
+            confined=True,
+            paused=not prepared.lends,
+            writable=(self.folder,),
+            file_bytes=(256 << 20) + 4 * need.bytes_of_answers(prepared.task),
+        )
+        if not self.rule:
+            self._session = self._leaving.enter_context(pool.session(self._limits, _JOB))
+            self._loaded = pool.background(self._session.call, _JOB, self._opening)
+
+    def __enter__(self) -> Examinee:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process, with what it lends, and remove what it wrote."""
+        self._leaving.close()
+
+    def loaded(self) -> None:
+        """Wait for the kernel to be loaded, or to have failed."""
+        if not self.rule:
+            self._loaded.result()
+
+    def has_run(self, seconds: float) -> None:
+        """Wait for the kernel to have been run on all cases, or to have been closed, so long at most."""
+        self._has_run.wait(seconds)
+
+    @contextlib.contextmanager
+    def run(self, cases: Callable[[], list[Case]], seconds: Callable[[], float]) -> Iterator[JobResult]:
+        """How the process answers on the cases, in so many seconds at most; both are asked for once it is loaded.
+
+        The process stays until the context ends, for what it lends from its memory. One that is lost with its warm
+        parent begins anew.
+        """
+
+        def due() -> Due:
+            return Due(self._on(cases()), seconds())
+
+        result = self._loaded.result()
+        if result.status == "ok":
+            asked = due()
+            answer = self._session.call(_JOB, asked.payload, asked.seconds)
+            result = dataclasses.replace(answer, log=result.log + answer.log)
+        if self._session.started and not (result.status == "crashed" and self._session.lost):
+            self._has_run.set()
+            yield result
+            return
+        with self._pool.holding(_JOB, self._opening, due, limits=self._limits) as result:
+            self._has_run.set()
+            yield result
+
+    def _on(self, cases: list[Case]) -> dict[str, Any]:
+        return self._payload | {"cases": [case.model_dump(mode="json") for case in cases]}
+
+
+def addressed(plugin: str, artifact: Artifact, target: Target) -> dict[str, Any]:
+    """What a job of a plugin is told of a kernel."""
+    artifact = artifact.model_copy(update={"folder": artifact.folder.resolve()})
+    return {
+        "plugin": plugin,
+        "artifact": artifact.model_dump(mode="json"),
+        "target": target.model_dump(mode="json"),
+    }
