@@ -194,10 +194,7 @@ def _group_by_group(waiting: list[Asked], pool: Pool, plan: Plan, measure: Calla
                 for contest in following:
                     contest.started()  # what starts beside a clock would be in its times
                 for contest in group:
-                    _clock(contest, plan)
-                    retired.callback(contest.close)
-                    if not contest.rest():
-                        retired.close()
+                    _clock_then_rest(contest, plan, retired)
                     if contest.ran_out:
                         starved.append(contest)
                     elif not contest.has_other:
@@ -205,15 +202,12 @@ def _group_by_group(waiting: list[Asked], pool: Pool, plan: Plan, measure: Calla
                 for contest in starved:
                     retired.close()
                     contest.again(alone=len(group) == 1)
-                    retired.callback(contest.close)
                     _judge_then_begin(contest, plan)
-                    _clock(contest, plan)
+                    _clock_then_rest(contest, plan, retired)
                     if not contest.has_other:
                         yield contest
-                others = [contest for contest in group if contest.has_other]
-                if others:  # nobody waits until another variant is built
-                    retired.close()
-                    building += [builders.submit(contest.rebuild) for contest in others]
+                # Nobody waits until another variant is built.
+                building += [builders.submit(contest.rebuild) for contest in group if contest.has_other]
         finally:
             builders.shutdown(cancel_futures=True)
 
@@ -264,10 +258,13 @@ def _judge_then_begin(contest: Contest, plan: Plan) -> None:
         contest.settle()
 
 
-def _clock(contest: Contest, plan: Plan) -> None:
-    """Time a contest, where anything is to be timed."""
+def _clock_then_rest(contest: Contest, plan: Plan, retired: ExitStack) -> None:
+    """Time a contest, where anything is to be timed; its processes end with `retired`, or now if they hold memory."""
     if plan.baselines:
         contest.clock(plan.seconds)
+    retired.callback(contest.close)
+    if not contest.rest():
+        retired.close()
 
 
 def _build(batch: list[Asked], pool: Pool, plan: Plan, workers: ThreadPoolExecutor) -> list[Future[Contest]]:

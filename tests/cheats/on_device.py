@@ -16,7 +16,7 @@ from pathlib import Path
 
 from akg_core.errors import AkgError
 from akg_core.records import Target
-from akg_core.warm import WARM
+from akg_core.warm import warm_for
 from akg_core.worker.pool import Pool
 from tests.cheats.judging import FOLDER, Bench, Found, bench, header, is_caught, table
 
@@ -27,7 +27,7 @@ HONEST = {"reference": "honest", "large": "honest_large", "product": "honest_pro
 def main(classes: list[str]) -> int:
     """Judge all, or some classes, and print the table."""
     target = Target(backend="cuda")
-    with tempfile.TemporaryDirectory() as text, Pool(warm=WARM) as pool, ExitStack() as stack:
+    with tempfile.TemporaryDirectory() as text, Pool(warm=warm_for("triton_cuda")) as pool, ExitStack() as stack:
         folder = Path(text)
         tasks = bench(pool, folder / "tasks", HONEST, "triton_cuda", target, lends=True, simulated=False)
         judge = Judge(stack.enter_context(tasks), folder)
