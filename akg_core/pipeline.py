@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 3  # candidates that are tried when the judge refuses the first
 SIMULATED_WORK = 1 << 16  # elements moved by one call, to which a task is made smaller where kernels are simulated
-_SHARE = 0.8  # of a device's memory that judging may take
+_SHARE = 0.8  # of a device's memory that judging may take; processes that start or have ended beside it take some
 
 
 class Pipeline:

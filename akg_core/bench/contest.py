@@ -178,10 +178,12 @@ class Contest:
         """Give back the memory of what was timed; whether its processes do nothing any more and may be ended later."""
         if not (self.timing and self.timing.status == "ok" and self._prepared and self._entrant):
             return False
-        with self._failing():
+        try:
             self._entrant.rest()
             self._prepared.rest(for_good=True)
-        return not self.error and not self.ran_out
+        except AkgError:
+            return False
+        return not self.ran_out
 
     def refer(self, patient: bool = False) -> None:
         """Start the reference on what was built, unless it was; `patient`: it takes no memory for inputs yet."""
