@@ -19,7 +19,7 @@ _LANES = 1024  # of a table that a device updates in many places at once
 _BINADES, _MANTISSA_BITS, _BIAS = 2048, 52, 1023  # of float64; denormal numbers share a binade with zero
 _LAST = _BINADES - 1
 _MARGIN = 8  # binades that are looked at beyond those that are asked for
-_SMALL = 0.2  # of all elements: of more, looking for them saves nothing
+_FEW = 0.2  # of all elements: of more, looking for them saves nothing
 
 
 def chunk_of(tensor: torch.Tensor) -> int:
@@ -34,29 +34,34 @@ class WorstErrors:
     """
 
     def __init__(self, eager: torch.Tensor, exact: torch.Tensor) -> None:
-        self._eager, self._exact = eager, exact
+        self._eager, self._exact, self._seen = eager, exact, max(_SAMPLE, chunk_of(eager))
         self._pooled, self._top = torch.empty(0), -1  # the table, and the last binade that is right in it
 
     def of_sample(self, values: torch.Tensor) -> torch.Tensor:
         """For each of some right answers, what is no more than the worst error at similar ones, and soon found."""
-        return self._sample[0][_binade(values)]
+        return self.of_all(values) if self._is_small else self._sample[0][_binade(values)]
 
     def of_all(self, values: torch.Tensor) -> torch.Tensor:
         """For each of some right answers, the worst error at similar ones."""
         binades = _binade(values)
         asked = int(binades.max())
-        if asked > self._top:
+        if asked > self._top and self._top < 0 and not self._is_small:
             counts, far = self._sample[1], asked + _MARGIN
-            if self._top < 0 and far < _LAST and counts[: far + 1].sum() < _SMALL * counts.sum():
+            if far < _LAST and counts[: far + 1].sum() < _FEW * counts.sum():
                 self._pooled, self._top = _widened(*_table(self._eager, self._exact, far), far)
-        if asked > self._top:  # too few elements are that small
-            self._pooled, self._top = _widened(*_table(self._eager, self._exact), _LAST)
+        if asked > self._top:  # or too few elements are that small
+            whole = self._sample if self._is_small else _table(self._eager, self._exact)
+            self._pooled, self._top = _widened(*whole, _LAST)
         return self._pooled[binades]
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether the sample is all that there is."""
+        return self._seen >= len(self._eager)
 
     @functools.cached_property
     def _sample(self) -> tuple[torch.Tensor, torch.Tensor]:
-        seen = slice(0, max(_SAMPLE, chunk_of(self._eager)))
-        return _table(self._eager[seen], self._exact[seen])
+        return _table(self._eager[: self._seen], self._exact[: self._seen])
 
 
 def _table(eager: torch.Tensor, exact: torch.Tensor, top: int = _LAST) -> tuple[torch.Tensor, torch.Tensor]:

@@ -235,8 +235,12 @@ def similar_by_hand(e: torch.Tensor, r: torch.Tensor, places: list[int]) -> list
     return found
 
 
+@pytest.mark.parametrize("sample", [1, 1 << 20], ids=["part", "all"])
 @pytest.mark.parametrize("spread", [0, 3, 40])
-def test_similar_elements_are_those_of_the_same_binade_and_of_larger_ones_where_they_are_few(spread: int) -> None:
+def test_similar_elements_are_those_of_the_same_binade_and_of_larger_ones_where_they_are_few(
+    spread: int, sample: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("akg_core.judge.binades._SAMPLE", sample)
     torch.manual_seed(spread)
     r = torch.randn(2 * CHUNK + 9, dtype=torch.float64) * torch.logspace(-spread, 0, 2 * CHUNK + 9, dtype=torch.float64)
     r[77] = 0
