@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from akg_core.errors import AkgError
 from akg_core.judge.baseline import MODES
 from akg_core.judge.contestant import CALL_SECONDS, Contestant, Unusable
-from akg_core.judge.examinee import addressed
+from akg_core.judge.examinee import kernel_payload
 from akg_core.judge.prepare import Prepared
 from akg_core.records import Artifact, Target, TimingPlan
 from akg_core.worker.limits import Limits
@@ -46,7 +46,7 @@ class Entrant:
         self.folder = self._leaving.enter_context(prepared.room())
         limits = Limits(CALL_SECONDS, confined=True, paused=not prepared.lends, writable=(self.folder,))
         session = self._leaving.enter_context(pool.session(limits, "akg_core.judge.jobs:profile_job"))
-        payload = addressed(plugin, artifact, target)
+        payload = kernel_payload(plugin, artifact, target)
         self._pool = pool
         self._kernel = Contestant(KERNEL, session, "akg_core.judge.jobs:profile_job", payload, prepared)
         self._loaded = pool.background(self._kernel.open, self.plan)

@@ -32,7 +32,7 @@ class Examinee:
         self, pool: Pool, prepared: Prepared, plugin: str, artifact: Artifact, target: Target, *, seconds: float
     ) -> None:
         self.rule = broken_rule(artifact.folder, prepared.task.source)
-        self._pool, self._payload = pool, addressed(plugin, artifact, target)
+        self._pool, self._payload = pool, kernel_payload(plugin, artifact, target)
         self._opening = self._on([prepared.opening])
         self._has_run = threading.Event()
         self._leaving = contextlib.ExitStack()
@@ -97,7 +97,7 @@ class Examinee:
         return self._payload | {"cases": [case.model_dump(mode="json") for case in cases]}
 
 
-def addressed(plugin: str, artifact: Artifact, target: Target) -> dict[str, Any]:
+def kernel_payload(plugin: str, artifact: Artifact, target: Target) -> dict[str, Any]:
     """What a job of a plugin is told of a kernel."""
     artifact = artifact.model_copy(update={"folder": artifact.folder.resolve()})
     return {

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from akg_core.judge.contestant import Contestant, Unusable
-from akg_core.judge.examinee import addressed
+from akg_core.judge.examinee import kernel_payload
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.timing import exclusively
 from akg_core.records import Artifact, Target, TimingPlan
@@ -62,7 +62,7 @@ class Track:
 
     def contestant(self, session: Session, artifact: Artifact) -> Contestant:
         """A kernel that is to be timed in a process."""
-        payload = addressed(self.plugin, artifact, self.target)
+        payload = kernel_payload(self.plugin, artifact, self.target)
         return Contestant("candidate", session, "akg_core.judge.jobs:profile_job", payload, self.prepared, SECONDS)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from akg_core.judge.contestant import Contestant, Unusable
-from akg_core.judge.examinee import addressed
+from akg_core.judge.examinee import kernel_payload
 from akg_core.judge.records import Verdict
 from akg_core.records import Artifact, TimingPlan
 from akg_core.testing.contract import example_source, examples, fail
@@ -116,7 +116,7 @@ class OnDevice:
 
     def sampled(self, subject: Subject, artifact: Artifact) -> tuple[float, ...]:
         """Four samples, as a timing takes them. Fails the test when there are none."""
-        prepared, payload = subject.prepared(CHEATED), addressed(subject.plugin, artifact, subject.target)
+        prepared, payload = subject.prepared(CHEATED), kernel_payload(subject.plugin, artifact, subject.target)
         folder: Path = subject.fresh()
         with subject.pool.session(Limits(confined=True, writable=(folder,))) as session:
             sleeper = Contestant("kernel", session, "akg_core.judge.jobs:profile_job", payload, prepared)

@@ -34,6 +34,9 @@ class CudaDevice(Device):
     timer = "CUDA events"
     product_size = 8192
 
+    def __init__(self) -> None:
+        self._lent: list[ctypes.c_uint64] = []
+
     def trusted(self) -> tuple[Any, ...]:
         return (torch.cuda, torch.cuda.memory, torch.cuda.device, torch._C, *torch.cuda.Event.__mro__[:-1])
 
@@ -69,9 +72,6 @@ class CudaDevice(Device):
 
     def processor(self) -> str:
         return torch.cuda.get_device_name()
-
-    def __init__(self) -> None:
-        self._lent: list[ctypes.c_uint64] = []
 
     def free_bytes(self) -> int:
         free, _ = torch.cuda.mem_get_info()
