@@ -43,7 +43,7 @@ class Target(Record):
 class PluginInfo(Record):
     """Who a plugin is. `name` is what users type; `source_suffix` is the main file's ending (".toy").
 
-    `warm`: modules that processes of its kernels find imported; they must start no thread and touch no device.
+    `warm`: modules that its jobs find imported, from probing to profiling; they start no thread and touch no device.
     """
 
     name: str

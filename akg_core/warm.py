@@ -11,7 +11,17 @@ _FIRST = (
     "akg_core.judge.reference",
     "akg_core.judge.candidate",
 )
-_KERNELS = ("akg_core.judge.jobs:run_job", "akg_core.judge.jobs:profile_job")
+_OF_PLUGINS = (
+    "akg_core.stage_jobs:probe_job",
+    "akg_core.stage_jobs:compile_job",
+    "akg_core.stage_jobs:compile_all_job",
+    "akg_core.stage_jobs:check_then_compile_job",
+    "akg_core.judge.floor:measure_job",
+    "akg_core.judge.sampling:sampling_job",
+    "akg_core.judge.reference:open_job",
+    "akg_core.judge.jobs:run_job",
+    "akg_core.judge.jobs:profile_job",
+)
 _LATER = (
     (
         "akg_core.stage_jobs:design_job",
@@ -26,6 +36,6 @@ WARM = (_FIRST, *_LATER)
 
 
 def warm_for(plugin: str) -> tuple[tuple[str, ...], ...]:
-    """The layers for jobs of one plugin, whose kernels find its own modules imported. Raises PluginError."""
+    """The layers for jobs of one plugin, which find its own modules imported. Raises PluginError."""
     info = installed().select(plugin).info
-    return (_FIRST, (*info.warm, *_KERNELS), *_LATER) if info and info.warm else WARM
+    return (_FIRST, (*info.warm, *_OF_PLUGINS), *_LATER) if info and info.warm else WARM

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
 KERNEL = "kernel"
+_KERNEL = "akg_core.judge.jobs:profile_job"
 _BASELINE = "akg_core.judge.baseline:profile_job"
 
 
@@ -45,10 +46,10 @@ class Entrant:
         self._leaving = contextlib.ExitStack()
         self.folder = self._leaving.enter_context(prepared.room())
         limits = Limits(CALL_SECONDS, confined=True, paused=not prepared.lends, writable=(self.folder,))
-        session = self._leaving.enter_context(pool.session(limits, "akg_core.judge.jobs:profile_job"))
+        session = self._leaving.enter_context(pool.session(limits, _KERNEL))
         payload = kernel_payload(plugin, artifact, target)
         self._pool = pool
-        self._kernel = Contestant(KERNEL, session, "akg_core.judge.jobs:profile_job", payload, prepared)
+        self._kernel = Contestant(KERNEL, session, _KERNEL, payload, prepared)
         self._loaded = pool.background(self._kernel.open, self.plan)
         self._warm: Future[None] | None = None
         if not patient:
@@ -151,7 +152,7 @@ class Baselines:
                 raise Unusable("Nobody waits for it any more.")
             # What a compiler imports may start the driver of a device, which does not work on after a fork.
             limits = Limits(CALL_SECONDS, paused=not prepared.lends)
-            session = self._pool.session(limits, "" if prepared.lends else _BASELINE)
+            session = self._pool.session(limits, _KERNEL if prepared.lends else _BASELINE)
             self._closing.callback(session.close)
         contestant = Contestant(mode, session, _BASELINE, {**prepared.where, "mode": mode}, prepared)
         contestant.open(self._plan)

@@ -30,7 +30,7 @@ class Idle:
     """
 
     def __init__(self, pool: Pool, where: dict[str, Any], answer_bytes: int = 0) -> None:
-        self._session = pool.session()
+        self._session = pool.session(function=_JOB)
         self._where = where | {"answer_bytes": min(max(answer_bytes, _LEAST_BYTES), _MOST_BYTES)}
         self.beside(1)  # its first samples wait for imports
 

@@ -50,8 +50,8 @@ class Pool:
     """Warm parents and the workers forked from them. Starting it returns at once; a job waits for its parent's imports.
 
     `warm` are the modules that parents import before they serve, in layers: the first parent has those of the first
-    layer, the second those of the second too, while the first serves already. A job is forked from the first parent
-    that has it, or its module, named in its layer; where none has, from the first. `isolate=False` leaves out the
+    layer, the second those of the second too, while the first serves already. A job is forked from the parent that
+    has it, or else its module, named in its layer; where none has, from the first. `isolate=False` leaves out the
     namespaces, as on a system that forbids them. Threads may share a pool.
     """
 
@@ -162,9 +162,9 @@ class Pool:
             self._held = -1
 
     def _layer(self, function: str) -> int:
-        """The number of the first layer that names `function` or its module; 0 where none does."""
-        names = {function, function.partition(":")[0]}
-        return next((number for number, layer in enumerate(self._warm) if names.intersection(layer)), 0)
+        """The number of the layer that names `function`, else of the first that names its module; else 0."""
+        names = (function, function.partition(":")[0])
+        return next((number for name in names for number, layer in enumerate(self._warm) if name in layer), 0)
 
     def _start(self) -> None:
         pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in self._warm]

@@ -263,6 +263,11 @@ def test_a_job_is_forked_from_the_parent_that_names_it(layer: int, name: str) ->
         assert pool.call("builtins:dict", {"module": "nobody's"}).unwrap() == {"module": "nobody's"}
 
 
+def test_a_layer_that_names_a_job_goes_before_one_that_names_its_module() -> None:
+    with Pool(warm=[["tests.worker.jobs", "colorsys"], ["wave", JOBS + "loaded"]]) as pool:
+        assert run(pool, "loaded", names=["colorsys", "wave"]).unwrap() == {"loaded": ["colorsys", "wave"]}
+
+
 def test_all_parents_end_together_and_are_started_again_together() -> None:
     with Pool(warm=[(), (), ["tests.worker.jobs"]]) as pool:
         for _ in range(2):

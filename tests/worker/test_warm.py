@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pkgutil
+
 import pytest
 
 from akg_core import warm
@@ -9,7 +11,14 @@ from akg_core.errors import PluginError
 from akg_core.records import PluginInfo
 from akg_core.registry import Plugin, installed
 
-KERNELS = ("akg_core.judge.jobs:run_job", "akg_core.judge.jobs:profile_job")
+ASKS_A_PLUGIN = (
+    "akg_core.stage_jobs:probe_job",
+    "akg_core.stage_jobs:compile_job",
+    "akg_core.judge.reference:open_job",
+    "akg_core.judge.sampling:sampling_job",
+    "akg_core.judge.jobs:run_job",
+    "akg_core.judge.jobs:profile_job",
+)
 
 
 @pytest.fixture
@@ -23,10 +32,18 @@ def says(monkeypatch: pytest.MonkeyPatch):
     return says
 
 
-def test_kernels_of_a_plugin_find_its_modules_and_nobody_before_waits_for_them(says) -> None:
+def test_jobs_of_a_plugin_find_its_modules_and_nobody_before_waits_for_them(says) -> None:
     says("wave")
     first, second, *later = warm.warm_for("a")
-    assert (first, *later) == warm.WARM and second == ("wave", *KERNELS)
+    assert (first, *later) == warm.WARM and second[0] == "wave" and set(ASKS_A_PLUGIN) < set(second)
+
+
+def test_every_job_that_is_named_is_one(says) -> None:
+    says()
+    named = [name for layer in warm.warm_for("a") for name in layer if ":" in name]
+    says("wave")
+    named += [name for layer in warm.warm_for("a")[1:] for name in layer if ":" in name]
+    assert named and all(callable(pkgutil.resolve_name(name)) for name in named)
 
 
 def test_a_plugin_that_names_none_has_the_usual_layers(says) -> None:

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 UNUSABLE = 3
 _FORKING = multiprocessing.get_context("fork")
@@ -38,7 +38,7 @@ def compile_all(asked: dict[str, Any]) -> list[list[dict[str, Any]]]:
     Each is compiled by a process of its own that has Triton imported already, in `asked["seconds"]` of a core at most.
     With `load`, what launches it is built too. The answer has a list for each build, an entry for each launch.
     """
-    _ready_to_compile()
+    ready_to_compile()
     if asked["load"]:
         _ready_to_launch()
     jobs = [(Path(build["folder"]), launch) for build in asked["builds"] for launch in build["launches"]]
@@ -70,12 +70,22 @@ def _side_by_side(jobs: list[tuple[Path, dict[str, Any]]], asked: dict[str, Any]
 
 @contextlib.contextmanager
 def _a_core(number: int) -> Iterator[None]:
-    """Wait until no other compilation of this user, in whichever run, has the core of that number."""
-    folder = Path(os.environ["TRITON_CACHE_DIR"])
+    """Take a core that no other compilation of this user has, in whichever run, or wait for that of `number`."""
+    folder, cores = Path(os.environ["TRITON_CACHE_DIR"]), os.cpu_count() or 1
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"core-{number}.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with contextlib.ExitStack() as stack:
+        locks = [stack.enter_context((folder / f"core-{core}.lock").open("w")) for core in range(cores)]
+        if not any(map(_taken, locks[number:] + locks[:number])):
+            fcntl.flock(locks[number], fcntl.LOCK_EX)
         yield
+
+
+def _taken(lock: IO[str]) -> bool:
+    """Take a lock that nobody has. Says whether it could be taken."""
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False
 
 
 def _report(answers: Connection, folder: Path, launch: dict[str, Any], asked: dict[str, Any], core: int) -> None:
@@ -122,7 +132,7 @@ def _received(process: BaseProcess, answers: Connection, seconds: float) -> dict
     return said
 
 
-def _ready_to_compile() -> None:
+def ready_to_compile() -> None:
     """Import what compiling needs, and have Triton hash its own files: processes are forked from here."""
     import triton.compiler.code_generator  # noqa: F401
     from triton.runtime.cache import triton_key
@@ -130,6 +140,12 @@ def _ready_to_compile() -> None:
     import akg_plugin_triton_cuda.compile  # noqa: F401
 
     triton_key()
+
+
+def is_ready() -> bool:
+    """Whether this process was forked from one that was ready to compile, and is not to simulate."""
+    imported = {"akg_plugin_triton_cuda.warm", "triton.compiler.code_generator"} <= sys.modules.keys()
+    return imported and "TRITON_INTERPRET" not in os.environ
 
 
 def _ready_to_launch() -> None:

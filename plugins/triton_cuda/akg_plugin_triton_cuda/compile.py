@@ -26,7 +26,7 @@ from akg_core.errors import ToolchainError
 from akg_core.records import Artifact, CompileResult, KernelSource, Scalar, Target
 from akg_core.storage import cache_folder
 from akg_core.toolchain import with_sketch_lines, write_source
-from akg_plugin_triton_cuda.ahead import UNUSABLE
+from akg_plugin_triton_cuda import ahead
 from akg_plugin_triton_cuda.occupancy import occupancy
 from akg_plugin_triton_cuda.probe import CHIPS, INSTALL, capability_of, gpus, triton_version
 
@@ -111,7 +111,7 @@ def _result(
 def compiled(
     builds: Sequence[tuple[Path, list[dict[str, Any]]]], capability: int, seconds: float = SECONDS
 ) -> list[list[dict[str, Any]]]:
-    """Compile the kernels of each (folder, launches) in another process; what is known of each, or its "error"."""
+    """Compile the kernels of each (folder, launches) in other processes; what is known of each, or its "error"."""
     payload = {
         "builds": [{"folder": str(folder), "launches": launches} for folder, launches in builds],
         "capability": capability,
@@ -120,25 +120,39 @@ def compiled(
         "cache": CACHE,
     }
     kept = cache_folder() / f"triton-{triton_version()}"
-    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
-    environment["TRITON_CACHE_DIR"] = str(kept)
-    said = _answer(json.dumps(payload), environment, builds[0][0])
+    said = _here(payload, kept) if ahead.is_ready() else _elsewhere(payload, kept, builds[0][0])
     _prune(kept)
     if isinstance(said, str):
         return [[{"error": said} for _ in launches] for _, launches in builds]
     return said
 
 
-def _answer(payload: str, environment: dict[str, str], folder: Path) -> list[list[dict[str, Any]]] | str:
-    """What the other process answers, or what is wrong with it. Raises ToolchainError when it cannot import Triton."""
-    command = [sys.executable, "-m", "akg_plugin_triton_cuda.ahead"]
+def _here(payload: dict[str, Any], kept: Path) -> list[list[dict[str, Any]]] | str:
+    """What is compiled by processes that are forked from this one, or what is wrong."""
+    before = os.environ.get("TRITON_CACHE_DIR")
+    os.environ["TRITON_CACHE_DIR"] = str(kept)
+    try:
+        return ahead.compile_all(payload)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    finally:
+        os.environ.pop("TRITON_CACHE_DIR")
+        if before is not None:
+            os.environ["TRITON_CACHE_DIR"] = before
+
+
+def _elsewhere(payload: dict[str, Any], kept: Path, folder: Path) -> list[list[dict[str, Any]]] | str:
+    """What another process compiles, or what is wrong with it. Raises ToolchainError when it cannot import Triton."""
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    environment["TRITON_CACHE_DIR"] = str(kept)
+    command, asked = [sys.executable, "-m", "akg_plugin_triton_cuda.ahead"], json.dumps(payload)
     try:
         ended = subprocess.run(
-            command, input=payload, capture_output=True, text=True, timeout=SECONDS, env=environment, cwd=folder
+            command, input=asked, capture_output=True, text=True, timeout=SECONDS, env=environment, cwd=folder
         )
     except subprocess.TimeoutExpired:
         return f"Triton took more than {SECONDS:.0f} s"
-    if ended.returncode == UNUSABLE:
+    if ended.returncode == ahead.UNUSABLE:
         why = ended.stderr.strip().splitlines()[-1].rstrip(".")
         raise ToolchainError(f"Triton {triton_version()} is installed and cannot be imported: {why}.", f"{INSTALL}.")
     lines = ended.stdout.splitlines()

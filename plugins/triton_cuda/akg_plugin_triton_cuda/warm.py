@@ -1,15 +1,16 @@
-"""What Triton does once a process before it launches anything: for the parent of all that launch on a GPU.
+"""What is the same in every process on a machine with a GPU: for the parent of all that compile or launch there.
 
-Above all it hashes its own files, of which the library alone has hundreds of megabytes. Where kernels are simulated
-nothing is imported here: Triton has to know that before.
+Triton hashes its own files, of which the library alone has hundreds of megabytes, and the driver is asked what GPUs
+there are. Where kernels are simulated nothing is imported here: Triton has to know that before.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-if Path("/dev/nvidiactl").exists():
-    import triton.compiler.code_generator  # noqa: F401
-    from triton.runtime.cache import triton_key
+from akg_plugin_triton_cuda import ahead, probe
 
-    triton_key()
+if Path("/dev/nvidiactl").exists():
+    probe.gpus()
+    probe.multiprocessors()
+    ahead.ready_to_compile()

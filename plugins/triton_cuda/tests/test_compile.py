@@ -14,7 +14,8 @@ from akg_plugin_triton_cuda.probe import dialect
 from akg_triton.emit import emit
 
 from akg_core.errors import ToolchainError
-from akg_core.records import Argument, Interface, KernelSource, Schedule, Sketch, Target
+from akg_core.records import Argument, CompileResult, Interface, KernelSource, Schedule, Sketch, Target
+from akg_core.worker.pool import Pool
 from tests.emission.sized import SIZES, sized
 
 SM_90 = Target(backend="cuda", arch="sm_90")
@@ -154,6 +155,21 @@ def test_what_was_compiled_once_is_found_again(tmp_path: Path, monkeypatch: pyte
     assert compile_kernel(source("softmax"), SM_90, tmp_path / "two").ok
     assert [path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.cubin")] == [written]
     assert [path.read_bytes() for path in (tmp_path / "two").rglob("*.cubin")] == [kept.read_bytes()]
+
+
+def test_what_is_forked_from_a_parent_that_is_ready_compiles_alike(tmp_path: Path) -> None:
+    good = source("softmax")
+    bad = good.model_copy(update={"files": {**good.files, "kernel.py": "def softmax_rows(:"}})
+    with Pool(warm=(("ready",),)) as pool:
+        for name, made in (("good", good), ("bad", bad)):
+            payload = {
+                "source": made.model_dump(mode="json"),
+                "target": SM_90.model_dump(mode="json"),
+                "folder": str(tmp_path / name),
+            }
+            found = CompileResult(**pool.call("ready:compile_job", payload).unwrap())
+            same = compile_kernel(made, SM_90, tmp_path / "same")
+            assert (found.ok, found.details, found.log) == (same.ok, same.details, same.log)
 
 
 def test_a_kernel_that_takes_too_long_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
