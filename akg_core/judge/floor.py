@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import platform
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from akg_core.judge import sampling
 from akg_core.judge.records import Floor, Preparation
 from akg_core.records import Record
 from akg_core.storage import cache_folder, write_whole
-from akg_core.worker.device import Device, device_at
+from akg_core.worker.device import HOST, Device, device_at
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
@@ -112,23 +113,21 @@ def processor() -> str:
 def measure_job(payload: dict[str, Any]) -> dict[str, Any]:
     """Worker job: {plugin?, target?} → a Machine's rates. Reads, copies and multiplies, each the fastest of several.
 
-    With all threads and with one: on a busy machine threads that wait for each other can be slower than a single one.
+    On the host with all threads and with one: on a busy machine threads that wait for each other can be slower than a
+    single one.
     """
     import torch
 
     device = device_at(payload)
     found: list[dict[str, Any]] = []
-    for threads in (torch.get_num_threads(), 1):
+    for threads in (torch.get_num_threads(), 1) if device is HOST else (1,):
         torch.set_num_threads(threads)
         found.append(_measured(device))
-    many, one = found
-    rates = {size: max(rate, one["rates"][size]) for size, rate in many["rates"].items()}
-    operations = max(many["operations"], one["operations"])
     return {
         "processor": device.processor(),
         "cache_bytes": device.cache_bytes(),
-        "bytes_per_second": rates,
-        "operations_per_second": operations,
+        "bytes_per_second": {size: max(each["rates"][size] for each in found) for size in device.memory_sizes()},
+        "operations_per_second": max(each["operations"] for each in found),
     }
 
 
@@ -151,7 +150,8 @@ def _measured(device: Device) -> dict[str, Any]:
 
 def _fastest(device: Device, action: Callable[[], Any]) -> float:
     times: list[float] = []
-    while len(times) < 4 or sum(times) < _MEASURING_SECONDS:
+    until = time.monotonic() + _MEASURING_SECONDS
+    while len(times) < 4 or time.monotonic() < until:
         times.append(device.seconds(action)[0])
     return min(times)
 
