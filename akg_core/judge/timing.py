@@ -42,6 +42,7 @@ _CHECKS, _MEASUREMENTS = 6, 4
 _CHECKED = 24  # times that a checked sample may be slow, as every one is of who computes only there
 _CLOCK_SECONDS = (0.1, 4.0, 8.0)  # the least that clocks are compared over, what is more than enough, and for all
 _CLOCK_ATTEMPTS, _MOST_COUNTED = 20, 1 << 14  # of the most samples, several attempts
+_GROWING, _MARGIN = 8, 1.5  # times as many samples each time at most, and as many as would do if calls took no time
 _AFTERWARDS, _LONGER, _WAITING_SECONDS = 5, 1.5, 5e-5  # samples of what goes on, and how long that may take
 _ASKING_SECONDS = 0.003  # what a call takes beside its samples
 
@@ -218,9 +219,9 @@ def _disagreement(kernel: Contestant, plan: TimingPlan, beside: Callable[[int], 
     busy machine a process waits within its samples as it does between them, and a clock that lies does so at any count.
     Who is not `patient` leaves it at samples enough to tell.
     """
-    warm = plan.model_copy(update={"cold": False})
+    warm, started = plan.model_copy(update={"cold": False}), time.perf_counter()
     kernel.sample(warm.model_copy(update={"warmup": 2, "samples": 1}))
-    count, started = 1, time.perf_counter()
+    count = _GROWING if time.perf_counter() - started < _CLOCK_SECONDS[0] / 2 else 1
     for _ in range(_CLOCK_ATTEMPTS):
         before = beside(count)
         began = time.perf_counter()
@@ -232,8 +233,8 @@ def _disagreement(kernel: Contestant, plan: TimingPlan, beside: Callable[[int], 
             return ""
         if passed > _CLOCK_SECONDS[1] or time.perf_counter() - started > _CLOCK_SECONDS[2] or (enough and not patient):
             break
-        due = 4 * count if enough else math.ceil(1.2 * count * _CLOCK_SECONDS[0] / passed)
-        count = min(_MOST_COUNTED, 4 * count, max(count + 1, due))
+        due = 4 * count if enough else math.ceil(_MARGIN * count * _CLOCK_SECONDS[0] / passed)
+        count = min(_MOST_COUNTED, _GROWING * count, max(count + 1, due))
     return f"Its clock counted {told:.3g} s while {passed:.3g} s passed."
 
 

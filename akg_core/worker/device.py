@@ -33,6 +33,9 @@ class Device:
         """Modules and classes of others that this class calls: what they hold is nobody's to replace."""
         return ()
 
+    def make_ready(self) -> None:
+        """Have this process use the device and its clock for the first time, which may take a while."""
+
     def synchronize(self) -> None:
         """Wait for everything that was started on the device, on whatever stream."""
 
@@ -121,8 +124,8 @@ def device_at(payload: dict[str, Any]) -> Device:
 
 
 def start_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """Worker job: {plugin?, target?} → {}; have this process use its device for the first time, which takes a while."""
-    device_at(payload).synchronize()
+    """Worker job: {plugin?, target?} → {}; make this process's device ready."""
+    device_at(payload).make_ready()
     return {}
 
 

@@ -40,6 +40,9 @@ class CudaDevice(Device):
     def trusted(self) -> tuple[Any, ...]:
         return (torch.cuda, torch.cuda.memory, torch.cuda.device, torch._C, *torch.cuda.Event.__mro__[:-1])
 
+    def make_ready(self) -> None:
+        self.seconds(lambda: None)
+
     def synchronize(self) -> None:
         torch.cuda.synchronize()
 
