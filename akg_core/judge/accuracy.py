@@ -34,6 +34,7 @@ from dataclasses import dataclass
 import torch
 
 from akg_core.judge.binades import WorstErrors, chunk_of
+from akg_core.records import HOST
 
 _KEPT = 1 << 26  # places of wrong elements; of more than so many only the number is known
 
@@ -95,11 +96,11 @@ def errors(
     outside: list[torch.Tensor] = []
     count, norm, eager_norm, size = 0, 0.0, 0.0, 0.0
     worst, excess, where, allowed_there, eager_worst, nonfinite, close = 0.0, -1.0, 0, 0.0, 0.0, -1, True
-    chunk = chunk_of(eager)
+    chunk, width = chunk_of(eager), _width(eager)
     for start in range(0, eager.numel(), chunk):
         piece = slice(start, start + chunk)
         c, e, r = candidate[piece], eager[piece], exact[piece]
-        wrong, eager_wrong = torch.sub(c, r), torch.sub(e, r)
+        wrong, eager_wrong = (torch.sub(each, r, out=r.new_empty(r.shape, dtype=width)) for each in (c, e))
         norms = _norms(wrong, eager_wrong, r)
         if not all(map(math.isfinite, norms)):
             misplaced, c, e, r = _nonfinite(c.double(), e.double(), r, relative)
@@ -138,13 +139,25 @@ def errors(
     return Errors(kept, count, worst, allowed_there, where, norm, eager_norm, size, eager_worst, nonfinite, close)
 
 
+def _width(eager: torch.Tensor) -> torch.dtype:
+    """The dtype that errors are kept in, which are found in float64: to read less, where reading is what takes time."""
+    return torch.float64 if eager.device.type == HOST or eager.dtype == torch.float64 else torch.float32
+
+
 def _norms(wrong: torch.Tensor, eager_wrong: torch.Tensor, exact: torch.Tensor) -> list[float]:
     """The greatest of both errors and the Euclidean norms of all three: not finite where an element is not."""
-    ends = [end for errors in (wrong, eager_wrong) for end in torch.aminmax(errors)]
+    ends = [end.double() for errors in (wrong, eager_wrong) for end in torch.aminmax(errors)]
     low, high, eager_low, eager_high, *squares = torch.stack(
-        [*ends, *(each.dot(each) for each in (wrong, eager_wrong, exact))]
+        [*ends, *map(_square, (wrong, eager_wrong, exact))]
     ).tolist()
     return [max(-low, high), max(-eager_low, eager_high), *map(math.sqrt, squares)]
+
+
+def _square(values: torch.Tensor) -> torch.Tensor:
+    """The sum of squares in float64."""
+    if values.dtype == torch.float64:
+        return values.dot(values)
+    return torch.linalg.vector_norm(values, dtype=torch.float64).square_()
 
 
 def _greatest(values: torch.Tensor) -> float:

@@ -17,9 +17,20 @@ F32 = slack(1, torch.float32)
 ULP = torch.finfo(torch.float32).eps
 
 
-@pytest.fixture(autouse=True)
-def _seed() -> None:
+@pytest.fixture(autouse=True, params=[torch.float64, torch.float32], ids=["wide", "narrow"])
+def _seed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test with errors kept in float64, as on the host, and as a device keeps them."""
     torch.manual_seed(0)
+    if request.param == torch.float32:
+        monkeypatch.setattr(accuracy, "_width", lambda eager: torch.float32)
+
+
+def test_errors_that_no_float32_holds() -> None:
+    most = torch.finfo(torch.float32).max
+    e, r = torch.tensor([most, -most]), torch.tensor([most, -most], dtype=torch.float64)
+    assert outside(-e, e, r) == [0, 1]
+    far = torch.tensor([1e300, -1e300], dtype=torch.float64)
+    assert outside(e, e, far) == []
 
 
 def outside(c: torch.Tensor, e: torch.Tensor, r: torch.Tensor, *more: object) -> list[int]:
