@@ -1,6 +1,6 @@
-"""The baselines' process: the reference itself by eager PyTorch, or through `torch.compile`, timed like any kernel.
+"""The baselines: the reference itself by eager PyTorch, or through `torch.compile`, timed like any kernel.
 
-Worker side, one process each. Both run in the harness of a candidate, without gradients, on the same inputs and state.
+Worker side. Both run in the harness of a candidate, without gradients, on the same inputs and state.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from akg_core.records import Case, TimingPlan
 from akg_core.storage import cache_folder
 from akg_core.worker.device import device_at
 
-MODES = ("eager", "compile")
+EAGER = "eager"
+MODES = (EAGER, "compile")
 
 
 def profile_job(payload: dict[str, Any]) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def _module(mode: str, reference: Path) -> Any:
     if mode not in MODES:
         raise ValueError(f"no baseline is called {mode!r}")
     source = load_source(reference.read_text(encoding="utf-8"), "reference")
-    if mode == "eager":
+    if mode == EAGER:
         return SimpleNamespace(ModelNew=source.Model, get_init_inputs=source.get_init_inputs)
     _set_up_compiler()
 

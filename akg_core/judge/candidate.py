@@ -11,7 +11,6 @@ are elsewhere, and what is reported is checked by the process that holds them.
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import functools
 import gc
@@ -40,7 +39,7 @@ from akg_core.task.load import load_source, moved
 from akg_core.worker import isolation, seccomp
 from akg_core.worker.device import HOST, Device
 from akg_core.worker.tensors import fresh, load, memory, save, transform
-from akg_core.worker.threads import threads, threads_for
+from akg_core.worker.threads import alone, threads, threads_for
 
 _SETTLING_SECONDS = 0.05  # in which work that goes on after a call has returned shows
 _PAGE = 4096  # bytes, of which the system knows whether anybody has looked at them
@@ -104,7 +103,8 @@ def profile_case(
         if plan.threads:
             torch.set_num_threads(plan.threads)
         subject = _ready(load_module, case, device)
-        device.take_back()  # what an earlier check has written has been read
+        while _written:  # what was written has been read by now
+            _written.pop().take_back()
         if not case.inputs:
             device.make_ready()
             _contenders.clear()
@@ -172,7 +172,7 @@ def _ready(load_module: Callable[[], Any], case: Case, device: Device) -> _Subje
             gc.freeze()  # who gives back what lies in cycles need not look through all that was loaded each time
         return _subjects[key][1]
 
-    subject = _alone(make) if isolation.is_confined() else make()
+    subject = alone(make) if isolation.is_confined() else make()
     compare_harness()
     for step in steps:
         step()
@@ -183,28 +183,6 @@ def _packages(load_module: Callable[[], Any], device: Device) -> frozenset[str]:
     """The packages of a plugin: of what loads its kernels, and of its device."""
     names = (getattr(load_module, "__module__", ""), type(device).__module__)
     return frozenset(name.partition(".")[0] for name in names)
-
-
-def _alone(action: Callable[[], Any]) -> Any:
-    """What `action` gives, or raises, in a thread of its own."""
-    ended: list[tuple[Any, BaseException | None]] = []
-    running = _thread.allocate_lock()
-
-    def work() -> None:
-        try:
-            ended.append((action(), None))
-        except BaseException as error:
-            ended.append((None, error))
-        finally:
-            running.release()
-
-    running.acquire()
-    _thread.start_new_thread(work, ())
-    running.acquire()
-    result, error = ended[0]
-    if error is not None:
-        raise error
-    return result
 
 
 def construct(module: Any, case: Case, device: Device) -> nn.Module:
@@ -286,6 +264,7 @@ def _run(subject: _Subject, case: Case, launches: Callable[[], int] | None) -> C
 def _write(case: Case, result: Any, before: dict[str, Any], arguments: Sequence[Any], subject: _Subject) -> None:
     """Write what a call gave, with what is not as it was `before`."""
     transform(result, _require_plain)
+    _written.add(subject.device)
     after = named(arguments, subject.model.state_dict())
     save(case.outputs, {"result": result, "changed": changed(before, after)}, subject.device)
 
@@ -323,6 +302,7 @@ class _Contender:
         return named(given, self.subject.enter(case))
 
 
+_written: set[Device] = set()  # devices whose memory is lent for what was written
 _subjects: dict[tuple[int, Path | None, bool], tuple[Any, _Subject]] = {}  # a module is held: its id stays its own
 _contenders: dict[tuple[int, Path | None, Path | None], _Contender] = {}
 

@@ -8,7 +8,7 @@ from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING
 
 from akg_core.errors import AkgError
-from akg_core.judge.baseline import MODES
+from akg_core.judge.baseline import EAGER, MODES
 from akg_core.judge.contestant import CALL_SECONDS, Contestant, Unusable
 from akg_core.judge.examinee import kernel_payload
 from akg_core.judge.prepare import Prepared
@@ -93,6 +93,9 @@ class Entrant:
 class Baselines:
     """The reference by eager PyTorch and by `torch.compile`, each in a session that warms up in the background.
 
+    A device takes its time for every process that uses it. There eager PyTorch is timed in the reference's, where it
+    has answered the cases.
+
     Start them early: compiling takes seconds, which are no part of any time. `patient`: until `begin` they only import
     what they need, and take no memory of a device for inputs. Close them, or use them as a context.
     """
@@ -150,10 +153,13 @@ class Baselines:
         with self._lock:
             if self._closed:
                 raise Unusable("Nobody waits for it any more.")
-            # What a compiler imports may start the driver of a device, which does not work on after a fork.
-            limits = Limits(CALL_SECONDS, paused=not prepared.lends)
-            session = self._pool.session(limits, _KERNEL if prepared.lends else _BASELINE)
-            self._closing.callback(session.close)
+            if prepared.lends and mode == EAGER:
+                session = prepared.session
+            else:
+                # What a compiler imports may start the driver of a device, which does not work on after a fork.
+                limits = Limits(CALL_SECONDS, paused=not prepared.lends)
+                session = self._pool.session(limits, _KERNEL if prepared.lends else _BASELINE)
+                self._closing.callback(session.close)
         contestant = Contestant(mode, session, _BASELINE, {**prepared.where, "mode": mode}, prepared)
         contestant.open(self._plan)
         return contestant

@@ -62,7 +62,7 @@ def prepare(
 
 
 class Prepared:
-    """A task's cases and the process that knows their answers. Close it, or use it as a context."""
+    """A task's cases and the process that knows their answers, a `session`. Close it, or use it as a context."""
 
     def __init__(
         self, pool: Pool, task: Task, folder: Path, where: dict[str, Any], lends: bool, seed: int, most: dict[str, Any]
@@ -71,10 +71,10 @@ class Prepared:
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / _ROOMS).mkdir(mode=0o300, exist_ok=True)
         (self.folder / _REFERENCE).write_text(task.source, encoding="utf-8")
-        self._session = pool.session(Limits(seconds=600, lends=lends), _JOBS + "open_job")
+        self.session = pool.session(Limits(seconds=600, lends=lends), _JOBS + "open_job")
         self._lock = threading.Lock()
         self._pool, self._most = pool, most
-        self._started = pool.background(self._session.call, "akg_core.worker.device:start_job", where)
+        self._started = pool.background(self.session.call, "akg_core.worker.device:start_job", where)
         self._opened: Future[Draw] = Future()
         self._ready: Future[Preparation] | None = None
 
@@ -94,7 +94,7 @@ class Prepared:
 
     def close(self) -> None:
         """End the reference process."""
-        self._session.close()
+        self.session.close()
         for name in (CASES, _ROOMS):
             with contextlib.suppress(OSError):
                 (self.folder / name).chmod(0o700)  # so that whoever may remove it can
@@ -138,13 +138,13 @@ class Prepared:
             "same_as": str(same_as) if same_as else None,
         }
         with self._lock:
-            result = self._session.call(_JOBS + "compare_job", payload)
+            result = self.session.call(_JOBS + "compare_job", payload)
         return Comparison(**self._value(result))
 
     def rest(self, for_good: bool = False) -> None:
         """Have the reference hold no more of a device's memory than it must; `for_good`: nor the cases and answers."""
         with self._lock:
-            self._session.call(_JOBS + "rest_job", {"for_good": for_good})
+            self.session.call(_JOBS + "rest_job", {"for_good": for_good})
 
     def _work(self, most: dict[str, Any]) -> Preparation:
         opening = {
@@ -157,9 +157,9 @@ class Prepared:
         try:
             self._value(self._started.result())
             with self._lock:
-                draw = Draw(**self._value(self._session.call(_JOBS + "open_job", opening))["draw"])
+                draw = Draw(**self._value(self.session.call(_JOBS + "open_job", opening))["draw"])
                 self._opened.set_result(draw)
-                prepared = self._session.call(_JOBS + "prepare_job", most)
+                prepared = self.session.call(_JOBS + "prepare_job", most)
             return Preparation(**self._value(prepared))
         except BaseException as error:
             if not self._opened.done():

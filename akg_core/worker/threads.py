@@ -1,9 +1,11 @@
-"""With how many threads torch works in this process. Kernels for the host go by the same number."""
+"""Threads of this process: with how many torch works, and kernels for the host too; and one for what runs apart."""
 
 from __future__ import annotations
 
+import _thread
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 
@@ -24,3 +26,25 @@ def threads(count: int) -> Iterator[None]:
 def threads_for(size: int) -> contextlib.AbstractContextManager[None]:
     """Work with one thread on so few bytes that more would cost more than they do, above all beside other processes."""
     return threads(1) if size < _SMALL_BYTES else contextlib.nullcontext()
+
+
+def alone(action: Callable[[], Any]) -> Any:
+    """What `action` gives, or raises, in a thread of its own."""
+    ended: list[tuple[Any, BaseException | None]] = []
+    running = _thread.allocate_lock()
+
+    def work() -> None:
+        try:
+            ended.append((action(), None))
+        except BaseException as error:
+            ended.append((None, error))
+        finally:
+            running.release()
+
+    running.acquire()
+    _thread.start_new_thread(work, ())
+    running.acquire()
+    result, error = ended[0]
+    if error is not None:
+        raise error
+    return result

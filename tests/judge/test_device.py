@@ -12,6 +12,7 @@ import torch
 
 from akg_core.errors import ToolchainError
 from akg_core.judge import library
+from akg_core.judge.entrants import Baselines
 from akg_core.judge.prepare import Prepared, prepare
 from akg_core.judge.timing import measure
 from akg_core.judge.verify import verify
@@ -108,6 +109,18 @@ def test_a_kernel_that_breaks_the_device_has_no_time_and_the_next_one_has(prepar
     found = measure(pool, cases, "fragile", artifact(BREAKS), TARGET, seconds=0.1)
     assert (found.status, found.reason) == ("failed", LOST)
     assert measure(pool, cases, "fragile", artifact(kernels.HONEST), TARGET, seconds=0.1).status == "ok"
+
+
+def test_eager_is_timed_in_the_process_of_the_reference_which_goes_on(prepared, artifact) -> None:
+    pool, cases = prepared
+    honest = artifact(kernels.HONEST)
+    for _ in range(2):
+        with Baselines(pool, cases, ("eager",), patient=True) as baselines:
+            found = measure(pool, cases, "fragile", honest, TARGET, baselines, seconds=0.1)
+            (eager,), missing = baselines.ready()
+        assert (found.status, [each.over for each in found.speedups], missing) == ("ok", ["eager"], {})
+        assert eager.session is cases.session
+        assert verify(pool, cases, "fragile", honest, TARGET).correct
 
 
 def test_a_device_that_is_gone_for_good_is_told(prepared, artifact, fragile: Path, monkeypatch) -> None:

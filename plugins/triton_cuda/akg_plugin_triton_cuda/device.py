@@ -35,7 +35,7 @@ class CudaDevice(Device):
     product_size = 8192
 
     def __init__(self) -> None:
-        self._lent: list[ctypes.c_uint64] = []
+        self._lent: dict[bytes, ctypes.c_uint64] = {}  # by handle, which the process that lends cannot open itself
 
     def trusted(self) -> tuple[Any, ...]:
         return (torch.cuda, torch.cuda.memory, torch.cuda.device, torch._C, *torch.cuda.Event.__mro__[:-1])
@@ -91,26 +91,28 @@ class CudaDevice(Device):
             torch.cuda.empty_cache()  # this allocator takes from what torch's has not
             if cuda().cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(size)):
                 return None
-        self._lent.append(pointer)
+        check(cuda().cuIpcGetMemHandle(handle, pointer))
+        self._lent[bytes(handle)] = pointer
         _memory(pointer.value, flat.nbytes).copy_(flat.view(torch.uint8))
         torch.cuda.synchronize()
-        check(cuda().cuIpcGetMemHandle(handle, pointer))
         return {"handle": bytes(handle).hex(), "bytes": flat.nbytes}
 
     def take_back(self) -> None:
         while self._lent:
-            check(cuda().cuMemFree_v2(self._lent.pop()))
+            check(cuda().cuMemFree_v2(self._lent.popitem()[1]))
 
     def shared(self, token: dict[str, Any], dtype: torch.dtype, count: int) -> torch.Tensor:
         handle, size = bytes.fromhex(token["handle"]), int(token["bytes"])
         wanted = count * dtype.itemsize
         if len(handle) != _HANDLE_BYTES or not 0 < wanted <= size:
             raise ValueError("what is said to be lent makes no sense")
+        if own := self._lent.get(handle):
+            return _copied(own, dtype, wanted)
         torch.zeros((), device=self.name)  # makes this process's context, which the driver's calls need
         pointer = ctypes.c_uint64()
         check(cuda().cuIpcOpenMemHandle_v2(ctypes.byref(pointer), _Handle(*handle), ctypes.c_uint(1)))
         try:
-            return _memory(pointer.value, _lent(pointer, wanted)).view(dtype).clone()
+            return _copied(pointer, dtype, wanted)
         finally:
             torch.cuda.synchronize()
             check(cuda().cuIpcCloseMemHandle(pointer))
@@ -136,13 +138,13 @@ def _memory(address: int, size: int) -> torch.Tensor:
     return torch.as_tensor(_Bytes(address, size), device="cuda")
 
 
-def _lent(pointer: ctypes.c_uint64, wanted: int) -> int:
-    """`wanted`, when the memory behind a handle is that large; raises ValueError: the sender's word is not taken."""
+def _copied(pointer: ctypes.c_uint64, dtype: torch.dtype, wanted: int) -> torch.Tensor:
+    """A copy of the first `wanted` bytes that are lent; raises ValueError where these are fewer, whatever was said."""
     base, size = ctypes.c_uint64(), ctypes.c_size_t()
     check(cuda().cuMemGetAddressRange_v2(ctypes.byref(base), ctypes.byref(size), pointer))
     if size.value < wanted:
         raise ValueError("less memory is lent than is said")
-    return wanted
+    return _memory(pointer.value, wanted).view(dtype).clone()
 
 
 @functools.cache
