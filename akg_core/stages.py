@@ -5,7 +5,6 @@ The work itself is done by `akg_core.stage_jobs` in worker processes.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -29,6 +28,7 @@ from akg_core.records import (
 )
 from akg_core.registry import forward_trace, hooks
 from akg_core.worker.limits import Limits
+from akg_core.worker.usage import cores
 
 if TYPE_CHECKING:
     from akg_core.sketch.work import Work
@@ -208,7 +208,7 @@ def build_all(pool: Pool, request: Request, builds: Sequence[tuple[KernelSource,
     if not builds:
         return ()
     if not hooks(request.plugin).has("akg_compile_all"):
-        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as builders:
+        with ThreadPoolExecutor(max_workers=cores()) as builders:
             return tuple(builders.map(lambda each: _built(pool, request, *each), builds))
     given = [{"source": source.model_dump(mode="json"), "folder": str(folder)} for source, folder in builds]
     try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import os
 import platform
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from akg_core.judge.records import Floor, Preparation
 from akg_core.records import Record
 from akg_core.storage import cache_folder, write_whole
 from akg_core.worker.device import HOST, Device, device_at
+from akg_core.worker.usage import cores
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
@@ -157,7 +157,7 @@ def _fastest(device: Device, action: Callable[[], Any]) -> float:
 
 
 def _key(where: dict[str, Any]) -> str:
-    seen = f"{processor()} {os.cpu_count()} {platform.node()} {last_level_cache()} {where.get('target')}"
+    seen = f"{processor()} {cores()} {platform.node()} {last_level_cache()} {where.get('target')}"
     return hashlib.sha256(seen.encode()).hexdigest()[:16]
 
 

@@ -37,6 +37,7 @@ from akg_core.task.load import ReferenceModule, blame, line_of, load_source, sen
 from akg_core.worker.device import HOST, Device, device_at
 from akg_core.worker.tensors import TensorFileError, fresh, load, save
 from akg_core.worker.threads import threads
+from akg_core.worker.usage import cores
 
 _SMALL_BYTES = 256 << 20  # of inputs, up to which several times as much may be kept for the next case
 _FEWEST = 3  # cases that are prepared however long they take
@@ -369,7 +370,7 @@ def _noise(reference: _Reference, draw: Draw, runs: int) -> Noise | None:
     narrow = [v.dtype for v in expected.result.values() if isinstance(v, torch.Tensor) and v.is_floating_point()]
     if expected.exact is None or not narrow:
         return None
-    with threads(os.cpu_count() or 1):
+    with threads(cores()):
         inputs, state = _drawn(reference, draw)
         for run in range(done, runs):
             noisy = _exact(reference, draw, inputs, state, max(map(accuracy.roundoff, narrow)), run)

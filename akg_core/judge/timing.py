@@ -14,7 +14,6 @@ import fcntl
 import functools
 import itertools
 import math
-import os
 import platform
 import time
 from collections.abc import Callable, Iterator
@@ -29,6 +28,7 @@ from akg_core.judge.records import Draw, Measurement, Speedup, Timing, TimingSta
 from akg_core.records import Artifact, Target, TimingPlan
 from akg_core.storage import cache_folder
 from akg_core.worker.limits import is_harness_changed
+from akg_core.worker.usage import cores
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
@@ -285,8 +285,8 @@ def _settings(prepared: Prepared, plan: TimingPlan, target: Target) -> dict[str,
 
     return {
         "processor": floor.processor(),
-        "cores": os.cpu_count() or 1,
-        "threads": plan.threads or os.cpu_count() or 1,
+        "cores": cores(),
+        "threads": plan.threads or cores(),
         "target": str(target),
         "torch": version("torch"),
         "python": platform.python_version(),

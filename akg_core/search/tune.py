@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import os
 import platform
 import time
 from collections.abc import Iterable
@@ -30,6 +29,7 @@ from akg_core.search.moves import Moves, Point, sketch_hash
 from akg_core.search.prune import least_seconds, spilling, too_slow
 from akg_core.search.race import Track, race
 from akg_core.stages import Candidate, Design, Request
+from akg_core.worker.usage import cores
 
 if TYPE_CHECKING:
     from akg_core.judge.prepare import Prepared
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
 _SHARE = 0.75  # of the last round's time that must be left for another
+_EMITTING = 4  # candidates at a time, each by a process for a moment: several searches may build at once
 FEWEST = 4  # candidates a round, however few cores there are
 REFUSALS = ("incorrect", "crashed", "timed out")  # verdicts on one candidate that say nothing of other sketches
 ROOFLINE = 1.1  # a kernel within this factor of the physical floor is not improved further
@@ -81,7 +82,7 @@ def open_archive(url: str, task: Task, request: Request, machine: Availability, 
     from akg_core.search.archive import Archive
 
     captured = task.model_dump(mode="json", exclude={"name", "notes"})
-    host = f"{platform.node()} {os.cpu_count()} " if machine.device == HOST else ""
+    host = f"{platform.node()} {cores()} " if machine.device == HOST else ""
     return Archive(
         url,
         task=_digest([captured, request.plugin, str(request.target)]),
@@ -140,11 +141,11 @@ class Search:
     def build(self) -> bool:
         """Propose the candidates of a round and build them side by side; False when there is nothing left to try."""
         began = time.monotonic()
-        points = list(self._moves.propose(max(FEWEST, os.cpu_count() or 1), self.best))
+        points = list(self._moves.propose(max(FEWEST, cores()), self.best))
         self._tried += len(points)
         again = [self.best] if points and self.best and self.best not in self._built else []
         chosen = [*self._promising(points), *again]
-        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as emitting:
+        with ThreadPoolExecutor(max_workers=min(_EMITTING, cores())) as emitting:
             emitted = [(point, made) for point, made in zip(chosen, emitting.map(self._emit, chosen), strict=True)]
         made = [(point, source, folder) for point, found in emitted if found for source, folder in [found]]
         pool, request = self._ground.pool, self._ground.request

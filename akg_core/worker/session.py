@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import select
 import shutil
@@ -11,6 +12,7 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -192,17 +194,17 @@ class _Exchange:
         session = self.session
         connection = session._connection.fileno()
         sending = [connection] if self.request and connection in session._open else []
-        readable, writable, _ = select.select(list(session._open), sending, [], timeout)
-        if session._status in readable:
+        ready = _ready(session._open, sending, timeout)
+        if session._status in ready:
             session._read_status()
-        if session._log in readable:
+        if session._log in ready:
             self._take_log()
-        if connection in readable:
+        if ready.get(connection, 0) & ~select.POLLOUT:
             piece = _read(connection)
             if piece == b"":
                 session._open.discard(connection)
             self.answer += piece or b""
-        if writable:
+        if sending and ready.get(connection, 0) & ~select.POLLIN:
             try:
                 self.request = self.request[os.write(connection, self.request[: 1 << 20]) :]
             except BlockingIOError:
@@ -291,6 +293,14 @@ class _Exchange:
         left_out = self.log_size - len(self.log_head) - len(self.log_tail)
         gap = f"\n… {left_out} bytes left out …\n".encode() if left_out else b""
         return (self.log_head + gap + self.log_tail).decode(errors="replace")
+
+
+def _ready(reading: Iterable[int], writing: Container[int], timeout: float) -> dict[int, int]:
+    """The descriptors that are ready within so many seconds, whatever their numbers, and what for."""
+    poll = select.poll()
+    for descriptor in reading:
+        poll.register(descriptor, select.POLLIN | (select.POLLOUT if descriptor in writing else 0))
+    return dict(poll.poll(math.ceil(1000 * timeout)))
 
 
 def _read(descriptor: int, size: int = 1 << 20) -> bytes | None:

@@ -1,4 +1,4 @@
-"""What a job uses, read from outside: memory and number of its processes, size of its folders."""
+"""What a job may use of the machine, and what it does, read from outside: memory, processes, size of its folders."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ import contextlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
+
+
+def cores() -> int:
+    """Processors that this process, and what it starts, may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def available_memory() -> int:

@@ -84,7 +84,7 @@ def world(monkeypatch, tmp_path):
     monkeypatch.setattr(tune.stages, "work", work)
     monkeypatch.setattr(tune, "race", race)
     monkeypatch.setattr(tune, "verify", verify)
-    monkeypatch.setattr(tune.os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(tune, "cores", lambda: 8)
     task, pool = SimpleNamespace(source=""), SimpleNamespace(folder=tmp_path)
     request = Request(reference=Path("r.py"), plugin="toy", target=Target(backend="toy"))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
+import resource
 import socket
 import subprocess
 import sys
@@ -347,3 +349,16 @@ def test_closing_a_session_takes_no_file_from_this_process(pool: Pool, tmp_path:
         assert {file.read() for file in files} == {(tmp_path / "text").read_text()}
         for file in files:
             file.close()
+
+
+def test_a_process_that_has_very_many_files_open_calls_workers_too(pool: Pool) -> None:
+    """Their descriptors have numbers then that not every way of waiting takes."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, most[1]), most[1]))
+    try:
+        with contextlib.ExitStack() as stack:
+            while (last := stack.enter_context(Path("/dev/null").open("rb")).fileno()) < 1100:
+                pass
+            assert last >= 1100 and run(pool, "echo", a=1).unwrap() == {"a": 1}
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, most)

@@ -18,6 +18,7 @@ from pathlib import Path
 from akg_core import storage
 from akg_core.errors import ToolchainError
 from akg_core.records import Availability, Target, Traits
+from akg_core.worker.usage import cores
 
 OLDEST_GCC = 10
 FLAGS = (
@@ -120,11 +121,6 @@ def toolchain() -> Toolchain:
 def cache_folder() -> Path:
     """Where this plugin keeps what is worth keeping."""
     return storage.cache_folder() / "cpp_cpu"
-
-
-def cores() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @functools.cache

@@ -28,6 +28,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import IO, Any
 
+from akg_core.worker.usage import cores
+
 UNUSABLE = 3
 _FORKING = multiprocessing.get_context("fork")
 
@@ -49,15 +51,15 @@ def compile_all(asked: dict[str, Any]) -> list[list[dict[str, Any]]]:
 
 def _side_by_side(jobs: list[tuple[Path, dict[str, Any]]], asked: dict[str, Any]) -> dict[int, dict[str, Any]]:
     """What is known of each job, by its place."""
-    cores = os.cpu_count() or 1
-    first = random.randrange(cores)
+    most = cores()
+    first = random.randrange(most)
     waiting, running = deque(range(len(jobs))), dict[Connection, tuple[int, BaseProcess]]()
     found: dict[int, dict[str, Any]] = {}
     while waiting or running:
-        while waiting and len(running) < cores:
+        while waiting and len(running) < most:
             place = waiting.popleft()
             ours, theirs = _FORKING.Pipe(duplex=False)
-            process = _FORKING.Process(target=_report, args=(theirs, *jobs[place], asked, (first + place) % cores))
+            process = _FORKING.Process(target=_report, args=(theirs, *jobs[place], asked, (first + place) % most))
             process.start()
             theirs.close()
             running[ours] = (place, process)
@@ -71,10 +73,10 @@ def _side_by_side(jobs: list[tuple[Path, dict[str, Any]]], asked: dict[str, Any]
 @contextlib.contextmanager
 def _a_core(number: int) -> Iterator[None]:
     """Take a core that no other compilation of this user has, in whichever run, or wait for that of `number`."""
-    folder, cores = Path(os.environ["TRITON_CACHE_DIR"]), os.cpu_count() or 1
+    folder = Path(os.environ["TRITON_CACHE_DIR"])
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
-        locks = [stack.enter_context((folder / f"core-{core}.lock").open("w")) for core in range(cores)]
+        locks = [stack.enter_context((folder / f"core-{core}.lock").open("w")) for core in range(cores())]
         if not any(map(_taken, locks[number:] + locks[:number])):
             fcntl.flock(locks[number], fcntl.LOCK_EX)
         yield
