@@ -15,10 +15,10 @@ more than rounding always does. `ulp` is the spacing of the output's dtype at on
     as the tail of a softmax, must still be right for its own size.
 3.  Where that is not enough, the element may be worse conditioned than others of its magnitude: a cancellation that few
     share. The reference is then run in float64 with rounding noise (`precise.in_double`) on every input, parameter and
-    intermediate value, and S times the scatter that this causes is allowed. S is 4, for the luck of a few runs, plus
-    2.5 c: noise on the terms of a sum moves it by sqrt(n) units, rounding its partial sums by 0.4 n, now and then by 4
-    times that. Where few elements are outside still, more runs tell whether only their scatter was small by chance.
-    An element outside is wrong.
+    intermediate value, with zeros for what is below the normal numbers, and S times the scatter that this causes is
+    allowed. S is 4, for the luck of a few runs, plus 2.5 c: noise on the terms of a sum moves it by sqrt(n) units,
+    rounding its partial sums by 0.4 n, now and then by 4 times that. Where few elements are outside still, more runs
+    tell whether only their scatter was small by chance. An element outside is wrong.
 4.  Besides, ||c - r|| <= 2 ||e - r|| + F/2 ulp ||r||, again with the scatter's norm when it fails: a kernel of
     narrower arithmetic that stays within each element's bound is still worse overall.
 

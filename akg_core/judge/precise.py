@@ -4,8 +4,10 @@ The mode rewrites every dtype that the code itself asks for, so that `x.float()`
 inside a forward stays precise, and computes by another formula where PyTorch's cancels even in float64.
 
 With noise, every operator's result (and every input and parameter) is moved by a random relative amount of at most one
-unit roundoff: Monte Carlo arithmetic (Parker, 1997). Operators made of several are taken apart, so that what they
-hold in between is moved too. How far the outputs then scatter is what honest rounding can do to each of them.
+unit roundoff: Monte Carlo arithmetic (Parker, 1997). What is smaller than float32's normal numbers becomes zero, as
+chips' fast functions have it (exp of -88, which a factor of 88 brings back into sight). Operators made of several are
+taken apart, so that what they hold in between is moved too. How far the outputs then scatter is what honest rounding
+can do to each of them.
 """
 
 from __future__ import annotations
@@ -91,6 +93,8 @@ class _Double(TorchDispatchMode):
     def __init__(self, roundoff: float, seed: int) -> None:
         super().__init__()
         self._roundoff = roundoff
+        narrow = roundoff > torch.finfo(torch.float64).eps
+        self._flushed = torch.finfo(torch.float32).smallest_normal * (1 - 1e-9) if narrow else 0.0
         self._seed = seed
         self._draws: dict[torch.device, torch.Generator] = {}
 
@@ -119,7 +123,7 @@ class _Double(TorchDispatchMode):
             self._draws[device] = torch.Generator(device).manual_seed(self._seed)
         noise = torch.rand(tensor.shape, dtype=torch.float64, generator=self._draws[device], device=device)
         noise = noise.mul_(2).sub_(1)
-        return noise.mul_(self._roundoff).add_(1).mul_(tensor)
+        return torch.nn.functional.hardshrink(noise.mul_(self._roundoff).add_(1).mul_(tensor), self._flushed)
 
 
 @functools.cache

@@ -376,7 +376,7 @@ def _noise(reference: _Reference, draw: Draw, runs: int) -> Noise | None:
             noisy = _exact(reference, draw, inputs, state, max(map(accuracy.roundoff, narrow)), run)
             for name, value in (noisy or {}).items():
                 if name in expected.exact and isinstance(value, torch.Tensor) and value.is_floating_point():
-                    moved = (value.double() - expected.exact[name].double()).abs().reshape(-1).nan_to_num(nan=0.0)
+                    moved = (value.double() - expected.exact[name]).abs().nan_to_num(0.0, posinf=0.0).reshape(-1)
                     scatter[name] = torch.maximum(scatter[name], moved) if name in scatter else moved
     reference.runs[draw.name] = runs
     return scatter

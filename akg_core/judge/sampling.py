@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from akg_core.records import Case, ProfileReport, TimingPlan
+from akg_core.records import HOST, Case, ProfileReport, TimingPlan
 from akg_core.worker.device import device_at
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _LEAST_BYTES, _MOST_BYTES = 256, 256 << 20
 class Idle:
     """A kernel that does nothing, in a process of its own. Use it as a context; `where` is as `device_at` takes it.
 
-    Its answer, the same each time, has `answer_bytes`, as far as these matter: it is looked at on every page.
+    Its answer, which is never written, has `answer_bytes`, as far as these matter: it is looked at on every page.
     """
 
     def __init__(self, pool: Pool, where: dict[str, Any], answer_bytes: int = 0) -> None:
@@ -76,11 +76,14 @@ def _module(answer_bytes: int) -> SimpleNamespace:
     from torch import nn
 
     class ModelNew(nn.Module):
+        answer: torch.Tensor
+
         def __init__(self) -> None:
             super().__init__()
             self.register_buffer("answer", torch.ones(answer_bytes // 4), persistent=False)
 
-        def forward(self) -> torch.Tensor | nn.Module:
-            return self.answer
+        def forward(self) -> torch.Tensor:
+            """Memory for an answer, as a kernel takes it; the host's is not there before it is written."""
+            return self.answer if self.answer.device.type == HOST else torch.empty_like(self.answer)
 
     return SimpleNamespace(ModelNew=ModelNew)

@@ -111,6 +111,22 @@ def test_cancellation_is_judged_by_what_rounding_can_do() -> None:
     assert outside(wrong, e, r, F32, scatter) == [place]
 
 
+def test_what_a_chip_takes_for_zero_in_between_may_be_zero() -> None:
+    """exp(-88) is no normal number, and -88 times it is one; where nothing so small is in between it must be right."""
+    x = torch.full((1000,), -88.0)
+    r, e = torch.nn.functional.mish(x.double()), torch.nn.functional.mish(x)
+    assert float(r[0].abs()) > 40 * torch.finfo(torch.float32).tiny
+    zero, double = torch.zeros_like(e), 6 * e
+    with in_double(accuracy.roundoff(torch.float32), 0):
+        scatter = (torch.nn.functional.mish(x.double().clone()) - r).abs()
+        plain = (x.double() * 1e-38 - x.double() * 1e-38).abs()
+    assert len(outside(zero, e, r, F32)) == len(outside(zero, e, r, F32, plain)) == 1000
+    assert outside(zero, e, r, F32, scatter) == []
+    assert len(outside(double, e, r, F32, scatter)) == 1000
+    with in_double(accuracy.roundoff(torch.float64), 0):
+        assert float(torch.exp(x.double())[0]) > 0, "float64 has smaller ones"
+
+
 def test_sixteen_bits_are_rounded_once() -> None:
     r = torch.randn(5000, dtype=torch.float64)
     e = r.bfloat16()
