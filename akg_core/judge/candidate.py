@@ -20,7 +20,7 @@ import operator
 import random
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
@@ -38,7 +38,7 @@ from akg_core.records import Artifact, Case, CaseReport, ProfileReport, RunRepor
 from akg_core.task.load import load_source, moved
 from akg_core.worker import isolation, seccomp
 from akg_core.worker.device import HOST, Device
-from akg_core.worker.tensors import fresh, load, memory, save, transform
+from akg_core.worker.tensors import description, fresh, load, memory, save, transform
 from akg_core.worker.threads import alone, threads, threads_for
 
 _SETTLING_SECONDS = 0.05  # in which work that goes on after a call has returned shows
@@ -64,15 +64,15 @@ def run_cases(
     A case without inputs is not run: the kernel is made ready for the others, which another call brings.
 
     `launches` counts the kernels launched so far, for plugins that can tell. `jit`: the language compiles when a kernel
-    is first called, so that each case is called once before it counts. From then on, and without `jit` as soon as the
-    module is loaded, machine code can start no process either; threads it may.
+    is first called, so that inputs of each shape are there once before any call counts. From then on, and without `jit`
+    as soon as the module is loaded, machine code can start no process either; threads it may.
     """
     given = [case for case in cases if case.inputs]
     try:
         subject = _ready(load_module, cases[0], device)
         if not given:
             device.make_ready()
-        for case in given if jit else ():
+        for case in _unlike(given) if jit else ():
             _rehearse(subject, case)
         if given or not jit:
             seccomp.forbid_processes()
@@ -214,6 +214,11 @@ class _Subject:
             if not same_bits(value, buffers[name]):
                 buffers[name].copy_(value)
         return state
+
+
+def _unlike(cases: Sequence[Case]) -> Iterable[Case]:
+    """One of all cases whose inputs differ by their tensors' numbers alone."""
+    return {description(_inputs(case)): case for case in reversed(cases)}.values()
 
 
 def _rehearse(subject: _Subject, case: Case) -> None:

@@ -70,14 +70,20 @@ def load(path: Path, device: Device = HOST) -> Any:
     """
     try:
         memory = _map(path)
-        header = _LENGTH.unpack_from(memory)[0]
-        if header > min(_HEADER_BYTES, len(memory) - _LENGTH.size):
-            raise ValueError("the header does not fit")
-        content = json.loads(memory[_LENGTH.size : _LENGTH.size + header])
-        tensors = [_tensor(memory, _LENGTH.size + header, device, **entry) for entry in content["tensors"]]
+        content, start = _described(memory)
+        tensors = [_tensor(memory, start, device, **entry) for entry in content["tensors"]]
         return _decode(content["tree"], tensors)
     except (OSError, ValueError, TypeError, LookupError, RuntimeError, AttributeError, struct.error) as error:
         raise TensorFileError(f"{path.name} is not a file of tensors: {error}") from None
+
+
+def description(path: Path) -> str:
+    """A text that is the same for files which differ in their tensors' numbers alone, one that `save` has written."""
+    content, _ = _described(_map(path))
+    for entry in content["tensors"]:
+        for place in ("lent", "offset"):
+            entry.pop(place, None)
+    return json.dumps(content)
 
 
 def fresh(value: Any) -> Any:
@@ -150,6 +156,15 @@ def _decode(node: Any, tensors: list[torch.Tensor]) -> Any:
         case dict():
             raise ValueError("an unknown kind of value")
     return node
+
+
+def _described(memory: mmap.mmap) -> tuple[dict[str, Any], int]:
+    """What a file says of its tree and its tensors, and where their bytes begin."""
+    header = _LENGTH.unpack_from(memory)[0]
+    if header > min(_HEADER_BYTES, len(memory) - _LENGTH.size):
+        raise ValueError("the header does not fit")
+    start = _LENGTH.size + header
+    return json.loads(memory[_LENGTH.size : start]), start
 
 
 def _map(path: Path) -> mmap.mmap:

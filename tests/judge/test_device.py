@@ -146,6 +146,18 @@ def test_the_first_call_that_nobody_watches_is_told_no_value(prepared, artifact)
     assert verify(pool, cases, "fragile", artifact(body), TARGET).correct
 
 
+def test_cases_that_differ_by_numbers_alone_have_one_such_call(prepared, artifact) -> None:
+    pool, cases = prepared
+    body = """
+    if not torch._C._len_torch_dispatch_stack():
+        ModelNew.kept["calls"] = ModelNew.kept.get("calls", 0) + 1
+    y = kernel(x.contiguous(), self.scale, torch.empty_like(x))
+    return y if ModelNew.kept["calls"] == 1 else torch.zeros_like(x)
+    """
+    assert len({str(draw.sizes) for draw in cases.ready().draws}) == 1 < len(cases.ready().draws)
+    assert verify(pool, cases, "fragile", artifact(body), TARGET).correct
+
+
 def test_the_library_of_a_device_is_gone_before_a_kernel_is_loaded(prepared, artifact, toy, softmax_source, tmp_path):
     pool, cases = prepared
     head = """

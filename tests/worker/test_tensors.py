@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from akg_core.worker.device import Device
-from akg_core.worker.tensors import TensorFileError, fresh, load, save
+from akg_core.worker.tensors import TensorFileError, description, fresh, load, save
 
 DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int8, torch.uint8, torch.bool]
 
@@ -29,6 +29,15 @@ def test_trees_and_values(tmp_path: Path) -> None:
     back = load(tmp_path / "t")
     assert back["a"] == (1, 2.5, None) and back["b"] == [True, "text", float("-inf")]
     assert torch.equal(back["tensor"]["tuple"][0], torch.ones(2))
+
+
+def test_files_that_differ_by_their_numbers_alone_are_described_alike(tmp_path: Path) -> None:
+    whole = torch.randn(6, 8)
+    values = ([whole, 3], [whole + 1, 3], [whole, 4], [whole.t(), 3], [whole.double(), 3], [whole[1:], 3])
+    for number, value in enumerate(values):
+        save(tmp_path / str(number), value)
+    first, same, *others = (description(tmp_path / str(number)) for number, _ in enumerate(values))
+    assert first == same and len({first, *others}) == 5
 
 
 def test_strides_are_kept(tmp_path: Path) -> None:
