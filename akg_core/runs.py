@@ -7,12 +7,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from akg_core.errors import UsageError
+from akg_core.records import Argument, KernelSource, Task
 from akg_core.storage import write_whole
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-
-    from akg_core.records import KernelSource
 
 
 RESULTS = ("build.log", "verdict.json", "timing.json", "result.json")
@@ -61,3 +61,14 @@ class RunFolder:
         for name, text in source.files.items():
             self.write(f"kernel/{name}", text)
         self.write("kernel/reference.py", reference)
+
+
+def arguments_of(run: Path) -> tuple[Argument, ...]:
+    """The arguments of a run's task, none where it has no task.json; raises UsageError for one that is damaged."""
+    path = run / "task.json"
+    try:
+        return Task.model_validate_json(path.read_text(encoding="utf-8")).interface.arguments
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError):
+        raise UsageError(f"{str(path)!r} is damaged.", "Run the task again.") from None

@@ -26,10 +26,11 @@ def export(
     from akg_core.cli import files
     from akg_core.errors import UsageError
     from akg_core.export import single_file
+    from akg_core.runs import arguments_of
 
     if form not in FORMATS:
         raise UsageError(f"There is no format {form!r}.", f"There is {', '.join(FORMATS)}.")
-    text = single_file(files.kernel(run / "kernel" if (run / "kernel").is_dir() else run))
+    text = single_file(files.kernel(run / "kernel" if (run / "kernel").is_dir() else run), arguments_of(run))
     path = out or run / f"{form}.py"
     path.write_text(text, encoding="utf-8")
     print(json.dumps({"format": form, "path": str(path)}) if as_json else f"written to {path}")

@@ -83,5 +83,26 @@ def test_judges_that_disagree(checkout, tmp_path, capsys):
     assert "DISAGREE wrong" in capsys.readouterr().out
 
 
+def test_a_verdict_beyond_their_tolerance_is_expected(checkout, tmp_path, capsys):
+    """An answer may be right and as far from eager's as eager's is from the truth."""
+    far = run(tmp_path / "far", 2)
+    output = {"name": "output", "ok": True, "kernelbench": False}
+    case = {"name": "drawn", "kind": "drawn", "ok": True, "outputs": [output]}
+    (far / "verdict.json").write_text(json.dumps({"status": "correct", "cases": [case]}))
+    code, rows = check(checkout, far)
+    assert code == 0 and rows[0]["close"] is False
+    assert "further from eager than KernelBench allows, KernelBench's incorrect" in capsys.readouterr().out
+
+
+def test_a_reference_that_they_refuse_is_none_that_they_judge(checkout, tmp_path, capsys):
+    refused, right = run(tmp_path / "refused", 1), run(tmp_path / "right", 1)
+    text = (refused / "reference.py").read_text().replace("x + 1", "torch.rand_like(x)")
+    (refused / "reference.py").write_text(text)
+    code, rows = check(checkout, refused, right)
+    assert code == 0 and [row["theirs"] for row in rows] == ["refuses the reference itself", "correct"]
+    assert "1 of 1 verdicts agree; 1 references are refused themselves" in capsys.readouterr().out
+    assert check(checkout, refused)[0] == 1, "nothing was compared"
+
+
 def test_a_folder_without_a_verdict_is_no_agreement(checkout, tmp_path):
     assert check(checkout, tmp_path)[0] == 1

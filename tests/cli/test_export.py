@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from akg_core.records import Argument, Graph, Interface, Task
+
 KERNEL = '''"""A kernel of two files."""
 
 from pathlib import Path
@@ -52,6 +54,25 @@ def test_the_file_does_what_the_kernel_does(akg, run, tmp_path):
     assert "nothing was built" not in text
 
 
+def test_what_the_evaluator_makes_floating_is_turned_back(akg, run, tmp_path):
+    kernel = (
+        "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x, mask):\n        return x[mask]\n"
+    )
+    (run / "kernel/model_new.py").write_text(kernel)
+    arguments = (
+        Argument(name="x", kind="tensor", dtype="f32", shape=(3,)),
+        Argument(name="mask", kind="tensor", dtype="bool", shape=(3,)),
+    )
+    task = Task(
+        name="masked", source="", interface=Interface(arguments=arguments), graph=Graph(values={}, nodes=(), outputs=())
+    )
+    (run / "task.json").write_text(task.model_dump_json())
+    assert akg("export", str(run), "--out", "masked.py").code == 0
+    script = "import torch, masked; print(masked.ModelNew()(torch.arange(3.0), torch.tensor([1.0, 0.0, 1.0])).tolist())"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "[0.0, 2.0]\n", done.stderr
+
+
 def test_it_lies_in_the_run_unless_told_otherwise(akg, run):
     ended = akg("export", str(run), "--json")
     assert json.loads(ended.out) == {"format": "kernelbench", "path": str(run / "kernelbench.py")}
@@ -62,6 +83,7 @@ def test_it_lies_in_the_run_unless_told_otherwise(akg, run):
     ("prepare", "words", "said"),
     [
         (lambda run: (run / "kernel/kernel.so").touch(), ["--format", "kernelbench"], "it needs kernel.so"),
+        (lambda run: (run / "task.json").write_text("{"), [], "task.json' is damaged"),
         (lambda run: None, ["--format", "zip"], "There is no format 'zip'"),
         (lambda run: (run / "kernel/model_new.py").unlink(), [], "is not the folder of a kernel"),
     ],
