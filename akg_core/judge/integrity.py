@@ -60,8 +60,8 @@ def _compare(packages: Collection[str], others: Sequence[Any]) -> Iterator[None]
 def _harness(
     packages: Collection[str], others: Sequence[Any]
 ) -> tuple[
-    tuple[tuple[Mapping[str, Any], str, Any], ...],
-    tuple[tuple[FunctionType, CodeType], ...],
+    Sequence[tuple[Mapping[str, Any], str, Any]],
+    Sequence[tuple[FunctionType, CodeType]],
     tuple[tuple[dict[str, Any], frozenset[str]], ...],
 ]:
     """Names with what they stand for, functions with their code, and modules with all names that they have."""
@@ -70,7 +70,7 @@ def _harness(
     classes = {value: None for space in ours for value in space.values() if isinstance(value, type)}
     spaces: list[Mapping[str, Any]] = [*ours, *map(vars, others)]
     spaces += [vars(one) for one in classes if one.__module__.partition(".")[0] in packages]
-    parts = tuple((space, key, value) for space in spaces for key, value in space.items() if isinstance(value, _PARTS))
+    parts = [(space, key, value) for space in spaces for key, value in space.items() if isinstance(value, _PARTS)]
     functions = {id(value): value for _, _, value in parts if isinstance(value, FunctionType)}
-    codes = tuple((function, function.__code__) for function in functions.values())
+    codes = [(function, function.__code__) for function in functions.values()]
     return parts, codes, tuple((space, frozenset(space) | {"__warningregistry__"}) for space in ours)
