@@ -9,13 +9,11 @@ from dataclasses import replace
 
 from akg_core.agents.engine import TALLY, Agenda, make
 from akg_core.agents.records import Tally
+from akg_core.bench.cast import Cast
 from akg_core.bench.results import Row, digest, measured
 from akg_core.bench.suite import Problem
 from akg_core.errors import AkgError, OutOfMemory
-from akg_core.judge.entrants import Baselines, Entrant
-from akg_core.judge.examinee import Examinee
 from akg_core.judge.need import bytes_on_device
-from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.timing import clock
 from akg_core.pipeline import ATTEMPTS, Pipeline
@@ -52,17 +50,13 @@ class Contest:
         self._judged: Candidate | None = None
         self._search: Search | None = None
         self._artifact: Artifact | None = None
-        self._prepared: Prepared | None = None
-        self._baselines: Baselines | None = None
-        self._entrant: Entrant | None = None
-        self._entered: Artifact | None = None
-        self._examinee: Examinee | None = None
         self._clocked: float | None = None
         self._weak: tuple[str, ...] = ()
         self._notes: tuple[str, ...] = ()
         self.error: AkgError | None = None
         self.tally: Tally | None = None
         self._opened = contextlib.ExitStack()
+        self._cast = Cast(self.pipeline)
 
     @property
     def is_correct(self) -> bool:
@@ -95,6 +89,7 @@ class Contest:
 
     def close(self) -> None:
         """End the reference, the baselines and the kernel."""
+        self._cast.close()
         self._opened.close()
 
     def generate(self, agenda: Agenda) -> None:
@@ -148,106 +143,67 @@ class Contest:
         What was started already is left as it is.
         """
         self.refer(patient=True)
-        self.load()
+        if self._artifact and not self.error:
+            with self._failing():
+                self._cast.load(self._artifact)
         if baselines:
             self.warm(baselines, patient=True)
-            self.enter(patient=True)
+            self._enter(patient=True)
 
     def started(self) -> None:
         """Wait for what was started."""
-        if self._prepared:
-            self._prepared.started()
-        if self._examinee:
-            self._examinee.loaded()
-        if self._baselines:
-            self._baselines.opened()
-        if self._entrant:
-            self._entrant.loaded()
+        self._cast.started()
 
     def has_run(self, seconds: float) -> None:
         """Wait for the kernel to have been run, or for the end of the attempt, when it was started ahead of that."""
-        if self._examinee:
-            self._examinee.has_run(seconds)
+        self._cast.has_run(seconds)
 
     def examined(self) -> None:
         """End the process that the kernel was judged in, or was to be."""
-        if self._examinee:
-            self._examinee.close()
+        self._cast.examined()
 
     def rest(self) -> bool:
         """Give back the memory of what was timed; whether its processes do nothing any more and may be ended later."""
-        if not (self.timing and self.timing.status == "ok" and self._prepared and self._entrant):
-            return False
-        try:
-            self._entrant.rest()
-            self._prepared.rest(for_good=True)
-        except AkgError:
-            return False
-        return not self.ran_out
+        return self.timing is not None and self.timing.status == "ok" and self._cast.rest() and not self.ran_out
 
     def refer(self, patient: bool = False) -> None:
         """Start the reference on what was built, unless it was; `patient`: it takes no memory for inputs yet."""
         if self._task and not self.error:
             with self._failing():
-                if not self._prepared:
-                    self._prepared = self._opened.enter_context(self.pipeline.reference(self._task, patient=patient))
-                if not patient:
-                    self._prepared.begin()
+                self._cast.refer(self._task, patient)
 
     def refer_and_wait(self) -> None:
         """Have the reference do all that it has to do before a kernel comes."""
         self.refer()
-        if self._prepared:
+        if prepared := self._cast.prepared:
             with self._failing():
-                self._prepared.ready()
+                prepared.ready()
 
     def tune(self, seconds: float) -> None:
         """Search for about `seconds`, with nothing else running; what was found is judged, the fastest first."""
-        if self._prepared and self._search and not self.error:
+        if (prepared := self._cast.prepared) and self._search and not self.error:
             with self._failing():
-                found = self.pipeline.tune(self._prepared, self._search, seconds)
+                found = self.pipeline.tune(prepared, self._search, seconds)
                 self._candidates = found or self._candidates
-
-    def load(self) -> None:
-        """Start to load what was built in the process that it will be judged in."""
-        if self._prepared and self._artifact and not self._examinee and not self.error:
-            with self._failing():
-                self._examinee = self._opened.enter_context(self.pipeline.examinee(self._prepared, self._artifact))
 
     def warm(self, baselines: tuple[str, ...], patient: bool = False) -> None:
         """Start to warm up the baselines; `patient`: as far as that takes no memory for inputs."""
-        if self._prepared and baselines and not self._baselines and not self.error:
+        if baselines and not self.error:
             with self._failing():
-                rivals = Baselines(self.pipeline.pool, self._prepared, baselines, patient=patient)
-                self._baselines = self._opened.enter_context(rivals)
-
-    def enter(self, patient: bool = False) -> None:
-        """Start the process for timing of the kernel that was built; `patient` as for the baselines."""
-        if self._prepared and self._artifact and self._entered is not self._artifact and not self.error:
-            with self._failing():
-                pipeline, artifact = self.pipeline, self._artifact
-                plugin, target = pipeline.request.plugin, pipeline.target
-                entrant = Entrant(pipeline.pool, self._prepared, plugin, artifact, target, patient=patient)
-                self._entrant, self._entered = self._opened.enter_context(entrant), artifact
+                self._cast.warm(baselines, patient)
 
     def begin(self) -> None:
         """Have all that were started patiently go on, with the kernel that was found correct."""
-        if self._entered is not self._artifact:  # nothing was built before, or another variant was judged after it
-            if self._entrant:
-                self._entrant.close()
-            self.enter()
-        if self._baselines:
-            self._baselines.begin()
-        if self._entrant:
-            self._entrant.begin()
+        self._enter()
+        self._cast.begin()
 
     def judge(self, tries: int = ATTEMPTS) -> None:
         """Verify what was built, or what is built of another design when that is refused, so many times at most."""
-        if self._prepared and not self.error:
+        if (prepared := self._cast.prepared) and not self.error:
             with self._failing():
                 pipeline = self.pipeline
                 self._judged, self._artifact = pipeline.accept(
-                    self._prepared, self._candidates, self._artifact, tries, self._examinee
+                    prepared, self._candidates, self._artifact, tries, self._cast.examinee
                 )
                 if self._search:
                     pipeline.settle(self._search)
@@ -255,23 +211,20 @@ class Contest:
 
     def settle(self) -> None:
         """Wait for baselines, and a kernel, that are being warmed up."""
-        if self._baselines:
-            self._baselines.ready()
-        if self._entrant:
-            self._entrant.ready()
+        self._cast.settle()
 
     def clock(self, seconds: float) -> None:
         """Time a kernel that was found correct, with nothing else running."""
-        if self.is_correct and not self._entrant:
-            self.enter()
-        if not (self.is_correct and self._entrant and self._prepared):
+        if self.is_correct and not self._cast.entrant:
+            self._enter()
+        prepared, entrant = self._cast.prepared, self._cast.entrant
+        if not (self.is_correct and prepared and entrant):
             return
         with self._failing():
             pipeline = self.pipeline
             began = time.monotonic()
-            self.timing = clock(
-                pipeline.pool, self._prepared, self._entrant, pipeline.target, self._baselines, seconds=seconds
-            )
+            rivals = self._cast.baselines
+            self.timing = clock(pipeline.pool, prepared, entrant, pipeline.target, rivals, seconds=seconds)
             pipeline.folder.write("timing.json", self.timing)
             self._clocked = time.monotonic() - began
 
@@ -304,7 +257,14 @@ class Contest:
 
     def _forget(self) -> None:
         self.verdict = self.timing = self.error = None
-        self._prepared = self._baselines = self._entrant = self._entered = self._examinee = None
+        self._cast.close()
+        self._cast = Cast(self.pipeline)
+
+    def _enter(self, patient: bool = False) -> None:
+        """Start the process for timing of the kernel that was built; `patient` as for the baselines."""
+        if self._artifact and not self.error:
+            with self._failing():
+                self._cast.enter(self._artifact, patient)
 
     def _make(self) -> None:
         """Emit and compile the candidate that is to be judged next."""
