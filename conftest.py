@@ -1,7 +1,8 @@
-"""For all tests: patience with properties, and golden files."""
+"""For all tests: patience with properties, interrupts that arrive, and golden files."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from hypothesis import settings
 # A busy machine may take as long as it needs for an example of a property.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+# What a shell starts in the background ignores interrupts, and so would all that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
