@@ -68,7 +68,7 @@ def arguments_of(run: Path) -> tuple[Argument, ...]:
     path = run / "task.json"
     try:
         return Task.model_validate_json(path.read_text(encoding="utf-8")).interface.arguments
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return ()
     except (OSError, ValueError):
         raise UsageError(f"{str(path)!r} is damaged.", "Run the task again.") from None

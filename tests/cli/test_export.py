@@ -73,6 +73,13 @@ def test_what_the_evaluator_makes_floating_is_turned_back(akg, run, tmp_path):
     assert done.stdout == "[0.0, 2.0]\n", done.stderr
 
 
+def test_a_kernel_that_is_a_file_of_its_own_is_exported_too(akg, tmp_path):
+    (tmp_path / "alone").mkdir()
+    (tmp_path / "alone/kernel.py").write_text(KERNEL)
+    assert akg("export", str(tmp_path / "alone/kernel.py"), "--out", "exported.py").code == 0
+    assert KERNEL in (tmp_path / "exported.py").read_text()
+
+
 def test_it_lies_in_the_run_unless_told_otherwise(akg, run):
     ended = akg("export", str(run), "--json")
     assert json.loads(ended.out) == {"format": "kernelbench", "path": str(run / "kernelbench.py")}
