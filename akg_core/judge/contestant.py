@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from akg_core.worker.session import Session
 
 CALL_SECONDS = 120.0
+KERNEL_JOB = "akg_core.judge.jobs:profile_job"
 
 
 class Unusable(Exception):

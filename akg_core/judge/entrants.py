@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from akg_core.errors import AkgError
 from akg_core.judge.baseline import EAGER, MODES
-from akg_core.judge.contestant import CALL_SECONDS, Contestant, Unusable
+from akg_core.judge.contestant import CALL_SECONDS, KERNEL_JOB, Contestant, Unusable
 from akg_core.judge.examinee import kernel_payload
 from akg_core.judge.prepare import Prepared
 from akg_core.records import Artifact, Target, TimingPlan
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
 KERNEL = "kernel"
-_KERNEL = "akg_core.judge.jobs:profile_job"
 _BASELINE = "akg_core.judge.baseline:profile_job"
 
 
@@ -46,10 +45,10 @@ class Entrant:
         self._leaving = contextlib.ExitStack()
         self.folder = self._leaving.enter_context(prepared.room())
         limits = Limits(CALL_SECONDS, confined=True, paused=not prepared.lends, writable=(self.folder,))
-        session = self._leaving.enter_context(pool.session(limits, _KERNEL))
+        session = self._leaving.enter_context(pool.session(limits, KERNEL_JOB))
         payload = kernel_payload(plugin, artifact, target)
         self._pool = pool
-        self._kernel = Contestant(KERNEL, session, _KERNEL, payload, prepared)
+        self._kernel = Contestant(KERNEL, session, KERNEL_JOB, payload, prepared)
         self._loaded = pool.background(self._kernel.open, self.plan)
         self._warm: Future[None] | None = None
         if not patient:
@@ -158,7 +157,7 @@ class Baselines:
             else:
                 # What a compiler imports may start the driver of a device, which does not work on after a fork.
                 limits = Limits(CALL_SECONDS, paused=not prepared.lends)
-                session = self._pool.session(limits, _KERNEL if prepared.lends else _BASELINE)
+                session = self._pool.session(limits, KERNEL_JOB if prepared.lends else _BASELINE)
                 self._closing.callback(session.close)
         contestant = Contestant(mode, session, _BASELINE, {**prepared.where, "mode": mode}, prepared)
         contestant.open(self._plan)

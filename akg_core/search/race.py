@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from akg_core.judge.contestant import Contestant, Unusable
+from akg_core.judge.contestant import KERNEL_JOB, Contestant, Unusable
 from akg_core.judge.examinee import kernel_payload
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.timing import exclusively
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
     from akg_core.worker.session import Session
 
-_JOB = "akg_core.judge.jobs:profile_job"
 ROUNDS = 7
 SECONDS = 30.0  # for one call of a candidate: its import and a few runs
 _NEAR, _FINALISTS = 1.15, 4  # how far from the fastest one may be to take turns with it, and how many do
@@ -58,13 +57,13 @@ class Track:
     def process(self) -> Iterator[Session]:
         """A confined process that kernels can be timed in."""
         limits = Limits(SECONDS, confined=True, paused=not self.prepared.lends)
-        with self.pool.session(limits, _JOB) as session:
+        with self.pool.session(limits, KERNEL_JOB) as session:
             yield session
 
     def contestant(self, session: Session, artifact: Artifact) -> Contestant:
         """A kernel that is to be timed in a process."""
         payload = kernel_payload(self.plugin, artifact, self.target)
-        return Contestant("candidate", session, _JOB, payload, self.prepared, SECONDS)
+        return Contestant("candidate", session, KERNEL_JOB, payload, self.prepared, SECONDS)
 
 
 def race(track: Track, artifacts: Sequence[Artifact], *, rounds: int = ROUNDS) -> list[Lap]:

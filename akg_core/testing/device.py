@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from akg_core.judge.contestant import Contestant, Unusable
+from akg_core.judge.contestant import KERNEL_JOB, Contestant, Unusable
 from akg_core.judge.examinee import kernel_payload
 from akg_core.judge.records import Verdict
 from akg_core.records import Artifact, TimingPlan
@@ -118,8 +118,8 @@ class OnDevice:
         """Four samples, as a timing takes them. Fails the test when there are none."""
         prepared, payload = subject.prepared(CHEATED), kernel_payload(subject.plugin, artifact, subject.target)
         folder: Path = subject.fresh()
-        with subject.pool.session(Limits(confined=True, writable=(folder,))) as session:
-            sleeper = Contestant("kernel", session, "akg_core.judge.jobs:profile_job", payload, prepared)
+        with subject.pool.session(Limits(confined=True, writable=(folder,)), KERNEL_JOB) as session:
+            sleeper = Contestant("kernel", session, KERNEL_JOB, payload, prepared)
             plan = TimingPlan(warmup=1, samples=4)
             sleeper.open(plan)
             try:
