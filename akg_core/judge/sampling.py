@@ -1,6 +1,7 @@
 """What taking samples takes beside what they count: asking, clocks, waiting for the device, a look at each answer.
 
-Known by samples of a kernel that does nothing, which come the way that every kernel's samples do.
+Known by samples of a kernel that does nothing, which come the way that every kernel's samples do, and from a process
+that is confined as a kernel's is: what it asks of the system takes longer there.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from akg_core.records import HOST, Case, ProfileReport, TimingPlan
 from akg_core.worker.device import device_at
+from akg_core.worker.limits import Limits
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
@@ -30,7 +32,7 @@ class Idle:
     """
 
     def __init__(self, pool: Pool, where: dict[str, Any], answer_bytes: int = 0) -> None:
-        self._session = pool.session(function=_JOB)
+        self._session = pool.session(Limits(confined=True), _JOB)
         self._where = where | {"answer_bytes": min(max(answer_bytes, _LEAST_BYTES), _MOST_BYTES)}
         self.beside(1)  # its first samples wait for imports
 

@@ -40,8 +40,8 @@ _QUICK = 0.02  # seconds; what is quicker gets several samples a round, and a ca
 _MUCH_QUICKER = 0.3  # times as long: what takes less where it should take as long, or longer, is no time
 _CHECKS, _MEASUREMENTS = 6, 4
 _CHECKED = 24  # times that a checked sample may be slow, as every one is of who computes only there
-_CLOCK_SECONDS = (0.1, 4.0, 8.0)  # the least that clocks are compared over, what is more than enough, and for all
-_CLOCK_ATTEMPTS, _MOST_COUNTED = 20, 1 << 14  # of the most samples, several attempts
+_CLOCK_SECONDS = (0.1, 0.3, 8.0)  # of a call that clocks are compared over: the least, what is enough; and for all
+_CLOCK_ATTEMPTS, _MOST_COUNTED = 40, 1 << 14
 _GROWING, _MARGIN = 8, 1.5  # times as many samples each time at most, and as many as would do if calls took no time
 _AFTERWARDS, _LONGER, _WAITING_SECONDS = 5, 1.5, 5e-5  # samples of what goes on, and how long that may take
 _ASKING_SECONDS = 0.003  # what a call takes beside its samples
@@ -215,26 +215,28 @@ def _disagreement(kernel: Contestant, plan: TimingPlan, beside: Callable[[int], 
 
     `beside` gives the seconds that so many samples take beside what they count; it is asked before and after.
 
-    More and more samples are taken in one call, until what passes between them is little beside what they take: on a
-    busy machine a process waits within its samples as it does between them, and a clock that lies does so at any count.
-    Who is not `patient` leaves it at samples enough to tell.
+    More and more samples are taken in one call, until what asking takes is little beside them. Then as many again: on a
+    busy machine a process waits within its samples and between them, and of many calls one waits no longer than what
+    is taken beside it, while a clock that lies does so in every call. Who is not `patient` leaves it at one such call.
     """
     warm, started = plan.model_copy(update={"cold": False}), time.perf_counter()
     kernel.sample(warm.model_copy(update={"warmup": 2, "samples": 1}))
     count = _GROWING if time.perf_counter() - started < _CLOCK_SECONDS[0] / 2 else 1
+    before = beside(count)
     for _ in range(_CLOCK_ATTEMPTS):
-        before = beside(count)
         began = time.perf_counter()
         samples = kernel.sample(warm.model_copy(update={"samples": count}))
         passed, told = time.perf_counter() - began, sum(samples)
+        after = beside(count)
         enough = passed > _CLOCK_SECONDS[0] or count == _MOST_COUNTED
-        if enough and told > 0.5 * (passed - min(before, beside(count))):
+        if enough and told > 0.5 * (passed - min(before, after)):
             kernel.warm_seconds = sorted(samples)[count // 2]
             return ""
-        if passed > _CLOCK_SECONDS[1] or time.perf_counter() - started > _CLOCK_SECONDS[2] or (enough and not patient):
+        if time.perf_counter() - started > _CLOCK_SECONDS[2] or (enough and not patient):
             break
-        due = 4 * count if enough else math.ceil(_MARGIN * count * _CLOCK_SECONDS[0] / passed)
-        count = min(_MOST_COUNTED, _GROWING * count, max(count + 1, due))
+        due = math.ceil(count * max(_MARGIN * _CLOCK_SECONDS[0], min(2 * passed, _CLOCK_SECONDS[1])) / passed)
+        more = min(_MOST_COUNTED, _GROWING * count, max(count, due))
+        before, count = after if more == count else beside(more), more
     return f"Its clock counted {told:.3g} s while {passed:.3g} s passed."
 
 

@@ -242,6 +242,24 @@ def test_a_busy_machine_makes_no_honest_clock_a_lie(told: float, lies: bool, mon
     assert bool(timing._clock_lies(None, prepared, kernel, TimingPlan(), 5e-6)) == lies
 
 
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("hidden", [0.0, 3e-5])
+def test_a_tiny_kernel_is_believed_where_a_sample_takes_long(
+    seed: int, hidden: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of some 165 µs a sample, which are a little more now and less then, a kernel takes three."""
+    kernel, chance = Answering(3.4e-6 + hidden, 3.4e-6, 0.0), random.Random(seed)
+
+    def beside(count: int) -> float:
+        took, kernel.beside = (1.5e-3 + count * (165e-6 + abs(chance.gauss(0, 5e-6))) for _ in range(2))
+        kernel.beside += 1.7e-6 * count
+        kernel.now += took
+        return took
+
+    monkeypatch.setattr(timing, "time", kernel)
+    assert bool(timing._disagreement(kernel, TimingPlan(), beside)) == bool(hidden)
+
+
 @pytest.mark.parametrize("each", [2e-6, 2e-5, 2e-4, 2e-3])
 def test_what_samples_take_beside_what_they_count_is_soon_known(each: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough of them are taken, and no more than that takes."""
