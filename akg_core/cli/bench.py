@@ -67,7 +67,7 @@ def bench(
 
     from akg_core.bench import runner
     from akg_core.cli.job import Job
-    from akg_core.errors import UsageError
+    from akg_core.errors import Interrupted, UsageError
     from akg_core.judge.baseline import MODES
     from akg_core.report.bench import line, show
 
@@ -87,14 +87,19 @@ def bench(
     else:
         plan = replace(plan, agenda=models.agenda())
         request = replace(request, baseline="compile" in names)
-    results = runner.run(
-        chosen,
-        request,
-        plan,
-        out,
-        lambda *row: console.print(line(*row), soft_wrap=True, markup=False),
-        lambda text: console.print(text, soft_wrap=True, markup=False),
-    )
+    try:
+        results = runner.run(
+            chosen,
+            request,
+            plan,
+            out,
+            lambda *row: console.print(line(*row), soft_wrap=True, markup=False),
+            lambda text: console.print(text, soft_wrap=True, markup=False),
+        )
+    except KeyboardInterrupt:
+        if not out:
+            raise
+        raise Interrupted(f"Interrupted; the tasks that are done are in {out}.", "The same command goes on.") from None
     show(console, results)
     if out:
         console.print(f"written to {out}")
