@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -163,8 +164,9 @@ def _open(url: str) -> Engine:
     @event.listens_for(engine, "connect")
     def _durable(connection: Any, _: Any) -> None:
         # A killed process leaves a readable file, and several searches may write to one.
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute("PRAGMA busy_timeout=30000")
+        with suppress(sqlite3.OperationalError):  # it is locked, at once, while another connection does the same
+            connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
 
     return engine

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 from akg_core.search.archive import Archive
 
@@ -31,6 +33,20 @@ def test_another_task_machine_or_version_is_another_scope(tmp_path):
     assert len(Archive(file, *SCOPE).rows()) == 1
     for other in (("other", "machine", "versions"), ("task", "other", "versions"), ("task", "machine", "other")):
         assert Archive(file, *other).rows() == []
+
+
+def test_many_searches_may_begin_a_file_at_once(tmp_path):
+    gate = threading.Barrier(8)
+
+    def begin(file, number):
+        gate.wait()
+        archive = Archive(str(file), f"task {number}", "machine", "versions")
+        archive.record("s", {}, "timed", seconds=1.0)
+        return archive.spent("designs", 2.0), len(archive.rows())
+
+    with ThreadPoolExecutor(8) as threads:
+        for file in (tmp_path / f"{count}.sqlite" for count in range(15)):
+            assert list(threads.map(begin, [file] * 8, range(8))) == [(2.0, 1)] * 8
 
 
 def test_rows_survive_a_kill_in_the_middle_of_writing(tmp_path):
