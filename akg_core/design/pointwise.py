@@ -17,7 +17,7 @@ from akg_core.design.values import (
 )
 
 _SAME_NAME = (
-    "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh "
+    "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh asinh acosh atanh "
     "sigmoid erf erfc reciprocal silu abs floor ceil trunc relu"
 )
 _SYMBOLS = {
@@ -25,6 +25,7 @@ _SYMBOLS = {
     "bitwise_left_shift": "<<", "__rshift__": ">>", "bitwise_right_shift": ">>", "maximum": "maximum",
     "minimum": "minimum", "fmod": "fmod", "remainder": "remainder", "atan2": "atan2",
 }  # fmt: skip
+_LINEAR = 20  # from where on log(1 + exp(x)) is x, as PyTorch has it
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
@@ -233,6 +234,27 @@ def softplus(c: Call) -> Value:
     scaled = _scaled(x, beta)
     soft = _scaled(arithmetic("softplus", scaled, dtype=c.wide), 1 / beta)
     return where(comparison(">", scaled, float(threshold)), x, soft, c.wide)
+
+
+@rule("tanh")
+def tanh(c: Call) -> Value:
+    """Of log(1 + e) with e = exp(x), as in mish, by that exponential alone: n / (n + 2) with n = e (e + 2)."""
+    x = _softened(c.value(0))
+    if x is None:
+        return arithmetic("tanh", c.value(0), dtype=c.wide)
+    e = arithmetic("exp", arithmetic("minimum", x, _LINEAR, dtype=c.wide), dtype=c.wide)
+    n = arithmetic("*", e, arithmetic("+", e, 2, dtype=c.wide), dtype=c.wide)
+    return arithmetic("/", n, arithmetic("+", n, 2, dtype=c.wide), dtype=c.wide)
+
+
+def _softened(value: Value) -> Value | None:
+    """The x of log(1 + exp(x)), where what is large is itself; None of anything else."""
+    match value:
+        case Map(
+            op="where", args=(Map(op=">", args=(x, Literal(number=n))), large, Map(op="log1p", args=(Map() as e,)))
+        ):
+            return x if n == _LINEAR and large is x and e.op == "exp" and e.args == (x,) else None
+    return None
 
 
 @rule("hardsigmoid", "hardswish")

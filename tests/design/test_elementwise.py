@@ -94,8 +94,16 @@ def test_a_number_is_an_argument() -> None:
 def test_special_numbers() -> None:
     special = "torch.tensor([float('nan'), float('inf'), -float('inf'), 0.0, -0.0, 1e38, -1e38, 1e-40])"
     lines = ["torch.relu(x)", "x.clamp(-1, 1)", "torch.maximum(x, 0 * x)", "F.gelu(x)", "F.softplus(x)", "F.elu(x)",
-             "torch.sigmoid(x)", "F.leaky_relu(x)", "x.isinf() | x.isnan()", "x.sign()", "F.silu(x)"]  # fmt: skip
+             "torch.sigmoid(x)", "F.leaky_relu(x)", "x.isinf() | x.isnan()", "x.sign()", "F.silu(x)",
+             "F.mish(x)"]  # fmt: skip
     judge(reference(forward(several(lines)), f"[{special}]"))
+
+
+def test_mish_takes_one_exponential() -> None:
+    given = "torch.tensor([float('nan'), float('inf'), 1e38, 100, 20.5, 19.5, 3, 0, -0.0, -3, -20, -80, -1e38])"
+    outcome = judge(reference(forward("(F.mish(x), torch.tanh(F.softplus(x, 2)))"), f"[{given}]"))
+    text = outcome.sketches[0].text
+    assert text.count("tanh(") == text.count("log1p(") + text.count("softplus(") == 1, "another softplus is left alone"
 
 
 def test_neighbours_share_a_kernel() -> None:
