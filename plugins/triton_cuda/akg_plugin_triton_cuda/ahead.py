@@ -118,7 +118,7 @@ def _compiled(folder: Path, launch: dict[str, Any], asked: dict[str, Any]) -> di
 
         triton.runtime.driver.active.launcher_cls(made.src, made.metadata)
     for used in _used(made):
-        shutil.copytree(used, folder / asked["cache"] / used.name, dirs_exist_ok=True)
+        _copy(used, folder / asked["cache"] / used.name)
     return {"shared_bytes": made.metadata.shared, **usage(made.asm["cubin"])}
 
 
@@ -165,6 +165,11 @@ def _used(made: Any) -> Iterator[Path]:
     lines = Path("/proc/self/maps").read_text().splitlines()
     loaded = {Path(line.split(maxsplit=5)[5]) for line in lines if "/" in line}
     yield from {path.parent for path in loaded if path.is_relative_to(cache)}
+
+
+def _copy(used: Path, place: Path) -> None:
+    """Copy a folder of Triton's cache, but for what others, who compile the same, have not finished to write there."""
+    shutil.copytree(used, place, dirs_exist_ok=True, ignore=shutil.ignore_patterns("tmp.*"))
 
 
 def compiled(module: Any, launch: dict[str, Any], capability: int) -> Any:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import torch
+from akg_plugin_triton_cuda import ahead
 from akg_plugin_triton_cuda import compile as compiling
 from akg_plugin_triton_cuda.compile import LATER, compile_all, compile_kernel
 from akg_plugin_triton_cuda.harness import _bring_compiled
 from akg_plugin_triton_cuda.probe import dialect
 from akg_triton.emit import emit
+from triton.runtime.jit import mangle_type
 
 from akg_core.errors import ToolchainError
 from akg_core.records import Argument, CompileResult, Interface, KernelSource, Schedule, Sketch, Target
+from akg_core.sketch.tiles import TORCH
 from akg_core.worker.pool import Pool
 from tests.emission.sized import SIZES, sized
 
@@ -147,6 +154,12 @@ def test_many_are_built_at_once_and_each_by_itself(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("dtype", compiling.POINTERS)
+def test_what_is_compiled_ahead_is_what_triton_makes_of_the_tensors(dtype: str) -> None:
+    """Else each kernel is compiled on its first call, which a process that may start no other cannot do."""
+    assert mangle_type(torch.zeros(16, dtype=TORCH[dtype])) == compiling.POINTERS[dtype]
+
+
 def test_what_was_compiled_once_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert compile_kernel(source("softmax"), SM_90, tmp_path / "one").ok
@@ -170,6 +183,32 @@ def test_what_is_forked_from_a_parent_that_is_ready_compiles_alike(tmp_path: Pat
             found = CompileResult(**pool.call("ready:compile_job", payload).unwrap())
             same = compile_kernel(made, SM_90, tmp_path / "same")
             assert (found.ok, found.details, found.log) == (same.ok, same.details, same.log)
+
+
+def test_what_others_are_still_writing_is_not_copied(tmp_path: Path) -> None:
+    """Candidates share kernels, and Triton writes a file beside its place before it moves it there."""
+    used, stop = tmp_path / "used", threading.Event()
+    used.mkdir()
+    (used / "kernel.cubin").write_text("whole")
+
+    def write() -> None:
+        for number in itertools.takewhile(lambda _: not stop.is_set(), itertools.count()):
+            folder = used / f"tmp.pid_{number}"
+            folder.mkdir()
+            (folder / "kernel.cubin").write_text("whole")
+            (folder / "kernel.cubin").replace(used / "kernel.cubin")
+            folder.rmdir()
+
+    with ThreadPoolExecutor(1) as writer:
+        writing = writer.submit(write)
+        try:
+            for number in range(300):
+                ahead._copy(used, tmp_path / str(number))
+        finally:
+            stop.set()
+        writing.result()
+    copies = {tuple(path.name for path in (tmp_path / str(number)).iterdir()) for number in range(300)}
+    assert copies == {("kernel.cubin",)}
 
 
 def test_a_kernel_that_takes_too_long_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
