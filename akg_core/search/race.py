@@ -6,6 +6,7 @@ one process has them all: each is timed for a moment, and those that come near t
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -27,8 +28,10 @@ ROUNDS = 7
 SECONDS = 30.0  # for one call of a candidate: its import and a few runs
 _NEAR, _FINALISTS = 1.15, 4  # how far from the fastest one may be to take turns with it, and how many do
 _FINAL_ROUNDS = 3
+_FAR, _LONG = 10.0, 0.02  # how many times as slow as the fastest, and of what seconds, is not sampled again
 _ONCE = TimingPlan(warmup=1, samples=1, cold=True)
-_SHORTLY = TimingPlan(warmup=1, samples=3, cold=True)
+_AT_FIRST = TimingPlan(warmup=0, samples=1, cold=True)
+_SHORTLY = TimingPlan(warmup=0, samples=3, cold=True)
 
 
 @dataclass
@@ -85,13 +88,19 @@ def in_turns(track: Track, artifacts: Sequence[Artifact], rounds: int = ROUNDS) 
 
 
 def in_one_process(track: Track, artifacts: Sequence[Artifact]) -> list[Lap]:
-    """Sample one kernel after the other, then the fastest once more in turns; samples of the turns count alone."""
+    """Sample one kernel after the other, then the fastest once more in turns; samples of the turns count alone.
+
+    What is sampled first waits for the process and the device, so that it is sampled twice. What is far slower than
+    others is called once.
+    """
     laps = [Lap() for _ in artifacts]
     with ExitStack() as stack:
         stack.enter_context(exclusively(track.target.backend))
         process = _Process(track, stack)
-        for artifact, lap in zip(artifacts, laps, strict=True):
-            process.sample(artifact, lap)
+        fastest = math.inf
+        for artifact, lap in (*((first, Lap()) for first in artifacts[:1]), *zip(artifacts, laps, strict=True)):
+            process.sample(artifact, lap, fastest)
+            fastest = min(fastest, lap.seconds or math.inf)
         known = sorted((lap.seconds, place) for place, lap in enumerate(laps) if lap.seconds is not None)
         near = [place for seconds, place in known if seconds <= _NEAR * known[0][0]][:_FINALISTS]
         if len(near) > 1:
@@ -108,13 +117,18 @@ class _Process:
         self._track, self._stack = track, stack
         self._session: Session | None = None
 
-    def sample(self, artifact: Artifact, lap: Lap) -> None:
-        """Add a few samples to the lap of a kernel that has not failed."""
+    def sample(self, artifact: Artifact, lap: Lap, fastest: float = math.inf) -> None:
+        """Add a few samples to the lap of a kernel that has not failed; only one when others take far less."""
         if lap.failure:
             return
         if self._session is None:
             self._session = self._stack.enter_context(self._track.process())
-        _sample(self._track.contestant(self._session, artifact), lap, _SHORTLY)
+        contestant, first = self._track.contestant(self._session, artifact), Lap()
+        _sample(contestant, first, _AT_FIRST)
+        if first.seconds is None or first.seconds > max(_LONG, _FAR * fastest):
+            lap.samples, lap.failure = lap.samples + first.samples, first.failure
+        else:
+            _sample(contestant, lap, _SHORTLY)
         if lap.failure:
             self._session.close()
             self._session = None

@@ -13,7 +13,7 @@ import itertools
 import json
 import platform
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -97,6 +97,7 @@ class Search:
     def __init__(self, ground: Ground, archive: Archive) -> None:
         self._ground, self._archive, self._designs = ground, archive, ground.designs
         self._name = _digest([sketch_hash(design) for design in ground.designs])
+        self._defaults = [Point(number, design.default) for number, design in enumerate(ground.designs)]
         self._moves = Moves(ground.designs, ground.request.seed)
         self._numbers = itertools.count()
         self._built: dict[Point, Candidate] = {}
@@ -164,11 +165,16 @@ class Search:
         return bool(points)
 
     def ranking(self) -> list[Candidate]:
-        """What runs and was not refused, the fastest first; sketches that were once refused come last."""
+        """What runs and was not refused, the fastest first; sketches that were once refused come last.
+
+        Then what the designer would take of sketches that were not timed, for they may be the only ones that are right.
+        """
         timed = [(point, seconds) for point, seconds in self._measured() if seconds is not None]
+        seen, failed = {point.design for point, _ in timed}, self._failed()
+        others = [(p, None) for p in self._defaults if p.design not in seen and p not in failed]
         return [
             replace(self._built.get(p, Candidate(self._designs[p.design], p.schedule)), seconds=seconds)
-            for p, seconds in timed
+            for p, seconds in (*timed, *others)
         ]
 
     def refuse(self, refused: Iterable[tuple[Candidate, Verdict]]) -> None:
@@ -185,30 +191,42 @@ class Search:
         """What is known now; this search took `seconds`."""
         refused = self._refused()
         timed = {p: took for p, took in self._measured() if took is not None and p.design not in refused}
-        defaults = [Point(number, design.default) for number, design in enumerate(self._designs)]
         return Tuned(
             tried=self._tried,
             seconds=seconds,
-            first=next((timed[point] for point in defaults if point in timed), None),
+            first=next((timed[point] for point in self._defaults if point in timed), None),
             best=min(timed.values(), default=None),
         )
 
     def _promising(self, points: list[Point]) -> list[Point]:
         """Those that may be faster than the best, by what the schedule moves and computes."""
-        reasons: dict[Point, str] = {}
-        for number in {point.design for point in points}:
-            mine = [point for point in points if point.design == number]
-            found = stages.work(self._ground.pool, self._designs[number], [point.schedule for point in mine])
-            least = [least_seconds(launches, self._ground.machine, self._ground.units) for launches in found]
-            reasons |= dict(zip(mine, too_slow(least, self._seconds_of_best()), strict=True))
-        return self._kept(points, [reasons[point] for point in points])
 
-    def _kept(self, points: list[Point], reasons: list[str]) -> list[Point]:
-        """Those that nothing speaks against; why the others are not timed is stored."""
-        for point, reason in zip(points, reasons, strict=True):
+        def reasons(design: int, mine: list[Point]) -> list[str]:
+            found = stages.work(self._ground.pool, self._designs[design], [point.schedule for point in mine])
+            least = [least_seconds(launches, self._ground.machine, self._ground.units) for launches in found]
+            return too_slow(least, self._seconds_of_best())
+
+        return self._kept(points, reasons)
+
+    def _sparing(self, points: list[Point]) -> list[Point]:
+        """Those that do not spill registers, as far as schedules of their sketch need not, and the designer's guess."""
+
+        def reasons(_: int, mine: list[Point]) -> list[str]:
+            found = spilling([self._built[point].details for point in mine])
+            return ["" if point in self._defaults else reason for point, reason in zip(mine, found, strict=True)]
+
+        return self._kept(points, reasons)
+
+    def _kept(self, points: list[Point], reasons: Callable[[int, list[Point]], list[str]]) -> list[Point]:
+        """Those that nothing speaks against, design by design; why the others are not timed is stored."""
+        found: dict[Point, str] = {}
+        for design in {point.design for point in points}:
+            mine = [point for point in points if point.design == design]
+            found |= zip(mine, reasons(design, mine), strict=True)
+        for point, reason in found.items():
             if reason:
                 self._store(point, "pruned", reason=reason)
-        return [point for point, reason in zip(points, reasons, strict=True) if not reason]
+        return [point for point in points if not found[point]]
 
     def _emit(self, point: Point) -> tuple[KernelSource, RunFolder] | None:
         """A candidate's source, in a folder of its own; what is refused is stored, not raised."""
@@ -228,7 +246,7 @@ class Search:
     def _clock(self, prepared: Prepared) -> None:
         """Time what was built, and the best so far; store what was found."""
         began = time.monotonic()
-        runners = self._kept(self._waiting, spilling([self._built[point].details for point in self._waiting]))
+        runners = self._sparing(self._waiting)
         if self.best and self.best in self._built and self.best not in runners:
             runners.append(self.best)
         self._waiting = []
@@ -268,11 +286,20 @@ class Search:
         """Designs of which the judge refused a schedule: mostly, what is wrong with one is wrong with all."""
         return {number for number, row in self._rows() if row.status in REFUSALS}
 
+    @staticmethod
+    def _point(number: int, row: Measurement) -> Point:
+        return Point(number, Schedule(values=json.loads(row.schedule)))
+
+    def _failed(self) -> set[Point]:
+        """Candidates that could not be emitted, built or run, or that the judge refused."""
+        mostly = ("timed", "pruned")
+        return {self._point(number, row) for number, row in self._rows() if row.status not in mostly}
+
     def _measured(self) -> list[tuple[Point, float | None]]:
         """Every candidate known, the fastest first, those of refused designs last; None for what has no time."""
         refused = self._refused()
         return [
-            (Point(number, Schedule(values=json.loads(row.schedule))), row.seconds if row.status == "timed" else None)
+            (self._point(number, row), row.seconds if row.status == "timed" else None)
             for number, row in sorted(self._rows(), key=lambda each: each[0] in refused)
         ]
 

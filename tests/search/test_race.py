@@ -68,16 +68,24 @@ def test_one_that_fails_drops_out_and_the_others_go_on(run):
 
 
 def test_on_a_device_one_process_times_all_and_the_fastest_take_turns(run):
-    near, nearer, far = Runner([11] * 3 + [10] * 9), Runner([10] * 3 + [10.5] * 9), Runner([20] * 99)
+    near, nearer, far = Runner([40] * 4 + [11] * 4 + [10] * 12), Runner([10] * 4 + [10.5] * 12), Runner([20] * 99)
     laps, track = run(near, nearer, far, lends=True)
     assert len(track.processes) == 1
     assert [lap.seconds for lap in laps] == [10, 10.5, 20]
-    assert (near.calls, nearer.calls, far.calls) == (4, 4, 1)
+    assert (near.calls, nearer.calls, far.calls) == (10, 8, 2), "what comes first waits for the device: once more"
+
+
+def test_on_a_device_what_is_far_slower_is_called_once(run):
+    good, hopeless, short = Runner([0.001] * 99), Runner([0.5] * 99), Runner([0.015] * 99)
+    laps, _ = run(good, hopeless, short, lends=True)
+    assert laps[1].samples == [0.5] and hopeless.calls == 1
+    assert len(laps[2].samples) == 3, "a first call may well take so long"
 
 
 def test_on_a_device_a_failure_costs_its_process_and_nobody_else(run):
-    bad, good, other = Runner([], fails_at=1), Runner([7] * 99), Runner([99] * 99)
+    bad, good, other = Runner([1] * 4, fails_at=3), Runner([7] * 99), Runner([99] * 99)
     laps, track = run(bad, good, other, lends=True)
     assert laps[0].failure == "It crashed." and laps[0].seconds is None
     assert laps[1].seconds == 7 and laps[2].seconds == 99
     assert [session.closed for session in track.processes] == [True, False]
+    assert run(lends=True)[0] == []

@@ -137,6 +137,30 @@ def test_what_cannot_win_is_not_built_and_what_spills_is_not_timed(world):
     assert "alone take 250 ms" in said and "spills 4000 bytes" in said
 
 
+def test_spilling_is_compared_within_a_sketch_and_the_designers_guess_is_timed(world):
+    """A kernel beside the one that counts may spill in every schedule of one sketch, and another has none."""
+    world.spilled = dict.fromkeys(range(100, 200), 900) | {100: 2000}
+    search = world.search(QUICK_BUT_WRONG, RIGHT)
+    search.build()
+    search._clock(PREPARED)
+    assert 100 in world.timed and sorted(world.timed) == sorted(world.built)
+
+
+def test_a_sketch_that_cannot_win_is_ranked_last_unless_it_failed(world):
+    """It may be the only one that is right."""
+    world.bytes = dict.fromkeys(range(200, 300), 1e9)  # 0.25 s at least
+    search = world.search(QUICK_BUT_WRONG, RIGHT)
+    search._store(tune.Point(0, QUICK_BUT_WRONG.default), "timed", seconds=0.1)
+    search.best = search._fastest()
+    search.build()
+    search._clock(PREPARED)
+    assert max(world.timed) < 200
+    *_, fastest_left, last = search.ranking()
+    assert fastest_left.seconds and last.seconds is None and last.design is RIGHT
+    search._store(tune.Point(1, RIGHT.default), "failed", reason="It crashed.")
+    assert search.ranking()[-1].design is QUICK_BUT_WRONG
+
+
 def test_a_search_takes_up_only_what_is_left_of_its_time(world):
     search = world.search(RIGHT)
     go_on(search, 0.1)

@@ -18,6 +18,8 @@ from akg_core.sketch.check import require
 from akg_core.sketch.parse import parse
 from akg_core.sketch.show import show
 
+_FORMAT = "tf32"
+
 
 def refine(sketch: Sketch) -> tuple[Sketch, ...]:
     """The sketch with compensated products first, then with rounded ones; as it is when it has no open product."""
@@ -26,7 +28,8 @@ def refine(sketch: Sketch) -> tuple[Sketch, ...]:
         return (sketch,)
     compensated = _with(tree, lambda call: _said(call, Tune(("split3", "ieee"))))
     rounded = _with(tree, lambda call: _said(_rounded(call), Text("fast")))
-    return tuple(sketch.model_copy(update={"text": show(each)}) for each in (compensated, rounded))
+    exact = sketch.model_copy(update={"text": show(compensated)})
+    return exact, sketch.model_copy(update={"text": show(rounded), "rounds": _FORMAT})
 
 
 def _open(node: object) -> bool:
@@ -52,4 +55,4 @@ def _said(call: Call, precision: Expr) -> Call:
 
 
 def _rounded(call: Call) -> Call:
-    return replace(call, args=tuple(Call("round_to", (a, Text("tf32")), type=a.type) for a in call.args))
+    return replace(call, args=tuple(Call("round_to", (a, Text(_FORMAT)), type=a.type) for a in call.args))

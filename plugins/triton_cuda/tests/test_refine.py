@@ -43,6 +43,8 @@ def test_compensated_products_come_first_and_rounded_ones_second() -> None:
     torch.testing.assert_close(interpret(first, [a, b]).outputs[0], a @ b)
     error = (interpret(second, [a, b]).outputs[0] - a @ b).abs().max()
     assert 1e-5 < error < 5e-2, "rounded to ten bits"
+    exact, rounded = refine(Sketch(name="test", text=PRODUCT, interface=Interface(arguments=())))
+    assert (exact.rounds, rounded.rounds) == ("", "tf32"), "what judging one tells of others"
 
 
 @pytest.mark.parametrize(
