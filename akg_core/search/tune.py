@@ -292,8 +292,7 @@ class Search:
 
     def _failed(self) -> set[Point]:
         """Candidates that could not be emitted, built or run, or that the judge refused."""
-        mostly = ("timed", "pruned")
-        return {self._point(number, row) for number, row in self._rows() if row.status not in mostly}
+        return {self._point(number, row) for number, row in self._rows() if row.status not in ("timed", "pruned")}
 
     def _measured(self) -> list[tuple[Point, float | None]]:
         """Every candidate known, the fastest first, those of refused designs last; None for what has no time."""

@@ -18,7 +18,7 @@ from akg_core.sketch.check import require
 from akg_core.sketch.parse import parse
 from akg_core.sketch.show import show
 
-_FORMAT = "tf32"
+_FORMAT = "tf32"  # that operands of narrow products are rounded to
 
 
 def refine(sketch: Sketch) -> tuple[Sketch, ...]:
