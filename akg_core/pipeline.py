@@ -20,11 +20,11 @@ from akg_core import stages
 from akg_core.errors import KernelFailed, ToolchainError
 from akg_core.judge import floor
 from akg_core.judge.baseline import MODES
+from akg_core.judge.examinee import Examinee
 from akg_core.judge.prepare import Prepared, prepare
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.timing import Baselines, measure
-from akg_core.judge.verify import examinee_of
-from akg_core.judge.verify import verify as judge_kernel
+from akg_core.judge.verify import examine
 from akg_core.progress import Progress
 from akg_core.records import (
     HOST,
@@ -45,7 +45,6 @@ from akg_core.search.tune import REFUSALS, Ground, Search, Tuned, open_archive
 from akg_core.stages import Candidate, Design, Request
 
 if TYPE_CHECKING:
-    from akg_core.judge.examinee import Examinee
     from akg_core.worker.pool import Pool
 
 ATTEMPTS = 3  # candidates that are tried when the judge refuses the first
@@ -177,22 +176,13 @@ class Pipeline:
 
     def examinee(self, prepared: Prepared, artifact: Artifact) -> Examinee:
         """The kernel in the process that it will be judged in, which begins to load it."""
-        plugin, limit = self.request.plugin, self.request.time_limit
-        return examinee_of(self.pool, prepared, plugin, artifact, self.target, limit, self.simulated)
+        plugin, seconds = self.request.plugin, self.request.time_limit
+        return Examinee(self.pool, prepared, plugin, artifact, self.target, seconds=seconds, simulated=self.simulated)
 
     def verify(self, prepared: Prepared, artifact: Artifact, examinee: Examinee | None = None) -> Verdict:
-        """The judge's verdict; writes verdict.json."""
+        """The judge's verdict, on the `examinee` where the kernel is being loaded already; writes verdict.json."""
         with self.progress.stage("verify") as note:
-            found = judge_kernel(
-                self.pool,
-                prepared,
-                self.request.plugin,
-                artifact,
-                self.target,
-                seconds=self.request.time_limit,
-                simulated=self.simulated,
-                examinee=examinee,
-            )
+            found = examine(examinee or self.examinee(prepared, artifact))
             self.verdict = found
             forward_trace(found.log)
             self.folder.write("verdict.json", found)

@@ -19,27 +19,41 @@ if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
 _JOB = "akg_core.judge.jobs:run_job"
+_GRACE_SECONDS = 20.0  # for imports and first calls
+_LONGEST = 600.0  # seconds
+_SLOWER = 200.0  # how many times slower than eager a kernel may be before it counts as hanging
 _MEMORY = 2 << 30  # for torch and a toolchain; what a case holds, several times over, comes on top
 
 
 class Examinee:
     """Loads in the background from the start, unless its text names what no kernel may use: then `rule` says what.
 
-    Loading may take `seconds`. What the kernel writes goes to `folder`. Close it, or use it as a context.
+    Loading and running may take `seconds` each; 0 sets that by the reference's time. `simulated`: the plugin runs the
+    kernel by simulation here, which takes its time. What the kernel writes goes to `folder`. Close it, or use it as a
+    context.
     """
 
     def __init__(
-        self, pool: Pool, prepared: Prepared, plugin: str, artifact: Artifact, target: Target, *, seconds: float
+        self,
+        pool: Pool,
+        prepared: Prepared,
+        plugin: str,
+        artifact: Artifact,
+        target: Target,
+        *,
+        seconds: float = 0.0,
+        simulated: bool = False,
     ) -> None:
+        self.pool, self.prepared, self.simulated, self._seconds = pool, prepared, simulated, seconds
         self.rule = broken_rule(artifact.folder, prepared.task.source)
-        self._pool, self._payload = pool, kernel_payload(plugin, artifact, target)
+        self._payload = kernel_payload(plugin, artifact, target)
         self._opening = self._on([prepared.opening])
         self._has_run = threading.Event()
         self._leaving = contextlib.ExitStack()
         self._leaving.callback(self._has_run.set)
         self.folder = self._leaving.enter_context(prepared.room())
         self._limits = Limits(
-            seconds=seconds,
+            seconds=seconds or (_LONGEST if simulated else _GRACE_SECONDS),
             memory_bytes=_MEMORY + need.bytes_of_process(prepared.task),
             confined=True,
             paused=not prepared.lends,
@@ -70,15 +84,16 @@ class Examinee:
         self._has_run.wait(seconds)
 
     @contextlib.contextmanager
-    def run(self, cases: Callable[[], list[Case]], seconds: Callable[[], float]) -> Iterator[JobResult]:
-        """How the process answers on the cases, in so many seconds at most; both are asked for once it is loaded.
+    def run(self, cases: Callable[[], list[Case]]) -> Iterator[JobResult]:
+        """How the process answers on the cases, which are asked for once it is loaded.
 
         The process stays until the context ends, for what it lends from its memory. One that is lost with its warm
         parent begins anew.
         """
 
         def due() -> Due:
-            return Due(self._on(cases()), seconds())
+            given = cases()
+            return Due(self._on(given), self._allowance(len(given)))
 
         result = self._loaded.result()
         if result.status == "ok":
@@ -89,9 +104,14 @@ class Examinee:
             self._has_run.set()
             yield result
             return
-        with self._pool.holding(_JOB, self._opening, due, limits=self._limits) as result:
+        with self.pool.holding(_JOB, self._opening, due, limits=self._limits) as result:
             self._has_run.set()
             yield result
+
+    def _allowance(self, cases: int) -> float:
+        """Seconds that running so many cases may take."""
+        honest = _GRACE_SECONDS + _SLOWER * self.prepared.ready().eager_seconds * cases
+        return self._seconds or (_LONGEST if self.simulated else min(honest, _LONGEST))
 
     def _on(self, cases: list[Case]) -> dict[str, Any]:
         return self._payload | {"cases": [case.model_dump(mode="json") for case in cases]}

@@ -24,10 +24,6 @@ from akg_core.worker.limits import JobResult, is_harness_changed
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
-_GRACE_SECONDS = 20.0  # for imports and first calls
-_LONGEST = 600.0  # seconds
-_SLOWER = 200.0  # how many times slower than eager a kernel may be before it counts as hanging
-
 _ENDINGS: dict[str, VerdictStatus] = {"timed out": "timed out"}
 _PLUGIN_ERRORS: dict[str, VerdictStatus] = {"Unsupported": "unsupported", "ToolchainError": "unavailable"}
 
@@ -41,18 +37,19 @@ def verify(
     *,
     seconds: float = 0.0,
     simulated: bool = False,
-    examinee: Examinee | None = None,
 ) -> Verdict:
-    """Run the kernel on all prepared cases and judge it. `seconds` limits the run; 0 sets it by the reference's time.
+    """Load a kernel and judge it; arguments are those of an `Examinee`, errors those of `examine`."""
+    return examine(Examinee(pool, prepared, plugin, artifact, target, seconds=seconds, simulated=simulated))
 
-    `simulated`: the plugin runs it by simulation here, which takes its time and is said in the verdict. `examinee`: the
-    kernel, where it is being loaded already; it is closed at the end.
+
+def examine(kernel: Examinee) -> Verdict:
+    """Run a kernel on all prepared cases and judge it. It is closed at the end.
 
     Raises TaskError when the reference itself does not run, and ToolchainError when the device does not work any more
     after a kernel that crashed or hung; whatever else the kernel does becomes a verdict.
     """
-    began = time.monotonic()
-    with examinee or examinee_of(pool, prepared, plugin, artifact, target, seconds, simulated) as kernel:
+    began, prepared = time.monotonic(), kernel.prepared
+    with kernel:
         if kernel.rule:
             reason = f"Its Python text names what no kernel may use ({kernel.rule})."
             return Verdict(status="cheating", reason=reason, rule=kernel.rule)
@@ -61,41 +58,23 @@ def verify(
         def cases() -> list[Case]:
             return _cases(prepared.ready().draws, kernel.folder)
 
-        def allowance() -> float:
-            honest = _GRACE_SECONDS + _SLOWER * prepared.ready().eager_seconds * len(cases())
-            return seconds or (_LONGEST if simulated else min(honest, _LONGEST))
-
-        with kernel.run(cases, allowance) as result:
+        with kernel.run(cases) as result:
             preparation = prepared.ready()
             verdict = _verdict(prepared, preparation, cases(), result)
     if prepared.lends:
         prepared.rest()
         if verdict.status in ("crashed", "timed out"):
-            require_device(pool, prepared.where)
+            require_device(kernel.pool, prepared.where)
     return verdict.model_copy(
         update={
             "protections": result.protections,
             "seeds": tuple(draw.seed for draw in preparation.draws),
             "notes": preparation.notes,
-            "simulated": simulated,
+            "simulated": kernel.simulated,
             "log": result.log,
             "seconds": time.monotonic() - began,
         }
     )
-
-
-def examinee_of(
-    pool: Pool,
-    prepared: Prepared,
-    plugin: str,
-    artifact: Artifact,
-    target: Target,
-    seconds: float = 0.0,
-    simulated: bool = False,
-) -> Examinee:
-    """A kernel that begins to load, to be handed to `verify` with the same arguments."""
-    loading = seconds or (_LONGEST if simulated else _GRACE_SECONDS)
-    return Examinee(pool, prepared, plugin, artifact, target, seconds=loading)
 
 
 def _cases(draws: tuple[Draw, ...], folder: Path) -> list[Case]:

@@ -115,10 +115,10 @@ def test_a_bad_kernel(judge, line, status, said):
 
 
 def test_a_kernel_that_hangs(judge, monkeypatch):
-    from akg_core.judge import verify
+    from akg_core.judge import examinee
 
-    monkeypatch.setattr(verify, "_GRACE_SECONDS", 3.0)
-    monkeypatch.setattr(verify, "_SLOWER", 1.0)
+    monkeypatch.setattr(examinee, "_GRACE_SECONDS", 3.0)
+    monkeypatch.setattr(examinee, "_SLOWER", 1.0)
     ended, verdict = judge("time.sleep(1000)")
     assert (ended.code, verdict["status"]) == (1, "timed out"), ended.text
 

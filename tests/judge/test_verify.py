@@ -10,9 +10,10 @@ from textwrap import dedent
 
 import pytest
 
+from akg_core.judge.examinee import Examinee
 from akg_core.judge.prepare import Prepared, prepare
 from akg_core.judge.records import Verdict
-from akg_core.judge.verify import examinee_of, verify
+from akg_core.judge.verify import examine, verify
 from akg_core.records import Target, Task
 from akg_core.worker.pool import Pool
 from tests.judge import kernels
@@ -48,11 +49,11 @@ def test_a_kernel_is_loaded_while_nothing_is_drawn_yet(
     artifact = kernels.kernel(tmp_path / "kernel", toy, softmax_source, HONEST, "")
     with prepare(pool, capture(softmax_source), tmp_path / "cases", patient=True) as prepared:
         prepared.started()
-        kernel = examinee_of(pool, prepared, "toy", artifact, CPU, 60.0)
+        kernel = Examinee(pool, prepared, "toy", artifact, CPU, seconds=60.0)
         kernel.loaded()
         assert not list((tmp_path / "cases" / "cases").glob("*")), "no input is there that it could find"
         prepared.begin()
-        verdict = verify(pool, prepared, "toy", artifact, CPU, seconds=60.0, examinee=kernel)
+        verdict = examine(kernel)
     assert verdict.status == "correct", verdict.reason
     kernel.has_run(0.0)
     assert not kernel.folder.exists(), "it is closed"
