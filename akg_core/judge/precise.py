@@ -3,11 +3,11 @@
 The mode rewrites every dtype that the code itself asks for, so that `x.float()` or `zeros(3, dtype=torch.float32)`
 inside a forward stays precise, and computes by another formula where PyTorch's cancels even in float64.
 
-With noise, every operator's result (and every input and parameter) is moved by a random relative amount of at most one
-unit roundoff: Monte Carlo arithmetic (Parker, 1997). What is smaller than float32's normal numbers, or may be so after
-rounding, becomes zero, as chips' fast functions have it (exp of -88, which a factor of 88 brings back into sight).
-Operators made of several are taken apart, so that what they hold in between is moved too. How far the outputs then
-scatter is what honest rounding can do to each of them.
+With noise, every operator's result (and every input and parameter) is moved by a random relative amount, of at most a
+unit roundoff or a few: Monte Carlo arithmetic (Parker, 1997). What is smaller than float32's normal numbers, or may be
+so after rounding, becomes zero, as chips' fast functions have it (exp of -88, which a factor of 88 brings back into
+sight). Operators made of several are taken apart, so that what they hold in between is moved too. How far the outputs
+then scatter is what honest rounding can do to each of them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from akg_core.worker.tensors import transform
 
 _SMALLEST = 2 * torch.finfo(torch.float32).smallest_normal  # twice: exp(-87.3) moves by 87 roundings of its argument
+_OF_DOUBLE = 1e-12  # noise that is larger is a narrower type's
 _NARROW = (torch.float32, torch.float16, torch.bfloat16)
 _COMPOSED = (
     "native_batch_norm",
@@ -94,8 +95,7 @@ class _Double(TorchDispatchMode):
     def __init__(self, roundoff: float, seed: int) -> None:
         super().__init__()
         self._roundoff = roundoff
-        narrow = roundoff > torch.finfo(torch.float64).eps
-        self._flushed = _SMALLEST if narrow else 0.0
+        self._flushed = _SMALLEST if roundoff > _OF_DOUBLE else 0.0
         self._seed = seed
         self._draws: dict[torch.device, torch.Generator] = {}
 

@@ -178,8 +178,9 @@ def compare_job(payload: dict[str, Any]) -> dict[str, Any]:
         same = same_bits(load(Path(payload["same_as"]), device)["result"], result) if payload.get("same_as") else None
     except (TensorFileError, TypeError, LookupError, ValueError) as error:
         return {"outputs": [], "unexpected": [], "same": None, "error": str(error)}
-    noise = functools.partial(_noise, reference, reference.plans[name]) if payload["noise"] else lambda _: None
-    found = compare(result, touched, expected, payload["longest_reduction"], noise)
+    reduced = payload["longest_reduction"]
+    noise = functools.partial(_noise, reference, reference.plans[name], reduced) if payload["noise"] else lambda _: None
+    found = compare(result, touched, expected, reduced, noise)
     _forget_large(reference, name)
     return {
         "outputs": [comparison.model_dump(mode="json") for comparison in found],
@@ -361,7 +362,7 @@ def _is_of_dtypes(error: Exception, reference: _Reference) -> bool:
     return not isinstance(error, MemoryError) and any(map(_OF_DTYPES.search, (str(error), text)))
 
 
-def _noise(reference: _Reference, draw: Draw, runs: int) -> Noise | None:
+def _noise(reference: _Reference, draw: Draw, reduced: float, runs: int) -> Noise | None:
     """How far rounding noise moves each element of each floating leaf from float64, at most, over so many runs."""
     done, scatter = reference.runs.get(draw.name, 0), reference.noise.setdefault(draw.name, {})
     if done >= runs:
@@ -370,10 +371,11 @@ def _noise(reference: _Reference, draw: Draw, runs: int) -> Noise | None:
     narrow = [v.dtype for v in expected.result.values() if isinstance(v, torch.Tensor) and v.is_floating_point()]
     if expected.exact is None or not narrow:
         return None
+    size = max(accuracy.roundoff(dtype) * accuracy.slack(reduced, dtype).noise for dtype in narrow)
     with threads(cores()):
         inputs, state = _drawn(reference, draw)
         for run in range(done, runs):
-            noisy = _exact(reference, draw, inputs, state, max(map(accuracy.roundoff, narrow)), run)
+            noisy = _exact(reference, draw, inputs, state, size, run)
             for name, value in (noisy or {}).items():
                 if name in expected.exact and isinstance(value, torch.Tensor) and value.is_floating_point():
                     moved = (value.double() - expected.exact[name]).abs().nan_to_num(0.0, posinf=0.0).reshape(-1)
