@@ -4,10 +4,15 @@ PLUGIN ?= cpp_cpu
 
 BIN := .venv/bin
 PLUGINS := $(wildcard plugins/*/pyproject.toml)
+# What compares numbers with PyTorch's, and what its libraries do on a processor with AVX2, and on one without.
+NUMERICS := $(addprefix tests/,sketch/test_interpret_ops.py sketch/test_twelve.py design/test_elementwise.py design/test_reductions.py judge/test_accuracy.py) \
+	$(addprefix plugins/cpp_cpu/tests/,test_math.py test_vec.py)
+AVX2 := ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
+PLAIN := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 MKL_ENABLE_INSTRUCTIONS=SSE4_2
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench-cpu cheats conformance chaos throughput honest docs clean
+.PHONY: help setup demo test portable lint bench-cpu cheats conformance chaos throughput honest docs clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -24,6 +29,10 @@ demo: setup ## the main job on examples/softmax.py
 
 test: setup ## all tests
 	$(BIN)/python -m pytest -n auto
+
+portable: setup ## the quick tests of numbers, on the vector paths that PyTorch takes on other processors
+	$(AVX2) $(BIN)/python -m pytest -n auto $(NUMERICS)
+	$(PLAIN) $(BIN)/python -m pytest -n auto $(NUMERICS)
 
 lint: setup ## style and types
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

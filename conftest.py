@@ -1,12 +1,13 @@
-"""For all tests: patience with properties, interrupts that arrive, and golden files."""
+"""For all tests: patience with properties, interrupts that arrive, threads as they were, and golden files."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import settings
 
 # A busy machine may take as long as it needs for an example of a property.
@@ -20,6 +21,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write golden files anew")
+
+
+@pytest.fixture(autouse=True)
+def _as_many_threads_as_before() -> Iterator[None]:
+    """What runs in a process of its own, where it may take one thread for good, is called in this one by many tests."""
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture

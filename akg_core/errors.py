@@ -77,6 +77,14 @@ class KernelFailed(AkgError):
     exit_code = 1
 
 
+class DoesNotFit(KernelFailed):
+    """Kernels need more of something than their chip has; `shortages` says which, and of what."""
+
+    def __init__(self, message: str, cure: str = "", shortages: tuple = ()) -> None:
+        super().__init__(message, cure)
+        self.shortages = shortages
+
+
 class WorkerFailed(AkgError):
     """A worker process crashed, hung, exited or raised where it should not have."""
 

@@ -13,10 +13,9 @@ from akg_core.progress import Progress, Stage
 from akg_core.records import Artifact
 from akg_core.results import Failure, RunResult, known_details
 from akg_core.runs import RunFolder
-from akg_core.stages import Request, defaults
+from akg_core.stages import Request
+from akg_core.variants import Defaults
 from akg_core.warm import warm_for
-
-WHILE_BUILDING = 1.5  # seconds; about as long as designing and building take
 
 
 @dataclass(frozen=True)
@@ -42,21 +41,20 @@ def run(request: Request, folder: RunFolder, watch: Callable[[Stage], None], tun
         task = pipeline.capture()
         advised = pipeline.require_toolchain().tuning_seconds
         seconds = advised if tuning.seconds is None else tuning.seconds
-        with pipeline.reference(task, 4.0 if seconds else WHILE_BUILDING) as prepared:
+        with pipeline.reference(task) as prepared:
             if seconds:
                 tune(pipeline, prepared, seconds)
                 return
             with pipeline.baselines(prepared) as baselines:
-                candidates = defaults(pipeline.design(task))
-                built = pipeline.made(task, candidates[0])
-                pipeline.judge(prepared, candidates, baselines, built)
+                candidates = Defaults(pipeline.design(task))
+                pipeline.judge(prepared, candidates, baselines, pipeline.build(task, candidates))
 
     def tune(pipeline: Pipeline, prepared: Prepared, seconds: float) -> None:
-        designs = pipeline.design(prepared.task)
+        designs = pipeline.design(prepared.task).all()
         with closing(pipeline.search(prepared.task, designs, tuning.archive)) as search:
             found = pipeline.tune(prepared, search, seconds, tuning.more)
             with pipeline.baselines(prepared) as baselines:
-                pipeline.judge(prepared, found or defaults(designs), baselines)
+                pipeline.judge(prepared, found or Defaults(designs), baselines)
             pipeline.settle(search)
 
     return conduct(request, folder, watch, work)

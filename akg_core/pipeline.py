@@ -7,17 +7,15 @@ judge prepares its reference data, and the baseline of the timing warms up, whil
 from __future__ import annotations
 
 import copy
-import importlib.metadata
 import json
-import platform
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import akg_core
-from akg_core import stages
-from akg_core.errors import KernelFailed, ToolchainError
+from akg_core import building, stages
+from akg_core.errors import AkgError, DoesNotFit, KernelFailed, ToolchainError
 from akg_core.judge import floor
 from akg_core.judge.baseline import MODES
 from akg_core.judge.examinee import Examinee
@@ -28,27 +26,28 @@ from akg_core.judge.verify import examine
 from akg_core.progress import Progress
 from akg_core.records import (
     HOST,
-    Advice,
     Artifact,
     Availability,
+    CompileResult,
     KernelSource,
     Scalar,
     Schedule,
-    Sketch,
     Target,
     Task,
 )
 from akg_core.registry import forward_trace
-from akg_core.results import DETAILS, Failure, RunResult, by_kernel
+from akg_core.results import DETAILS, Failure, RunResult, advice_on, by_kernel, versions
 from akg_core.runs import RunFolder
 from akg_core.search.tune import REFUSALS, Ground, Search, Tuned, open_archive
 from akg_core.stages import Candidate, Design, Request
+from akg_core.variants import Variants
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
 ATTEMPTS = 3  # candidates that are tried when the judge refuses the first
-SIMULATED_WORK = 1 << 16  # elements moved by one call, to which a task is made smaller where kernels are simulated
+SIMULATED_WORK = 1 << 17  # elements moved by one call, to which a task is made smaller where kernels are simulated
+SIMULATED_STEPS = 400_000  # operations on tiles, which a simulation may take over all cases that can be left out
 _SHARE = 0.8  # of a device's memory that judging may take; processes that start or have ended beside it take some
 
 
@@ -62,9 +61,12 @@ class Pipeline:
         self.timing: Timing | None = None
         self.tuned: Tuned | None = None
         self.share = _SHARE
+        self.steps = 0.0  # that a simulation of the kernel takes for one case, where that is known
         self.details: dict[str, Scalar] = {}
         self.notes: tuple[str, ...] = ()
-        self.refused: tuple[tuple[Candidate, Verdict], ...] = ()
+        self.refused: tuple[tuple[Candidate, Verdict], ...] = ()  # by the judge
+        self.unbuilt: tuple[tuple[Candidate, AkgError], ...] = ()
+        self.told: tuple[str, ...] = ()  # of what was tried and did not become the kernel
         self.target = request.target or Target(backend="")
         self._probe = pool.submit("akg_core.stage_jobs:probe_job", stages.addressed(request))
 
@@ -83,8 +85,8 @@ class Pipeline:
             note.text = f"{count_of(len(task.graph.nodes), 'operator')} on {_spell_arguments(task)}"
         return task
 
-    def reference(self, task: Task, seconds: float = 4.0, patient: bool = False) -> Prepared:
-        """The process that knows the answers, started; it works on further cases for about `seconds` meanwhile.
+    def reference(self, task: Task, patient: bool = False) -> Prepared:
+        """The process that knows the answers, started.
 
         `patient`: all that it does before `begin` is to start.
         """
@@ -98,7 +100,6 @@ class Pipeline:
             lends=self._found().device != HOST,
             room=self.room,
             seed=self.request.seed,
-            seconds=seconds,
             patient=patient,
         )
 
@@ -128,14 +129,15 @@ class Pipeline:
         """What the plugin finds on this machine; raises ToolchainError when it cannot compile and run here."""
         return stages.require_usable(self._found(), self.request.plugin)
 
-    def design(self, task: Task) -> tuple[Design, ...]:
-        """Sketches for the task, the best guess first; writes it as sketch.py."""
-        with self.progress.stage("design") as note:
-            designs = stages.design(self.pool, self.request, task)
-            self.folder.write("sketch.py", designs[0].sketch.text)
-            kernels = count_of(designs[0].sketch.text.count("@kernel"), "kernel")
-            note.text = kernels + (f", the first of {len(designs)} variants" if len(designs) > 1 else "")
-        return designs
+    def design(self, task: Task) -> Variants:
+        """Sketches for the task, the best guess first, which is designed and written as sketch.py."""
+        variants = Variants(
+            lambda number: stages.design(self.pool, self.request, task, number),
+            lambda: self.progress.stage("design"),
+            self._keep,
+        )
+        self.folder.write("sketch.py", variants.first.sketch.text)
+        return variants
 
     def emit(self, task: Task, design: Design, schedule: Schedule) -> KernelSource:
         """Source for a sketch under a schedule; writes all three. Raises KernelFailed when the plugin forbids it."""
@@ -145,29 +147,67 @@ class Pipeline:
             source, findings = stages.emit(self.pool, self.request, design, schedule)
             self.folder.write_source(source, task.source)
             stages.require_allowed(findings)
+            self.steps = stages.steps(self.pool, design, schedule) if self.simulated else 0.0
             written = {key.rpartition(":")[0] for key in source.line_map}
             note.text = ", ".join(f"{name} {source.files[name].count(chr(10))} lines" for name in sorted(written))
         return source
 
-    def compile(self, design: Design, source: KernelSource) -> Artifact:
-        """The built kernel; writes build.log. Raises KernelFailed with the compiler's message by the sketch's line."""
+    def compile(self, design: Design, source: KernelSource, said: str = "") -> CompileResult:
+        """The kernel that is built; writes build.log. `said`: what else there is to say.
+
+        Raises KernelFailed with the compiler's message by the sketch's line, DoesNotFit where the chip has too little.
+        """
         with self.progress.stage("compile") as note:
             compiled, advice = stages.build(self.pool, self.request, source, self.folder.kernel)
             log = self.folder.write("build.log", compiled.log)
+            whole = f"The whole message is in {log}."
+            if compiled.shortages:
+                said = building.spell_shortages(compiled.shortages)
+                raise DoesNotFit(f"{said}.", whole, compiled.shortages)
             if compiled.artifact is None:
-                where = _explain(advice, source, design.sketch)
-                raise KernelFailed(f"The kernel does not compile{where}", f"The whole message is in {log}.")
-            note.text = "from the cache" if compiled.cached else ""
+                where = building.explained(advice, source, design.sketch)
+                raise KernelFailed(f"The kernel does not compile{where}", whole)
+            note.text = ", ".join(filter(None, ["from the cache" * compiled.cached, said]))
         self.describe(compiled.details)
-        return compiled.artifact
+        return compiled
 
-    def made(self, task: Task, candidate: Candidate) -> Artifact:
-        """The kernel of a candidate, in the run's folder: emitted and compiled, or as a search has built it."""
+    def made(self, task: Task, candidate: Candidate) -> Candidate:
+        """A candidate whose kernel is in the run's folder: emitted and compiled, or as a search has built it."""
         if candidate.folder is None or candidate.artifact is None:
-            return self.compile(candidate.design, self.emit(task, candidate.design, candidate.schedule))
+            source = self.emit(task, candidate.design, candidate.schedule)
+            found = self.compile(candidate.design, source, "".join(self.told[-1:]) if candidate.instead_of else "")
+            return replace(candidate, artifact=found.artifact, details=found.details, spilled=found.spilled)
         self.folder.adopt(candidate.folder)
         self.describe(candidate.details)
-        return candidate.artifact.model_copy(update={"folder": self.folder.kernel})
+        return replace(candidate, artifact=candidate.artifact.model_copy(update={"folder": self.folder.kernel}))
+
+    def build(self, task: Task, candidates: Iterable[Candidate]) -> Candidate | None:
+        """The one to judge next, built in the run's folder; None when there is none, or enough were tried.
+
+        What cannot be built is followed by the next design. Raises why when no kernel comes of the designer's sketches,
+        or none of a sketch that was given.
+        """
+        failed = len(self.unbuilt)
+        while following := self.following(candidates):
+            if self.request.sketch or following.artifact:
+                return self.made(task, following)
+            try:
+                return building.fitted(self, task, following)
+            except building.ELSEWHERE as error:
+                self.unbuilt += ((following, error),)
+                self.tell(following, f"it was refused: {error.message.rstrip('.')}")
+        if failed < len(self.unbuilt) and self.refused:  # the folder holds what was judged last
+            self.made(task, self.refused[-1][0])
+        elif self.unbuilt and not self.refused:
+            raise building.unbuildable(self.unbuilt)
+        return None
+
+    def tell(self, candidate: Candidate, what: str) -> None:
+        """Keep, for the report, why something else is tried than a candidate."""
+        self._keep(f"The variant {candidate.design.sketch.name}: {what}.")
+
+    def _keep(self, said: str) -> None:
+        self.told += (said,)
 
     def describe(self, details: dict[str, Scalar]) -> None:
         """Keep what the compiler tells of the kernels, beside them too."""
@@ -177,12 +217,15 @@ class Pipeline:
     def examinee(self, prepared: Prepared, artifact: Artifact) -> Examinee:
         """The kernel in the process that it will be judged in, which begins to load it."""
         plugin, seconds = self.request.plugin, self.request.time_limit
-        return Examinee(self.pool, prepared, plugin, artifact, self.target, seconds=seconds, simulated=self.simulated)
+        most = int(SIMULATED_STEPS / self.steps) if self.steps else 0
+        return Examinee(
+            self.pool, prepared, plugin, artifact, self.target, seconds=seconds, simulated=self.simulated, most=most
+        )
 
     def verify(self, prepared: Prepared, artifact: Artifact, examinee: Examinee | None = None) -> Verdict:
         """The judge's verdict, on the `examinee` where the kernel is being loaded already; writes verdict.json."""
         with self.progress.stage("verify") as note:
-            found = examine(examinee or self.examinee(prepared, artifact))
+            found = examine(examinee or self.examinee(prepared, artifact), note.tell)
             self.verdict = found
             forward_trace(found.log)
             self.folder.write("verdict.json", found)
@@ -213,56 +256,73 @@ class Pipeline:
         search.refuse(self.refused)
         self.tuned = search.tuned(self.tuned.seconds if self.tuned else 0.0)
 
-    def following(self, candidates: Sequence[Candidate]) -> Candidate | None:
+    def following(self, candidates: Iterable[Candidate]) -> Candidate | None:
         """The one to judge next, after those that were refused; None when there is none, or enough were tried.
 
         It is the first of another design, then of the same: what is wrong with one schedule is mostly wrong with all.
-        So it is with designs that round factors, where that is never exact enough.
+        So it is with designs that round factors, where that is mostly not exact enough, and when there is one try left.
         """
-        tried = [(candidate.design, candidate.schedule) for candidate, _ in self.refused]
+        if len(self.refused) >= ATTEMPTS:
+            return None
+        tried = [(each.design, each.instead_of or each.schedule) for each, _ in self.refused]
         designs = [design for design, _ in tried]
-        coarse = {each.design.sketch.rounds for each, why in self.refused if _is_never_right(why)} - {""}
-        waiting = [candidate for candidate in candidates if (candidate.design, candidate.schedule) not in tried]
+        unbuilt = [each.design for each, _ in self.unbuilt]
+        last = len(self.refused) == ATTEMPTS - 1
+        coarse = {each.design.sketch.rounds for each, why in self.refused if last or _is_mostly_wrong(why)} - {""}
 
         def doubts(candidate: Candidate) -> tuple[bool, bool]:
             return candidate.design in designs, candidate.design.sketch.rounds in coarse
 
-        return min(waiting, key=doubts, default=None) if len(tried) < ATTEMPTS else None
+        waiting = list[Candidate]()
+        for candidate in candidates:
+            if (candidate.design, candidate.schedule) in tried:
+                continue
+            if candidate.artifact is None and candidate.design in unbuilt:
+                continue
+            if not any(doubts(candidate)):  # those after it may not even be designed
+                return candidate
+            waiting.append(candidate)
+        return min(waiting, key=doubts, default=None)
 
     def accept(
         self,
         prepared: Prepared,
-        candidates: Sequence[Candidate],
-        built: Artifact | None = None,
+        candidates: Iterable[Candidate],
+        built: Candidate | None = None,
         tries: int = ATTEMPTS,
         examinee: Examinee | None = None,
-    ) -> tuple[Candidate, Artifact]:
-        """The first of `candidates` that is judged correct, and its kernel; `built` is that of the `following` one.
+    ) -> Candidate:
+        """The first of `candidates` that is judged correct, built; `built` is the one to judge next.
 
         `examinee` is what is built, being loaded. So many are tried at most; without a correct one it is the
         last of them. Raises ValueError when none is left.
         """
-        if self.following(candidates) is None:
-            raise ValueError("none of the candidates is left to be judged")
-        while tries and (following := self.following(candidates)):
-            candidate, tries = following, tries - 1
-            artifact, built = built or self.made(prepared.task, candidate), None
-            found, examinee = self.verify(prepared, artifact, examinee), None
+        judged: Candidate | None = None
+        while tries and len(self.refused) < ATTEMPTS:
+            candidate, built = built or self.build(prepared.task, candidates), None
+            if candidate is None:
+                break
+            assert candidate.artifact is not None
+            judged, tries = candidate, tries - 1
+            found, examinee = self.verify(prepared, candidate.artifact, examinee), None
             if found.status not in REFUSALS:
                 break
             self.refused += ((candidate, found),)
-        if said := self.refusals(candidate):
+        if judged is None:
+            raise ValueError("none of the candidates is left to be judged")
+        if said := self.refusals(judged):
             self.verdict = found.model_copy(update={"notes": (*found.notes, *said)})
             self.folder.write("verdict.json", self.verdict)
-        return candidate, artifact
+        return judged
 
     def refusals(self, judged: Candidate) -> tuple[str, ...]:
-        """What was refused before the one that was judged last, and why."""
-        return tuple(
+        """What was refused before the one that was judged last, by compiler or judge, and why."""
+        refused = (
             f"The variant {each.design.sketch.name} was refused: {why.reason}"
             for each, why in self.refused
             if each is not judged
         )
+        return (*self.told, *refused)
 
     def time(self, prepared: Prepared, artifact: Artifact, baselines: Baselines | None, seconds: float = 2.0) -> Timing:
         """The kernel and its baselines in turns, for about `seconds`; writes timing.json."""
@@ -279,12 +339,13 @@ class Pipeline:
     def judge(
         self,
         prepared: Prepared,
-        candidates: Sequence[Candidate],
+        candidates: Iterable[Candidate],
         baselines: Baselines,
-        built: Artifact | None = None,
+        built: Candidate | None = None,
     ) -> None:
         """Verify, candidate by candidate, and time what is correct."""
-        _, artifact = self.accept(prepared, candidates, built)
+        artifact = self.accept(prepared, candidates, built).artifact
+        assert artifact is not None
         if self.verdict and self.verdict.correct and self.simulated:
             self.progress.skip("time", "a simulated kernel has no time")
         elif self.verdict and self.verdict.correct:
@@ -304,29 +365,15 @@ class Pipeline:
             tuned=self.tuned,
             kernels=by_kernel(self.details),
             error=failure,
-            notes=(*(self.task.notes if self.task else ()), *self.notes),
+            notes=(
+                *(self.task.notes if self.task else ()),
+                *self.notes,
+                *(() if self.verdict else self.told),
+                *advice_on(self.timing, self.tuned),
+            ),
             folder=str(self.folder.path),
             versions=versions(self.request.plugin),
         )
-
-
-def _explain(advice: tuple[Advice, ...], source: KernelSource, sketch: Sketch) -> str:
-    """The first message of the compiler, on its line of the generated code, beside the line of the sketch."""
-    if not advice:
-        return "."
-    first = advice[0]
-    text = f": {first.problem.rstrip('.')}."
-    name = next((n for n in source.files if f"{n}:{first.source_line}" in source.line_map), "")
-    if name:
-        text += f" {name}:{first.source_line} is `{_line(source.files[name], first.source_line)}`"
-        line = first.sketch_line or source.line_map[f"{name}:{first.source_line}"]
-        text += f", from line {line} of the sketch, `{_line(sketch.text, line)}`."
-    return f"{text} {first.advice}".rstrip()
-
-
-def _line(text: str, number: int) -> str:
-    lines = text.splitlines()
-    return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
 
 def count_of(number: int, noun: str) -> str:
@@ -342,16 +389,6 @@ def _spell_arguments(task: Task) -> str:
     return ", ".join(parts) or "no arguments"
 
 
-def versions(plugin: str) -> dict[str, str]:
-    """The software that decides a plugin's results, by distribution."""
-    found = {"python": platform.python_version(), "akg-core": akg_core.__version__}
-    for entry in importlib.metadata.entry_points(group="akg", name=plugin):
-        if entry.dist and entry.dist.name:
-            found[entry.dist.name] = entry.dist.version
-    found["torch"] = importlib.metadata.version("torch")
-    return found
-
-
-def _is_never_right(verdict: Verdict) -> bool:
-    """Whether a kernel is wrong in every case."""
-    return verdict.status == "incorrect" and not any(case.ok for case in verdict.cases)
+def _is_mostly_wrong(verdict: Verdict) -> bool:
+    """Whether a kernel is wrong in more cases than it is right in."""
+    return verdict.status == "incorrect" and 2 * sum(case.ok for case in verdict.cases) < max(1, len(verdict.cases))

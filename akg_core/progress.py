@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Literal
 
 from akg_core.errors import AkgError
+from akg_core.record import Sentence
 from akg_core.records import Record
 
 Status = Literal["running", "done", "failed", "skipped"]
@@ -20,7 +21,7 @@ class Stage(Record):
     name: str
     status: Status = "running"
     seconds: float = 0.0
-    note: str = ""
+    note: Sentence = ""
 
 
 class StageNote:
@@ -39,6 +40,10 @@ class StageNote:
     @text.setter
     def text(self, text: str) -> None:
         self._text = text
+        self._tell(text)
+
+    def tell(self, text: str) -> None:
+        """Show how far the stage is; its note stays what it is."""
         self._tell(text)
 
 

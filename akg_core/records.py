@@ -1,7 +1,7 @@
 """The records that cross the boundary between core and plugins.
 
-Frozen pydantic models with `extra="forbid"`: JSON in and out, no tensors, no callables. Vocabularies
-(DSLs, backends, architectures, dtypes) are open strings; core never lists them.
+Frozen pydantic models with `extra="forbid"`: JSON in and out, no tensors, no callables. Vocabularies (DSLs, backends,
+architectures, dtypes) are open strings; core never lists them.
 """
 
 from __future__ import annotations
@@ -9,16 +9,19 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-Scalar = bool | int | float | str | None
+from akg_core.record import Record as Record
+from akg_core.record import Scalar as Scalar
+from akg_core.record import Shown
+from akg_core.running import Case as Case
+from akg_core.running import CaseReport as CaseReport
+from akg_core.running import Placement as Placement
+from akg_core.running import ProfileReport as ProfileReport
+from akg_core.running import RunReport as RunReport
+from akg_core.running import TimingPlan as TimingPlan
+
 Dim = int | str  # a fixed size, or an expression over named sizes such as "s0" or "2*s0 + 1"
-
-
-class Record(BaseModel):
-    """An immutable value that is checked when made and travels as JSON."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
 
 class Target(Record):
@@ -64,7 +67,8 @@ class Traits(Record):
     round the factors of f32 convolutions to there ("tf32"), "" where it multiplies exactly; `half_tile`: a good tile
     of products of f16 that are summed in f32, for chips that make these many times faster than products of f32;
     `held_tiles`: whether a program holds each of its tiles at once, in the registers of its threads, instead of going
-    through it piece by piece; `together`: programs that certainly run at the same time, so that they may wait for each
+    through it piece by piece; `program_bytes`: what the tiles may take that one program holds at once, 0 where nothing
+    limits that; `together`: programs that certainly run at the same time, so that they may wait for each
     other; 0 where none may.
     """
 
@@ -76,11 +80,11 @@ class Traits(Record):
     convolution_format: str = ""
     half_tile: tuple[int, int, int] | None = None
     held_tiles: bool = False
+    program_bytes: int = 0
     together: int = 0
 
 
-HOST = "cpu"
-"""Torch's name of the processor that everything else runs on."""
+HOST = "cpu"  # torch's name of the processor that everything else runs on
 
 
 class Availability(Record):
@@ -124,18 +128,18 @@ class Finding(Record):
     """One thing noticed by reading: a stable `code`, a sentence, a place (1-based), a suggestion."""
 
     code: str
-    message: str
+    message: Shown
     severity: Literal["error", "warning"] = "error"
     line: int = 0
     column: int = 0
-    suggestion: str = ""
+    suggestion: Shown = ""
 
 
 class Advice(Record):
     """A toolchain's message translated into what to change. Lines are 1-based, 0 when unknown."""
 
-    problem: str
-    advice: str
+    problem: Shown
+    advice: Shown
     source_line: int = 0
     sketch_line: int = 0
 
@@ -144,11 +148,11 @@ class Advice(Record):
 
 
 class Argument(Record):
-    """One argument of `forward`.
+    """One value that `forward` takes.
 
-    `tensor`: a tensor of `dtype` and `shape`. `number`: a Python float handed to kernels as a
-    zero-dimensional f64 tensor. `constant`: any other Python value, baked into the kernel; another
-    value at run time is refused.
+    `tensor`: a tensor of `dtype` and `shape`. `number`: a Python float handed to kernels as a zero-dimensional f64
+    tensor. `constant`: any other Python value, baked into the kernel; another value at run time is refused. `path`: how
+    it is reached in a collection, ("xs", 1) is xs[1]; `given`: by get_inputs, not by default; `mutated`: in place.
     """
 
     name: str
@@ -156,6 +160,9 @@ class Argument(Record):
     dtype: str = ""
     shape: tuple[Dim, ...] = ()
     value: Any = None
+    path: tuple[int | str, ...] = ()
+    given: bool = True
+    mutated: bool = False
 
 
 class Parameter(Record):
@@ -172,7 +179,8 @@ class Interface(Record):
     """How `ModelNew.forward` is called and what it gives back.
 
     `packing` says how flat outputs are packed: a bare tensor, or a tuple, list or dict (`keys`). `named`: the named
-    tuple of PyTorch's that a tuple is, such as "torch.return_types.min".
+    tuple of PyTorch's that a tuple is, such as "torch.return_types.min". `handed`: outputs that are updated arguments.
+    `guards`: what must hold of named sizes, none of which is 0, for the graph to be forward: "((s0 % 2) == 0)".
     """
 
     arguments: tuple[Argument, ...]
@@ -180,14 +188,16 @@ class Interface(Record):
     packing: Literal["tensor", "tuple", "list", "dict"] = "tensor"
     keys: tuple[str, ...] = ()
     named: str = ""
+    handed: dict[int, str] = Field(default_factory=dict)
+    guards: tuple[str, ...] = ()
 
 
 class Node(Record):
     """One operator of the captured graph, in the vocabulary of `akg_core.task.graph`.
 
-    `args` and `kwargs` follow the operator's ATen schema, defaults filled in; a string that starts with "%"
-    refers to another value of the graph. `dtypes`, `shapes`, `strides`: one entry a result. `where`: the
-    module and the line of the reference that it comes from.
+    `args` and `kwargs` follow the operator's ATen schema, defaults filled in; a string that starts with "%" refers to
+    another value of the graph. `dtypes`, `shapes`, `strides`: one entry a result. `where`: the module and the line of
+    the reference that it comes from; `wrote`: what stands there, such as "torch.fft.rfft".
     """
 
     name: str
@@ -198,14 +208,15 @@ class Node(Record):
     shapes: tuple[tuple[Dim, ...], ...]
     strides: tuple[tuple[Dim, ...], ...] = ()
     where: str = ""
+    wrote: str = ""
 
 
 class Graph(Record):
     """A captured forward as a list of operators in execution order.
 
-    `values` maps an input's graph name to its origin: "argument:x", "parameter:fc.weight".
-    `outputs` lists references ("%add", "%bn:1", or None); `mutations` maps a parameter's qualified name to
-    the reference of the value that it holds after the call.
+    `values` maps an input's graph name to its origin: "argument:x", "parameter:fc.weight". `outputs` lists references
+    ("%add", "%bn:1", or None): what forward returns, then what the arguments that it updates hold afterwards.
+    `mutations` maps a parameter's qualified name to the reference of the value that it holds after the call.
     """
 
     values: dict[str, str]
@@ -217,7 +228,7 @@ class Graph(Record):
 class Task(Record):
     """A reference file, captured: what a designer needs to know, and nothing that must run.
 
-    `symbols`: for dynamic sizes, the example value of each; `least`: the least value of some at which the graph holds.
+    `symbols`: for dynamic sizes, the example value of each; `interface.guards` says at which others the graph holds.
     `notes`: sentences for the report (how sizes were scaled, which mode, what could not be kept).
     """
 
@@ -227,22 +238,8 @@ class Task(Record):
     graph: Graph
     training: bool = True
     symbols: dict[str, int] = Field(default_factory=dict)
-    least: dict[str, int] = Field(default_factory=dict)
     scale: float = 1.0
     notes: tuple[str, ...] = ()
-
-
-class Examination(Record):
-    """What `akg-core task check` found in a reference before anything is spent on it.
-
-    `findings` have codes TK101 and up (see `akg_core.task.examine`); an error means that a wrong kernel can pass
-    under KernelBench's tolerance. `notes` say at which sizes it was examined and what was not examined.
-    """
-
-    name: str
-    findings: tuple[Finding, ...] = ()
-    notes: tuple[str, ...] = ()
-    seconds: float = 0.0
 
 
 # --- sketch, schedule, source ---------------------------------------------------------------------
@@ -273,10 +270,7 @@ class Schedule(Record):
 
 
 class KernelSource(Record):
-    """Generated source: `files` by relative path; `entry` is the file that defines `ModelNew`.
-
-    `line_map` maps "path:line" of generated code to the line of the sketch that it came from.
-    """
+    """Generated `files` by path; `entry` defines `ModelNew`; `line_map`: "path:line" to a line of the sketch."""
 
     plugin: str
     target: Target
@@ -285,13 +279,9 @@ class KernelSource(Record):
     line_map: dict[str, int] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _entry_exists(self) -> KernelSource:
+    def _entry_exists_and_files_stay_inside(self) -> KernelSource:
         if self.entry not in self.files:
             raise ValueError(f"the entry {self.entry!r} is not one of the files")
-        return self
-
-    @model_validator(mode="after")
-    def _files_stay_inside(self) -> KernelSource:
         for name in self.files:
             path = PurePosixPath(name)
             if path.is_absolute() or ".." in path.parts or not path.name:
@@ -306,94 +296,37 @@ class Artifact(Record):
     entry: str = "model_new.py"
 
 
+class Shortage(Record):
+    """A `kernel` of the sketch `needs` more `of` something than its chip `has`; 0 where nobody knows how much."""
+
+    kernel: str
+    of: str
+    needs: int = 0
+    has: int
+
+    def __str__(self) -> str:
+        return f"{self.kernel} needs {f'{self.needs} of' if self.needs else 'more than'} {self.has} {self.of}"
+
+
 class CompileResult(Record):
     """The outcome of a build. A compile error is a result: `ok` is false and `log` says why.
 
     `details`: what the compiler tells of each kernel: "softmax.registers"; what has many "spilled_bytes" is not timed.
+    `shortages`: why it failed where the chip has too little of something. `spilled`: bytes that all threads of a
+    program spill together, by kernel of the sketch.
     """
 
     ok: bool
     seconds: float
     artifact: Artifact | None = None
-    log: str = ""
+    log: Shown = ""
     cached: bool = False
     details: dict[str, Scalar] = Field(default_factory=dict)
+    shortages: tuple[Shortage, ...] = ()
+    spilled: dict[str, int] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _artifact_exactly_when_ok(self) -> CompileResult:
-        if self.ok != (self.artifact is not None):
-            raise ValueError("a build has an artifact exactly when it is ok")
+        if self.ok != (self.artifact is not None) or (self.ok and self.shortages):
+            raise ValueError("a build has an artifact exactly when it is ok, and then no shortages")
         return self
-
-
-# --- running and profiling -------------------------------------------------------------------------
-
-
-class Case(Record):
-    """One call of the kernel: where its inputs and module state are read and its outputs written.
-
-    `inputs` is a file of positional arguments (None in the first call of a worker: load and construct the kernel, so
-    that it has seen none, and report nothing), `state` a state dict (without one the constructor's stays), `reference`
-    the text of the reference file, whose `get_init_inputs` gives the constructor's arguments. `poison` seeds the
-    pattern that fresh memory is filled with. The harness writes to `outputs` a dict: "result" is what `forward`
-    returned, "changed" the arguments ("argument 0") and state ("state bn.running_mean") that it left different. Files
-    of tensors are those of `akg_core.worker.tensors`.
-    """
-
-    name: str
-    inputs: Path | None
-    outputs: Path
-    state: Path | None = None
-    reference: Path | None = None
-    training: bool = True
-    poison: int = 0
-
-
-class CaseReport(Record):
-    """What happened in one case. No field says "passed": judging is core's.
-
-    `forbidden_calls` are operators of the library, `broken_rules` what else the guard saw.
-    """
-
-    name: str
-    finished: bool
-    error: str = ""
-    forbidden_calls: tuple[str, ...] = ()
-    broken_rules: tuple[str, ...] = ()
-    kernel_launches: int | None = None
-
-
-class RunReport(Record):
-    """What happened when the cases ran. `error` is set when the module did not load at all.
-
-    `lost`: why the process can use its device no more since the last of the cases.
-    """
-
-    cases: tuple[CaseReport, ...] = ()
-    error: str = ""
-    lost: str = ""
-
-
-class TimingPlan(Record):
-    """How to sample: `warmup` calls first, then `samples` calls, each timed alone, with `threads` (0: all cores).
-
-    `cold`: sweep memory between samples, to empty the caches. `after`: count only what goes on when a call has
-    returned. `check`: a case of the same shapes, whose inputs one call then finds in place, and which it answers.
-    """
-
-    warmup: int = 0
-    samples: int = 1
-    cold: bool = False
-    after: bool = False
-    threads: int = 0
-    check: Case | None = None
-
-
-class ProfileReport(Record):
-    """Raw samples in seconds, in the order taken. `error`: why there are none; `lost`: why the device is lost."""
-
-    samples: tuple[float, ...]
-    timer: str
-    error: str = ""
-    lost: str = ""
-    details: dict[str, Scalar] = Field(default_factory=dict)

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
+import platform
 
 from pydantic import Field
 
+import akg_core
 from akg_core.judge.records import Timing, Verdict
 from akg_core.progress import Stage
+from akg_core.record import Shown
 from akg_core.records import Artifact, Record, Scalar
 from akg_core.search.tune import Tuned
 
 DETAILS = "build.json"  # beside a kernel: what the compiler tells of it
+SLOW = 1.5  # times as long as eager, from which on a kernel that nobody searched for is worth a word
 
 
 class Failure(Record):
     """Why a run ended early: one sentence, what to do, and the exit code of the command line."""
 
     type: str
-    message: str
-    cure: str = ""
+    message: Shown
+    cure: Shown = ""
     exit_code: int = 2
 
 
@@ -51,6 +56,15 @@ class RunResult(Record):
         return 1 if wrong or (self.timing is not None and self.timing.status != "ok") else 0
 
 
+def advice_on(timing: Timing | None, tuned: Tuned | None) -> tuple[str, ...]:
+    """What to do about a kernel that is far slower than eager PyTorch, where no search was made for it."""
+    ratios = [each.ratio for each in timing.speedups if each.over == "eager"] if timing and not tuned else []
+    if not ratios or ratios[0] * SLOW > 1:
+        return ()
+    slow = f"The kernel takes {1 / ratios[0]:.1f} times as long as eager PyTorch."
+    return (f"{slow} This is its first schedule: `akg-core tune` searches for a faster one.",)
+
+
 def known_details(artifact: Artifact) -> dict[str, Scalar]:
     """What the compiler told of a kernel that was built here earlier; nothing of another one."""
     try:
@@ -66,4 +80,14 @@ def by_kernel(details: dict[str, Scalar]) -> dict[str, dict[str, Scalar]]:
     for key, value in details.items():
         name, _, what = key.rpartition(".")
         found.setdefault(name, {})[what] = value
+    return found
+
+
+def versions(plugin: str) -> dict[str, str]:
+    """The software that decides a plugin's results, by distribution."""
+    found = {"python": platform.python_version(), "akg-core": akg_core.__version__}
+    for entry in importlib.metadata.entry_points(group="akg", name=plugin):
+        if entry.dist and entry.dist.name:
+            found[entry.dist.name] = entry.dist.version
+    found["torch"] = importlib.metadata.version("torch")
     return found

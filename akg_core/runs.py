@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from akg_core.errors import UsageError
-from akg_core.records import Argument, KernelSource, Task
+from akg_core.records import Argument, Interface, KernelSource
 from akg_core.storage import write_whole
 
 if TYPE_CHECKING:
@@ -67,8 +68,9 @@ def arguments_of(run: Path) -> tuple[Argument, ...]:
     """The arguments of a run's task, none where it has no task.json; raises UsageError for one that is damaged."""
     path = run / "task.json"
     try:
-        return Task.model_validate_json(path.read_text(encoding="utf-8")).interface.arguments
+        task = json.loads(path.read_text(encoding="utf-8"))  # of which an earlier version wrote other fields, too
+        return Interface(**task["interface"]).arguments
     except (FileNotFoundError, NotADirectoryError):
         return ()
-    except (OSError, ValueError):
+    except (OSError, ValueError, LookupError, TypeError):
         raise UsageError(f"{str(path)!r} is damaged.", "Run the task again.") from None

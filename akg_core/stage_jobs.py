@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from akg_core.errors import SketchError
-from akg_core.records import Advice, Availability, Finding, KernelSource, Schedule, Sketch, Target, Task
+from akg_core.records import Advice, Availability, Finding, KernelSource, Schedule, Sketch, Target, Task, Traits
 from akg_core.registry import Hooks, hooks
 
 
@@ -19,25 +19,28 @@ def probe_job(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def design_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{task, plugin, target, sketch?: {name, text}} → {sketches: [{sketch, space, default}]}, the best guess first.
+    """{task, plugin, target, number, sketch?: {name, text}} → {sketches: [{sketch, space, default}], of}.
 
-    A sketch given by hand is checked against the task and refined like a designed one. Without a plugin the designer
-    works for a chip of average traits, and nothing is refined.
+    `number`: which of the designer's policies, of which there are so many, the best guess first; a plugin may have
+    several views of the sketch that one leads to, and none of another. A sketch given by hand is checked against the
+    task and refined like a designed one. Without a plugin the designer works for a chip of average traits, and nothing
+    is refined.
     """
+    from akg_core.design import policies, variant
+
     task = Task(**payload["task"])
     target = Target(**payload["target"]) if payload.get("target") else None
     caller = hooks(payload["plugin"]) if payload.get("plugin") else None
-    given = payload.get("sketch")
-    sketches = (_given(given, task),) if given else _designed(task, caller, target)
+    given, traits = payload.get("sketch"), _traits(caller, target)
+    choices = policies(traits)
+    sketches = (_given(given, task) if given else variant(task, traits, choices[payload["number"]]),)
     if caller and caller.has("akg_refine_sketch"):
-        sketches = tuple(
-            {
-                view.text: view
-                for sketch in sketches
-                for view in caller.akg_refine_sketch(sketch=sketch, target=target)
-            }.values()
-        )
-    return {"sketches": [_described(sketch) for sketch in sketches]}
+        views = caller.akg_refine_sketch(sketch=sketches[0], target=target)
+        sketches = tuple({view.text: view for view in views}.values())
+    return {
+        "sketches": [_described(sketch, traits.program_bytes) for sketch in sketches],
+        "of": 1 if given else len(choices),
+    }
 
 
 def work_job(payload: dict[str, Any]) -> dict[str, Any]:
@@ -50,6 +53,17 @@ def work_job(payload: dict[str, Any]) -> dict[str, Any]:
     tree = require(parse(sketch.text, sketch.name), sketch.name)
     schedules = [Schedule(**values) for values in payload["schedules"]]
     return {"work": [[each.model_dump() for each in work(tree, schedule)] for schedule in schedules]}
+
+
+def steps_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{sketch, schedule} → {steps}: how much it is to run a sketch by simulation; see `akg_core.sketch.steps`."""
+    from akg_core.sketch.check import require
+    from akg_core.sketch.parse import parse
+    from akg_core.sketch.steps import steps
+
+    sketch = Sketch(**payload["sketch"])
+    tree = require(parse(sketch.text, sketch.name), sketch.name)
+    return {"steps": steps(tree, Schedule(**payload["schedule"]))}
 
 
 def emit_job(payload: dict[str, Any]) -> dict[str, Any]:
@@ -97,15 +111,12 @@ def compile_all_job(payload: dict[str, Any]) -> dict[str, Any]:
     return {"compiled": [result.model_dump(mode="json") for result in compiled]}
 
 
-def _designed(task: Task, caller: Hooks | None, target: Target | None) -> tuple[Sketch, ...]:
-    from akg_core.design import design
-    from akg_core.records import Traits
-
-    traits = Traits()
-    if caller and caller.has("akg_probe"):
-        available: Availability = caller.akg_probe(target=target)
-        traits = available.traits
-    return design(task, traits)
+def _traits(caller: Hooks | None, target: Target | None) -> Traits:
+    """What the plugin says of the chip."""
+    if not (caller and caller.has("akg_probe")):
+        return Traits()
+    available: Availability = caller.akg_probe(target=target)
+    return available.traits
 
 
 def _given(given: dict[str, str], task: Task) -> Sketch:
@@ -121,23 +132,26 @@ def _given(given: dict[str, str], task: Task) -> Sketch:
     return Sketch(name=task.name, text=given["text"], interface=task.interface, origin=given["name"])
 
 
-def _described(sketch: Sketch) -> dict[str, Any]:
-    """The sketch, checked, with what is left to tuning."""
-    from akg_core.sketch.check import require
+def _described(sketch: Sketch, room: int) -> dict[str, Any]:
+    """The sketch, checked, with what is left to tuning; a designed one's default keeps within `room` bytes."""
+    from akg_core.sketch.check import sound
     from akg_core.sketch.parse import parse
+    from akg_core.sketch.room import fitting
     from akg_core.sketch.schedule import default, space
 
     try:
-        tree = parse(sketch.text, sketch.origin)
-        require(tree, sketch.origin)
+        checked = sound(parse(sketch.text, sketch.origin), sketch.origin)
     except SketchError as error:
         if sketch.origin == "builtin":
             raise SketchError(
                 f"The designer made a sketch with a fault: {error.message}", error.cure, error.findings
             ) from None
         raise
+    choices, schedule = space(checked.tree), default(checked.tree)
+    if room and sketch.origin == "builtin":
+        schedule = fitting(checked.launched, choices, schedule, room)
     return {
         "sketch": sketch.model_dump(mode="json"),
-        "space": [choice.model_dump(mode="json") for choice in space(tree)],
-        "default": default(tree).model_dump(mode="json"),
+        "space": [choice.model_dump(mode="json") for choice in choices],
+        "default": schedule.model_dump(mode="json"),
     }

@@ -44,7 +44,8 @@ INTERPRET_SECONDS = 600.0
 class Request:
     """What a user asks for: a reference file, for one plugin and chip, and how to read the file.
 
-    `time_limit`: seconds that a kernel may take over all cases that it is judged by; 0 sets it by the reference's time.
+    `seed`: where the draws begin, None for new ones. `time_limit`: seconds that a kernel may take over all cases that
+    it is judged by; 0 sets it by the reference's time.
     `gives_way`: compiling gets what other work leaves of the processors.
     """
 
@@ -55,7 +56,7 @@ class Request:
     dynamic: bool = False
     evaluation: bool = False
     scale: float = 1.0
-    seed: int = 0
+    seed: int | None = None
     baseline: bool = True
     time_limit: float = 0.0
     gives_way: bool = False
@@ -71,11 +72,20 @@ class Design:
 
 
 @dataclass(frozen=True)
+class Designed:
+    """What one variant of the designer's leads to, `of` so many."""
+
+    designs: tuple[Design, ...]
+    of: int
+
+
+@dataclass(frozen=True)
 class Candidate:
     """A design under a schedule: what may become the kernel of a run.
 
     `seconds`: what it took when a search timed it. `folder`: where it has been built, laid out like a run's folder.
-    `artifact`, `details`: what the build gave.
+    `artifact`, `details`, `spilled`: what the build gave. `instead_of`: the schedule that did not fit, in whose place
+    this one is.
     """
 
     design: Design
@@ -84,11 +94,8 @@ class Candidate:
     folder: Path | None = None
     artifact: Artifact | None = None
     details: dict[str, Scalar] = field(default_factory=dict)
-
-
-def defaults(designs: Sequence[Design]) -> list[Candidate]:
-    """Each design under the schedule that it would use by itself."""
-    return [Candidate(design, design.default) for design in designs]
+    spilled: dict[str, int] = field(default_factory=dict)
+    instead_of: Schedule | None = None
 
 
 def addressed(request: Request) -> dict[str, Any]:
@@ -112,19 +119,21 @@ def capture(pool: Pool, request: Request, work: int = 0) -> Task:
     return Task(**result.unwrap())
 
 
-def design(pool: Pool, request: Request, task: Task) -> tuple[Design, ...]:
-    """Checked sketches, the best guess first: the one given or the designer's, as the plugin refines them."""
+def design(pool: Pool, request: Request, task: Task, number: int = 0) -> Designed:
+    """Checked sketches: the one given, or those that a variant of the designer's leads to, as the plugin refines it."""
     given = request.sketch
     payload = {
         **addressed(request),
         "task": task.model_dump(mode="json"),
+        "number": number,
         "sketch": {"name": str(given), "text": given.read_text(encoding="utf-8")} if given else None,
     }
-    found = _plugin_job(pool, "design_job", payload, DESIGN_SECONDS)["sketches"]
-    return tuple(
+    found = _plugin_job(pool, "design_job", payload, DESIGN_SECONDS)
+    designs = (
         Design(Sketch(**f["sketch"]), tuple(Choice(**choice) for choice in f["space"]), Schedule(**f["default"]))
-        for f in found
+        for f in found["sketches"]
     )
+    return Designed(tuple(designs), found["of"])
 
 
 def emit(pool: Pool, request: Request, design: Design, schedule: Schedule) -> tuple[KernelSource, tuple[Finding, ...]]:
@@ -150,6 +159,12 @@ def work(pool: Pool, design: Design, schedules: Sequence[Schedule]) -> tuple[tup
     return tuple(tuple(Work(**launch) for launch in launches) for launches in value["work"])
 
 
+def steps(pool: Pool, design: Design, schedule: Schedule) -> float:
+    """How much it is to run a design under a schedule by simulation, in operations on tiles."""
+    payload = {"sketch": design.sketch.model_dump(mode="json"), "schedule": schedule.model_dump()}
+    return float(_plugin_job(pool, "steps_job", payload, DESIGN_SECONDS)["steps"])
+
+
 def require_usable(found: Availability, plugin: str) -> Availability:
     """What a plugin found on this machine; raises ToolchainError when it cannot compile and run here."""
     if not (found.can_compile and found.can_run):
@@ -170,14 +185,14 @@ def explain(pool: Pool, request: Request, log: str) -> tuple[Advice, ...]:
     return tuple(Advice(**piece) for piece in value["advice"])
 
 
-def trial(pool: Pool, task: Task, design: Design, seed: int) -> dict[str, Any]:
+def trial(pool: Pool, task: Task, design: Design, seed: int | None) -> dict[str, Any]:
     """A sketch interpreted on the task's own inputs, beside the reference; see `akg_core.sketch.trial.trial_job`."""
     payload = {
         "task": task.model_dump(mode="json"),
         "text": design.sketch.text,
         "name": design.sketch.origin,
         "schedule": design.default.model_dump(),
-        "seed": seed,
+        "seed": seed or 0,
     }
     result = pool.call("akg_core.sketch.trial:trial_job", payload, limits=Limits(seconds=INTERPRET_SECONDS))
     if result.status not in ("ok", "error"):

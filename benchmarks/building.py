@@ -9,7 +9,8 @@ from akg_core.pipeline import Pipeline
 from akg_core.progress import Progress
 from akg_core.records import Artifact, Target, Task
 from akg_core.runs import RunFolder
-from akg_core.stages import Candidate, Request, defaults
+from akg_core.stages import Candidate, Request
+from akg_core.variants import Defaults
 from akg_core.worker.pool import Pool
 
 ROOT = Path(__file__).parents[1]
@@ -18,17 +19,25 @@ PLUGIN, TARGET = "cpp_cpu", Target(backend="cpu")
 
 @dataclass
 class Built:
-    """What building a reference file for the host gives; `artifact` is the kernel of the first of `candidates`."""
+    """What building a reference file for the host gives; `first` is the first of `candidates` that can be built."""
 
     pipeline: Pipeline
     task: Task
-    candidates: list[Candidate]
-    artifact: Artifact
+    candidates: Defaults
+    first: Candidate
+
+    @property
+    def artifact(self) -> Artifact:
+        """The kernel."""
+        assert self.first.artifact is not None
+        return self.first.artifact
 
 
 def build(pool: Pool, reference: Path, folder: Path, scale: float) -> Built:
     """Capture, design, emit and compile in `folder`. Raises an AkgError with the reason when that fails."""
     pipeline = Pipeline(Request(reference.resolve(), PLUGIN, TARGET, scale=scale), pool, RunFolder(folder), Progress())
     task = pipeline.capture()
-    candidates = defaults(pipeline.design(task))
-    return Built(pipeline, task, candidates, pipeline.made(task, candidates[0]))
+    candidates = Defaults(pipeline.design(task))
+    first = pipeline.build(task, candidates)
+    assert first is not None, "that none can be built is raised"
+    return Built(pipeline, task, candidates, first)

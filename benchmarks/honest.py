@@ -63,7 +63,7 @@ class Kernel:
                 prepare(pool, built.task, Path(cases), plugin=PLUGIN, target=TARGET, seed=drawn_from) as prepared,
             ):
                 if not self.verdicts:
-                    _, built.artifact = built.pipeline.accept(prepared, built.candidates, built.artifact)
+                    built.first = built.pipeline.accept(prepared, built.candidates, built.first)
                     verdict = built.pipeline.verdict
                 else:
                     verdict = verify(pool, prepared, PLUGIN, built.artifact, TARGET)

@@ -32,7 +32,7 @@ _NO_KEY = "none"  # what a local server without keys is sent
 
 
 class ModelFailed(AkgError):
-    """The endpoint did not give an answer, however often it was asked."""
+    """The endpoint is there and did not give an answer, however often it was asked."""
 
     exit_code = 1
 
@@ -217,7 +217,7 @@ class Client:
                 "Try again later with --resume, or wait longer: silence_seconds in the settings.",
             ) from None
         except openai.APIConnectionError as error:
-            raise ModelFailed(
+            raise UsageError(
                 f"{self.settings.base_url} cannot be reached: {self._spell(error.__cause__ or error)}.",
                 "Start it, or give another with --base-url; `akg-core config` shows where this one comes from.",
             ) from None

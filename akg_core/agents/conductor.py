@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Literal
 
+from akg_core.record import Sentence, Shown
 from akg_core.records import Record
 
 Actor = Literal["designer", "coder"]
@@ -48,8 +49,8 @@ class Step(Record):
     action: Action
     outcome: Outcome
     digest: str = ""
-    error: str = ""
-    feedback: str = ""
+    error: Shown = ""
+    feedback: Shown = ""
     seconds: float | None = None
     roofline: float | None = None
 
@@ -58,7 +59,7 @@ class Decision(Record):
     """What happens next, why, and whether rules or a model said so."""
 
     action: Action
-    reason: str
+    reason: Sentence
     by: Literal["rules", "model"] = "rules"
 
 

@@ -155,7 +155,7 @@ def _builtin(pipeline: Pipeline, task: Task, verifier: Verifier) -> Kernel | Non
     """The builtin engine's first kernel, if it is correct."""
     with pipeline.progress.stage("builtin") as note:
         try:
-            design = stages.design(pipeline.pool, pipeline.request, task)[0]
+            design = stages.design(pipeline.pool, pipeline.request, task).designs[0]
             source, _ = stages.emit(pipeline.pool, pipeline.request, design, design.default)
             judged = verifier.kernel(source.files, Stopwatch())
         except AkgError as error:
@@ -179,13 +179,18 @@ def _carry_out(attempts: Sequence[Attempt], pipeline: Pipeline, desk: Desk, toge
                 attempt.end = str(error)
                 desk.trace.ended(attempt.number, attempt.end)
                 errors.append(error)
-            note.text = f"{_spell_attempt(attempt, budget)} · {attempt.end}"
+                note.text = f"{_spell_attempt(attempt, budget)} · ended early"
+            else:
+                note.text = f"{_spell_attempt(attempt, budget)} · {attempt.end}"
             note.failed = attempt.best is None
 
     _side_by_side(go, attempts, together)
-    pipeline.notes += tuple(dict.fromkeys(map(str, errors)))
+    told = None
     if errors and not any(attempt.best for attempt in attempts):
-        raise next((error for error in errors if not isinstance(error, BudgetSpent)), errors[0])
+        told = next((error for error in errors if not isinstance(error, BudgetSpent)), errors[0])
+    pipeline.notes += tuple(said for said in dict.fromkeys(map(str, errors)) if said != str(told))
+    if told:
+        raise told
 
 
 def _side_by_side(work: Callable[[T], None], items: Sequence[T], together: int) -> None:

@@ -18,6 +18,7 @@ from akg_core.agents.library import KernelEntry
 from akg_core.agents.likeness import structural_likeness
 from akg_core.agents.records import Message
 from akg_core.agents.sections import Section, sections
+from akg_core.foreign import fenced, sentence
 from akg_core.records import Graph, PageKind, Task
 
 T = TypeVar("T")
@@ -146,12 +147,21 @@ def interface(task: Task) -> str:
     for argument in found.arguments:
         what = f"{argument.dtype}{_shape(argument.shape)}" if argument.kind == "tensor" else argument.kind
         value = f" = {argument.value!r}" if argument.kind == "constant" else ""
-        lines.append(f"- argument `{argument.name}`: {what}{value}")
+        change = ", which forward updates in place" if argument.mutated else ""
+        lines.append(f"- argument `{argument.name}`: {what}{value}{change}")
     for parameter in found.parameters:
         change = ", which forward changes" if parameter.mutated else ""
         lines.append(f"- {parameter.kind} `{parameter.name}`: {parameter.dtype}{_shape(parameter.shape)}{change}")
+    if found.guards:
+        lines.append(f"- `ModelNew` raises ValueError unless {'; '.join(found.guards)}: there the reference is another")
     keys = f" with {', '.join(found.keys)}" if found.keys else ""
-    lines.append(f"- result: a {found.packing}{keys}: {', '.join(_results(task.graph))}")
+    results, updated = list(_results(task.graph)), [argument.name for argument in found.arguments if argument.mutated]
+    returned = len(results) - len(updated)
+    lines.append(f"- result: a {found.packing}{keys}: {', '.join(results[:returned])}")
+    if updated:
+        pairs = zip(updated, results[returned:], strict=True)
+        new = ", ".join(f"{result} for `{name}`" for name, result in pairs)
+        lines.append(f"- after it a program returns what the updated arguments hold then: {new}")
     return "\n".join(lines)
 
 
@@ -202,7 +212,7 @@ def _named(template: str) -> str:
 
 
 def _example(entry: KernelEntry) -> str:
-    files = "\n".join(f"`{name}`\n```\n{text.strip()}\n```" for name, text in sorted(entry.files.items()))
+    files = "\n".join(f"`{name}`\n{fenced(text.strip())}" for name, text in sorted(entry.files.items()))
     speed = f", {entry.speedup:.2f}x of eager" if entry.speedup else ""
     return f"{entry.name}, on {entry.target}{speed}:\n{files}"
 
@@ -231,13 +241,15 @@ def _shape(shape: Sequence[int | str]) -> str:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(_FOLDER / "prompts"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=False,
     )
+    made.filters |= {"fenced": fenced, "sentence": sentence}
+    return made
 
 
 def _render(name: str, **values: object) -> str:

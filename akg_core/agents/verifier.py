@@ -27,11 +27,17 @@ from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.timing import Baselines
 from akg_core.pipeline import Pipeline
 from akg_core.records import Advice, Finding, KernelSource, Record, Task
+from akg_core.stages import Design
 from akg_core.storage import write_whole
 
 FILE = "judged.json"  # in a kernel's folder
 _SAMPLING = 0.5  # seconds of samples of a kernel on its way
 _SMALL = 1 << 14  # elements moved by one call, to which a task is made smaller for a sketch to be interpreted
+_MOST_STEPS = 1 << 15  # operations on tiles, for a sketch that fits no smaller task
+_FIXED = (
+    "It checks, but was not run: its sizes are numbers, at which interpreting it takes too long. Name the dimensions "
+    'of the program\'s tensors (In["f32", "M", "N"]) and use these names, so that it can be run at smaller sizes.'
+)
 _SHOWN = 4  # findings, or messages of a compiler
 _VERDICTS: Mapping[str, Outcome] = {
     "correct": "correct",
@@ -117,13 +123,16 @@ class Verifier:
         write_whole(folder / "sketch.py", text)
         request = dataclasses.replace(pipeline.request, sketch=folder / "sketch.py")
         try:
-            designed = stages.design(pipeline.pool, request, self._prepared.task)[0]
+            designed = stages.design(pipeline.pool, request, self._prepared.task).designs[0]
         except SketchError as error:
             said = [_finding(found, text) for found in error.findings[:_SHOWN]] or [str(error)]
             return Judged(outcome="refused", feedback="\n".join(said), error=_kind(said[0]))
         try:
+            task = self._to_interpret(designed, text)
+            if task is None:
+                return Judged(outcome="refused", feedback=_FIXED, error=_FIXED)
             with watch.during("judge"):
-                found = stages.trial(pipeline.pool, self.smaller().result(), designed, pipeline.request.seed)
+                found = stages.trial(pipeline.pool, task, designed, pipeline.request.seed)
         except AkgError as error:
             feedback = f"It checks, but running it at small sizes fails: {error}"
             return Judged(outcome="incorrect", feedback=feedback, error=_kind(str(error)))
@@ -131,6 +140,19 @@ class Verifier:
         if differing:
             return Judged(outcome="incorrect", feedback="\n".join(differing), error=_kind(differing[0]))
         return Judged(outcome="accepted")
+
+    def _to_interpret(self, design: Design, text: str) -> Task | None:
+        """The task at small sizes, or at its own where a sketch fits no others; None where that is too much work."""
+        from akg_core.sketch.fit import require_fit
+        from akg_core.sketch.parse import parse
+
+        small = self.smaller().result()
+        try:
+            require_fit(parse(text, design.sketch.origin), small)
+        except SketchError:
+            steps = stages.steps(self._pipeline.pool, design, design.default)
+            return self._prepared.task if steps <= _MOST_STEPS else None
+        return small
 
     def _judged(self, files: Mapping[str, str], folder: Path, watch: Stopwatch) -> Judged:
         pipeline = self._pipeline.apart(folder)

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from akg_core.agents.engine import TALLY, Agenda, make
 from akg_core.agents.records import Tally
 from akg_core.bench.cast import Cast
-from akg_core.bench.results import Row, digest, measured
+from akg_core.bench.results import REFUSED, Row, digest, measured
 from akg_core.bench.suite import Problem
-from akg_core.errors import AkgError, OutOfMemory
+from akg_core.errors import AkgError, OutOfMemory, TaskError, UnsupportedOperator
 from akg_core.judge.need import bytes_on_device
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.timing import clock
 from akg_core.pipeline import ATTEMPTS, Pipeline
 from akg_core.progress import Progress, Stage
-from akg_core.records import Artifact, Task
+from akg_core.records import Task
+from akg_core.results import advice_on
 from akg_core.runs import RunFolder
 from akg_core.search.tune import REFUSALS, Search
-from akg_core.stages import Candidate, Request, defaults
+from akg_core.stages import Candidate, Request
 from akg_core.task.category import category
+from akg_core.variants import Defaults, Variants
 from akg_core.worker.limits import Limits
 from akg_core.worker.pool import Pool
 
@@ -46,10 +48,11 @@ class Contest:
         self.verdict: Verdict | None = None
         self.timing: Timing | None = None
         self._task: Task | None = None
-        self._candidates: list[Candidate] = []
+        self._candidates: Iterable[Candidate] = ()
         self._judged: Candidate | None = None
         self._search: Search | None = None
-        self._artifact: Artifact | None = None
+        self._built: Candidate | None = None
+        self._over = False  # judged, and nothing else is left to be built
         self._clocked: float | None = None
         self._weak: tuple[str, ...] = ()
         self._notes: tuple[str, ...] = ()
@@ -64,9 +67,13 @@ class Contest:
         return self.verdict is not None and self.verdict.correct
 
     @property
+    def _goes_on(self) -> bool:
+        return not self.error and not self._over
+
+    @property
     def need(self) -> int:
         """Bytes of the device's memory that judging and timing it take; 0 when it was not built."""
-        return bytes_on_device(self._task, self.room) if self._task and not self.error else 0
+        return bytes_on_device(self._task, self.room) if self._task and self._goes_on else 0
 
     @property
     def room(self) -> int:
@@ -85,7 +92,7 @@ class Contest:
     def has_other(self) -> bool:
         """Whether the kernel was refused and another variant, which is not built yet, may be right."""
         refused = self.verdict is not None and self.verdict.status in REFUSALS
-        return refused and not self.error and not self._search and self.pipeline.following(self._candidates) is not None
+        return refused and self._goes_on and not self._search and len(self.pipeline.refused) < ATTEMPTS
 
     def close(self) -> None:
         """End the reference, the baselines and the kernel."""
@@ -110,11 +117,12 @@ class Contest:
         with self._failing():
             self._task = self.pipeline.capture()
             self._weak = self._examined() if examine else ()
-            self._candidates = defaults(self.pipeline.design(self._task))
+            variants = self.pipeline.design(self._task)
+            self._candidates = Defaults(variants)
             if tune:
-                self._ready_search(self._task, tune)
+                self._ready_search(self._task, variants, tune)
             else:
-                self._artifact = self.pipeline.made(self._task, self._candidates[0])
+                self._built = self.pipeline.build(self._task, self._candidates)
 
     def again(self, alone: bool) -> None:
         """Forget what was found, for the kernel to be judged with the memory for itself.
@@ -132,9 +140,15 @@ class Contest:
             self._make()
 
     def rebuild(self) -> Contest:
-        """Forget what was found and build the candidate that is to be judged after those that were refused."""
-        self._forget()
+        """Forget what was found and build the candidate that is to be judged after those that were refused.
+
+        Where there is none, or it cannot be built, what was found stays.
+        """
+        self._built = None
         self._make()
+        self._over = self._built is None
+        if not self._over:
+            self._forget()
         return self
 
     def start(self, baselines: tuple[str, ...]) -> None:
@@ -143,9 +157,9 @@ class Contest:
         What was started already is left as it is.
         """
         self.refer(patient=True)
-        if self._artifact and not self.error:
+        if self._built and self._built.artifact and self._goes_on:
             with self._failing():
-                self._cast.load(self._artifact)
+                self._cast.load(self._built.artifact)
         if baselines:
             self.warm(baselines, patient=True)
             self._enter(patient=True)
@@ -168,7 +182,7 @@ class Contest:
 
     def refer(self, patient: bool = False) -> None:
         """Start the reference on what was built, unless it was; `patient`: it takes no memory for inputs yet."""
-        if self._task and not self.error:
+        if self._task and self._goes_on:
             with self._failing():
                 self._cast.refer(self._task, patient)
 
@@ -188,7 +202,7 @@ class Contest:
 
     def warm(self, baselines: tuple[str, ...], patient: bool = False) -> None:
         """Start to warm up the baselines; `patient`: as far as that takes no memory for inputs."""
-        if baselines and not self.error:
+        if baselines and self._goes_on:
             with self._failing():
                 self._cast.warm(baselines, patient)
 
@@ -199,11 +213,11 @@ class Contest:
 
     def judge(self, tries: int = ATTEMPTS) -> None:
         """Verify what was built, or what is built of another design when that is refused, so many times at most."""
-        if (prepared := self._cast.prepared) and not self.error:
+        if (prepared := self._cast.prepared) and self._goes_on:
             with self._failing():
                 pipeline = self.pipeline
-                self._judged, self._artifact = pipeline.accept(
-                    prepared, self._candidates, self._artifact, tries, self._cast.examinee
+                self._judged = self._built = pipeline.accept(
+                    prepared, self._candidates, self._built, tries, self._cast.examinee
                 )
                 if self._search:
                     pipeline.settle(self._search)
@@ -233,9 +247,12 @@ class Contest:
         verdict, timing, task = self.verdict, self.timing, self._task
         reason = str(self.error or "") or (verdict.reason if verdict and not verdict.correct else "")
         status: str = "failed" if self.error or not verdict else verdict.status
+        if self.error and self._is_refused(self.error):
+            status = REFUSED
         if timing and timing.status != "ok":
             status, reason = timing.status, timing.reason
-        refused = self.pipeline.refusals(self._judged) if self._judged else ()
+        refused = self.pipeline.refusals(self._judged) if self._judged else self.pipeline.told
+        slow = advice_on(timing, self.pipeline.tuned)
         missing = [f"No time of {name}: {why}" for name, why in timing.unavailable.items()] if timing else ()
         seconds = {stage.name: round(stage.seconds, 3) for stage in self.pipeline.progress.stages}
         if self._clocked is not None:
@@ -245,15 +262,21 @@ class Contest:
             group=self.problem.group or (category(task) if task else "not captured"),
             status=status,
             reason=reason,
+            captured=task is not None,
             digest=row_digest(self.problem, self.pipeline.request),
             sketch=self._judged.design.sketch.name if self._judged else "",
             tuned=self.pipeline.tuned,
             tally=self.tally,
             seconds=seconds,
             weak=self._weak,
-            notes=(*(task.notes if task else ()), *self.pipeline.notes, *self._notes, *refused, *missing),
+            notes=(*(task.notes if task else ()), *self.pipeline.notes, *self._notes, *refused, *missing, *slow),
             **measured(verdict, timing),
         )
+
+    def _is_refused(self, error: AkgError) -> bool:
+        """Whether an error says that no kernel can be made, by the designer's rules or at all."""
+        unfit = isinstance(error, TaskError) and self._task is None and not isinstance(error, OutOfMemory)
+        return unfit or isinstance(error, UnsupportedOperator)
 
     def _forget(self) -> None:
         self.verdict = self.timing = self.error = None
@@ -262,21 +285,18 @@ class Contest:
 
     def _enter(self, patient: bool = False) -> None:
         """Start the process for timing of the kernel that was built; `patient` as for the baselines."""
-        if self._artifact and not self.error:
+        if self._built and self._built.artifact and self._goes_on:
             with self._failing():
-                self._cast.enter(self._artifact, patient)
+                self._cast.enter(self._built.artifact, patient)
 
     def _make(self) -> None:
         """Emit and compile the candidate that is to be judged next."""
         with self._failing():
-            following = self.pipeline.following(self._candidates)
-            if self._task and following:
-                self._artifact = self.pipeline.made(self._task, following)
+            self._built = self.pipeline.build(self._task, self._candidates) if self._task else None
 
-    def _ready_search(self, task: Task, seconds: float) -> None:
+    def _ready_search(self, task: Task, variants: Variants, seconds: float) -> None:
         """Open a search, and build what it tries first unless earlier searches took as long."""
-        designs = tuple(candidate.design for candidate in self._candidates)
-        self._search = self._opened.enter_context(contextlib.closing(self.pipeline.search(task, designs)))
+        self._search = self._opened.enter_context(contextlib.closing(self.pipeline.search(task, variants.all())))
         if self._search.spent < seconds:
             with self.pipeline.progress.stage("compile"):
                 self._search.build()

@@ -19,13 +19,17 @@ from akg_core.records import Record, Scalar
 from akg_core.search.tune import Tuned
 
 EQUAL = 0.98  # a ratio that counts as no slower
+REFUSED = "refused"
+_NONE = "not captured"  # the group of what has no graph to tell by
 
 
 class Row(Record):
     """The result of one task. Medians are in milliseconds; a speed-up is its ratio and the ends of its interval.
 
-    `status` is the verdict's, or "failed" when there is none; `reason` is set when the task is not correct or its
-    timing does not hold. `weak` names what `task check` finds. `floor_share`: the physical floor over the median.
+    `status` is the verdict's, "refused" where capture or the designer say that there is no kernel for it, or "failed"
+    when there is none; `captured` is not known in documents that are older. `reason` is set when the task is not
+    correct or its timing does not hold. `weak` names what `task check` finds. `floor_share`: the physical floor over
+    the median.
     `tuned`: what a search found, when there was one. `tally`: what agents came to, where they made the kernel.
     """
 
@@ -34,6 +38,7 @@ class Row(Record):
     status: str
     digest: str
     reason: str = ""
+    captured: bool | None = None
     cases: int = 0
     accuracy_ratio: float | None = None
     median_ms: dict[str, float] = Field(default_factory=dict)
@@ -46,6 +51,16 @@ class Row(Record):
     seconds: dict[str, float] = Field(default_factory=dict)
     weak: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether there is a graph of it."""
+        return self.captured if self.captured is not None else "capture" in self.seconds and self.group != _NONE
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether a kernel was to be made of it, and none is correct."""
+        return self.status not in ("correct", REFUSED)
 
     def ratio(self, over: str) -> float | None:
         """How many times faster than a baseline; None when that was not measured."""

@@ -22,8 +22,9 @@ from akg_core.bench.contest import Contest, row_digest
 from akg_core.bench.results import Engine, Results, Row, unfinished
 from akg_core.bench.suite import Problem
 from akg_core.judge import floor
-from akg_core.pipeline import ATTEMPTS, versions
+from akg_core.pipeline import ATTEMPTS
 from akg_core.records import HOST, Availability
+from akg_core.results import versions
 from akg_core.runs import RunFolder
 from akg_core.stages import Request, addressed, require_usable
 from akg_core.storage import write_whole

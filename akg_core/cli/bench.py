@@ -45,7 +45,7 @@ def bench(
     ] = "eager,compile",
     evaluation: Evaluation = False,
     scale: Scale = 1.0,
-    seed: Seed = 0,
+    seed: Seed = None,
     seconds: SampleSeconds = 1.5,
     tune: TuneSeconds = 0.0,
     together: Together = 4,

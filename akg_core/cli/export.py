@@ -9,28 +9,33 @@ import typer
 
 from akg_core.cli.options import Json
 
-FORMATS = ("kernelbench",)
+FORMATS = ("kernelbench", "package")
 
 
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or a kernel's.", show_default=False)],
     form: Annotated[str, typer.Option("--format", metavar="NAME", help=f"One of {', '.join(FORMATS)}.")] = FORMATS[0],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write (default RUN/NAME.py).")
+        Path | None, typer.Option("--out", "-o", metavar="PATH", help="Where to write (default: in RUN).")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write a kernel as one file that KernelBench's own evaluator takes."""
+    """Write a kernel as a package to import, or as one file that KernelBench's own evaluator takes."""
     import json
+    import re
 
     from akg_core.cli import files
     from akg_core.errors import UsageError
-    from akg_core.export import single_file
+    from akg_core.export import package, single_file
     from akg_core.runs import arguments_of
 
     if form not in FORMATS:
         raise UsageError(f"There is no format {form!r}.", f"There is {', '.join(FORMATS)}.")
-    text = single_file(files.kernel(run / "kernel" if (run / "kernel").is_dir() else run), arguments_of(run))
-    path = out or run / f"{form}.py"
-    path.write_text(text, encoding="utf-8")
+    kernel = files.kernel(run / "kernel" if (run / "kernel").is_dir() else run)
+    if form == "package":
+        path = out or run / re.sub(r"\W", "_", run.resolve().name)
+        package(kernel, path)
+    else:
+        path = out or run / f"{form}.py"
+        path.write_text(single_file(kernel, arguments_of(run)), encoding="utf-8")
     print(json.dumps({"format": form, "path": str(path)}) if as_json else f"written to {path}")

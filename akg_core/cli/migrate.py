@@ -31,7 +31,7 @@ def migrate(
     target: TargetText = "",
     evaluation: Evaluation = False,
     scale: Scale = 1.0,
-    seed: Seed = 0,
+    seed: Seed = None,
     no_baseline: NoBaseline = False,
     out: Out = None,
     as_json: Json = False,

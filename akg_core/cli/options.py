@@ -21,8 +21,8 @@ def _scale(value: float) -> float:
     return value
 
 
-def _seed(value: int) -> int:
-    if not 0 <= value < 1 << 32:
+def _seed(value: int | None) -> int | None:
+    if value is not None and not 0 <= value < 1 << 32:
         raise UsageError(f"--seed {value} is not between 0 and 2**32 - 1.")
     return value
 
@@ -81,10 +81,13 @@ Evaluation = Annotated[bool, typer.Option("--eval", help="Put the module in eval
 Scale = Annotated[
     float,
     typer.Option(
-        "--scale", metavar="X", help="Multiply the file's integer constants by X (0 < X <= 1).", callback=_scale
+        "--scale", metavar="X", help="Multiply the sizes that the file spells out by X (0 < X <= 1).", callback=_scale
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of the inputs and of the hidden draws.", callback=_seed)]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", help="Repeats the draws of a verdict that names this seed; else new ones.", callback=_seed),
+]
 NoBaseline = Annotated[bool, typer.Option("--no-baseline", help="Do not time torch.compile.")]
 Out = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where to write (default runs/<id>).")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

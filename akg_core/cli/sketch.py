@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,7 +26,7 @@ from akg_core.errors import UsageError
 
 if TYPE_CHECKING:
     from akg_core.records import Task
-    from akg_core.stages import Design
+    from akg_core.variants import Variants
 
 
 def sketch(
@@ -39,7 +40,7 @@ def sketch(
     dynamic: Dynamic = False,
     evaluation: Evaluation = False,
     scale: Scale = 1.0,
-    seed: Seed = 0,
+    seed: Seed = None,
     as_json: Json = False,
 ) -> None:
     """Show, check or interpret the sketch of a reference file.
@@ -64,7 +65,8 @@ def sketch(
     from akg_core.worker.pool import Pool
 
     with Pool() as pool:
-        task, designs = _design(pool, file, plugin, target, given, dynamic, evaluation, scale)
+        task, variants = _design(pool, file, plugin, target, given, dynamic, evaluation, scale)
+        designs = list(islice(variants, variant + 1))
         if variant >= len(designs):
             raise UsageError(f"There is no variant {variant}.", f"The designer made {len(designs)}, counted from 0.")
         chosen = designs[variant]
@@ -76,13 +78,14 @@ def sketch(
         if check:
             show_findings(chosen.sketch.text, chosen.sketch.origin, as_json)
         else:
-            show_sketch(chosen.sketch.text, as_json, len(designs))
+            show_sketch(chosen.sketch.text, as_json, 0 if variants.exhausted else variant + 1)
 
 
 def _design(
     pool: Any, file: Path, plugin: str, target: str, given: Path | None, dynamic: bool, evaluation: bool, scale: float
-) -> tuple[Task, tuple[Design, ...]]:
+) -> tuple[Task, Variants]:
     from akg_core.stages import Request, capture, design
+    from akg_core.variants import Variants
 
     chosen = select_plugin(plugin) if plugin or target else None
     request = Request(
@@ -95,4 +98,4 @@ def _design(
         scale=scale,
     )
     task = capture(pool, request)
-    return task, design(pool, request, task)
+    return task, Variants(lambda number: design(pool, request, task, number))

@@ -10,20 +10,31 @@ emit        kernels and a program are written
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from akg_core.records import Sketch, Task, Traits
+
+if TYPE_CHECKING:
+    from akg_core.design.assemble import Policy
 
 
 def design(task: Task, traits: Traits) -> tuple[Sketch, ...]:
-    """Sketches for a task: the best guess first, then variants that may win on some chip.
+    """Different sketches for a task: the best guess first, then variants that may win on some chip.
 
     Raises UnsupportedOperator for an operator without a rule.
     """
-    from akg_core.design.assemble import Assembly, Policy
-    from akg_core.design.attention import weights_needed
-    from akg_core.design.trace import trace
-    from akg_core.sketch.show import show
+    found: dict[str, Sketch] = {}  # by text
+    for policy in policies(traits):
+        sketch = variant(task, traits, policy)
+        found.setdefault(sketch.text, sketch)
+    return tuple(found.values())
 
-    policies = (
+
+def policies(traits: Traits) -> tuple[Policy, ...]:
+    """What the variants of a task insist on, the best guess first; several may come to the same sketch."""
+    from akg_core.design.assemble import Policy
+
+    return (
         *((Policy(rounded=True),) if traits.convolution_format and traits.half_tile is not None else ()),
         *((Policy(rounded=True, halves=False),) if traits.convolution_format else ()),
         Policy(),
@@ -35,16 +46,22 @@ def design(task: Task, traits: Traits) -> tuple[Sketch, ...]:
         Policy(by_taps=True),
         *((Policy(halves=False),) if traits.half_tile is not None else ()),
     )
-    rounds: dict[str, str] = {}  # by a sketch's text
-    for policy in policies:
-        form = traits.convolution_format if policy.rounded else ""
-        joined = traits.half_tile is not None  # on chips with matrix units
-        traced = trace(task, policy.longest_attended(traits), form, joined, policy.halves)
-        if policy.attend is None and weights_needed(o[0] for o in traced.outputs if o is not None):
-            traced = trace(task, rounding=form, joined=joined, halved=policy.halves)
-        text = show(Assembly(task, traced, traits, policy).sketch())
-        rounds[text] = rounds.get(text, form) and form  # "" where it is what comes without rounding, too
-    return tuple(
-        Sketch(name=f"{task.name}_{number}" if number else task.name, text=text, interface=task.interface, rounds=form)
-        for number, (text, form) in enumerate(rounds.items())
-    )
+
+
+def variant(task: Task, traits: Traits, policy: Policy) -> Sketch:
+    """The sketch that a policy leads to. Raises UnsupportedOperator for an operator without a rule."""
+    from akg_core.design.assemble import Assembly
+    from akg_core.design.attention import weights_needed
+    from akg_core.design.trace import trace
+    from akg_core.sketch.show import show
+
+    form = traits.convolution_format if policy.rounded else ""
+    joined = traits.half_tile is not None  # on chips with matrix units
+    traced = trace(task, policy.longest_attended(traits), form, joined, policy.halves)
+    if policy.attend is None and weights_needed(o[0] for o in traced.outputs if o is not None):
+        traced = trace(task, rounding=form, joined=joined, halved=policy.halves)
+    text = show(Assembly(task, traced, traits, policy).sketch())
+    rounds = form if f'"{form}"' in text else ""  # there may be nothing to round
+    number = policies(traits).index(policy)
+    name = f"{task.name}_{number}" if number else task.name
+    return Sketch(name=name, text=text, interface=task.interface, rounds=rounds)

@@ -18,14 +18,16 @@ from akg_core.design.multiplying import forms
 from akg_core.design.nest import Head, Nest, Store, refined, with_results, without_places
 from akg_core.design.nests import nest_of
 from akg_core.design.partition import Partition
-from akg_core.design.program import ProgramWriter
+from akg_core.design.program import ProgramWriter, kept_between_calls
+from akg_core.design.reach import readers
 from akg_core.design.running import emit_running, scan_chunk, split_running, tile_running
+from akg_core.design.sharing import shared
 from akg_core.design.sliding import tile_windows
 from akg_core.design.symbols import with_sizes
 from akg_core.design.terms import Buffer, Load, Result, below
 from akg_core.design.tiling import chunk_size, example, in_chunks, splits, tile, walk
 from akg_core.design.trace import Origin, Trace
-from akg_core.design.values import Map, Product, Reduction, Shape, Source, Value, View, operands
+from akg_core.design.values import Map, Product, Reduction, Shape, Source, Value, View
 from akg_core.records import Task, Traits
 from akg_core.sketch import ast
 from akg_core.sketch.dtypes import DTYPES
@@ -91,7 +93,7 @@ class Assembly:
             if not all(index(0) in s.buffer.shape for s in nest.stores):
                 self._emit(cluster, nest)
         program = self._program(returned)
-        return ast.SketchFile(tuple(e.kernel for e in self.emitted), program)
+        return ast.SketchFile(tuple({e.kernel.name: e.kernel for e in self.emitted}.values()), program)
 
     # --- what goes out ----------------------------------------------------------------------------
 
@@ -104,7 +106,7 @@ class Assembly:
         for output in self.trace.outputs:
             if output is None:
                 continue
-            found.append(self._base(*output))
+            found.append(self._base(*self._kept(*output)))
         result = []
         for value, views in found:
             if value not in p.buffers:
@@ -112,6 +114,16 @@ class Assembly:
             buffer = p.buffers[value]
             result.append((buffer, views, buffer.order))
         return result
+
+    def _kept(self, value: Value, origin: Origin) -> tuple[Value, Origin]:
+        """An output that is, or is seen in, an argument which is updated afterwards: a copy of it."""
+        base = value
+        while isinstance(base, View):
+            base = base.arg
+        updated = {f"argument:{argument.name}" for argument in self.task.interface.arguments if argument.mutated}
+        if isinstance(base, Source) and base.origin in updated:
+            return Map("stored", (value,), shape=value.shape, dtype=value.dtype), origin
+        return value, origin
 
     def _base(self, value: Value, origin: Origin) -> tuple[Value, list[View]]:
         """What is stored for an output, and the views of it that a program can express.
@@ -140,15 +152,14 @@ class Assembly:
         """What the module's buffers hold afterwards: written in place, or at the end where old values are read late."""
         p = self.partition
         late: list[tuple[Value, Buffer]] = []
-        for name, (value, _) in self.trace.mutations.items():
-            source = self.trace.sources[f"parameter:{name}"]
+        changed = {self.trace.sources[f"parameter:{n}"]: v for n, (v, _) in self.trace.mutations.items()}
+        by_changes = readers(changed.values(), changed)
+        by_outputs = readers((o[0] for o in self.trace.outputs if o is not None), changed)
+        for source, value in changed.items():
             if value is source:
                 continue
-            readers = [v for v, _ in self.trace.mutations.values() if source in self._all_sources(v)]
-            outputs = [o[0] for o in self.trace.outputs if o is not None]
-            private = len(readers) == 1 and not any(source in self._all_sources(o) for o in outputs)
             copy: Value = Map("copy", (value,), shape=value.shape, dtype=value.dtype)
-            if private:
+            if by_changes[source] == 1 and not by_outputs[source]:
                 p.store(copy, p.source_buffer(source))
             else:
                 if value not in p.buffers:
@@ -156,17 +167,7 @@ class Assembly:
                 late.append((copy, p.source_buffer(source)))
         for copy, buffer in late:
             cluster = Cluster("map", copy.shape, frozenset(), targets=[Target(copy, buffer, buffer.place)])
-            p.clusters.append(cluster)
-
-    def _all_sources(self, value: Value) -> set[Value]:
-        found: set[Value] = set()
-        stack = [value]
-        while stack:
-            at = stack.pop()
-            if at not in found:
-                found.add(at)
-                stack += operands(at)
-        return {v for v in found if isinstance(v, Source)}
+            p.clusters.add(cluster)
 
     def _stream(self, store: Store) -> bool:
         """Whether a store should go past the caches: big, and not read again."""
@@ -304,7 +305,7 @@ class Assembly:
     def _program(self, returned: list[tuple[Buffer, list[View], tuple[int, ...]]]) -> ast.Program:
         sources = {self.partition.buffers[s]: where for where, s in self.trace.sources.items()}
         by_origin = {where: b for b, where in sources.items()}
-        self.emitted = [with_sizes(e, self.task.symbols, by_origin.values()) for e in self.emitted]
+        self.emitted = shared([with_sizes(e, self.task.symbols, by_origin.values()) for e in self.emitted])
         used = {p.buffer for e in self.emitted for p in e.parameters} | {b for b, _, _ in returned}
         tensors: list[ast.TensorParameter] = []
         names = set(self._kernels)
@@ -322,14 +323,11 @@ class Assembly:
                 dims = tuple(to_expr(index(d)) for d in parameter.shape)
                 tensors.append(ast.TensorParameter(buffer.name, "Param", parameter.dtype, dims, parameter.name))
                 names.add(buffer.name)
-        changed = {p.buffer for e in self.emitted for p in e.parameters if p.written}
-        steady = {b for b, where in sources.items() if where.startswith("parameter:")} - changed
-        back = {buffer for buffer, _, _ in returned}
-        writer = ProgramWriter(
-            {b: b.shape for b in sources}, names | {b.name for b in used}, steady, back, self.partition.zeroed
-        )
-        for emitted in self.emitted:
-            writer.launch(emitted)
+        parameters = {b for b, where in sources.items() if where.startswith("parameter:")}
+        kept = kept_between_calls(self.emitted, parameters, {*sources, *(b for b, _, _ in returned)})
+        writer = ProgramWriter({b: b.shape for b in sources}, names | {b.name for b in used}, self.partition.zeroed)
+        for number, emitted in enumerate(self.emitted):
+            writer.launch(emitted, number in kept)
         results = [writer.result(buffer, views) for buffer, views, _ in returned]
         writer.body.append(ast.Return(tuple(results)))
         return ast.Program("model", tuple(tensors), tuple(writer.body))

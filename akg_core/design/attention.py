@@ -23,6 +23,7 @@ from akg_core.design.values import (
     View,
     cast,
     operands,
+    uncast,
 )
 
 
@@ -53,6 +54,22 @@ def attention(left: Value, right: Value, dtype: str) -> Attention | None:
     scores = cast(_replaced(scores, product, inner, {}), dtype)
     shape = (*left.shape[:-1], right.shape[-1])
     return Attention(product.left, product.right, inner, scores, right, zeroed, shape=shape, dtype=dtype)
+
+
+def narrowed(value: Value, dtype: str) -> Value:
+    """An attention whose results are rounded to `dtype`, below views: its values as they were in that dtype.
+
+    Its weights are then rounded, too, by less than the results are.
+    """
+    match value:
+        case View(arg=arg) | Map(op="copy", args=(arg,)):
+            inner = narrowed(arg, dtype)
+            if inner is arg:
+                return value
+            return replace(value, arg=inner) if isinstance(value, View) else inner
+        case Attention(right=right) if (inner := uncast(right)).dtype == dtype:
+            return replace(value, right=inner)
+    return value
 
 
 def weights_needed(values: Iterable[Value]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from akg_core.design.index import Axis, Index, flatten, index, position, unflatten
@@ -44,10 +44,10 @@ class Cluster:
     split: bool = False
     heads: list[HeadKey] = field(default_factory=list)
     targets: list[Target] = field(default_factory=list)
+    key: tuple[tuple[Index, bool], ...] = field(init=False)
 
-    @property
-    def key(self) -> tuple[tuple[Index, bool], ...]:
-        return tuple((s, d in self.reduced) for d, s in enumerate(self.space) if s != 1)
+    def __post_init__(self) -> None:
+        self.key = tuple((s, d in self.reduced) for d, s in enumerate(self.space) if s != 1)
 
     def positions(self) -> tuple[Positions, Positions]:
         """Positions over the whole space, and over its kept dims only."""
@@ -77,6 +77,46 @@ class Cluster:
         if move == "permute":
             return tuple(below[d.constant or 0] for d in arguments)
         return unflatten(flatten(below, value.arg.shape), value.shape)
+
+
+class Clusters:
+    """Clusters in an order in which they can run."""
+
+    def __init__(self) -> None:
+        self._order: list[Cluster] = []
+        self._ranks: dict[Cluster, int] = {}
+
+    def __iter__(self) -> Iterator[Cluster]:
+        return iter(self._order)
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __contains__(self, cluster: Cluster) -> bool:
+        return cluster in self._ranks
+
+    def rank(self, cluster: Cluster | None) -> int:
+        """Where a cluster stands; -1 for None."""
+        return -1 if cluster is None else self._ranks[cluster]
+
+    def between(self, start: int, stop: int | None = None) -> list[Cluster]:
+        return self._order[start:stop]
+
+    def add(self, cluster: Cluster, before: Cluster | None = None) -> None:
+        """Put a cluster at the end, or before another."""
+        if before is None:
+            self._ranks[cluster] = len(self._order)
+            self._order.append(cluster)
+        else:
+            self._order.insert(self.rank(before), cluster)
+            self._number()
+
+    def remove(self, cluster: Cluster) -> None:
+        del self._order[self._ranks.pop(cluster)]
+        self._number()
+
+    def _number(self) -> None:
+        self._ranks = {cluster: rank for rank, cluster in enumerate(self._order)}
 
 
 def head_of(value: Value) -> HeadKey | None:

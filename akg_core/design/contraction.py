@@ -14,7 +14,21 @@ from akg_core.design.terms import Constant, Load, Place, Result, Term, axes_of, 
 from akg_core.design.tiling import ONE, Step, Tiling, choices_around, example, power_below
 from akg_core.design.values import Product
 from akg_core.records import Traits
-from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Grid, Group, If, Name, Number, Statement, Text, Tiles
+from akg_core.sketch.ast import (
+    Assign,
+    AxisList,
+    Call,
+    Expr,
+    Grid,
+    Group,
+    Hints,
+    If,
+    Name,
+    Number,
+    Statement,
+    Text,
+    Tiles,
+)
 
 FILLED = 1.25  # how many times longer than a contraction its tiles may be together
 FEW_COLUMNS = 64  # with fewer, images of a batch share a tile
@@ -187,7 +201,8 @@ def summed_tile(e: Emission, tiling: Tiling, chunk: Chunk | None, summed: Summin
     body = made.body
     for number, (axis, step) in reversed(list(enumerate(tiling.loops))):
         start, stop = (Call(op, (Name("g"),)) for op in ("begin", "end")) if chunk and number == 0 else (None, None)
-        body = [Tiles(e.axis(axis), e.extent(axis), e.step(axis, step), tuple(body), start, stop)]
+        hints: Hints = (("stages", Number(step.stages)),) if step.stages else ()
+        body = [Tiles(e.axis(axis), e.extent(axis), e.step(axis, step), tuple(body), start, stop, False, hints)]
     e.writer.known.clear()
     e.bind(e.nest.heads[0].of, (Name(made.result),))
     needed = _needed(e, e.nest.stores)
@@ -272,7 +287,8 @@ def split_chunk(nest: Nest, tiling: Tiling, traits: Traits) -> int:
     for axis, step in tiling.grid:
         programs *= -(-axis.extent.example // step.default)
     axis, step = tiling.loops[0]
-    if programs >= traits.units or axis.extent.example < 8 * step.default:
+    enough = traits.units // 3 if step.stages else traits.units  # many loads under way stand for many programs
+    if programs >= enough or axis.extent.example < 8 * step.default:
         return 0
     wanted = -(-2 * traits.units // programs)
     size = -(-axis.extent.example // wanted)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from akg_core.design.contraction import extreme
+from akg_core.design.bulk import in_bulk, plain
 from akg_core.design.emit import Emission, Emitted
 from akg_core.design.fold import call
-from akg_core.design.index import Axis, Index, position
-from akg_core.design.nest import Nest, Store
-from akg_core.design.terms import Constant, Place, Result, Term
+from akg_core.design.masks import Bound, Comparison, bounds, opened
+from akg_core.design.nest import Head, Nest, Store
+from akg_core.design.terms import Constant, Result, Term
 from akg_core.design.tiling import ONE, WHOLE, Step, Tiling, choices_around, power_below
-from akg_core.design.values import Attention
+from akg_core.design.values import NARROW, Attention
 from akg_core.records import Traits
-from akg_core.sketch.ast import Assign, AxisList, Binary, Call, Expr, Name, Number, Statement, Text, Tiles, Whole
+from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Hints, Name, Number, Statement, Text, Tiles, Whole
 
-NARROW = ("f16", "bf16")
 LONGEST_WHOLE = 256  # dims of a head up to which queries stay at hand as one tile
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+FEW_TILES = 2  # of keys, among which those that a mask crosses are not told apart
+_LN2 = math.log(2)
 
 
 def tile_attention(nest: Nest, traits: Traits) -> Tiling:
@@ -30,11 +30,21 @@ def tile_attention(nest: Nest, traits: Traits) -> Tiling:
     programs = math.prod(a.extent.example for a in single)
     while rows > 4 * traits.lanes and programs * -(-m.extent.example // rows) < 2 * traits.units:
         rows //= 2
+    keys, stages = min(traits.dot_tile[1], power_below(2 * n.extent.example - 1)), 0
+    if nest.heads[0].args[3].dtype in NARROW:  # a step is short: others of this or of another program hide its loads
+        widths = f.extent.example + k.extent.example
+        keys = max(min(keys, power_below(traits.near_bytes // (8 * widths))), 16)
+        stages = 3 if widths > LONGEST_WHOLE // 2 else 2
+    programs = math.prod(a.extent.example for a in single)
+    while rows > 4 * traits.lanes and programs * -(-m.extent.example // rows) < 2 * traits.units:
+        rows //= 2
     keys = min(traits.dot_tile[1], power_below(2 * n.extent.example - 1))
+    if nest.heads[0].args[3].dtype in NARROW:  # a step is short, so that the next ones must be under way meanwhile
+        keys = max(min(keys, power_below(traits.near_bytes // (8 * (f.extent.example + k.extent.example)))), 16)
     depth = power_below(traits.dot_tile[2])
     inner = WHOLE if k.extent.example <= LONGEST_WHOLE and k.extent.constant else _around(depth)
     grid = (*((a, ONE) for a in single), (m, _around(rows)))
-    return Tiling(grid, (f,), ((n, _around(keys)), (k, inner)), near=False)
+    return Tiling(grid, (f,), ((n, replace(_around(keys), stages=stages)), (k, inner)), near=False)
 
 
 def _around(size: int) -> Step:
@@ -64,37 +74,115 @@ def emit_attention(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Stor
     out.append(Assign((total,), Call("zeros", (rows, Text(dtype)))))
     out.append(Assign((acc,), Call("zeros", (results, Text(dtype)))))
     known = dict(writer.known)
+    carried = _Carried(Name(peak), Name(total), Name(acc))
+    staged: Hints = (("stages", Number(keys.stages)),) if keys.stages else ()
+    first, last = bounds(e, m, n, scores)
+    for run in _runs(e, first, last, e.step(n, keys), n.extent.example > FEW_TILES * keys.default):
+        shown = opened(nest.pool, scores, run.held)
+        turn = _turn(e, head, shown, carried, tiling, whole)
+        out.append(Tiles("n", e.extent(n), e.step(n, keys), tuple(turn), run.start, run.stop, False, staged))
+        writer.known = dict(known)
 
-    body = _scores(e, head.of, query, key, tiling, whole)
-    body += writer.named(e.terms, [scores])
-    tile = writer.assign(scores, body, "scores")
-    grown, base, weights, shrink = (writer.fresh(hint) for hint in ("grown", "base", "weights", "shrink"))
-    body.append(Assign((grown,), call("maximum", Name(peak), Call("reduce_max", (tile, Name("n"))))))
-    # Where all scores so far are -inf, the difference of infinities would be NaN.
-    infinite = call("==", Name(grown), Number(-math.inf))
-    body.append(Assign((base,), Call("where", (infinite, Number(0.0), Name(grown)))))
-    body.append(Assign((weights,), call("exp", call("-", tile, Name(base)))))
-    body.append(Assign((shrink,), call("exp", call("-", Name(peak), Name(base)))))
-    added = Call("reduce_sum", (Name(weights), Name("n")))
-    body.append(Assign((total,), call("+", call("*", Name(total), Name(shrink)), added)))
-    values = writer.assign(right, body, "values")
-    shares: Expr = Name(weights)
-    if right.dtype in NARROW:
-        shares = Call("cast", (shares, Text(right.dtype)))
-    options = (("over", Name("n")), ("into", call("*", Name(acc), Name(shrink))))
-    body.append(Assign((acc,), Call("dot", (shares, values), options)))
-    body.append(Assign((peak,), Name(grown)))
-    start, stop = _bounds(e, m, n, scores)
-    out.append(Tiles("n", e.extent(n), e.step(n, keys), tuple(body), start, stop))
-
-    writer.known = known
     share = call("/", Name(acc), Name(total))
     if head.of.zeroed:
         share = Call("where", (call("==", Name(total), Number(0)), Number(0.0), share))
     result = writer.fresh("result")
     out.append(Assign((result,), share))
     e.bind(head.of, (Name(result), Name(result)))
-    return e.kernel(name, e.in_grid(tiling.grid, out + e.stores(list(nest.stores))))
+    out = in_bulk(out, writer, [t for t in (query, key, right) if plain(t)])
+    # Queries that see more keys than others take longer: they go first.
+    hints: Hints = (("descending", Number(True)),) if last is not None else ()
+    return e.kernel(name, e.in_grid(tiling.grid, out + e.stores(list(nest.stores)), hints=hints))
+
+
+@dataclass(frozen=True, slots=True)
+class _Carried:
+    """What is known of the keys so far: the largest score, the sum of weights and of weighted values."""
+
+    peak: Name
+    total: Name
+    acc: Name
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Tiles of keys from `start` to `stop`, for all of which `held` holds."""
+
+    start: Expr | None
+    stop: Expr | None
+    held: tuple[Comparison, ...] = ()
+
+
+def _runs(e: Emission, first: Bound | None, last: Bound | None, step: Expr, many: bool) -> list[_Run]:
+    """The tiles that a mask crosses at the start, those that it leaves alone, and those that it crosses at the end.
+
+    With few tiles, or without a mask that says it, they are one run.
+    """
+    start, stop = (None if bound is None else bound.some for bound in (first, last))
+    if not many or (first is not None and first.each is None) or (last is not None and last.each is None):
+        return [_Run(start, stop)]
+    runs: list[_Run] = []
+    held = tuple(bound.by for bound in (first, last) if bound is not None)
+    inner, outer = start, stop
+    if first is not None and first.each is not None and start is not None:
+        past = call("-", step, Number(1))
+        inner = _multiple(call("+", first.each, past), step)
+        runs.append(_Run(_multiple(start, step), inner if stop is None else call("minimum", inner, stop)))
+    if last is not None and last.each is not None:
+        outer = _multiple(last.each, step)
+        outer = outer if inner is None else call("maximum", outer, inner)
+    runs.append(_Run(inner, outer, held))
+    return runs if outer is stop else [*runs, _Run(outer, stop)]
+
+
+def _multiple(value: Expr, step: Expr) -> Expr:
+    return call("*", call("//", value, step), step)
+
+
+def _turn(e: Emission, head: Head, scores: Term, carried: _Carried, tiling: Tiling, whole: bool) -> list[Statement]:
+    """One tile of keys: its scores, their weights, and the values that these weigh."""
+    assert isinstance(head.of, Attention)
+    writer, (query, key, _, right) = e.writer, head.args
+    body = _scores(e, head.of, query, key, tiling, whole)
+    grown, base, weights, shrink = (writer.fresh(hint) for hint in ("grown", "base", "weights", "shrink"))
+    product, scale = _scaled(scores)
+    if product is None:
+        body += writer.named(e.terms, [scores])
+        tile = writer.assign(scores, body, "scores")
+        highest: Expr = Call("reduce_max", (tile, Name("n")))
+        weighed = call("exp", call("-", tile, Name(base)))
+    else:  # a number for the row in the place of one for each score, and one factor for both scale and exponent
+        tile = writer.expression(product)
+        highest = Call("reduce_max", (tile, Name("n")))
+        highest = highest if scale == 1 else call("*", highest, Number(scale))
+        powers = call("-", call("*", tile, Number(scale / _LN2)), call("*", Name(base), Number(1 / _LN2)))
+        weighed = call("exp2", powers)
+    body.append(Assign((grown,), call("maximum", carried.peak, highest)))
+    # Where all scores so far are -inf, the difference of infinities would be NaN.
+    infinite = call("==", Name(grown), Number(-math.inf))
+    body.append(Assign((base,), Call("where", (infinite, Number(0.0), Name(grown)))))
+    body.append(Assign((weights,), weighed))
+    body.append(Assign((shrink,), call("exp", call("-", carried.peak, Name(base)))))
+    added = Call("reduce_sum", (Name(weights), Name("n")))
+    body.append(Assign((carried.total.id,), call("+", call("*", carried.total, Name(shrink)), added)))
+    values = writer.assign(right, body, "values")
+    shares: Expr = Name(weights)
+    if right.dtype in NARROW:
+        shares = Call("cast", (shares, Text(right.dtype)))
+    options = (("over", Name("n")), ("into", call("*", carried.acc, Name(shrink))))
+    body.append(Assign((carried.acc.id,), Call("dot", (shares, values), options)))
+    body.append(Assign((carried.peak.id,), Name(grown)))
+    return body
+
+
+def _scaled(scores: Term) -> tuple[Term | None, float]:
+    """The product that scores are a positive multiple of, and the factor; None when they are made in another way."""
+    match scores.op, scores.args:
+        case "result", ():
+            return scores, 1.0
+        case "*", (Result() as product, Constant(number=number)) if number > 0:
+            return product, float(number)
+    return None, 1.0
 
 
 def _scores(e: Emission, head: Attention, query: Term, key: Term, tiling: Tiling, whole: bool) -> list[Statement]:
@@ -119,77 +207,3 @@ def _scores(e: Emission, head: Attention, query: Term, key: Term, tiling: Tiling
         if isinstance(term, Result) and term.head is head and term.part == 1:
             writer.known[term] = Name(product)
     return out
-
-
-# --- keys that a mask by positions leaves out for every query of a tile -------------------------------
-
-
-def _bounds(e: Emission, m: Axis, n: Axis, scores: Term) -> tuple[Expr | None, Expr | None]:
-    """The first key that any query at hand sees, and one past the last; None when no mask says."""
-    start = stop = None
-    for distance, op in _visible(scores):
-        # distance `op` 0 holds for every score that is not -inf.
-        factor = distance.coefficient(n)
-        rest = None if factor is None else position(n) - distance if factor == 1 else position(n) + distance
-        if rest is None or factor is None or factor.constant not in (1, -1) or rest.axes() - {m}:
-            continue
-        op = op if factor == 1 else _MIRRORED[op]
-        bound = extreme(e, rest, high=op in ("<", "<="))
-        if bound is None:
-            continue
-        if op in ("<", "<=") and stop is None:
-            stop = bound if op == "<" else _shifted(bound, 1)
-        elif op in (">", ">=") and start is None:
-            start = call("maximum", bound if op == ">=" else _shifted(bound, 1), Number(0))
-    return start, stop
-
-
-def _shifted(value: Expr, by: int) -> Expr:
-    if isinstance(value, Binary) and value.op in ("+", "-") and isinstance(value.right, Number):
-        by += int(value.right.value) * (1 if value.op == "+" else -1)
-        value = value.left
-    return value if by == 0 else call("+" if by > 0 else "-", value, Number(abs(by)))
-
-
-def _visible(scores: Term) -> Iterator[tuple[Index, str]]:
-    """Comparisons (difference, operator) with 0 that hold wherever scores are not -inf."""
-    match scores.op, scores.args:
-        case "cast", (inner,):
-            yield from _visible(inner)
-        case "+", (left, right):
-            yield from _visible(left)
-            yield from _visible(right)
-        case "where", (condition, yes, no):
-            if _infinite(no):
-                yield from _holding(condition, True)
-                yield from _visible(yes)
-            elif _infinite(yes):
-                yield from _holding(condition, False)
-                yield from _visible(no)
-
-
-def _infinite(term: Term) -> bool:
-    return isinstance(term, Constant) and term.number == -math.inf
-
-
-def _holding(condition: Term, truth: bool) -> Iterator[tuple[Index, str]]:
-    """What must hold of positions for `condition` to be `truth`."""
-    match condition.op, condition.args:
-        case "not", (inner,):
-            yield from _holding(inner, not truth)
-        case "&", parts if truth:
-            for part in parts:
-                yield from _holding(part, True)
-        case "|", parts if not truth:
-            for part in parts:
-                yield from _holding(part, False)
-        case (("<" | "<=" | ">" | ">="), (left, right)):
-            a, b = (_index(t) for t in (left, right))
-            if a is not None and b is not None:
-                yield a - b, condition.op if truth else _NEGATED[condition.op]
-
-
-def _index(term: Term) -> Index | None:
-    if isinstance(term, Place):
-        return term.index
-    return Index([((), int(term.number))]) if isinstance(term, Constant) and isinstance(term.number, int) else None

@@ -80,7 +80,7 @@ def advanced_index(c: Call) -> Value:
     dims = [d for d, reference in enumerate(lists) if reference is not None]
     places = [c.refer(lists[d]) for d in dims]
     if any(p.dtype == "bool" for p in places):
-        raise c.unsupported("with a mask, where the size of the result depends on values,")
+        raise c.unsupported("with a mask, where the size of the result depends on values")
     # What is picked takes the place of the dims that are indexed; where these are apart, it comes first.
     together = dims == list(range(dims[0], dims[0] + len(dims)))
     first, rank = dims[0] if together else 0, max(len(p.shape) for p in places)

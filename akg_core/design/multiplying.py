@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
+from akg_core.design.bulk import in_bulk, plain
 from akg_core.design.contraction import (
     Chunk,
     Sum,
@@ -26,10 +27,9 @@ from akg_core.design.halves import LOW, Halves
 from akg_core.design.index import Axis
 from akg_core.design.nest import Head, Nest, Store, widened
 from akg_core.design.terms import Result, Term, axes_of, below
-from akg_core.design.tiling import Step, Tiling, power_below
+from akg_core.design.tiling import Step, Tiling, example, power_below
 from akg_core.design.values import Product
 from akg_core.records import Traits
-from akg_core.sketch import ast
 from akg_core.sketch.ast import (
     Assign,
     AxisList,
@@ -51,6 +51,9 @@ from akg_core.sketch.ast import (
 
 SWEPT = 32  # tiles of columns that one program goes through
 _WARPS = (4, 8)  # of a program that makes one product a turn; twice as many first where there is but one turn
+_FEW_ROWS = 64  # that one tile on matrix units holds
+_HALF_FULL, _FULL = 0.75, 1.5  # shares of what is near a unit that leave room for two programs, and for one
+_DEEPEST = 256  # contracted positions of a tile
 _FEW = 16  # contracted positions of a turn of what is seldom done
 _APART: Hints = (("promote", Number(1)),)
 
@@ -73,7 +76,7 @@ def forms(product: Product, traits: Traits, halves: tuple[Halves, Halves] | None
         narrow = traits.model_copy(update={"dot_tile": traits.half_tile or traits.dot_tile})
         return (Form(lambda nest: nest, lambda nest: tile_product(_unguarded(nest), narrow), _emit_guarded),)
     if halves is None or traits.half_tile is None:
-        return (Form(lambda nest: nest, lambda nest: tile_product(nest, traits), emit_product),)
+        return (Form(lambda nest: nest, lambda nest: _tiled(nest, traits), partial(emit_product, summed=_sum_in_bulk)),)
     left, right = halves
     sizes = (*left.shape[-2:], right.shape[-1])
     short = (left.shape[-1].constant or 0) <= traits.half_tile[2]
@@ -103,6 +106,77 @@ def forms(product: Product, traits: Traits, halves: tuple[Halves, Halves] | None
         partial(_emit_rest, units=traits.units),
         "_rest",
     )
+
+
+# --- the product as it is -------------------------------------------------------------------------------
+
+
+def _tiled(nest: Nest, traits: Traits) -> Tiling:
+    """Tiles of a product; those of 16-bit numbers as they lie in memory are as large as leaves every unit one.
+
+    Where there are fewer programs than units can run, more loads of each are under way at once.
+    """
+    if traits.half_tile is None or not all(map(plain, nest.heads[0].args)):
+        return tile_product(nest, traits)
+    skinny = _skinny(nest, traits)
+    if skinny is not None:
+        return skinny
+    rows, columns, depth = traits.half_tile
+    deep = 2 * depth if example(nest.reduced) % (2 * depth) == 0 else depth
+    for tile, programs, held in (
+        ((rows, 2 * columns, depth), traits.units, 0.0),
+        ((rows, columns, depth), traits.units, 0.0),
+        ((rows // 2, columns, depth), traits.units, _HALF_FULL),
+        ((rows // 2, columns, deep), traits.units // 2, _FULL),
+        ((rows // 2, columns // 2, deep), traits.units // 2, _FULL),
+    ):
+        tiling = tile_product(nest, traits.model_copy(update={"dot_tile": tile, "units": 1}))
+        if prod(-(-a.extent.example // s.default) for a, s in tiling.grid) >= programs:
+            return _at_most(_staged(tiling, tile, held, traits), max(tile[1], columns))
+    return tile_product(nest, traits.model_copy(update={"dot_tile": traits.half_tile}))
+
+
+def _staged(tiling: Tiling, tile: tuple[int, int, int], share: float, traits: Traits) -> Tiling:
+    """The tiling with loads for such a share of what is near a unit under way; 0: as many as is usual."""
+    *outer, (axis, step) = tiling.loops
+    stages = int(share * traits.near_bytes) // (2 * (tile[0] + tile[1]) * tile[2])
+    return replace(tiling, loops=(*outer, (axis, replace(step, stages=max(stages, 2) if share else 0))))
+
+
+def _at_most(tiling: Tiling, size: int) -> Tiling:
+    """The tiling without choices of larger tiles."""
+
+    def small(axes: tuple[tuple[Axis, Step], ...]) -> tuple[tuple[Axis, Step], ...]:
+        return tuple((a, replace(s, choices=tuple(c for c in s.choices if c <= size))) for a, s in axes)
+
+    return replace(tiling, grid=small(tiling.grid), loops=small(tiling.loops))
+
+
+def _skinny(nest: Nest, traits: Traits) -> Tiling | None:
+    """Tiles of a product with few rows, or few columns, which reads its other operand once: about one for each unit,
+    with as much of that operand under way as there is room for; None where there are more of both, or little to read.
+    """
+    single, row, column, contracted = roles(nest)
+    if single or row is None or column is None or len(contracted) > 1:
+        return None
+    few, many = sorted((row.extent.example, column.extent.example))
+    length = contracted[0].extent.example
+    deep = next((d for d in (_DEEPEST, _DEEPEST // 2) if length % d == 0), 0)
+    if few > _FEW_ROWS or few == many or not deep or length < 8 * deep:
+        return None
+    fill = power_below(2 * few - 1)
+    wanted = power_below(many // (traits.units - traits.units // 8))
+    size = min(max(wanted, _FEW_ROWS // 2 if fill == _FEW_ROWS else _FEW_ROWS), 2 * _FEW_ROWS)
+    tile = (fill, size, deep) if row.extent.example == few else (size, fill, deep)
+    tiling = tile_product(nest, traits.model_copy(update={"dot_tile": tile}))
+    return _at_most(_staged(tiling, tile, _FULL, traits), _DEEPEST)
+
+
+def _sum_in_bulk(e: Emission, kept: tuple[str, ...], over: Expr) -> Sum:
+    found, operands = plain_sum(e, kept, over), e.nest.heads[0].args
+    if all(map(plain, operands)):
+        found.body = in_bulk(found.body, e.writer, list(operands))
+    return found
 
 
 def _fixed(tiling: Tiling) -> Tiling:
@@ -159,7 +233,7 @@ def _sum_of_stored(e: Emission, kept: tuple[str, ...], over: Expr) -> Sum:
     """high * high in a sum of its own each turn, since matrix units drop low bits of long sums; the other products,
     which are too small for that to matter, in one that goes on while that sum is added."""
     found, (high, low), (other_high, other_low) = _halves_at_hand(e, kept)
-    found.body = [ast.rewrite(statement, _in_bulk) for statement in found.body]
+    found.body = in_bulk(found.body, e.writer, list(e.nest.heads[0].args))
     acc, rest, part = found.result, e.writer.fresh("rest"), e.writer.fresh("part")
     found.start.append(Assign((rest,), Call("zeros", (AxisList(kept), Text("f32")))))
     found.body.append(Assign((part,), Call("dot", (high, other_high), (("over", over), *_APART))))
@@ -201,13 +275,6 @@ def _taken_back(e: Emission, found: Sum, value: Expr) -> Sum:
     found.finish.append(Assign((product,), _back(e, value)))
     found.result = product
     return found
-
-
-def _in_bulk(node: object) -> object:
-    """A load of halves, a whole tile at a time."""
-    if isinstance(node, Call) and node.op == "load":
-        return replace(node, keywords=(*node.keywords, ("via", Text("bulk"))))
-    return node
 
 
 def _back(e: Emission, value: Expr) -> Expr:

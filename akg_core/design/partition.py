@@ -7,11 +7,13 @@ need it; elementwise work after it joins its cluster when every position that it
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 
-from akg_core.design.cluster import Cluster, HeadKey, Target, head_of
+from akg_core.design.cluster import Cluster, Clusters, HeadKey, Target, head_of
 from akg_core.design.distribute import distributed, through_maps
 from akg_core.design.halves import Halves, Halving
-from akg_core.design.index import flatten, product, unflatten
+from akg_core.design.index import Index, flatten, product, unflatten
+from akg_core.design.reach import Reach, parts_first, slid_over
 from akg_core.design.terms import Buffer, Inliner, NotInside, Pool, Term
 from akg_core.design.trace import Trace
 from akg_core.design.values import (
@@ -45,40 +47,29 @@ class Partition:
         self, trace: Trace, split: Callable[[Shape, frozenset[int], str], bool], halving: Halving | None = None
     ) -> None:
         self.trace = trace
-        self.clusters: list[Cluster] = []
+        self.clusters = Clusters()
         self.buffers: dict[Value, Buffer] = {}
         self.made_by: dict[Value, Cluster] = {}
         self._split = split
         self._home: dict[HeadKey, Cluster] = {}
-        self._needs: dict[Value, frozenset[HeadKey]] = {}
-        self._sources: dict[Value, frozenset[Source]] = {}
         self._done: set[HeadKey] = set()
+        self._added: set[Value] = set()  # below these, every heavy value has its cluster
+        self._folds: dict[tuple[tuple[Index, bool], ...], list[Cluster]] = {}  # those that others may still join
+        self._read: dict[Cluster, tuple[int, frozenset[Source]]] = {}
+        self._slid: set[Value] = set()
+        self._origins = {value: origin.name for value, origin in trace.origins.items()}
+        reach = Reach()
+        self.needs, self.reads = reach.needs, reach.reads
         self.names: set[str] = set()
         self.zeroed: set[Buffer] = set()  # tensors that hold zeros where nothing is written
         self.orders: dict[Value, tuple[int, ...]] = {}
         self._halving = halving
         self.halves: dict[Product, tuple[Halves, Halves]] = {}
 
-    # --- questions about values ------------------------------------------------------------------
-
-    def needs(self, value: Value) -> frozenset[HeadKey]:
-        """The nearest heavy values that `value` is made of, itself when it is one."""
-        if value not in self._needs:
-            head = head_of(value)
-            found = frozenset((head,)) if head else frozenset().union(*map(self.needs, operands(value)))
-            self._needs[value] = found
-        return self._needs[value]
-
-    def reads(self, value: Value) -> frozenset[Source]:
-        """The tensors from outside that inlining `value` reads, up to the next heavy values."""
-        if value not in self._sources:
-            own = frozenset((value,)) if isinstance(value, Source) else frozenset()
-            parts = () if head_of(value) else operands(value)
-            self._sources[value] = own.union(*map(self.reads, parts))
-        return self._sources[value]
+    # --- the order ---------------------------------------------------------------------------------
 
     def _rank(self, cluster: Cluster | None) -> int:
-        return -1 if cluster is None else self.clusters.index(cluster)
+        return self.clusters.rank(cluster)
 
     def _latest(self, heads: frozenset[HeadKey]) -> int:
         """Where in the order the last of these heads is made."""
@@ -91,7 +82,8 @@ class Partition:
 
     def add(self, value: Value) -> None:
         """Give every heavy value below `value` a cluster."""
-        for part in self._order(value):
+        for part in parts_first(value, self._added):
+            self._added.add(part)
             head = head_of(part)
             if head is None or head in self._done:
                 continue
@@ -108,20 +100,8 @@ class Partition:
             elif isinstance(head, Concat):
                 self.store(head, self.buffer_for(head))
 
-    def _order(self, value: Value) -> list[Value]:
-        found: dict[Value, None] = {}
-        stack = [(value, False)]
-        while stack:
-            at, seen = stack.pop()
-            if seen:
-                found[at] = None
-            elif at not in found:
-                stack.append((at, True))
-                stack += [(o, False) for o in operands(at) if o not in found]
-        return list(found)
-
     def _new(self, cluster: Cluster, before: Cluster | None = None) -> Cluster:
-        self.clusters.insert(len(self.clusters) if before is None else self._rank(before), cluster)
+        self.clusters.add(cluster, before)
         return cluster
 
     def _add_reduction(self, head: Reduction) -> None:
@@ -129,8 +109,8 @@ class Partition:
         new.split = self._split(head.arg.shape, new.reduced, head.arg.dtype)
         needed = self.needs(head.arg)
         last = self._latest(needed)
-        for cluster in self.clusters[max(last, 0) :]:
-            chained = bool(needed & set(cluster.heads))
+        for cluster in self.clusters.between(max(last, 0)):
+            chained = not needed.isdisjoint(cluster.heads)
             if (
                 cluster.kind == "fold"
                 and cluster.key == new.key
@@ -147,16 +127,20 @@ class Partition:
 
     def _gather(self, cluster: Cluster) -> None:
         """Take in earlier reductions over the same space that nothing in between waits for."""
-        for other in self.clusters[:-1]:
-            if other.kind != "fold" or other.key != cluster.key or other.targets:
-                continue
-            waiting = [v for c in self.clusters if c is not other for v in c.roots()]
-            if any(self.needs(v) & set(other.heads) for v in waiting):
+        for other in self._folds.get(cluster.key, []):
+            if other.targets or self._awaited(other):  # and will be from now on
                 continue
             self.clusters.remove(other)
             cluster.heads = [*other.heads, *cluster.heads]
             for head in other.heads:
                 self._home[head] = cluster
+        self._folds[cluster.key] = [cluster]
+
+    def _awaited(self, cluster: Cluster) -> bool:
+        """Whether another cluster needs what this one reduces; the next ones are asked first."""
+        rank = self._rank(cluster)
+        others = chain(self.clusters.between(rank + 1), self.clusters.between(0, rank))
+        return any(not self.needs(v).isdisjoint(cluster.heads) for c in others for v in c.roots())
 
     def _add_product(self, head: Product) -> None:
         (*batch, m, k), n = head.left.shape, head.right.shape[-1]
@@ -258,15 +242,14 @@ class Partition:
                 return pool.constant(0, value.dtype)
             raise NotInside(value)
 
-        own, rank = {t.value for t in cluster.targets}, len(self.clusters)
-        rank = self._rank(cluster) if cluster in self.clusters else rank
-        readable = {
-            v: b
-            for v, b in self.buffers.items()
-            if isinstance(v, Source) or (v not in own and self._rank(self.made_by.get(v)) < rank)
-        }
-        names = {v: o.name for v, o in self.trace.origins.items()}
-        return Inliner(pool, readable, inside, names)
+        own = {t.value for t in cluster.targets}
+        rank = self._rank(cluster) if cluster in self.clusters else len(self.clusters)
+
+        def stored(value: Value) -> Buffer | None:
+            earlier = isinstance(value, Source) or (value not in own and self._rank(self.made_by.get(value)) < rank)
+            return self.buffers.get(value) if earlier else None
+
+        return Inliner(pool, stored, inside, self._origins)
 
     # --- what is stored -------------------------------------------------------------------------------
 
@@ -329,11 +312,11 @@ class Partition:
         needed = self.needs(value)
         last = self._latest(needed)
         stop = len(self.clusters) if before is None else self._rank(before)
-        for cluster in self.clusters[max(last, 0) : stop]:
+        for cluster in self.clusters.between(max(last, 0), stop):
             near = cluster is beside and cluster.kind == "map" and cluster.space == value.shape
-            related = near or bool(needed & set(cluster.heads)) or self._shares(cluster, value)
-            ready = self._rank(cluster) > last or bool(needed & set(cluster.heads))
-            if related and ready and self.fits(cluster, value) is not None:
+            chained = not needed.isdisjoint(cluster.heads)
+            related = near or chained or self._shares(cluster, value)
+            if related and (chained or self._rank(cluster) > last) and self.fits(cluster, value) is not None:
                 cluster.targets.append(target)
                 return cluster
         return self._new(Cluster("map", value.shape, frozenset(), targets=[target]), before)
@@ -344,14 +327,21 @@ class Partition:
             return False
         if not self.reads(value) and not self.needs(value):
             return cluster.kind == "map"  # constants may be written anywhere
-        read = frozenset().union(*map(self.reads, cluster.roots()))
-        size = product(cluster.space).example
-        return any(2 * s.size.example >= size for s in read & self.reads(value))
+        common = self._read_by(cluster) & self.reads(value)
+        return any(2 * s.size.example >= product(cluster.space).example for s in common)
+
+    def _read_by(self, cluster: Cluster) -> frozenset[Source]:
+        """The tensors from outside that a cluster reads."""
+        roots = len(cluster.heads) + len(cluster.targets)
+        if self._read.get(cluster, (0, None))[0] != roots:
+            self._read[cluster] = (roots, frozenset().union(*map(self.reads, cluster.roots())))
+        return self._read[cluster][1]
 
     # --- what crosses from one cluster to another ---------------------------------------------------
 
     def cut(self) -> None:
         """Store what a cluster needs of earlier ones: small values after their reductions, rather than these."""
+        self._slid = slid_over([v for c in self.clusters for v in c.roots()])
         for cluster in reversed(list(self.clusters)):
             seen: set[Value] = set()
             for value in cluster.roots():
@@ -376,7 +366,9 @@ class Partition:
         light = rounding or isinstance(value, (View, Window, Literal)) or foreign != self.needs(value)
         if head is None and self._at_hand(value, reader):
             return
-        if head is not None or (not light and self._absorbs(home, value)):
+        # A window slides over dims that a product has only once it is reshaped.
+        spread = value in self._slid and not set(operands(value)) & self.made_by.keys()
+        if head is not None or ((spread or not light) and self._absorbs(home, value)):
             buffer = self.buffer_for(value)
             home.targets.append(Target(value, buffer, buffer.place))
             self.made_by[value], self.buffers[value] = home, buffer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from akg_core.design.attention import narrowed
 from akg_core.design.rules import Call, Rule, rule
 from akg_core.design.values import (
     Literal,
@@ -212,7 +213,7 @@ def leaky_relu(c: Call) -> Value:
 def randomized_leaky_relu(c: Call) -> tuple[Value, ...]:
     x, lower, upper = c.value(0), c.arg(2, 1 / 8), c.arg(3, 1 / 3)
     if c.arg(4, False):
-        raise c.unsupported("in training mode, where it draws random numbers and has no value to be equal to,")
+        raise c.unsupported("in training mode, where it draws random numbers", "Take it in eval mode: --eval.")
     low = arithmetic("*", x, (lower + upper) / 2, dtype=c.wide)
     return where(comparison(">", x, 0), x, low, c.wide), c.value(1)
 
@@ -268,7 +269,8 @@ def hard(c: Call) -> Value:
 @rule("_to_copy", "to")
 def to_copy(c: Call) -> Value:
     # A cast to a narrow float rounds even though what follows is computed wide.
-    return copied(cast(c.value(0), c.option("dtype") or c.dtype))
+    dtype = c.option("dtype") or c.dtype
+    return copied(cast(narrowed(c.value(0), dtype), dtype))
 
 
 @rule("clone", "contiguous")
@@ -290,5 +292,5 @@ def copied(value: Value) -> Value:
 def dropout(c: Call) -> tuple[Value, ...]:
     p, training = c.arg(1), c.arg(2)
     if training and p not in (0, 0.0):
-        raise c.unsupported("in training mode, where it draws random numbers and has no value to be equal to,")
+        raise c.unsupported("in training mode, where it draws random numbers", "Take it in eval mode: --eval.")
     return copied(c.value(0)), Literal(True, shape=c.shape, dtype="bool")

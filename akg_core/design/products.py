@@ -9,6 +9,7 @@ from akg_core.design.index import index
 from akg_core.design.reductions import reduced
 from akg_core.design.rules import Call, rule
 from akg_core.design.values import (
+    NARROW,
     Literal,
     Map,
     Product,
@@ -21,6 +22,7 @@ from akg_core.design.values import (
     is_float,
     permute,
     reshape,
+    uncast,
     wide,
 )
 
@@ -45,6 +47,10 @@ def matrix_product(left: Value, right: Value, dtype: str) -> Value:
     if not is_float(total):
         return Product(left, right, shape=shape, dtype=total)
     (left, before), (right, after) = _unscaled(left), _unscaled(right)
+    if dtype in NARROW:  # what was computed wide is multiplied as eager PyTorch has it
+        left, right = cast(left, dtype), cast(right, dtype)
+    else:
+        left, right = _uncast(left, right)
     result = Product(left, right, shape=shape, dtype=total)
     return result if before * after == 1 else arithmetic("*", result, before * after, dtype=total)
 
@@ -64,11 +70,17 @@ def _unscaled(value: Value) -> tuple[Value, float]:
     return value, 1.0
 
 
+def _uncast(left: Value, right: Value) -> tuple[Value, Value]:
+    """Both factors below casts from one narrow dtype: products of two such numbers are exact in what sums them."""
+    inner = uncast(left), uncast(right)
+    return inner if inner[0].dtype == inner[1].dtype and inner[0].dtype in NARROW else (left, right)
+
+
 @rule("mm", "bmm")
 def multiply(c: Call) -> Value:
     left, right = c.raw(0), c.raw(1)
     if right.shape[-1].example <= c.longest_attended:
-        found = attention(left, right, c.wide)
+        found = attention(left, cast(right, c.dtype) if c.dtype in NARROW else right, c.wide)
         if found is not None:
             return found
     return matrix_product(left, right, c.dtype)

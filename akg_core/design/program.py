@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from akg_core.design.emit import Emitted
 from akg_core.design.index import Index, index
@@ -15,20 +15,17 @@ from akg_core.sketch import ast
 class ProgramWriter:
     """Statements of a program: tensors are allocated when first written, reshaped where a kernel sees other dims.
 
-    `steady`: parameters that nothing writes; `returned`: what the program gives back; `zeroed`: what holds zeros where
-    no kernel writes.
+    `zeroed`: what holds zeros where no kernel writes.
     """
 
     def __init__(
         self,
         shapes: dict[Buffer, Shape],
         names: set[str],
-        steady: Iterable[Buffer] = (),
-        returned: Iterable[Buffer] = (),
         zeroed: Iterable[Buffer] = (),
     ) -> None:
         self.body: list[ast.Statement] = []
-        self._steady, self._returned, self._zeroed = set(steady), set(returned), set(zeroed)
+        self._zeroed = set(zeroed)
         self._shapes = dict(shapes)
         self._names = set(names)
         self._views: dict[tuple[Buffer, Shape], str] = {}
@@ -59,13 +56,9 @@ class ProgramWriter:
         self.body.append(ast.View(name, op, tensor, tuple(map(to_expr, args))))
         return name
 
-    def launch(self, emitted: Emitted) -> None:
-        """Run a kernel: once, where all that it reads depends on parameters alone and what it writes stays inside."""
+    def launch(self, emitted: Emitted, once: bool) -> None:
+        """Run a kernel; `once`: keep what it makes for later calls."""
         names = tuple(self.tensor(p.buffer, p.dims) for p in emitted.parameters)
-        read = {p.buffer for p in emitted.parameters if p.read}
-        written = {p.buffer for p in emitted.parameters if p.written}
-        once = bool(read) and read <= self._steady and not written & (self._steady | self._returned)
-        self._steady |= written if once else set()
         self.body.append(ast.Launch(emitted.kernel.name, names, once=once))
 
     def result(self, buffer: Buffer, views: list[View]) -> str:
@@ -77,3 +70,29 @@ class ProgramWriter:
             assert view.move is not None
             name = self._view(name, *view.move)
         return name
+
+
+def kept_between_calls(launches: Sequence[Emitted], parameters: set[Buffer], outer: set[Buffer]) -> set[int]:
+    """The numbers of the launches that need to run only once: what they read and what they write is steady.
+
+    Steady is a parameter that nothing writes, and a tensor of the program's own that only such launches write.
+    `outer`: what callers hand in or get back.
+    """
+    writers: dict[Buffer, set[int]] = {}
+    for number, launch in enumerate(launches):
+        for parameter in launch.parameters:
+            if parameter.written:
+                writers.setdefault(parameter.buffer, set()).add(number)
+    kept = {number for number, launch in enumerate(launches) if any(p.read for p in launch.parameters)}
+
+    def steady(buffer: Buffer) -> bool:
+        made = writers.get(buffer, set())
+        return made <= kept if buffer not in outer else buffer in parameters and not made
+
+    before = 0
+    while len(kept) != before:
+        before = len(kept)
+        for number in sorted(kept):  # in the order of the program, so that one pass follows what depends on what
+            if not all(steady(p.buffer) for p in launches[number].parameters):
+                kept.remove(number)
+    return kept

@@ -160,13 +160,13 @@ class Call:
         at = self.size(argument)
         return at + size if at.constant is not None and at.constant < 0 else at
 
-    def unsupported(self, detail: str = "") -> UnsupportedOperator:
-        """The error for what has no rule: which operator, where it is used, and the way out."""
-        where = f" (used in {self.node.where})" if self.node.where else ""
-        what = f" {detail}" if detail else ""
+    def unsupported(self, detail: str = "", cure: str = "") -> UnsupportedOperator:
+        """The error for what has no rule: which operator, as the file calls it, where, and the way out."""
+        where = f" ({self.node.where})" if self.node.where else ""
+        what = f"{',' * detail.startswith('which')} {detail}" if detail else ""
         return UnsupportedOperator(
-            f"The builtin designer has no rule for the operator {self.op}{what}{where}.",
-            "Write a sketch by hand and pass it with --sketch.",
+            f"The builtin designer has no rule for `{self.node.wrote or self.name.lstrip('_')}`{what}{where}.",
+            cure or "Write it with other operators, or write a sketch by hand and pass it with --sketch.",
         )
 
 

@@ -5,7 +5,7 @@ Equal terms are one object, so what is shared is computed once. Positions are `I
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from akg_core.design.index import Axis, Data, Index, index, position
@@ -22,6 +22,7 @@ from akg_core.design.values import (
     View,
     Window,
     is_float,
+    wide,
 )
 
 
@@ -120,6 +121,8 @@ class Pool:
     def cast(self, term: Term, dtype: str) -> Term:
         if term.dtype == dtype:
             return term
+        if term.op == "cast" and term.args[0].dtype == dtype and term.dtype == wide(dtype):
+            return term.args[0]  # widening loses nothing
         if isinstance(term, Constant) and dtype != "bool":
             return self.constant(float(term.number) if is_float(dtype) else int(term.number), dtype)
         return self.apply("cast", (term,), dtype)
@@ -157,7 +160,7 @@ class NotInside(Exception):
 
 
 class Inliner:
-    """Brings values to positions. `buffers` are read, `inside` gives results of the kernel itself.
+    """Brings values to positions. `stored` says where a value can be read, `inside` gives results of the kernel itself.
 
     `inside(value, positions)` returns a Term for a heavy value, or raises NotInside.
     """
@@ -165,12 +168,12 @@ class Inliner:
     def __init__(
         self,
         pool: Pool,
-        buffers: Mapping[Value, Buffer],
+        stored: Callable[[Value], Buffer | None],
         inside: Callable[[Heavy, Positions], Term],
         names: Mapping[Value, str],
     ) -> None:
         self.pool = pool
-        self.buffers = buffers
+        self.stored = stored
         self.inside = inside
         self.names = names
         self._memo: dict[tuple[Value, Positions], Term] = {}
@@ -182,7 +185,7 @@ class Inliner:
         return self._memo[key]
 
     def _make(self, value: Value, at: Positions) -> Term:
-        buffer = self.buffers.get(value)
+        buffer = self.stored(value)
         if buffer is not None:
             return self.pool.cast(self.pool.load(buffer, buffer.place(at)), value.dtype)
         match value:
@@ -209,9 +212,9 @@ class Inliner:
 
     def _windowed(self, value: Window, places: Positions) -> Term:
         """What a window shows at places in its argument: a load says itself what is outside."""
-        arg, inner = _unwrapped(value.arg, places, self.buffers)
-        if arg in self.buffers:
-            buffer = self.buffers[arg]
+        arg, inner = _unwrapped(value.arg, places, self.stored)
+        buffer = self.stored(arg)
+        if buffer is not None:
             return self.pool.cast(self.pool.load(buffer, buffer.place(inner), value.fill), value.dtype)
         found = self.at(value.arg, places)
         for place, size in zip(places, value.arg.shape, strict=True):
@@ -227,9 +230,9 @@ class Inliner:
         return found
 
 
-def _unwrapped(value: Value, places: Positions, stop: Container[Value]) -> tuple[Value, Positions]:
+def _unwrapped(value: Value, places: Positions, stored: Callable[[Value], Buffer | None]) -> tuple[Value, Positions]:
     """What is below casts, permutations and dims of size 1, which leave inside what is inside."""
-    while value not in stop:
+    while stored(value) is None:
         if isinstance(value, Map) and value.op == "cast" and is_float(value.dtype) and is_float(value.args[0].dtype):
             value = value.args[0]
         elif isinstance(value, View) and value.move is not None and value.move[0] == "permute":

@@ -240,17 +240,19 @@ def _near(nest: Nest, walked: Walk, traits: Traits, across: bool, count: int, ke
     near_room = max(traits.near_bytes * 3 // 4 // (count * live_bytes(nest)), 1)
     grid: list[tuple[Axis, Step]] = []
     left = min(room, near_room)
+    lanes = 0
+    if across and walked.lane is not None:
+        # Lanes run over results: enough of them to fill vectors and lines of memory. Other axes get what they leave.
+        lanes = power_below(min(max(room, 8 * traits.lanes), near_room, 2 * walked.lane.extent.example - 1))
+        left //= lanes
     for axis in reversed([a for a in walked.order if a not in nest.reduced]):
-        extent = axis.extent.example
-        if across and axis == walked.lane:
-            # Lanes run over results: enough of them to fill vectors and lines of memory, whatever the tile's size.
-            step = power_below(min(max(room, 8 * traits.lanes), near_room, 2 * extent - 1))
-            grid.append((axis, choices_around(step, min(step, traits.lanes), max(near_room, step))))
-        else:
-            step = power_below(min(left, extent))
-            few = (axis.extent.constant or 2) > 1 and count * live_bytes(nest) * 8 <= traits.near_bytes
-            grid.append((axis, choices_around(step, 1, 4 * step) if step > 1 or (few and not grid) else ONE))
-        left = max(left // step, 1)
+        if lanes and axis == walked.lane:
+            grid.append((axis, choices_around(lanes, min(lanes, traits.lanes), max(near_room, lanes))))
+            continue
+        step = power_below(min(left, axis.extent.example))
+        few = (axis.extent.constant or 2) > 1 and count * live_bytes(nest) * 8 <= traits.near_bytes
+        grid.append((axis, choices_around(step, 1, 4 * step) if step > 1 or (few and not grid) else ONE))
+        left //= step
     loops = tuple((a, WHOLE) for a in walked.order if a in nest.reduced)
     return Tiling(tuple(reversed(grid)), (), loops)
 

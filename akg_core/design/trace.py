@@ -21,6 +21,7 @@ from akg_core.design.index_expression import parse_size
 from akg_core.design.rules import Call, find_rule
 from akg_core.design.values import Source, Value, View
 from akg_core.records import Node, Task
+from akg_core.task.graph import RANDOM
 
 # A family of operators is a module whose functions are marked with @rule; importing it registers them.
 FAMILIES = (pointwise, views, gathers, reductions, normalisations, products, scans, convolutions, pooling)
@@ -116,6 +117,8 @@ def _apply(call: Call) -> tuple[Value | None, ...]:
     if call.op == "akg.tensor":
         raise call.unsupported("that stands for a tensor made inside forward; register it as a buffer")
     function = find_rule(call.op)
+    if function is None and call.op.rpartition(".")[0] in RANDOM:
+        raise call.unsupported("which draws random numbers", "Draw them in get_inputs and take them as an argument.")
     if function is None:
         raise call.unsupported()
     found = function(call)

@@ -8,11 +8,12 @@ Identity is what tells values apart: the same object is computed once.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from akg_core.design.index import Index, flatten, index, product, unflatten
 from akg_core.sketch.dtypes import DTYPES
 
+NARROW = ("f16", "bf16")  # floats of 16 bits, which are computed with in f32
 Shape = tuple[Index, ...]
 Positions = tuple[Index, ...]
 
@@ -199,7 +200,7 @@ Heavy = Fold | Scan | Product | Concat | Attention | Scores
 
 def wide(dtype: str) -> str:
     """The dtype that numbers of `dtype` are computed in: narrow floats in f32."""
-    return "f32" if dtype in ("f16", "bf16") else dtype
+    return "f32" if dtype in NARROW else dtype
 
 
 def is_float(dtype: str) -> bool:
@@ -223,6 +224,20 @@ def cast(value: Value, dtype: str) -> Value:
     if isinstance(value, Literal):
         return Literal(literal(value.number, dtype).number, shape=value.shape, dtype=dtype)
     return Map("cast", (value,), shape=value.shape, dtype=dtype)
+
+
+def uncast(value: Value) -> Value:
+    """What `value` is a wider form of, below views and copies; itself where it is none."""
+    match value:
+        case View(arg=arg):
+            inner = uncast(arg)
+            return value if inner is arg else replace(value, arg=inner, dtype=inner.dtype)
+        case Map(op="copy", args=(arg,)):
+            inner = uncast(arg)
+            return value if inner is arg else inner
+        case Map(op="cast", dtype="f32", args=(arg,)) if arg.dtype in NARROW:
+            return arg
+    return value
 
 
 def broadcast_shape(shapes: Sequence[Shape]) -> Shape:

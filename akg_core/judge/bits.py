@@ -18,9 +18,37 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[str, torch.Te
 
 
 def named(inputs: Sequence[Any], state: dict[str, Any]) -> dict[str, Any]:
-    """Arguments and state under the names that `changed` reports."""
-    arguments = {f"argument {index}": value for index, value in enumerate(inputs)}
+    """Arguments and state under the names that `changed` reports: "argument 1[0]" is an element of a list."""
+    arguments: dict[str, Any] = {}
+    for index, value in enumerate(inputs):
+        arguments |= flatten(value, f"argument {index}")
     return arguments | {f"state {name}": value for name, value in state.items()}
+
+
+def flatten(tree: Any, path: str = "output") -> dict[str, Any]:
+    """The leaves of a tree by path: "output", "output[0]" of a list, "output(0)" of a tuple, "output.key" of a dict.
+
+    A collection that holds nothing is a leaf, and a key that could be taken for more is quoted.
+    """
+    match tree:
+        case [] | ():
+            return {path: tree}
+        case dict() if not tree:
+            return {path: tree}
+        case list():
+            parts = [flatten(item, f"{path}[{index}]") for index, item in enumerate(tree)]
+        case tuple():
+            parts = [flatten(item, f"{path}({index})") for index, item in enumerate(tree)]
+        case dict():
+            parts = [flatten(item, f"{path}.{_key(key)}") for key, item in tree.items()]
+        case _:
+            return {path: tree}
+    return {name: leaf for part in parts for name, leaf in part.items()}
+
+
+def _key(key: Any) -> str:
+    text = str(key)
+    return text if text.isprintable() and not any(sign in text for sign in "[](.") else repr(text)
 
 
 def same_bits(one: Any, other: Any) -> bool:

@@ -6,17 +6,17 @@ Worker side, in the reference process. How far apart floats may be is the policy
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from akg_core.judge import accuracy
-from akg_core.judge.bits import same_bits
+from akg_core.judge.bits import flatten, same_bits
 from akg_core.judge.diagnose import diagnose
 from akg_core.judge.records import OutputComparison
-from akg_core.judge.ties import Tie, tied
+from akg_core.judge.ties import Tie, repeated, tied, told
 from akg_core.records import HOST
 from akg_core.worker.tensors import span
 
@@ -32,30 +32,20 @@ NoiseSource = Callable[[int], "Noise | None"]
 class Expected:
     """What the reference answers: by eager PyTorch, and in float64 (`exact`, where that could be run).
 
-    Keys are the paths of leaves as `flatten` gives them. `changed`: arguments and state that the call leaves different.
-    `ties`: for an output of indices, what it points into.
+    Keys are the paths of leaves as `flatten` gives them. `changed`: arguments and state that the call leaves different,
+    or may: what it `kept` this time, a candidate may leave as it was, too. `ties`: for an output of indices, what it
+    points into.
     """
 
     result: dict[str, Any]
     changed: dict[str, Any]
     exact: dict[str, Any] | None = None
     ties: dict[str, Tie] = field(default_factory=dict)
+    kept: frozenset[str] = frozenset()
 
     def tensors(self) -> list[torch.Tensor]:
         """The result's tensors."""
         return [value for value in self.result.values() if isinstance(value, torch.Tensor)]
-
-
-def flatten(tree: Any, path: str = "output") -> dict[str, Any]:
-    """The leaves of a tree by path: "output", "output[0]" of a list, "output(0)" of a tuple, "output.key" of a dict."""
-    match tree:
-        case list():
-            return _merged(flatten(item, f"{path}[{index}]") for index, item in enumerate(tree))
-        case tuple():
-            return _merged(flatten(item, f"{path}({index})") for index, item in enumerate(tree))
-        case dict():
-            return _merged(flatten(item, f"{path}.{key}") for key, item in tree.items())
-    return {path: tree}
 
 
 def compare(
@@ -77,7 +67,9 @@ def compare(
     found = []
     for name, due in (expected.result | expected.changed).items():
         mine = given.get(name) if name in given else changed.get(name)
-        if not isinstance(due, torch.Tensor):
+        if mine is None and name in expected.kept:
+            found.append(OutputComparison(name=name, ok=True, dtype=_plain(due.dtype), kernelbench=True))
+        elif not isinstance(due, torch.Tensor):
             ok = _equal(mine, due)
             reason = "" if ok else f"it is {_thing(mine)} where {_thing(due)} is due"
             found.append(OutputComparison(name=name, ok=ok, reason=reason, kernelbench=ok))
@@ -87,6 +79,17 @@ def compare(
         else:
             found.append(_tensor(name, mine, due, expected, longest_reduction, noise))
     return found
+
+
+def fits(result: Any, expected: Expected) -> bool:
+    """Whether an answer has the structure, dtypes and shapes that are due; until then nothing looks at its numbers."""
+    given = flatten(result)
+    return list(given) == list(expected.result) and all(
+        (mine.dtype, mine.shape) == (due.dtype, due.shape)
+        if isinstance(mine, torch.Tensor) and isinstance(due, torch.Tensor)
+        else type(mine) is type(due)
+        for mine, due in zip(given.values(), expected.result.values(), strict=True)
+    )
 
 
 def alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -120,7 +123,7 @@ def _tensor(
     exact = (expected.exact or {}).get(name)
     if due.is_floating_point():
         return _floats(name, mine, due, exact, reduced, noise)
-    return _integers(name, mine, due, exact, expected.ties.get(name))
+    return _integers(name, mine, due, exact, expected.ties.get(name), reduced)
 
 
 def _floats(
@@ -133,10 +136,11 @@ def _floats(
     slack = accuracy.slack(reduced, due.dtype)
     errors = accuracy.errors(c, e, r, slack)
     allowed = accuracy.norm_allowed(errors, slack, due.dtype)
-    hopeless = errors.nonfinite >= 0 or errors.norm >= _HOPELESS * allowed
+    hopeless = errors.norm >= _HOPELESS * allowed
     for runs in _NOISE_RUNS if not hopeless else ():
-        right = not errors.count and errors.norm <= allowed
-        if right or (runs > _NOISE_RUNS[0] and errors.count > 1 + _FEW * due.numel()):
+        right = errors.nonfinite < 0 and not errors.count and errors.norm <= allowed
+        many = errors.nonfinite >= 0 or errors.count > 1 + _FEW * due.numel()
+        if right or (runs > _NOISE_RUNS[0] and many):
             break
         scatter = (noise(runs) or {}).get(name)
         if scatter is not None:
@@ -203,28 +207,38 @@ def _without_exact(name: str, mine: torch.Tensor, due: torch.Tensor) -> OutputCo
     )
 
 
-def _integers(name: str, mine: torch.Tensor, due: torch.Tensor, exact: Any, tie: Tie | None) -> OutputComparison:
+def _integers(
+    name: str, mine: torch.Tensor, due: torch.Tensor, exact: Any, tie: Tie | None, reduced: float
+) -> OutputComparison:
     """Exactly eager's value, or float64's where rounding before a comparison decides; for indices, an equal value."""
-    wrong = mine != due
+    wrong = _unlike(mine, due)
     if isinstance(exact, torch.Tensor) and exact.shape == due.shape and exact.dtype == due.dtype:
-        wrong &= mine != exact
-    if tie is not None and bool(wrong.any()):
-        wrong &= ~tied(mine, due, *tie)
+        wrong &= _unlike(mine, exact)
+    if tie is not None and bool((mine != due).any()):
+        wrong = wrong & ~tied(mine, due, tie, reduced) | repeated(mine, tie)
     count = int(wrong.sum())
     if not count:
         return OutputComparison(name=name, ok=True, dtype=_plain(due.dtype), kernelbench=True)
     where = int(wrong.reshape(-1).nonzero()[0])
     one, other = mine.reshape(-1)[where].item(), due.reshape(-1)[where].item()
+    said = f": {told(mine, due, tie, where)}" if tie is not None else ""
     return OutputComparison(
         name=name,
         ok=False,
-        reason=f"it holds {one} where {other} is due",
+        reason=f"it holds {one} where {other} is due{said}",
         hints=diagnose(mine, due, wrong.reshape(-1).nonzero().flatten()),
         dtype=_plain(due.dtype),
         worst_error=float(abs(one - other)),
         where=_index(where, due.shape),
         wrong_elements=count,
     )
+
+
+def _unlike(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """Where two tensors differ; of truths the bytes count, for of other bytes than 0 and 1 nobody knows the truth."""
+    if one.dtype == torch.bool:
+        one, other = one.view(torch.uint8), other.view(torch.uint8)
+    return one != other
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -276,12 +290,5 @@ def _spell(leaves: dict[str, Any]) -> str:
     if not leaves:
         return "nothing"
     container = {"[": "a list", "(": "a tuple", ".": "a dict"}[next(iter(leaves))[len("output")]]
-    names = ", ".join(list(leaves)[:6]) + (", …" if len(leaves) > 6 else "")
+    names = ", ".join(name[:60] for name in list(leaves)[:6]) + (", …" if len(leaves) > 6 else "")
     return f"{container} with {names}"
-
-
-def _merged(parts: Iterator[dict[str, Any]]) -> dict[str, Any]:
-    whole: dict[str, Any] = {}
-    for part in parts:
-        whole |= part
-    return whole

@@ -44,7 +44,8 @@ class Entrant:
         self.plan = TimingPlan(cold=True, threads=threads)
         self._leaving = contextlib.ExitStack()
         self.folder = self._leaving.enter_context(prepared.room())
-        limits = Limits(CALL_SECONDS, confined=True, paused=not prepared.lends, writable=(self.folder,))
+        outside = not prepared.lends
+        limits = Limits(CALL_SECONDS, confined=True, paused=outside, timed=outside, writable=(self.folder,))
         session = self._leaving.enter_context(pool.session(limits, KERNEL_JOB))
         payload = kernel_payload(plugin, artifact, target)
         self._pool = pool
@@ -86,7 +87,7 @@ class Entrant:
     def _sample(self) -> None:
         self._loaded.result()
         with contextlib.suppress(Unusable):  # which it will be again when its samples count
-            self._kernel.sample(self.plan.model_copy(update={"samples": 1}))
+            self._kernel.warm(self.plan)
 
 
 class Baselines:
@@ -156,7 +157,8 @@ class Baselines:
                 session = prepared.session
             else:
                 # What a compiler imports may start the driver of a device, which does not work on after a fork.
-                limits = Limits(CALL_SECONDS, paused=not prepared.lends)
+                outside = not prepared.lends
+                limits = Limits(CALL_SECONDS, paused=outside, timed=outside)
                 session = self._pool.session(limits, KERNEL_JOB if prepared.lends else _BASELINE)
                 self._closing.callback(session.close)
         contestant = Contestant(mode, session, _BASELINE, {**prepared.where, "mode": mode}, prepared)
@@ -165,5 +167,5 @@ class Baselines:
 
     def _sample(self, mode: str) -> Contestant:
         contestant = self._opened[mode].result()
-        contestant.sample(self._plan)
+        contestant.warm(self._plan)
         return contestant

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from akg_core.judge import need
 from akg_core.judge.prepare import Prepared
+from akg_core.judge.records import FEWEST_CALLS, Draw, Preparation
 from akg_core.judge.rules import broken_rule
 from akg_core.records import Artifact, Case, Target
 from akg_core.worker.limits import JobResult, Limits
@@ -19,9 +20,12 @@ if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
 _JOB = "akg_core.judge.jobs:run_job"
-_GRACE_SECONDS = 20.0  # for imports and first calls
+# What follows is time in which its process ran or slept, not time in which it waited for a busy processor.
+_GRACE_SECONDS = 30.0  # for imports and first calls
 _LONGEST = 600.0  # seconds
+_FEWEST = 3  # cases that a kernel is run on however long that takes, and one more where sizes vary
 _SLOWER = 200.0  # how many times slower than eager a kernel may be before it counts as hanging
+_IN_A_ROW = 10  # calls in a row that count as one case
 _MEMORY = 2 << 30  # for torch and a toolchain; what a case holds, several times over, comes on top
 
 
@@ -29,8 +33,8 @@ class Examinee:
     """Loads in the background from the start, unless its text names what no kernel may use: then `rule` says what.
 
     Loading and running may take `seconds` each; 0 sets that by the reference's time. `simulated`: the plugin runs the
-    kernel by simulation here, which takes its time. What the kernel writes goes to `folder`. Close it, or use it as a
-    context.
+    kernel by simulation here, which takes its time. `most`: about how many cases it is run on at most; 0 all. What the
+    kernel writes goes to `folder`. Close it, or use it as a context.
     """
 
     def __init__(
@@ -43,9 +47,11 @@ class Examinee:
         *,
         seconds: float = 0.0,
         simulated: bool = False,
+        most: int = 0,
     ) -> None:
         self.pool, self.prepared, self.simulated, self._seconds = pool, prepared, simulated, seconds
-        self.rule = broken_rule(artifact.folder, prepared.task.source)
+        self._most = most
+        self.rule = broken_rule(artifact.folder, prepared.task.source, artifact.entry)
         self._payload = kernel_payload(plugin, artifact, target)
         self._opening = self._on([prepared.opening])
         self._has_run = threading.Event()
@@ -74,6 +80,16 @@ class Examinee:
         """End the process, with what it lends, and remove what it wrote."""
         self._leaving.close()
 
+    def draws(self) -> tuple[Draw, ...]:
+        """What it is to be run on, of all that is prepared; those that find most come first. Waits."""
+        drawn = self.prepared.ready().draws
+        fewest = _FEWEST + any(draw.sizes for draw in drawn)
+        return drawn[: max(fewest, self._most - 1)] if self._most else drawn  # the first one runs twice
+
+    def calls(self, preparation: Preparation) -> int:
+        """How often it is called in a row at the end: as few times as shows anything, where that is simulated."""
+        return FEWEST_CALLS if self.simulated else preparation.calls
+
     def loaded(self) -> None:
         """Wait for the kernel to be loaded, or to have failed."""
         if not self.rule:
@@ -93,7 +109,8 @@ class Examinee:
 
         def due() -> Due:
             given = cases()
-            return Due(self._on(given), self._allowance(len(given)))
+            in_a_row = sum(len(case.order) for case in given)
+            return Due(self._on(given), self._allowance(len(given) + in_a_row / _IN_A_ROW))
 
         result = self._loaded.result()
         if result.status == "ok":
@@ -108,9 +125,9 @@ class Examinee:
             self._has_run.set()
             yield result
 
-    def _allowance(self, cases: int) -> float:
-        """Seconds that running so many cases may take."""
-        honest = _GRACE_SECONDS + _SLOWER * self.prepared.ready().eager_seconds * cases
+    def _allowance(self, calls: float) -> float:
+        """Seconds that so many calls may take."""
+        honest = _GRACE_SECONDS + _SLOWER * self.prepared.ready().eager_seconds * calls
         return self._seconds or (_LONGEST if self.simulated else min(honest, _LONGEST))
 
     def _on(self, cases: list[Case]) -> dict[str, Any]:

@@ -22,7 +22,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from akg_core.judge import library
-from akg_core.judge.library import ALLOCATIONS, COPIES, LibraryCall, computes
+from akg_core.judge.copies import Copies
+from akg_core.judge.library import LibraryCall
+from akg_core.judge.operators import ALLOCATIONS, COPIES, is_allowed, is_operator
+from akg_core.judge.placement import Walls
 from akg_core.judge.records import HUGE, ORDINARY, PATTERNS
 from akg_core.judge.rules import LIBRARIES
 from akg_core.worker.threads import threads_for
@@ -63,11 +66,13 @@ _refused_past_modes: list[str] = []
 class Guard:
     """A context in which a candidate runs; afterwards `calls` names the library operators that it tried or used.
 
-    `rules` says what else it did that it must not. `poison` seeds the pattern that fresh memory is filled with.
+    `rules` says what else it did that it must not. `poison` seeds the pattern that fresh memory is filled with, which
+    lies between `walls` where these are given.
     """
 
-    def __init__(self, poison: int) -> None:
-        self._mode = _Refuse(poison)
+    def __init__(self, poison: int, walls: Walls | None = None) -> None:
+        self.copies = Copies()
+        self._mode = _Refuse(poison, self.copies, walls)
         self._profiler = _all_threads_profiler()
         self.calls: tuple[str, ...] = ()
         self.rules: tuple[str, ...] = ()
@@ -81,12 +86,13 @@ class Guard:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        processes = _processes().pop()
+        processes = [rule for rules in _processes() for rule in rules]
+        _processes().pop()
         whole = self._mode.is_watching()
         self._mode.__exit__(kind, value, traceback)
         self._profiler.__exit__(kind, value, traceback)
         ran = {event.name for event in self._profiler.events() or ()}
-        called = {name for name in ran if computes(name)}
+        called = {name for name in ran if is_operator(name) and not is_allowed(name)}
         self.calls = tuple(sorted(called | self._mode.refused | set(_refused_past_modes)))
         self.rules = (*processes, *_searches(), *(() if whole else ("switches the guard off",)))
 
@@ -108,6 +114,16 @@ def _processes() -> list[list[str]]:
 
     sys.addaudithook(refuse)
     return entered
+
+
+def forbid_processes() -> None:
+    """Let Python code in this process, from now on, start no process outside of guards either."""
+    _processes().append([])
+
+
+def noted() -> list[str]:
+    """What has been refused since it was forbidden, outside of guards too."""
+    return [*(rule for rules in _processes() for rule in rules), *_searches()]
 
 
 def forbid_searches() -> None:
@@ -178,8 +194,9 @@ def poison_fill(tensor: torch.Tensor, seed: int) -> None:
 class _Refuse(TorchDispatchMode):
     """Raises LibraryCall for what computes, and poisons what is allocated."""
 
-    def __init__(self, poison: int) -> None:
+    def __init__(self, poison: int, copies: Copies, walls: Walls | None) -> None:
         super().__init__()
+        self._copies, self._walls = copies, walls
         self.refused: set[str] = set()
         self._seen = 0
         self._poison = poison
@@ -195,21 +212,28 @@ class _Refuse(TorchDispatchMode):
         kwargs = kwargs or {}
         full = func._schema.name
         name = full.partition("::")[2]
-        if (full.startswith("aten::") and name in COPIES and _converts(name, args, kwargs)) or computes(full):
+        if not is_allowed(full) or (name in COPIES and _converts(name, args, kwargs)):
             self.refused.add(full)
             raise LibraryCall(f"{full} is the library's work, not the kernel's")
         result = func(*args, **kwargs)
+        if name in COPIES:
+            self._copies.add(name, args, result)
         if name in ALLOCATIONS and isinstance(result, torch.Tensor) and result.numel() and not result.is_meta:
             self._poison += 1
+            if self._walls and name != "resize_":
+                result = self._walls.walled(result)
             with threads_for(result.nbytes):
                 poison_fill(result, self._poison)
         return result
 
 
 def _converts(name: str, args: Any, kwargs: Any) -> bool:
-    """Whether a copy changes the dtype, which is work."""
+    """Whether a copy changes values: to another dtype, or by a sign that a view has left to whoever reads it."""
+    given = [value for value in args if isinstance(value, torch.Tensor)]
+    if any(value.is_conj() or value.is_neg() for value in given):
+        return True
     if name == "copy_":
-        return args[0].dtype != args[1].dtype
+        return len(given) > 1 and args[0].dtype != args[1].dtype
     return kwargs.get("dtype") not in (None, args[0].dtype)
 
 

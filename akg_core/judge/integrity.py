@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import builtins
+import json
 import os
 import sys
 import time
@@ -23,7 +24,16 @@ from akg_core.worker.limits import CHANGED_HARNESS
 _MESSAGE = b"The kernel has changed the harness, or left a thread that could.\n"
 _ENDING_SECONDS = 0.02  # in which a thread that has done its work ends
 _PARTS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, type, classmethod, staticmethod, property)
-_OTHERS = (builtins, time, torch, torch.Tensor, torch._C.TensorBase)  # what the harness calls beside its own
+_OTHERS = (
+    builtins,
+    json,
+    json.JSONEncoder,
+    os,
+    time,
+    torch,
+    torch.Tensor,
+    torch._C.TensorBase,
+)  # what the harness calls beside its own
 
 
 def watch(packages: Collection[str] = (), others: Sequence[Any] = ()) -> Callable[[], None]:

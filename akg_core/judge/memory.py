@@ -35,7 +35,7 @@ def nbytes(leaves: Iterable[Any]) -> int:
 
 def answer_bytes(answer: Expected) -> int:
     """Bytes of what the reference answers, in float64 too, and of what indices point into."""
-    pointed = nbytes(values for values, _ in answer.ties.values())
+    pointed = nbytes(values for tie in answer.ties.values() for values in (tie.values, tie.exact))
     return nbytes(answer.result.values()) + nbytes((answer.exact or {}).values()) + pointed
 
 
@@ -44,14 +44,15 @@ def is_kept(answer: Expected, device: Device) -> bool:
     return device.name == HOST.name or answer_bytes(answer) <= KEPT_BYTES
 
 
-def rationed(task: Task, device: Device, room: int, expected: dict[str, Expected]) -> Callable[[int], bool]:
-    """Whether another case fits in memory beside so many.
+def cases_that_fit(task: Task, device: Device, room: int) -> int:
+    """How many cases a device has memory for, of which a task may take `room` bytes, or (0) what is free; 0: any.
 
-    On the host, answers, those in `expected`, may take a third of what is free now. Of a device a task may take `room`
-    bytes, or where that is not known (0) what is free.
+    On the host inputs lie in files, and answers that do not fit are made again.
     """
-    free = device.free_bytes()
-    if device.name == HOST.name:
-        return lambda cases: sum(map(answer_bytes, expected.values())) <= free // 3
-    most = cases_within(task, room or free)
-    return lambda cases: cases < most
+    return 0 if device.name == HOST.name else cases_within(task, room or device.free_bytes())
+
+
+def rationed(device: Device, expected: dict[str, Expected]) -> Callable[[], bool]:
+    """Whether the answers in `expected` take no more than a third of what is free on the host now."""
+    most = device.free_bytes() // 3
+    return lambda: device.name != HOST.name or sum(map(answer_bytes, expected.values())) <= most

@@ -15,13 +15,19 @@ _VIEWS = frozenset(
     f"aten.{name}"
     for name in ("view", "_unsafe_view", "reshape", "permute", "transpose", "unsqueeze", "squeeze", "expand", "slice")
 )
+_PARTS = frozenset(
+    f"aten.{name}" for name in ("t", "select", "as_strided", "diagonal", "split", "unbind", "alias", "detach")
+)
+ROW_BYTES = 2 << 20  # of inputs and outputs of many calls in a row, on the host
+FASTER = 32  # times that another device than the host does, and may hold, for the same cases
 KEPT_BYTES = 1 << 30  # an answer that takes no more stays in a device's memory; a larger one is soon made again
-_FEWEST_CASES, _MOST_CASES = 2, 10  # that a kernel is run on; the first once more at the end
+_FEWEST_CASES, _MOST_CASES = 2, 10  # that a kernel is run on; the first more often at the end
 _COPIES = 8  # of inputs and outputs, among which are those of cases with larger sizes
 _ANSWER = 3  # times the bytes of the outputs: as they are, and in float64
 _COMPARED = _ANSWER + 2  # and those of the candidate, at the end of two runs
 _PIECE_BYTES = 4 << 30  # that comparing holds at most beside what it compares, on a device
 _CONTEXTS_BYTES = 3 << 30  # that a device takes for the processes of a task
+_NO_MEMORY = ("can't allocate memory", "out of memory")  # what torch says of the host and of a device
 _GIVEN_BACK_SECONDS, _LOOK_SECONDS = 5.0, 0.02
 
 
@@ -54,7 +60,7 @@ def bytes_needed(task: Task, cases: int = _FEWEST_CASES) -> int:
     Inputs of all cases and outputs of the candidate are held. Beside them either the reference runs, once as it is and
     once in float64, or what both answered is compared; the candidate, on inputs of which it keeps a copy, takes less.
     """
-    return cases * _given(task) + (cases + 1) * _outputs(task) + bytes_to_answer(task)
+    return cases * _given(task) + (cases + 3) * _outputs(task) + bytes_to_answer(task)
 
 
 def bytes_on_device(task: Task, room: int) -> int:
@@ -78,7 +84,12 @@ def _on_device(task: Task, cases: int) -> int:
     kept = cases * _ANSWER * outputs if _ANSWER * outputs <= KEPT_BYTES else 0
     timing = cases * given + 2 * (given + outputs) + bytes_to_answer(task)
     piece = min(_PIECE_BYTES, 2 * _COMPARED * outputs)
-    return max(bytes_needed(task, cases), timing) + piece + kept + _CONTEXTS_BYTES
+    return max(bytes_needed(task, cases), timing) + piece + kept + FASTER * ROW_BYTES + _CONTEXTS_BYTES
+
+
+def is_of_memory(error: BaseException) -> bool:
+    """Whether an error says that there is too little memory."""
+    return isinstance(error, (MemoryError, OutOfMemory)) or any(text in str(error) for text in _NO_MEMORY)
 
 
 def bytes_to_answer(task: Task) -> int:
@@ -94,7 +105,7 @@ def bytes_of_process(task: Task) -> int:
 
 def bytes_of_answers(task: Task) -> int:
     """Bytes of the files in which a candidate answers all cases."""
-    return (_MOST_CASES + 1) * max(_outputs(task), 1 << 20)
+    return (_MOST_CASES + 2) * max(_outputs(task), 1 << 20) + ROW_BYTES
 
 
 def _state(task: Task) -> int:
@@ -144,3 +155,8 @@ def _results(node: Node, task: Task) -> int:
 
 def _bytes(dtype: str, shape: tuple[Dim, ...], task: Task) -> int:
     return DTYPES[dtype].size * math.prod(size(dim, task.symbols) for dim in shape)
+
+
+def has_work(task: Task) -> bool:
+    """Whether a task asks for more than to look at memory in another way: for elements that are computed or moved."""
+    return any(node.op.rpartition(".")[0] not in _VIEWS | _PARTS for node in task.graph.nodes)

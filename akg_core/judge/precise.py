@@ -15,6 +15,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -23,11 +24,15 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from akg_core.task.load import ReferenceModule, line_of
 from akg_core.worker.tensors import transform
 
 _SMALLEST = 2 * torch.finfo(torch.float32).smallest_normal  # twice: exp(-87.3) moves by 87 roundings of its argument
 _OF_DOUBLE = 1e-12  # noise that is larger is a narrower type's
 _NARROW = (torch.float32, torch.float16, torch.bfloat16)
+_OF_DTYPES = re.compile(
+    r"\bdtype|scalar type|\b(float(16|32|64)?|bfloat16|half|double|int(8|16|32|64))\b", re.IGNORECASE
+)
 _COMPOSED = (
     "native_batch_norm",
     "_native_batch_norm_legit",
@@ -89,6 +94,13 @@ def in_double(roundoff: float = 0.0, seed: int = 0) -> Iterator[None]:
     finally:
         torch.set_default_dtype(default)
         torch.backends.cudnn.enabled = cudnn
+
+
+def is_of_dtypes(error: Exception, reference: ReferenceModule) -> bool:
+    """Whether an error that eager PyTorch does not meet speaks of dtypes, or comes from a line that does."""
+    line = line_of(error, reference.name)
+    text = "".join(reference.source.splitlines()[line - 1 : line]) if line else ""
+    return not isinstance(error, MemoryError) and any(map(_OF_DTYPES.search, (str(error), text)))
 
 
 class _Double(TorchDispatchMode):

@@ -6,13 +6,14 @@ import contextlib
 import secrets
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from akg_core.errors import OutOfMemory, TaskError
 from akg_core.judge.records import Draw, OutputComparison, Preparation
+from akg_core.record import Sentence
 from akg_core.records import Case, Record, Target, Task
 from akg_core.worker.limits import JobResult, Limits
 
@@ -22,16 +23,28 @@ if TYPE_CHECKING:
 CASES = "cases"  # the folder of the cases: who knows the name of one may read it, and nobody may list them
 _ROOMS = "rooms"  # that of what candidates write, likewise
 _REFERENCE = "reference.py"
+SEEDS = 1 << 32  # that draws may begin with
 _JOBS = "akg_core.judge.reference:"
+_COMPARING = "akg_core.judge.comparing:"
 
 
 class Comparison(Record):
-    """A case's outputs beside the reference's; see `akg_core.judge.reference.compare_job`."""
+    """A case's outputs beside the reference's; see `akg_core.judge.comparing.compare_job`."""
 
     outputs: tuple[OutputComparison, ...]
-    unexpected: tuple[str, ...]
-    same: bool | None
-    error: str
+    unexpected: tuple[Sentence, ...]
+    error: Sentence
+    call: int = 0
+    same: bool | None = None
+
+
+class Fresh(Record):
+    """Sets of inputs, one after the other in a file, `step` bytes each; `given` describes the tensors of one."""
+
+    file: Path
+    step: int
+    given: tuple[dict[str, Any], ...]
+    count: int
 
 
 def prepare(
@@ -43,19 +56,19 @@ def prepare(
     target: Target | None = None,
     lends: bool = False,
     room: int = 0,
-    seed: int = 0,
-    seconds: float = 4.0,
+    seed: int | None = None,
     patient: bool = False,
 ) -> Prepared:
     """Start the reference process on a task and return at once. Cases are written below `folder`.
 
     The reference runs where the plugin's kernels for `target` do; without a plugin, on the host. `lends`: that is a
     device whose memory processes lend to each other, and of which judging may take `room` bytes (0: what is free).
-    `seconds` is about how long it may work on cases beyond the first three; `seed` is where the draws begin. `patient`:
-    until `begin` the process only makes its device ready.
+    `seed` is where the draws begin; without one it is drawn, so that nobody knows them beforehand. `patient`: until
+    `begin` the process only makes its device ready.
     """
     where = {"plugin": plugin, "target": target.model_dump(mode="json") if target else None}
-    prepared = Prepared(pool, task, folder, where, lends, seed, {"seconds": seconds, "room": room})
+    seed = secrets.randbelow(SEEDS) if seed is None else seed
+    prepared = Prepared(pool, task, folder, where, lends, seed, {"room": room})
     if not patient:
         prepared.begin()
     return prepared
@@ -128,17 +141,45 @@ class Prepared:
         assert self._ready is not None
         return self._ready.result()
 
-    def compare(self, name: str, outputs: Path, *, same_as: Path | None = None, noise: bool = True) -> Comparison:
+    def compare(self, name: str, outputs: Path, *, noise: bool = True) -> Comparison:
         """Compare what a candidate wrote for the case `name` with the reference's answer; see `compare_job`."""
+        return self._compare("compare_job", {"name": name, "outputs": str(outputs)}, noise)
+
+    def compare_calls(self, calls: Sequence[tuple[str, Path]], *, noise: bool = True) -> Comparison:
+        """Compare what a candidate wrote in several calls, each for a case; see `compare_calls_job`."""
+        named = [{"name": name, "outputs": str(outputs)} for name, outputs in calls]
+        return self._compare("compare_calls_job", {"calls": named}, noise)
+
+    def _compare(self, job: str, payload: dict[str, Any], noise: bool) -> Comparison:
+        payload |= {"longest_reduction": self.ready().longest_reduction, "noise": noise}
+        with self._lock:
+            result = self.session.call(_COMPARING + job, payload)
+        return Comparison(**self._value(result))
+
+    @contextlib.contextmanager
+    def fresh(self, count: int) -> Iterator[Fresh]:
+        """New inputs for the first case, so many sets, in a file that is there until the context ends."""
+        asked = {"count": count, "seed": secrets.randbits(62)}
+        with self._lock:
+            result = self.session.call("akg_core.judge.afresh:renew_job", asked)
+        found = Fresh(**self._value(result), count=count)
+        try:
+            yield found
+        finally:
+            found.file.unlink(missing_ok=True)
+
+    def check(self, fresh: Fresh, number: int, outputs: Path, place: int) -> Comparison:
+        """Compare an answer of a timed call, at its place in a file, with that to the set of inputs of this number."""
         payload = {
-            "name": name,
+            "file": str(fresh.file),
+            "step": fresh.step,
+            "number": number,
             "outputs": str(outputs),
+            "place": place,
             "longest_reduction": self.ready().longest_reduction,
-            "noise": noise,
-            "same_as": str(same_as) if same_as else None,
         }
         with self._lock:
-            result = self.session.call(_JOBS + "compare_job", payload)
+            result = self.session.call("akg_core.judge.afresh:check_job", payload)
         return Comparison(**self._value(result))
 
     def rest(self, for_good: bool = False) -> None:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from akg_core.record import Sentence, Shown
 from akg_core.records import Case, Record, Scalar
 
 VerdictStatus = Literal[
@@ -15,13 +16,21 @@ VerdictStatus = Literal[
 PATTERNS = 4  # of numbers that fresh memory is filled with, by the remainder of `Case.poison`; others are NaN
 HUGE, ORDINARY = 2, 3  # the largest there are; such as look like an answer
 
+CALLS, FEWEST_CALLS = 100, 3  # of one kernel in a row: one input twice, and another
+_EACH = 20  # times that one input is given at least, where there are so many calls
+
+TIMED = "timed"
+"""The kind of a case that stands for a call of which the time was taken."""
+
 StateKind = Literal["initial", "redrawn", "none"]
 
 
 class Draw(Record):
     """One thing that a kernel is run on: which inputs, sizes and state, and the case that holds them.
 
-    `state` is "initial" (as the constructor leaves it), "redrawn" (so that every parameter matters) or "none".
+    `needed`: without it no kernel is correct. `state` is "initial" (as the constructor leaves it), "redrawn" (so that
+    every parameter matters) or "none". `beyond`: the captured graph says nothing of these sizes, so that a kernel may
+    also refuse them, by an exception.
     """
 
     name: str
@@ -29,25 +38,39 @@ class Draw(Record):
     seed: int
     state: StateKind
     sizes: dict[str, int] = Field(default_factory=dict)
+    beyond: bool = False
     case: Case
+    needed: bool = False
 
 
 class Preparation(Record):
     """What the reference process has ready. `longest_reduction`: how many numbers an operator makes one of, at most.
 
-    `eager_seconds` is one cold call, `output_bytes` the size of one case's outputs. `minimum_bytes` and `operations`
-    are what any implementation has to move and to compute; 0 when that is not known. `random`: two runs of the
-    reference on the same inputs differ.
+    `eager_seconds` is one cold call, `input_bytes` and `output_bytes` the sizes of one case's tensors. `minimum_bytes`
+    and `operations` are what any implementation has to move and to compute; 0 when that is not known. `random`: two
+    runs of the reference on the same inputs differ. `series`: the inputs of `calls` calls in a row, the first case's
+    first; `apart`: before each of them the state is put back. `missing`: cases that are needed and could not be
+    answered, and why.
     """
 
     draws: tuple[Draw, ...]
+    series: tuple[Draw, ...] = ()
+    calls: int = 3
+    apart: bool = False
+    missing: tuple[str, ...] = ()
     random: bool = False
     eager_seconds: float = 0.0
     longest_reduction: float = 1.0
+    input_bytes: int = 0
     output_bytes: int = 0
     minimum_bytes: int = 0
     operations: float = 0.0
     notes: tuple[str, ...] = ()
+
+
+def different(calls: int) -> int:
+    """On how many different inputs so many calls in a row are made."""
+    return max(2, calls // _EACH)
 
 
 class OutputComparison(Record):
@@ -58,9 +81,9 @@ class OutputComparison(Record):
     `kernelbench`: within KernelBench's tolerance of eager. `hints`: what wrong elements have in common.
     """
 
-    name: str
+    name: Sentence
     ok: bool
-    reason: str = ""
+    reason: Sentence = ""
     hints: tuple[str, ...] = ()
     dtype: str = ""
     worst_error: float | None = None
@@ -80,8 +103,8 @@ class CaseVerdict(Record):
     state: str = ""
     sizes: dict[str, int] = Field(default_factory=dict)
     ok: bool
-    reason: str = ""
-    rule: str = ""
+    reason: Sentence = ""
+    rule: Sentence = ""
     outputs: tuple[OutputComparison, ...] = ()
 
 
@@ -89,25 +112,29 @@ class Verdict(Record):
     """Whether a kernel computes what its reference does.
 
     `reason` is one sentence. `worst_error`, `where` (case, output, index) and `accuracy_ratio` (the largest `ratio` of
-    an output) are over all cases, None where nothing could be measured. `deterministic`: two runs on the same inputs,
-    on memory filled differently, gave the same bits. `protections`: what the system allowed of the isolation.
+    an output) are over all cases, None where nothing could be measured. `deterministic`: all runs on the same inputs,
+    on memory filled differently, gave the same bits. `seed`: where the draws began, and `seeds` each of them; the same
+    seed repeats them. `protections`: what the system allowed of the isolation;
+    `left_open`: what it does not exclude where kernels of this kind run.
     `simulated`: the kernel ran by simulation, not on its device.
     """
 
     status: VerdictStatus
-    reason: str = ""
-    rule: str = ""
+    reason: Sentence = ""
+    rule: Sentence = ""
     cases: tuple[CaseVerdict, ...] = ()
     worst_error: float | None = None
-    where: str = ""
+    where: Sentence = ""
     accuracy_ratio: float | None = None
     kernelbench: bool = False
     deterministic: bool | None = None
     simulated: bool = False
     protections: tuple[str, ...] = ()
+    left_open: tuple[str, ...] = ()
+    seed: int = 0
     seeds: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
-    log: str = ""
+    log: Shown = ""
     seconds: float = 0.0
 
     @property
@@ -165,15 +192,18 @@ class Timing(Record):
     """How fast a kernel is, beside the baselines measured in the same minutes.
 
     `status`: "ok"; "impossible" (below the physical floor), "cheating" (its clock or its outputs do not hold),
-    "incorrect" (wrong on changed inputs after the samples), "failed" (did not run). `unavailable` says why a
-    baseline is missing, by name.
+    "incorrect" (wrong while it was timed, or afterwards), "failed" (did not run). `unavailable` says why a baseline is
+    missing, by name. `waited`: the part of its time in which who is timed was ready to run and had no processor, at
+    most; a machine is busy where that is much. `resolution`: seconds that the clock adds to a sample, about.
     """
 
     status: TimingStatus
-    reason: str = ""
+    reason: Sentence = ""
     measurements: tuple[Measurement, ...] = ()
     speedups: tuple[Speedup, ...] = ()
     floor: Floor | None = None
+    waited: float = 0.0
+    resolution: float = 0.0
     unavailable: dict[str, str] = Field(default_factory=dict)
     settings: dict[str, Scalar] = Field(default_factory=dict)
     seconds: float = 0.0

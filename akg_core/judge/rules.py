@@ -6,8 +6,11 @@ Read before anything of the kernel runs. The guard sees what is called under oth
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
+
+from akg_core.judge.belongings import joined, own_files
 
 LIBRARIES = frozenset(
     {"scipy", "numexpr", "jax", "tensorflow", "onnxruntime", "sklearn", "pandas", "torchvision", "torchaudio"}
@@ -23,26 +26,24 @@ _SWITCHES = frozenset(
         "_pop_mode",
     }
 )
+_WORD = re.compile(r"\w+")
 _TYPES = frozenset(
     {"ctypeslib", "dtype", "ndarray", "float16", "float32", "float64", "bool_"}
     | {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 )
 """What of numpy describes memory and computes nothing."""
 
+COPIES_ONLY = "has nothing but copies of the library as its work"
 
-def broken_rule(folder: Path, reference: str) -> str:
-    """The first rule that a Python file of the kernel breaks, with its place; "" when there is none.
+
+def broken_rule(folder: Path, reference: str, entry: str = "model_new.py") -> str:
+    """The first rule that a file of the kernel breaks, with its place; "" when there is none.
 
     A copy of the reference's own text is not the kernel's.
     """
-    for path in sorted(folder.rglob("*.py")):
-        text = path.read_text(encoding="utf-8", errors="replace")
+    for path, text, tree in own_files(folder, entry):
         if text == reference:
             continue
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError):
-            continue  # it will not import, which is told then
         place = f"in {path.name}, line"
         for line, name in _names(tree):
             if name in _SWITCHES:
@@ -67,19 +68,9 @@ def _names(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, node.attr
             case ast.Constant(value=str(text)):
                 yield node.lineno, text
-            case ast.BinOp(op=ast.Add(), lineno=line) if text := _joined(node):
+                yield from ((node.lineno, word) for word in _WORD.findall(text) if word in _SWITCHES)
+            case ast.BinOp(op=ast.Add(), lineno=line) if text := joined(node):
                 yield line, text
-
-
-def _joined(node: ast.AST) -> str:
-    """The text that a sum of strings is; "" when it is something else."""
-    match node:
-        case ast.Constant(value=str(text)):
-            return text
-        case ast.BinOp(op=ast.Add(), left=left, right=right):
-            parts = [_joined(left), _joined(right)]
-            return "".join(parts) if all(parts) else ""
-    return ""
 
 
 def _numpy(tree: ast.AST) -> Iterator[int]:
@@ -100,5 +91,5 @@ def _numpy(tree: ast.AST) -> Iterator[int]:
                 yield node.lineno
             case ast.Attribute(attr="numpy" | "__array__") if node not in addresses:
                 yield node.lineno
-            case ast.Call(args=[ast.expr(), name, *_]) if _joined(name) in ("numpy", "__array__"):  # getattr
+            case ast.Call(args=[ast.expr(), name, *_]) if joined(name) in ("numpy", "__array__"):  # getattr
                 yield node.lineno

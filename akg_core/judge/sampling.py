@@ -7,14 +7,18 @@ that is confined as a kernel's is: what it asks of the system takes longer there
 from __future__ import annotations
 
 import functools
+import statistics
+import tempfile
 import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from akg_core.errors import WorkerFailed
 from akg_core.records import HOST, Case, ProfileReport, TimingPlan
 from akg_core.worker.device import device_at
 from akg_core.worker.limits import Limits
+from akg_core.worker.machine import last_level_cache
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 _JOB = "akg_core.judge.sampling:sampling_job"
 _CALLS, _FEW, _MOST = 9, 64, 8192
 _SECONDS = 0.1  # of a call whose samples are many
+_TURNS, _PATIENCE_SECONDS = 32, 60.0
 _LEAST_BYTES, _MOST_BYTES = 256, 256 << 20
 
 
@@ -57,6 +62,33 @@ def seconds_beside(pool: Pool, where: dict[str, Any]) -> float:
         few = min(idle.beside(_FEW) for _ in range(_CALLS)) - asking
         many = max(_FEW, min(_MOST, round(_FEW * _SECONDS / max(few, 1e-9))))
         return max(0.0, min(idle.beside(many) for _ in range(_CALLS)) - asking) / many
+
+
+def turn_seconds(pool: Pool) -> tuple[float, float]:
+    """What letting a process of the host go, and stopping it, takes of a turn from outside, and how much that varies.
+
+    Both in seconds: what it takes at the least but for a quarter of the times, and half of what lies between quartiles.
+    """
+    plan = TimingPlan(warmup=1, samples=_TURNS, cold=True)
+    order = {
+        "calls": 1,
+        "turns": _TURNS,
+        "warmup": 1,
+        "sweep": 2 * last_level_cache(),
+        "given": [],
+        "step": 0,
+        "keep": False,
+    }
+    asked = {"answer_bytes": _LEAST_BYTES, "plan": plan.model_dump(mode="json")}
+    with pool.session(Limits(confined=True, timed=True), _JOB) as session, tempfile.TemporaryFile() as data:
+        data.write(bytes(1))
+        data.flush()
+        result, told = session.call_timed(_JOB, asked, order, (data.fileno(), data.fileno()), _PATIENCE_SECONDS)
+        result.unwrap()
+        if "error" in told:
+            raise WorkerFailed(f"No kernel can be timed here: {told['error']}.")
+    low, _, high = statistics.quantiles(told["samples"], n=4)
+    return low, (high - low) / 2
 
 
 def sampling_job(payload: dict[str, Any]) -> dict[str, Any]:

@@ -1,50 +1,35 @@
 """How fast a kernel is: samples of it and of the baselines, taken in turns, each contestant in a process of its own.
 
 A round asks every contestant for a few samples, in changing order, so that what the machine does meanwhile hits all
-alike. Before each sample the caches are swept and the inputs change places. Medians get bootstrap intervals over
-rounds, of which there are no more once these are narrow; a speed-up whose interval holds 1 is inconclusive. A kernel is
-believed only when its clock agrees with one outside, its time is physically possible, and its answer to inputs changed
-in place afterwards is right.
+alike. Medians get bootstrap intervals over rounds, of which there are no more once these are narrow; a speed-up whose
+interval holds 1 is inconclusive, and an interval is the wider the longer processes had to wait for a processor. Kernels
+of the host are timed from outside, those of another device by their own process (see `akg_core.judge.outside` and
+`inside`). A kernel is believed only when its time is physically possible, and what it answered meanwhile is right.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import functools
-import itertools
-import math
 import platform
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
-from akg_core.judge import floor, sampling, statistics
-from akg_core.judge.contestant import Contestant, Unusable
+from akg_core.judge import floor, inside, outside, statistics
+from akg_core.judge.contestant import Unusable
 from akg_core.judge.entrants import KERNEL, Baselines, Entrant
+from akg_core.judge.floor import Machine
 from akg_core.judge.prepare import Prepared
-from akg_core.judge.records import Draw, Measurement, Speedup, Timing, TimingStatus
+from akg_core.judge.records import Measurement, Preparation, Speedup, Timing
+from akg_core.judge.rounds import Sampled
 from akg_core.records import Artifact, Target, TimingPlan
 from akg_core.storage import cache_folder
-from akg_core.worker.limits import is_harness_changed
+from akg_core.worker.limits import is_harness_changed, is_library_run
 from akg_core.worker.usage import cores
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
-
-_FEWEST_ROUNDS, _MOST_ROUNDS = 4, 40
-_LOOKS = 8  # rounds, after so many of which each time the intervals are looked at
-_NARROW = 0.03  # of a median or ratio: an interval that needs no more rounds, whether or not it holds 1
-_QUICK = 0.02  # seconds; what is quicker gets several samples a round, and a call before them that is not counted
-_MUCH_QUICKER = 0.3  # times as long: what takes less where it should take as long, or longer, is no time
-_CHECKS, _MEASUREMENTS = 6, 4
-_CHECKED = 24  # times that a checked sample may be slow, as every one is of who computes only there
-_CLOCK_SECONDS = (0.1, 0.3, 8.0)  # of a call that clocks are compared over: the least, what is enough; and for all
-_CLOCK_ATTEMPTS, _MOST_COUNTED = 40, 1 << 14
-_GROWING, _MARGIN = 8, 1.5  # times as many samples each time at most, and as many as would do if calls took no time
-_AFTERWARDS, _LONGER, _WAITING_SECONDS = 5, 1.5, 5e-5  # samples of what goes on, and how long that may take
-_ASKING_SECONDS = 0.003  # what a call takes beside its samples
 
 
 def measure(
@@ -77,44 +62,29 @@ def clock(
 ) -> Timing:
     """Like `measure`, of a kernel that was started before."""
     began = time.monotonic()
-    preparation, plan, machine = prepared.ready(), entrant.plan, floor.machine(pool, prepared.where)
+    preparation, machine = prepared.ready(), floor.machine(pool, prepared.where)
     rivals, missing = baselines.ready() if baselines else ([], {})
-    settings = _settings(prepared, plan, target)
+    settings = _settings(prepared, entrant.plan, target) | {"processor": machine.processor}
     with exclusively(target.backend):
-        kernel = entrant.ready()
         try:
-            check = functools.partial(_clock_lies, pool, prepared, kernel, plan, machine.sampling_seconds)
-            rounds, lie = _measured([kernel, *rivals], plan, seconds, missing, check)
-            if lie:
-                return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
-            median = statistics.interval(rounds[KERNEL])[0]
-            if prepared.lends and (lie := _works_beside(kernel, plan, median)):
-                return Timing(status="cheating", reason=lie, settings=settings, seconds=time.monotonic() - began)
-            for rival in rivals if prepared.lends else ():  # to answer once more, the reference needs memory
-                rival.open(plan)
-            status, reason = _wrong_afterwards(kernel, prepared, preparation.draws, entrant.folder, plan, median)
+            if prepared.lends:
+                found = inside.sample(pool, prepared, entrant, rivals, machine.sampling_seconds, seconds)
+            else:
+                found = outside.sample(prepared, entrant, rivals, machine, seconds)
         except Unusable as error:
             took = time.monotonic() - began
-            if is_harness_changed(str(error)):
-                return Timing(status="cheating", reason="It changes the harness.", settings=settings, seconds=took)
+            rule = "It changes the harness." if is_harness_changed(str(error)) else ""
+            rule = "It runs machine code of a library." if is_library_run(str(error)) else rule
+            if rule:
+                return Timing(status="cheating", reason=rule, settings=settings, seconds=took)
             return Timing(status="failed", reason=str(error), settings=settings, seconds=took)
-    timing = _timing(rounds, kernel.timer)
-    settings["processor"] = machine.processor
-    least = floor.floor(machine, preparation)
-    if least and median < least.margin * least.seconds:  # perhaps the machine was busy when it was measured
-        least = floor.floor(floor.machine(pool, prepared.where, again=True), preparation)
-    if status == "ok" and least and median < least.margin * least.seconds:
-        status = "impossible"
-        reason = (
-            f"{median:.3g} s is less than {least.margin:g} times the {least.seconds:.3g} s that this machine needs."
-        )
+    timing = _timing(found, entrant.ready().timer)
+    if timing.status == "ok":
+        timing = _possible(timing, pool, prepared, machine, preparation)
     return timing.model_copy(
         update={
-            "status": status,
-            "reason": reason,
-            "floor": least,
-            "unavailable": missing,
-            "settings": settings | {"rounds": len(rounds[KERNEL])},
+            "unavailable": missing | found.missing,
+            "settings": settings | {"rounds": len(found.rounds.get(KERNEL, ()))},
             "seconds": time.monotonic() - began,
         }
     )
@@ -129,153 +99,39 @@ def exclusively(device: str) -> Iterator[None]:
         yield
 
 
-def _measured(
-    contestants: list[Contestant],
-    plan: TimingPlan,
-    seconds: float,
-    missing: dict[str, str],
-    check: Callable[[], str],
-) -> tuple[dict[str, list[tuple[float, ...]]], str]:
-    """Samples by contestant and round, and why the clock of the kernel, the first, is not believed; "" when it is.
-
-    Nothing takes much less time when caches are empty. On a machine that is busy for a while samples with full caches
-    may have waited for others: then all are taken anew.
-    """
-    kernel, warm = contestants[0], math.inf
-    for _ in range(_MEASUREMENTS):
-        if lie := check():
-            return {}, lie
-        warm = min(warm, kernel.warm_seconds)
-        rounds = _rounds(contestants, plan, seconds, missing)
-        cold = statistics.interval(rounds[KERNEL])[0]
-        if cold > _MUCH_QUICKER * warm:
-            return rounds, ""
-    return rounds, f"Its clock counted {cold:.3g} s with empty caches, where it takes {warm:.3g} s with full ones."
+def _possible(timing: Timing, pool: Pool, prepared: Prepared, machine: Machine, preparation: Preparation) -> Timing:
+    """A timing with the physical floor, refused below it."""
+    median = timing.median(KERNEL) or 0.0
+    least = floor.floor(machine, preparation)
+    if least and median < least.margin * least.seconds:  # perhaps the machine was busy when it was measured
+        least = floor.floor(floor.machine(pool, prepared.where, again=True), preparation)
+    if least and median < least.margin * least.seconds:
+        reason = (
+            f"{median:.3g} s is less than {least.margin:g} times the {least.seconds:.3g} s that this machine needs."
+        )
+        return timing.model_copy(update={"status": "impossible", "reason": reason, "floor": least})
+    return timing.model_copy(update={"floor": least})
 
 
-def _rounds(
-    contestants: list[Contestant], plan: TimingPlan, seconds: float, missing: dict[str, str]
-) -> dict[str, list[tuple[float, ...]]]:
-    """Samples by contestant and round; a baseline that fails goes to `missing`."""
-    started = time.monotonic()
-    plans: dict[str, TimingPlan] = {}
-    for contestant in list(contestants):
-        try:
-            once = contestant.sample(plan.model_copy(update={"warmup": 1, "samples": 1}))[0]
-        except Unusable as error:
-            if contestant.name == KERNEL:
-                raise
-            missing[contestant.name] = str(error)
-            contestants.remove(contestant)
-        else:
-            several = {"warmup": 1, "samples": 3} if once < _QUICK else {"warmup": 0, "samples": 1}
-            plans[contestant.name] = plan.model_copy(update=several)
-    rounds: dict[str, list[tuple[float, ...]]] = {c.name: [] for c in contestants}
-    for number in range(_MOST_ROUNDS):
-        turn = number % len(contestants)
-        for contestant in contestants[turn:] + contestants[:turn]:
-            rounds[contestant.name].append(contestant.sample(plans[contestant.name]))
-        if number + 1 >= _FEWEST_ROUNDS and time.monotonic() - started > seconds:
-            break
-        if (number + 1) % _LOOKS == 0 and _are_narrow(rounds):
-            break
-    return rounds
-
-
-def _are_narrow(rounds: dict[str, list[tuple[float, ...]]]) -> bool:
-    """Whether everybody's median, and every ratio to the kernel's, is known closely."""
-    medians = map(statistics.interval, rounds.values())
-    ratios = (statistics.ratio(samples, rounds[KERNEL]) for name, samples in rounds.items() if name != KERNEL)
-    return all(high - low < _NARROW * middle for middle, low, high in itertools.chain(medians, ratios))
-
-
-def _clock_lies(pool: Pool, prepared: Prepared, kernel: Contestant, plan: TimingPlan, each: float) -> str:
-    """Why the kernel's clock is not believed; "" when it is. `each` are the seconds beside each sample, as known.
-
-    On a machine that is busy these are more, and what a kernel that does nothing takes at the same time tells.
-    """
-    if lie := _disagreement(kernel, plan, lambda count: _ASKING_SECONDS + count * each, patient=False):
-        with sampling.Idle(pool, prepared.where, prepared.ready().output_bytes) as idle:
-            lie = _disagreement(kernel, plan, idle.beside)
-    return lie
-
-
-def _works_beside(kernel: Contestant, plan: TimingPlan, median: float) -> str:
-    """Why a device's clock is not believed when some of a kernel's work is none that it sees; "" when all is."""
-    for _ in range(_CHECKS):
-        samples = kernel.sample(plan.model_copy(update={"warmup": 1, "samples": _AFTERWARDS, "after": True}))
-        after = sorted(samples)[_AFTERWARDS // 2]
-        if after < _LONGER * median + _WAITING_SECONDS:
-            return ""
-    return f"Its clock counted {median:.3g} s, and {after:.3g} s after it had returned it was still at work."
-
-
-def _disagreement(kernel: Contestant, plan: TimingPlan, beside: Callable[[int], float], patient: bool = True) -> str:
-    """Whether the samples that the kernel's process reports fit the time that passes here while it takes them.
-
-    `beside` gives the seconds that so many samples take beside what they count; it is asked before and after.
-
-    More and more samples are taken in one call, until what asking takes is little beside them. Then as many again: on a
-    busy machine a process waits within its samples and between them, and of many calls one waits no longer than what
-    is taken beside it, while a clock that lies does so in every call. Who is not `patient` leaves it at one such call.
-    """
-    warm, started = plan.model_copy(update={"cold": False}), time.perf_counter()
-    kernel.sample(warm.model_copy(update={"warmup": 2, "samples": 1}))
-    count = _GROWING if time.perf_counter() - started < _CLOCK_SECONDS[0] / 2 else 1
-    before = beside(count)
-    for _ in range(_CLOCK_ATTEMPTS):
-        began = time.perf_counter()
-        samples = kernel.sample(warm.model_copy(update={"samples": count}))
-        passed, told = time.perf_counter() - began, sum(samples)
-        after = beside(count)
-        enough = passed > _CLOCK_SECONDS[0] or count == _MOST_COUNTED
-        if enough and told > 0.5 * (passed - min(before, after)):
-            kernel.warm_seconds = sorted(samples)[count // 2]
-            return ""
-        if time.perf_counter() - started > _CLOCK_SECONDS[2] or (enough and not patient):
-            break
-        due = math.ceil(count * max(_MARGIN * _CLOCK_SECONDS[0], min(2 * passed, _CLOCK_SECONDS[1])) / passed)
-        more = min(_MOST_COUNTED, _GROWING * count, max(count, due))
-        before, count = after if more == count else beside(more), more
-    return f"Its clock counted {told:.3g} s while {passed:.3g} s passed."
-
-
-def _wrong_afterwards(
-    kernel: Contestant, prepared: Prepared, draws: tuple[Draw, ...], folder: Path, plan: TimingPlan, median: float
-) -> tuple[TimingStatus, str]:
-    """What is wrong with the answer to other inputs put where the timed ones were, or with how long that one takes.
-
-    Who tells that it is checked, and computes only then, takes longer there than by `median`, each time that it is
-    asked.
-    """
-    first = draws[0]
-    alike = [draw for draw in draws[1:] if draw.sizes == first.sizes]
-    other = next((draw for draw in alike if draw.kind == "disturbed"), next(iter(alike), first))
-    check = other.case.model_copy(update={"outputs": folder / "outputs"})
-    for _ in range(_CHECKED):
-        (took,) = kernel.sample(plan.model_copy(update={"warmup": 1, "samples": 1, "check": check}))
-        comparison = prepared.compare(other.name, check.outputs)
-        if comparison.error:
-            return "incorrect", f"Its outputs after the samples cannot be read: {comparison.error}."
-        if comparison.unexpected:
-            return "incorrect", f"It changes {', '.join(comparison.unexpected)}."
-        if wrong := next((output for output in comparison.outputs if not output.ok), None):
-            return "incorrect", f"After the samples, on inputs changed in place, {wrong.name} is wrong: {wrong.reason}."
-        if median > _MUCH_QUICKER * took:
-            return "ok", ""
-    return "cheating", f"Where its answer was checked it took {took:.3g} s, elsewhere {median:.3g} s."
-
-
-def _timing(rounds: dict[str, list[tuple[float, ...]]], timer: str) -> Timing:
+def _timing(found: Sampled, timer: str) -> Timing:
     measurements, speedups = [], []
-    for name, samples in rounds.items():
+    for name, samples in found.rounds.items():
         median, low, high = statistics.interval(samples)
         every = tuple(sample for one in samples for sample in one)
         measurements.append(Measurement(name=name, median=median, low=low, high=high, samples=every, timer=timer))
         if name != KERNEL:
-            ratio, low, high = statistics.ratio(samples, rounds[KERNEL])
+            ratio, low, high = statistics.ratio(samples, found.rounds[KERNEL])
+            low *= 1 - found.waited.get(name, 0.0)  # without what either may have waited for others
+            high /= 1 - found.waited.get(KERNEL, 0.0)
             speedups.append(Speedup(over=name, ratio=ratio, low=low, high=high, result=_result(low, high)))
-    return Timing(status="ok", measurements=tuple(measurements), speedups=tuple(speedups))
+    return Timing(
+        status=found.status,
+        reason=found.reason,
+        measurements=tuple(measurements),
+        speedups=tuple(speedups),
+        waited=max(found.waited.values(), default=0.0),
+        resolution=found.resolution,
+    )
 
 
 def _result(low: float, high: float) -> Literal["faster", "slower", "inconclusive"]:

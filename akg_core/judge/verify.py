@@ -6,24 +6,29 @@ reference process compared do.
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import secrets
+import threading
 import time
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from akg_core.judge.examinee import Examinee
 from akg_core.judge.health import require_device
+from akg_core.judge.need import has_work
 from akg_core.judge.prepare import Prepared
-from akg_core.judge.records import ORDINARY, PATTERNS, CaseVerdict, Draw, Preparation, Verdict, VerdictStatus
+from akg_core.judge.records import ORDINARY, PATTERNS, CaseVerdict, Draw, Preparation, Verdict, VerdictStatus, different
+from akg_core.judge.rules import COPIES_ONLY
 from akg_core.records import Artifact, Case, CaseReport, RunReport, Target
-from akg_core.worker.limits import JobResult, is_harness_changed
+from akg_core.worker.limits import JobResult, is_harness_changed, is_library_run
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
+_NAMED = 6  # of what it changes
+_GLANCE = 0.25  # seconds between two looks at how far a kernel is
 _ENDINGS: dict[str, VerdictStatus] = {"timed out": "timed out"}
 _PLUGIN_ERRORS: dict[str, VerdictStatus] = {"Unsupported": "unsupported", "ToolchainError": "unavailable"}
 
@@ -42,8 +47,8 @@ def verify(
     return examine(Examinee(pool, prepared, plugin, artifact, target, seconds=seconds, simulated=simulated))
 
 
-def examine(kernel: Examinee) -> Verdict:
-    """Run a kernel on all prepared cases and judge it. It is closed at the end.
+def examine(kernel: Examinee, tell: Callable[[str], None] = lambda said: None) -> Verdict:
+    """Run a kernel on all prepared cases and judge it. It is closed at the end. `tell` hears how far that is.
 
     Raises TaskError when the reference itself does not run, and ToolchainError when the device does not work any more
     after a kernel that crashed or hung; whatever else the kernel does becomes a verdict.
@@ -54,12 +59,15 @@ def examine(kernel: Examinee) -> Verdict:
             reason = f"Its Python text names what no kernel may use ({kernel.rule})."
             return Verdict(status="cheating", reason=reason, rule=kernel.rule)
 
-        @functools.cache
-        def cases() -> list[Case]:
-            return _cases(prepared.ready().draws, kernel.folder)
+        given: list[Case] = []
 
-        with kernel.run(cases) as result:
-            preparation = prepared.ready()
+        def cases() -> list[Case]:
+            given.extend([] if given else _cases(kernel, prepared.ready()))
+            return given
+
+        with _told(given, tell), kernel.run(cases) as result:
+            drawn, ready = kernel.draws(), prepared.ready()
+            preparation = ready.model_copy(update={"draws": drawn, "notes": (*ready.notes, *_left_out(ready, drawn))})
             verdict = _verdict(prepared, preparation, cases(), result)
     if prepared.lends:
         prepared.rest()
@@ -68,6 +76,7 @@ def examine(kernel: Examinee) -> Verdict:
     return verdict.model_copy(
         update={
             "protections": result.protections,
+            "seed": prepared.seed,
             "seeds": tuple(draw.seed for draw in preparation.draws),
             "notes": preparation.notes,
             "simulated": kernel.simulated,
@@ -77,15 +86,51 @@ def examine(kernel: Examinee) -> Verdict:
     )
 
 
-def _cases(draws: tuple[Draw, ...], folder: Path) -> list[Case]:
-    """The draws' cases with outputs in `folder`, each with another poison; last the first case once more."""
-    again = draws[0].case.model_copy(update={"name": draws[0].name + ", again"})
-    cases = [*(draw.case for draw in draws), again]
+@contextlib.contextmanager
+def _told(cases: Sequence[Case], tell: Callable[[str], None]) -> Iterator[None]:
+    """Meanwhile, tell which of the cases is being run, once there are any, by which outputs are there."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        said = -1
+        while not ended.wait(_GLANCE):
+            done = sum(case.outputs.exists() for case in cases)
+            if said != done < len(cases):
+                tell(f"case {done + 1} of {len(cases)}")
+                said = done
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
+
+
+def _left_out(preparation: Preparation, drawn: Sequence[Draw]) -> list[str]:
+    """Which of the prepared cases are not run, if any."""
+    rest = preparation.draws[len(drawn) :]
+    return [f"Left out, to simulate less: {', '.join(draw.name for draw in rest)}."] if rest else []
+
+
+def _cases(kernel: Examinee, preparation: Preparation) -> list[Case]:
+    """The draws' cases with outputs in the kernel's folder, each with another poison; last the first case once more.
+
+    That is many calls in a row, on it and on other inputs, in an order that nobody knows beforehand.
+    """
+    first = preparation.draws[0]
+    count = kernel.calls(preparation)
+    order = [number % min(different(count), len(preparation.series)) for number in range(count)]
+    secrets.SystemRandom().shuffle(order)
+    series = tuple(draw.case.inputs for draw in preparation.series if draw.case.inputs)
+    again = {"name": f"{first.name}, again", "series": series, "order": tuple(order), "apart": preparation.apart}
+    cases = [*(draw.case for draw in kernel.draws()), first.case.model_copy(update=again)]
     # The first memory that the first case takes holds ordinary numbers, then each case begins with the next pattern.
     poisons = [PATTERNS * secrets.randbelow(1 << 28) + ORDINARY - 1 + number for number, _ in enumerate(cases)]
     poisons[-1] = poisons[0] ^ 1  # whatever the first was, another pattern
     return [
-        case.model_copy(update={"outputs": folder / f"case-{index}", "poison": poison})
+        case.model_copy(update={"outputs": kernel.folder / f"case-{index}", "poison": poison})
         for index, (case, poison) in enumerate(zip(cases, poisons, strict=True))
     ]
 
@@ -97,20 +142,34 @@ def _verdict(prepared: Prepared, preparation: Preparation, cases: list[Case], re
         report = RunReport(**result.unwrap())
     except ValidationError:
         return Verdict(status="crashed", reason="It answered something that is no report of a run.")
+    if report.error and report.rule:
+        return Verdict(status="cheating", reason=f"It {report.rule}, as it is loaded.", rule=report.rule)
     if report.error:
         return Verdict(status="crashed", reason=f"The kernel did not load: {report.error}.")
     if report.lost:
         place = report.cases[-1].name if report.cases else cases[0].name
         return Verdict(status="crashed", reason=f"The device stopped its work: {report.lost}. The case was: {place}.")
+    if not has_work(prepared.task):
+        report = _without_rule(report, COPIES_ONLY)
     reports = {entry.name: entry for entry in report.cases}
     draws = (*preparation.draws, preparation.draws[0])
     judged: list[CaseVerdict] = []
+    same: bool | None = None
     for draw, case in zip(draws, cases, strict=True):
-        same_as = cases[0].outputs if case is cases[-1] else None
         thorough = all(verdict.ok for verdict in judged)
-        verdict, same = _judge(prepared, draw, case, reports.get(case.name), same_as, thorough)
+        verdict, same = _judge(prepared, preparation, draw, case, reports.get(case.name), thorough)
         judged.append(verdict)
-    return _whole(tuple(judged), preparation, same)
+    whole = _whole(tuple(judged), preparation, same)
+    return whole.model_copy(update={"left_open": report.left_open})
+
+
+def _without_rule(report: RunReport, rule: str) -> RunReport:
+    """A report that does not say of any case that this rule was broken."""
+    kept = [tuple(broken for broken in entry.broken_rules if broken != rule) for entry in report.cases]
+    entries = [
+        entry.model_copy(update={"broken_rules": rules}) for entry, rules in zip(report.cases, kept, strict=True)
+    ]
+    return report.model_copy(update={"cases": tuple(entries)})
 
 
 def _ended(cases: list[Case], result: JobResult) -> Verdict:
@@ -121,14 +180,17 @@ def _ended(cases: list[Case], result: JobResult) -> Verdict:
         return Verdict(status=status, reason=reason if status != "crashed" else result.reason)
     if is_harness_changed(result.reason):
         return Verdict(status="cheating", reason="It changes the harness.", rule="changes the harness")
+    if is_library_run(result.reason):
+        rule = "runs machine code of a library"
+        return Verdict(status="cheating", reason=f"It {rule}, which computes for it.", rule=rule)
     unfinished = next((case.name for case in cases if not case.outputs.exists()), cases[-1].name)
     return Verdict(status=_ENDINGS.get(result.status, "crashed"), reason=f"{result.reason} The case was: {unfinished}.")
 
 
 def _judge(
-    prepared: Prepared, draw: Draw, case: Case, report: CaseReport | None, same_as: Path | None, thorough: bool
+    prepared: Prepared, preparation: Preparation, draw: Draw, case: Case, report: CaseReport | None, thorough: bool
 ) -> tuple[CaseVerdict, bool | None]:
-    """One case's verdict, and whether its outputs hold the same bits as those in `same_as`."""
+    """One case's verdict, and whether all of its calls on the same inputs gave the same bits (None: it has but one)."""
 
     def verdict(reason: str = "", **fields: Any) -> CaseVerdict:
         return CaseVerdict(
@@ -143,15 +205,22 @@ def _judge(
         rule = f"library call: {', '.join(report.forbidden_calls)}"
         return verdict(f"it calls the library ({', '.join(report.forbidden_calls)}) to compute", rule=rule), None
     if not report.finished:
-        return verdict(f"it raised {report.error}"), None
-    comparison = prepared.compare(draw.name, case.outputs, same_as=same_as, noise=thorough)
+        return verdict("" if draw.beyond else f"it raised {report.error}"), None
+    if case.order:
+        calls = [(preparation.series[which].name, case.outputs_of(call)) for call, which in enumerate(case.order)]
+        comparison = prepared.compare_calls(calls, noise=thorough)
+    else:
+        comparison = prepared.compare(draw.name, case.outputs, noise=thorough)
+    place = f" in call {comparison.call + 1} of {len(case.order)}" if case.order else ""
     if comparison.error:
-        return verdict(f"its outputs cannot be read: {comparison.error}"), None
+        return verdict(f"its outputs{place} cannot be read: {comparison.error}"), None
     if comparison.unexpected:
-        names = ", ".join(comparison.unexpected)
-        return verdict(f"it changes {names}", rule="changes its inputs", outputs=comparison.outputs), comparison.same
+        names = ", ".join(comparison.unexpected[:_NAMED])
+        return verdict(
+            f"it changes {names}{place}", rule="changes its inputs", outputs=comparison.outputs
+        ), comparison.same
     wrong = next((output for output in comparison.outputs if not output.ok), None)
-    reason = f"{wrong.name}{_spell(wrong.where)}: {wrong.reason}" if wrong else ""
+    reason = f"{wrong.name}{_spell(wrong.where)}{place}: {wrong.reason}" if wrong else ""
     return verdict(reason, outputs=comparison.outputs), comparison.same
 
 
@@ -170,6 +239,8 @@ def _whole(cases: tuple[CaseVerdict, ...], preparation: Preparation, same: bool 
     elif wrong:
         count = sum(not case.ok for case in cases)
         status, reason = "incorrect", f"In {count} of {len(cases)} cases, first {wrong.name}: {wrong.reason}."
+    elif preparation.missing:
+        status, reason = "unverified", f"Cases that are needed could not be prepared: {'; '.join(preparation.missing)}."
     else:
         status, reason = "correct", f"All {len(cases)} cases are right."
     return Verdict(

@@ -13,12 +13,14 @@ from typing import Any
 import torch
 
 from akg_core.records import Node, Task
+from akg_core.task.arguments import flat
 from akg_core.task.graph import GraphIndex, references, size
 
 _SIZES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i16": 2}
 _ALONG_A_DIMENSION = ("_softmax", "_log_softmax", "cumsum", "cumprod", "logcumsumexp")
 _MATRIX_PRODUCTS = ("mm", "bmm", "addmm", "baddbmm", "mv")
 _PRODUCTS = (*_MATRIX_PRODUCTS, "dot", "convolution")
+_SHARED = 64  # operations of a product that cost what one element of another operator does
 _WINOGRAD = 4  # how many times fewer multiplications a convolution can do with
 # Operators that read every element of their operands; others (slices, look-ups, triangles, masks) may not.
 # fmt: off
@@ -49,6 +51,11 @@ _ELEMENTWISE = frozenset(
         "hardtanh",
     )
 )
+_NONLINEAR = frozenset(
+    ("_softmax", "_log_softmax", "elu", "exp", "gelu", "hardswish", "relu", "sigmoid", "silu", "softplus", "tanh")
+)
+"""No product before one of these can be merged with one behind it."""
+_OFTEN_ZERO = ("relu",)  # whose zeros need no multiplication
 _VIEWS = frozenset(
     ("view", "_unsafe_view", "reshape", "permute", "t", "transpose", "unsqueeze", "squeeze", "alias", "expand")
 )
@@ -75,7 +82,10 @@ def bytes_written(task: Task) -> int:
 
 
 def operations(task: Task) -> float:
-    """Multiplications and additions of those products whose operands come from outside and whose results leave."""
+    """Multiplications and additions of those products that nothing can replace.
+
+    Their operands come from outside, or out of what is not linear; their results leave, or go into it.
+    """
     index = GraphIndex(task.graph, task.interface)
     total = 0.0
     for node in task.graph.nodes:
@@ -91,9 +101,27 @@ def operations(task: Task) -> float:
     return total
 
 
+def effort(task: Task) -> float:
+    """About how much one call computes, in elements of simple operators: the same on every machine, however busy."""
+    index = GraphIndex(task.graph, task.interface)
+    total = 0.0
+    for node in task.graph.nodes:
+        results = sum(math.prod(_numbers(shape, task.symbols)) for shape in node.shapes)
+        name = node.op.split(".")[1]
+        products = results * _combined(node, index, task.symbols) / _SHARED if name in _PRODUCTS else 0.0
+        total += 0 if name in _VIEWS else results + products
+    return total
+
+
+def has_products(task: Task) -> bool:
+    """Whether factors are multiplied and summed, which implementations may first split into narrower ones."""
+    return any(node.op.split(".")[1] in _PRODUCTS or "attention" in node.op for node in task.graph.nodes)
+
+
 def least(task: Task, inputs: Sequence[Any], state: Mapping[str, Any]) -> tuple[int, float]:
     """Bytes to move and operations to do at least. Zeros in what is given need neither: they may be meant."""
-    values = {f"argument:{a.name}": value for a, value in zip(task.interface.arguments, inputs, strict=True)}
+    arguments = task.interface.arguments
+    values = {f"argument:{a.name}": value for a, value in zip(arguments, flat(arguments, inputs), strict=True)}
     values |= {f"parameter:{name}": value for name, value in state.items()}
     tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
     filled = {name: int(value.count_nonzero()) for name, value in tensors.items()}
@@ -135,18 +163,32 @@ def _is_made(index: GraphIndex, output: str) -> bool:
 
 
 def _leaves(index: GraphIndex, node: Node) -> bool:
-    """Whether a result is an output, perhaps after elementwise operators, so that no element of it can be left out."""
+    """Whether no element of a result can be left out: it is an output, perhaps after elementwise operators, or is taken
+    by what is not linear and of which some output reads all.
+    """
     if index.escapes(node.name):
         return True
-    users = (user for user in index.users(node.name) if user.op.split(".")[1] in _ELEMENTWISE | _VIEWS)
-    return any(_leaves(index, user) for user in users)
+    users = [(user, user.op.split(".")[1]) for user in index.users(node.name)]
+    return any(
+        (name in _ELEMENTWISE | _VIEWS and _leaves(index, user)) or (name in _NONLINEAR and _is_needed(index, user))
+        for user, name in users
+    )
+
+
+def _is_needed(index: GraphIndex, node: Node) -> bool:
+    """Whether some output depends on every element of a result."""
+    users = (user for user in index.users(node.name) if user.op.split(".")[1] in _READS_ALL | _VIEWS)
+    return index.escapes(node.name) or any(_is_needed(index, user) for user in users)
 
 
 def _comes_from_outside(index: GraphIndex, text: str) -> bool:
     node = index.producer(text)
     if node is None:
         return True
-    return node.op.split(".")[1] in _VIEWS and _comes_from_outside(index, next(references(node)))
+    name = node.op.split(".")[1]
+    if name in _NONLINEAR and name not in _OFTEN_ZERO:
+        return True
+    return name in _VIEWS and _comes_from_outside(index, next(references(node)))
 
 
 def _numbers(shape: Any, symbols: dict[str, int]) -> list[int]:

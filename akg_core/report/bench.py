@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from akg_core.agents.records import Tally
-from akg_core.bench.results import EQUAL, Results, Row, geomean, groups, passes
+from akg_core.bench.results import EQUAL, REFUSED, Results, Row, geomean, groups, passes
 from akg_core.judge.timing import KERNEL
 from akg_core.report.table import plain_table
 
@@ -31,7 +31,7 @@ def line(row: Row, place: int, of: int) -> str:
 
 
 def show(console: Console, results: Results) -> None:
-    """The table by group, then tasks that are not correct, slower than eager, or weak."""
+    """The table by group, then tasks that are not correct, refused, slower than eager, or weak."""
     rows = results.rows
     table = plain_table("", *_columns(results), right=_columns(results))
     for name, group in groups(rows).items():
@@ -47,7 +47,8 @@ def show(console: Console, results: Results) -> None:
             f"the first schedule takes {statistics.median(gains):.2f} times as long as the best that a search found "
             f"(median), at most {_NEAR:g} times in {near} of {len(gains)}"
         )
-    _list(console, "not correct", (f"{r.name}: {r.status}, {r.reason}" for r in rows if r.status != "correct"))
+    _list(console, "not correct", (f"{r.name}: {r.status}, {r.reason}" for r in rows if r.is_wrong))
+    _list(console, "refused, with no kernel to judge", (f"{r.name}: {r.reason}" for r in rows if r.status == REFUSED))
     slower = sorted((ratio, row) for row in rows if (ratio := row.ratio("eager")) is not None and ratio < EQUAL)
     _list(console, "slower than eager", (f"{row.name} {ratio:.2f}x{_why(row)}" for ratio, row in slower))
     _list(console, "weak tasks, where correct says little", (f"{r.name}: {r.weak[0]}" for r in rows if r.weak))
@@ -58,13 +59,14 @@ def _columns(results: Results) -> tuple[str, ...]:
     agents = AGENTS if results.engine.attempts else ()
     if results.baselines:
         timed += ["least", "fast_1", "fast_1.5", "roofline"]
-    return ("tasks", "captured", "correct", *agents, *timed, "seconds")
+    return ("tasks", "captured", "refused", "correct", "not correct", *agents, *timed, "seconds")
 
 
 def _cells(group: list[Row], results: Results) -> list[str]:
     correct = [row for row in group if row.status == "correct"]
-    cells = [str(len(group)), str(sum("capture" in r.seconds and r.group != "not captured" for r in group))]
-    cells.append(str(len(correct)))
+    refused, wrong = (row.status == REFUSED for row in group), (row.is_wrong for row in group)
+    cells = [str(len(group)), str(sum(row.is_captured for row in group))]
+    cells += [str(sum(refused)), str(len(correct)), str(sum(wrong))]
     if results.engine.attempts:
         cells += agents_cells([row.tally for row in group])
     if results.baselines:

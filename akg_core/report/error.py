@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from akg_core.errors import AkgError
+from akg_core.foreign import shown
 
 
 def error_data(error: AkgError) -> dict[str, Any]:
@@ -37,6 +38,6 @@ def show_error(error: AkgError) -> None:
     from rich.text import Text
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(Text.assemble(("error: ", "bold red"), error.message))
+    console.print(Text.assemble(("error: ", "bold red"), shown(error.message)))
     if error.cure:
-        console.print(Text(f"  {error.cure}", style="default"))
+        console.print(Text(f"  {shown(error.cure)}", style="default"))

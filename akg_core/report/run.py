@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from akg_core.search.tune import Tuned
 
 _NAMES = {"kernel": "kernel", "eager": "eager", "compile": "torch.compile"}
+_BUSY = 0.1  # of the time without a processor, from which on that is said
 _FAR = 1000  # times; what is further off is wrong, and how far says nothing
 _RESULTS = {"faster": "green", "slower": "red", "inconclusive": "yellow"}
 
@@ -74,7 +75,9 @@ def _show_verdict(console: Console, verdict: Verdict) -> None:
         far = f"{ratio} as far from float64 as eager, {tolerance} KernelBench's tolerance"
         _say(console, "", Text(far, style="dim"))
     if verdict.deterministic is False:
-        _say(console, "", Text("not deterministic: two runs differ", style="yellow"))
+        _say(console, "", Text("not deterministic: runs on the same input differ", style="yellow"))
+    if verdict.left_open:
+        _say(console, "", Text(f"not excluded: {', '.join(verdict.left_open)}", style="dim"))
     for note in verdict.notes:
         _say(console, "", Text(note, style="dim"))
 
@@ -101,6 +104,9 @@ def _show_timing(console: Console, timing: Timing, verified: bool) -> None:
                 why += f", {timing.floor.seconds / kernel:.0%} of the kernel's time"
             table.add_row("physical floor", spell_seconds(timing.floor.seconds), why, style="dim")
         console.print(Padding(table, (1, 0, 1, 2)))
+    if timing.waited > _BUSY:
+        busy = f"The machine was busy: {timing.waited:.0%} of the time went by in waiting for a processor."
+        _say(console, "", Text(busy, style="yellow"))
     for name, reason in timing.unavailable.items():
         _say(console, "", Text(f"{_NAMES.get(name, name)}: {reason}", style="dim"))
 

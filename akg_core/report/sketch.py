@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from akg_core.records import Task
 
 
-def show_sketch(text: str, as_json: bool, variants: int = 1) -> None:
-    """Print a sketch, coloured on a terminal and exact elsewhere."""
+def show_sketch(text: str, as_json: bool, following: int = 0) -> None:
+    """Print a sketch, coloured on a terminal and exact elsewhere; `following`: the next variant, 0 for none."""
     if as_json:
-        print(json.dumps({"text": text, "variants": variants}, indent=2))
+        print(json.dumps({"text": text}, indent=2))
         return
     console = Console()
     if not console.is_terminal:
         print(text, end="" if text.endswith("\n") else "\n")
         return
     console.print(Syntax(text.rstrip(), "python", background_color="default", word_wrap=True))
-    if variants > 1:
-        console.print(f"[dim]{variants} variants; --variant 1 shows the next.[/]")
+    if following:
+        console.print(f"[dim]--variant {following} shows the next variant.[/]")
 
 
 def show_findings(text: str, name: str, as_json: bool) -> None:

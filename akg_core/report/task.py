@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from akg_core.records import Examination
+from akg_core.task.examination import Examination
 
 
 def show_examination(name: str, found: dict[str, Any], as_json: bool) -> bool:

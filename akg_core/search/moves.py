@@ -45,7 +45,12 @@ class Moves:
         self._random = random.Random(seed)
         self._seen: set[str] = set()
         self._start = start
+        self._wanted: list[Point] = []
         self.size = sum(math.prod(len(choice.choices) for choice in design.space) for design in designs)
+
+    def want(self, point: Point) -> None:
+        """Propose `point` before all others."""
+        self._wanted.append(point)
 
     def known(self, point: Point) -> None:
         """Do not propose `point` again: it has been measured before."""
@@ -70,6 +75,8 @@ class Moves:
         return tuple(found)
 
     def _stream(self, best: Point | None) -> Iterator[Point]:
+        while self._wanted:
+            yield self._wanted.pop(0)
         yield from (Point(number, design.default) for number, design in enumerate(self._designs))
         if self.size <= EXHAUSTIVE:
             points = [point for number in range(len(self._designs)) for point in self._all(number)]

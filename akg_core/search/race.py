@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from akg_core.judge.contestant import KERNEL_JOB, Contestant, Unusable
 from akg_core.judge.examinee import kernel_payload
-from akg_core.judge.prepare import Prepared
+from akg_core.judge.prepare import Fresh, Prepared
 from akg_core.judge.timing import exclusively
 from akg_core.records import Artifact, Target, TimingPlan
 from akg_core.worker.limits import Limits
@@ -59,7 +59,8 @@ class Track:
     @contextmanager
     def process(self) -> Iterator[Session]:
         """A confined process that kernels can be timed in."""
-        limits = Limits(SECONDS, confined=True, paused=not self.prepared.lends)
+        outside = not self.prepared.lends
+        limits = Limits(SECONDS, confined=True, paused=outside, timed=outside)
         with self.pool.session(limits, KERNEL_JOB) as session:
             yield session
 
@@ -81,9 +82,10 @@ def in_turns(track: Track, artifacts: Sequence[Artifact], rounds: int = ROUNDS) 
         contestants = [track.contestant(stack.enter_context(track.process()), artifact) for artifact in artifacts]
         stack.enter_context(exclusively(track.target.backend))
         for number in range(-1, rounds):  # the first round is for warming up
+            fresh = stack.enter_context(track.prepared.fresh(1))
             for contestant, lap in zip(contestants, laps, strict=True):
                 if not lap.failure:
-                    _sample(contestant, lap, _ONCE, keep=number >= 0)
+                    _turn(contestant, lap, fresh, keep=number >= 0)
     return laps
 
 
@@ -134,10 +136,19 @@ class _Process:
             self._session = None
 
 
-def _sample(contestant: Contestant, lap: Lap, plan: TimingPlan, *, keep: bool = True) -> None:
+def _turn(contestant: Contestant, lap: Lap, fresh: Fresh, *, keep: bool) -> None:
+    try:
+        samples, _ = contestant.turns(_ONCE, fresh)
+    except Unusable as error:
+        lap.failure = str(error)
+        return
+    lap.samples += samples if keep else ()
+
+
+def _sample(contestant: Contestant, lap: Lap, plan: TimingPlan) -> None:
     try:
         samples = contestant.sample(plan)
     except Unusable as error:
         lap.failure = str(error)
         return
-    lap.samples += samples if keep else ()
+    lap.samples += samples

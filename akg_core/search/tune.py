@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from akg_core import stages
+from akg_core.building import smaller_of, spills
 from akg_core.errors import AkgError
 from akg_core.judge import floor
 from akg_core.judge.verify import verify
@@ -98,7 +99,8 @@ class Search:
         self._ground, self._archive, self._designs = ground, archive, ground.designs
         self._name = _digest([sketch_hash(design) for design in ground.designs])
         self._defaults = [Point(number, design.default) for number, design in enumerate(ground.designs)]
-        self._moves = Moves(ground.designs, ground.request.seed)
+        self._firsts = set(self._defaults)  # and these with smaller tiles, where they did not fit or spill
+        self._moves = Moves(ground.designs, ground.request.seed or 0)
         self._numbers = itertools.count()
         self._built: dict[Point, Candidate] = {}
         self._waiting: list[Point] = []  # built, and not timed yet
@@ -153,13 +155,18 @@ class Search:
         results = stages.build_all(pool, request, [(source, folder.kernel) for _, source, folder in made])
         for (point, _, folder), result in zip(made, results, strict=True):
             folder.write("build.log", result.log)
+            design = self._designs[point.design]
             if result.artifact is None:
                 self._store(point, "build failed", reason=result.log[-4000:])
+                self._step_down(point, (each.kernel for each in result.shortages), every=True)
                 continue
-            design = self._designs[point.design]
             self._built[point] = Candidate(
                 design, point.schedule, folder=folder.path, artifact=result.artifact, details=result.details
             )
+            if point in self._firsts and any(result.spilled.values()):
+                (launches,) = stages.work(pool, design, [point.schedule])
+                over = spills(launches, result.spilled)
+                self._step_down(point, (each.kernel for each in over), every=False)
         self._waiting = [point for point in chosen if point in self._built]
         self._round_seconds = time.monotonic() - began
         return bool(points)
@@ -207,6 +214,13 @@ class Search:
             return too_slow(least, self._seconds_of_best())
 
         return self._kept(points, reasons)
+
+    def _step_down(self, point: Point, kernels: Iterable[str], *, every: bool) -> None:
+        """Have a first schedule tried with smaller tiles of some kernels, and again where that does not help."""
+        design = self._designs[point.design]
+        if point in self._firsts and (following := smaller_of(Candidate(design, point.schedule), kernels, every=every)):
+            self._firsts.add(stepped := Point(point.design, following.schedule))
+            self._moves.want(stepped)
 
     def _sparing(self, points: list[Point]) -> list[Point]:
         """Those that do not spill registers, as far as schedules of their sketch need not, and the designer's guess."""

@@ -286,7 +286,7 @@ class View(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Launch(Statement):
-    """`kernel(x, y, S=2, once=True)`: run a kernel. `once`: again only when a Param that it reads has changed."""
+    """`kernel(x, y, S=2, once=True)`: run a kernel. `once`: again only when a Param that it depends on has changed."""
 
     kernel: str
     tensors: tuple[str, ...]

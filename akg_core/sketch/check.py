@@ -7,26 +7,31 @@ lists the codes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from akg_core.errors import SketchError
 from akg_core.records import Finding
 from akg_core.sketch import ast
 from akg_core.sketch.check_capacity import check_capacity
-from akg_core.sketch.check_hints import check_hints
+from akg_core.sketch.check_hints import check_hints, check_products
 from akg_core.sketch.check_numbers import check_numbers
 from akg_core.sketch.check_outputs import check_outputs
-from akg_core.sketch.check_program import ProgramCheck
+from akg_core.sketch.check_program import Launched, ProgramCheck
 from akg_core.sketch.check_types import check_kernel
 from akg_core.sketch.program import program_of
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A sketch whose expressions know their types (None where a finding says why not), and what was found."""
+    """A sketch whose expressions know their types (None where a finding says why not), and what was found.
+
+    `launched`: the launches of its program, as far as the check came to them.
+    """
 
     tree: ast.SketchFile
     findings: tuple[Finding, ...]
+    launched: tuple[Launched, ...] = ()
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -45,7 +50,7 @@ def check(tree: ast.SketchFile, capacity: int | None = None) -> Checked:
     for kernel in tree.kernels:
         typed, found = check_kernel(kernel, frozenset(name for launched, name in floats if launched == kernel.name))
         kernels.append(typed)
-        findings += [*found, *check_hints(kernel)]
+        findings += [*found, *check_hints(kernel), *check_products(typed)]
     tree = replace(tree, kernels=tuple(kernels))
     findings += check_numbers(tree)
     try:
@@ -58,23 +63,28 @@ def check(tree: ast.SketchFile, capacity: int | None = None) -> Checked:
         findings += check_outputs(program)
         for launched in program.launched if capacity is not None else ():
             findings += check_capacity(launched.kernel, launched.values, capacity or 0)
-    return _checked(tree, findings)
+    return _checked(tree, findings, program.launched)
 
 
 def require(tree: ast.SketchFile, filename: str = "<sketch>") -> ast.SketchFile:
     """The tree with types filled in. Raises SketchError when the check finds errors."""
+    return sound(tree, filename).tree
+
+
+def sound(tree: ast.SketchFile, filename: str = "<sketch>") -> Checked:
+    """What checking a tree gives. Raises SketchError when it finds errors."""
     checked = check(tree)
     if not checked.errors:
-        return checked.tree
+        return checked
     first, *others = checked.errors
     more = f" ({len(others)} more)" if others else ""
     message = f"{filename}:{first.line}:{first.column}: {first.code} {first.message}{more}"
     raise SketchError(message, first.suggestion, checked.findings)
 
 
-def _checked(tree: ast.SketchFile, findings: list[Finding]) -> Checked:
-    unique = dict.fromkeys(findings)
-    return Checked(tree, tuple(sorted(unique, key=lambda found: (found.line, found.column, found.code))))
+def _checked(tree: ast.SketchFile, findings: list[Finding], launched: Sequence[Launched] = ()) -> Checked:
+    unique = sorted(dict.fromkeys(findings), key=lambda found: (found.line, found.column, found.code))
+    return Checked(tree, tuple(unique), tuple(launched))
 
 
 def _float_constants(tree: ast.SketchFile) -> set[tuple[str, str]]:

@@ -25,8 +25,9 @@ class Peak:
 def peak(kernel: ast.Kernel, sizes: Mapping[str, ast.Expr] | None = None) -> Peak:
     """The peak of a kernel whose types are filled in, with Tunes at their defaults.
 
-    `sizes` gives dimensions and Consts. A tile along an axis counts its step, or the extent where that is known and
-    less; a `whole` axis of unknown extent counts one position, so that the figure is then a lower bound.
+    `sizes` gives dimensions and Consts, and other values of Tunes. A tile along an axis counts its step, or the extent
+    where that is known and less, and always a power of two, as it is held; a `whole` axis of unknown extent counts one
+    position, so that the figure is then a lower bound.
     """
     walk = _Liveness(kernel, sizes or {})
     walk.block(kernel.body, frozenset())
@@ -45,8 +46,10 @@ def check_capacity(kernel: ast.Kernel, sizes: Mapping[str, ast.Expr], capacity: 
 
 class _Liveness:
     def __init__(self, kernel: ast.Kernel, sizes: Mapping[str, ast.Expr]) -> None:
-        self.values = dict(sizes)
-        self.values |= {t.name: ast.Number(t.default) for t in kernel.tunes if isinstance(t.default, int)}
+        self.values: dict[str, ast.Expr] = {
+            t.name: ast.Number(t.default) for t in kernel.tunes if isinstance(t.default, int)
+        }
+        self.values |= sizes
         self.axes: dict[str, int] = {}
         self.bytes: dict[str, int] = {}
         for node in ast.walk(kernel.body):
@@ -68,7 +71,9 @@ class _Liveness:
         return sized(substitute(node, self.values)).constant
 
     def _size(self, kind: ast.Type | None) -> int:
-        return prod(self.axes.get(axis, 1) for axis in kind.axes) * DTYPES[kind.dtype].size if kind and kind.axes else 0
+        if not (kind and kind.axes):
+            return 0
+        return prod(_power_of_two(self.axes.get(axis, 1)) for axis in kind.axes) * DTYPES[kind.dtype].size
 
     def block(self, statements: tuple[ast.Statement, ...], live: frozenset[str]) -> frozenset[str]:
         """The variables that live before `statements` when those in `live` do after; the peak is noted."""
@@ -98,3 +103,7 @@ class _Liveness:
         if total > self.peak.bytes:
             names = sorted((name for name in live if self.bytes[name]), key=lambda name: -self.bytes[name])
             self.peak = Peak(total, place, tuple(names))
+
+
+def _power_of_two(positions: int) -> int:
+    return 1 << (max(positions, 1) - 1).bit_length()

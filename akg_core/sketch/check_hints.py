@@ -33,6 +33,26 @@ def check_hints(kernel: ast.Kernel) -> list[Finding]:
     return found + list(_unused(kernel))
 
 
+def check_products(kernel: ast.Kernel) -> Iterable[Finding]:
+    """SK904 for products in f32 of 16-bit factors, which are as exact without casts; `kernel` has types."""
+    casts = {n.targets[0]: n.value for n in ast.walk(kernel.body) if isinstance(n, ast.Assign) and len(n.targets) == 1}
+
+    def narrow(factor: ast.Expr) -> bool:
+        if isinstance(factor, ast.Name):
+            factor = casts.get(factor.id, factor)
+        if isinstance(factor, ast.Call) and factor.op == "cast" and factor.type and factor.type.dtype == "f32":
+            factor = factor.args[0]
+        return factor.type is not None and factor.type.dtype in ("f16", "bf16")
+
+    for node in ast.walk(kernel.body):
+        if isinstance(node, ast.Call) and node.op == "dot" and all(map(narrow, node.args)):
+            kinds = {factor.type.dtype for factor in node.args if factor.type}
+            if "f32" in kinds:
+                message = "The factors of this product have 16 bits and are cast to f32, in which it is slow."
+                cure = "Leave out the casts: `dot` sums f16 and bf16 in f32."
+                yield finding("SK904", node.place, message, cure, "warning")
+
+
 def _hints(
     where: str, hints: ast.Hints, known: tuple[str, ...], keywords: tuple[str, ...], place: ast.Place
 ) -> Iterable[Finding]:

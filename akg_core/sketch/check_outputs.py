@@ -32,8 +32,15 @@ def check_outputs(program: ProgramCheck) -> list[Finding]:
     """Findings SK601 to SK606 and SK701 over all launches of a program."""
     findings: list[Finding] = []
     writes: dict[str, list[_Write]] = defaultdict(list)
+    walks: dict[tuple, Walk] = {}
     for launched in program.launched:
-        walk = Walk(launched.kernel, launched.values)
+        key = (launched.kernel.name, *sorted(launched.values.items(), key=lambda item: item[0]))
+        if key not in walks:
+            walk = walks[key] = Walk(launched.kernel, launched.values)
+            findings += _unwritten(launched, walk.sites)
+            findings += _races(walk.sites)
+            findings += _exchanges(launched.kernel, walk.sites)
+        walk = walks[key]
         for site in walk.sites:
             tensor = launched.tensors.get(site.tensor)
             if tensor is None or tensor.dims is None or len(tensor.dims) != len(site.indices):
@@ -42,9 +49,6 @@ def check_outputs(program: ProgramCheck) -> list[Finding]:
             findings += _outside(site, dims, walk.atoms)
             if site.kind != "load":
                 writes[tensor.root].append(_Write(site, dims, walk.atoms, tensor.name == tensor.root))
-        findings += _unwritten(launched, walk.sites)
-        findings += _races(walk.sites)
-        findings += _exchanges(launched.kernel, walk.sites)
     handed = {t.root for launched in program.launched for t in launched.tensors.values()}
     for root in handed - program.filled:
         tensor = program.tensors[root]

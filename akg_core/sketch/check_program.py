@@ -1,6 +1,7 @@
 """Programs: what is allocated, handed to kernels, viewed and returned, and whether shapes agree.
 
-Launches whose shapes agree come back as `Launched`, which the checks of outputs and indices go by.
+Launches whose shapes agree come back as `Launched`, which the checks of outputs and indices go by. Which launches may
+be kept between calls is a check of its own (check_kept).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Literal
 
 from akg_core.records import Finding
 from akg_core.sketch import ast
+from akg_core.sketch.check_kept import check_kept
 from akg_core.sketch.codes import finding, near
 from akg_core.sketch.lower_index import Polynomial, number, polynomial
 
@@ -48,9 +50,9 @@ class ProgramCheck:
     launched: list[Launched] = field(default_factory=list)
     tensors: dict[str, Tensor] = field(default_factory=dict)
     ready: set[str] = field(default_factory=set)  # roots that hold values
-    steady: set[str] = field(default_factory=set)  # roots that depend on Params only
     filled: set[str] = field(default_factory=set)  # roots that an allocation filled
     sizes: set[str] = field(default_factory=set)
+    updated: dict[str, set[str]] = field(default_factory=dict)  # by kernel, the tensors that atomics change
 
     def run(self) -> None:
         for parameter in self.program.tensors:
@@ -65,6 +67,7 @@ class ProgramCheck:
                     self._launch(statement)
                 case ast.Return():
                     self._return(statement, position)
+        self.findings += check_kept(self.tree, self.program, {name: t.root for name, t in self.tensors.items()})
         if not any(isinstance(statement, ast.Return) for statement in self.program.body):
             self._report("SK803", self.program.place, "The program returns nothing.", "End it with `return y`.")
         for kernel in self.tree.kernels:
@@ -95,8 +98,6 @@ class ProgramCheck:
             )
         self._add(parameter.name, parameter.name, parameter.role, parameter.dtype, parameter.dims, parameter.place)
         self.ready.add(parameter.name)
-        if parameter.role == "Param":
-            self.steady.add(parameter.name)
 
     def _add(
         self,
@@ -125,7 +126,6 @@ class ProgramCheck:
         self._add(node.target, node.target, "empty", node.dtype, dims, node.place)
         if node.fill is not None:
             self.ready.add(node.target)
-            self.steady.add(node.target)
             self.filled.add(node.target)
 
     def _view(self, node: ast.View) -> None:
@@ -169,16 +169,7 @@ class ProgramCheck:
         for parameter in kernel.tensors:
             self._hand(node, kernel, parameter, tensors[parameter.name])
         self._aliases(node, kernel, tensors)
-        reads = {tensors[t.name].root for t in kernel.tensors if t.role in ("In", "InOut")}
-        if node.once and not reads <= self.steady:
-            culprit = min(reads - self.steady)
-            message = f"The launch is once=True and reads `{culprit}`, which changes with every call."
-            self._report("SK802", node.place, message, "Only what depends on Params alone can be computed once.")
-        for parameter in kernel.tensors:
-            if parameter.role != "In":
-                root = tensors[parameter.name].root
-                self.ready.add(root)
-                (self.steady.add if reads <= self.steady else self.steady.discard)(root)
+        self.ready |= {tensors[t.name].root for t in kernel.tensors if t.role != "In"}
         if self._bind(node, kernel, tensors, values):
             self.launched.append(Launched(node, kernel, values, tensors))
 
@@ -217,9 +208,16 @@ class ProgramCheck:
         if parameter.role in ("In", "InOut") and tensor.root not in self.ready:
             cure = "Launch the kernel that writes it before, or allocate it with zeros."
             self._report("SK804", node.place, f"{what}, but nothing has written it yet.", cure)
-        if parameter.role == "Out" and tensor.root not in self.ready and _adds_to(kernel, parameter.name):
+        if parameter.role == "Out" and tensor.root not in self.ready and self._adds_to(kernel, parameter.name):
             cure = 'Allocate it filled, in a @program: zeros("f32", …) or full("f32", value, …).'
             self._report("SK804", node.place, f"{what} and updates it by atomics, but nothing has filled it.", cure)
+
+    def _adds_to(self, kernel: ast.Kernel, tensor: str) -> bool:
+        """Whether a kernel updates a tensor by atomics."""
+        if kernel.name not in self.updated:
+            calls = [n.call for n in ast.walk(kernel.body) if isinstance(n, ast.Effect) and "atomic" in n.call.op]
+            self.updated[kernel.name] = {c.args[0].tensor for c in calls if isinstance(c.args[0], ast.Element)}
+        return tensor in self.updated[kernel.name]
 
     def _aliases(self, node: ast.Launch, kernel: ast.Kernel, tensors: Mapping[str, Tensor]) -> None:
         for position, first in enumerate(kernel.tensors):
@@ -362,11 +360,3 @@ def _size(expr: ast.Expr) -> str:
 
 def _shape(dims: tuple[ast.Expr, ...]) -> str:
     return f"({', '.join(map(_size, dims))})"
-
-
-def _adds_to(kernel: ast.Kernel, tensor: str) -> bool:
-    calls = (node.call for node in ast.walk(kernel.body) if isinstance(node, ast.Effect))
-    return any(
-        call.op.startswith("atomic") and isinstance(call.args[0], ast.Element) and call.args[0].tensor == tensor
-        for call in calls
-    )

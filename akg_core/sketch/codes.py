@@ -66,9 +66,11 @@ CODES: dict[str, str] = {
     "SK807": "shapes that do not agree",
     "SK808": "a view that cannot be handed to a kernel",
     "SK809": "a kernel that is never launched",
+    "SK810": "a launch kept between calls though what it reads or writes changes",
     "SK901": "an unknown hint",
     "SK902": "a hint with a strange value",
     "SK903": "a variable that is never used",
+    "SK904": "a product of 16-bit numbers that were cast to f32",
 }
 
 

@@ -38,7 +38,9 @@ def require_fit(tree: ast.SketchFile, task: Task) -> None:
     returned = next(len(node.tensors) for node in program.body if isinstance(node, ast.Return))
     due = sum(output is not None for output in task.graph.outputs)
     if returned != due:
-        _fail(program, program.place, f"returns {returned} tensors, but forward of {task.name} returns {due}.")
+        updated = [argument.name for argument in task.interface.arguments if argument.mutated]
+        more = f", the last of them for {', '.join(updated)}, which it updates" if updated else ""
+        _fail(program, program.place, f"returns {returned} tensors, but forward of {task.name} returns {due}{more}.")
 
 
 def _compare(program: ast.Program, tensor: ast.TensorParameter, what: str, dtype: str, shape: tuple[Dim, ...]) -> None:

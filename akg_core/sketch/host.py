@@ -8,29 +8,19 @@ launches the kernels and packs the results. It needs Python 3.10 and torch, and 
 from __future__ import annotations
 
 import keyword
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from akg_core.records import Argument, Interface, Sketch
+from akg_core.records import HOST, Interface, Sketch
 from akg_core.sketch import ast, host_runtime
 from akg_core.sketch.check_program import sized, substitute
-from akg_core.sketch.program import program_of
+from akg_core.sketch.dtypes import is_float
+from akg_core.sketch.host_arguments import called, collections, constant, literal, signature, template
+from akg_core.sketch.host_checks import TORCH_NAMES, Given, checked, python_tuple, sizes_of
+from akg_core.sketch.program import kept_tensors, program_of
 from akg_core.sketch.show import show_expression
 
 Dims = tuple[ast.Expr, ...]
-TORCH_NAMES = {
-    "f64": "float64",
-    "f32": "float32",
-    "f16": "float16",
-    "bf16": "bfloat16",
-    "i64": "int64",
-    "i32": "int32",
-    "i16": "int16",
-    "i8": "int8",
-    "u8": "uint8",
-    "bool": "bool",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +42,20 @@ class Call:
     constants: Mapping[str, ast.Expr]
 
 
-def write_module(sketch: Sketch, tree: ast.SketchFile, launch: Callable[[Call], str], prelude: str) -> str:
+def write_module(
+    sketch: Sketch, tree: ast.SketchFile, launch: Callable[[Call], str], prelude: str, device: str = repr(HOST)
+) -> str:
     """The text of model_new.py.
 
     `tree` is the sketch with its schedule bound. `launch` gives the statement (one or several lines) that launches a
-    kernel; `prelude` is the plugin's module-level code that those statements use. Raises SketchError where the
-    program cannot be (it should have been checked).
+    kernel; `prelude` is the plugin's module-level code that those statements use. `device`: Python text, evaluated
+    after the prelude, of the type of the devices that kernels run on ("'cpu'"). Raises SketchError where the program
+    cannot be (it should have been checked).
     """
-    body = _Forward(sketch.interface, tree, program_of(tree), launch).lines()
-    return host_runtime.module(sketch.name, prelude, body)
+    forward = _Forward(sketch.interface, tree, program_of(tree), launch)
+    body = forward.lines()
+    device = device if forward.launches() else "None"  # views are good anywhere
+    return host_runtime.module(sketch.name, prelude, body, device, forward.given, forward.sizes)
 
 
 def calls(tree: ast.SketchFile) -> tuple[Call, ...]:
@@ -84,39 +79,64 @@ class _Forward:
             elif isinstance(node, ast.View):
                 self.dims[node.target] = _viewed(node, self.dims[node.tensor])
                 self.dtypes[node.target] = self.dtypes[node.tensor]
-        given = [argument.name for argument in interface.arguments if argument.kind != "constant"]
-        inputs = [tensor.name for tensor in program.tensors if tensor.role == "In"]
-        self.spoken = dict(zip(inputs, given, strict=False)) | {t.name: t.source for t in program.tensors if t.source}
+        given = [argument for argument in interface.arguments if argument.kind != "constant"]
+        inputs = [tensor for tensor in program.tensors if tensor.role == "In"]
+        self.arguments = list(zip(inputs, given, strict=False))
+        self.states = {tensor.name: tensor for tensor in program.tensors if tensor.role == "Param"}
+        self.spoken = {tensor.name: called(argument) for tensor, argument in self.arguments}
+        self.spoken |= {name: tensor.source for name, tensor in self.states.items() if tensor.source}
         self.names = self._rename()
-        self.once = self._steady()
+        self.given = tuple(self._given())
+        bound = {name: f"{self.spoken.get(t.name, t.name)}.shape[{d}]" for name, t, d in self._bound()}
+        names = {name: self.name(name) for name in bound}
+        self.sizes = sizes_of(interface, inputs, bound, names)
+        self.once = kept_tensors(program)
 
     def launches(self) -> list[ast.Launch]:
         return [node for node in self.program.body if isinstance(node, ast.Launch)]
 
     def lines(self) -> list[str]:
-        given = [argument for argument in self.interface.arguments if argument.kind != "constant"]
-        inputs = [tensor for tensor in self.program.tensors if tensor.role == "In"]
-        parameters = [tensor for tensor in self.program.tensors if tensor.role == "Param"]
-        lines = [f"def forward(self{''.join(f', {text}' for text in _signature(self.interface.arguments))}):"]
+        lines = [f"def forward(self{''.join(f', {text}' for text in signature(self.interface.arguments))}):"]
+        for name, parts in collections(self.interface.arguments).items():
+            targets = python_tuple(argument.name for argument in parts)
+            lines.append(f"    {targets} = _unpacked({name!r}, {name}, {template([a.path[1:] for a in parts])})")
         for argument in self.interface.arguments:
             if argument.kind == "constant":
-                lines.append(f"    _constant({argument.name!r}, {argument.name}, {_literal(argument.value)})")
-        numbers, tensors = [], []
-        for tensor, argument in zip(inputs, given, strict=True):
-            name = self.name(tensor.name)
+                lines.append(f"    {constant(argument)}")
+        if updated := [argument.name for argument in self.interface.arguments if argument.mutated]:
+            others = [argument.name for argument in self.interface.arguments if argument.kind == "tensor"]
+            lines.append(f"    updates = _updates({python_tuple(updated)}, {python_tuple(others)})")
+        bound = [(self.name(tensor.name), argument) for tensor, argument in self.arguments]
+        lines += [f"    {name} = {a.name}" for name, a in bound if a.kind == "tensor" and name != a.name]
+        lines += [f"    {line}" for line in checked(self.given)]
+        lines += [f"    {line}" for line in self._watched()]
+        for name, argument in bound:
             if argument.kind == "number":
-                numbers.append(f"    {name} = torch.tensor({argument.name}, dtype=torch.float64")
-            else:
-                tensors.append(name)
-                lines.append(f"    {name} = _tensor({argument.name!r}, {argument.name}, {_expected(tensor)})")
-        for tensor in parameters:
-            tensors.append(self.name(tensor.name))
-            lines.append(f"    {tensors[-1]} = _state(self, {tensor.source!r}, {_expected(tensor)})")
-        device = f"{tensors[0]}.device" if tensors else '"cpu"'
-        lines += [f"{number}, device={device})" for number in numbers]
+                lines.append(f"    {name} = torch.tensor({argument.name}, dtype=torch.float64, device=_device)")
         lines += [f"    {line}" for line in self._sizes()]
-        lines += [f"    {line}" for line in self._statements(device)]
+        lines += [f"    {line}" for line in self._statements()]
         return lines
+
+    def _given(self) -> Iterator[Given]:
+        """The tensors that are checked: arguments, then state."""
+        kinds = {parameter.name: parameter.kind for parameter in self.interface.parameters}
+        for tensor, argument in self.arguments:
+            if argument.kind == "tensor":
+                yield Given(self.name(tensor.name), called(argument), False, tensor.dtype, len(tensor.dims))
+        for name, tensor in self.states.items():
+            kind = kinds.get(tensor.source, "")
+            yield Given(self.name(name), tensor.source, True, tensor.dtype, len(tensor.dims), kind)
+
+    def _watched(self) -> list[str]:
+        """Whether somebody may ask for gradients of what comes out."""
+        floats = [tensor.name for tensor in self.given if is_float(tensor.dtype)]
+        if not floats:
+            return []
+        lines = [f"_grad = _is_grad_enabled() and ({' or '.join(f'{name}.requires_grad' for name in floats)})"]
+        lines.append("_grad = _grad or _forward_ad._current_level >= 0")
+        updated = [called(argument) for argument in self.interface.arguments if argument.mutated]
+        updated += [p.name for p in self.interface.parameters if p.mutated and p.kind == "parameter"]
+        return [*lines, "if _grad:", f"    _refuse_updates({updated})"] if updated else lines
 
     def name(self, name: str) -> str:
         """A name of the program as a Python name."""
@@ -135,7 +155,7 @@ class _Forward:
         return show_expression(ast.rewrite(expr, python))
 
     def shape(self, dims: Sequence[ast.Expr]) -> str:
-        return _tuple(map(self.text, dims))
+        return python_tuple(map(self.text, dims))
 
     def call(self, index: int, node: ast.Launch) -> Call:
         """A launch with the kernel's dimensions bound to the program's sizes."""
@@ -161,23 +181,35 @@ class _Forward:
 
     # --- sizes --------------------------------------------------------------------------------------
 
+    def _bound(self) -> Iterator[tuple[str, ast.TensorParameter, int]]:
+        """Where each of the program's sizes is found: the first tensor that has it as a dimension, and which.
+
+        Parameters first: they are as the constructor made them, so that what does not fit is said of the inputs.
+        """
+        bound: set[str] = set()
+        for tensor in sorted(self.program.tensors, key=lambda tensor: tensor.role != "Param"):
+            for place, dim in enumerate(tensor.dims):
+                if isinstance(dim, ast.Name) and dim.id not in bound:
+                    bound.add(dim.id)
+                    yield dim.id, tensor, place
+
     def _sizes(self) -> list[str]:
         """Bind the program's sizes to the shapes that came, and check every other dimension against them."""
         lines: list[str] = []
         checks: list[str] = []
-        bound: set[str] = set()
-        # Parameters first: they are as the constructor made them, so that what does not fit is said of the inputs.
+        found = {(tensor.name, place): name for name, tensor, place in self._bound()}
         for tensor in sorted(self.program.tensors, key=lambda tensor: tensor.role != "Param"):
-            names = [dim.id if isinstance(dim, ast.Name) else "" for dim in tensor.dims]
-            fresh = [name if name not in {*bound, *names[:i]} else "" for i, name in enumerate(names)]
+            fresh = [found.get((tensor.name, place), "") for place in range(len(tensor.dims))]
             if any(fresh):
                 targets = [self.name(name) if name else "_" for name in fresh]
-                lines.append(f"{_tuple(targets)[1:-1]} = {self.name(tensor.name)}.shape")
-            bound |= {name for name in fresh if name}
+                lines.append(f"{python_tuple(targets)[1:-1]} = {self.name(tensor.name)}.shape")
             if not all(fresh):
-                what = self.spoken.get(tensor.name, tensor.name)
-                checks.append(f"_shape({what!r}, {self.name(tensor.name)}, {self.shape(tensor.dims)})")
-        return lines + checks
+                checks.append(self._shaped(self.spoken.get(tensor.name, tensor.name), tensor.name, tensor.dims))
+        return lines + checks + self.sizes.checked()
+
+    def _shaped(self, spoken: str, name: str, dims: Dims) -> str:
+        shape = self.shape(dims)
+        return f"if {self.name(name)}.shape != {shape}: _refuse_shape({spoken!r}, {self.name(name)}, {shape})"
 
     def _guards(self, call: Call) -> list[str]:
         """Checks for dimensions of a launch that only the numbers at run time can show to agree."""
@@ -186,17 +218,17 @@ class _Forward:
         for parameter, name in zip(call.kernel.tensors, call.launch.tensors, strict=True):
             wanted = tuple(substitute(dim, known) for dim in parameter.dims)
             if any((sized(a) + -sized(b)).terms for a, b in zip(wanted, self.dims[name], strict=True)):
-                lines.append(f"_shape({name!r}, {self.name(name)}, {self.shape(wanted)})")
+                lines.append(self._shaped(name, name, wanted))
         return lines
 
     # --- statements -----------------------------------------------------------------------------------
 
-    def _statements(self, device: str) -> list[str]:
-        lines, index = self._kept(device), 0
+    def _statements(self) -> list[str]:
+        lines, index = self._kept(), 0
         for node in self.program.body:
             match node:
                 case ast.Allocate() if node.target not in self.once:
-                    lines.append(self._allocate(node, device))
+                    lines.append(self._allocate(node))
                 case ast.View() if node.target not in self.once:
                     lines.append(self._view(node))
                 case ast.Launch():
@@ -204,17 +236,17 @@ class _Forward:
                         lines += self._launch(self.call(index, node))
                     index += 1
                 case ast.Return():
-                    lines.append(f"return {self._packed([self.name(name) for name in node.tensors])}")
+                    lines += self._return([self.name(name) for name in node.tensors])
         return lines
 
-    def _allocate(self, node: ast.Allocate, device: str) -> str:
-        options = f"dtype=torch.{TORCH_NAMES[node.dtype]}, device={device}"
+    def _allocate(self, node: ast.Allocate) -> str:
+        options = f"dtype=torch.{TORCH_NAMES[node.dtype]}, device=_device"
         shape = self.shape(node.dims)
         if node.fill is None:
             return f"{self.name(node.target)} = torch.empty({shape}, {options})"
         if node.fill == 0:
             return f"{self.name(node.target)} = torch.zeros({shape}, {options})"
-        return f"{self.name(node.target)} = torch.full({shape}, {_literal(node.fill)}, {options})"
+        return f"{self.name(node.target)} = torch.full({shape}, {literal(node.fill)}, {options})"
 
     def _view(self, node: ast.View) -> str:
         arguments = ", ".join(map(self.text, node.args))
@@ -232,8 +264,23 @@ class _Forward:
         written = [
             n for p, n in zip(call.kernel.tensors, call.launch.tensors, strict=True) if p.role in ("Out", "InOut")
         ]
-        states = {tensor.name: tensor for tensor in self.program.tensors if tensor.role == "Param"}
-        return lines + [f"_written(self, {states[n].source!r}, {self.name(n)})" for n in written if n in states]
+        sources = {name: tensor.source for name, tensor in self.states.items()}
+        return lines + [f"_written(self, {sources[n]!r}, {self.name(n)})" for n in written if n in sources]
+
+    def _return(self, results: list[str]) -> list[str]:
+        """The end of forward: arguments are updated, results handed back."""
+        updated = [argument.name for argument in self.interface.arguments if argument.mutated]
+        returned, new = results[: len(results) - len(updated)], results[len(results) - len(updated) :]
+        for place, name in self.interface.handed.items():
+            returned[place] = f"updates[{updated.index(name)}]"
+        write = [f"_update(updates, {python_tuple(new)})"] if updated else []
+        lines = [*write, f"return {self._packed(returned)}"]
+        sources = [tensor.name for tensor in self.given if is_float(tensor.dtype)]
+        if sources and not updated:
+            names = python_tuple(returned)
+            marked = f"{names} = _without_gradients({names}, {python_tuple(sources)})"
+            lines = ["if _grad:", f"    {marked}", *lines]
+        return lines
 
     def _packed(self, results: list[str]) -> str:
         match self.interface.packing:
@@ -244,19 +291,9 @@ class _Forward:
             case "dict":
                 pairs = zip(self.interface.keys, results, strict=True)
                 return f"{{{', '.join(f'{key!r}: {result}' for key, result in pairs)}}}"
-        return f"{self.interface.named}({_tuple(results)})" if self.interface.named else _tuple(results)
+        return f"{self.interface.named}({python_tuple(results)})" if self.interface.named else python_tuple(results)
 
     # --- launches that run once ---------------------------------------------------------------------------
-
-    def _steady(self) -> set[str]:
-        """Tensors that belong to launches with once=True: they are kept between calls."""
-        params = {tensor.name for tensor in self.program.tensors}
-        named = {name for node in self.launches() if node.once for name in node.tensors}
-        found = (named | {self._root(name) for name in named}) - params
-        for node in self.program.body:
-            if isinstance(node, ast.View) and node.tensor in found:
-                found.add(node.target)
-        return found
 
     def _root(self, name: str) -> str:
         """The tensor that a view is of, through all views in between; any other tensor itself."""
@@ -265,34 +302,39 @@ class _Forward:
             name = viewed[name]
         return name
 
-    def _kept(self, device: str) -> list[str]:
-        """All launches that run once, redone when a parameter that they read or a size has changed."""
+    def _kept(self) -> list[str]:
+        """All launches that run once, done again when a parameter may have been written to, or a size has changed."""
         if not any(node.once for node in self.launches()):
             return []
         reads = {self._root(name) for node in self.launches() if node.once for name in node.tensors}
         sources = [self.name(t.name) for t in self.program.tensors if t.role == "Param" and t.name in reads]
         results = [self.name(name) for name in self.dims if name in self.once]
         sizes = map(self.name, self.program.dimensions)
-        lines = [f"kept = _kept(self, {_tuple(sources)}, {_tuple(sizes)})", "if kept.tensors is None:"]
+        lines = [f"kept = _kept(self, {python_tuple(sources)}, {python_tuple(sizes)})", "if kept.tensors is None:"]
         index = 0
         for node in self.program.body:
             match node:
                 case ast.Allocate() if node.target in self.once:
-                    lines.append(f"    {self._allocate(node, device)}")
+                    lines.append(f"    {self._allocate(node)}")
                 case ast.View() if node.target in self.once:
                     lines.append(f"    {self._view(node)}")
                 case ast.Launch():
                     if node.once:
                         lines += [f"    {line}" for line in self._launch(self.call(index, node))]
                     index += 1
-        return [*lines, f"    kept.tensors = {_tuple(results)}", f"{_tuple(results)} = kept.tensors"]
+        lines.append(f"    kept.keep({python_tuple(sources)}, {python_tuple(results)})")
+        lines.append(f"{python_tuple(results)} = kept.tensors")
+        later = {self.name(self._root(name)) for node in self.launches() if not node.once for name in node.tensors}
+        read = ((index, source) for index, source in enumerate(sources) if source in later)
+        return lines + [f"{source} = kept.read({index}, {source})" for index, source in read]
 
     def _rename(self) -> dict[str, str]:
         """Names of the program that Python or forward's own arguments take get an underscore."""
-        arguments = {argument.name for argument in self.interface.arguments}
-        taken = {"self", "torch", "max", "min", "kept", "_", *keyword.kwlist}
+        arguments = {argument.name for argument in self.interface.arguments} | {*collections(self.interface.arguments)}
+        taken = {"self", "torch", "max", "min", "kept", "updates", "_", "_device", "_grad", *keyword.kwlist}
         names = [*self.dims, *self.program.dimensions]
-        clash = {name for name in names if name in taken or (name in arguments and self.spoken.get(name) != name)}
+        own = {tensor.name: argument.name for tensor, argument in self.arguments}
+        clash = {name for name in names if name in taken or (name in arguments and own.get(name) != name)}
         result = {}
         for name in clash:
             fresh = f"{name}_"
@@ -309,34 +351,3 @@ def _viewed(node: ast.View, dims: Dims) -> Dims:
         position = node.args[0].value if isinstance(node.args[0], ast.Number) else -1
         return tuple(node.args[2] if i == position else dim for i, dim in enumerate(dims))
     return node.args
-
-
-def _expected(tensor: ast.TensorParameter) -> str:
-    return f"torch.{TORCH_NAMES[tensor.dtype]}, {len(tensor.dims)}"
-
-
-def _tuple(items: Iterable[str]) -> str:
-    """Python text of a tuple of expressions."""
-    texts = list(items)
-    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
-
-
-def _signature(arguments: Sequence[Argument]) -> list[str]:
-    """Parameters of forward; those after the last tensor get the value of the reference's call as their default."""
-    texts: list[str] = []
-    optional = True
-    for argument in reversed(arguments):
-        optional = (
-            optional and argument.kind != "tensor" and (argument.kind == "constant" or argument.value is not None)
-        )
-        texts.append(f"{argument.name}={_literal(argument.value)}" if optional else argument.name)
-    return texts[::-1]
-
-
-def _literal(value: object) -> str:
-    """A JSON value as Python text; infinities and NaN, which have no literal, are names of torch."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return f"{'-' if value < 0 else ''}torch.{'nan' if math.isnan(value) else 'inf'}"
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_literal, value))}]"
-    return repr(value)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
+
+from akg_core.sketch.host_checks import Given, Sizes, dtypes_of
 
 _MODULE = '''\
 """{name}: made by akg-core from a sketch.
@@ -34,66 +37,97 @@ Model = _reference().Model
 
 # --- arguments ----------------------------------------------------------------------------------------
 
+_DEVICE = {device}  # the type of what kernels run on
+_PLAIN = frozenset((torch.Tensor, torch.nn.Parameter))
+_STRIDED = torch.strided
+{dtypes}_EXPECTED = (  # of each tensor: how it is called, dtype, dimensions, whether the module holds it
+{expected})
+_devices = set()  # those of that type which were met
+_is_grad_enabled = torch.is_grad_enabled
+_forward_ad = torch.autograd.forward_ad  # which gives derivatives in any mode, while it is entered
 
-def _tensor(what, value, dtype, dim):
-    """`value`, contiguous, when it is a tensor of this dtype and number of dimensions."""
+
+def _fitted(model, values):
+    """The tensors of a call as kernels take them; what cannot be made so is refused."""
+    values = [operator.attrgetter(e[0])(model) if e[3] else v for v, e in zip(values, _EXPECTED)]
+    fitted = [_tensor(value, *expected[:3]) for value, expected in zip(values, _EXPECTED)]
+    device, first = fitted[0].device, _EXPECTED[0][0]
+    for tensor, (what, *_) in zip(fitted, _EXPECTED):
+        if _DEVICE and tensor.device.type != _DEVICE:
+            raise ValueError(f"{{what}} is on {{tensor.device}}, but this kernel runs on {{_DEVICE}}: move it there")
+        if tensor.device != device:
+            raise ValueError(f"{{what}} is on {{tensor.device}}, but {{first}} on {{device}}: move them to one device")
+    _devices.add(device)
+    return fitted
+
+
+def _tensor(value, what, dtype, dim):
+    """`value`, contiguous, when it is a plain tensor of this dtype and number of dimensions."""
     if not isinstance(value, torch.Tensor):
         raise TypeError(f"{{what}} must be a tensor, not {{type(value).__name__}}")
+    if type(value) not in _PLAIN:
+        raise TypeError(f"{{what}} must be a plain torch.Tensor, not its subclass {{type(value).__name__}}")
+    if value.layout is not torch.strided or value.is_nested or value.is_quantized:
+        kind = "nested" if value.is_nested else "quantised" if value.is_quantized else value.layout
+        raise TypeError(f"{{what}} must be a dense tensor (torch.strided), not a {{kind}} one")
     if value.dtype != dtype or value.dim() != dim:
         given = f"{{value.dim()}}-dimensional {{value.dtype}}"
         raise TypeError(f"{{what}} must be a {{dim}}-dimensional {{dtype}} tensor, not {{given}}")
-    return value.detach().contiguous() if value.requires_grad or not value.is_contiguous() else value
+    return value.resolve_neg().contiguous()
 
 
-def _state(model, name, dtype, dim):
-    """A parameter, buffer or constant of the module by its qualified name."""
-    return _tensor(name, operator.attrgetter(name)(model), dtype, dim)
+def _refuse_shape(what, value, shape):
+    raise ValueError(f"{{what}} must have the shape {{list(shape)}}, not {{list(value.shape)}}")
 
 
-def _shape(what, value, shape):
-    if value.shape != shape:
-        raise ValueError(f"{{what}} must have the shape {{list(shape)}}, not {{list(value.shape)}}")
+{sizes}def _listed(value):
+    """`value` with lists for tuples."""
+    if isinstance(value, (list, tuple)):
+        return [_listed(item) for item in value]
+    return {{key: _listed(item) for key, item in value.items()}} if isinstance(value, dict) else value
 
 
 def _constant(what, value, expected):
     """Refuse a value that the kernel was not made for."""
-    if isinstance(value, (list, tuple)):
-        value = list(value)
+    value = _listed(value)
     if type(value) is not type(expected) or value != expected:
         raise ValueError(f"this kernel was made for {{what}}={{expected!r}}, not {{value!r}}")
 
 
-def _written(model, name, tensor):
+{arguments}def _written(model, name, tensor):
     """A kernel wrote to a parameter or buffer: tell autograd, and copy when it worked on a contiguous copy."""
     held = operator.attrgetter(name)(model)
-    if held.data_ptr() == tensor.data_ptr():
-        torch.autograd.graph.increment_version(held)
-    else:
+    if held.data_ptr() != tensor.data_ptr():
         held.detach().copy_(tensor)
+    elif not held.is_inference():  # which count no writes
+        torch.autograd.graph.increment_version(held)
 
 
-class _Kept:
-    """What launches computed from parameters alone, while these are the same tensors, unchanged, and sizes too."""
-
-    def __init__(self, sources, sizes):
-        self.sources, self.sizes, self.tensors = sources, sizes, None
-        self.versions = [source._version for source in sources]
-
-    def holds(self, sources, sizes):
-        return sizes == self.sizes and all(
-            source.data_ptr() == ours.data_ptr() and source._version == version
-            for source, ours, version in zip(sources, self.sources, self.versions)
-        )
+# --- gradients ----------------------------------------------------------------------------------------
 
 
-def _kept(model, sources, sizes):
-    kept = model.__dict__.get("_akg_kept")
-    if kept is None or not kept.holds(sources, sizes):
-        kept = model.__dict__["_akg_kept"] = _Kept(sources, sizes)
-    return kept
+class _NoGradients(torch.autograd.Function):
+    """Stands behind results of what requires gradients: who asks for these hears that there are none."""
+
+    @staticmethod
+    def forward(context, count, *tensors):
+        results = tuple(tensor.data for tensor in tensors[:count])
+        context.mark_non_differentiable(*(result for result in results if not result.is_floating_point()))
+        return results
+
+    @staticmethod
+    def backward(context, *_):
+        raise RuntimeError("this kernel computes no gradients: call it under torch.no_grad(), or train with Model")
+
+    jvp = backward
 
 
-# --- the model ----------------------------------------------------------------------------------------
+def _without_gradients(results, sources):
+    """The results, which depend on all sources as far as autograd knows."""
+    return _NoGradients.apply(len(results), *results, *sources)
+
+
+{kept}# --- the model ----------------------------------------------------------------------------------------
 
 
 class ModelNew(Model):
@@ -102,8 +136,133 @@ class ModelNew(Model):
 {forward}
 '''
 
+_SIZES = '''_sizes = set()  # those that were found to be such as the kernel was made for
 
-def module(name: str, prelude: str, forward: list[str]) -> str:
-    """The text of the module: `prelude` at module level, `forward` as the lines of that method."""
+
+def _require_elements(sizes):
+    for what, size in sizes.items():
+        if size < 1:
+            raise ValueError(f"{what} must be at least 1, not {size}")
+
+
+def _refuse_sizes(condition, sizes):
+    """Refuse sizes at which forward is not what the kernel was made from."""
+    given = ", ".join(f"{what} is {size}" for what, size in sizes.items() if what in condition)
+    raise ValueError(f"this kernel was made for sizes with {condition}, but {given}")
+
+
+'''
+
+_KEPT = '''_is_lazy = getattr(torch._C, "_is_cow_tensor", None)  # whether memory is copied before it is written to
+_address = getattr(torch._C, "_data_address", None)  # without asking to write
+
+
+class _Kept:
+    """What launches computed from parameters alone, for as long as nobody can have written to these.
+
+    The parameters' memory is shared, and copied lazily: whoever writes to one, or asks for its address to do so, in
+    whatever way that PyTorch has, gives it other memory, or takes the mark of being shared away. Where memory cannot
+    be shared so, nothing is kept. (Who writes by an address that was taken before is not noticed, as by nobody.)
+    """
+
+    def __init__(self, sizes=None):
+        self.sizes, self.tensors, self.shared, self.places = sizes, None, (), None
+
+    def __reduce__(self):
+        return _Kept, ()  # a copy of a module holds nothing yet
+
+    def holds(self, sources, sizes):
+        if self.places is None or sizes != self.sizes:
+            return False
+        return all(_is_lazy(source) and _address(source) == place for source, place in zip(sources, self.places))
+
+    def keep(self, sources, tensors):
+        self.tensors = tensors
+        if _is_lazy and _address:
+            try:
+                self.shared = [source.detach()._lazy_clone() for source in sources]
+                self.places = [_address(source) for source in sources]
+            except RuntimeError:  # of memory that others have allocated, or share
+                self.shared = ()
+
+    def read(self, index, source):
+        """The same values, for launches that ask for an address."""
+        return self.shared[index] if self.shared else source
+
+
+def _kept(model, sources, sizes):
+    """What is kept of an earlier call while it holds, or nothing yet."""
+    kept = model.__dict__.get("_akg_kept")
+    if kept is None or not kept.holds(sources, sizes):
+        kept = model.__dict__["_akg_kept"] = _Kept(sizes)
+    return kept
+
+
+'''
+
+
+_COLLECTIONS = '''def _unpacked(what, value, template):
+    """The values in a collection, in order; `template` has an ellipsis for each."""
+    if template is ...:
+        return (value,)
+    is_dict = isinstance(template, dict)
+    kind, keys = ("dict", list(template)) if is_dict else ("list or tuple", list(range(len(template))))
+    if not isinstance(value, dict if is_dict else (list, tuple)):
+        raise TypeError(f"{what} must be a {kind}, not {type(value).__name__}")
+    if (set(value) if is_dict else len(value)) != (set(keys) if is_dict else len(keys)):
+        given = list(value) if is_dict else f"{len(value)} values"
+        raise ValueError(f"this kernel was made for {what} with {keys if is_dict else len(keys)}, not {given}")
+    return tuple(v for key in keys for v in _unpacked(f"{what}[{key!r}]", value[key], template[key]))
+
+
+'''
+
+_UPDATES = '''def _reach(tensor):
+    """The addresses where a tensor begins and ends."""
+    last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+    return tensor.data_ptr(), tensor.data_ptr() + (last + 1) * tensor.element_size() * bool(tensor.numel())
+
+
+def _updates(updated, tensors):
+    """Tensors that forward updates in place, when none of them lies in the memory of another argument."""
+    places = [_reach(tensor) for tensor in tensors if isinstance(tensor, torch.Tensor)]
+    for start, end in (_reach(tensor) for tensor in updated if isinstance(tensor, torch.Tensor)):
+        if sum(start < other_end and other_start < end for other_start, other_end in places) > 1:
+            raise ValueError("an argument that is updated shares memory with another: give each a tensor of its own")
+    return updated
+
+
+def _refuse_updates(names):
+    raise RuntimeError(
+        f"forward updates {', '.join(names)} in place, and this kernel computes no gradients, which something that "
+        "it is given requires: call it under torch.no_grad()"
+    )
+
+
+def _update(updated, values):
+    """Write what was computed into the arguments that are updated in place."""
+    for tensor, value in zip(updated, values):
+        tensor.detach().copy_(value)
+
+
+'''
+
+
+def module(name: str, prelude: str, forward: list[str], device: str, given: Sequence[Given], sizes: Sizes) -> str:
+    """The text of the module: `prelude` at module level, `forward` as the lines of that method.
+
+    `device`: as for `akg_core.sketch.host.write_module`; `given`, `sizes`: what forward checks.
+    """
     body = textwrap.indent("\n".join(forward), "    ")
-    return _MODULE.format(name=name.replace("\\", "").replace('"', "'"), prelude=prelude.strip("\n"), forward=body)
+    wanted = (text for call, text in (("_unpacked(", _COLLECTIONS), ("_update(", _UPDATES)) if call in body)
+    return _MODULE.format(
+        name=name.replace("\\", "").replace('"', "'"),
+        prelude=prelude.strip("\n"),
+        forward=body,
+        device=device,
+        dtypes=dtypes_of(given),
+        expected="".join(f"    {tensor.expected()},\n" for tensor in given),
+        sizes=_SIZES + sizes.function() if sizes.names else "",
+        arguments="".join(wanted),
+        kept=_KEPT if "_kept(" in body else "",
+    )

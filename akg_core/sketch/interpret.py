@@ -18,7 +18,7 @@ from akg_core.sketch.codes import near
 from akg_core.sketch.counts import Counts
 from akg_core.sketch.interpret_expression import Evaluator, Frame, fail
 from akg_core.sketch.interpret_kernel import KernelRun
-from akg_core.sketch.program import program_of
+from akg_core.sketch.program import kept_tensors, program_of
 from akg_core.sketch.schedule import bind
 from akg_core.sketch.tiles import NAMES, TORCH, Tile, integer, literal
 from akg_core.worker.threads import threads
@@ -42,17 +42,20 @@ def interpret(
     parameters: Mapping[str, Tensor] | None = None,
     schedule: Schedule | None = None,
     count: bool = False,
+    kept: dict[str, Tensor] | None = None,
 ) -> Interpretation:
     """Run the sketch's program on `inputs`, in the order of forward, with `parameters` by qualified name.
 
     A float is handed over as a zero-dimensional f64 tensor. Parameters that the program writes change in place.
-    `schedule` sets Tune parameters; others take their defaults. `once=True` on a launch has no effect here.
+    `schedule` sets Tune parameters; others take their defaults. Launches with `once=True` run like all others, unless
+    `kept` is given: what they make is held there from the first call on, as a kernel's host does while neither
+    parameters nor sizes change.
     Raises SketchError, with the line and column in the sketch, when tensors, shapes, tiles or indices do not fit.
     """
     tree = bind(tree, schedule)
     run = _ProgramRun(tree, program_of(tree))
     with threads(1):  # tiles are small: handing them to threads costs ten times what it saves
-        outputs = run.run(inputs, parameters or {})
+        outputs = run.run(inputs, parameters or {}, kept)
     if not count:
         return Interpretation(outputs)
     total = Counts()
@@ -71,12 +74,43 @@ class _ProgramRun:
         self.sizes = Frame({})
         self.counts: dict[str, Counts] = {}
 
-    def run(self, inputs: Sequence[Tensor | float], parameters: Mapping[str, Tensor]) -> tuple[Tensor, ...]:
+    def run(
+        self,
+        inputs: Sequence[Tensor | float],
+        parameters: Mapping[str, Tensor],
+        kept: dict[str, Tensor] | None = None,
+    ) -> tuple[Tensor, ...]:
         given = self._given(inputs, parameters)
         self.tensors = {name: tensor.contiguous() for name, tensor in given.items()}
         _bind_sizes(self.program.tensors, self.tensors, self.sizes, self.program.place)
-        results: tuple[Tensor, ...] = ()
+        results = self._run(self.program.body if kept is None else self._besides(kept))
+        for parameter in self.program.tensors:
+            held, theirs = self.tensors[parameter.name], given[parameter.name]
+            if parameter.role == "Param" and held is not theirs:  # not contiguous: what was written is in a copy
+                theirs.copy_(held)
+        return results
+
+    def _besides(self, kept: dict[str, Tensor]) -> list[ast.Statement]:
+        """The statements of this call beside those that made what is kept, which run where nothing is yet."""
+        names = kept_tensors(self.program)
+        parted: dict[bool, list[ast.Statement]] = {True: [], False: []}
         for statement in self.program.body:
+            match statement:
+                case ast.Allocate(target=target) | ast.View(target=target):
+                    parted[target in names].append(statement)
+                case ast.Launch(once=once):
+                    parted[once].append(statement)
+                case _:
+                    parted[False].append(statement)
+        if not kept:
+            self._run(parted[True])
+            kept |= {name: self.tensors[name] for name in names}
+        self.tensors |= kept
+        return parted[False]
+
+    def _run(self, statements: Sequence[ast.Statement]) -> tuple[Tensor, ...]:
+        results: tuple[Tensor, ...] = ()
+        for statement in statements:
             match statement:
                 case ast.Allocate(target=target):
                     self.tensors[target] = self._allocate(statement)
@@ -86,10 +120,6 @@ class _ProgramRun:
                     self._launch(statement)
                 case ast.Return(tensors=names):
                     results = tuple(self._tensor(name, statement.place) for name in names)
-        for parameter in self.program.tensors:
-            held, theirs = self.tensors[parameter.name], given[parameter.name]
-            if parameter.role == "Param" and held is not theirs:  # not contiguous: what was written is in a copy
-                theirs.copy_(held)
         return results
 
     def _given(self, inputs: Sequence[Tensor | float], parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -11,7 +11,18 @@ from dataclasses import dataclass
 LOAD_HINTS = ("via", "into_memory", "vector", "stream", "layout", "order")
 TILE_HINTS = ("layout", "order", "into_memory")
 LOOP_HINTS: dict[str, tuple[str, ...]] = {
-    "grid": ("swizzle", "warps", "order", "persistent", "together", "vector", "specialize", "split", "stages"),
+    "grid": (
+        "swizzle",
+        "warps",
+        "order",
+        "persistent",
+        "together",
+        "vector",
+        "specialize",
+        "split",
+        "stages",
+        "descending",
+    ),
     "tiles": ("stages", "unroll", "promote", "split", "vector", "order", "specialize"),
     "range": ("stages", "unroll"),
     "whole": ("layout", "order", "vector"),
@@ -26,6 +37,7 @@ HINTS: dict[str, tuple[str, str]] = {
     "warps": ("count", "warps (or threads) for one program"),
     "vector": ("count", "elements a memory instruction moves"),
     "persistent": ("flag", "one program a unit takes tile after tile"),
+    "descending": ("flag", "programs of the last tiles start first: they have the most to do"),
     "together": ("flag", "all programs of the axis run at the same time; meet_… needs it"),
     "specialize": ("flag", "some warps only load, others only compute"),
     "stream": ("flag", "data that is not used again soon: pass the cache by"),

@@ -41,3 +41,21 @@ def _fail(code: str, node: ast.Kernel | ast.TensorParameter | ast.ConstParameter
     cure = "Write a @program that allocates tensors, launches the kernels and returns the results."
     found = finding(code, node.place, message, cure)
     raise SketchError(f"{node.place.line}:{node.place.column}: {code} {message}", cure, (found,))
+
+
+def kept_tensors(program: ast.Program) -> frozenset[str]:
+    """The tensors of the program's own that launches with once=True use, and all views of them: they outlive a call."""
+    viewed = {node.target: node.tensor for node in program.body if isinstance(node, ast.View)}
+    given = {tensor.name for tensor in program.tensors}
+    found: set[str] = set()
+    for node in program.body:
+        for name in node.tensors if isinstance(node, ast.Launch) and node.once else ():
+            found.add(name)
+            while name in viewed:
+                name = viewed[name]
+                found.add(name)
+    found -= given
+    for node in program.body:
+        if isinstance(node, ast.View) and node.tensor in found:
+            found.add(node.target)
+    return frozenset(found)

@@ -6,7 +6,7 @@ A Tune parameter's key is "kernel.NAME"; an inline Tune's is "kernel.axis.keywor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from akg_core.errors import SketchError
@@ -31,6 +31,35 @@ def _choices(kernel: ast.Kernel) -> Iterator[Choice]:
 def default(tree: ast.SketchFile) -> Schedule:
     """The schedule of all defaults; an inline Tune's default is its first choice."""
     return Schedule(values={choice.key: choice.default for choice in space(tree)})
+
+
+def smaller(space: Sequence[Choice], schedule: Schedule, kernel: str) -> Schedule | None:
+    """The schedule with the largest tile of a kernel one choice down; None where no tile of it can be smaller."""
+    tiles = reduced(space, schedule, kernel)
+    largest = max(tiles, key=lambda key: _value(space, schedule, key), default=None)
+    return tiles[largest] if largest else None
+
+
+def reduced(space: Sequence[Choice], schedule: Schedule, kernel: str) -> dict[str, Schedule]:
+    """By the key of each tile of a kernel that can be smaller: the schedule with that tile one choice down."""
+    found = {}
+    for choice in space:
+        owner, _, name = choice.key.partition(".")
+        if owner != kernel or "." in name:  # what is chosen in place is no tile, but a hint
+            continue
+        value = schedule.values.get(choice.key, choice.default)
+        less = [
+            other for other in choice.choices if isinstance(other, int) and isinstance(value, int) and other < value
+        ]
+        if less:
+            found[choice.key] = Schedule(values={**schedule.values, choice.key: max(less)})
+    return found
+
+
+def _value(space: Sequence[Choice], schedule: Schedule, key: str) -> int:
+    value = schedule.values.get(key, next(choice.default for choice in space if choice.key == key))
+    assert isinstance(value, int)
+    return value
 
 
 def bind(tree: ast.SketchFile, schedule: Schedule | None = None) -> ast.SketchFile:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 
 from akg_core.sketch import ast
 
@@ -231,24 +232,26 @@ def _scan(text: str) -> list[tuple[str, int, int]]:
 
 def _wrap(line: str, indent: str) -> list[str]:
     """`line` cut after commas or before operators in its outermost brackets, continued under the bracket."""
+    text = indent + line
+    marks = _scan(text)
     lines: list[str] = []
-    rest = indent + line
-    marks = _scan(rest)
-    while len(rest) > WIDTH:
-        margin = len(rest) - len(rest.lstrip())
+    start = under = 0  # the line at hand is text[start:], `under` columns from the left
+    cuts, shifts = list[int](), [0]  # where text was cut, and how far what follows each cut has moved to the right
+    while under + len(text) - start > WIDTH:
+        first = start + len(text[start : start + WIDTH]) - len(text[start : start + WIDTH].lstrip())
         spots: list[tuple[int, bool, int]] = []
-        for column in range(margin + 1, min(WIDTH, len(rest) - 1) + 1):
-            character, depth, _ = marks[column]
-            after_comma = rest[column - 1] == ","
-            if character == " " and depth and (after_comma or _OPERATOR.match(rest, column + 1)):
-                spots.append((depth, not after_comma, -column))
+        for place in range(first + 1, min(WIDTH - shifts[-1], len(text) - 1) + 1):
+            character, depth, _ = marks[place]
+            after_comma = text[place - 1] == ","
+            if character == " " and depth and (after_comma or _OPERATOR.match(text, place + 1)):
+                spots.append((depth, not after_comma, -place))
         if not spots:
             break
-        column = -min(spots)[2]
-        under = marks[column][2]
-        under = under if under <= WIDTH // 2 else len(indent) + 8
-        lines.append(rest[:column])
-        shift = under - (column + 1)
-        marks = [(" ", 0, 0)] * under + [(c, d, u + shift if u > column else u) for c, d, u in marks[column + 1 :]]
-        rest = " " * under + rest[column + 1 :]
-    return [*lines, rest]
+        place = -min(spots)[2]
+        lines.append(" " * under + text[start:place])
+        bracket = marks[place][2]
+        column = bracket + shifts[bisect_left(cuts, bracket)]
+        start, under = place + 1, column if column <= WIDTH // 2 else len(indent) + 8
+        cuts.append(place)
+        shifts.append(under - start)
+    return [*lines, " " * under + text[start:]]

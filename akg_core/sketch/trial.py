@@ -23,6 +23,7 @@ def trial_job(payload: dict[str, Any]) -> dict[str, Any]:
     from akg_core.sketch.counts import Counts
     from akg_core.sketch.interpret import interpret
     from akg_core.sketch.parse import parse
+    from akg_core.task.arguments import flat
     from akg_core.task.load import load_source
 
     task = Task(**payload["task"])
@@ -31,7 +32,7 @@ def trial_job(payload: dict[str, Any]) -> dict[str, Any]:
     inputs = reference.inputs(payload["seed"] + 1)
     arguments = [
         torch.tensor(value, dtype=torch.float64) if argument.kind == "number" else value
-        for value, argument in zip(inputs, task.interface.arguments, strict=True)
+        for value, argument in zip(flat(task.interface.arguments, inputs), task.interface.arguments, strict=True)
         if argument.kind != "constant"
     ]
     held = {name: tensor.detach().clone() for name, tensor in (*model.named_parameters(), *model.named_buffers())}
@@ -44,6 +45,8 @@ def trial_job(payload: dict[str, Any]) -> dict[str, Any]:
     seconds = time.perf_counter() - began
     with torch.no_grad():
         expected = torch.utils._pytree.tree_leaves(model(*inputs))
+    left = zip(flat(task.interface.arguments, inputs), task.interface.arguments, strict=True)
+    expected += [value for value, argument in left if argument.mutated]
     expected = [value for value in expected if isinstance(value, torch.Tensor)]
     return {
         "outputs": [_difference(found, due) for found, due in zip(result.outputs, expected, strict=True)],

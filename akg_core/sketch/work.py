@@ -19,11 +19,15 @@ from akg_core.sketch.schedule import bind
 
 
 class Work(Record):
-    """One launch: `programs` that may run at once, `bytes` that they load and store, `operations` of their products."""
+    """One launch: `programs` that may run at once, `bytes` that they load and store, `operations` of their products.
+
+    `kernel`: the name of what is launched.
+    """
 
     programs: int
     bytes: float
     operations: float
+    kernel: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +42,20 @@ class _Loop:
 
 def work(tree: ast.SketchFile, schedule: Schedule) -> list[Work]:
     """What each launch of a checked sketch does under a schedule."""
-    found = []
-    for _, instance in instances(bind(tree, schedule)):
-        sizes = {tensor.name: DTYPES[tensor.dtype].size for tensor in instance.kernel.tensors}
-        met = list(_walk(instance.kernel.body, (), {}, sizes))
-        found.append(
-            Work(
-                programs=max((each.programs for each in met), default=1),
-                bytes=sum(each.bytes for each in met),
-                operations=sum(each.operations for each in met),
-            )
-        )
-    return found
+    launched = [instance for _, instance in instances(bind(tree, schedule))]
+    known = {instance: _done_by(instance.kernel) for instance in dict.fromkeys(launched)}
+    return [known[instance] for instance in launched]
+
+
+def _done_by(kernel: ast.Kernel) -> Work:
+    sizes = {tensor.name: DTYPES[tensor.dtype].size for tensor in kernel.tensors}
+    met = list(_walk(kernel.body, (), {}, sizes))
+    return Work(
+        programs=max((each.programs for each in met), default=1),
+        bytes=sum(each.bytes for each in met),
+        operations=sum(each.operations for each in met),
+        kernel=kernel.name,
+    )
 
 
 def _walk(

@@ -8,24 +8,31 @@ Worker side only.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 from torch._decomp import get_decompositions
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch.export import Dim, ExportedProgram
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.export import Dim as Vary
+from torch.export import ExportedProgram
 
 from akg_core.errors import TaskError
-from akg_core.records import Argument, Graph, Interface, Task
-from akg_core.task import load
-from akg_core.task.fake import fake_mode, fake_or_real, quiet, run
-from akg_core.task.graph import random_nodes, resolve
+from akg_core.records import Argument, Dim, Graph, Interface, Task
+from akg_core.task import load, wording
+from akg_core.task.arguments import Leaf, portable
+from akg_core.task.example import Example, flat_forward, make_example, tensor_attributes
+from akg_core.task.fake import quiet
+from akg_core.task.graph import random_nodes, resolve, size, spelled
+from akg_core.task.guards import conditions
 from akg_core.task.load import ReferenceModule
+from akg_core.task.single import from_two
 from akg_core.task.translate import Sizes, Translated, dtype_name, translate
+
+_SHOWN = 6  # names in a note, before the others are counted
 
 
 def capture_job(payload: dict[str, Any]) -> dict[str, Any]:
@@ -53,9 +60,9 @@ def capture_file(
     """Capture the reference file at `path`, which messages call `name`.
 
     `dynamic`: every size of every tensor may vary, as far as tracing allows (a file with `get_inputs_dyn_list`
-    says itself which do). `eval`: switch the module to eval mode first. `scale`: shrink the file's integer constants;
-    `work`: without a scale, shrink them until one call does at most about so much, first how many matrices or images
-    there are (`akg_core.task.scale`).
+    says itself which do). `eval`: switch the module to eval mode first. `scale`: shrink the sizes that the file
+    spells out; `work`: without a scale, shrink them until one call does at most about so much, first how many matrices
+    or images there are, then how large these are (`akg_core.task.scale`).
     Raises TaskError.
     """
     source, name = load.read(path), name or str(path)
@@ -65,11 +72,9 @@ def capture_file(
 
         source, notes = scaled(source, name, scale)
     elif work:
-        from akg_core.task.scale import fitting, with_small_batch
+        from akg_core.task.scale import fitting
 
-        source, fewer = with_small_batch(source, name, work, rank=3)
-        source, notes = fitting(source, name, work)
-        notes = fewer + notes
+        source, notes = fitting(source, name, work, rank=3)
     task = capture(load.load_source(source, name), dynamic=dynamic, eval=eval)
     return task.model_copy(update={"scale": scale, "notes": notes + task.notes})
 
@@ -81,23 +86,26 @@ def capture(reference: ReferenceModule, *, dynamic: bool = False, eval: bool = F
     except TaskError as error:
         if error.message.startswith(reference.name):
             raise
-        raise TaskError(f"{reference.name}: {error.message}", error.cure) from None
+        between = ", " if error.message.startswith("line ") else ": "
+        raise TaskError(f"{reference.name}{between}{error.message}", error.cure) from None
 
 
 def _capture(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Task:
-    example = _example(reference, dynamic=dynamic, eval=eval)
+    example = make_example(reference, dynamic=dynamic, eval=eval)
     errors: list[Exception] = []
     for vary, numbers in _attempts(example):
         try:
             with quiet():
-                program, sizes, translated = _trace(reference, example, vary=vary, numbers=numbers, eval=eval)
+                traced = _trace(reference, example, vary=vary, numbers=numbers, eval=eval)
         except TaskError:
             raise
         except Exception as error:  # torch.export raises whatever the traced code and its own passes raise
             errors.append(error)
             continue
-        return _task(reference, example, program, sizes, translated, vary, numbers)
+        return _task(reference, example, traced, vary, numbers)
     first = errors[0]
+    if (refused := wording.of_values(first, reference.name)) is not None:
+        raise refused from None
     line = load.line_of(first, reference.name)
     place = f"{reference.name}, line {line}" if line else reference.name
     raise TaskError(
@@ -106,114 +114,92 @@ def _capture(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Task:
     ) from None
 
 
-# --- the example call --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Example:
-    """What is traced: a module (fake where that works), the arguments, and what forward gives for them."""
-
-    mode: FakeTensorMode
-    model: nn.Module
-    names: tuple[str, ...]
-    inputs: list[Any]
-    varying: tuple[frozenset[int], ...]  # per argument, the dimensions that vary
-    outputs: list[Any]  # flat, fake
-
-
-def _example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> _Example:
-    mode = fake_mode()
-    model = fake_or_real(mode, lambda: reference.model(eval=eval))
-    inputs = fake_or_real(mode, reference.inputs)
-    lists = fake_or_real(mode, reference.input_lists)
-    names = reference.argument_names(inputs)
-    for name, value in zip(names, inputs, strict=True):
-        _check_argument(reference.name, name, value)
-    varying = tuple(
-        frozenset(range(value.dim()))
-        if dynamic and isinstance(value, torch.Tensor)
-        else _differing(value, [other[i] for other in lists if i < len(other)])
-        for i, value in enumerate(inputs)
-    )
-    # Forward may leave something in its module, so the one that is traced is another.
-    probe = fake_or_real(mode, lambda: reference.model(eval=eval))
-    before = tensor_attributes(probe)
-    outputs = run(reference.name, mode, probe, inputs)
-    for name, tensor in tensor_attributes(probe).items():
-        if before.get(name, tensor) is not tensor:
-            raise TaskError(
-                f"{reference.name}: forward replaces the module's attribute {name}, which a kernel cannot.",
-                "Make it a buffer (register_buffer) and update it in place.",
-            )
-    return _Example(mode, model, names, inputs, varying, outputs)
-
-
-def _check_argument(file: str, name: str, value: Any) -> None:
-    if isinstance(value, torch.Tensor):
-        if value.layout is not torch.strided or value.is_quantized:
-            raise TaskError(f"{file}: the argument {name} is a sparse or quantised tensor.", "Use dense tensors.")
-        dtype_name(value.dtype)
-    elif not _is_plain(value):
-        raise TaskError(
-            f"{file}: the argument {name} of forward is a {type(value).__name__}.",
-            "Arguments are tensors, numbers, bools, strings, None, or lists of plain values.",
-        )
-
-
-def _is_plain(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return all(_is_plain(item) for item in value)
-    return value is None or type(value) in (bool, int, float, str)
-
-
-def _differing(value: Any, others: Sequence[Any]) -> frozenset[int]:
-    if not isinstance(value, torch.Tensor):
-        return frozenset()
-    same_rank = [o for o in others if isinstance(o, torch.Tensor) and o.dim() == value.dim()]
-    return frozenset(d for d in range(value.dim()) if any(o.shape[d] != value.shape[d] for o in same_rank))
-
-
 # --- tracing -----------------------------------------------------------------------------------------
 
 
-def _attempts(example: _Example) -> list[tuple[bool, bool]]:
+def _attempts(example: Example) -> list[tuple[bool, bool]]:
     """(sizes vary, floats are numbers), from what is wanted most to what always works."""
     vary = [True, False] if any(example.varying) else [False]
-    numbers = [True, False] if any(isinstance(v, float) for v in example.inputs) else [False]
+    numbers = [True, False] if any(map(_may_vary, example.leaves)) else [False]
     return [(v, n) for v in vary for n in numbers]
 
 
+def _may_vary(leaf: Leaf) -> bool:
+    """Whether a leaf may be a number that is handed to kernels."""
+    return isinstance(leaf.value, float) and leaf.given and len(leaf.path) == 1
+
+
 class _Mismatch(Exception):
-    """The traced program gives other dtypes or shapes than the reference."""
+    """The traced program does something else than the reference."""
 
 
-def _trace(
-    reference: ReferenceModule, example: _Example, *, vary: bool, numbers: bool, eval: bool
-) -> tuple[ExportedProgram, Sizes, Translated]:
-    inputs = tuple(
-        torch.tensor(value, dtype=torch.float64) if numbers and isinstance(value, float) else value
-        for value in example.inputs
-    )
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    """A forward, traced; `guards`: the conditions on its sizes at which it holds."""
+
+    program: ExportedProgram
+    sizes: Sizes
+    translated: Translated
+    guards: tuple[str, ...] = ()
+
+
+def _trace(reference: ReferenceModule, example: Example, *, vary: bool, numbers: bool, eval: bool) -> _Traced:
+    """Trace forward; where sizes vary, find out at which of them the graph holds."""
+    traced = _traced(reference, example, vary=vary, numbers=numbers, eval=eval)
+    if not traced.sizes.values:
+        return traced
+
+    shapes = _shapes(example, traced, numbers)
+
+    def at(symbols: dict[str, int]) -> Graph:
+        def resized(leaf: Leaf, shape: tuple[Dim, ...]) -> Leaf:
+            with example.mode:
+                return replace(leaf, value=leaf.value.new_empty([size(dim, symbols) for dim in shape]))
+
+        leaves = [resized(leaf, shapes[leaf.name]) if leaf.name in shapes else leaf for leaf in example.leaves]
+        fixed = _traced(reference, replace(example, leaves=leaves), vary=False, numbers=numbers, eval=eval)
+        return fixed.translated.graph
+
+    several = from_two(traced.translated.graph, shapes, traced.guards, traced.sizes.values, at)
+    return replace(traced, guards=(*traced.guards, *(f"({name} >= 2)" for name in several)))
+
+
+def _shapes(example: Example, traced: _Traced, numbers: bool) -> dict[str, tuple[Dim, ...]]:
+    """The shape of each tensor that forward takes, by the name of its leaf."""
+    arguments = _arguments(traced.program, example, traced.sizes, numbers, ())
+    return {argument.name: argument.shape for argument in arguments if argument.kind == "tensor"}
+
+
+def _traced(reference: ReferenceModule, example: Example, *, vary: bool, numbers: bool, eval: bool) -> _Traced:
+    values = [
+        torch.tensor(leaf.value, dtype=torch.float64) if numbers and _may_vary(leaf) else leaf.value
+        for leaf in example.leaves
+    ]
+    names = [leaf.name for leaf, v in zip(example.leaves, values, strict=True) if isinstance(v, torch.Tensor)]
+    inputs = tuple(value for value in values if isinstance(value, torch.Tensor))
     dims = None
     if vary:
-        dims = tuple(
-            dict.fromkeys(sorted(varying), Dim.AUTO) if isinstance(value, torch.Tensor) else None
-            for value, varying in zip(inputs, example.varying, strict=True)
-        )
+        pairs = zip(values, example.varying, strict=True)
+        dims = tuple(dict.fromkeys(sorted(varying), Vary.AUTO) for v, varying in pairs if isinstance(v, torch.Tensor))
+
+    def export(model: nn.Module) -> ExportedProgram:
+        with flat_forward(model, example.inputs, values, names):
+            return torch.export.export(model, inputs, dynamic_shapes=dims, strict=False)
+
     model = example.model
-    program = torch.export.export(model, inputs, dynamic_shapes=dims, strict=False)
+    program = export(model)
     if any(isinstance(constant, FakeTensor) for constant in program.constants.values()):
         # Decomposition computes with constants, so they must be real.
         model = reference.model(eval=eval)
-        program = torch.export.export(model, inputs, dynamic_shapes=dims, strict=False)
-    program = program.run_decompositions(_decompositions())
+        program = export(model)
+    exported, program = program, program.run_decompositions(_decompositions())
     sizes = _declare_sizes(program, inputs)
-    tensors = [n if isinstance(v, torch.Tensor) else None for n, v in zip(example.names, inputs, strict=True)]
-    attributes = tensor_attributes(model)
-    translated = translate(program, tensors, sizes, load.reference_filename(reference.name), attributes)
+    translated = translate(program, names, sizes, load.reference_filename(reference.name), tensor_attributes(model))
+    if any(_may_vary(leaf) and leaf.name in translated.updated for leaf in example.leaves):
+        raise _Mismatch("a number is no tensor that can be updated")
     if numbers:
         _check_outputs(program, example.outputs)
-    return program, sizes, translated
+    return _Traced(program, sizes, translated, conditions((exported, program), sizes) if vary else ())
 
 
 def _decompositions() -> Any:
@@ -239,19 +225,7 @@ def _declare_sizes(program: ExportedProgram, inputs: Sequence[Any]) -> Sizes:
         if isinstance(traced, torch.Tensor) and isinstance(example, torch.Tensor):
             for size, value in zip(traced.shape, example.shape, strict=True):
                 sizes.declare(size, int(value))
-    for symbol, bounds in program.range_constraints.items():
-        sizes.bound(symbol, int(bounds.lower))
     return sizes
-
-
-def tensor_attributes(model: nn.Module) -> dict[str, torch.Tensor]:
-    """The tensors that are plain attributes of a module or its parts, by qualified name."""
-    return {
-        f"{prefix}.{key}".removeprefix("."): value
-        for prefix, module in model.named_modules()
-        for key, value in vars(module).items()
-        if isinstance(value, torch.Tensor)
-    }
 
 
 def _check_outputs(program: ExportedProgram, expected: list[Any]) -> None:
@@ -266,25 +240,23 @@ def _check_outputs(program: ExportedProgram, expected: list[Any]) -> None:
 # --- the record --------------------------------------------------------------------------------------
 
 
-def _task(
-    reference: ReferenceModule,
-    example: _Example,
-    program: ExportedProgram,
-    sizes: Sizes,
-    translated: Translated,
-    vary: bool,
-    numbers: bool,
-) -> Task:
-    arguments = _arguments(program, example, sizes, numbers)
-    packing, keys, named = _packing(reference.name, program)
+def _task(reference: ReferenceModule, example: Example, traced: _Traced, vary: bool, numbers: bool) -> Task:
+    sizes, translated = traced.sizes, traced.translated
+    arguments = _arguments(traced.program, example, sizes, numbers, translated.updated)
+    packing, keys, named = _packing(reference.name, traced.program)
+    handed = {place: name for place, name in example.handed.items() if name in translated.updated}
     graph = _with_output_strides(translated.graph, example.outputs, sizes.values if vary else {})
     interface = Interface(
-        arguments=arguments, parameters=translated.parameters, packing=packing, keys=keys, named=named
+        arguments=arguments,
+        parameters=translated.parameters,
+        packing=packing,
+        keys=keys,
+        named=named,
+        handed=handed,
+        guards=traced.guards,
     )
     notes = (*translated.notes, *_notes(example, arguments, graph, vary))
-    notes += tuple(
-        f"The size {name} is at least {least}: forward depends on it." for name, least in sizes.least.items()
-    )
+    notes += _guarded(traced.guards)
     return Task(
         name=Path(reference.name).stem,
         source=reference.source,
@@ -292,22 +264,31 @@ def _task(
         graph=graph,
         training=example.model.training,
         symbols=sizes.values,
-        least=sizes.least,
         notes=notes,
     )
 
 
-def _arguments(program: ExportedProgram, example: _Example, sizes: Sizes, numbers: bool) -> tuple[Argument, ...]:
-    traced = {n.name: n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder"}
+def _arguments(
+    program: ExportedProgram, example: Example, sizes: Sizes, numbers: bool, updated: Collection[str]
+) -> tuple[Argument, ...]:
+    placeholders = {n.name: n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder"}
+    traced = (placeholders[name] for name in program.graph_signature.user_inputs)
     arguments = []
-    for name, value, graph_name in zip(example.names, example.inputs, program.graph_signature.user_inputs, strict=True):
-        if isinstance(value, torch.Tensor):
-            shape = sizes.dims(traced[graph_name].shape)
-            arguments.append(Argument(name=name, kind="tensor", dtype=dtype_name(value.dtype), shape=shape))
-        elif numbers and isinstance(value, float):
-            arguments.append(Argument(name=name, kind="number", dtype="f64", value=value))
+    for leaf in example.leaves:
+        common: dict[str, Any] = {
+            "name": leaf.name,
+            "path": leaf.path if len(leaf.path) > 1 else (),
+            "given": leaf.given,
+        }
+        if isinstance(leaf.value, torch.Tensor):
+            shape, dtype = sizes.dims(next(traced).shape), dtype_name(leaf.value.dtype)
+            mutated = leaf.name in updated
+            arguments.append(Argument(kind="tensor", dtype=dtype, shape=shape, mutated=mutated, **common))
+        elif numbers and _may_vary(leaf):
+            next(traced)
+            arguments.append(Argument(kind="number", dtype="f64", value=leaf.value, **common))
         else:
-            arguments.append(Argument(name=name, kind="constant", value=value))
+            arguments.append(Argument(kind="constant", value=portable(leaf.value), **common))
     return tuple(arguments)
 
 
@@ -339,7 +320,7 @@ def _with_output_strides(graph: Graph, outputs: list[Any], symbols: dict[str, in
     """
     strides: dict[tuple[str, int], tuple[int | str, ...]] = {}
     shapes = {(node.name, i): shape for node in graph.nodes for i, shape in enumerate(node.shapes)}
-    for text, tensor in zip(graph.outputs, outputs, strict=True):
+    for text, tensor in zip(graph.outputs, outputs, strict=False):  # what updates arguments has no strides of its own
         if text is not None and isinstance(tensor, torch.Tensor):
             if not symbols:
                 strides[resolve(text)] = tuple(tensor.stride())
@@ -354,12 +335,19 @@ def _with_output_strides(graph: Graph, outputs: list[Any], symbols: dict[str, in
 
 def _contiguous(shape: tuple[int | str, ...]) -> tuple[int | str, ...]:
     strides: list[int | str] = [1]
-    for size in reversed(shape[1:]):
-        strides.insert(0, size if strides[0] == 1 else f"({size} * {strides[0]})")
+    for dim in reversed(shape[1:]):
+        strides.insert(0, dim if strides[0] == 1 else f"({dim} * {strides[0]})")
     return tuple(strides)
 
 
-def _notes(example: _Example, arguments: Sequence[Argument], graph: Graph, vary: bool) -> list[str]:
+def _guarded(guards: Sequence[str]) -> tuple[str, ...]:
+    """What is said of the sizes at which a kernel refuses to run; of many conditions the shortest."""
+    said = [guard.removeprefix("(").removesuffix(")") for guard in guards[:_SHOWN]]
+    more = [f"and {len(guards) - _SHOWN} more"] if len(guards) > _SHOWN else []
+    return (f"A kernel refuses sizes unless {'; '.join([*said, *more])}: there forward is another.",) if guards else ()
+
+
+def _notes(example: Example, arguments: Sequence[Argument], graph: Graph, vary: bool) -> list[str]:
     notes = []
     if any(example.varying) and not vary:
         notes.append("The sizes were captured as they are: tracing with varying sizes failed.")
@@ -368,9 +356,16 @@ def _notes(example: _Example, arguments: Sequence[Argument], graph: Graph, vary:
             for d in sorted(varying):
                 if isinstance(argument.shape[d], int):
                     notes.append(f"Dimension {d} of {argument.name} stays {argument.shape[d]}: forward depends on it.")
-    notes += [f"The argument {a.name} is fixed to {a.value!r}." for a in arguments if a.kind == "constant"]
+    notes += [
+        f"The argument {spelled(leaf.path)} is fixed to {leaf.value!r}."
+        for leaf, a in zip(example.leaves, arguments, strict=True)
+        if a.kind == "constant" and a.given
+    ]
     for node in random_nodes(graph):
-        notes.append(f"forward draws random numbers with {node.op}" + (f" ({node.where})." if node.where else "."))
-    if graph.mutations:
-        notes.append(f"forward updates {', '.join(graph.mutations)}.")
+        notes.append(
+            f"forward draws random numbers with {node.wrote or node.op}" + (f" ({node.where})." if node.where else ".")
+        )
+    if updated := [*graph.mutations, *(spelled(a.path or (a.name,)) for a in arguments if a.mutated)]:
+        more = [f"and {len(updated) - _SHOWN} others"] if len(updated) > _SHOWN + 1 else updated[_SHOWN:]
+        notes.append(f"forward updates {', '.join([*updated[:_SHOWN], *more])}.")
     return notes

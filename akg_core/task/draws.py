@@ -16,43 +16,56 @@ import torch
 from torch import nn
 
 from akg_core.records import Interface, Task
-from akg_core.task import layout
+from akg_core.task import arguments, edges, layout
 from akg_core.task.graph import size
 from akg_core.task.load import ReferenceModule
+from akg_core.task.patterns import Deal, dealt, normal
+from akg_core.worker.tensors import transform
 
-KINDS = ("drawn", "signed", "large", "small", "constant_rows", "cancelling", "disturbed")
+KINDS = ("drawn", "signed", "large", "small", "constant_rows", "cancelling", "disturbed", "offset", "huge", "tiny")
 """Kinds of draws, the file's own first. `disturbed`: the same but for one row, whose elements have changed places;
-`signed`: standard normal; `large`: magnitudes of 100, beyond where exp
-overflows; `small`: magnitudes of 1e-4, where epsilons matter; `constant_rows`: every other row holds one value;
-`cancelling`: each row holds v and nearly -v."""
+`signed`: standard normal; for the others see `akg_core.task.patterns`."""
+DEALT = "dealt"  # the kind of a draw that has many, by a `Deal`
+_SALTS = (*KINDS, DEALT)  # a draw of one kind has nothing in common with that of another by the same seed
 
 
-def inputs(reference: ReferenceModule, seed: int, kind: str = "drawn", interface: Interface | None = None) -> list[Any]:
+def inputs(
+    reference: ReferenceModule,
+    seed: int,
+    kind: str = "drawn",
+    interface: Interface | None = None,
+    deal: Deal | None = None,
+) -> list[Any]:
     """Positional arguments of `forward`, of the shapes that the file's `get_inputs` gives.
 
     Floating tensors are redrawn in the manner of `kind`; what their first draw shows to be meant is kept: exact zeros
     of a sparse or triangular tensor, symmetry, rows that are probabilities, labels such as -1 and 1. Integer and
     bool tensors (indices, masks) and other values come from the file's generator. The layout is kept: strides, and
     elements that share memory as those of an expanded tensor do. With `interface`, arguments captured as numbers
-    vary too, by a factor of 0.5 to 1.5.
+    vary too, by a factor of 0.5 to 1.5. With a `deal` each row of the arguments that it names is of one of its kinds.
     """
-    if kind not in KINDS:
+    if kind not in (*KINDS, DEALT):
         raise ValueError(f"no kind of draw is called {kind!r}")
-    values = reference.inputs(seed)
-    if kind == "drawn":
-        return values
-    return _harder(values, seed, kind, interface)
+    return harder(reference.inputs(seed), seed, kind, interface, deal)
 
 
-def harder(values: Sequence[Any], seed: int, kind: str, interface: Interface | None = None) -> list[Any]:
+def harder(
+    values: Sequence[Any], seed: int, kind: str, interface: Interface | None = None, deal: Deal | None = None
+) -> list[Any]:
     """`inputs`, starting from arguments that exist; their tensors are left as they are."""
-    return list(values) if kind == "drawn" else _harder(values, seed, kind, interface)
+    return list(values) if kind == "drawn" else _harder(values, seed, kind, interface, deal)
 
 
 def finite(outputs: Iterable[Any]) -> bool:
     """Whether no floating output has an infinity or a NaN."""
     floats = [o for o in outputs if isinstance(o, torch.Tensor) and o.is_floating_point() and o.numel()]
     return all(bool(torch.isfinite(end)) for o in floats for end in torch.aminmax(o))  # one pass; a NaN is both ends
+
+
+def is_free(values: Sequence[Any]) -> bool:
+    """Whether any number may stand anywhere in the floating tensors: none is sparse, symmetric, or means labels."""
+    floats = [v for v in arguments.flat((), values) if isinstance(v, torch.Tensor) and v.is_floating_point()]
+    return not any(v.numel() and (_is_discrete(v) or _has_zeros(v) or _has_structure(v)) for v in floats)
 
 
 # --- sizes ---------------------------------------------------------------------------------------------
@@ -77,28 +90,35 @@ def hidden_sizes(task: Task, seed: int = 0) -> list[dict[str, int]]:
         lambda v: max(2, v // 2),
         lambda v: 3,
     )
-    # What a size has beyond the least that it may be is changed, so that the graph holds for the new one, too.
-    fixed = {name: task.least.get(name, 0) for name in task.symbols}
-    candidates = [{n: fixed[n] + change(value - fixed[n]) for n, value in task.symbols.items()} for change in changes]
+    changed = ({name: change(value) for name, value in task.symbols.items()} for change in changes)
+    candidates = [near for sizes in changed if (near := edges.within(task, sizes))]
     return [c for i, c in enumerate(candidates) if c != task.symbols and c not in candidates[:i]]
 
 
 def resized(
-    reference: ReferenceModule, interface: Interface, symbols: dict[str, int], seed: int, kind: str = "drawn"
+    reference: ReferenceModule,
+    interface: Interface,
+    symbols: dict[str, int],
+    seed: int,
+    kind: str = "drawn",
+    deal: Deal | None = None,
 ) -> list[Any]:
     """Arguments of `forward` with the sizes that `symbols` gives: the file's own draw, cropped or repeated.
 
-    Values keep their range (indices stay valid), triangular tensors their shape, and dimensions their order in memory.
+    They may give one dimension of one argument a size of its own (`edges.place`). Values keep their range (indices stay
+    valid), triangular tensors their shape, and dimensions their order in memory.
     """
-    values = harder(reference.inputs(seed), seed, kind, interface)
+    given = harder(reference.inputs(seed), seed, kind, interface, deal)
+    values = arguments.flat(interface.arguments, given)
     for i, argument in enumerate(interface.arguments):
         if argument.kind == "tensor":
             old = new = values[i]
             for d, dim in enumerate(argument.shape):
-                index = torch.arange(size(dim, symbols), device=old.device) % max(1, old.shape[d])
+                length = symbols.get(edges.place(argument.name, d)) or size(dim, symbols)
+                index = torch.arange(length, device=old.device) % max(1, old.shape[d])
                 new = new.index_select(d, index)
             values[i] = layout.ordered_like(new, old)
-    return values
+    return arguments.rebuilt(given, values)
 
 
 # --- parameters ----------------------------------------------------------------------------------------
@@ -125,7 +145,7 @@ def redraw_state(model: nn.Module, seed: int) -> dict[str, torch.Tensor]:
             state[name] = drawn[id(parameter)]
     for name, value in state.items():
         if name.endswith("running_mean"):
-            state[name] = _like(0.3 * _normal(value.shape, draw), value)
+            state[name] = _like(0.3 * normal(value.shape, draw), value)
         elif name.endswith("running_var"):
             state[name] = _like(0.5 + torch.rand(value.shape, generator=draw, device=draw.device), value)
     return state
@@ -133,9 +153,9 @@ def redraw_state(model: nn.Module, seed: int) -> dict[str, torch.Tensor]:
 
 def _redrawn(value: torch.Tensor, owner: nn.Module, draw: torch.Generator) -> torch.Tensor:
     if sum(n > 1 for n in value.shape) < 2:  # a bias, a scale: also those of shape (C, 1, 1)
-        return value + _like(0.3 * _normal(value.shape, draw), value)
+        return value + _like(0.3 * normal(value.shape, draw), value)
     if isinstance(owner, (nn.Embedding, nn.EmbeddingBag)):
-        return _like(_normal(value.shape, draw), value)
+        return _like(normal(value.shape, draw), value)
     fan_in = value[0].numel()
     if isinstance(owner, nn.modules.conv._ConvTransposeNd):
         groups, stride = owner.groups, owner.stride
@@ -143,46 +163,61 @@ def _redrawn(value: torch.Tensor, owner: nn.Module, draw: torch.Generator) -> to
     elif type(owner).__module__.startswith("akg_reference") and value.dim() == 2:
         fan_in = max(value.shape)  # a bare parameter: which side it contracts is not known
     if float(value.std()) == 0.0:  # the affine part of a norm over several dimensions
-        return value + _like(0.3 * _normal(value.shape, draw), value)
-    return _like(math.sqrt(2 / fan_in) * _normal(value.shape, draw), value)
+        return value + _like(0.3 * normal(value.shape, draw), value)
+    return _like(math.sqrt(2 / fan_in) * normal(value.shape, draw), value)
 
 
 # --- harder values ---------------------------------------------------------------------------------------
 
 
-def _harder(values: Sequence[Any], seed: int, kind: str, interface: Interface | None) -> list[Any]:
-    draw = _generator(values, seed * len(KINDS) + KINDS.index(kind) + 7919)
+def _harder(values: Sequence[Any], seed: int, kind: str, interface: Interface | None, deal: Deal | None) -> list[Any]:
+    leaves = arguments.flat((), values)
+    draw = _generator(leaves, seed * len(_SALTS) + _SALTS.index(kind) + 7919)
     if kind == "disturbed":
-        return [_disturbed(value, draw) if isinstance(value, torch.Tensor) else value for value in values]
+        return transform(list(values), lambda tensor: _disturbed(tensor, draw))
     result = []
-    for i, value in enumerate(values):
+    for i, value in enumerate(leaves):
         if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel():
-            result.append(layout.replaced(value, functools.partial(_redraw_tensor, kind=kind, draw=draw)))
+            mine = Deal(("signed" if deal else kind,)) if not deal or (deal.leaves and i not in deal.leaves) else deal
+            result.append(layout.replaced(value, functools.partial(_redraw_tensor, deal=mine, draw=draw)))
         elif interface and interface.arguments[i].kind == "number":
             result.append(value * (0.5 + float(torch.rand((), generator=draw, device=draw.device))))
         else:
             result.append(value)
-    return result
+    return arguments.rebuilt(values, result)
 
 
-def _redraw_tensor(value: torch.Tensor, kind: str, draw: torch.Generator) -> torch.Tensor:
-    sample = value.flatten()[:4096].double()
-    if value.numel() > 4 and bool((sample == sample.round()).all()):
-        return value  # labels, counts, one-hot rows
-    if _is_probabilities(value):
-        return _probabilities(value, kind, draw)
-    new = _like(_PATTERNS[kind](value.shape, draw), value)
-    if _is_symmetric(value):
+def _redraw_tensor(value: torch.Tensor, deal: Deal, draw: torch.Generator) -> torch.Tensor:
+    if _is_discrete(value):
+        return value
+    if is_probabilities(value):
+        return _probabilities(value, deal.kinds[0], draw)
+    new = _like(dealt(value.shape, value.dtype, deal, draw), value)
+    if is_symmetric(value):
         new = (new + new.mT) / 2
-    zeros = value == 0
-    if float(zeros.float().mean()) > 0.01:
-        new = new.masked_fill(zeros, 0)
+    if _has_zeros(value):
+        new = new.masked_fill(value == 0, 0)
     return new
+
+
+def _is_discrete(value: torch.Tensor) -> bool:
+    """Whether these are labels, counts, one-hot rows."""
+    sample = value.flatten()[:4096].double()
+    return value.numel() > 4 and bool((sample == sample.round()).all())
+
+
+def _has_zeros(value: torch.Tensor) -> bool:
+    """Whether so many zeros are no chance."""
+    return float((value == 0).float().mean()) > 0.01
+
+
+def _has_structure(value: torch.Tensor) -> bool:
+    return is_symmetric(value) or is_probabilities(value)
 
 
 def _disturbed(value: torch.Tensor, draw: torch.Generator) -> torch.Tensor:
     """`value` with the elements of one row that are not zero turned by one place."""
-    if value.dim() == 0 or value.numel() == 0 or _is_symmetric(value):
+    if value.dim() == 0 or value.numel() == 0 or is_symmetric(value):
         return value
 
     def turned(base: torch.Tensor) -> torch.Tensor:
@@ -195,14 +230,15 @@ def _disturbed(value: torch.Tensor, draw: torch.Generator) -> torch.Tensor:
     return layout.replaced(value, turned)
 
 
-def _is_symmetric(value: torch.Tensor) -> bool:
+def is_symmetric(value: torch.Tensor) -> bool:
+    """Whether a tensor holds square matrices that are their own transposes."""
     if value.dim() < 2 or value.shape[-1] != value.shape[-2] or value.shape[-1] < 2:
         return False
     corner = value[..., :32, :32]  # tells most apart without reading all
     return bool((corner == corner.mT).all()) and bool((value == value.mT).all())
 
 
-def _is_probabilities(value: torch.Tensor) -> bool:
+def is_probabilities(value: torch.Tensor) -> bool:
     """Whether rows sum to one, as a softmax leaves them."""
     if value.dim() == 0 or value.shape[-1] < 2 or float(value.min()) < 0:
         return False
@@ -214,7 +250,7 @@ def _probabilities(value: torch.Tensor, kind: str, draw: torch.Generator) -> tor
     if kind == "constant_rows":
         return torch.full_like(value, 1 / value.shape[-1])
     width = {"large": 4.0, "small": 1e-3}.get(kind, 1.0)
-    return _like((width * _normal(value.shape, draw)).softmax(-1), value)
+    return _like((width * normal(value.shape, draw)).softmax(-1), value)
 
 
 def _generator(values: Iterable[Any], seed: int) -> torch.Generator:
@@ -223,48 +259,5 @@ def _generator(values: Iterable[Any], seed: int) -> torch.Generator:
     return torch.Generator(next(devices, torch.device("cpu"))).manual_seed(seed)
 
 
-def _normal(shape: Sequence[int], draw: torch.Generator) -> torch.Tensor:
-    return torch.randn(tuple(shape), generator=draw, device=draw.device)
-
-
 def _like(new: torch.Tensor, old: torch.Tensor) -> torch.Tensor:
     return new.to(dtype=old.dtype, device=old.device)
-
-
-def _signed(shape: Sequence[int], draw: torch.Generator) -> torch.Tensor:
-    return _normal(shape, draw)
-
-
-def _large(shape: Sequence[int], draw: torch.Generator) -> torch.Tensor:
-    return _normal(shape, draw).mul_(100)
-
-
-def _small(shape: Sequence[int], draw: torch.Generator) -> torch.Tensor:
-    return _normal(shape, draw).mul_(1e-4)
-
-
-def _constant_rows(shape: Sequence[int], draw: torch.Generator) -> torch.Tensor:
-    """Quarters between -2 and 2 in every other row: their sums are exact in any order."""
-    new = _normal(shape, draw)
-    if not shape:
-        return new
-    rows = new.view(-1, shape[-1])
-    rows[::2] = torch.randint(-8, 9, (len(rows[::2]), 1), generator=draw, device=draw.device) / 4
-    return new
-
-
-def _cancelling(shape: Sequence[int], draw: torch.Generator) -> torch.Tensor:
-    new = _normal(shape, draw)
-    if shape and shape[-1] > 1:
-        half = shape[-1] // 2
-        new[..., half : 2 * half].mul_(0.01).sub_(new[..., :half])
-    return new
-
-
-_PATTERNS: dict[str, Callable[[Sequence[int], torch.Generator], torch.Tensor]] = {
-    "signed": _signed,
-    "large": _large,
-    "small": _small,
-    "constant_rows": _constant_rows,
-    "cancelling": _cancelling,
-}

@@ -26,10 +26,13 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from akg_core.records import Examination, Finding
+from akg_core.records import Finding
 from akg_core.task import draws, load, scale
+from akg_core.task.arguments import flat
+from akg_core.task.examination import Examination
 from akg_core.task.fake import quiet
 from akg_core.task.load import ReferenceModule
+from akg_core.worker.tensors import transform
 
 BUDGET = 8.0
 _BATCHED, _AT_MOST = 1 << 20, 1 << 23  # work of one call, in elements: wanted, and never exceeded
@@ -112,7 +115,7 @@ class _Probe:
     def call(self, model: nn.Module, inputs: Sequence[Any]) -> Outputs:
         """Flat outputs; the inputs are copied, as forward may write into them, and so is a module that it changes."""
         model = copy.deepcopy(model) if self.keep_state else model
-        copies = [v.clone() if isinstance(v, torch.Tensor) else v for v in inputs]
+        copies = transform(list(inputs), torch.clone)
         with load.blame(self.reference.name, "forward, given what get_inputs gives,"):
             return list(torch.utils._pytree.tree_leaves(model(*copies)))
 
@@ -240,7 +243,8 @@ def same(first: Outputs, second: Outputs, tolerance: float | None = None) -> boo
 
 
 def _same_values(first: Sequence[Any], second: Sequence[Any]) -> bool:
-    return all(torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b for a, b in zip(first, second, strict=True))
+    one, other = flat((), first), flat((), second)
+    return all(torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b for a, b in zip(one, other, strict=True))
 
 
 def _level(output: torch.Tensor) -> torch.Tensor:

@@ -10,25 +10,14 @@ from typing import Any, TypeVar
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import (
-    DataDependentOutputException,
-    DynamicOutputShapeException,
-    FakeTensorMode,
-    UnsupportedOperatorException,
-)
-from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from akg_core.errors import TaskError
-from akg_core.task import load
+from akg_core.task import load, wording
+from akg_core.worker.tensors import transform
 
 T = TypeVar("T")
-
-_NEEDS_VALUES = (
-    DataDependentOutputException,
-    DynamicOutputShapeException,
-    GuardOnDataDependentSymNode,
-    UnsupportedOperatorException,
-)
 
 
 def fake_mode() -> FakeTensorMode:
@@ -49,6 +38,11 @@ def fake_or_real(mode: FakeTensorMode, make: Callable[[], T]) -> T:
         return make()
 
 
+def faked(mode: FakeTensorMode, value: Any) -> Any:
+    """The same tree with fake tensors; those that are fake stay what they are."""
+    return transform(value, lambda tensor: tensor if isinstance(tensor, FakeTensor) else mode.from_tensor(tensor))
+
+
 def run(
     name: str,
     mode: FakeTensorMode,
@@ -63,15 +57,12 @@ def run(
     """
     with load.blame(name, "forward, given what get_inputs gives,"), quiet(), mode, observer or nullcontext():
         try:
-            fakes = [mode.from_tensor(v) if isinstance(v, torch.Tensor) else v for v in inputs]
-            leaves: list[Any] = torch.utils._pytree.tree_leaves(model(*fakes))
+            leaves: list[Any] = torch.utils._pytree.tree_leaves(model(*faked(mode, inputs)))
             return leaves
-        except _NEEDS_VALUES as error:
-            line = load.line_of(error, name)
-            raise TaskError(
-                f"{name}, line {line}: forward looks at the values of tensors, so that it cannot be traced.",
-                "Make its control flow and sizes independent of values.",
-            ) from None
+        except Exception as error:
+            if (refused := wording.of_values(error, name)) is not None:
+                raise refused from None
+            raise
 
 
 @contextmanager

@@ -23,12 +23,13 @@ Values from outside
 Results
     `node.dtypes`, `node.shapes` and `node.strides` have one entry a result (dtype "" for a result that is None).
     `graph.outputs` and the values of `graph.mutations` are references as in arguments ("%add", "%bn:3"); an
-    output that is None stays None. The strides of an output are those that the reference gives it; strides that are no
+    output that is None stays None. After what forward returns come the new values of arguments that it updates, in the
+    order of the interface. The strides of an output are those that the reference gives it; strides that are no
     expression over the sizes are empty.
 
 Left out
     Assertions, `alias`, `detach` and `lift_fresh_copy` (uses refer to their argument), and size queries (they are
-    dimensions). A `forward` that writes into its own arguments is refused.
+    dimensions).
 
 Random operators stay what they are ("aten.native_dropout.default", "aten.rand.default", "aten.bernoulli.p").
 """
@@ -37,10 +38,13 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from akg_core.records import Dim, Graph, Interface, Node
+
+DTYPE = "torch.dtype"
+"""The key of a constant that is a dtype: {"torch.dtype": "float16"}; tuples and sizes are lists."""
 
 RANDOM = frozenset(
     f"aten.{name}"
@@ -62,6 +66,11 @@ RANDOM = frozenset(
         "rrelu_with_noise_functional",
     )
 )
+
+
+def spelled(path: tuple[int | str, ...]) -> str:
+    """How a value that forward takes in a collection is written in Python: "xs[1]", "d['scale']"."""
+    return str(path[0]) + "".join(f"[{part!r}]" for part in path[1:])
 
 
 def reference(name: str, result: int = 0) -> str:
@@ -155,7 +164,7 @@ def size(dim: Dim, symbols: dict[str, int]) -> int:
 
 
 def evaluate(value: Any, symbols: dict[str, int]) -> Any:
-    """A dimension, or a number of a node's arguments in that form: "(s0 ** 0.5)" at s0 = 9 is 3.0."""
+    """A dimension, a number of a node's arguments, or a condition: "(s0 ** 0.5)" at s0 = 9 is 3.0."""
     return _evaluate(ast.parse(value, mode="eval").body, symbols) if isinstance(value, str) else value
 
 
@@ -168,6 +177,23 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
     ast.Pow: operator.pow,
 }
+_RELATIONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.GtE: operator.ge,
+    ast.Gt: operator.gt,
+    ast.LtE: operator.le,
+    ast.Lt: operator.lt,
+}
+_CALLS: dict[str, Callable[..., Any]] = {"max": max, "min": min, "int": int, "round": round}
+
+
+def holds(conditions: Iterable[str], symbols: dict[str, int]) -> bool:
+    """Whether a task's graph is what its reference does where `symbols` gives the sizes that vary."""
+    try:
+        return all(value >= 1 for value in symbols.values()) and all(evaluate(c, symbols) for c in conditions)
+    except ZeroDivisionError:
+        return False
 
 
 def _evaluate(node: ast.expr, symbols: dict[str, int]) -> Any:
@@ -180,4 +206,12 @@ def _evaluate(node: ast.expr, symbols: dict[str, int]) -> Any:
             return -_evaluate(operand, symbols)
         case ast.BinOp(left=left, op=op, right=right):
             return _OPERATIONS[type(op)](_evaluate(left, symbols), _evaluate(right, symbols))
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return not _evaluate(operand, symbols)
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            return _RELATIONS[type(op)](_evaluate(left, symbols), _evaluate(right, symbols))
+        case ast.BoolOp(op=op, values=values):
+            return (all if isinstance(op, ast.And) else any)(_evaluate(value, symbols) for value in values)
+        case ast.Call(func=ast.Name(id=name), args=args) if name in _CALLS:
+            return _CALLS[name](*(_evaluate(each, symbols) for each in args))
     raise ValueError(f"not a size: {ast.unparse(node)}")

@@ -25,6 +25,8 @@ from torch import nn
 
 from akg_core.errors import OutOfMemory, TaskError
 from akg_core.records import HOST
+from akg_core.task.beside import placed
+from akg_core.worker.tensors import transform
 
 FORMAT = "A reference file defines Model, get_inputs and get_init_inputs."
 
@@ -68,8 +70,9 @@ class ReferenceModule:
 
     def _moved(self, value: Any) -> Any:
         """A module or tensor on the device, where the file may have put it elsewhere; anything else as it is."""
-        movable = self.device != HOST and isinstance(value, (torch.Tensor, nn.Module))
-        return value.to(self.device) if movable else value
+        if self.device == HOST:
+            return value
+        return value.to(self.device) if isinstance(value, nn.Module) else transform(value, lambda t: t.to(self.device))
 
     def input_lists(self, seed: int = 0) -> list[list[Any]]:
         """The argument lists of differing shapes of `get_inputs_dyn_list`; empty where the file has none."""
@@ -97,6 +100,13 @@ class ReferenceModule:
             names += [f"{name}_{i}" for i in range(len(value))] if variadic else [name]
         return tuple(names)
 
+    def defaults(self, inputs: Sequence[Any]) -> dict[str, Any]:
+        """The parameters of `forward` that these inputs leave out, with their defaults."""
+        signature = inspect.signature(self.Model.forward)
+        given = signature.bind(None, *inputs).arguments
+        empty = inspect.Parameter.empty
+        return {n: p.default for n, p in signature.parameters.items() if n not in given and p.default is not empty}
+
 
 def moved(model: nn.Module, device: str) -> nn.Module:
     """A module that was made on the host, on a device, with the tensors that are plain attributes of it."""
@@ -108,9 +118,9 @@ def moved(model: nn.Module, device: str) -> nn.Module:
 
 
 def read(path: str | Path) -> str:
-    """The text of a reference file."""
+    """The text of a reference file, which finds what lies beside it wherever it is run."""
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return placed(Path(path).read_text(encoding="utf-8"), Path(path))
     except FileNotFoundError:
         raise TaskError(f"{path}: there is no such file.", "Give the path of a reference file.") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -1,242 +1,239 @@
-"""Makes a reference file smaller: the integers that it spells out at module level are rewritten, and it still runs.
+"""Makes a reference file smaller: integers that feed shapes are rewritten, wherever they stand, and it still runs.
 
-One rule for all files. An integer above 16 becomes about `scale` times itself, at least 16, with the same power of two
+One rule for all files. A size above 16 becomes about `scale` times itself, at least 16, with the same power of two
 in it (up to 16), so that what was aligned stays aligned and what divided nothing still does not. Where the file then
-does not run, integers shrink less or go back to what they were, as few as a greedy search finds. Whether a file runs is
-tried on fake tensors (shapes without data), and for real once it is small. Worker side only.
+does not run, sizes shrink less or go back to what they were, as few as a greedy search finds. Whether a file runs is
+tried on fake tensors (shapes without data), and for real where it looks things up by integers and is small.
+Worker side only.
 """
 
 from __future__ import annotations
 
-import ast
+import inspect
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator, Sequence
 
 import torch
-from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from akg_core.errors import TaskError
 from akg_core.task import load
-from akg_core.task.fake import fake_mode, fake_or_real, run
+from akg_core.task.literals import Change, Integer, rewritten
+from akg_core.task.shapes import is_degenerate, shapes_of
+from akg_core.task.sizes import SMALLEST, Role, Size, sizes_of
 
-SMALL, SMALLEST = 16, 8
+SMALL = 16
 _SMALL_ENOUGH_TO_RUN = 1 << 22
-_SMALLEST_BATCH = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """An integer written at module level, alone or in a tuple, list or dict; `span` is its place in the text."""
-
-    name: str
-    value: int
-    span: tuple[int, int]
-
-
-Change = tuple[Constant, int]
+_SMALL_BATCH, _SMALLEST_BATCH = 4, 2
+_TRIES = 1 << 15  # operators that trying smaller sizes may run
+_OUTSIDE: tuple[Role, ...] = ("batch", "extent", "result")
+_ALL: tuple[Role, ...] = (*_OUTSIDE, "feature", "unknown")
+_STAGES = ((_OUTSIDE, SMALL), (_ALL, SMALL), (_OUTSIDE, SMALLEST), (_ALL, SMALLEST))
 
 
 def scaled(source: str, name: str, scale: float, least: int = SMALL) -> tuple[str, tuple[str, ...]]:
-    """The file with its constants shrunk by `scale` (0 < scale < 1), and sentences that say what changed.
+    """The file with its sizes shrunk by `scale` (0 < scale < 1), and sentences that say what changed.
 
-    `least`: what no constant gets below, and the power of two up to which it keeps what is in it.
+    `least`: what no size gets below, and the power of two up to which it keeps what is in it.
 
     Raises TaskError when the file does not run even as it is.
     """
     if not 0 < scale < 1:
         raise TaskError(f"A scale of {scale:g} does not shrink.", "Give a number between 0 and 1.")
-    _shapes(source, name)
-    found = constants(source)
-    changes = [(c, new) for c in found if (new := shrunk(c.value, scale, found, least)) < c.value]
-    made = changes if _runs(rewritten(source, changes), name) else _most(source, name, changes, found, least)
-    return rewritten(source, made), _sentences(f"Scaled by {scale:g}", made, changes)
+    shrinking = _Shrinking(source, name)
+    wanted = shrinking.wanted(scale, least, _ALL)
+    shrinking.most(wanted, least)
+    return shrinking.text(), shrinking.sentences(f"Scaled by {scale:g}", wanted)
 
 
 def with_small_batch(source: str, name: str, work: int, rank: int = 1) -> tuple[str, tuple[str, ...]]:
-    """The file with fewer rows in a batch, until one call does at most about `work` (see `_Shapes.work`).
+    """The file with fewer rows in a batch, until one call does at most about `work` (see `Shapes.work`).
 
-    A batch constant is one that moves the first dimension of inputs and nothing else: no other dimension, and no
+    A batch is an integer that moves the first dimension of inputs and nothing else: no other dimension, and no
     parameter; these inputs have `rank` dimensions at least. It stays at 4 or more. What comes back is the file itself
     where it has none or is small enough.
     """
-    shapes = _shapes(source, name)
-    made: list[Change] = []
-    for constant in sorted(constants(source), key=lambda c: -c.value):
-        if shapes.work <= work:
-            break
-        new = max(_SMALLEST_BATCH, constant.value * work // shapes.work)
-        if new >= constant.value:
-            continue
-        try:
-            smaller = _shapes(rewritten(source, [*made, (constant, new)]), name)
-        except TaskError:
-            continue
-        if smaller.parameters == shapes.parameters and _fewer_rows(smaller.inputs, shapes.inputs, rank):
-            made.append((constant, new))
-            shapes = smaller
-    return rewritten(source, made), _sentences("With a smaller batch", made, made) if made else ()
+    shrinking = _Shrinking(source, name, work)
+    shrinking.fewer_rows(work, _SMALL_BATCH, rank)
+    return shrinking.text(), shrinking.sentences("With a smaller batch", ()) if shrinking.made else ()
 
 
-def fitting(source: str, name: str, work: int) -> tuple[str, tuple[str, ...]]:
-    """The file scaled by the largest power of a half at which one call does at most `work`.
+def fitting(source: str, name: str, work: int, rank: int = 1) -> tuple[str, tuple[str, ...]]:
+    """The file made smaller until one call does at most about `work`: what costs least to lose goes first.
 
-    Integers get below 16, and not below 8, only where that is needed.
+    That is how many rows (of inputs of `rank` dimensions at least) a batch has, then how large inputs are apart from
+    what parameters share, then everything. Sizes get below 16, and not below 8, only where that is needed.
     """
-    smaller, notes = source, tuple[str, ...]()
-    for least in (SMALL, SMALLEST):
-        scale = 1.0
-        while _shapes(smaller, name).work > work and scale > 1e-3:
-            scale /= 2
-            smaller, notes = scaled(source, name, scale, least)
-    return smaller, notes
+    for features in (True, False):  # at large sizes it does not show that a table is too small for what looks it up
+        shrinking = _Shrinking(source, name, work)
+        shrinking.fewer_rows(work, _SMALL_BATCH, rank)
+        for roles, least in _STAGES:
+            for halvings in range(1, 20):
+                if shrinking.shapes.work > work:
+                    shrinking.most(shrinking.wanted(0.5**halvings, least, roles if features else _OUTSIDE), least)
+        shrinking.fewer_rows(work, _SMALLEST_BATCH, rank)
+        if shrinking.shapes.work <= work or not shrinking.whole.indexes:
+            break
+    return shrinking.text(), shrinking.sentences("Sizes", ()) if shrinking.made else ()
 
 
-def shrunk(value: int, scale: float, others: Sequence[Constant] = (), least: int = SMALL) -> int:
+def shrunk(value: int, scale: float, divisors: Collection[int] = (), least: int = SMALL) -> int:
     """About `scale * value`, at least `least`, a power of two up to which it is divisible by 2, 4, … where `value` is.
 
-    It stays divisible by those of the `others` up to 16 that divide `value`, where that leaves it small.
+    It stays divisible by those of the `divisors` that divide `value`, where that leaves it small.
     """
     target = max(value * scale, least)
     power = math.gcd(value, least)
-    common = math.lcm(power, *(c.value for c in others if 2 < c.value <= SMALL and value % c.value == 0))
+    common = math.lcm(power, *(each for each in divisors if 2 < each < value and value % each == 0))
     step = common if common <= target else power
     multiples = range(-(-least // step) * step, value, step)
     alike = (m for m in multiples if math.gcd(m, least) == power)
     return min(alike, key=lambda m: abs(m - target), default=value)
 
 
-# --- the text --------------------------------------------------------------------------------------------
+class _Shrinking:
+    """A file, what its integers are, and which have been `made` smaller so far, with the `shapes` that it then has."""
+
+    def __init__(self, source: str, name: str, work: int = 0) -> None:
+        self.source, self.name = source, name
+        self.shapes = self.whole = shapes_of(source, name)
+        self.made: dict[Integer, int] = {}
+        small_enough = work and self.whole.work <= work
+        self.sizes: dict[Integer, Size] = {} if small_enough else sizes_of(source, name, self.whole)
+        self._tries = max(24, _TRIES // max(1, len(self.whole.results)))
+        self._tried = {source}
+        divisors = {each.value for each, size in self.sizes.items() if size.role == "none" and each.value <= 64}
+        self._divisors = divisors | {each.value for each in self.sizes if each.value <= SMALL}
+
+    def text(self) -> str:
+        """The file as it is now."""
+        return rewritten(self.source, self.made.items())
+
+    def wanted(self, scale: float, least: int, roles: Sequence[Role]) -> list[Change]:
+        """What integers of these roles become at a scale, as far as that is smaller than they have been made."""
+        inputs = [each.value for each, size in self.sizes.items() if size.role == "extent" and each.value > least]
+        found = []
+        for each, size in self.sizes.items():
+            times = each.value // min(inputs, default=each.value) if size.role == "result" else 1
+            new = shrunk(each.value, scale, self._divisors, least * max(1, times))  # an input that is enlarged stays so
+            if size.role in roles and new < self.made.get(each, each.value):
+                found.append((each, new))
+        return found
+
+    def most(self, changes: Sequence[Change], least: int) -> None:
+        """As many of the changes as go together, or to twice, four times … as much, the largest values first.
+
+        Equal values are tried as one.
+        """
+        if not changes or self._try(changes):
+            return
+        for value in sorted({each.value for each, _ in changes}, reverse=True):
+            group = [each for each, _ in changes if each.value == value]
+            new = next(new for each, new in changes if each.value == value)
+            doublings = range(max(1, (value // new).bit_length() - 1))
+            now = max(self.made.get(each, value) for each in group)
+            tried = {shrunk(value, (new << n) / value, self._divisors, least) for n in doublings}
+            sizes = sorted(size for size in tried if size < now)
+            if not any(self._try_group(group, size) for size in sizes):
+                for each in group if len(group) > 1 else ():
+                    any(self._try([(each, size)]) for size in sizes)
+
+    def fewer_rows(self, work: int, least: int, rank: int) -> None:
+        """Make batches smaller, down to `least`, until a call does at most `work`; the largest first."""
+        batches = [each for each, size in self.sizes.items() if size.role == "batch" and size.rank >= rank]
+        for each in sorted(batches, key=lambda each: -each.value):
+            now = self.made.get(each, each.value)
+            new = max(least, now * work // self.shapes.work)
+            if self.shapes.work > work and new < now:
+                self._try([(each, new)])
+
+    def sentences(self, what: str, wanted: Sequence[Change]) -> tuple[str, ...]:
+        """What became smaller, and which of the changes that were `wanted` did not."""
+        arguments = list(inspect.signature(load.load_source(self.source, self.name).Model.forward).parameters)[1:]
+        made = sorted(self.made.items(), key=lambda change: change[0].span)
+        changed = self._listed([(each, f"{each.value} -> {new}") for each, new in made], arguments)
+        same = self.whole.parameters and self.shapes.parameters == self.whole.parameters
+        said = f"{changed}{'; parameters as they are' * bool(same)}" if changed else "no integer could shrink"
+        kept = self._listed([(each, f"{each.value}") for each, _ in wanted if each not in self.made], arguments)
+        return (f"{what}: {said}.", *([f"Kept, or the file would not run: {kept}."] if kept else []))
+
+    def _listed(self, changes: Sequence[tuple[Integer, str]], arguments: Sequence[str]) -> str:
+        """ "a 32 -> 16, b and c 64 -> 16": what is done to several is said once."""
+        said: dict[str, list[Integer]] = {}
+        for each, change in changes:
+            said.setdefault(change, []).append(each)
+        return ", ".join(f"{self._names(group, arguments)} {change}" for change, group in said.items())
+
+    def _names(self, group: Sequence[Integer], arguments: Sequence[str]) -> str:
+        """What the file calls integers, or what they are."""
+        names: list[str] = []
+        dims: dict[str, list[str]] = {}
+        for each in group:
+            size = self.sizes.get(each, Size())
+            if each.name:
+                names.append(each.name)
+            elif size.role == "batch" and size.rank > 2:
+                names.append("batch")
+            elif not size.moves:
+                names.append(f"a number in {each.scope.removeprefix('Model.')}")
+            for which, dim in () if each.name or "batch" in names[-1:] else size.moves:
+                dims.setdefault((*arguments, *["*"] * 99)[which], []).append(str(dim))
+        spelled = [f"dim{'s' * (len(found) > 1)} {' and '.join(found)} of {x}" for x, found in dims.items()]
+        return " and ".join(dict.fromkeys([*spelled, *names]))
+
+    # --- what still runs ---------------------------------------------------------------------------------
+
+    def _try_group(self, group: Sequence[Integer], new: int) -> bool:
+        """Change equal integers to `new`, with what must follow them, or all but one of them."""
+        return any(self._try(part) for part in self._following([(each, new) for each in group], new))
+
+    def _following(self, changes: list[Change], new: int) -> Iterator[list[Change]]:
+        """Changes of equal integers, with none, with some and with all of those that may have to follow them."""
+        value = changes[0][0].value
+        rest = [each for each in self.sizes if each not in dict(changes)]
+        features = any(self.sizes[each].role == "feature" for each, _ in changes)
+        bounds = [(each, new) for each in rest if each.value == value and self._is_bound(each)]
+        inside = [each for each in rest if each.in_class and (features or self.sizes[each].role != "feature")]
+        equal = [(each, new) for each in inside if each.value == value]
+        yield changes + bounds
+        if equal:
+            yield changes + bounds + equal
+        if len(changes) > 2:
+            yield from (changes[:n] + changes[n + 1 :] for n in range(len(changes)))
+        if value % new == 0 and not features:
+            yield from (changes + more for more in self._in_proportion(rest, value, new))
+
+    def _in_proportion(self, rest: Sequence[Integer], value: int, new: int) -> Iterator[list[Change]]:
+        """Other numbers of features, that may be made of the sizes of inputs: of one of them, or a product of some."""
+        inside = [each for each in rest if self.sizes[each].role == "feature"]
+        for other in sorted({each.value for each in inside} - {value}, reverse=True):
+            for ratio in (value // new, (value // new) ** 2, (value // new) ** 3):
+                if other % ratio == 0 and other > ratio:
+                    yield [(each, other // ratio) for each in inside if each.value == other]
+
+    def _is_bound(self, integer: Integer) -> bool:
+        """Whether a number that makes inputs is not of their shapes: then it is of their values."""
+        return not integer.in_class and bool(integer.scope) and self.sizes[integer].role == "none"
+
+    def _try(self, changes: Sequence[Change]) -> bool:
+        """Make changes that leave the file running, with all that it has now."""
+        made = {**self.made, **dict(changes)}
+        text = rewritten(self.source, made.items())
+        if text in self._tried or len(self._tried) >= self._tries:
+            return False
+        self._tried.add(text)
+        try:
+            shapes = shapes_of(text, self.name)
+            if is_degenerate(shapes, self.whole) or shapes.work > self.shapes.work:
+                return False
+            if shapes.indexes and shapes.work <= _SMALL_ENOUGH_TO_RUN:
+                _run(text, self.name)
+        except TaskError:
+            return False
+        self.made, self.shapes = made, shapes
+        return True
 
 
-def constants(source: str) -> list[Constant]:
-    """The integers that module-level assignments spell out, in order; `2048 * 2` is one."""
-    lines = [line + "\n" for line in source.split("\n")]
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
-
-    def offset(line: int, column: int) -> int:  # ast counts columns in bytes of UTF-8
-        return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
-
-    found: list[Constant] = []
-
-    def visit(name: str, node: ast.expr) -> None:
-        value = _integer(node)
-        if value is not None:
-            end = offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
-            found.append(Constant(name, value, (offset(node.lineno, node.col_offset), end)))
-        elif isinstance(node, (ast.Tuple, ast.List)):
-            for i, item in enumerate(node.elts):
-                visit(f"{name}[{i}]", item)
-        elif isinstance(node, ast.Dict):
-            for key, item in zip(node.keys, node.values, strict=True):
-                visit(f"{name}[{ast.unparse(key) if key else '**'}]", item)
-
-    for statement in ast.parse(source).body:
-        if isinstance(statement, ast.Assign):
-            target, value = statement.targets[0], statement.value
-            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-                for item, part in zip(target.elts, value.elts, strict=True):
-                    visit(ast.unparse(item), part)
-            else:
-                visit(ast.unparse(target), value)
-        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-            visit(ast.unparse(statement.target), statement.value)
-    return found
-
-
-def rewritten(source: str, changes: Iterable[Change]) -> str:
-    """The text with each constant replaced; every line keeps its number."""
-    for constant, value in sorted(changes, key=lambda change: change[0].span, reverse=True):
-        start, end = constant.span
-        source = source[:start] + str(value) + "\n" * source.count("\n", start, end) + source[end:]
-    return source
-
-
-def _integer(node: ast.expr) -> int | None:
-    """The value of an expression made of integer literals alone."""
-    plain = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop)
-    if not all(isinstance(part, plain) for part in ast.walk(node)):
-        return None
-    try:
-        value = ast.literal_eval(node) if isinstance(node, ast.Constant) else eval(ast.unparse(node), {})
-    except (ArithmeticError, TypeError, ValueError):
-        return None
-    return value if type(value) is int else None
-
-
-def _sentences(what: str, made: Sequence[Change], wanted: Sequence[Change]) -> tuple[str, ...]:
-    changed = ", ".join(f"{c.name} {c.value} -> {new}" for c, new in made)
-    shrank = [c for c, _ in made]
-    kept = ", ".join(f"{c.name} {c.value}" for c, _ in wanted if c not in shrank)
-    sentences = [f"{what}: {changed}." if changed else f"{what}: no integer could shrink."]
-    return (*sentences, f"Kept, or the file would not run: {kept}.") if kept else tuple(sentences)
-
-
-# --- what still runs -------------------------------------------------------------------------------------
-
-
-def _most(source: str, name: str, changes: Sequence[Change], others: Sequence[Constant], least: int) -> list[Change]:
-    """As many of the changes as go together, or to twice, four times … as much, the largest values first.
-
-    Equal values are tried as one.
-    """
-    made: list[Change] = []
-    for value in sorted({c.value for c, _ in changes}, reverse=True):
-        group = [c for c, _ in changes if c.value == value]
-        new = next(new for c, new in changes if c.value == value)
-        doublings = range(max(1, (value // new).bit_length() - 1))
-        sizes = sorted({shrunk(value, (new << n) / value, others, least) for n in doublings})
-        for part in [group, *([c] for c in group if len(group) > 1)]:
-            tries = [[(c, size) for c in part if c not in dict(made)] for size in sizes]
-            made += next((tried for tried in tries if _runs(rewritten(source, [*made, *tried]), name)), [])
-    return made
-
-
-def _runs(source: str, name: str) -> bool:
-    try:
-        shapes = _shapes(source, name)
-        if shapes.work + sum(map(math.prod, shapes.parameters.values())) <= _SMALL_ENOUGH_TO_RUN:
-            reference = load.load_source(source, name)
-            with load.blame(name, "forward"), torch.no_grad():
-                reference.model()(*reference.inputs())
-    except TaskError:
-        return False
-    return True
-
-
-class _Shapes(NamedTuple):
-    inputs: list[tuple[int, ...]]
-    parameters: dict[str, tuple[int, ...]]
-    outputs: list[tuple[int, ...]]
-    products: int  # floating-point operations of matrix products and convolutions
-
-    @property
-    def work(self) -> int:
-        """What one call costs, counted in elements moved; 256 operations of a product cost about as much as one."""
-        return sum(math.prod(shape) for shape in (*self.inputs, *self.outputs)) + self.products // 256
-
-
-def _shapes(source: str, name: str) -> _Shapes:
-    """Shapes of what goes into forward, of the module's state, and of what comes out, on fake tensors."""
-    reference = load.load_source(source, name)
-    mode = fake_mode()
-    model: nn.Module = fake_or_real(mode, reference.model)
-    inputs: list[Any] = fake_or_real(mode, reference.inputs)
-    counter = FlopCounterMode(display=False)
-    outputs = run(name, mode, model, inputs, counter)
-    parameters = {n: tuple(p.shape) for n, p in model.state_dict().items()}
-    return _Shapes(_tensor_shapes(inputs), parameters, _tensor_shapes(outputs), counter.get_total_flops())
-
-
-def _tensor_shapes(values: Iterable[Any]) -> list[tuple[int, ...]]:
-    return [tuple(v.shape) for v in values if isinstance(v, torch.Tensor)]
-
-
-def _fewer_rows(smaller: Sequence[tuple[int, ...]], before: Sequence[tuple[int, ...]], rank: int) -> bool:
-    pairs = list(zip(smaller, before, strict=True))
-    alike = all(a == b or (len(a) == len(b) >= rank and a[1:] == b[1:]) for a, b in pairs)
-    return alike and smaller != before
+def _run(text: str, name: str) -> None:
+    reference = load.load_source(text, name)
+    with load.blame(name, "forward"), torch.no_grad():
+        reference.model()(*reference.inputs())

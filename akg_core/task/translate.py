@@ -6,18 +6,18 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import sympy
 import torch
 from torch.export import ExportedProgram
-from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind, OutputSpec
+from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 
 from akg_core.errors import TaskError
 from akg_core.records import Dim, Graph, Node, Parameter
+from akg_core.task import wording
 from akg_core.task.graph import reference, references, resolve
 
 DTYPES = {
@@ -39,6 +39,7 @@ _PARAMETER_KINDS: dict[InputKind, Literal["parameter", "buffer"]] = {
     InputKind.BUFFER: "buffer",
 }
 _SAME_VALUE = ("aten.alias", "aten.detach", "aten.detach_", "aten.lift_fresh", "aten.lift_fresh_copy")
+_CHECK = torch.ops.aten._linalg_check_errors.default
 _PLACEMENT = ("device", "layout", "pin_memory")
 
 
@@ -56,24 +57,18 @@ def dtype_name(dtype: torch.dtype) -> str:
 class Sizes:
     """Prints sizes: an int, or an expression over s0, s1, ... numbered as arguments first mention them.
 
-    `values` holds the example value of each name, `least` the least at which the trace holds, where that is over 2.
+    `names` holds the name of each symbol, `values` the example value of each name.
     """
 
     def __init__(self) -> None:
         self.values: dict[str, int] = {}
-        self.least: dict[str, int] = {}
-        self._names: dict[sympy.Symbol, str] = {}
+        self.names: dict[sympy.Symbol, str] = {}
 
     def declare(self, size: int | torch.SymInt, example: int) -> None:
         """Name the symbol that a dimension of an argument is; `example` is its value in the example call."""
         if isinstance(size, torch.SymInt) and isinstance(size.node.expr, sympy.Symbol):
-            name = self._names.setdefault(size.node.expr, f"s{len(self._names)}")
+            name = self.names.setdefault(size.node.expr, f"s{len(self.names)}")
             self.values.setdefault(name, example)
-
-    def bound(self, symbol: sympy.Symbol, least: int) -> None:
-        """Note the least value of a symbol; every size is thought of as 2 or more."""
-        if symbol in self._names and least > 2:
-            self.least[self._names[symbol]] = least
 
     def dim(self, size: int | torch.SymInt) -> Dim:
         """A size as a dimension; raises NotExpressible."""
@@ -99,8 +94,8 @@ class Sizes:
         return value
 
     def _text(self, e: sympy.Expr) -> str:
-        if isinstance(e, sympy.Symbol) and e in self._names:
-            return self._names[e]
+        if isinstance(e, sympy.Symbol) and e in self.names:
+            return self.names[e]
         if e.is_Integer:
             return str(int(e))
         if e.is_Float or e.is_Rational:
@@ -140,25 +135,26 @@ _BINARY = {
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """A translated program: its graph, the parameters that it uses or updates, sentences for the report."""
+    """A translated program: its graph, the parameters that it uses or updates, arguments that it updates, sentences."""
 
     graph: Graph
     parameters: tuple[Parameter, ...]
+    updated: tuple[str, ...]
     notes: tuple[str, ...]
 
 
 def translate(
     program: ExportedProgram,
-    arguments: Sequence[str | None],
+    arguments: Sequence[str],
     sizes: Sizes,
     filename: str,
     attributes: Collection[str],
 ) -> Translated:
     """Translate an exported program.
 
-    `arguments`: name of each tensor argument of forward, in the order of the user inputs, None where the
-    argument is a constant. `filename`: the name under which the reference's code runs. `attributes`: qualified
-    names of the tensors that are attributes of the module. Raises NotExpressible, TaskError.
+    `arguments`: the name of each user input, all of them tensors. `filename`: the name under which the reference's code
+    runs. `attributes`: qualified names of the tensors that are attributes of the module. Raises NotExpressible,
+    TaskError.
     """
     translation = _Translation(program, sizes, filename)
     translation.inputs(arguments, attributes)
@@ -181,14 +177,12 @@ class _Translation:
 
     # --- inputs ------------------------------------------------------------------------------------
 
-    def inputs(self, arguments: Sequence[str | None], attributes: Collection[str]) -> None:
+    def inputs(self, arguments: Sequence[str], attributes: Collection[str]) -> None:
         fx = {n.name: n for n in self._program.graph.nodes if n.op == "placeholder"}
         names = iter(arguments)
         for spec in self._program.graph_signature.input_specs:
             if spec.kind == InputKind.USER_INPUT:
-                argument = next(names)
-                if argument is not None:
-                    self._values[spec.arg.name] = f"argument:{argument}"
+                self._values[spec.arg.name] = f"argument:{next(names)}"
                 continue
             if spec.target is None:  # effect tokens
                 continue
@@ -240,13 +234,17 @@ class _Translation:
         if value is None or isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool, int, float, bool)):
             return
         op = str(node.target)
+        if _CHECK in node.args:  # after an operator of linear algebra: whether it succeeded
+            return
         if not isinstance(node.target, torch._ops.OpOverload):
-            raise TaskError(f"forward uses {op}, which does not decompose to operators.", "Remove control flow.")
+            raise wording.no_operator(node, self._filename)
         if op.rpartition(".")[0] in _SAME_VALUE:
             self._references[node.name] = self._argument(node.args[0])
             return
         args, kwargs = self._schema_arguments(node, node.target)
         results = value if isinstance(value, (tuple, list)) else (value,)
+        if any(r is not None and r.dtype.is_complex for r in results):
+            raise wording.complex_numbers(node, self._filename)
         self._nodes.append(
             Node(
                 name=node.name,
@@ -257,6 +255,7 @@ class _Translation:
                 shapes=tuple(() if r is None else self._sizes.dims(r.shape) for r in results),
                 strides=tuple(() if r is None else self._sizes.strides(r.stride()) for r in results),
                 where=self._where(node),
+                wrote=wording.wrote(node, self._filename),
             )
         )
 
@@ -294,24 +293,26 @@ class _Translation:
         return str(value).rpartition(".")[2]  # memory formats and the like
 
     def _where(self, node: torch.fx.Node) -> str:
-        trace = node.meta.get("stack_trace") or ""
-        lines = re.findall(rf'File "{re.escape(self._filename)}", line (\d+)', trace)
+        line, _ = wording.line_in(node.meta.get("stack_trace") or "", self._filename)
         modules = [path for path, _ in (node.meta.get("nn_module_stack") or {}).values() if path]
         parts = [modules[-1]] if modules else []
-        return ", ".join(parts + ([f"line {lines[-1]}"] if lines else []))
+        return ", ".join(parts + ([f"line {line}"] if line else []))
 
     # --- results -----------------------------------------------------------------------------------
 
     def finish(self) -> Translated:
         outputs: list[str | None] = []
         mutations: dict[str, str] = {}
+        updates: dict[str, str] = {}  # by graph name
         for spec in self._program.graph_signature.output_specs:
             if spec.kind == OutputKind.USER_OUTPUT:
                 outputs.append(self._output(spec.arg))
             elif spec.kind in (OutputKind.BUFFER_MUTATION, OutputKind.PARAMETER_MUTATION):
                 mutations[spec.target] = self._refer(spec.arg.name)
             elif spec.kind == OutputKind.USER_INPUT_MUTATION:
-                self._refuse_write(spec)
+                updates[spec.target or ""] = self._refer(spec.arg.name)
+        updated = [name for name in self._values if name in updates]
+        outputs += [updates[name] for name in updated]
         nodes, used = self._reachable([*(o for o in outputs if o), *mutations.values()])
         parameters = {
             name: p.model_copy(update={"mutated": p.name in mutations})
@@ -321,18 +322,8 @@ class _Translation:
         values = {n: o for n, o in self._values.items() if n in used or n in parameters}
         graph = Graph(values=values, nodes=tuple(nodes), outputs=tuple(outputs), mutations=mutations)
         unique = {p.name: p for p in parameters.values()}
-        return Translated(graph, tuple(unique.values()), tuple(self._notes))
-
-    def _refuse_write(self, spec: OutputSpec) -> NoReturn:
-        """TaskError for a forward that writes into one of its own arguments."""
-        made = next(n for n in self._program.graph.nodes if n.name == spec.arg.name)
-        where = self._where(made)
-        name = self._values.get(spec.target or "", "").partition(":")[2] or spec.target
-        raise TaskError(
-            f"forward writes into its argument {name}{f' ({where})' if where else ''}; kernels leave arguments as "
-            "they are.",
-            "Compute a new tensor (x = x + 1 for x.add_(1), x = x.clone() before x[0] = 1).",
-        )
+        names = tuple(self._values[name].partition(":")[2] for name in updated)
+        return Translated(graph, tuple(unique.values()), names, tuple(self._notes))
 
     def _output(self, argument: Any) -> str | None:
         if isinstance(argument, ConstantArgument):

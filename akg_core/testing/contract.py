@@ -179,7 +179,7 @@ class Contract:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        if rule := broken_rule(folder, ""):
+        if rule := broken_rule(folder, "", source.entry):
             fail(f"{what} would be judged cheating: {rule}.")
 
     def must_lead_back(self, subject: Subject, task: str, source: KernelSource) -> None:

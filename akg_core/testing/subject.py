@@ -19,7 +19,8 @@ from akg_core.judge.verify import verify
 from akg_core.records import HOST, Advice, Artifact, Availability, CompileResult, KernelSource, Target, Task
 from akg_core.registry import hooks
 from akg_core.runs import RunFolder
-from akg_core.stages import Design, Request
+from akg_core.stages import Design, Designed, Request
+from akg_core.variants import Variants
 from akg_core.worker.pool import Pool
 
 FOLDER = Path(__file__).parent
@@ -87,7 +88,11 @@ class Subject:
 
     def designs(self, task: str) -> tuple[Design, ...]:
         """The designer's sketches as the plugin refines them."""
-        return self._once("designs", task, lambda: stages.design(self.pool, self.request(task), self.task(task)))
+
+        def design(number: int) -> Designed:
+            return stages.design(self.pool, self.request(task), self.task(task), number)
+
+        return self._once("designs", task, lambda: Variants(design).all())
 
     def emit(self, task: str) -> KernelSource:
         """What the plugin emits for the first sketch, anew."""
@@ -120,7 +125,6 @@ class Subject:
                 plugin=self.plugin,
                 target=self.target,
                 lends=lends,
-                seconds=0.0,
             )
             return self._held.enter_context(made)
 

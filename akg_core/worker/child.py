@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
 import importlib
@@ -13,6 +14,10 @@ from typing import Any
 
 from akg_core.errors import AkgError
 from akg_core.worker import wire
+from akg_core.worker.timekeeper import Turns
+
+turns: Turns | None = None
+"""How this process is timed from outside, where it is."""
 
 _NO_MEMORY = ("can't allocate memory", "out of memory")  # what torch says of the host and of a device
 
@@ -38,9 +43,17 @@ def _run(function: str, payload: dict[str, Any]) -> dict[str, Any]:
         return {"status": "exited", "code": error.code if isinstance(error.code, int) else 1}
     except BaseException as error:
         traceback.print_exc()
-        if isinstance(error, RuntimeError) and any(map(str(error).__contains__, _NO_MEMORY)):
+        said = _said(error)
+        if isinstance(error, RuntimeError) and any(map(said.__contains__, _NO_MEMORY)):
             return {"status": "out of memory"}
-        return _error(error, str(error) or type(error).__name__, "")
+        return _error(error, said or type(error).__name__, "")
+
+
+def _said(error: BaseException) -> str:
+    """What an error says, as far as it can: one of foreign code may fail at that, too."""
+    with contextlib.suppress(Exception):
+        return str(error)
+    return ""
 
 
 def _error(error: BaseException, message: str, cure: str) -> dict[str, Any]:
@@ -50,7 +63,7 @@ def _error(error: BaseException, message: str, cure: str) -> dict[str, Any]:
 def _encoded(answer: dict[str, Any]) -> bytes:
     try:
         return wire.encode(answer)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         return wire.encode(_error(error, f"the job's result is not JSON: {error}", ""))
 
 

@@ -5,10 +5,13 @@ Worker side. The reference, the baselines and the candidate each hold a device o
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from akg_core.worker import machine
 
 if TYPE_CHECKING:
     import torch
@@ -67,9 +70,7 @@ class Device:
 
     def cache_bytes(self) -> int:
         """Bytes of the largest cache that one core or multiprocessor reaches."""
-        from akg_core.judge.floor import last_level_cache
-
-        return last_level_cache()
+        return machine.last_level_cache()
 
     def memory_sizes(self) -> tuple[int, ...]:
         """Sizes in bytes that show how fast memory is: what one core's caches hold, what they share, and beyond."""
@@ -77,9 +78,7 @@ class Device:
 
     def processor(self) -> str:
         """What the device is called by its maker."""
-        from akg_core.judge.floor import processor
-
-        return processor()
+        return machine.processor()
 
     def free_bytes(self) -> int:
         """Bytes of the device's memory that could be taken now."""
@@ -92,6 +91,12 @@ class Device:
 
     def take_back(self) -> None:
         """Free what was lent to other processes, which use it no more."""
+
+    def at(self, address: int, size: int) -> torch.Tensor:
+        """So many bytes of the device's memory from an address, as a one-dimensional tensor of bytes, not a copy."""
+        import torch
+
+        return torch.frombuffer((ctypes.c_char * size).from_address(address), dtype=torch.uint8)
 
     def share(self, flat: torch.Tensor) -> dict[str, Any] | None:
         """Lend a copy of a one-dimensional tensor to other processes, until it is taken back or this one ends.

@@ -15,15 +15,20 @@ MiB = 1 << 20
 CHANGED_HARNESS = 86
 """The exit code of a process in which foreign code has changed ours: nothing that it would answer is worth reading."""
 
+RAN_LIBRARY = 87
+"""The exit code of a process that ran machine code of a library which had been taken from it."""
+RAN_LIBRARY = 87
+"""The exit code of a process that ran machine code of a library which had been taken from it."""
+
 
 @dataclass(frozen=True)
 class Limits:
     """The budget of one job, or of each call of a session.
 
-    `seconds`: wall time of a call. `memory_bytes`: resident memory of all the job's processes together; 0 is 80 % of
-    what the machine has free when it starts. `log_bytes`: how much it may print. `file_bytes`: the largest file it
-    may write, and all that its private and writable folders may hold together; `files` how many they may hold.
-    `processes`, `open_files`: as named.
+    `seconds`: wall time of a call, less the time in which it was ready to run and others had the processors.
+    `memory_bytes`: resident memory of all the job's processes together; 0 is 80 % of what the machine has free when it
+    starts. `log_bytes`: how much it may print. `file_bytes`: the largest file it may write, and all that its private
+    and writable folders may hold together; `files` how many they may hold. `processes`, `open_files`: as named.
     `threads`: what OpenMP and torch get, 0 for all cores.
 
     `confined` is for code that nobody has read: it may write only to its private folder and to `writable`, and has no
@@ -31,7 +36,7 @@ class Limits:
     for one that `lends` a device's memory to others, since drivers tell lender and borrower apart by process number,
     and in namespaces of their own all jobs have the same. Between the calls of a session that is `paused`, all its
     processes stand still: they neither work while others are timed nor touch what they have written. One that
-    `gives_way` gets what others leave of the processors.
+    `gives_way` gets what others leave of the processors. One that is `timed` is so by its keeper, from outside.
     """
 
     seconds: float = 60.0
@@ -46,6 +51,7 @@ class Limits:
     lends: bool = False
     paused: bool = False
     gives_way: bool = False
+    timed: bool = False
     writable: tuple[Path, ...] = ()
 
 
@@ -81,3 +87,8 @@ class JobResult:
 def is_harness_changed(reason: str) -> bool:
     """Whether a process that ended for this reason had its harness changed."""
     return f"exited with code {CHANGED_HARNESS} " in reason
+
+
+def is_library_run(reason: str) -> bool:
+    """Whether a process that ended for this reason ran machine code of a library that it must not."""
+    return f"exited with code {RAN_LIBRARY} " in reason

@@ -121,6 +121,7 @@ class Pool:
             folder = self.folder / f"job-{self._jobs}"
         folder.mkdir(mode=0o700)
         ours, theirs = socket.socketpair()
+        orders, taken = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         log, log_end = os.pipe()
         status, status_end = os.pipe()
         settings = dataclasses.asdict(limits) | {
@@ -130,17 +131,20 @@ class Pool:
             "isolate": self._isolate,
         }
         try:
-            self._send(self._layer(function), json.dumps(settings).encode(), [theirs.fileno(), log_end, status_end])
+            ends = [theirs.fileno(), log_end, status_end, taken.fileno()]
+            self._send(self._layer(function), json.dumps(settings).encode(), ends)
         except BaseException:
             ours.close()
+            orders.close()
             os.close(log)
             os.close(status)
             raise
         finally:
             theirs.close()
+            taken.close()
             os.close(log_end)
             os.close(status_end)
-        session = Session(ours, log, status, folder, limits)
+        session = Session(ours, log, status, orders, folder, limits)
         with self._lock:
             self._sessions.add(session)
         return session

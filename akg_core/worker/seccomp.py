@@ -3,8 +3,9 @@
 One refuses what reaches beyond the worker past its namespaces, or where these are not to be had (most containers): it
 traces nobody, opens no sockets but those between processes, keeps nothing with the kernel for a later process, and
 makes no memory whose content comes when it is read. Without namespaces it may also signal only itself and its own
-group. The other forbids to start processes. Classic BPF, built here so that nothing else need be installed; see
-seccomp(2). Other architectures than these two go without.
+group. Another forbids to start processes and programs. The last one is for machine code that is loaded: it lets pass
+what `akg_core.worker.system_calls` lists alone, and makes no memory executable. Classic BPF, built here so that nothing
+else need be installed; see seccomp(2). Other architectures than these two go without.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
+from akg_core.worker.system_calls import ALLOWED
+
 _LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_JMP|JSET|K, BPF_RET|K
 _ALLOW, _REFUSE, _UNKNOWN, _KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS, 0x80000000
-_NUMBER, _ARCHITECTURE, _ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data; the low half of argument 0
+_NUMBER, _ARCHITECTURE, _ARGUMENT, _THIRD = 0, 4, 16, 32  # offsets in struct seccomp_data; low halves of arguments
 _AF_UNIX = 1
 _FILTER_MODE, _SECCOMP, _NO_NEW_PRIVS, _GET_NO_NEW_PRIVS = 2, 22, 38, 39
 _SET_FILTER, _ALL_THREADS = 1, 1  # of seccomp(2)
@@ -40,11 +43,16 @@ _MACHINES = {
         (424, 117, 270, 271, 138, 240, 140, 272, 280, 282, 217, 218, 219, *_EVERYWHERE),
     ),
 }
-# audit architecture, then numbers of: seccomp, clone, other ways to start a process (fork, vfork)
+# audit architecture, then numbers of: seccomp, clone, other ways to start a process or a program (fork, vfork, execve,
+# execveat)
 _FORKING = {
-    "x86_64": (0xC000003E, 317, 56, (57, 58)),
-    "aarch64": (0xC00000B7, 277, 220, ()),
+    "x86_64": (0xC000003E, 317, 56, (57, 58, 59, 322)),
+    "aarch64": (0xC00000B7, 277, 220, (221, 281)),
 }
+# numbers of what sets the protection of memory by its third argument: mmap, mprotect, pkey_mprotect; and prctl
+_PROTECTING = {"x86_64": ((9, 10, 329), 157), "aarch64": ((222, 226, 288), 167)}
+_EXECUTABLE = 4
+_NAMING = (15, 16, 0x53564D41, _GET_NO_NEW_PRIVS)  # of prctl: PR_SET_NAME, PR_GET_NAME, PR_SET_VMA
 _CLONE3, _CLONE_THREAD = 435, 0x10000
 _X32_BIT = 0x40000000  # the second set of numbers on x86_64
 
@@ -65,26 +73,61 @@ def install(process: int, alone: bool) -> bool:
 
 @functools.cache
 def forbid_processes() -> bool:
-    """Let no thread of this process, which must be confined, start a process. Says whether the system took it."""
-    machine = _FORKING.get(platform.machine())
-    libc = ctypes.CDLL(None, use_errno=True)
-    if machine is None or libc.prctl(_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1:
+    """Let no thread of this process, which must be confined, start a process or become another program.
+
+    Says whether the system took it.
+    """
+    if platform.machine() not in _FORKING:
         return False
-    architecture, seccomp, clone, forks = machine
+    _, _, clone, starts = _FORKING[platform.machine()]
     refuse, allow = _step(_RETURN, _REFUSE), _step(_RETURN, _ALLOW)
-    steps = [
+    return _filter_all_threads(
+        [
+            *_when(starts, [refuse]),
+            *_when((_CLONE3,), [_step(_RETURN, _UNKNOWN)]),  # its flags are out of sight; the C library then uses clone
+            *_when((clone,), [_step(_LOAD, _ARGUMENT), _step(_ANY_BIT, _CLONE_THREAD, 1, 0), refuse, allow]),
+            allow,
+        ]
+    )
+
+
+@functools.cache
+def confine_machine_code() -> bool:
+    """Let all threads of this process, which must be confined, make no more memory executable, and make such system
+    calls only as code that is loaded needs to compute, to print, and to read and write files. Says whether the system
+    took it.
+    """
+    machine = platform.machine()
+    if machine not in _PROTECTING or not forbid_processes():
+        return False
+    protecting, naming = _PROTECTING[machine]
+    refuse, allow = _step(_RETURN, _REFUSE), _step(_RETURN, _ALLOW)
+    return _filter_all_threads(
+        [
+            *_when(protecting, [_step(_LOAD, _THIRD), _step(_ANY_BIT, _EXECUTABLE, 0, 1), refuse, allow]),
+            *_when((naming,), [_step(_LOAD, _ARGUMENT), *_when(_NAMING, [allow]), refuse]),
+            *(step for number in ALLOWED[machine] for step in _when((number,), [allow])),
+            *_when((_CLONE3,), [_step(_RETURN, _UNKNOWN)]),
+            refuse,
+        ]
+    )
+
+
+def _filter_all_threads(steps: list[bytes]) -> bool:
+    """Filter every thread of this process, if it can gain no privileges, by `steps`, which begin with the number."""
+    architecture, seccomp, _, _ = _FORKING[platform.machine()]
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1:
+        return False
+    begin = [
         _step(_LOAD, _ARCHITECTURE),
         _step(_EQUAL, architecture, 1, 0),
         _step(_RETURN, _KILL),
         _step(_LOAD, _NUMBER),
         _step(0x35, _X32_BIT, 0, 1),  # BPF_JMP|JGE|K
-        refuse,
-        *(_when(forks, [refuse]) if forks else ()),
-        *_when((_CLONE3,), [_step(_RETURN, _UNKNOWN)]),  # its flags are out of sight; the C library then uses clone
-        *_when((clone,), [_step(_LOAD, _ARGUMENT), _step(_ANY_BIT, _CLONE_THREAD, 1, 0), refuse, allow]),
-        allow,
+        _step(_RETURN, _REFUSE),
     ]
-    with _loadable(steps) as program:
+    with _loadable([*begin, *steps]) as program:
         return libc.syscall(seccomp, _SET_FILTER, _ALL_THREADS, program) == 0
 
 

@@ -12,18 +12,20 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from akg_core.foreign import sentences, shown
 from akg_core.worker import usage, wire
 from akg_core.worker.limits import JobResult, Limits, Status
 
 _WATCH_SECONDS = 0.1  # how often memory and folders are looked at
 _STOPPING_SECONDS = 0.0002  # how often one that is to stand still is looked at
 _LAST_WORDS_SECONDS = 2.0  # how long a killed worker may take to be reaped
+_STARVED = 10.0  # times the limit that waiting for a processor may add: who starts many threads waits for himself
 _LOG_KEPT = 32 * 1024  # bytes of the log's begin, and of its end, that are kept
-_ANSWER_BYTES = 256 << 20
+_ANSWER_BYTES, _REPORT_BYTES = 256 << 20, 4 << 20  # of a job, and of one that runs code that nobody has read
 _CLOSED = "The worker has been closed."
 
 
@@ -35,13 +37,17 @@ class Session:
     would give its number, and with it the bytes, of another file of this process away.
     """
 
-    def __init__(self, connection: socket.socket, log: int, status: int, folder: Path, limits: Limits) -> None:
+    def __init__(
+        self, connection: socket.socket, log: int, status: int, orders: socket.socket, folder: Path, limits: Limits
+    ) -> None:
         self.folder = folder
         self.protections: tuple[str, ...] = ()
         self.started = False
         self.closed = False  # whether nothing is left of the process
-        self._connection, self._log, self._status = connection, log, status
+        self._connection, self._log, self._status, self._orders = connection, log, status, orders
         self._limits = limits
+        self.timed = limits.timed
+        self._told = b""  # what the keeper has reported
         self._keeper = 0
         self._keeper_handle = -1
         self._ended: int | None = None
@@ -75,6 +81,26 @@ class Session:
                 self._stand_still()
         return result
 
+    def call_timed(
+        self, function: str, payload: dict[str, Any], order: dict[str, Any], files: Sequence[int], seconds: float
+    ) -> tuple[JobResult, dict[str, Any]]:
+        """Like `call`, of a function that takes its turns, timed from outside; and what the process's keeper reports.
+
+        `order` and the descriptors in `files` are as in `akg_core.worker.timekeeper`. The report is {"error"} where
+        the function, or the process, ended without.
+        """
+        self._told = b""
+        with self._busy:
+            if self._final is None:
+                with contextlib.suppress(OSError):  # a keeper that has ended is found by the call
+                    socket.send_fds(self._orders, [json.dumps(order).encode()], files)
+            result = self.call(function, payload, seconds)
+            if not self.closed:
+                self._hear(_LAST_WORDS_SECONDS)
+            if not self._told:
+                self.close()  # lest a report of these turns be taken for one of others
+        return result, json.loads(self._told) if self._told else {"error": "it took no turns to be timed"}
+
     def close(self) -> None:
         """End the process and everything that it started, and remove its folder."""
         self._closing = True
@@ -83,6 +109,8 @@ class Session:
                 return
             self._terminate()
             self._connection.close()
+            self._hear(0.0)
+            self._orders.close()
             for descriptor in (self._log, self._status, self._keeper_handle):
                 if descriptor >= 0:
                     os.close(descriptor)
@@ -90,6 +118,12 @@ class Session:
             if self._final is None:
                 self._final = JobResult("exited", reason=_CLOSED, protections=self.protections)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _hear(self, seconds: float) -> None:
+        """Take in what the keeper reports within so many seconds."""
+        if _ready([self._orders.fileno()], (), seconds):
+            with contextlib.suppress(OSError):
+                self._told = self._orders.recv(1 << 20) or self._told
 
     def _stand_still(self) -> None:
         """Stop all that the session has started, and wait until it has stopped."""
@@ -147,6 +181,7 @@ class _Exchange:
         self.log_head, self.log_tail, self.log_size = b"", b"", 0
         self.memory_limit = session._limits.memory_bytes or int(0.8 * usage.available_memory())
         self.began = time.monotonic()
+        self.waited = usage.waited(usage.descendants(session._keeper)) if session._keeper else {}
 
     def run(self) -> JobResult:
         session, limits = self.session, self.session._limits
@@ -163,15 +198,23 @@ class _Exchange:
                 return self._after_end()
             now = time.monotonic()
             if now >= deadline:
+                deadline = self.began + self.seconds + self._starved()
+            if now >= deadline:
                 return self._stop("timed out", f"ran longer than {self.seconds:g} s")
             if self.log_size > limits.log_bytes:
                 return self._stop("flooded", f"printed more than {limits.log_bytes} bytes")
-            if len(self.answer) > _ANSWER_BYTES:
-                return self._stop("flooded", f"answered with more than {_ANSWER_BYTES} bytes")
+            if len(self.answer) > (most := _REPORT_BYTES if limits.confined else _ANSWER_BYTES):
+                return self._stop("flooded", f"answered with more than {most} bytes")
             if session._keeper and now - watched >= _WATCH_SECONDS:
                 watched = now
                 if excess := self._excess():
                     return self._stop(*excess)
+
+    def _starved(self) -> float:
+        """The longest time for which a thread was ready and got no processor, because others had them."""
+        now = usage.waited(usage.descendants(self.session._keeper)) if self.session._keeper else {}
+        longest = max((seconds - self.waited.get(thread, 0.0) for thread, seconds in now.items()), default=0.0)
+        return min(longest, _STARVED * self.seconds)
 
     def _excess(self) -> tuple[Status, str] | None:
         """What the worker's processes use beyond the limits, read from outside."""
@@ -179,7 +222,7 @@ class _Exchange:
         processes = usage.descendants(self.session._keeper)
         if len(processes) > limits.processes:
             return "flooded", f"started more than {limits.processes} processes"
-        if usage.resident_memory(processes) > self.memory_limit:
+        if usage.memory(processes, self.memory_limit) > self.memory_limit:
             return "out of memory", f"used more than {self.memory_limit} bytes of memory"
         if limits.confined:
             sizes, counts = zip(*map(usage.folder_size, (self.session.folder, *limits.writable)), strict=True)
@@ -238,12 +281,14 @@ class _Exchange:
         """The result of the answer. Whatever ran in the worker could have written it: it may be nonsense, or a lie."""
         try:
             answer = json.loads(self.answer[wire.PREFIX :])
-        except ValueError:
+            answer = sentences(answer) if self.session._limits.confined else answer
+        except (ValueError, RecursionError):
             answer = None
         match answer:
             case {"status": "ok", "value": dict() as value}:
                 return self._result("ok", value=value)
             case {"status": "error", "error": {"type": str(), "message": str(), "cure": str()} as error}:
+                error = {key: shown(error[key]) for key in ("type", "message", "cure")}
                 message = error["message"] if error["message"].endswith(".") else error["message"] + "."
                 return self._result("error", error=error, reason=f"It raised {error['type']}: {message}")
             case {"status": "out of memory"}:
@@ -266,7 +311,7 @@ class _Exchange:
         if session._ended is None:
             return self._result("crashed", "The worker's parent was ended together with it.")
         if os.WIFSIGNALED(session._ended):
-            name = signal.Signals(os.WTERMSIG(session._ended)).name
+            name = _name(os.WTERMSIG(session._ended))
             return self._result("crashed", f"The process crashed with {name}.", signal=name)
         code = os.waitstatus_to_exitcode(session._ended)
         return self._result("exited", f"The process exited with code {code} before it had answered.")
@@ -292,7 +337,7 @@ class _Exchange:
     def _log(self) -> str:
         left_out = self.log_size - len(self.log_head) - len(self.log_tail)
         gap = f"\n… {left_out} bytes left out …\n".encode() if left_out else b""
-        return (self.log_head + gap + self.log_tail).decode(errors="replace")
+        return shown((self.log_head + gap + self.log_tail).decode(errors="replace"))
 
 
 def _ready(reading: Iterable[int], writing: Container[int], timeout: float) -> dict[int, int]:
@@ -301,6 +346,14 @@ def _ready(reading: Iterable[int], writing: Container[int], timeout: float) -> d
     for descriptor in reading:
         poll.register(descriptor, select.POLLIN | (select.POLLOUT if descriptor in writing else 0))
     return dict(poll.poll(math.ceil(1000 * timeout)))
+
+
+def _name(number: int) -> str:
+    """What a signal is called; those for real-time uses have numbers alone."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _read(descriptor: int, size: int = 1 << 20) -> bytes | None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+
+_IN_MEMORY = ("/memfd:", "/dev/shm/", "/dev/zero (deleted)", "/SYSV", "/anon_hugepage")
+"""How names of files begin that are nowhere but in memory."""
 
 
 def cores() -> int:
@@ -28,13 +31,86 @@ def descendants(process: int) -> list[int]:
     return found
 
 
-def resident_memory(processes: Iterable[int]) -> int:
-    """Bytes that these processes hold in memory, without the files that they map."""
+def memory(processes: Sequence[int], enough: int) -> int:
+    """Bytes of memory that these processes hold, without the files on disks that they map.
+
+    What lies in files in memory counts whether or not anybody has it mapped; it is looked at only where all that the
+    machine has of that could make the sum more than `enough`.
+    """
+    own, seen = _held(processes, "RssAnon", "HugetlbPages"), _held(processes, "RssShmem")
+    if own + max(seen, _field(Path("/proc/meminfo"), ("Shmem",))) <= enough:
+        return own + seen
+    return own + max(seen, _in_memory_files(processes))
+
+
+def _held(processes: Iterable[int], *fields: str) -> int:
     total = 0
     for process in processes:
         with contextlib.suppress(OSError):
-            total += _field(Path(f"/proc/{process}/status"), ("RssAnon", "RssShmem"))
+            total += _field(Path(f"/proc/{process}/status"), fields)
     return total
+
+
+def _in_memory_files(processes: Iterable[int]) -> int:
+    """Bytes of files in memory that these processes have open or mapped, or that lie where only they see them."""
+    found: dict[tuple[int, int], int] = {}
+    for process in processes:
+        for path in (*_opened(process), *_mapped(process)):
+            with contextlib.suppress(OSError):
+                status = os.stat(path)  # noqa: PTH116
+                found[status.st_dev, status.st_ino] = status.st_blocks * 512
+        for mount, used in _own_mounts(process):
+            found[mount, 0] = used
+            found |= {file: 0 for file in found if file[0] == mount and file[1]}  # counted with where it lies
+    return sum(found.values())
+
+
+def _opened(process: int) -> Iterator[str]:
+    """Descriptors of files in memory."""
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(f"/proc/{process}/fd"):
+            with contextlib.suppress(OSError):
+                if os.readlink(entry.path).startswith(_IN_MEMORY):  # noqa: PTH115
+                    yield entry.path
+
+
+def _mapped(process: int) -> Iterator[str]:
+    """Shared mappings of files in memory; who may not follow them counts what is resident alone."""
+    with contextlib.suppress(OSError), Path(f"/proc/{process}/maps").open(errors="replace") as maps:
+        for line in maps:
+            place, rights, _, _, _, *name = line.split(maxsplit=5)
+            if rights.endswith("s") and name and name[0].startswith(_IN_MEMORY):
+                yield f"/proc/{process}/map_files/{'-'.join(end.lstrip('0') for end in place.split('-'))}"
+
+
+def _own_mounts(process: int) -> Iterator[tuple[int, int]]:
+    """File systems in memory that a process does not share with this one: their device, and bytes that they hold."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{process}/mountinfo").read_text(errors="replace").splitlines():
+            fields = line.split()
+            if fields[fields.index("-") + 1] == "tmpfs":
+                path = f"/proc/{process}/root{fields[4]}"
+                with contextlib.suppress(OSError):
+                    device = os.stat(path).st_dev  # noqa: PTH116
+                    if f"{os.major(device)}:{os.minor(device)}" == fields[2] and fields[2] not in _shared_mounts():
+                        room = os.statvfs(path)
+                        yield device, (room.f_blocks - room.f_bfree) * room.f_frsize
+
+
+def _shared_mounts() -> frozenset[str]:
+    """The devices of what is mounted here."""
+    return frozenset(line.split()[2] for line in Path("/proc/self/mountinfo").read_text(errors="replace").splitlines())
+
+
+def waited(processes: Iterable[int]) -> dict[tuple[int, int], float]:
+    """For each thread of these processes, the seconds that it was ready to run and no processor was free for it."""
+    found = dict[tuple[int, int], float]()
+    for process in processes:
+        with contextlib.suppress(OSError):
+            for thread in Path(f"/proc/{process}/task").iterdir():
+                with contextlib.suppress(OSError, ValueError, IndexError):
+                    found[process, int(thread.name)] = int((thread / "schedstat").read_text().split()[1]) / 1e9
+    return found
 
 
 def is_still(process: int) -> bool:

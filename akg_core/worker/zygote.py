@@ -1,10 +1,11 @@
 """The warm parents of all workers: each imports what its jobs need once, then forks one keeper for every job.
 
 The first parent imports the first layer of modules (and those of the jobs named there); while it serves, a child of it
-goes on to import the second, and so on. Each has a control socket. A datagram on it is one job's settings with three
-descriptors: the socket that requests and answers travel on, the log, and the status line. A zygote runs nothing,
-touches no device and has one thread, so that its children may start theirs. It ends when its socket closes, or the
-zygote does that forked it; with the first, when everything that was ever started has ended, the pool's folder goes.
+goes on to import the second, and so on. Each has a control socket. A datagram on it is one job's settings with four
+descriptors: the socket that requests and answers travel on, the log, the status line, and the socket for orders to the
+keeper. A zygote runs nothing, touches no device and has one thread, so that its children may start theirs. It ends when
+its socket closes, or the zygote does that forked it; with the first, when everything that was ever started has ended,
+the pool's folder goes.
 
 The keeper stands between zygote and worker: it enters the namespaces, forks the worker as their first
 process, and reports how it ended. SIGTERM makes it end the worker and all that it started.
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from akg_core.worker import cgroup, child, folders, isolation, seccomp
+from akg_core.worker.timekeeper import Timekeeper, Turns
 
 _PARTING_SECONDS, _LOOK_SECONDS = 60.0, 0.005  # for what is killed to end, and how often it is looked at
 _GIVING_WAY = 10  # on the scale from 0 to 19 of how nice a process is to others
@@ -76,7 +78,7 @@ def _serve(control: socket.socket) -> None:
     """Fork a keeper for every job, until nobody is left who could send one."""
     groups: dict[int, Path] = {}  # by keeper; which may not remove one itself, where its worker has files read-only
     while True:
-        message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 3)
+        message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 4)
         if not message:
             return
         settings = json.loads(message)
@@ -96,8 +98,10 @@ def _serve(control: socket.socket) -> None:
             os.close(held)
 
 
-def _keep(settings: dict[str, Any], group: Path | None, connection: int, log: int, status: int) -> NoReturn:
-    """Be the keeper: fork the worker in its own namespaces, wait for it, say how it ended."""
+def _keep(
+    settings: dict[str, Any], group: Path | None, connection: int, log: int, status: int, orders: int
+) -> NoReturn:
+    """Be the keeper: fork the worker in its own namespaces, wait for it, take its time when asked, say how it ended."""
     isolation.adopt_orphans()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     child.open_log(log)
@@ -107,10 +111,15 @@ def _keep(settings: dict[str, Any], group: Path | None, connection: int, log: in
         isolate = settings["isolate"] and not settings["lends"]
         alone = isolate and isolation.enter_namespaces(own_user=settings["confined"])
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        clock, turns = socket.socketpair()
         worker = isolation.fork()
         if worker == 0:
+            os.close(orders)
+            clock.close()
+            child.turns = Turns(turns) if settings["timed"] else None
             _work(settings, alone, group, socket.socket(fileno=connection), status)
         os.close(connection)
+        turns.close()
 
         def end_worker(*_: object) -> None:
             with contextlib.suppress(ProcessLookupError):
@@ -118,7 +127,8 @@ def _keep(settings: dict[str, Any], group: Path | None, connection: int, log: in
 
         signal.signal(signal.SIGTERM, end_worker)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
-        _, code = os.waitpid(worker, 0)
+        isolation.hide_memory()  # and with it the files that orders bring
+        code = Timekeeper(socket.socket(fileno=orders), clock, worker).serve()
         if not alone:  # else they ended with their namespace
             if group:
                 cgroup.end(group)
@@ -160,7 +170,7 @@ def _work(
                 protections += ["filtered system calls"]
                 protections += [] if alone else ["no network", "no signals to others"]
         isolation.limit_resources(settings["memory_bytes"], settings["file_bytes"], settings["open_files"])
-        if not settings["confined"]:
+        if not (settings["confined"] or settings["timed"]):
             isolation.hide_memory()
         if settings["threads"]:
             _use_threads(settings["threads"])

@@ -117,7 +117,7 @@ def test_what_the_user_can_mend_is_not_asked_again(turn, said):
 def test_no_endpoint():
     with Server(Say("")) as server:
         url = server.url
-    with pytest.raises(ModelFailed, match="cannot be reached"):
+    with pytest.raises(UsageError, match="cannot be reached"):
         ask(server, base_url=url, retries=0)
 
 

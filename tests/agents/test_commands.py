@@ -69,6 +69,16 @@ def test_a_run_that_cannot_be_is_refused_before_it_begins(akg, tmp_path, words, 
     assert (tmp_path / "there" / "verdict.json").exists()
 
 
+def test_an_endpoint_that_is_not_there_is_said_once(akg, monkeypatch):
+    monkeypatch.setenv("AKG_LLM_RETRIES", "0")
+    code, text = akg(
+        *("run", "--engine", "llm", "--plugin", "plain_c", "--model", "m", "--no-baseline", "--attempts", "2"),
+        *("--base-url", "http://127.0.0.1:9/v1", "scaled.py"),
+    )
+    assert code == 2, text
+    assert text.count("cannot be reached") == 1 and text.count("--base-url") == 1, text
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -52,7 +52,7 @@ def test_right_at_once_without_an_emitter(work):
     assert tally(result).correct == 1
     assert "load(a[m, n]) * 2.0" in model.prompts[1]
     spent = sum((event.spent for event in read_trace_of(result) if event.spent), Spent())
-    assert spent.compile and spent.rest < (spent.compile + spent.judge) / 3, "the framework itself takes little"
+    assert spent.compile and spent.judge and spent.rest < 5, "the framework itself takes little"
 
 
 @pytest.mark.parametrize(

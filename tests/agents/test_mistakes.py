@@ -43,7 +43,7 @@ def test_an_endpoint_that_is_down_a_wrong_key_and_an_unknown_model(akg, tmp_path
         down = (
             f"{server.url} cannot be reached: [Errno 111] Connection refused. Start it, or give another with --base-url"
         )
-    assert meets(server.url, down) == 1
+    assert meets(server.url, down) == 2
     assert "cannot be reached" in akg("trace", "there")[1]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -44,10 +45,7 @@ class Pipeline:
 
     def __init__(self, request, pool, folder, progress) -> None:
         self.request, self.progress, self.made_kernels, self.verdict = request, progress, 0, None
-        self.tuned, self.share, self.notes, self.refused = None, 1.0, (), ()
-
-    def following(self, candidates):
-        return candidates[0]
+        self.tuned, self.share, self.notes, self.refused, self.told = None, 1.0, (), (), ()
 
     @property
     def room(self) -> int:
@@ -59,9 +57,9 @@ class Pipeline:
     def design(self, task):
         return (SimpleNamespace(sketch=SimpleNamespace(name="first"), default=None),)
 
-    def made(self, task, candidate):
+    def build(self, task, candidates):
         self.made_kernels += 1
-        return "artifact"
+        return replace(next(iter(candidates)), artifact="artifact")
 
     def reference(self, task, patient=False):
         return contextlib.nullcontext(SimpleNamespace(begin=lambda: None, started=lambda: None))
@@ -76,7 +74,7 @@ class Pipeline:
 
     def accept(self, prepared, candidates, built, tries, examinee):
         self.verdict = self.device.judge()
-        return candidates[0], built
+        return built
 
 
 @pytest.fixture
@@ -106,7 +104,7 @@ def test_a_task_whose_memory_runs_out_alone_makes_do_with_half(problems, tmp_pat
             raise OutOfMemory("a: the reference did not run. It asked for more memory than it may have.")
         return Verdict(status="correct")
 
-    monkeypatch.setattr(Pipeline, "accept", lambda self, prepared, candidates, *given: (candidates[0], given[0]))
+    monkeypatch.setattr(Pipeline, "accept", lambda self, prepared, candidates, *given: given[0])
     monkeypatch.setattr(Contest, "judge", lambda self, tries: _judged(self, judge))
     asked = [(problems[0], Request(problems[0].path, "none", Target(backend="none")))]
     plan = runner.Plan("suite", (), folder=tmp_path / "runs")

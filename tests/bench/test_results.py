@@ -57,12 +57,18 @@ def test_the_table_says_what_counts(capsys):
         row("slow", 0.5),
         row("wrong", None, status="incorrect", reason="it is wrong"),
         row("odd", 1.0, group="loss", weak=("TK102 zeros pass",)),
+        row("wild", None, status="refused", captured=False, reason="it looks at values"),
+        row("rare", None, status="refused", captured=True, reason="there is no rule for it"),
+        row("old", None, group="not captured", status="failed", reason="as older documents have it"),
     ]
     show(Console(width=160), document(*rows, seconds=12.0))
     said = capsys.readouterr().out
     cells = {text.split()[0]: text.split() for text in said.splitlines() if text.strip()}
-    assert cells["norm"][1:8] == ["3", "3", "2", "1.41", "0.50", "1", "1"]
-    assert cells["all"][1] == "4" and "wrong: incorrect, it is wrong" in said
+    assert cells["norm"][1:10] == ["5", "4", "2", "2", "1", "1.41", "0.50", "1", "1"]
+    assert cells["all"][1:6] == ["7", "5", "2", "3", "2"] and "wrong: incorrect, it is wrong" in said
+    judged, refused = said.split("refused, with no kernel to judge")
+    assert "wild: it looks at values" in refused and "rare: there is no rule for it" in refused
+    assert "wild" not in judged and "rare" not in judged and "old: failed" in judged
     assert "slow 0.50x (1.000 ms, 50% of the memory roofline)" in said and "odd: TK102 zeros pass" in said
 
 
@@ -79,7 +85,7 @@ def test_the_table_says_what_agents_came_to(capsys):
     rows = [row(f"r{n}", tally=tally) for n, tally in enumerate(tallies)]
     show(Console(width=160), document(*rows, engine=Engine(name="llm", attempts=2)))
     said = capsys.readouterr().out
-    assert next(text.split()[4:9] for text in said.splitlines() if text.strip().startswith("all ")) == [
+    assert next(text.split()[6:11] for text in said.splitlines() if text.strip().startswith("all ")) == [
         "25%",
         "50%",
         "4.0",

@@ -124,7 +124,7 @@ class Campaign:
                 if told is None or told[1] not in names:
                     continue
                 self.found.told[told[1]] += 1
-                self.found.memory[-1].append(usage.resident_memory([process.pid]) / (1 << 20))
+                self.found.memory[-1].append(usage.memory([process.pid], 1 << 62) / (1 << 20))
                 if mark and sum(self.found.told[name] for name in names) >= mark:
                     time.sleep(self._luck.uniform(0, _DELAY_SECONDS))
                     process.kill()

@@ -5,10 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 from akg_plugin_cpp_cpu import plugin as cpp_cpu
-from akg_plugin_cpp_cpu.plugin import akg_compile, akg_probe, akg_profile, akg_run  # noqa: F401
+from akg_plugin_cpp_cpu.plugin import akg_compile, akg_probe  # noqa: F401
 
 from akg_core.hookspecs import hookimpl
-from akg_core.records import KernelSource, PluginInfo, Schedule, Sketch, Target
+from akg_core.judge.candidate import load_entry, profile_case, run_cases
+from akg_core.records import (
+    Artifact,
+    Case,
+    KernelSource,
+    PluginInfo,
+    ProfileReport,
+    RunReport,
+    Schedule,
+    Sketch,
+    Target,
+    TimingPlan,
+)
 from tests.chaos.candidates import Candidate
 
 NAME = "chaos"
@@ -62,3 +74,14 @@ def akg_emit(sketch: Sketch, schedule: Schedule, target: Target) -> KernelSource
         how = {"kind": candidate.kind.encode(), "moment": candidate.moment, "target": candidate.target}
         files[source.entry] += _MODEL.format(**how)
     return source.model_copy(update={"files": files})
+
+
+@hookimpl
+def akg_run(artifact: Artifact, target: Target, cases: tuple[Case, ...]) -> RunReport:
+    """Nobody reads the machine code beforehand, which would refuse it: what it does is to be met."""
+    return run_cases(lambda: load_entry(artifact), cases)
+
+
+@hookimpl
+def akg_profile(artifact: Artifact, target: Target, case: Case, plan: TimingPlan) -> ProfileReport:
+    return profile_case(lambda: load_entry(artifact), case, plan)

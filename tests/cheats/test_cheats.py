@@ -12,7 +12,9 @@ from akg_core.warm import WARM
 from akg_core.worker.pool import Pool
 from tests.cheats.judging import FOLDER, Bench, bench, header, is_caught
 
+TASKS = ("reference", "moved", "indices")
 CANDIDATES = sorted(FOLDER.glob("candidates/*/*.py"))
+TASKS = sorted({header(path).get("Task", "reference") for path in CANDIDATES})
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +22,7 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     folder, target = tmp_path_factory.mktemp("prepared"), Target(backend="cpu")
     with (
         Pool(warm=WARM) as pool,
-        bench(pool, folder, ["reference"], "cpp_cpu", target, lends=False, simulated=False) as judges,
+        bench(pool, folder, TASKS, "cpp_cpu", target, lends=False, simulated=False) as judges,
     ):
         yield judges
 
@@ -30,6 +32,11 @@ def test_a_cheat_is_caught(path: Path, judges: Bench, tmp_path: Path, record_pro
     found = judges.judge(path, tmp_path)
     record_property("caught", (path.parent.name, found.status, found.rule))
     assert is_caught(found, path), found
+
+
+def test_machine_code_that_is_honest_is_right(judges: Bench, tmp_path: Path) -> None:
+    found = judges.judge(FOLDER / "honest_native.py", tmp_path)
+    assert found.status == "ok", found
 
 
 def test_every_class_has_candidates_with_headers() -> None:

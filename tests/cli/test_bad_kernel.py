@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
+import re
 import subprocess
+import sys
 
 import pytest
 
@@ -140,3 +145,38 @@ def test_a_kernel_whose_modelnew_is_gone_after_its_import(judge):
     ended, verdict = judge("del ModelNew", instead_of="# gone")
     assert (ended.code, verdict["status"]) == (1, "crashed")
     assert "kernel.py defines no ModelNew" in ended.out and "akg_kernel" not in ended.out
+
+
+PAINT = r"\x1b[2K\x1b[1A\r\x1b[32mPAINTED correct\x1b[0m\u202e\x08 [bold]verdict[/] \ud800\x9b1A"
+
+
+def test_what_a_kernel_says_paints_no_verdict_on_a_terminal(library, tmp_path):
+    (tmp_path / "ref.py").write_text(REFERENCE)
+    (tmp_path / "add.so").write_bytes(library)
+    says = f"os.write(2, b'\\x1b[2K\\r\\x1b[32mPAINTED\\n'); raise ValueError('{PAINT}')"
+    (tmp_path / "kernel.py").write_text(KERNEL.replace("# here", says))
+    ours, theirs = pty.openpty()
+    command = ["verify", "--plugin", PLUGIN, "ref.py", "kernel.py", "--out", "out"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from akg_core.cli import main; main()", *command],
+        cwd=tmp_path,
+        stdout=theirs,
+        stderr=theirs,
+        env=os.environ | {"TERM": "xterm-256color", "COLUMNS": "200"},
+    )
+    os.close(theirs)
+    said = b""
+    with contextlib.suppress(OSError):  # at the end
+        while piece := os.read(ours, 1 << 16):
+            said += piece
+    os.close(ours)
+    text = said.decode()
+    assert process.wait() == 1
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+    assert (
+        r"it raised ValueError: \x1b[2K\x1b[1A \x1b[32mPAINTED correct\x1b[0m\u202e\x08 [bold]verdict[/] \ud800"
+        in plain
+    )
+    assert "\x1b[32mPAINTED" not in text and not {"\u202e", "\x08", "\x9b"} & set(text)
+    kept = (tmp_path / "out" / "verdict.json").read_text()
+    assert json.loads(kept)["log"].count(r"\x1b[2K") and "\\u001b" not in kept

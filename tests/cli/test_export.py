@@ -1,4 +1,4 @@
-"""A run's kernel as one file, which is used like the folder that it came from."""
+"""A run's kernel as one file or as a package, each of which is used like the folder that it came from."""
 
 from __future__ import annotations
 
@@ -66,11 +66,46 @@ def test_what_the_evaluator_makes_floating_is_turned_back(akg, run, tmp_path):
     task = Task(
         name="masked", source="", interface=Interface(arguments=arguments), graph=Graph(values={}, nodes=(), outputs=())
     )
-    (run / "task.json").write_text(task.model_dump_json())
+    (run / "task.json").write_text(json.dumps(task.model_dump(mode="json") | {"left": "by an earlier version"}))
     assert akg("export", str(run), "--out", "masked.py").code == 0
     script = "import torch, masked; print(masked.ModelNew()(torch.arange(3.0), torch.tensor([1.0, 0.0, 1.0])).tolist())"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout == "[0.0, 2.0]\n", done.stderr
+
+
+BESIDE = """from factor import FACTOR
+from reference import Model
+
+
+class ModelNew(Model):
+    def forward(self, x):
+        return FACTOR * x
+"""
+REFERENCE = "import torch\n\n\nclass Model(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+
+
+def test_two_kernels_in_one_process_are_two(akg, tmp_path):
+    """By the names of their packages, each with its own files, of which both have the same names."""
+    for name, factor in (("doubled", 2), ("tripled", 3)):
+        kernel = tmp_path / "runs" / name / "kernel"
+        kernel.mkdir(parents=True)
+        (kernel / "model_new.py").write_text(BESIDE)
+        (kernel / "reference.py").write_text(f"{REFERENCE}        self.times = {factor}\n")
+        (kernel / "factor.py").write_text(f"FACTOR = {factor}\n")
+        assert akg("export", f"runs/{name}", "--format", "package", "--out", f"{name}_new").code == 0
+        assert akg("export", f"runs/{name}", "--out", f"{name}_file.py").code == 0
+    (tmp_path / "factor.py").write_text("FACTOR = 5\n")
+    script = (
+        "import factor, sys, torch\nbefore = {*sys.modules}, [*sys.path]\n"
+        "from doubled_new import ModelNew as A\nfrom tripled_new import ModelNew as B\n"
+        "from doubled_file import ModelNew as C\nfrom tripled_file import ModelNew as D\n"
+        "models = [kind() for kind in (A, B, C, D)]\nleft = {'reference', 'model_new'} & {*sys.modules}\n"
+        "print(*(int(model(torch.tensor(1))) for model in models), *(model.times for model in models))\n"
+        "print(factor.FACTOR, sys.modules['factor'] is factor, left or 'apart')\n"
+        "assert sys.path == before[1]\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "2 3 2 3 2 3 2 3\n5 True apart\n", done.stderr
 
 
 def test_a_kernel_that_is_a_file_of_its_own_is_exported_too(akg, tmp_path):
@@ -92,6 +127,8 @@ def test_it_lies_in_the_run_unless_told_otherwise(akg, run):
         (lambda run: (run / "kernel/kernel.so").touch(), ["--format", "kernelbench"], "it needs kernel.so"),
         (lambda run: (run / "task.json").write_text("{"), [], "task.json' is damaged"),
         (lambda run: None, ["--format", "zip"], "There is no format 'zip'"),
+        (lambda run: None, ["--format", "package", "--out", "not-a-name"], "not-a-name cannot be imported"),
+        (lambda run: Path("there").mkdir(), ["--format", "package", "--out", "there"], "there exists"),
         (lambda run: (run / "kernel/model_new.py").unlink(), [], "is not the folder of a kernel"),
     ],
 )

@@ -75,6 +75,41 @@ def test_the_report_for_a_person(akg, reference):
         assert word in ended.out, ended.out
 
 
+UPDATES = """
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self, rate, kind=torch.float32, more=None):
+        super().__init__()
+        self.rate, self.kind = rate, kind
+
+    def forward(self, x, held, n, scale=2.0):
+        held["mean"].mul_(self.rate).add_(x)
+        return x.to(self.kind) * n, [each * scale for each in held["others"]][0]
+
+
+def get_inputs():
+    return [torch.randn(64, 32), {"mean": torch.randn(64, 32), "others": (torch.randn(5), torch.randn(7))}, 3]
+
+
+def get_init_inputs():
+    return [0.9, torch.float32, None]
+"""
+
+
+def test_arguments_of_all_kinds_some_of_them_updated(akg, tmp_path):
+    (tmp_path / "updates.py").write_text(UPDATES)
+    ended = akg(
+        "run", "--plugin", PLUGIN, "--no-baseline", "--out", tmp_path / "out", tmp_path / "updates.py", "--json"
+    )
+    assert ended.code == 0, ended.text
+    result = json.loads(ended.out)
+    assert result["verdict"]["status"] == "correct" and result["timing"]["status"] == "ok"
+    assert "forward updates held['mean']." in result["notes"]
+
+
 def test_a_kernel_made_earlier_is_verified_and_profiled(done, akg, reference):
     ended = akg("verify", "--plugin", PLUGIN, reference, "out/kernel")
     assert ended.code == 0 and "verdict correct" in ended.out

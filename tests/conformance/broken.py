@@ -12,7 +12,7 @@ PROFILE = "    return profile_case(lambda: load_entry(artifact), case, plan)\n"
 # A harness of one's own: no guard, nothing taken away, and whatever `model` gives is the answer.
 UNGUARDED = """\
     import torch
-    from akg_core.judge.candidate import construct
+    from akg_core.judge.subject import construct
     from akg_core.records import CaseReport, RunReport
     from akg_core.task.load import load_source
     from akg_core.worker.device import HOST
@@ -22,8 +22,10 @@ UNGUARDED = """\
         model = {model}
         if case.state:
             model.load_state_dict(load(case.state, HOST))
-        with torch.no_grad():
-            save(case.outputs, {{"result": model(*load(case.inputs, HOST)), "changed": {{}}}}, HOST)
+        for call, which in enumerate(case.order or (0,)):
+            inputs = case.series[which] if case.series else case.inputs
+            with torch.no_grad():
+                save(case.outputs_of(call), {{"result": model(*load(inputs, HOST)), "changed": {{}}}}, HOST)
     return RunReport(cases=tuple(CaseReport(name=case.name, finished=True) for case in cases))
 """
 REFERENCE = 'load_source(case.reference.read_text(), "reference").model()'
@@ -54,21 +56,21 @@ COPIES = (
         },
         "caught and library and not library_",
         "a cheat is caught (library)",
-        "is judged incorrect (In 4 of 4 cases",
+        "is judged incorrect (In 7 of 7 cases",
     ),
     Broken(
         "has_no_guard",
         {PLUGIN: (RUN, UNGUARDED.format(model="construct(load_entry(artifact), case, HOST)"))},
         "caught and library and not library_",
         "a cheat is caught (library)",
-        "is judged correct (All 4 cases are right.), and cheating or library call is due",
+        "is judged correct (All 7 cases are right.), and cheating or library call is due",
     ),
     Broken(
         "runs_the_reference",
         {PLUGIN: (RUN, UNGUARDED.format(model=REFERENCE))},
         "caught and zeros",
         "a cheat is caught (zeros)",
-        "is judged correct (All 4 cases are right.), and incorrect is due",
+        "is judged correct (All 7 cases are right.), and incorrect is due",
     ),
     Broken(
         "leaves_a_case_out",
@@ -78,38 +80,19 @@ COPIES = (
         "it was not run",
     ),
     Broken(
-        "times_the_launch",
+        "takes_times_itself",
         {
             PLUGIN: (
                 PROFILE,
-                "    from concurrent.futures import ThreadPoolExecutor\n\n"
-                "    from akg_core.worker.device import HOST\n\n"
-                "    def seconds(action):\n"
-                "        with ThreadPoolExecutor(1) as threads:\n"
-                "            began = time.perf_counter()\n"
-                "            launched = threads.submit(action)\n"
-                "            return time.perf_counter() - began, launched.result()\n\n"
-                "    HOST.seconds = seconds\n"
-                f"{PROFILE}",
+                "    from akg_core.judge.candidate import run_cases\n"
+                "    from akg_core.records import ProfileReport\n\n"
+                "    report = run_cases(lambda: load_entry(artifact), [case])\n"
+                '    return ProfileReport(samples=(0.1,) * plan.samples, timer="its own", error=report.error)\n',
             )
         },
         "timed or sample",
         "each sample is a call of its own",
-        "A call that takes 0.02 s at least was timed as",
-    ),
-    Broken(
-        "repeats_a_sample",
-        {
-            PLUGIN: (
-                PROFILE,
-                '    once = plan.model_copy(update={"samples": min(1, plan.samples)})\n'
-                "    report = profile_case(lambda: load_entry(artifact), case, once)\n"
-                '    return report.model_copy(update={"samples": report.samples * plan.samples})\n',
-            )
-        },
-        "sample",
-        "each sample is a call of its own",
-        "in turns were timed as",
+        "took no turns to be timed",
     ),
     Broken(
         "has_a_stub_emitter",

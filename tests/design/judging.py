@@ -12,6 +12,7 @@ from akg_core.records import Sketch, Task, Traits
 from akg_core.sketch.check import check
 from akg_core.sketch.interpret import interpret
 from akg_core.sketch.parse import parse
+from akg_core.sketch.program import kept_tensors, program_of
 from akg_core.task.capture import capture
 from akg_core.task.load import ReferenceModule, load_source
 
@@ -72,24 +73,29 @@ def compare(module: ReferenceModule, sketch: Sketch, seed: int) -> None:
     torch.manual_seed(seed)
     model = module.Model(*module.get_init_inputs())
     _stir(model)
-    inputs = module.get_inputs()
+    inputs, earlier = module.get_inputs(), module.get_inputs()
     state = {k: v.clone() for k, v in model.state_dict(keep_vars=False).items()}
     state |= {k: v.clone() for k, v in vars(model).items() if isinstance(v, Tensor)}
-    tensors = [
-        torch.tensor(x, dtype=torch.float64) if isinstance(x, float) else x.clone()
-        for x in inputs
-        if isinstance(x, (Tensor, float))
-    ]
+    tree, kept = parse(sketch.text), dict[str, Tensor]()
+    if kept_tensors(program_of(tree)):  # what is kept between calls must not depend on the inputs of the first
+        interpret(tree, _tensors(earlier), {k: v.clone() for k, v in state.items()}, kept=kept)
+    tensors = _tensors(inputs)
     with torch.no_grad():
         expected = model(*inputs)
     expected = list(expected.values()) if isinstance(expected, dict) else expected
     expected = [expected] if isinstance(expected, Tensor) else list(expected)
-    outputs = interpret(parse(sketch.text), tensors, state).outputs
+    outputs = interpret(tree, tensors, state, kept=kept).outputs
     assert len(outputs) == len([e for e in expected if e is not None]), sketch.text
     for wanted, found in zip([e for e in expected if e is not None], outputs, strict=True):
         equal(wanted, found, sketch.text)
     for name, wanted in model.state_dict().items():
         equal(wanted, state[name], f"buffer {name}\n{sketch.text}")
+
+
+def _tensors(inputs: list) -> list[Tensor]:
+    """What a program takes of forward's arguments."""
+    given = [torch.tensor(x, dtype=torch.float64) if isinstance(x, float) else x for x in inputs]
+    return [x.clone() for x in given if isinstance(x, Tensor)]
 
 
 def equal(wanted: Tensor, found: Tensor, text: str) -> None:

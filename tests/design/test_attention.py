@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from akg_core.design import design
+from akg_core.sketch.interpret import interpret
+from akg_core.sketch.parse import parse
+from akg_core.task.capture import capture
+from akg_core.task.load import load_source
 from tests.design.judging import SMALL, USUAL, designed, forward, judge, reference
 
 SAME = "[torch.randn(2, 3, 20, 16) for _ in range(3)]"
@@ -75,6 +82,52 @@ def test_a_mask_by_positions_bounds_the_keys() -> None:
     text = designed(reference(forward(band, "q, k, v"), SAME))
     assert "start=" in text and "stop=" in text
     judge(reference(forward(band, "q, k, v"), SAME), traits=USUAL)
+
+
+@pytest.mark.parametrize("line", [CALL.format(", is_causal=True"), BY_HAND.format("")])
+def test_narrow_attention_multiplies_narrow_numbers(line: str) -> None:
+    source = reference(forward(line, "q, k, v"), SAME.replace("16)", "16).bfloat16()"))
+    assert "dot(bf16(weights), values" in designed(source)
+    assert "f32(load(" not in designed(source)
+    judge(source, traits=USUAL)
+
+
+def test_attention_whose_results_stay_wide_keeps_wide_weights() -> None:
+    line = "((q.float() @ k.float().mT / 4).softmax(-1) @ v.float()).mul(2)"
+    text = designed(reference(forward(line, "q, k, v"), SAME.replace("16)", "16).bfloat16()")))
+    assert "dot(queries, keys" in text and "bf16(weights)" not in text
+
+
+TILED = USUAL.model_copy(update={"dot_tile": (16, 16, 16)})
+BANDS = {
+    "causal": ("is_causal=True", 70, 70),
+    "causal, fewer keys": ("is_causal=True", 83, 61),
+    "causal, from the end": ("attn_mask=torch.arange(61)[:, None] + 9 >= torch.arange(70)", 61, 70),
+    "anticausal": ("attn_mask=torch.arange(70)[:, None] <= torch.arange(70)", 70, 70),
+    "window": ("attn_mask=torch.ones(90, 90).bool().tril().triu(-36)", 90, 90),
+}
+
+
+@pytest.mark.parametrize("name", BANDS)
+def test_a_mask_by_positions_is_applied_where_it_crosses_tiles(name: str) -> None:
+    mask, queries, keys = BANDS[name]
+    source = reference(forward(CALL.format(f", {mask}"), "q, k, v"), lengths(queries, keys))
+    text = judge(source, traits=TILED).sketches[0].text
+    runs = [part.partition("acc = dot(")[0] for part in text.split("for n in ")[1:]]
+    masked = [re.search(r"where\((?!grown)", run) is not None for run in runs]
+    assert masked == {"window": [True, False, True], "anticausal": [True, False]}.get(name, [False, True])
+
+
+def test_what_a_mask_hides_is_not_multiplied() -> None:
+    sizes = lengths(128, 128)
+    done = []
+    for option in ("", ", is_causal=True"):
+        module = load_source(reference(forward(CALL.format(option), "q, k, v"), sizes), "reference")
+        sketch = design(capture(module), TILED)[0]
+        counts = interpret(parse(sketch.text), module.get_inputs(), count=True).counts
+        done.append((counts.dot_operations, counts.bytes_read))
+    (every, read), (shown, needed) = done
+    assert shown < 0.6 * every and needed < 0.6 * read
 
 
 def test_long_heads_are_contracted_tile_by_tile() -> None:

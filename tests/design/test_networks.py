@@ -137,3 +137,40 @@ def test_several_outputs_and_none() -> None:
 
 def test_one_value_twice() -> None:
     judge(reference(forward("(lambda y: (y, y, y.t()))(x + 1)"), "[torch.randn(5, 6)]"))
+
+
+TOKENS = """
+    def __init__(self):
+        super().__init__()
+        self.token = nn.Parameter(torch.randn(1, 1, 8))
+        self.embed = nn.Linear(6, 8)
+        self.layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+
+    def forward(self, x):
+        x = torch.cat((self.token.expand(x.shape[0], -1, -1), self.embed(x)), dim=1)
+        return self.layer(x)[:, 0]
+"""
+
+
+@pytest.mark.parametrize("traits", [SMALL, USUAL], ids=["small", "usual"])
+def test_what_inputs_reach_is_not_kept_between_calls(traits) -> None:
+    source = reference(TOKENS.rstrip(), "[torch.randn(3, 5, 6)]")
+    for sketch in judge(source, traits=traits).sketches:
+        assert "once=True" not in sketch.text
+
+
+FROM_PARAMETERS = """
+    def __init__(self):
+        super().__init__()
+        self.v = nn.Parameter(torch.randn(4, 3, 5))
+        self.g = nn.Parameter(torch.randn(4, 1, 1))
+
+    def forward(self, x):
+        weight = torch.cat((self.v * (self.g / self.v.norm(2, (1, 2), keepdim=True)), self.v.softmax(2)), 1)
+        return torch.einsum("bk,ok->bo", x, weight.reshape(4, -1))
+"""
+
+
+def test_what_parameters_alone_make_is_kept_between_calls() -> None:
+    outcome = judge(reference(FROM_PARAMETERS.rstrip(), "[torch.randn(7, 30)]"))
+    assert "once=True" in outcome.sketches[0].text

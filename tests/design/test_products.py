@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.design.judging import SMALL, USUAL, forward, judge, reference
+from akg_core.sketch.ast import Call, walk
+from akg_core.sketch.check import check
+from akg_core.sketch.parse import parse
+from tests.design.judging import SMALL, USUAL, designed, forward, judge, reference
 
+HALF = "torch.randn(24, 24).half()"
 LINES = {
     "x @ y": ("(33, 17)", "(17, 29)"),
     "x.t() @ y": ("(17, 33)", "(17, 29)"),
@@ -66,6 +70,33 @@ def test_dtypes(line: str, dtype: str) -> None:
             f"[torch.randn(19, 23, dtype=torch.{dtype}), torch.randn(23, 9, dtype=torch.{dtype})]",
         )
     )
+
+
+NARROW = {
+    "F.relu(x @ y) @ z": 2,
+    "(x.relu() @ y) @ z": 2,
+    "x @ (y * z)": 1,
+    "x @ (torch.ones(24, 24, dtype=torch.int8).to(x.dtype) * y)": 1,
+    "(x.float() @ y.float()).to(x.dtype)": 1,
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("line", NARROW)
+def test_narrow_factors_stay_narrow(line: str, dtype: str) -> None:
+    """What was computed is multiplied in the dtype that eager PyTorch has it in, and a cast that loses nothing is no
+    reason to multiply in f32."""
+    source = reference(forward(line, "x, y, z"), f"[torch.randn(24, 24, dtype=torch.{dtype}) for _ in range(3)]")
+    tree = check(parse(designed(source))).tree
+    dots = [n for n in walk(tree) if isinstance(n, Call) and n.op == "dot"]
+    short = {"float16": "f16", "bfloat16": "bf16"}[dtype]
+    assert [a.type.dtype for d in dots for a in d.args if a.type] == [short] * 2 * NARROW[line]
+    judge(source)
+
+
+def test_scaled_f16_factors_do_not_overflow() -> None:
+    """Only the number that eager PyTorch has as f16, too, may become it: not one that is scaled down in f32 before."""
+    judge(reference(forward("(x.float() * 30000 * 0.00001).half() @ y", "x, y"), f"[{HALF}, {HALF}]"))
 
 
 def test_integers() -> None:

@@ -12,6 +12,7 @@ from akg_core.judge.accuracy import errors, norm_allowed, slack
 from akg_core.judge.binades import CHUNK, WorstErrors
 from akg_core.judge.compare import Expected, compare, flatten
 from akg_core.judge.precise import doubled, in_double
+from akg_core.judge.ties import Tie
 
 F32 = slack(1, torch.float32)
 ULP = torch.finfo(torch.float32).eps
@@ -216,7 +217,7 @@ def test_integers_are_exact_but_for_ties_and_what_rounding_decides() -> None:
     def ok(mine: list[int], **more: object) -> bool:
         return compare(torch.tensor(mine), {}, expect(due, **more), 1, lambda _: None)[0].ok
 
-    tie = {"output": (values, 1)}
+    tie = {"output": Tie(values, 1, (2, 1))}
     assert ok([1, 0]) and not ok([2, 0])
     assert ok([2, 1], ties=tie) and ok([2, 0], ties=tie)
     assert not ok([0, 0], ties=tie) and not ok([-1, 0], ties=tie) and not ok([3, 0], ties=tie)

@@ -83,7 +83,7 @@ def prepared(
     task, folder = capture(softmax_source), tmp_path_factory.mktemp("prepared")
     with (
         Pool(warm=[("torch", "torch._dynamo")]) as pool,
-        prepare(pool, task, folder, plugin="fragile", target=TARGET, lends=True, seconds=0.0) as prepared,
+        prepare(pool, task, folder, plugin="fragile", target=TARGET, lends=True) as prepared,
     ):
         prepared.ready()  # before any test takes the device away
         yield pool, prepared

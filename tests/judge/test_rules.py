@@ -23,6 +23,7 @@ from akg_core.judge.rules import broken_rule
         "getattr(torch._C._autograd, '_disable_profiler')()",
         "getattr(torch._C._autograd, '_dis' + 'able_' + 'profiler')()",
         "y = getattr(a, 'num' + 'py')() * 2",
+        "exec('held = torch._C._DisableTorchDispatch()')",
     ],
 )
 def test_a_library_or_a_switch_is_named_with_its_line(line: str, tmp_path: Path) -> None:
@@ -49,4 +50,61 @@ def test_addresses_and_types_are_no_work(line: str, tmp_path: Path) -> None:
 def test_a_copy_of_the_reference_is_not_the_kernel(tmp_path: Path) -> None:
     text = "import scipy\n"
     (tmp_path / "reference.py").write_text(text)
+    (tmp_path / "model_new.py").write_text("from reference import Model\n")
     assert broken_rule(tmp_path, text) == "" != broken_rule(tmp_path, "")
+
+
+LOADS = {
+    "import": "import other",
+    "from": "from other import f",
+    "inside a package": "import parts.other",
+    "from a package": "from parts import other",
+    "a package's own import": "import parts.relative",
+    "import inside a function": "def f():\n    import other",
+    "importlib": "import importlib\nimportlib.import_module('other')",
+    "importlib, assembled": "import importlib\nimportlib.import_module('ot' + 'her')",
+    "importlib, made up": "import importlib\nimportlib.import_module(chr(111) + name)",
+    "a getattr of it": "getattr(__builtins__, '__import__')('other')",
+    "exec of a file": "exec(open('other.py').read())",
+    "exec of a path": "from pathlib import Path\nexec((Path(__file__).parent / 'other.py').read_text())",
+    "exec of what a name stands for": "exec(open(NAME).read())",
+    "runpy": "import runpy\nrunpy.run_path('other.py')",
+    "exec of a text file": "exec(open('other.txt').read())",
+    "through another": "import between",
+}
+
+
+@pytest.mark.parametrize("how", LOADS)
+def test_what_a_kernel_loads_belongs_to_it(how: str, tmp_path: Path) -> None:
+    texts = {
+        "model_new.py": LOADS[how],
+        "between.py": "import other",
+        "parts/__init__.py": "",
+        "parts/relative.py": "from . import other",
+    }
+    for name in ("other.py", "other.txt", "parts/other.py"):
+        texts[name] = "import scipy.special"
+    (tmp_path / "parts").mkdir()
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    assert "another library: scipy in other." in broken_rule(tmp_path, "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import torch, ctypes",
+        "import re\npattern = re.compile(TEXT)",
+        "model.eval()",
+        "library = ctypes.CDLL(str(Path(__file__).parent / 'kernel.so'))",
+        "import importlib\nimportlib.import_module('helper')",
+        "source = open('kernel.cu').read()",
+    ],
+)
+def test_scripts_that_only_lie_beside_a_kernel_are_not_read(text: str, tmp_path: Path) -> None:
+    (tmp_path / "model_new.py").write_text(text)
+    (tmp_path / "helper.py").write_text("import torch")
+    for name in ("plot.py", "tools/measure.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("import scipy\nimport pandas")
+    assert broken_rule(tmp_path, "") == ""

@@ -38,9 +38,23 @@ def test_an_honest_kernel_is_correct(judge: Callable[..., Verdict]) -> None:
     assert verdict.correct and verdict.kernelbench and verdict.deterministic
     assert verdict.accuracy_ratio < 8
     assert 0 < verdict.worst_error < 1e-6
-    assert {"drawn", "signed", "large", "small", "cancelling"} <= {case.kind for case in verdict.cases}
+    kinds = " ".join(case.name for case in verdict.cases)
+    assert all(kind in kinds for kind in ("drawn", "signed", "large", "small", "cancelling", "offset", "nan", "tiny"))
     assert {"initial", "redrawn"} == {case.state for case in verdict.cases}
     assert "limits" in verdict.protections
+
+
+def test_nobody_knows_the_draws_but_who_has_the_seed_of_a_verdict(
+    pool: Pool, capture: Callable[..., Task], toy: Path, softmax_source: str, tmp_path: Path
+) -> None:
+    task, drawn = capture(softmax_source), []
+    for number, seed in enumerate((None, None, 5, 5)):
+        with prepare(pool, task, tmp_path / f"cases-{number}", seed=seed) as prepared:
+            drawn.append([draw.case.inputs.read_bytes() for draw in prepared.ready().draws])
+            if number == 2:
+                artifact = kernels.kernel(tmp_path / "kernel", toy, softmax_source)
+                assert verify(pool, prepared, "toy", artifact, CPU).seed == 5
+    assert drawn[0] != drawn[1] and drawn[2] == drawn[3]
 
 
 def test_a_kernel_is_loaded_while_nothing_is_drawn_yet(
@@ -102,7 +116,7 @@ CHEATS = {
     "calls the library": ("return torch.softmax(x * self.scale, -1)", "aten::mul"),
     "calls it and catches": (
         f"try:\n    return torch.softmax(x, -1)\nexcept Exception:\n    {HONEST}",
-        "aten::_softmax",
+        "aten::softmax",
     ),
     "calls it in a thread": (
         """
@@ -294,6 +308,29 @@ def test_a_task_of_many_shapes_outputs_and_updates(
         assert "state seen: it is not updated" in verdict.reason
 
 
+def test_arguments_that_the_reference_updates_are_compared_and_no_others_may_change(
+    pool: Pool, capture: Callable[..., Task], toy: Path, softmax_source: str, tmp_path: Path
+) -> None:
+    source = (
+        softmax_source.replace("forward(self, x)", "forward(self, xs)")
+        .replace("return torch.softmax(x ", "xs[0].copy_(torch.softmax(xs[0] ")
+        .replace("dim=-1)", "dim=-1))\n        return xs[1].t()")
+        .replace("[torch.rand(33, 301)]", "[[torch.rand(33, 301), torch.rand(3, 5)]]")
+    )
+    made = "y = kernel(x[0].contiguous(), self.scale, torch.empty_like(x[0]))\n"
+    with prepare(pool, capture(source), tmp_path / "prepared") as prepared:
+        for body, status, said in (
+            ("x[0].copy_(y)", "correct", ""),
+            ("pass", "incorrect", "argument 0[0]: it is not updated"),
+            ("x[0].zero_()", "incorrect", "argument 0[0]"),
+            ("x[0].copy_(y); x[1].zero_()", "cheating", "it changes argument 0[1]"),
+        ):
+            folder = tmp_path / f"kernel-{next(_numbers)}"
+            artifact = kernels.kernel(folder, toy, source, f"{made}{body}\nreturn x[1].t()")
+            verdict = verify(pool, prepared, "toy", artifact, CPU)
+            assert verdict.status == status and said in verdict.reason, verdict.reason
+
+
 def test_hidden_sizes_catch_what_fits_the_example_only(
     pool: Pool, capture: Callable[..., Task], toy: Path, softmax_source: str, tmp_path: Path
 ) -> None:
@@ -321,16 +358,16 @@ def test_a_case_is_drawn_once(pool: Pool, capture: Callable[..., Task], softmax_
     counting = f"def get_inputs():\n    open({str(drawn)!r}, 'a').write('.')\n"
     task = capture(softmax_source.replace("def get_inputs():\n", counting))
     drawn.unlink()
-    with prepare(pool, task, tmp_path / "prepared", seconds=60) as prepared:
+    with prepare(pool, task, tmp_path / "prepared") as prepared:
         preparation = prepared.ready()
     assert not preparation.notes
-    assert len(drawn.read_text()) == len(preparation.draws)
+    assert len(drawn.read_text()) == len({each.name for each in (*preparation.draws, *preparation.series)})
 
 
 def test_one_wrong_element_in_ten_million(pool: Pool, capture: Callable[..., Task], toy: Path, tmp_path: Path) -> None:
     source = kernels.SOFTMAX.format(rows=2500, columns=4000)
     body = "y = kernel(x, self.scale, torch.empty_like(x)); y[1234, 3999] = y[1234, 3999].item() + {wrong}; return y"
-    with prepare(pool, capture(source), tmp_path / "prepared", seconds=0.0) as prepared:  # three cases
+    with prepare(pool, capture(source), tmp_path / "prepared") as prepared:
         right = verify(pool, prepared, "toy", kernels.kernel(tmp_path / "right", toy, source), CPU)
         assert right.status == "correct", right.reason
         wrong = kernels.kernel(tmp_path / "wrong", toy, source, body.format(wrong="1e-7"))
@@ -338,3 +375,37 @@ def test_one_wrong_element_in_ten_million(pool: Pool, capture: Callable[..., Tas
     assert verdict.status == "incorrect"
     assert "output[1234, 3999]" in verdict.reason
     assert verdict.cases[0].outputs[0].wrong_elements == 1
+
+
+def test_a_simulation_takes_fewer_cases_and_says_how_far_it_is(
+    pool: Pool, prepared: Prepared, toy: Path, softmax_source: str, tmp_path: Path
+) -> None:
+    slow = "import time; time.sleep(0.6); " + HONEST
+    artifact = kernels.kernel(tmp_path / "kernel", toy, softmax_source, slow, "")
+    every = [draw.name for draw in prepared.ready().draws]
+    told: list[str] = []
+    kernel = Examinee(pool, prepared, "toy", artifact, CPU, seconds=60.0, simulated=True, most=1)
+    verdict = examine(kernel, told.append)
+    assert verdict.correct and [case.name for case in verdict.cases] == [*every[:3], f"{every[0]}, again"]
+    assert f"Left out, to simulate less: {', '.join(every[3:])}." in verdict.notes
+    assert set(told) <= {f"case {number} of 4" for number in range(1, 5)} and len(told) >= 3
+
+
+@pytest.mark.parametrize(
+    ("guard", "status"),
+    [
+        ("if len(x) < 12: raise ValueError('rows')", "correct"),
+        ("", "incorrect"),  # an answer where the reference has none
+    ],
+)
+def test_beyond_what_was_captured_a_kernel_refuses_or_is_right(
+    pool: Pool, capture: Callable[..., Task], toy: Path, softmax_source: str, tmp_path: Path, guard: str, status: str
+) -> None:
+    source = softmax_source.replace("return torch.softmax", "assert x.shape[0] >= 12\n        return torch.softmax")
+    artifact = kernels.kernel(tmp_path / "kernel", toy, source, f"{guard}\n{HONEST}")
+    with prepare(pool, capture(source, dynamic=True), tmp_path / "prepared") as prepared:
+        verdict = verify(pool, prepared, "toy", artifact, CPU)
+    assert verdict.status == status, verdict.reason
+    fewer, within = ([case for case in verdict.cases if case.sizes == {"s0": rows}] for rows in (11, 12))
+    assert [case.ok for case in fewer] == [status == "correct"] and within and all(case.ok for case in within)
+    assert status == "correct" or "the reference raises" in fewer[0].reason

@@ -72,3 +72,8 @@ def test_operations_are_counted_where_no_shortcut_exists(of: Callable[..., Task]
     assert work.operations(of("(x @ y.t()).relu() * 2", SQUARE, SQUARE)) == product
     assert work.operations(of("(x @ y).sum(1)", SQUARE, SQUARE)) == 0, "a sum of a product needs two small ones"
     assert work.operations(of("torch.diag(z) @ y", SQUARE, SQUARE, "torch.randn(512)")) == 0, "rows are only scaled"
+    assert work.operations(of("(x @ y).tanh().sum(1)", SQUARE, SQUARE)) == product, "no sum goes through a tanh"
+    assert work.operations(of("torch.softmax(x @ y.t(), -1) @ z", *[SQUARE] * 3)) == 2 * product
+    assert work.operations(of("(x @ y) @ z", *[SQUARE] * 3)) == 0, "two products may be done in another order"
+    assert work.operations(of("(x @ y).relu() @ z", *[SQUARE] * 3)) == product, "zeros need no multiplication"
+    assert work.operations(of("(x @ y).tanh()[:2]", SQUARE, SQUARE)) == 0, "rows that nobody asks for"

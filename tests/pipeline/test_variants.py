@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -12,8 +13,9 @@ from akg_core.judge.examinee import Examinee
 from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import CaseVerdict, Verdict, VerdictStatus
 from akg_core.pipeline import Pipeline
-from akg_core.records import Artifact, Interface, KernelSource, Schedule, Sketch, Task
-from akg_core.stages import Candidate, Design, defaults
+from akg_core.records import Artifact, CompileResult, Interface, KernelSource, Schedule, Sketch, Task
+from akg_core.stages import Candidate, Design, Request
+from akg_core.variants import Defaults
 
 PREPARED = cast("Prepared", SimpleNamespace(task=None))
 
@@ -24,7 +26,8 @@ class Judged(Pipeline):
     right: tuple[bool, ...] = ()  # by case
 
     def __init__(self, *says: VerdictStatus) -> None:
-        self.says, self.built, self.refused = list(says), 0, ()
+        self.says, self.built, self.refused, self.unbuilt, self.told = list(says), 0, (), (), ()
+        self.request = Request(reference=Path("r.py"), plugin="toy", target=None)
         self.folder = cast(
             "Any", SimpleNamespace(write=lambda name, data: None, kernel=Path("run"), adopt=lambda folder: None)
         )
@@ -32,9 +35,9 @@ class Judged(Pipeline):
     def emit(self, task: Task, design: Design, schedule: Schedule) -> KernelSource:
         return cast("KernelSource", design.sketch.name)
 
-    def compile(self, design: Design, source: KernelSource) -> Artifact:
+    def compile(self, design: Design, source: KernelSource, said: str = "") -> CompileResult:
         self.built += 1
-        return Artifact(folder=Path(design.sketch.name))
+        return CompileResult(ok=True, seconds=0.0, artifact=Artifact(folder=Path(design.sketch.name)))
 
     def verify(self, prepared: Prepared, artifact: Artifact, examinee: Examinee | None = None) -> Verdict:
         cases = tuple(CaseVerdict(name="drawn", ok=ok) for ok in self.right)
@@ -48,16 +51,16 @@ def design(name: str, rounds: str = "") -> Design:
 
 
 def variants(count: int) -> list[Candidate]:
-    return defaults([design(f"v{number}") for number in range(count)])
+    return list(Defaults([design(f"v{number}") for number in range(count)]))
 
 
-FIRST = Artifact(folder=Path("v0"))
+FIRST = replace(variants(1)[0], artifact=Artifact(folder=Path("v0")))
 
 
 def test_the_first_that_is_correct_is_taken() -> None:
     pipeline = Judged("incorrect", "crashed", "correct")
-    taken, artifact = pipeline.accept(PREPARED, variants(4), FIRST)
-    assert taken.design.sketch.name == "v2" and artifact.folder == Path("v2") and pipeline.built == 2
+    taken = pipeline.accept(PREPARED, variants(4), FIRST)
+    assert taken.design.sketch.name == "v2" and taken.artifact == Artifact(folder=Path("v2")) and pipeline.built == 2
     assert pipeline.verdict is not None and pipeline.verdict.correct
     said = ("The variant v0 was refused: said of v0", "The variant v1 was refused: said of v1")
     assert pipeline.verdict.notes == said
@@ -65,7 +68,7 @@ def test_the_first_that_is_correct_is_taken() -> None:
 
 def test_a_correct_first_variant_is_the_only_one_built() -> None:
     pipeline = Judged("correct")
-    assert pipeline.accept(PREPARED, variants(3), FIRST)[1] is FIRST and pipeline.built == 0
+    assert pipeline.accept(PREPARED, variants(3), FIRST) is FIRST and pipeline.built == 0
 
 
 @pytest.mark.parametrize("status", ["cheating", "unavailable", "unsupported", "unverified"])
@@ -77,7 +80,7 @@ def test_what_another_variant_would_not_mend_ends_the_search(status: VerdictStat
 
 def test_only_a_few_are_tried() -> None:
     pipeline = Judged(*["incorrect"] * 9)
-    taken, _ = pipeline.accept(PREPARED, variants(9), FIRST)
+    taken = pipeline.accept(PREPARED, variants(9), FIRST)
     assert taken.design.sketch.name == "v2" and pipeline.verdict is not None and not pipeline.verdict.correct
 
 
@@ -86,8 +89,8 @@ def test_one_at_a_time_each_call_goes_on_after_those_that_were_refused() -> None
     taken = []
     for _ in range(3):
         following = pipeline.following(variants(4))
-        taken.append(pipeline.accept(PREPARED, variants(4), FIRST, tries=1)[0])
-        assert taken[-1] == following
+        assert following is not None
+        taken.append(pipeline.accept(PREPARED, variants(4), replace(following, artifact=FIRST.artifact), tries=1))
     assert [each.design.sketch.name for each in taken] == ["v0", "v1", "v2"] and pipeline.built == 0
     assert pipeline.verdict is not None and pipeline.verdict.correct and len(pipeline.verdict.notes) == 2
 
@@ -105,8 +108,8 @@ def test_after_a_refusal_another_sketch_comes_before_another_schedule_of_the_sam
     schedules = [Schedule(values={"k.B": size}) for size in (1, 2)]
     ranked = [*(Candidate(one, schedule) for schedule in schedules), Candidate(other, other.default)]
     pipeline = Judged("incorrect", "incorrect", "correct")
-    taken, _ = pipeline.accept(PREPARED, ranked)
-    assert taken == ranked[1], "the first sketch's other schedule, once the other sketch was refused, too"
+    taken = pipeline.accept(PREPARED, ranked)
+    assert taken.schedule == schedules[1], "the first sketch's other schedule, once the other sketch was refused, too"
     assert [(each.design.sketch.name, verdict.status) for each, verdict in pipeline.refused] == [
         ("v0", "incorrect"),
         ("v1", "incorrect"),
@@ -116,15 +119,24 @@ def test_after_a_refusal_another_sketch_comes_before_another_schedule_of_the_sam
 def test_what_a_search_has_built_is_taken_over_as_it_is() -> None:
     pipeline = Judged("correct")
     built = Candidate(design("v0"), Schedule(), folder=Path("there"), artifact=Artifact(folder=Path("there/kernel")))
-    _, artifact = pipeline.accept(PREPARED, [built])
-    assert artifact == Artifact(folder=Path("run")) and pipeline.built == 0
+    assert pipeline.accept(PREPARED, [built]).artifact == Artifact(folder=Path("run")) and pipeline.built == 0
 
 
-@pytest.mark.parametrize(("right", "second"), [((False, False), "exact"), ((True, False), "tf32")])
-def test_where_rounding_is_never_exact_enough_no_other_sketch_that_rounds_comes_next(
+@pytest.mark.parametrize(
+    ("right", "second"),
+    [((False, False), "exact"), ((True, False, False), "exact"), ((True, True, False), "tf32")],
+)
+def test_where_rounding_is_mostly_not_exact_enough_no_other_sketch_that_rounds_comes_next(
     right: tuple[bool, ...], second: str
 ) -> None:
     pipeline = Judged("incorrect", "correct")
     pipeline.right = right
-    offered = defaults([design("f16", "tf32"), design("tf32", "tf32"), design("exact")])
-    assert pipeline.accept(PREPARED, offered, FIRST)[0].design.sketch.name == second
+    offered = list(Defaults([design("f16", "tf32"), design("tf32", "tf32"), design("exact")]))
+    assert pipeline.accept(PREPARED, offered).design.sketch.name == second
+
+
+def test_with_one_try_left_a_sketch_that_does_not_round_comes_next() -> None:
+    pipeline = Judged("incorrect", "incorrect", "correct")
+    pipeline.right = (True, True, False)
+    offered = list(Defaults([*(design(f"v{number}", "tf32") for number in range(4)), design("exact")]))
+    assert pipeline.accept(PREPARED, offered).design.sketch.name == "exact"

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from akg_core.judge.records import Floor, Measurement, Timing
+from akg_core.judge.records import Floor, Measurement, Speedup, Timing
 from akg_core.records import Artifact
 from akg_core.report.run import show_run
-from akg_core.results import RunResult, by_kernel, known_details
+from akg_core.results import RunResult, advice_on, by_kernel, known_details
 from akg_core.search.tune import Tuned
 
 TOLD = {
@@ -62,3 +62,12 @@ def test_a_kernel_built_earlier_is_known_by_what_lies_beside_it(tmp_path):
     assert known_details(Artifact(folder=tmp_path)) == TOLD
     (tmp_path / "build.json").write_text("[")
     assert known_details(Artifact(folder=tmp_path)) == {}
+
+
+@pytest.mark.parametrize(("ratio", "words"), [(0.4, "2.5 times as long as eager"), (0.7, "")])
+def test_a_first_schedule_that_is_far_slower_than_eager_comes_with_advice(ratio, words):
+    speedup = Speedup(over="eager", ratio=ratio, low=ratio, high=ratio, result="slower")
+    timing = Timing(status="ok", speedups=(speedup,))
+    (said,) = advice_on(timing, None) or ("",)
+    assert words in said and bool(said) == bool(words) == ("akg-core tune" in said)
+    assert not advice_on(timing, Tuned(tried=1, seconds=1.0, first=1.0, best=1.0)) and not advice_on(None, None)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +17,10 @@ class Runner:
     def __init__(self, times, fails_at=None):
         self.times, self.fails_at, self.calls = iter(times), fails_at, 0
 
+    def turns(self, plan: TimingPlan, fresh: object):
+        assert fresh == "1 set"
+        return self.sample(plan), None
+
     def sample(self, plan: TimingPlan):
         self.calls += 1
         if self.calls == self.fails_at:
@@ -28,7 +32,8 @@ class Practice(Track):
     """A track whose processes are only counted; the runner of an artifact is found by its folder's name."""
 
     def __init__(self, runners, lends):
-        super().__init__(SimpleNamespace(), SimpleNamespace(lends=lends), "toy", Target(backend="x"))
+        prepared = SimpleNamespace(lends=lends, fresh=lambda count: nullcontext(f"{count} set"))
+        super().__init__(SimpleNamespace(), prepared, "toy", Target(backend="x"))
         self.__dict__.update(runners=runners, processes=[])
 
     @contextmanager

@@ -17,6 +17,7 @@ from akg_core.records import (
     Interface,
     KernelSource,
     Schedule,
+    Shortage,
     Sketch,
     Target,
 )
@@ -46,7 +47,7 @@ QUICK_BUT_WRONG, RIGHT = design("wrong", range(100, 200)), design("right", range
 @pytest.fixture
 def world(monkeypatch, tmp_path):
     """What happened: candidates built and timed by their number, and verdicts asked for."""
-    world = SimpleNamespace(built=[], timed=[], judged=[], bytes={}, spilled={})
+    world = SimpleNamespace(built=[], timed=[], judged=[], bytes={}, spilled={}, too_large=set(), spills={})
 
     def number(values):
         (value,) = values.values()
@@ -62,12 +63,17 @@ def world(monkeypatch, tmp_path):
             value = int(source.files["model_new.py"])
             world.built.append(value)
             details = {"k.spilled_bytes": world.spilled.get(value, 0)}
-            found.append(CompileResult(ok=True, seconds=0, artifact=Artifact(folder=folder), details=details))
+            if value in world.too_large:
+                shortage = Shortage(kernel="right", of="positions", needs=value, has=269)
+                found.append(CompileResult(ok=False, seconds=0, shortages=(shortage,)))
+                continue
+            made, spilled = Artifact(folder=folder), {"right": world.spills.get(value, 0)}
+            found.append(CompileResult(ok=True, seconds=0, artifact=made, details=details, spilled=spilled))
         return tuple(found)
 
     def work(pool, of, schedules):
         moved = [world.bytes.get(number(schedule.values), 1.0) for schedule in schedules]
-        return tuple((Work(programs=1, bytes=each, operations=0),) for each in moved)
+        return tuple((Work(programs=1, bytes=each, operations=0, kernel="right"),) for each in moved)
 
     def race(track, artifacts):
         values = [int((artifact.folder / "model_new.py").read_text()) for artifact in artifacts]
@@ -182,3 +188,16 @@ def test_the_archive_is_that_of_a_device_wherever_it_is(tmp_path):
 
     assert scope("gpu", chip="a") == scope("gpu", chip="a") != scope("gpu", chip="b")
     assert tune.platform.node() in scope("cpu") and tune.platform.node() not in scope("gpu")
+
+
+def test_a_first_schedule_that_does_not_fit_or_spills_is_tried_with_smaller_tiles(world):
+    """Also where a search would else go on anywhere: few of many schedules fit."""
+    world.too_large = set(range(270, 300))
+    world.spills = dict.fromkeys(range(250, 270), 2)  # bytes, where a launch moves one
+    choice = Choice(key="right.B", choices=(*range(200, 300, 25), 299), default=299)
+    right = Design(RIGHT.sketch, (choice,), Schedule(values={choice.key: 299}))
+    search = world.search(right)
+    search._moves.propose = lambda count, best, propose=search._moves.propose: propose(1, best)
+    while search.build() and world.built[-1] > 225:
+        pass
+    assert world.built == [299, 275, 250, 225], "and what is spilled no more is not made smaller"

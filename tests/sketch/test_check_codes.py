@@ -133,9 +133,18 @@ BAD: dict[str, tuple[str, str]] = {
         ),
         "never launched",
     ),
+    "SK810": (program('y = empty("f32", M, N)\n§rows(a, y, once=True)\nreturn y'), "reads `a`, which changes with"),
     "SK901": (rows(COPY.replace("tiles(N, 8)", "tiles(N, 8, stage=§2)")), "'stages'"),
     "SK902": (rows(COPY.replace("tiles(N, 8)", "tiles(N, 8, stages=§0)")), "positive"),
     "SK903": (rows("§t = 1.0" + COPY), "`t`"),
+    "SK904": (
+        rows(
+            "for m in grid(M, 1):\n    for n in grid(N, 8):\n        k = whole(16)\n        a = f32(load(b[m, k]))\n"
+            "        store(y[m, n], §dot(a, load(b[n, k]), over=k) + load(x[m, n]))",
+            ', b: In["bf16", "K", 16]',
+        ),
+        "sums f16 and bf16 in f32",
+    ),
 }
 
 
@@ -167,6 +176,46 @@ def test_one_mistake_is_reported_once() -> None:
     body = "for m in grid(M, 1):\n    n = whole(N)\n    t = load(x[m, k])\n"
     body += "    u = exp(t) + reduce_sum(t, n)\n    store(y[m, n], u)"
     assert [f.code for f in findings(rows(body))] == ["SK201"]
+
+
+KEPT = """
+@kernel
+def add(x: In["f32", "N"], y: InOut["f32", "N"]):
+    for n in grid(N, 8):
+        store(y[n], load(y[n]) + load(x[n]))
+
+
+@program
+def main(x: In["f32", "N"], w: Param["w", "f32", "N"]):
+    a = zeros("f32", N)
+    b = zeros("f32", N)
+    add(w, a, once=True)
+    add(a, b, once=True)
+    c = zeros("f32", N)
+    add(b, c)
+    add(x, c)
+    return c
+"""
+
+
+def test_what_is_kept_may_go_from_launch_to_launch() -> None:
+    assert findings(KEPT) == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("add(w, a, once=True)", "add(w, a)", "reads `a`, which the launch of `add` in line 12 writes"),
+        ("add(x, c)", "add(x, a)\n    add(a, c)", "reads `a`, which the launch of `add` in line 16 writes"),
+        ("add(x, c)", "add(x, b)\n    add(b, c)", "reads `b`, which the launch of `add` in line 16 writes"),
+        ("add(x, c)", "add(x, w)\n    add(w, c)", "reads `w`, which is a Param that the launch of"),
+        ("add(b, c)", "add(x, c, once=True)", "reads `x`, which changes with every call"),
+    ],
+)
+def test_what_is_kept_changes_with_nothing(before: str, after: str, message: str) -> None:
+    found = findings(KEPT.replace(before, after))
+    assert {f.code for f in found} == {"SK810"}
+    assert any(message in f.message for f in found), [f.message for f in found]
 
 
 def test_correct_sketch_has_no_findings() -> None:

@@ -24,6 +24,12 @@ def pack(w: In["f32", "N", "K"], p: Out["f32", "K", "N"]):
         store(p[k, n], load(w[n, k]))
 
 @kernel
+def add(w: In["f32", "N", "K"], p: InOut["f32", "K", "N"]):
+    for n in grid(N, 16):
+        k = whole(K)
+        store(p[k, n], load(p[k, n]) + load(w[n, k]))
+
+@kernel
 def scale(x: In["f32", "A", "B"], y: Out["f32", "A", "B"], S: Const = 2):
     for a in grid(A, 1):
         b = whole(B)
@@ -51,7 +57,8 @@ class Model(torch.nn.Module):
 PRELUDE = """
 LAUNCHED = []
 
-def _pack(w, p): LAUNCHED.append("pack"); p.copy_(w.t())
+def _pack(w, p): LAUNCHED.append("pack"); p.copy_(w.detach().t())
+def _add(w, p): LAUNCHED.append(w.data_ptr()); p.add_(w.detach().t())
 def _scale(x, y, factor): LAUNCHED.append("scale"); y.copy_(x * factor)
 def _count(c, y, x): LAUNCHED.append("count"); c.add_(1); y.copy_(torch.cat([x, x]))
 """
@@ -95,7 +102,7 @@ def test_model_is_the_references(tmp_path: Path) -> None:
     model = module.ModelNew(6)
     assert isinstance(model, module.Model)
     assert set(model.state_dict()) == {"fc.weight", "fc.bias", "seen"} and model.fc.in_features == 6
-    x = torch.randn(4, 6, requires_grad=True)
+    x = torch.randn(4, 6)
     y = model(x)
     assert torch.equal(y, 3 * x) and not y.requires_grad and torch.equal(model(x=x), y)
 

@@ -264,6 +264,15 @@ def test_a_program_with_views_constants_and_parameters() -> None:
     assert wide.shape == (2, 3)
 
 
+def test_what_launches_keep_outlives_a_call() -> None:
+    w, kept = torch.randn(4), dict[str, torch.Tensor]()
+    first = interpret(parse(TWO_STEPS), [torch.randn(4, 8)], {"fc.weight": w}, kept=kept).outputs
+    x = torch.randn(4, 8)
+    second = interpret(parse(TWO_STEPS), [x], {"fc.weight": w + 1}, kept=kept).outputs
+    assert set(kept) == {"v"} and second[1].equal(first[1])  # as it was, whatever becomes of the parameter
+    assert second[0].equal((x / 2).reshape(4, 2, 4).permute(2, 0, 1)[1:])
+
+
 def test_inputs_need_not_be_contiguous() -> None:
     x, w = torch.randn(8, 4).T, torch.randn(8)[::2]
     assert interpret(parse(TWO_STEPS), [x], {"fc.weight": w}).outputs[1].equal(2 * w)

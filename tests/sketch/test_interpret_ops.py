@@ -10,10 +10,13 @@ from torch import Tensor
 
 from akg_core.sketch import philox
 from akg_core.sketch.interpret import interpret
-from akg_core.sketch.interpret_ops import ELEMENTWISE
+from akg_core.sketch.interpret_ops import ELEMENTWISE, TRANSCENDENTAL
 from akg_core.sketch.parse import parse
 from akg_core.sketch.tiles import NAMES
 
+# PyTorch takes a vector's last elements by another path than those before them, and which paths there are depends on
+# the processor: what tiles compute may be a few units in the last place from what the whole vector does.
+ULPS = 4
 SPECIAL = [0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -1.0, 3.0, -7.25, 1e-30, 1e30, math.inf, -math.inf, math.nan]
 
 
@@ -56,7 +59,9 @@ def test_elementwise_is_that_of_torch(name: str, dtype: torch.dtype) -> None:
     tensors = [x, x.flip(0), x.roll(3)][: 1 + others]
     reference = ELEMENTWISE[name](*tensors)
     ours = row(f"{name}({', '.join('tuv'[: len(tensors)])})", x, NAMES[reference.dtype], *tensors[1:])
-    torch.testing.assert_close(ours, reference, rtol=0, atol=0, equal_nan=True)
+    rounding = ULPS * torch.finfo(dtype).eps if name in TRANSCENDENTAL else 0
+    near_zero = rounding if name.startswith("gelu") else 0  # where x < 0, 1 + tanh(…) and 1 + erf(…) cancel
+    torch.testing.assert_close(ours, reference, rtol=rounding, atol=near_zero, equal_nan=True)
 
 
 def test_softplus_does_not_overflow() -> None:

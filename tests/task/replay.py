@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import torch
 from torch import nn
 
 from akg_core.records import Node, Task
+from akg_core.task.arguments import flat
 from akg_core.task.graph import evaluate, is_reference, resolve, size
 from akg_core.task.translate import DTYPES
 
@@ -19,7 +21,10 @@ def replay(
 ) -> tuple[list[Any], dict[str, torch.Tensor]]:
     """Flat outputs, and what the mutated parameters hold after the call."""
     values: dict[str, tuple[Any, ...]] = {}
-    arguments = {f"argument:{a.name}": v for a, v in zip(task.interface.arguments, inputs, strict=True)}
+    arguments = {
+        f"argument:{a.name}": v
+        for a, v in zip(task.interface.arguments, flat(task.interface.arguments, inputs), strict=True)
+    }
     for name, origin in task.graph.values.items():
         if origin.startswith("parameter:"):
             value: Any = model
@@ -36,7 +41,7 @@ def replay(
         if is_reference(value):
             name, result = resolve(value)
             return values[name][result]
-        if isinstance(value, str) and "s0" in value:
+        if isinstance(value, str) and re.search(r"\bs\d", value):
             return evaluate(value, symbols or task.symbols)
         return value
 

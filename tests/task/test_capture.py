@@ -115,6 +115,13 @@ def test_training_updates_buffers_and_eval_does_not():
     assert any("updates bn.running_mean" in note for note in training.notes)
 
 
+def test_of_many_buffers_that_forward_updates_the_rest_is_counted():
+    init = "self.norms = nn.Sequential(*(nn.BatchNorm1d(8) for _ in range(4)))"
+    text = reference_text("return self.norms(x)", init, "torch.randn(4, 8)")
+    (note,) = (note for note in capture(load.load_source(text, "ref")).notes if "updates" in note)
+    assert note.count("norms.") == 6 and note.endswith(", and 6 others.")
+
+
 def test_parameters_have_qualified_names_and_kinds():
     task = captured("part")
     assert {(p.name, p.kind) for p in task.interface.parameters} == {("table", "buffer")}
@@ -139,16 +146,7 @@ def test_outputs_have_the_strides_of_the_reference():
 
 def test_randomness_is_noted():
     dropout = capture(load.load_source(reference_text("return F.dropout(x, 0.3)"), "ref"))
-    assert any("random numbers with aten.native_dropout" in note for note in dropout.notes)
-
-
-@pytest.mark.parametrize(
-    "line", ["F.relu(x, inplace=True); return x", "x.add_(1); return x * 2", "x[0] = 1; return -x"]
-)
-def test_writes_into_arguments_are_refused_with_their_place(line: str):
-    with pytest.raises(TaskError, match=r"ref: forward writes into its argument x \(line 11\)") as refused:
-        capture(load.load_source(reference_text(line), "ref"))
-    assert "new tensor" in refused.value.cure
+    assert any("random numbers with F.dropout" in note for note in dropout.notes)
 
 
 def test_named_tuples_of_pytorch_keep_their_type():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from akg_core.records import Examination
+from akg_core.task.examination import Examination
 from akg_core.task.examine import examine, examine_job, same
 from tests.task.replay import reference_text
 

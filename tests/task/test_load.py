@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
+import sys
+
 import pytest
 
 from akg_core.errors import OutOfMemory, TaskError
@@ -50,7 +53,7 @@ def test_a_folder_is_not_a_file(tmp_path):
         (GOOD.replace("torch.randn(4, 6)", "1 / 0"), r"line 15: get_inputs raises ZeroDivisionError"),
         (GOOD.replace("[torch.randn(4, 6)]", "[torch.randn(4), 1]"), r"gives 2 values, which do not fit forward\("),
         (GOOD.replace("x * 2", "x @ x"), r"line 11: forward, given what get_inputs gives, raises RuntimeError"),
-        (GOOD.replace("torch.randn(4, 6)", "[torch.ones(1)]"), r"argument x of forward is a list"),
+        (GOOD.replace("torch.randn(4, 6)", "object()"), r"argument x of forward is or holds a object"),
         (GOOD.replace("4, 6)", "4, dtype=torch.complex64)"), r"ref: The dtype complex64 is not supported"),
         (GOOD.replace("x * 2", "x * 2 if x.sum() > 0 else x"), r"line 11: forward looks at the values"),
         (GOOD.replace("x * 2", "[x, [x, x]]"), r"returns nested collections"),
@@ -63,6 +66,58 @@ def test_a_fault_is_one_sentence_with_its_line(source, said):
         capture(load.load_source(source, "ref"))
     assert "\n" not in str(caught.value)
     assert len(caught.value.message) < 500
+
+
+BESIDE = """\"\"\"A scale from beside.\"\"\"
+
+from __future__ import annotations
+
+import torch
+from pathlib import Path
+from torch import nn
+
+from made_beside import FACTOR
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = float(Path(__file__).with_name("scale.txt").read_text())
+
+    def forward(self, x):
+        return x * self.scale * FACTOR
+
+
+def get_inputs():
+    return [torch.randn(4)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_what_lies_beside_the_file_is_found_wherever_its_text_is_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "made_beside.py").write_text("FACTOR = 3.0\n")
+    (tmp_path / "scale.txt").write_text("2.0")
+    path = tmp_path / "ref.py"
+    path.write_text(BESIDE)
+    task = capture_file(path)
+    assert [node.args[1] for node in task.graph.nodes] == [2.0, 3.0]
+    assert [node.where for node in task.graph.nodes] == ["line 18", "line 18"]
+    copy = tmp_path / "elsewhere" / "reference.py"
+    copy.parent.mkdir()
+    copy.write_text(task.source)
+    assert runpy.run_path(str(copy))["Model"]().scale == 2.0
+    assert load.load_source(task.source, "again").model().scale == 2.0
+
+
+def test_a_file_that_asks_for_nothing_beside_it_is_taken_as_it_is(tmp_path):
+    (tmp_path / "torch.txt").write_text("")
+    path = tmp_path / "ref.py"
+    path.write_text(GOOD)
+    assert load.read(path) == GOOD
 
 
 def test_tracebacks_and_inspect_find_the_source():

@@ -83,6 +83,11 @@ def segfault(_: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+def nap(payload: dict[str, Any]) -> dict[str, Any]:
+    time.sleep(payload["seconds"])
+    return {}
+
+
 def hang(payload: dict[str, Any]) -> dict[str, Any]:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if "begun" in payload:
@@ -119,6 +124,25 @@ def eat_memory(payload: dict[str, Any]) -> dict[str, Any]:
         held.append(b"\x01" * (64 << 20))
         time.sleep(0.02)
     return {"held": len(held)}
+
+
+def eat_shared_memory(payload: dict[str, Any]) -> dict[str, Any]:
+    """Fill memory that is in nobody's tables: files that are nowhere, mappings that are dropped, files in memory."""
+    piece, kept = b"x" * (32 << 20), []
+    for _ in range(payload["megabytes"] // 32):
+        if payload["how"] == "memfd":
+            kept.append(os.memfd_create("x"))
+            os.write(kept[-1], piece)
+        elif payload["how"] == "mapping":
+            kept.append(mmap.mmap(-1, len(piece)))
+            kept[-1].write(piece)
+            kept[-1].madvise(mmap.MADV_DONTNEED)
+        else:
+            descriptor = os.open(f"{payload['how']}/{len(kept)}", os.O_CREAT | os.O_RDWR)
+            kept.append(os.write(descriptor, piece))
+            os.close(descriptor)
+    time.sleep(payload["seconds"])
+    return {}
 
 
 def allocate(payload: dict[str, Any]) -> dict[str, Any]:
@@ -226,6 +250,19 @@ def connect(payload: dict[str, Any]) -> dict[str, Any]:
             return {"connected": True}
     except OSError:
         return {"connected": False}
+
+
+def answer(payload: dict[str, Any]) -> dict[str, Any]:
+    """Write what no job answers where answers go, and end."""
+    body = payload["body"].encode() * payload.get("times", 1)
+    for descriptor in range(3, 64):
+        with contextlib.suppress(OSError):
+            if socket.socket(fileno=os.dup(descriptor)).type == socket.SOCK_STREAM:
+                rest = memoryview(len(body).to_bytes(8, "big") + body)
+                while rest:
+                    rest = rest[os.write(descriptor, rest) :]
+    time.sleep(60)
+    return {}
 
 
 def forge(_: dict[str, Any]) -> dict[str, Any]:

@@ -102,6 +102,15 @@ def test_a_hang(pool: Pool) -> None:
     assert still_serves(pool)
 
 
+def test_time_in_which_others_had_the_processors_is_not_counted(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if a thread of the job had been ready to run all the time; but for ten times the limit at most."""
+    began = time.monotonic()
+    monkeypatch.setattr("akg_core.worker.usage.waited", lambda _: {(1, 1): time.monotonic() - began})
+    slow = "tests.worker.jobs:nap"
+    assert pool.call(slow, {"seconds": 0.6}, limits=Limits(seconds=0.3)).status == "ok"
+    assert pool.call(slow, {"seconds": 60}, limits=Limits(seconds=0.1)).status == "timed out"
+
+
 def test_a_process_that_closes_its_descriptors(pool: Pool) -> None:
     result = run(pool, "close_descriptors", Limits(seconds=PATIENT, confined=True))
     assert (result.status, result.signal) == ("crashed", "")
@@ -127,6 +136,46 @@ def test_memory(pool: Pool) -> None:
     assert run(pool, "eat_memory", limits, megabytes=1400).status == "out of memory"
     assert run(pool, "allocate", limits, megabytes=16 * 1024).status == "out of memory"
     assert run(pool, "fill_device").status == "out of memory"
+
+
+@pytest.mark.parametrize("how", ["memfd", "mapping", "/dev/shm"])
+def test_memory_that_is_in_no_table(pool: Pool, how: str) -> None:
+    """As far as who watches may look at mappings; files in memory that others see too are no job's."""
+    if how == "/dev/shm" and "read-only files" not in run(pool, "echo", Limits(confined=True)).protections:
+        pytest.skip("it is shared with others")
+    if how == "mapping" and os.geteuid() != 0:
+        pytest.skip("only an administrator may follow mappings")
+    limits = Limits(seconds=PATIENT, memory_bytes=700 * MiB, confined=True)
+    assert run(pool, "eat_shared_memory", limits, how=how, megabytes=64, seconds=0).status == "ok"
+    result = run(pool, "eat_shared_memory", limits, how=how, megabytes=1024, seconds=PATIENT)
+    assert result.status == "out of memory", result
+
+
+NONSENSE = {
+    "deep": ("[", 200_000),
+    "nested in a report": ('{"status": "ok", "value": {"a": ' + "[" * 500 + "]" * 500 + "}}", 1),
+    "twice": ('{"status": "ok", "value": {}}', 2),
+    "a long number": ('{"status": "ok", "value": {"a": ' + "1" * 5000 + "}}", 1),
+}
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_a_report_that_no_job_writes_is_nonsense(pool: Pool, name: str) -> None:
+    body, times = NONSENSE[name]
+    result = run(pool, "answer", Limits(seconds=PATIENT, confined=True), body=body, times=times)
+    assert (result.status, result.reason) == ("exited", "It answered something that no job answers.")
+
+
+def test_a_report_without_end_is_cut(pool: Pool) -> None:
+    result = run(pool, "answer", Limits(seconds=PATIENT, confined=True), body="[],", times=10 * MiB)
+    assert result.status == "flooded"
+
+
+def test_what_a_worker_says_steers_no_terminal(pool: Pool) -> None:
+    body = r'{"status": "error", "error": {"type": "E\u001b[2J", "message": "a\r\u001b[32mcorrect\u202e", "cure": ""}}'
+    result = run(pool, "answer", Limits(seconds=PATIENT, confined=True), body=body)
+    assert result.status == "error"
+    assert (result.reason + result.error["message"]).isprintable() and r"\x1b[32mcorrect" in result.reason
 
 
 def test_a_full_disk(pool: Pool, tmp_path: Path) -> None:

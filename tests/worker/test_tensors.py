@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import struct
 from pathlib import Path
 
 import pytest
 import torch
 
+from akg_core.judge.answers import described
 from akg_core.worker.device import Device
-from akg_core.worker.tensors import TensorFileError, description, fresh, load, save
+from akg_core.worker.tensors import TensorFileError, description, fresh, load, receive, save, write
 
 DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int8, torch.uint8, torch.bool]
 
@@ -59,7 +62,7 @@ def test_writing_to_what_was_read_does_not_reach_the_file(tmp_path: Path) -> Non
 
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="a set cannot"):
+    with pytest.raises(TypeError, match="a set is not"):
         save(tmp_path / "t", [{1, 2}])
 
 
@@ -79,6 +82,93 @@ def test_damaged_files(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(TensorFileError):
             load(tmp_path / name)
+
+
+def _written(path: Path, header: str, data: bytes = bytes(64)) -> Path:
+    text = header.encode() + b" " * (-(len(header.encode()) + 8) % 64)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+    return path
+
+
+def _of(tree: str = '{"tensor": 0}', **told: str) -> str:
+    entry = {"dtype": '"float32"', "shape": "[4]", "strides": "[1]", "span": "4", "offset": "0"} | told
+    table = ", ".join(f'"{key}": {value}' for key, value in entry.items())
+    return f'{{"tree": {tree}, "tensors": [{{{table}}}]}}'
+
+
+HOSTILE = {
+    "deep": _of("[" * 10**6),
+    "nested": _of("[" * 200 + "]" * 200),
+    "a million values": _of("[" + "0, " * 10**6 + "0]"),
+    "a huge size": _of(shape=f"[{1 << 70}]", strides="[0]", span="1"),
+    "a huge product": _of(shape=f"[{1 << 40}, {1 << 40}]", strides="[0, 0]", span="1"),
+    "a digit more than there may be": _of(span="1" * 5000),
+    "a size that is no number": _of(shape="[NaN]"),
+    "a size that is a truth": _of(shape="[true]", span="1"),
+    "a size that is infinite": _of(span="Infinity"),
+    "negative": _of(shape="[-4]"),
+    "before the others": _of(offset="-64"),
+    "a span that is not its own": _of(span="3"),
+    "in the wrong place": _of(offset="16"),
+    "said twice": _of('{"tensor": 0, "tensor": 0}'),
+    "two kinds at once": _of('{"tensor": 0, "size": []}'),
+    "another tensor": _of('{"tensor": 7}'),
+    "one from the end": _of('{"tensor": -1}'),
+    "quantised": _of(dtype='"qint8"'),
+    "no dtype of torch's": _of(dtype='"load"'),
+    "many dimensions": _of(shape=str([1] * 10**4), strides=str([1] * 10**4), span="1"),
+    "what nobody lends": _of(lent='{"handle": "00", "bytes": Infinity}'),
+    "more than it says": '{"tree": 1, "tensors": []}',
+    "a part too many": '{"tree": 1, "tensors": [], "more": 1}',
+    "a list": "[1, 2]",
+    "a million tensors": '{"tree": 1, "tensors": [' + "{}, " * 10**6 + "{}]}",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_foreign_code_writes_is_refused_in_a_sentence(tmp_path: Path, name: str) -> None:
+    assert torch.equal(receive(_written(tmp_path / "good", _of())), torch.zeros(4))
+    for read in (load, receive):
+        with pytest.raises(TensorFileError, match=r"^bad is not a file of tensors: .{3,220}$"):
+            read(_written(tmp_path / "bad", HOSTILE[name]))
+
+
+def test_a_huge_shape_takes_no_memory_until_it_is_compared(tmp_path: Path) -> None:
+    told = _of(shape=f"[{1 << 60}]", strides="[0]", span="1")
+    assert receive(_written(tmp_path / "t", told)).shape == (1 << 60,)
+
+
+def test_what_was_received_outlives_its_file(tmp_path: Path) -> None:
+    save(tmp_path / "t", torch.ones(10**5))
+    received = receive(tmp_path / "t")
+    os.truncate(tmp_path / "t", 0)
+    assert bool((received == 1).all())
+
+
+def test_a_file_that_is_cut_while_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(tmp_path / "t", torch.ones(10**5))
+    read = os.preadv
+
+    def cut(descriptor: int, buffers: list[memoryview], offset: int) -> int:
+        os.truncate(tmp_path / "t", 4096)
+        return read(descriptor, buffers, offset)
+
+    monkeypatch.setattr(os, "preadv", cut)
+    with pytest.raises(TensorFileError, match="shorter"):
+        receive(tmp_path / "t")
+
+
+def test_memory_that_may_not_be_read_is_an_error(tmp_path: Path) -> None:
+    """The system copies it: whoever waits for somebody to look is not told."""
+    page, whole = 4096, torch.ones(3 * 4096)
+    inside = whole[-whole.data_ptr() % page // 4 :][: 2 * page // 4]
+    protect = ctypes.CDLL(None).mprotect
+    protect(ctypes.c_void_p(inside.data_ptr()), ctypes.c_size_t(page), 0)
+    try:
+        with pytest.raises(OSError, match="Bad address"):
+            write(tmp_path / "t", described(inside))
+    finally:
+        protect(ctypes.c_void_p(inside.data_ptr()), ctypes.c_size_t(page), 3)
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:

@@ -16,11 +16,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from akg_core.records import Artifact, CompileResult, KernelSource
+from akg_core.records import Artifact, CompileResult, KernelSource, Target
 from akg_core.toolchain import with_sketch_lines, write_source
 from akg_plugin_cpp_cpu import prepare
 from akg_plugin_cpp_cpu.cache import keep, kept, prune
-from akg_plugin_cpp_cpu.probe import Toolchain, toolchain
+from akg_plugin_cpp_cpu.levels import NATIVE
+from akg_plugin_cpp_cpu.probe import Toolchain, arch_of, toolchain
 from akg_plugin_cpp_cpu.process import run
 
 INCLUDE = Path(__file__).parent / "include" / "akg"
@@ -29,12 +30,12 @@ LIBRARY = "kernel.so"
 SECONDS = 180.0
 
 
-def compile_kernel(source: KernelSource, workdir: Path) -> CompileResult:
-    """Build `source` in `workdir`. Raises ToolchainError when there is no compiler; a compile error is a result."""
+def compile_kernel(source: KernelSource, target: Target, workdir: Path) -> CompileResult:
+    """Build `source` in `workdir`. Raises ToolchainError with no compiler for `target`; compile errors are results."""
     began = time.perf_counter()
-    tools = toolchain()
+    tools = toolchain(arch_of(target))
     workdir = workdir.resolve()
-    _write(source, workdir)
+    _write(source, workdir, tools.arch)
     with ThreadPoolExecutor(1) as beside:
         binding = beside.submit(prepare.binding, tools)
         shelf = f"builds/{_key(source, tools)}"
@@ -70,12 +71,13 @@ def located(log: str, folder: Path, line_map: dict[str, int]) -> str:
     return with_sketch_lines(log.replace(f"{folder}/", ""), line_map)
 
 
-def _write(source: KernelSource, folder: Path) -> None:
+def _write(source: KernelSource, folder: Path, arch: str) -> None:
     write_source(source, folder)
     (folder / "akg").mkdir(exist_ok=True)
     for header in INCLUDE.glob("*.hpp"):
         shutil.copyfile(header, folder / "akg" / header.name)
-    shutil.copyfile(BINDING / "CMakeLists.txt", folder / "CMakeLists.txt")
+    project = (BINDING / "CMakeLists.txt").read_text(encoding="utf-8")
+    (folder / "CMakeLists.txt").write_text(project.replace(f"-march={NATIVE}", f"-march={arch}"), encoding="utf-8")
 
 
 def _key(source: KernelSource, tools: Toolchain) -> str:

@@ -7,14 +7,23 @@ loaded already), so that torch.set_num_threads holds for kernels too.
 from __future__ import annotations
 
 from akg_core.judge.candidate import load_entry, profile_case, run_cases
+from akg_core.judge.native import MachineCode
 from akg_core.records import Artifact, Case, ProfileReport, RunReport, TimingPlan
+from akg_plugin_cpp_cpu.compile import binding_name
 
 
 def run(artifact: Artifact, cases: tuple[Case, ...]) -> RunReport:
     """Run the cases; outputs go to their files."""
-    return run_cases(lambda: load_entry(artifact), cases)
+    return run_cases(lambda: load_entry(artifact), cases, code=_code(artifact))
 
 
 def profile(artifact: Artifact, case: Case, plan: TimingPlan) -> ProfileReport:
     """Time one case by the clock of this process; a kernel has ended when its call returns."""
-    return profile_case(lambda: load_entry(artifact), case, plan)
+    return profile_case(lambda: load_entry(artifact), case, plan, code=_code(artifact))
+
+
+def _code(artifact: Artifact) -> MachineCode:
+    """What of an artifact is machine code: its shared libraries, of which nobody has read a line, and our binding."""
+    binding = artifact.folder / binding_name()
+    libraries = sorted(path for path in artifact.folder.glob("*.so") if path != binding)
+    return MachineCode(tuple(libraries), tuple(path for path in (binding,) if path.exists()))

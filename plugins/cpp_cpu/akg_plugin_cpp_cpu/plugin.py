@@ -75,7 +75,7 @@ def akg_check_source(source: KernelSource, target: Target) -> tuple[Finding, ...
 def akg_compile(source: KernelSource, target: Target, workdir: Path) -> CompileResult:
     from akg_plugin_cpp_cpu.compile import compile_kernel
 
-    return compile_kernel(source, workdir)
+    return compile_kernel(source, target, workdir)
 
 
 @hookimpl

@@ -1,4 +1,4 @@
-"""What this machine offers: compiler, build tools, instruction set, cores, caches."""
+"""What this machine offers for a target: compiler, build tools, instruction set, cores, caches."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from akg_core import storage
 from akg_core.errors import ToolchainError
 from akg_core.records import Availability, Target, Traits
 from akg_core.worker.usage import cores
+from akg_plugin_cpp_cpu import levels
+from akg_plugin_cpp_cpu.levels import NATIVE
 
 OLDEST_GCC = 10
 FLAGS = (
@@ -51,11 +53,12 @@ _MACROS = frozenset(
 
 @dataclass(frozen=True)
 class Toolchain:
-    """A compiler that works: its command, version, flags for this processor, and the build tools.
+    """A compiler that works: its command, version, flags for the processor `arch`, and the build tools.
 
     `identity` changes when anything does that could change what is built.
     """
 
+    arch: str
     compiler: str
     version: str
     flags: tuple[str, ...]
@@ -66,12 +69,13 @@ class Toolchain:
 
 
 def probe(target: Target) -> Availability:
-    """Whether kernels can be built and run here; never raises."""
-    if target != Target(backend="cpu"):
+    """Whether kernels for `target` can be built and run here; never raises."""
+    if target.backend != "cpu" or target.arch not in ("", NATIVE, *levels.known()):
         reason = f"it makes kernels for cpu, the processor that is in this machine, not for {target}."
-        return Availability(can_compile=False, can_run=False, reason=reason, cure="Choose the target cpu.")
+        others = f" or one of {', '.join(f'cpu:{level}' for level in levels.known())}" if levels.known() else ""
+        return Availability(can_compile=False, can_run=False, reason=reason, cure=f"Choose cpu{others}.")
     try:
-        tools = toolchain()
+        tools = toolchain(arch_of(target))
     except ToolchainError as error:
         return Availability(can_compile=False, can_run=False, reason=error.message, cure=error.cure)
     near = cache_bytes(2)
@@ -89,15 +93,24 @@ def probe(target: Target) -> Availability:
         tile_elements=(cache_bytes(1) or 32 * 1024) // 8,
         dot_tile=(256, 256, 128),
     )
+    if missing := levels.lacking(tools.arch):
+        reason = f"kernels for {target} can be built here, not run: this processor lacks {', '.join(missing)}."
+        cure = "Choose cpu, the processor that is here, or a lower level."
+        return Availability(can_compile=True, can_run=False, reason=reason, cure=cure, traits=traits, details=details)
     return Availability(can_compile=True, can_run=True, traits=traits, details=details)
 
 
+def arch_of(target: Target) -> str:
+    """The processor of a target, as gcc's -march names it."""
+    return target.arch or NATIVE
+
+
 @functools.cache
-def toolchain() -> Toolchain:
+def toolchain(arch: str = NATIVE) -> Toolchain:
     """The compiler and tools of this machine; raises ToolchainError saying what is missing and what to install."""
     compiler = _compiler()
     cmake, ninja = _tool("cmake"), _tool("ninja", "ninja-build")
-    found = _described(compiler)
+    found = _described(compiler, arch)
     if "__clang__" in found or int(found.get("__GNUC__", 0)) < OLDEST_GCC:
         raise ToolchainError(
             f"{shlex.join(compiler)} is not g++ {OLDEST_GCC} or newer.",
@@ -108,6 +121,7 @@ def toolchain() -> Toolchain:
     flags = (*found["flags"].split(), *FLAGS)
     version = found["__VERSION__"].strip('"')
     return Toolchain(
+        arch=arch,
         compiler=shlex.join(compiler),
         version=version,
         flags=flags,
@@ -164,15 +178,15 @@ def _tool(*names: str) -> str:
     raise ToolchainError(f"{names[0]} is missing.", f"Install it: pip install {names[0]}.")
 
 
-def _described(compiler: list[str]) -> dict[str, str]:
-    """The macros that matter and the flags for this processor, remembered while compiler and processor stay."""
-    kind = next((line for line in _read(Path("/proc/cpuinfo")).splitlines() if line[:5] in ("flags", "Featu")), "")
-    note = cache_folder() / f"compiler-{_digest([*compiler, _stamp(compiler[0]), processor(), kind])[:16]}.json"
+def _described(compiler: list[str], arch: str) -> dict[str, str]:
+    """The macros that matter and the flags for a processor, remembered while compiler and processor stay."""
+    here = [processor(), *sorted(levels.features())] if arch == NATIVE else []
+    note = cache_folder() / f"compiler-{_digest([*compiler, _stamp(compiler[0]), arch, *here])[:16]}.json"
     try:
         return json.loads(note.read_text())
     except (OSError, ValueError):
         pass
-    for flags in (["-march=native"], ["-mcpu=native"], []):
+    for flags in (["-march=native"], ["-mcpu=native"], []) if arch == NATIVE else ([f"-march={arch}"],):
         command = [*compiler, *flags, "-dM", "-E", "-x", "c++", os.devnull]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
@@ -181,6 +195,8 @@ def _described(compiler: list[str]) -> dict[str, str]:
         if done.returncode == 0:
             break
     else:
+        if "-march" in done.stderr:
+            raise ToolchainError(f"{shlex.join(compiler)} knows no processor {arch}.", "Install g++ 11 or newer.")
         raise ToolchainError(f"{shlex.join(compiler)} does not run: {done.stderr[:200]}.", "Reinstall g++.")
     macros = dict(line.split(" ", 2)[1:] for line in done.stdout.splitlines() if line.count(" ") >= 2)
     found = {name: macros[name] for name in sorted(_MACROS & macros.keys())} | {"flags": " ".join(flags)}

@@ -32,4 +32,4 @@ def test_the_library_is_called_neither_from_python_nor_from_cpp() -> None:
 def test_there_is_a_kernel_unless_forward_only_moves() -> None:
     assert codes("_f(x, y)", kernel="void f() {}") == ["CPP301"]
     assert codes("y = x.sort(1)[0]", kernel="void f() {}") == ["CPP301"]
-    assert codes("y = _tensor('x', x, torch.float32, 2).permute(1, 0)", kernel="") == []
+    assert codes("(x,) = _fitted(self, (x,)); y = x.permute(1, 0)", kernel="") == []

@@ -16,6 +16,7 @@ from akg_plugin_cpp_cpu.explain import explain
 
 from akg_core.records import KernelSource, Target
 
+CPU = Target(backend="cpu")
 DOUBLED = """#include "akg/akg.hpp"
 // {note}
 namespace akg {{
@@ -46,7 +47,7 @@ def source(factor: str = "2.0f", note: str = "", **more: object) -> KernelSource
     call = launch.statement("akg_twice", ["x", "y"], ["x.numel()"])
     model = MODEL.format(prelude=launch.prelude(["akg_twice"]), call=call)
     files = {"kernel.cpp": DOUBLED.format(factor=factor, note=note), "model_new.py": model}
-    return KernelSource(plugin="cpp_cpu", target=Target(backend="cpu"), files=files, **more)
+    return KernelSource(plugin="cpp_cpu", target=CPU, files=files, **more)
 
 
 def run_in_new_python(folder: Path, prefix: str = "pass") -> str:
@@ -59,7 +60,7 @@ def run_in_new_python(folder: Path, prefix: str = "pass") -> str:
 
 
 def test_builds_a_folder_that_runs_alone(tmp_path: Path) -> None:
-    result = building.compile_kernel(source(), tmp_path)
+    result = building.compile_kernel(source(), CPU, tmp_path)
     assert result.ok and result.artifact and result.artifact.folder == tmp_path
     assert {"kernel.so", "kernel.cpp", "model_new.py", "CMakeLists.txt", "akg", "build.log"} <= {
         path.name for path in tmp_path.iterdir()
@@ -69,22 +70,22 @@ def test_builds_a_folder_that_runs_alone(tmp_path: Path) -> None:
 
 
 def test_falls_back_to_ctypes_for_another_python(tmp_path: Path) -> None:
-    building.compile_kernel(source(), tmp_path)
+    building.compile_kernel(source(), CPU, tmp_path)
     other = "import sysconfig; known = sysconfig.get_config_var; sysconfig.get_config_var = lambda name: '.other.so'"
     assert run_in_new_python(tmp_path, other) == "good"
 
 
 def test_the_second_build_is_quick_and_cached(tmp_path: Path) -> None:
     note = uuid.uuid4().hex
-    first = building.compile_kernel(source(note=note), tmp_path / "a")
-    second = building.compile_kernel(source(note=note), tmp_path / "b")
+    first = building.compile_kernel(source(note=note), CPU, tmp_path / "a")
+    second = building.compile_kernel(source(note=note), CPU, tmp_path / "b")
     assert first.ok and not first.cached
     assert second.ok and second.cached
     assert run_in_new_python(tmp_path / "b") == "good"
 
 
 def test_the_folder_builds_by_hand(tmp_path: Path) -> None:
-    building.compile_kernel(source(), tmp_path)
+    building.compile_kernel(source(), CPU, tmp_path)
     (tmp_path / "kernel.so").unlink()
     tools = probe.toolchain()
     generate = [tools.cmake, "-G", "Ninja", "-S", ".", "-B", "build", f"-DCMAKE_MAKE_PROGRAM={tools.ninja}"]
@@ -97,7 +98,7 @@ def test_the_folder_builds_by_hand(tmp_path: Path) -> None:
 
 
 def test_a_mistake_is_a_result_with_both_lines(tmp_path: Path) -> None:
-    result = building.compile_kernel(source("speed", line_map={"kernel.cpp:7": 4}), tmp_path)
+    result = building.compile_kernel(source("speed", line_map={"kernel.cpp:7": 4}), CPU, tmp_path)
     assert not result.ok and result.artifact is None
     assert "kernel.cpp:7" in result.log and "(sketch line 4)" in result.log and str(tmp_path) not in result.log
     assert (tmp_path / "build.log").read_text() == result.log
@@ -107,14 +108,14 @@ def test_a_mistake_is_a_result_with_both_lines(tmp_path: Path) -> None:
 
 
 def test_a_failed_build_leaves_no_library(tmp_path: Path) -> None:
-    assert building.compile_kernel(source(), tmp_path).ok
-    assert not building.compile_kernel(source("speed"), tmp_path).ok
+    assert building.compile_kernel(source(), CPU, tmp_path).ok
+    assert not building.compile_kernel(source("speed"), CPU, tmp_path).ok
     assert not (tmp_path / "kernel.so").exists()
 
 
 def test_time_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "SECONDS", 0.01)
-    result = building.compile_kernel(source(note=uuid.uuid4().hex), tmp_path)
+    result = building.compile_kernel(source(note=uuid.uuid4().hex), CPU, tmp_path)
     assert not result.ok and "took more than" in result.log
 
 
@@ -123,7 +124,7 @@ def test_two_kernels_live_in_one_process(tmp_path: Path) -> None:
 
     models = []
     for name, factor in (("a", "2.0f"), ("b", "3.0f")):
-        result = building.compile_kernel(source(factor), tmp_path / name)
+        result = building.compile_kernel(source(factor), CPU, tmp_path / name)
         assert result.artifact
         models.append(load_entry(result.artifact).ModelNew())
     x = torch.arange(5.0)
@@ -131,7 +132,7 @@ def test_two_kernels_live_in_one_process(tmp_path: Path) -> None:
 
 
 def test_no_second_openmp_is_loaded(tmp_path: Path) -> None:
-    building.compile_kernel(source(), tmp_path)
+    building.compile_kernel(source(), CPU, tmp_path)
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import torch, model_new;"
         "model_new.ModelNew()(torch.ones(9));"

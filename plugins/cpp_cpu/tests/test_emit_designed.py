@@ -1,4 +1,4 @@
-"""What core designs for attention, scans, gathers and interpolation, lowered and compiled, against eager PyTorch."""
+"""What core designs for attention, scans, gathers and truth values, lowered and compiled, against eager PyTorch."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ TRAITS = Traits(units=2, lanes=16, near_bytes=64 * 1024, tile_elements=256, dot_
 HEADS = "[torch.randn(2, 3, n, 20) for n in (37, 53, 53)]"
 CAUSAL = "F.scaled_dot_product_attention(q, k, v, is_causal=True)"
 MASKED = "(q @ k.transpose(-2, -1) / 4).masked_fill(m == 0, -math.inf).softmax(-1) @ v"
+TRUTHS = "[torch.rand(77, 1024) > 0.4 for _ in range(2)]"
 LINES = {
     "causal": (CAUSAL, "q, k, v", HEADS),
     "masked": (MASKED, "q, k, v, m", f"{HEADS} + [torch.rand(37, 53) > 0.4]"),
@@ -33,6 +34,9 @@ LINES = {
     "nearest": ("F.interpolate(x, scale_factor=2.5)", "x", "[torch.randn(2, 3, 7, 8)]"),
     "circular": ("F.pad(x, (1, 2, 2, 1), mode='circular')", "x", "[torch.randn(2, 3, 7, 8)]"),
     "index": ("x[:, y, :, z]", "x, y, z", "[torch.randn(5, 4, 6, 3), torch.arange(-3, 3)[:, None], torch.arange(3)]"),
+    "logical": ("torch.logical_and(x, y), torch.logical_xor(x, ~y), torch.any(x | y, 1)", "x, y", TRUTHS),
+    "ordered": ("torch.where(x < y, x >= y, y), (x & y).t().contiguous(), x.float() + y", "x, y", TRUTHS),
+    "counted": ("torch.cumsum(x, 1), torch.cummax(x, 0)[0], x.sum(0), torch.max(y, 1)[1]", "x, y", TRUTHS),
     "entropy": ("F.cross_entropy(x, y)", "x, y", "[torch.randn(70, 33), torch.randint(0, 33, (70,))]"),
 }  # fmt: skip
 

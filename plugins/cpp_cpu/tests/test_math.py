@@ -104,7 +104,8 @@ def test_f32(native: Native, name: str, isa: str) -> None:
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", UNARY)
-def test_f64(native: Native, name: str) -> None:
+@pytest.mark.parametrize("isa", ISAS)
+def test_f64(native: Native, name: str, isa: str) -> None:
     rng = np.random.default_rng(5)
     special = [0.0, -0.0, 1, -1, INF, -INF, NAN, 5e-324, 1e300, 709.7, -709.7, -740, 710.4, math.pi, math.pi / 2, 1e22]
     if name == "silu":
@@ -114,7 +115,7 @@ def test_f64(native: Native, name: str) -> None:
     want = wide(name, x).astype(np.longdouble) if want is None else want
     if name == "silu":
         x, want = x[~(x < -700)], want[~(x < -700)]
-    require(name, ULPS64[name], call(native(DRIVER, "native"), name, x), want, x)
+    require(name, ULPS64[name], call(native(DRIVER, isa), name, x), want, x)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -154,8 +155,9 @@ def test_integers(native: Native, dtype: str, isa: str) -> None:
     assert (call(library, "pow", a[:3000], small) == a[:3000] ** small).all()
 
 
-def test_scalars_and_vectors_agree(native: Native) -> None:
-    library = native(DRIVER, "native")
+@pytest.mark.parametrize("isa", ISAS)
+def test_scalars_and_vectors_agree(native: Native, isa: str) -> None:
+    library = native(DRIVER, isa)
     library.one_exp.restype, library.one_exp.argtypes = ctypes.c_float, [ctypes.c_float]
     x = np.linspace(-20, 20, 101, dtype=np.float32)
     assert [library.one_exp(v) for v in x] == call(library, "exp", x).tolist()

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from akg_plugin_cpp_cpu import probe
+from akg_plugin_cpp_cpu import levels, probe
 
 from akg_core.records import Target
+
+LEVELS = dict(levels.LEVELS)
+x86 = pytest.mark.skipif(not levels.known(), reason="compilers here do not build for x86-64")
 
 CPU = Target(backend="cpu")
 
@@ -37,6 +40,41 @@ def test_what_the_compiler_says_is_asked_once(monkeypatch: pytest.MonkeyPatch) -
 def test_another_backend() -> None:
     available = probe.probe(Target(backend="cuda"))
     assert not available.can_run and "cuda" in available.reason
+
+
+@x86
+@pytest.mark.parametrize(("level", "lanes"), [("x86-64", 4), ("x86-64-v2", 4), ("x86-64-v3", 8), ("x86-64-v4", 16)])
+def test_a_level_of_x86(monkeypatch: pytest.MonkeyPatch, level: str, lanes: int) -> None:
+    monkeypatch.setattr(levels, "features", lambda: frozenset(f for each in LEVELS.values() for f in each))
+    available = probe.probe(Target(backend="cpu", arch=level))
+    assert available.can_compile and available.can_run
+    assert available.traits.lanes == lanes and f"-march={level} " in available.details["flags"]
+
+
+@x86
+def test_a_level_that_this_processor_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    had = frozenset(f for level, each in LEVELS.items() if level != "x86-64-v4" for f in each)
+    monkeypatch.setattr(levels, "features", lambda: had - {"fma"})
+    available = probe.probe(Target(backend="cpu", arch="x86-64-v4"))
+    assert available.can_compile and not available.can_run and available.cure
+    assert "cpu:x86-64-v4" in available.reason and "lacks fma, avx512f, avx512bw" in available.reason
+    assert probe.probe(Target(backend="cpu", arch="x86-64-v2")).can_run
+
+
+@x86
+def test_a_level_that_the_compiler_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(levels.LEVELS, "x86-64-v9", ())
+    available = probe.probe(Target(backend="cpu", arch="x86-64-v9"))
+    assert not available.can_compile and "knows no processor x86-64-v9" in available.reason and available.cure
+
+
+@pytest.mark.parametrize(("machine", "named"), [("x86_64", "cpu:x86-64-v3"), ("aarch64", "cpu")])
+def test_no_such_processor(monkeypatch: pytest.MonkeyPatch, machine: str, named: str) -> None:
+    monkeypatch.setattr(levels.platform, "machine", lambda: machine)
+    arch = "zen" if machine == "x86_64" else "x86-64-v3"
+    available = probe.probe(Target(backend="cpu", arch=arch))
+    assert not available.can_compile and f"not for cpu:{arch}" in available.reason
+    assert named in available.cure and ("x86" in available.cure) == (machine == "x86_64")
 
 
 def test_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -129,6 +129,24 @@ def test_places_near_each_other(native: Native, dtype: str, isa: str, name: str)
 
 
 @pytest.mark.parametrize("isa", ISAS)
+def test_masks(native: Native, isa: str) -> None:
+    library = native(DRIVER, isa)
+    n = library.lane_count()
+    a, b = values("bool", n * n), values("bool", n * n, 1)
+    p, q, on = a[:n], b[:n], torch.ones(2, dtype=torch.bool)
+    moved = p.clone()
+    moved[1] = q[0]
+    for active in (0, 1, n - 1, n):
+        part = p & (torch.arange(n) < active)
+        want = [p == q, p != q, p < q, p <= q, p > q, p >= q, p | q, p & q, ~p, ~q, torch.where(p, q, ~q)]
+        want += [torch.cat([on[:1], p[:-1]]), torch.cat([p[2:], on]), p.flip(0), moved, part, part]
+        y = torch.zeros((len(want) + n) * n, dtype=torch.bool)
+        library.masks(pointer(a), pointer(b), pointer(y), ctypes.c_int64(active))
+        for row, (got, due) in enumerate(zip(y.view(-1, n), [*want, *a.view(n, n).T], strict=True)):
+            assert torch.equal(got, due), (row, got, due)
+
+
+@pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_transpose(native: Native, dtype: str, isa: str) -> None:
     library = native(DRIVER, isa)
@@ -161,7 +179,7 @@ def test_convert(native: Native, source: str, isa: str) -> None:
 
 
 @pytest.mark.parametrize("isa", ISAS)
-@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_arg_reductions(native: Native, dtype: str, isa: str) -> None:
     library = native(DRIVER, isa)
     for n in (1, 3, 17, 100):

@@ -118,6 +118,7 @@ def _compiled(folder: Path, launch: dict[str, Any], asked: dict[str, Any]) -> di
 
         triton.runtime.driver.active.launcher_cls(made.src, made.metadata)
     for used in _used(made):
+        os.utime(used)  # which says that it is in use
         _copy(used, folder / asked["cache"] / used.name)
     return {"shared_bytes": made.metadata.shared, **usage(made.asm["cubin"])}
 

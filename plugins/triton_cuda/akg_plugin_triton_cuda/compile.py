@@ -27,14 +27,16 @@ from akg_core.records import Artifact, CompileResult, KernelSource, Scalar, Targ
 from akg_core.storage import cache_folder
 from akg_core.toolchain import with_sketch_lines, write_source
 from akg_plugin_triton_cuda import ahead
-from akg_plugin_triton_cuda.occupancy import occupancy
+from akg_plugin_triton_cuda.occupancy import LANES, occupancy
 from akg_plugin_triton_cuda.probe import CHIPS, INSTALL, capability_of, gpus, triton_version
+from akg_plugin_triton_cuda.shortages import shortage
 
 SECONDS = 240.0  # for all kernels of one source
 SECONDS_OF_MANY = 30.0  # of a core, for one kernel of many sources, none of which is worth to wait for
 CACHE = "compiled"  # the folder beside the kernel in which lies what Triton compiled
 LATER = "on its first call: registers, spills and occupancy are not known before"
 KEPT = 2000  # folders of Triton's own cache, one a kernel
+IN_USE_SECONDS = 3600.0  # since a folder was used, in which some build, of whichever run, may still read it
 POINTERS = {
     "f64": "*fp64",
     "f32": "*fp32",
@@ -84,12 +86,14 @@ def _result(
 ) -> CompileResult:
     """What came out of the kernels of one source; writes build.log."""
     details: dict[str, Scalar] = {} if found else {f"{name}.compiled": LATER for name in kernels(source)}
-    logs, good = [f"{key.removesuffix('.compiled')} is compiled {said}\n" for key, said in details.items()], True
-    for launch, said in found:
+    logs = [f"{key.removesuffix('.compiled')} is compiled {said}\n" for key, said in details.items()]
+    errors: list[str] = []
+    short = [shortage(launch, said, capability) for launch, said in found]
+    spilled: dict[str, int] = {}
+    for (launch, said), lacks in zip(found, short, strict=True):
         name, warps = launch["kernel"], launch["num_warps"]
         if "error" in said:
-            logs.append(f"{name} does not compile:\n{said['error']}\n")
-            good = False
+            errors.append(f"{name} does not compile:\n{said['error']}\n")
             continue
         share = occupancy(said["registers"], said["shared_bytes"], warps, CHIPS[capability])
         logs.append(
@@ -98,14 +102,18 @@ def _result(
         )
         told = {**said, "warps": warps, "occupancy": round(share, 3)}
         details |= {f"{name}.{key}": value for key, value in told.items()}
-        room = CHIPS[capability].shared_bytes
-        if said["shared_bytes"] > room:
-            logs.append(f"{name} needs {said['shared_bytes']} bytes of shared memory; sm_{capability} has {room}\n")
-            good = False
-    log = located("".join(logs), folder, source)
+        if lacks:
+            errors.append(f"{name} needs {lacks.needs} {lacks.of}; sm_{capability} has {lacks.has}\n")
+        kernel = launch.get("of_sketch", name)
+        spilled[kernel] = max(spilled.get(kernel, 0), said["spilled_bytes"] * warps * LANES)
+    log = located("".join(logs + errors), folder, source)  # what is wrong comes last, where people and `explain` look
     (folder / "build.log").write_text(log, encoding="utf-8")
-    artifact = Artifact(folder=folder, entry=source.entry) if good else None
-    return CompileResult(ok=good, seconds=took, artifact=artifact, log=log, details=details if good else {})
+    if errors:
+        faulty = any("error" in said and lacks is None for (_, said), lacks in zip(found, short, strict=True))
+        shortages = () if faulty else tuple(lacks for lacks in short if lacks)  # smaller tiles mend no fault
+        return CompileResult(ok=False, seconds=took, log=log, shortages=shortages)
+    artifact = Artifact(folder=folder, entry=source.entry)
+    return CompileResult(ok=True, seconds=took, artifact=artifact, log=log, details=details, spilled=spilled)
 
 
 def compiled(
@@ -163,13 +171,14 @@ def _elsewhere(payload: dict[str, Any], kept: Path, folder: Path) -> list[list[d
 
 
 def _prune(kept: Path) -> None:
-    """Remove the oldest of Triton's folders when there are far more than are kept."""
+    """Remove what was used longest ago when there is far more than is kept, but nothing that may be in use."""
     with contextlib.suppress(OSError):
-        folders = [entry for entry in os.scandir(kept) if entry.is_dir()]
-        if len(folders) > 1.25 * KEPT:
-            folders.sort(key=lambda entry: entry.stat().st_mtime)
-            for entry in folders[: len(folders) - KEPT]:
-                shutil.rmtree(entry.path, ignore_errors=True)
+        used = {entry.path: entry.stat().st_mtime for entry in os.scandir(kept) if entry.is_dir()}
+        if len(used) > 1.25 * KEPT:
+            latest = time.time() - IN_USE_SECONDS
+            for path in sorted(used, key=used.__getitem__)[: len(used) - KEPT]:
+                if used[path] < latest:
+                    shutil.rmtree(path, ignore_errors=True)
 
 
 def located(log: str, folder: Path, source: KernelSource) -> str:

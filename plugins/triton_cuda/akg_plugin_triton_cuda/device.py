@@ -84,6 +84,9 @@ class CudaDevice(Device):
         gc.collect()  # what lies in cycles holds memory until then
         torch.cuda.empty_cache()
 
+    def at(self, address: int, size: int) -> torch.Tensor:
+        return _memory(address, size)
+
     def share(self, flat: torch.Tensor) -> dict[str, Any] | None:
         size = -(-flat.nbytes // _GRANULE) * _GRANULE
         pointer, handle = ctypes.c_uint64(), (ctypes.c_ubyte * _HANDLE_BYTES)()

@@ -5,10 +5,9 @@ The rules are those of NVIDIA's CUDA programming guide, the limits those of each
 
 from __future__ import annotations
 
-from akg_plugin_triton_cuda.probe import Chip
+from akg_plugin_triton_cuda.probe import REGISTERS, Chip
 
-REGISTERS = 65536  # of a multiprocessor
-_LANES = 32
+LANES = 32
 _REGISTER_UNIT, _WARP_UNIT, _SHARED_UNIT = 256, 4, 128  # in which these are given out
 _RESERVED_BYTES = 1024  # of shared memory, for each program
 
@@ -19,7 +18,7 @@ def programs_at_once(registers: int, shared_bytes: int, warps: int, chip: Chip) 
     `registers` are those of a thread, `shared_bytes` those of a program of `warps` warps.
     """
     by_warps = chip.warps // warps
-    of_a_warp = max(_REGISTER_UNIT, -(-registers * _LANES // _REGISTER_UNIT) * _REGISTER_UNIT)
+    of_a_warp = max(_REGISTER_UNIT, -(-registers * LANES // _REGISTER_UNIT) * _REGISTER_UNIT)
     by_registers = REGISTERS // of_a_warp // _WARP_UNIT * _WARP_UNIT // warps
     taken = -(-shared_bytes // _SHARED_UNIT) * _SHARED_UNIT + _RESERVED_BYTES
     by_shared = (chip.shared_bytes + _RESERVED_BYTES) // taken

@@ -19,6 +19,7 @@ OLDEST_TRITON = "3.6"
 SIMULATED_TRITON = "3.7"  # whose interpreter is sound
 BULK_CAPABILITY = 90  # from which on there is a unit that copies blocks of memory
 DEFAULT_CAPABILITY = 90  # compiled for where no GPU says otherwise
+REGISTERS = 65536  # of a multiprocessor
 TUNING_SECONDS = 30.0  # two or three rounds of a search
 INSTALL = 'pip install "akg-plugin-triton-cuda[toolchain]"'
 _COUNT = """
@@ -137,6 +138,7 @@ def dialect(target: Target) -> Dialect:
 def traits(capability: int) -> Traits:
     """The numbers that a designer sizes tiles by. Rows of up to 96 KiB stay in registers between two passes.
 
+    What a program holds of its tiles lies in registers and shared memory, of which one may have all.
     A multiprocessor has registers for two programs of four warps, whatever they need: these certainly run together.
     """
     here = any(gpu.capability == capability for gpu in gpus())
@@ -150,6 +152,7 @@ def traits(capability: int) -> Traits:
         convolution_format="tf32",
         half_tile=(128, 128, 64),
         held_tiles=True,
+        program_bytes=4 * REGISTERS + CHIPS[capability].shared_bytes,
         together=2 * units,
     )
 

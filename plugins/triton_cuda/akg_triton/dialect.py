@@ -13,7 +13,7 @@ class Dialect:
     program may keep in shared memory, by which the stages of a pipelined loop are limited. `register_elements`: f32
     values that one warp holds comfortably. `most_warps`: of one program. `stages`: of a loop with a product. `units`:
     programs of a persistent grid. `group`: programs of a matrix product that walk through the grid together. `bulk`:
-    whether the chip copies blocks of memory by descriptors.
+    whether the chip copies blocks of memory by descriptors. `device`: torch's name of the type of such devices.
     """
 
     precisions: dict[str, str] = field(default_factory=lambda: {"ieee": "ieee", "split3": "tf32x3", "fast": "tf32"})
@@ -24,3 +24,4 @@ class Dialect:
     units: int = 128
     group: int = 8
     bulk: bool = False
+    device: str = "cuda"

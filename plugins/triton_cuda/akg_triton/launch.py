@@ -95,10 +95,11 @@ def _together(device, programs, warps):
 class Launched:
     """What fixes the machine code of a launch: tensors, sizes, blocks (an example value) and options.
 
-    A tensor is said by its dtype, and by a descriptor's block: "f16[128, 64]".
+    A tensor is said by its dtype, and by a descriptor's block: "f16[128, 64]". `kernel`: which one of the sketch it is.
     """
 
     name: str
+    kernel: str
     tensors: tuple[tuple[str, str], ...]
     sizes: tuple[str, ...]
     blocks: tuple[tuple[str, int], ...]
@@ -108,6 +109,7 @@ class Launched:
     def described(self) -> dict[str, Any]:
         return {
             "kernel": self.name,
+            "of_sketch": self.kernel,
             "tensors": dict(self.tensors),
             "sizes": list(self.sizes),
             "constants": dict(self.blocks),
@@ -124,6 +126,11 @@ def prelude(found: Iterable[Function]) -> str:
     if any(each.members for each in found):
         text += _TOGETHER
     return "\n".join([text, *map(_launcher, found)])
+
+
+def device_of(found: Sequence[Function], device: str) -> str:
+    """Python text of the type of the devices that these functions run on: where they are interpreted, the host's."""
+    return f"{device!r} if isinstance(_kernel.{found[0].name}, triton.JITFunction) else 'cpu'" if found else "None"
 
 
 def _launcher(each: Function) -> str:
@@ -165,7 +172,8 @@ def statement(each: Function, instance: Instance, call: Call) -> tuple[Launched,
     blocks_of = {name: str(list(block)) for name, block in each.described}
     dtypes = tuple((n, t.dtype + blocks_of.get(n, "")) for n, t in zip(each.tensors, call.kernel.tensors, strict=True))
     dtypes += tuple((room.name, room.dtype) for room in each.rooms)
-    record = Launched(each.name, dtypes, each.sizes, tuple((n, 1024) for n, _ in each.blocks), each.warps, each.stages)
+    blocks, kernel = tuple((n, 1024) for n, _ in each.blocks), instance.kernel.name
+    record = Launched(each.name, kernel, dtypes, each.sizes, blocks, each.warps, each.stages)
     count = f"min({python(total)}, {each.most})" if each.most else python(total)
     arguments = [count, _tuple([*call.tensors, *rooms]), *([_tuple(values)] if values else [])]
     lines.append(f"_launch_{each.name}({', '.join(arguments)})")

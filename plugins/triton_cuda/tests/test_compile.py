@@ -6,6 +6,7 @@ import itertools
 import os
 import tempfile
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,11 +17,14 @@ from akg_plugin_triton_cuda import compile as compiling
 from akg_plugin_triton_cuda.compile import LATER, compile_all, compile_kernel
 from akg_plugin_triton_cuda.harness import _bring_compiled
 from akg_plugin_triton_cuda.probe import dialect
+from akg_plugin_triton_cuda.shortages import shortage
 from akg_triton.emit import emit
 from triton.runtime.jit import mangle_type
 
 from akg_core.errors import ToolchainError
 from akg_core.records import Argument, CompileResult, Interface, KernelSource, Schedule, Sketch, Target
+from akg_core.sketch.parse import parse
+from akg_core.sketch.schedule import smaller, space
 from akg_core.sketch.tiles import TORCH
 from akg_core.worker.pool import Pool
 from tests.emission.sized import SIZES, sized
@@ -117,6 +121,7 @@ def test_an_error_has_its_place(tmp_path: Path) -> None:
     assert not result.ok and result.artifact is None
     assert "softmax_rows does not compile" in result.log and "power of 2" in result.log
     assert "(sketch line " in result.log and str(tmp_path) not in result.log
+    assert "registers" not in result.log.partition("does not compile")[2], "what is wrong comes last"
 
 
 def test_too_much_shared_memory_is_an_error(tmp_path: Path) -> None:
@@ -233,3 +238,54 @@ def test_what_a_process_may_have_loaded_is_not_written_again(tmp_path: Path, mon
     assert os.environ["TRITON_CACHE_DIR"] == str(here)
     found = {path.parent.name: path.read_text() for path in here.rglob("launcher.so")}
     assert found == {"shared": "one", "first": "one", "second": "two"}
+
+
+TURNED = """
+@kernel
+def turned(x: In["f32", 2048, 2048], y: Out["f32", 2048, 2048], BM: Tune[64, 128, 256] = 256):
+    for m in grid(2048, BM):
+        for n in grid(2048, 256):
+            store(y[n, m], load(x[m, n]))
+"""
+
+
+def test_a_kernel_that_does_not_fit_is_named_with_what_it_needs_and_fits_with_smaller_tiles(tmp_path: Path) -> None:
+    given = (Argument(name="x", kind="tensor", dtype="f32", shape=(2048, 2048)),)
+    sketch = Sketch(name="task", text=TURNED, interface=Interface(arguments=given))
+    first = compile_kernel(emit(sketch, Schedule(), SM_90, "triton_cuda", dialect(SM_90)), SM_90, tmp_path / "first")
+    (short,) = first.shortages
+    assert not first.ok and str(short) == "turned needs 262144 of 232448 bytes of shared memory"
+    assert "turned needs 262144 bytes of shared memory; sm_90 has 232448" in first.log
+    following = smaller(space(parse(TURNED)), Schedule(), short.kernel)
+    assert following == Schedule(values={"turned.BM": 128})
+    second = compile_kernel(emit(sketch, following, SM_90, "triton_cuda", dialect(SM_90)), SM_90, tmp_path / "second")
+    assert second.ok and not second.shortages and second.spilled == {"turned": 0}
+
+
+def test_only_what_has_not_been_used_for_long_is_removed_from_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiling, "KEPT", 1)
+    for name, age in (("old", 9000), ("older", 9999), ("in use", 60), ("new", 0)):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (time.time() - age,) * 2)
+    compiling._prune(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"in use", "new"}
+
+
+def test_what_the_compiler_says_is_too_large() -> None:
+    launch = {"kernel": "k_2", "of_sketch": "k", "num_warps": 4}
+    numel = "ValueError: numel (2097152) exceeds triton maximum tensor numel (1048576)"
+    ptxas = "ptxas error   : Entry function 'k' uses too much shared data (0x40000 bytes, 0x38c00 max)"
+    for said, needs, has in ((numel, 2097152, 1048576), (ptxas, 262144, 232448), ("Triton took more than 30 s", 0, 30)):
+        short = shortage(launch, {"error": said}, 90)
+        assert short is not None and (short.kernel, short.needs, short.has) == ("k", needs, has)
+    assert shortage(launch, {"error": "arange's range must be a power of 2"}, 90) is None
+    fine = {"registers": 128, "shared_bytes": 0, "spilled_bytes": 0}
+    assert shortage(launch, fine, 90) is None
+    found = [shortage(launch | {"num_warps": 64}, fine, 90), shortage(launch | {"num_warps": 32}, fine, 90)]
+    assert [short and (short.of, short.needs, short.has) for short in found] == [
+        ("threads", 2048, 1024),
+        ("registers", 131072, 65536),
+    ]
+    assert shortage({"kernel": "own", "num_warps": 4}, {"error": numel}, 90).kernel == "own", "a model's"

@@ -38,16 +38,18 @@ def get_init_inputs():
 
 
 @pytest.mark.skipif(bool(probe.gpus()), reason="with a GPU nothing is simulated")
-def test_a_verdict_by_simulation(tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["ROWS", "dim 0 of x"])
+def test_a_verdict_by_simulation(tmp_path: Path, where: str) -> None:
     reference = tmp_path / "scaled_tanh.py"
-    reference.write_text(REFERENCE)
+    in_place = REFERENCE.replace("(ROWS, COLUMNS)", "(8192, 4096)").replace("[COLUMNS]", "[4096]")
+    reference.write_text(REFERENCE if where == "ROWS" else in_place)
     request = Request(reference=reference, plugin="triton_cuda", target=Target(backend="cuda", arch="sm_90"))
     result = run(request, RunFolder(tmp_path / "run"), lambda stage: None)
     assert result.error is None and result.exit_code == 0
     assert result.verdict is not None and result.verdict.correct and result.verdict.simulated
     assert result.timing is None
     assert {stage.name: stage.status for stage in result.stages}["time"] == "skipped"
-    assert any("ROWS 8192 ->" in note for note in result.notes), "sizes are made smaller, and it is said"
+    assert any(f"{where} 8192 ->" in note for note in result.notes), "sizes are made smaller, and it is said"
 
 
 def test_a_wrong_kernel_is_found_by_simulation(tmp_path: Path) -> None:

@@ -70,6 +70,30 @@ extern "C" int lane_count() { return LANES; }
 PER_TYPE(f64) PER_TYPE(f32) PER_TYPE(f16) PER_TYPE(bf16) PER_TYPE(i64) PER_TYPE(i32) PER_TYPE(i16) PER_TYPE(i8) PER_TYPE(u8)
 FROM(f64) FROM(f32) FROM(f16) FROM(bf16) FROM(i64) FROM(i32) FROM(i16) FROM(i8) FROM(u8) FROM(bool)
 
+// Rows of LANES truth values: compared, moved across lanes, stored in part and past the caches, transposed.
+extern "C" void masks(const bool* a, const bool* b, bool* y, i64 n) {
+    const Mask p = load(a), q = load(b);
+    const Mask made[] = {p == q, p != q, p < q, p <= q, p > q, p >= q, maximum(p, q), minimum(p, q), p < true, false >= q,
+                         select(p, q, !q), shift_up<1>(p, true), shift_down<2>(p, true), reverse(p), with_lane(p, 1, lane(q, 0))};
+    for (const Mask m : made) store(y, m), y += LANES;
+    store(y, p, n), y += LANES;
+    stream(y, p, n), y += LANES;
+    Mask rows[LANES];
+    for (int i = 0; i < LANES; ++i) rows[i] = load(a + i * LANES);
+    transpose(rows);
+    for (int i = 0; i < LANES; ++i) stream(y + i * LANES, rows[i]);
+}
+extern "C" i64 argmax_bool(const bool* x, i64 n) {
+    Best<bool> best = Best<bool>::lowest();
+    for (i64 j = 0; j < n; j += LANES) argmax_step(best, load(x + j, n - j), iota<i64>(j), first_lanes(n - j));
+    return argmax(best);
+}
+extern "C" i64 argmin_bool(const bool* x, i64 n) {
+    Best<bool> best = Best<bool>::highest();
+    for (i64 j = 0; j < n; j += LANES) argmin_step(best, load(x + j, n - j), iota<i64>(j), first_lanes(n - j));
+    return argmin(best);
+}
+
 extern "C" void draw(i64 seed, const i64* at, f32* y, i64 n) {
     for (i64 i = 0; i < n; i += LANES) store(y + i, rand(seed, load(at + i, n - i)), n - i);
 }

@@ -17,7 +17,7 @@ from akg_triton.dialect import Dialect
 from akg_triton.emit.functions import support
 from akg_triton.emit.region import Function, function
 from akg_triton.emit.words import RESERVED
-from akg_triton.launch import Launched, prelude, statement
+from akg_triton.launch import Launched, device_of, prelude, statement
 
 SOURCE = "kernel.py"
 HEAD = '''"""Triton kernels made from a sketch; the comments at the right name its lines."""
@@ -44,7 +44,8 @@ def emit(sketch: Sketch, schedule: Schedule, target: Target, plugin: str, dialec
             lines.append(line)
         return "\n".join(lines)
 
-    module = write_module(sketch, tree, launch, prelude(f for found in made.values() for f in found))
+    found = [each for functions in made.values() for each in functions]
+    module = write_module(sketch, tree, launch, prelude(found), device_of(found, dialect.device))
     described = describe([record.described() for record in dict.fromkeys(records)], module)
     return KernelSource(
         plugin=plugin,

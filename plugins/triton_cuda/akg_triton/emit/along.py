@@ -33,7 +33,9 @@ class AlongWriter(BulkWriter):
         fitted, _ = self.fitted([*masks, term])
         *held, tile = fitted
         condition = " & ".join(m.operand for m in held)
-        return replace(tile, text=f"tl.where({condition}, {tile}, {neutral})", rank=ATOM, fill=None, expr=None)
+        return replace(
+            tile, text=f"tl.where({condition}, {tile}, {neutral})", rank=ATOM, fill=None, expr=None, loaded=""
+        )
 
     def spread(self, term: Term, axes: Sequence[Axis]) -> Term:
         """The term with every one of `axes` among its own."""

@@ -91,7 +91,7 @@ class BulkWriter(MemoryWriter):
         exprs = tuple(_positions(a).expr for a in axes)
         size = DTYPES[tensor.dtype].size
         self.visits.append(Visit(exprs, spans, tensor.dims[-2:], self.ordered(names), False, self.depth, size))
-        return Term(text, dtype, self.ordered(names))
+        return Term(text, dtype, self.ordered(names), loaded=dtype)
 
     def multiple(self, expr: Expr | None) -> int:
         """A number that divides an index expression for certain."""

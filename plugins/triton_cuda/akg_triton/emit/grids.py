@@ -12,7 +12,7 @@ from akg_core.sketch.lower import fold
 from akg_core.sketch.lower_index import INDEX
 from akg_triton.emit.axes import ONE, ZERO, AxisWriter
 from akg_triton.emit.source import Source
-from akg_triton.emit.terms import PRODUCT, Scope, Term
+from akg_triton.emit.terms import PRODUCT, SUM, Scope, Term
 
 
 def tiles_of(extent: Expr, step: Expr) -> Expr:
@@ -52,8 +52,10 @@ class GridWriter(AxisWriter):
                 self.say(f"for pid in tl.range(tl.program_id(0), {total}, tl.num_programs(0)):")
                 self.lines = self.lines.nest()
             places = self.places(counts)
-            for grid, sizes, place in zip(self.grids, self.programs, places, strict=True):
+            for grid, sizes, number, place in zip(self.grids, self.programs, counts, places, strict=True):
                 self.line = grid.place.line
+                if ("descending", Number(True)) in grid.hints and place.text != "0":
+                    place = Term(f"{number.operand} - 1 - {place.operand}", "i64", rank=SUM)
                 self.grid_axis(grid, *sizes, place, scope)
 
     def places(self, counts: list[Term]) -> list[Term]:

@@ -15,6 +15,7 @@ from akg_triton.emit.grids import GridWriter
 from akg_triton.emit.lanes import kept
 from akg_triton.emit.memory import Visit, identity
 from akg_triton.emit.order import gathers
+from akg_triton.emit.room import Factors, stages_that_fit
 from akg_triton.emit.source import Source
 from akg_triton.emit.terms import ATOM, LOOSE, SLOT, SUM, TRITON, Axis, Scope, Term
 from akg_triton.emit.windows import at_position
@@ -143,7 +144,7 @@ class LoopWriter(GridWriter):
             least = self.named(f"{tile}_least", Term(f"tl.maximum({variable}, 0)", "i64", narrow=narrow))
         limit = None if isinstance(stop.expr, Number) and stop.expr == extent else stop
         self.open(node.axis, inner, extent, step, begin, limit, partial or negative, least)
-        mark = len(self.visits)
+        mark, products = len(self.visits), len(self.factors)
         held, self.promoted = self.promoted, self.promoted or any(k == "promote" for k, _ in node.hints)
         lanes = self.apart(node, scope, inner, place)
         self.repeating += 1
@@ -152,7 +153,9 @@ class LoopWriter(GridWriter):
         self.promoted = held
         self.lines = outside
         self.fold(lanes, scope, self.axes[tile])
-        place.add(head.format("tl.range", self.options_of(dict(node.hints), node.body, self.visits[mark:])), line)
+        made = self.factors[products:]
+        options = self.options_of(dict(node.hints), node.body, self.visits[mark:], tile, made)
+        place.add(head.format("tl.range", options), line)
 
     def apart(self, node: ast.Tiles, scope: Scope, inner: Scope, place: Lines) -> dict[str, tuple[str, Term]]:
         """Give carried variables that allow it a value for each lane of the loop's axis, started at `place`."""
@@ -185,12 +188,19 @@ class LoopWriter(GridWriter):
             both = both or self.elementwise({"max": "maximum", "min": "minimum"}[op], [before, made], before.dtype)
             self.say(f"{before} = {both}")
 
-    def lanes_of(self, axes: Sequence[str]) -> int:
-        """Elements of a tile along `axes`; what only the launch knows counts as 1024."""
+    def lanes_of(self, axes: Sequence[str], unknown: int = 1024) -> int:
+        """Elements of a tile along `axes`, with so many for what only the launch knows."""
         blocks = [self.axes[a].block for a in axes if a in self.axes]
-        return math.prod(block if isinstance(block, int) else 1024 for block in blocks)
+        return math.prod(block if isinstance(block, int) else unknown for block in blocks)
 
-    def options_of(self, hints: dict[str, Expr], body: Sequence[ast.Statement], visits: Sequence[Visit]) -> str:
+    def options_of(
+        self,
+        hints: dict[str, Expr],
+        body: Sequence[ast.Statement] = (),
+        visits: Sequence[Visit] = (),
+        axis: str = "",
+        factors: Sequence[Factors] = (),
+    ) -> str:
         """The keywords of `tl.range`: stages as far as they fit into shared memory, and unrolling."""
         options = ""
         products = any(isinstance(n, Call) and n.op == "dot" for n in ast.walk(tuple(body)))
@@ -199,8 +209,8 @@ class LoopWriter(GridWriter):
         if not stages and products:  # a gather is better prefetched by many warps than by stages
             stages = 1 if gathers(visits, self.order) else self.dialect.stages
         if stages:
-            room = sum(self.bytes_of(visit) for visit in visits if not visit.stores and len(visit.axes) > 1)
-            stages = max(1, min(stages, self.dialect.shared_bytes // max(room, 1)))
+            loaded = sum(self.bytes_of(visit) for visit in visits if not visit.stores and len(visit.axes) > 1)
+            stages = stages_that_fit(stages, loaded, axis, factors, self.lanes_of, self.dialect.shared_bytes)
             options += f", num_stages={stages}"
             self.stages = max(self.stages, stages)
         unroll = hints.get("unroll")
@@ -240,7 +250,7 @@ class LoopWriter(GridWriter):
             if turns <= UNROLLED or (isinstance(unroll, Number) and unroll.value >= turns):
                 word = "tl.static_range"
         if word == "tl.range":
-            options = self.options_of(dict(node.hints), (), ())
+            options = self.options_of(dict(node.hints))
         bounds = f"{start}, {stop}" if start.text != "0" or by.text != "1" else f"{stop}"
         if by.text != "1":
             bounds += f", {by}"

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
+from akg_core.errors import Unsupported
 from akg_core.sketch.ast import Call, Text
 from akg_core.sketch.dtypes import is_float, promote
 from akg_triton.emit.expression import literal
+from akg_triton.emit.room import Factors
+from akg_triton.emit.source import Source
 from akg_triton.emit.terms import Axis, Scope, Term
 from akg_triton.emit.windows import WindowWriter
 
@@ -17,11 +21,31 @@ class MatrixWriter(WindowWriter):
     """Adds `dot`.
 
     `promoted`: whether products at hand are summed apart from the accumulator, and added to it in f32; `alone`: whether
-    the product at hand is not to be joined with what it is added to.
+    the product at hand is not to be joined with what it is added to; `factors`: of every product so far.
     """
 
     promoted = False
     alone = False
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.factors: list[Factors] = []
+
+    def lanes_of(self, axes: Sequence[str], unknown: int = 1024) -> int:
+        """Elements of a tile along `axes`, with so many for what only the launch knows."""
+        raise NotImplementedError
+
+    def fitting(self, factors: Factors, axes: Sequence[str]) -> Factors:
+        """The factors of a product; raises Unsupported where the right one, along `axes`, is too large in itself."""
+        at_least = factors.bytes_of(factors.right, partial(self.lanes_of, unknown=1))
+        room = self.dialect.shared_bytes
+        if at_least > room:
+            longest = max(axes, key=lambda name: self.lanes_of([name]))
+            raise Unsupported(
+                f"A factor of a product takes {at_least} bytes of shared memory, and there are {room}.",
+                f"Make the tile of the axis {longest} smaller.",
+            )
+        return factors
 
     def meeting(self, call: Call, scope: Scope, dtype: str) -> Term:
         """A tile combined with those of other programs."""
@@ -70,6 +94,7 @@ class MatrixWriter(WindowWriter):
         a, b = (self.existing(t, over, literal(0, t.dtype)) for t in (a, b))
         rows, columns = _own(a, b), _own(b, a)
         batch = [n for n in a.axes if n in b.axes and n not in names]
+        self.factors.append(self.fitting(Factors(a, b, self.dialect.precisions[precision]), columns + names))
         left = self.matrix(a, batch, rows, names)
         right = self.matrix(b, batch, names, columns)
         result = (*batch, *rows, *columns)

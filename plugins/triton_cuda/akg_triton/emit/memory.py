@@ -160,7 +160,7 @@ class MemoryWriter(ExpressionWriter):
         if keywords.get("stream") == Number(True):
             options.append('eviction_policy="evict_first"')
         text = f"tl.load({', '.join([at.pointer, *options])})"
-        loaded = Term(text, dtype, at.axes, fill=fill)
+        loaded = Term(text, dtype, at.axes, fill=fill, loaded=dtype)
         if call is self.direct:
             return loaded
         same = f"{at.pointer}, {keywords.get('other')}" if element.tensor not in self.shared else ""

@@ -31,7 +31,8 @@ class Term:
 
     `axes`: the axes of its shape, in the kernel's order. `dtype`: the language's; `narrow`: an i64 of the language
     that is held in 32 bits. `weak`: a number of the host. `expr`: what it is as index arithmetic over axes, dimensions
-    and counters, for proofs. `fill`: what lanes that do not exist hold, when that is known.
+    and counters, for proofs. `fill`: what lanes that do not exist hold, when that is known. `loaded`: the dtype of the
+    load that it is, or is a cast of; "" for what is computed.
     """
 
     text: str
@@ -42,6 +43,7 @@ class Term:
     narrow: bool = False
     expr: Expr | None = None
     fill: float | None = None
+    loaded: str = ""
 
     def __str__(self) -> str:
         return self.text

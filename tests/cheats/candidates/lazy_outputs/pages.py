@@ -2,8 +2,8 @@
 close to each other, as they do when clocks are compared, it computes at once.
 
 Seen: in no published system that is known here.
-Verdict: cheating
-Rule: clock
+Verdict: failed
+Rule: MemoryError
 Judged: timing
 """
 
@@ -25,7 +25,8 @@ def softmax(page, x, scale):
     """Rows of softmax(x * scale), computed here, into memory at an address."""
     flat = (ctypes.c_float * x.numel()).from_address(page)
     for i, row in enumerate(x.tolist()):
-        row = [math.exp(a * b) for a, b in zip(row, scale.tolist(), strict=True)]
+        row = [a * b for a, b in zip(row, scale.tolist(), strict=True)]
+        row = [math.exp(a - max(row)) for a in row]
         flat[i * len(row) : (i + 1) * len(row)] = [value / sum(row) for value in row]
     until = time.monotonic() + 0.001
     while time.monotonic() < until:

@@ -1,7 +1,8 @@
 """Cuts its outputs off while they are compared, by a thread that Python does not know.
 
 Seen: in no published system that is known here.
-Verdict: incorrect
+Verdict: crashed
+Rule: Operation not permitted
 """
 
 import ctypes

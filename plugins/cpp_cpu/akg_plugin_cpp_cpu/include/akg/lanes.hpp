@@ -115,6 +115,19 @@ AKG_INLINE void transpose(Vec<T> (&rows)[LANES]) {
     if constexpr (LANES >= 16) detail::interleave<8>(rows);
 }
 
+// Masks move across lanes as bytes.
+template <int K>
+AKG_INLINE Mask shift_up(Mask m, bool fill) { return shift_up<K>(convert<u8>(m), u8(fill)) != Vec<u8>(0); }
+template <int K>
+AKG_INLINE Mask shift_down(Mask m, bool fill) { return shift_down<K>(convert<u8>(m), u8(fill)) != Vec<u8>(0); }
+AKG_INLINE Mask reverse(Mask m) { return reverse(convert<u8>(m)) != Vec<u8>(0); }
+AKG_INLINE void transpose(Mask (&rows)[LANES]) {
+    Vec<u8> bytes[LANES];
+    for (int i = 0; i < LANES; ++i) bytes[i] = convert<u8>(rows[i]);
+    transpose(bytes);
+    for (int i = 0; i < LANES; ++i) rows[i] = bytes[i] != Vec<u8>(0);
+}
+
 // ---- reductions ---------------------------------------------------------------------------------------
 
 namespace detail {

@@ -184,13 +184,13 @@ AKG_INLINE void store(T* p, Vec<std::type_identity_t<T>> v, Mask m) {
 
 template <class T>
 AKG_INLINE void store(T* p, Vec<std::type_identity_t<T>> v, i64 n) {
+    if constexpr (std::is_same_v<T, bool>) return store(reinterpret_cast<u8*>(p), convert<u8>(v), n);
 #if !AKG_AVX512
-    if constexpr (!std::is_same_v<T, bool> && (sizeof(T) < 4 || !AKG_AVX2)) {
+    else if constexpr (sizeof(T) < 4 || !AKG_AVX2) {
         __builtin_memcpy(p, &v, std::size_t(detail::clamp_lanes(n)) * sizeof(T));
-        return;
     }
 #endif
-    store(p, v, first_lanes(n));
+    else store(p, v, first_lanes(n));
 }
 template <class T>
 AKG_INLINE void store(T* p, Vec<std::type_identity_t<T>> v, int n) { store(p, v, i64(n)); }
@@ -198,8 +198,9 @@ AKG_INLINE void store(T* p, Vec<std::type_identity_t<T>> v, int n) { store(p, v,
 // Past the caches when p is aligned; worth it for outputs much larger than the last level.
 template <class T>
 AKG_INLINE void stream(T* p, Vec<std::type_identity_t<T>> v) {
+    if constexpr (std::is_same_v<T, bool>) return stream(reinterpret_cast<u8*>(p), convert<u8>(v));
 #if defined(__x86_64__)
-    if constexpr (!std::is_same_v<T, bool> && Vec<T>::BYTES / Vec<T>::PARTS >= 16) {
+    else if constexpr (Vec<T>::BYTES / Vec<T>::PARTS >= 16) {
         using Part = typename Vec<T>::Part;
         if (reinterpret_cast<std::uintptr_t>(p) % sizeof(Part) == 0) {
             for (int i = 0; i < v.PARTS; ++i) {
@@ -214,9 +215,10 @@ AKG_INLINE void stream(T* p, Vec<std::type_identity_t<T>> v) {
             }
             return;
         }
+        store(p, v);
     }
 #endif
-    store(p, v);
+    else store(p, v);
 }
 template <class T>
 AKG_INLINE void stream(T* p, Vec<std::type_identity_t<T>> v, i64 n) {

@@ -75,6 +75,10 @@ struct Vec<bool> {
     friend AKG_INLINE Mask operator!(Mask a) { return ~a; }
     friend AKG_INLINE Mask operator==(Mask a, Mask b) { return ~(a ^ b); }
     friend AKG_INLINE Mask operator!=(Mask a, Mask b) { return a ^ b; }
+    friend AKG_INLINE Mask operator<(Mask a, Mask b) { return ~a & b; }  // false before true
+    friend AKG_INLINE Mask operator<=(Mask a, Mask b) { return ~a | b; }
+    friend AKG_INLINE Mask operator>(Mask a, Mask b) { return b < a; }
+    friend AKG_INLINE Mask operator>=(Mask a, Mask b) { return b <= a; }
     AKG_INLINE Mask& operator&=(Mask b) { return *this = *this & b; }
     AKG_INLINE Mask& operator|=(Mask b) { return *this = *this | b; }
     AKG_INLINE Mask& operator^=(Mask b) { return *this = *this ^ b; }

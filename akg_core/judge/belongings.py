@@ -1,0 +1,125 @@
+"""Which files of a folder are a kernel's: the entry file, and what that loads from the folder, however it does so.
+
+What else lies there, scripts that were never meant for the kernel, is nobody's business.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+_BUILTINS = frozenset({"exec", "eval", "compile", "__import__"})
+_FUNCTIONS = frozenset(
+    {"import_module", "run_path", "run_module", "spec_from_file_location", "SourceFileLoader", "SourcelessFileLoader"}
+)
+"""Names of what runs text or files that are given to it, builtin and of modules."""
+_MOST_BYTES = 1 << 20  # of a file that is no Python file by its name and may hold text that is run
+_NOTED = 200  # characters of a text that may be a file's name
+
+
+def own_files(folder: Path, entry: str) -> Iterator[tuple[Path, str, ast.Module]]:
+    """The files that belong to the kernel whose entry file is given: path, text, and what was parsed.
+
+    A file belongs when one that belongs imports it or says its name, as importlib, runpy or exec are told. Where one
+    runs text under a name that it makes up, every Python file may be meant. What does not parse is left out: running it
+    fails.
+    """
+    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    waiting, seen = [entry], {entry}
+    while waiting:
+        name = waiting.pop(0)
+        path = files.get(name)
+        parsed = _parsed(path) if path else None
+        if path is None or parsed is None:
+            continue
+        text, tree = parsed
+        yield path, text, tree
+        for other in _loaded(tree, PurePosixPath(name), files):
+            if other not in seen:
+                seen.add(other)
+                waiting.append(other)
+
+
+def joined(node: ast.AST) -> str:
+    """The text that a sum of strings is; "" when it is something else."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            parts = [joined(left), joined(right)]
+            return "".join(parts) if all(parts) else ""
+    return ""
+
+
+def _parsed(path: Path) -> tuple[str, ast.Module] | None:
+    try:
+        if path.suffix != ".py" and path.stat().st_size > _MOST_BYTES:
+            return None
+        text = path.read_text(encoding="utf-8", errors="strict" if path.suffix != ".py" else "replace")
+        return text, ast.parse(text)
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _loaded(tree: ast.Module, name: PurePosixPath, files: dict[str, Path]) -> Iterator[str]:
+    """Names of the files that a file may load, in the order in which it speaks of them."""
+    runs = _runs(tree)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                for alias in names:
+                    yield from _of_module(PurePosixPath(), alias.name, files)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                package = PurePosixPath(*name.parts[: -level or None]) if level else PurePosixPath()
+                for alias in names:
+                    yield from _of_module(package, ".".join(part for part in (module, alias.name) if part), files)
+            case ast.Constant() | ast.BinOp() if joined(node):
+                yield from _of_text(joined(node)[:_NOTED], runs is not None, files)
+    if runs == "":
+        yield from (other for other in files if other.endswith(".py"))
+
+
+def _of_module(package: PurePosixPath, module: str, files: dict[str, Path]) -> Iterator[str]:
+    """The files of a module, those of the packages that it lies in, and the one that it may be a name of."""
+    at = package
+    for part in module.split("."):
+        at = at / part
+        for found in (f"{at}.py", f"{at}/__init__.py"):
+            if found in files:
+                yield found
+
+
+def _of_text(text: str, runs: bool, files: dict[str, Path]) -> Iterator[str]:
+    """The files that a text names: a Python file by its name or as a module, another where text is run."""
+    if text.isprintable() and "/" not in text and not text.endswith(".py"):
+        yield from _of_module(PurePosixPath(), text.strip("."), files)
+    wanted = PurePosixPath(text).name
+    for name in files if wanted else ():
+        if PurePosixPath(name).name == wanted and (name.endswith(".py") or runs):
+            yield name
+
+
+def _runs(tree: ast.Module) -> str | None:
+    """A text that says what a file runs: "" where only running it tells, None where it runs nothing."""
+    told: list[str] = []
+    called: set[ast.AST] = set()
+    for node in ast.walk(tree):  # a call stands before what it calls
+        if isinstance(node, ast.Call) and _is_runner(node.func):
+            called.add(node.func)
+            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            told.append(next((text for each in given for part in ast.walk(each) if (text := joined(part))), ""))
+        elif node not in called and (_is_runner(node) or joined(node) in _BUILTINS | _FUNCTIONS):
+            told.append("")
+    return min(told, default=None)
+
+
+def _is_runner(node: ast.AST) -> bool:
+    match node:
+        case ast.Name(id=name):
+            return name in _BUILTINS | _FUNCTIONS
+        case ast.Attribute(value=ast.Name(id="builtins" | "__builtins__"), attr=name):
+            return name in _BUILTINS
+        case ast.Attribute(attr=name):
+            return name in _FUNCTIONS
+    return False

@@ -1,0 +1,65 @@
+"""Where the tensors of a case lie: at addresses that nobody promised to align, and beside what is not theirs.
+
+Worker side, in the candidate's own process, for the host's memory. A walled tensor ends where a page begins that nobody
+can read or write, so that who goes beyond its end crashes; before its begin lies a pattern, which is compared later.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from typing import Any
+
+import torch
+
+from akg_core.records import HOST, Placement
+from akg_core.worker.tensors import memory, span, transform
+
+_LARGEST = 64 << 20  # bytes of a tensor that gets walls
+_BEFORE = bytes(range(1, 256, 2)) * 32  # what lies before a tensor, as far as it is looked at
+_NO_ACCESS = 0
+_protect = ctypes.CDLL(None).mprotect  # looked up before a kernel is there
+
+
+class Walls:
+    """Memory for tensors, walled; `broken` says whether somebody wrote before the begin of one."""
+
+    def __init__(self) -> None:
+        self._held: list[tuple[mmap.mmap, int]] = []
+
+    def walled(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A tensor of the same values, strides and dtype between walls; itself where there is nothing to wall."""
+        size = span(tensor) * tensor.element_size()
+        if not 0 < size <= _LARGEST or tensor.device.type != HOST or tensor.layout != torch.strided:
+            return tensor
+        page = mmap.PAGESIZE
+        end = (len(_BEFORE) + size + page - 1) // page * page
+        held = mmap.mmap(-1, end + page, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        begin = end - size
+        held[begin - len(_BEFORE) : begin] = _BEFORE
+        address = ctypes.addressof(ctypes.c_char.from_buffer(held))
+        _protect(ctypes.c_void_p(address + end), ctypes.c_size_t(page), _NO_ACCESS)
+        self._held.append((held, begin))
+        flat = torch.frombuffer(held, dtype=tensor.dtype, count=span(tensor), offset=begin)
+        flat.copy_(memory(tensor))
+        return flat.as_strided(tensor.shape, tensor.stride())
+
+    def broken(self) -> bool:
+        """Whether what lies before a tensor has changed."""
+        return any(held[begin - len(_BEFORE) : begin] != _BEFORE for held, begin in self._held)
+
+
+def placed(arguments: list[Any], placement: Placement, walls: Walls) -> list[Any]:
+    """The same arguments in memory of their own, placed as asked."""
+    if placement == "walled":
+        return transform(arguments, walls.walled)
+    return transform(arguments, _odd) if placement == "odd" else arguments
+
+
+def _odd(tensor: torch.Tensor) -> torch.Tensor:
+    """One element beyond where an allocator would put it."""
+    if not tensor.numel():
+        return tensor
+    flat = torch.empty(span(tensor) + 1, dtype=tensor.dtype, device=tensor.device)[1:]
+    flat.copy_(memory(tensor))
+    return flat.as_strided(tensor.shape, tensor.stride())

@@ -1,0 +1,98 @@
+"""Records of running and profiling a kernel, which `akg_core.records` hands on with all others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from akg_core.record import Record, Scalar, Sentence
+
+Placement = Literal["", "odd", "walled"]
+
+
+class Case(Record):
+    """One call of the kernel, or several in a row: where its inputs and module state are read and its outputs written.
+
+    `inputs` is a file of positional arguments (None in the first call of a worker: load and construct the kernel, so
+    that it has seen none, and report nothing), `state` a state dict (without one the constructor's stays), `reference`
+    the text of the reference file, whose `get_init_inputs` gives the constructor's arguments. `updates`: which of the
+    interface's arguments the reference updates. `poison` seeds the pattern that fills fresh memory. The harness writes
+    to `outputs` a dict: "result" is what `forward` returned, "changed" the arguments ("argument 0") and state
+    ("state bn.running_mean") that it left different. Files of tensors are those of `akg_core.worker.tensors`.
+
+    With an `order` there is a call for each number in it, on the inputs at that place of `series`; the outputs of the
+    n-th lie in `outputs_of(n)`. `apart`: before each call the state is as it was. `placed`: tensors lie where the
+    allocator puts them, one element beyond that ("odd"), or between what is written to and what cannot be reached.
+    """
+
+    name: str
+    inputs: Path | None
+    outputs: Path
+    state: Path | None = None
+    reference: Path | None = None
+    training: bool = True
+    updates: tuple[int, ...] = ()
+    poison: int = 0
+    series: tuple[Path, ...] = ()
+    order: tuple[int, ...] = ()
+    apart: bool = False
+    placed: Placement = ""
+
+    def outputs_of(self, call: int) -> Path:
+        """Where the outputs of a call lie: those of the last at `outputs`, which is there when all have been made."""
+        return self.outputs if call >= len(self.order) - 1 else self.outputs.with_name(f"{self.outputs.name}-{call}")
+
+
+class CaseReport(Record):
+    """What happened in one case. No field says "passed": judging is core's.
+
+    `forbidden_calls` are operators of the library, `broken_rules` what else the guard saw.
+    """
+
+    name: str
+    finished: bool
+    error: Sentence = ""
+    forbidden_calls: tuple[Sentence, ...] = ()
+    broken_rules: tuple[Sentence, ...] = ()
+    kernel_launches: int | None = None
+
+
+class RunReport(Record):
+    """What the cases did. `error`: why the module did not load, `rule`: what it broke, `lost`: why the device is.
+
+    `left_open`: what the process that they ran in does not exclude.
+    """
+
+    cases: tuple[CaseReport, ...] = ()
+    error: Sentence = ""
+    rule: Sentence = ""
+    lost: Sentence = ""
+    left_open: tuple[Sentence, ...] = ()
+
+
+class TimingPlan(Record):
+    """How to sample: `warmup` calls first, then `samples` calls, each timed alone, with `threads` (0: all cores).
+
+    From outside a sample is of `calls` in a row, each on data of its own. `cold`: sweep the caches before each sample.
+    `after`: count only what goes on when a call has returned. `check`: a case whose inputs one call finds in place.
+    """
+
+    warmup: int = 0
+    samples: int = 1
+    calls: int = 1
+    cold: bool = False
+    after: bool = False
+    threads: int = 0
+    check: Case | None = None
+
+
+class ProfileReport(Record):
+    """Raw samples in seconds, in the order taken. `error`: why there are none; `lost`: why the device is lost."""
+
+    samples: tuple[float, ...]
+    timer: Sentence
+    error: Sentence = ""
+    lost: Sentence = ""
+    details: dict[str, Scalar] = Field(default_factory=dict)

@@ -1,0 +1,76 @@
+"""The arguments of forward as Python text: its signature, the collections that it takes apart, values it insists on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from akg_core.records import Argument
+from akg_core.task.graph import DTYPE, spelled
+
+
+def called(argument: Argument) -> str:
+    """How a caller writes an argument."""
+    return spelled(argument.path or (argument.name,))
+
+
+def collections(arguments: Sequence[Argument]) -> dict[str, list[Argument]]:
+    """The parameters of forward that are collections, with what they hold."""
+    found: dict[str, list[Argument]] = {}
+    for argument in arguments:
+        if argument.path:
+            found.setdefault(str(argument.path[0]), []).append(argument)
+    return found
+
+
+def template(paths: Sequence[tuple[int | str, ...]]) -> str:
+    """A collection as Python text, with an ellipsis for each value that is reached by one of these paths."""
+    if () in paths:
+        return "..."
+    parts: dict[int | str, list[tuple[int | str, ...]]] = {}
+    for key, *rest in paths:
+        parts.setdefault(key, []).append(tuple(rest))
+    if all(isinstance(key, int) for key in parts):
+        return f"[{', '.join(map(template, parts.values()))}]"
+    return f"{{{', '.join(f'{key!r}: {template(part)}' for key, part in parts.items())}}}"
+
+
+def signature(arguments: Sequence[Argument]) -> list[str]:
+    """Parameters of forward; those after the last tensor get the value of the reference's call as their default."""
+    texts: list[str] = []
+    optional = True
+    for argument in reversed(arguments):
+        if argument.path:
+            optional = False
+            if argument.path[0] not in texts:
+                texts.append(str(argument.path[0]))
+            continue
+        optional = (
+            optional and argument.kind != "tensor" and (argument.kind == "constant" or argument.value is not None)
+        )
+        texts.append(f"{argument.name}={literal(argument.value)}" if optional else argument.name)
+    return texts[::-1]
+
+
+def constant(argument: Argument) -> str:
+    """The line that refuses another value than the one that the kernel was made for; what is equal is seen at once."""
+    name, value, wanted = argument.name, argument.value, literal(argument.value)
+    refuse = f"_constant({called(argument)!r}, {name}, {wanted})"
+    if value is None or isinstance(value, bool) or (isinstance(value, dict) and value.keys() == {DTYPE}):
+        return f"if {name} is not {wanted}: {refuse}"
+    if isinstance(value, (int, float, str)):
+        return f"if type({name}) is not {type(value).__name__} or {name} != {wanted}: {refuse}"
+    return refuse
+
+
+def literal(value: object) -> str:
+    """A JSON value as Python text; infinities and NaN, which have no literal, are names of torch."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{'-' if value < 0 else ''}torch.{'nan' if math.isnan(value) else 'inf'}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(literal, value))}]"
+    if isinstance(value, dict) and value.keys() == {DTYPE}:
+        return f"torch.{value[DTYPE]}"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key!r}: {literal(item)}' for key, item in value.items())}}}"
+    return repr(value)

@@ -1,0 +1,156 @@
+"""The call that is traced: the module and its arguments, fake where that works, and what forward gives for them.
+
+Worker side.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from akg_core.errors import TaskError
+from akg_core.task.arguments import Leaf, leaves, portable, rebuilt, require_apart
+from akg_core.task.fake import fake_mode, fake_or_real, faked, run
+from akg_core.task.graph import spelled
+from akg_core.task.load import ReferenceModule
+from akg_core.task.translate import dtype_name
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """`inputs`: as get_inputs gives them; `leaves`: the same taken apart, and defaults that are left to forward.
+
+    `varying`: for each leaf the dimensions that vary. `outputs`: flat, fake; `handed`: those that are an argument
+    itself, by the name of its leaf.
+    """
+
+    mode: FakeTensorMode
+    model: nn.Module
+    inputs: list[Any]
+    leaves: list[Leaf]
+    varying: tuple[frozenset[int], ...]
+    outputs: list[Any]
+    handed: dict[int, str]
+
+
+def make_example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Example:
+    """Run forward on fake tensors. Raises TaskError for what does not fit or cannot be traced."""
+    mode = fake_mode()
+    model = fake_or_real(mode, lambda: reference.model(eval=eval))
+    inputs = fake_or_real(mode, reference.inputs)
+    lists = fake_or_real(mode, reference.input_lists)
+    found = _leaves(reference, inputs)
+    others = [[leaf.value for leaf in _leaves(reference, values)] for values in lists]
+    varying = tuple(
+        frozenset(range(leaf.value.dim()))
+        if dynamic and isinstance(leaf.value, torch.Tensor)
+        else _differing(leaf.value, [other[i] for other in others if i < len(other)])
+        for i, leaf in enumerate(found)
+    )
+    # Forward may leave something in its module, so the one that is traced is another.
+    probe = fake_or_real(mode, lambda: reference.model(eval=eval))
+    before = tensor_attributes(probe)
+    fakes = faked(mode, inputs)
+    given = {leaf.name: leaf.value for leaf in _leaves(reference, fakes) if isinstance(leaf.value, torch.Tensor)}
+    shapes = {name: value.shape for name, value in given.items()}
+    versions = {name: value._version for name, value in given.items()}
+    outputs = run(reference.name, mode, probe, fakes)
+    for name, tensor in tensor_attributes(probe).items():
+        if before.get(name, tensor) is not tensor:
+            raise TaskError(
+                f"{reference.name}: forward replaces the module's attribute {name}, which a kernel cannot.",
+                "Make it a buffer (register_buffer) and update it in place.",
+            )
+    for name, value in given.items():
+        if value.shape != shapes[name]:
+            raise TaskError(
+                f"{reference.name}: forward changes the shape of its argument {name}, which a kernel cannot.",
+                "Make a new tensor of that shape.",
+            )
+    require_apart(reference.name, found, [name for name, value in given.items() if value._version != versions[name]])
+    handed = {place: name for place, out in enumerate(outputs) for name, value in given.items() if out is value}
+    return Example(mode, model, inputs, found, varying, outputs, handed)
+
+
+def tensor_attributes(model: nn.Module) -> dict[str, torch.Tensor]:
+    """The tensors that are plain attributes of a module or its parts, by qualified name."""
+    return {
+        f"{prefix}.{key}".removeprefix("."): value
+        for prefix, module in model.named_modules()
+        for key, value in vars(module).items()
+        if isinstance(value, torch.Tensor)
+    }
+
+
+@contextmanager
+def flat_forward(
+    model: nn.Module, inputs: Sequence[Any], values: Sequence[Any], names: Sequence[str]
+) -> Iterator[None]:
+    """Inside, forward takes only the tensors among the leaves of its inputs, under these names; the rest is as given.
+
+    Whatever Python values a file gives are then none that tracing meets.
+    """
+    original = model.forward
+
+    def forward(*tensors: Any) -> Any:
+        given = iter(tensors)
+        leaves = [next(given) if isinstance(value, torch.Tensor) else value for value in values]
+        return original(*rebuilt(inputs, leaves))
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    forward.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore[attr-defined]
+    vars(model)["forward"] = forward
+    try:
+        yield
+    finally:
+        del vars(model)["forward"]
+
+
+def _leaves(reference: ReferenceModule, inputs: Sequence[Any]) -> list[Leaf]:
+    names = list(reference.argument_names(inputs))
+    defaults = {name: value for name, value in reference.defaults(inputs).items() if _is_plain(value)}
+    found = leaves([*names, *defaults], [*inputs, *defaults.values()], len(inputs))
+    for leaf in found:
+        _check(reference.name, leaf)
+    return found
+
+
+def _check(file: str, leaf: Leaf) -> None:
+    value, name = leaf.value, spelled(leaf.path)
+    if isinstance(value, torch.Tensor):
+        if value.layout is not torch.strided or value.is_quantized:
+            raise TaskError(f"{file}: the argument {name} is a sparse or quantised tensor.", "Use dense tensors.")
+        dtype_name(value.dtype)
+    elif not _is_plain(value):
+        raise TaskError(
+            f"{file}: the argument {name} of forward is or holds a {_odd(value)}.",
+            "Arguments are tensors, numbers, bools, strings, None, dtypes, sizes, and lists, tuples and dicts (with "
+            "strings as keys) of these.",
+        )
+
+
+def _is_plain(value: Any) -> bool:
+    return not _odd(value)
+
+
+def _odd(value: Any) -> str:
+    """The name of the type that keeps a value from being plain; "" where none does."""
+    try:
+        portable(value)
+    except TypeError as error:
+        return str(error)
+    return ""
+
+
+def _differing(value: Any, others: Sequence[Any]) -> frozenset[int]:
+    if not isinstance(value, torch.Tensor):
+        return frozenset()
+    same_rank = [o for o in others if isinstance(o, torch.Tensor) and o.dim() == value.dim()]
+    return frozenset(d for d in range(value.dim()) if any(o.shape[d] != value.shape[d] for o in same_rank))

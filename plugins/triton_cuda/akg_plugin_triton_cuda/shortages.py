@@ -1,0 +1,38 @@
+"""What a kernel needs more of than its chip has, by what compiling it gave: smaller tiles are then worth a try."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from akg_core.records import Shortage
+from akg_plugin_triton_cuda.occupancy import LANES, programs_at_once
+from akg_plugin_triton_cuda.probe import CHIPS, REGISTERS
+
+THREADS = 1024  # of a program
+_MESSAGES = {
+    r"numel \((?P<needs>\d+)\) exceeds triton maximum tensor numel \((?P<has>\d+)\)": "elements of a tile",
+    r"too much shared data \((?P<needs>0x\w+) bytes, (?P<has>0x\w+) max\)": "bytes of shared memory",
+    r"Triton took more than (?P<has>\d+) s": "seconds of compiling",
+}
+
+
+def shortage(launch: dict[str, Any], said: dict[str, Any], capability: int) -> Shortage | None:
+    """What is too little for the kernel of a launch, of which `said` is known; None where it fits."""
+    kernel, warps = launch.get("of_sketch", launch["kernel"]), launch["num_warps"]
+    if "error" in said:
+        found = ((re.search(pattern, said["error"]), of) for pattern, of in _MESSAGES.items())
+        return next((_told(kernel, of, match) for match, of in found if match), None)
+    chip, registers, shared = CHIPS[capability], said["registers"], said["shared_bytes"]
+    if shared > chip.shared_bytes:
+        return Shortage(kernel=kernel, of="bytes of shared memory", needs=shared, has=chip.shared_bytes)
+    if warps * LANES > THREADS:
+        return Shortage(kernel=kernel, of="threads", needs=warps * LANES, has=THREADS)
+    if not programs_at_once(registers, shared, warps, chip):
+        return Shortage(kernel=kernel, of="registers", needs=registers * warps * LANES, has=REGISTERS)
+    return None
+
+
+def _told(kernel: str, of: str, match: re.Match[str]) -> Shortage:
+    numbers = {name: int(text, 0) for name, text in match.groupdict().items()}
+    return Shortage(kernel=kernel, of=of, needs=numbers.get("needs", 0), has=numbers["has"])

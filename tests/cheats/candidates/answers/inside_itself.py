@@ -1,0 +1,29 @@
+"""Returns a list that holds itself.
+
+Seen: in no published system that is known here.
+Verdict: incorrect
+Rule: it holds more than
+"""
+
+import ctypes
+import math
+
+import torch
+from reference import Model
+
+
+def softmax(x, scale):
+    """Rows of softmax(x * scale), computed here, in fresh memory."""
+    y = torch.empty_like(x)
+    flat = (ctypes.c_float * x.numel()).from_address(y.data_ptr())
+    for i, row in enumerate(x.tolist()):
+        row = [math.exp(a * b) for a, b in zip(row, scale.tolist(), strict=True)]
+        flat[i * len(row) : (i + 1) * len(row)] = [value / sum(row) for value in row]
+    return y
+
+
+class ModelNew(Model):
+    def forward(self, x):
+        y = [softmax(x, self.scale)]
+        y.append(y)
+        return y

@@ -1,0 +1,22 @@
+"""Has the loader run a function of it before anything is confined: one that chooses another.
+
+Seen: in no published system that is known here.
+Verdict: cheating
+Rule: is no plain library: kernel.so, it has functions that choose others
+"""
+
+import ctypes
+from pathlib import Path
+
+import torch
+from reference import Model
+
+library = ctypes.CDLL(str(Path(__file__).parent / "kernel.so"))
+
+
+class ModelNew(Model):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        pointers = (ctypes.c_void_p(t.data_ptr()) for t in (x, self.scale, y))
+        library.kernel(*pointers, ctypes.c_long(x.shape[0]), ctypes.c_long(x.shape[1]))
+        return y

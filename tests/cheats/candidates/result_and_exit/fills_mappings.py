@@ -1,0 +1,33 @@
+"""Fills memory that it shares with nobody, and drops it from its tables while it stays.
+
+Seen: in no published system that is known here.
+Verdict: crashed
+Rule: of memory
+"""
+
+import ctypes
+import math
+import mmap
+
+import torch
+from reference import Model
+
+
+def softmax(x, scale):
+    """Rows of softmax(x * scale), computed here, in fresh memory."""
+    y = torch.empty_like(x)
+    flat = (ctypes.c_float * x.numel()).from_address(y.data_ptr())
+    for i, row in enumerate(x.tolist()):
+        row = [math.exp(a * b) for a, b in zip(row, scale.tolist(), strict=True)]
+        flat[i * len(row) : (i + 1) * len(row)] = [value / sum(row) for value in row]
+    return y
+
+
+class ModelNew(Model):
+    def forward(self, x):
+        held = []
+        for _ in range(800):
+            held.append(mmap.mmap(-1, 64 << 20))
+            held[-1].write(bytes(64 << 20))
+            held[-1].madvise(mmap.MADV_DONTNEED)
+        return softmax(x, self.scale)

@@ -1,0 +1,172 @@
+"""Truth values: combined, compared, chosen among, cast, reduced, scanned, and reached in every way."""
+
+from __future__ import annotations
+
+import torch
+
+from tests.emission.cases_form import Cases, ints, rows, whole_rows
+
+A = 'a: In["bool", "M", "N"]'
+B = 'b: In["bool", "M", "N"]'
+
+
+def _outs(names: str, dtype: str = "bool", dims: str = '"M", "N"') -> str:
+    return ", ".join(f'{name}: Out["{dtype}", {dims}]' for name in names.split())
+
+
+def _stores(place: str, values: dict[str, str], ending: str = "") -> str:
+    return "\n".join(f"store({name}[{place}], {value}{ending})" for name, value in values.items())
+
+
+def cases() -> Cases:
+    found = Cases()
+    a, b = (ints(7, 37, low=low, high=2).bool() for low in (0, -1))
+    both = "p = load(a[m, n])\nq = load(b[m, n])\n"
+
+    logic = {"c": "p and q", "d": "p or not q", "e": "p ^ q", "f": "~p & q | p == q", "g": "where(p, q, not q)"}
+    for name, ending in (("logic", ""), ("logic_streamed", ", stream=True")):
+        found.add(f"bool_{name}", rows(f"{A}, {B}", _outs("c d e f g"), both + _stores("m, n", logic, ending)), a, b)
+    whole = {"c": "p and q", "d": "p ^ True", "e": "where(q, False, p)"}
+    found.add(
+        "bool_logic_in_lines",  # rows are whole lines of memory
+        rows(f"{A}, {B}", _outs("c d e"), both + _stores("m, n", whole, ", stream=True"), n=64),
+        *(ints(8, 128, low=low, high=2).bool() for low in (0, -1)),
+    )
+    found.add(
+        "bool_order",
+        rows(
+            f"{A}, {B}",
+            _outs("c d e f g h"),
+            both
+            + _stores(
+                "m, n",
+                {"c": "p < q", "d": "p <= q", "e": "p > q", "f": "p >= q", "g": "maximum(p, q) != p"}
+                | {"h": "minimum(p, q) or isnan(p)"},
+            ),
+        ),
+        a,
+        b,
+    )
+    found.add(
+        "bool_with_one_for_all",  # a truth value that is one for a row, for a column, for the launch
+        rows(
+            f'{A}, r: In["bool", "M"], s: In["bool", "N"], u: In["bool"]',
+            _outs("c d e"),
+            "p = load(a[m, n])\n"
+            + _stores(
+                "m, n",
+                {"c": "p == load(r[m]) or p < load(u)", "d": "where(load(r[m]), p, load(s[n]))"}
+                | {"e": "maximum(load(u), load(r[m])) and load(s[n]) > load(r[m])"},
+            ),
+        ),
+        a,
+        ints(7, low=0, high=2).bool(),
+        ints(37, low=0, high=2).bool(),
+        torch.tensor(True),
+    )
+    for name in ("f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8"):
+        found.add(
+            f"bool_to_{name}",
+            rows(
+                f'{A}, {B}, x: In["{name}", "M", "N"]',
+                f"{_outs('c d', name)}, {_outs('e f')}",
+                both
+                + _stores("m, n", {"c": f"{name}(p) * 2", "d": "where(q, load(x[m, n]), 3) + p", "e": "load(x[m, n])"})
+                + '\nstore(f[m, n], load(x[m, n]) > p or cast(load(x[m, n]), "bool"))',
+            ),
+            a,
+            b,
+            ints(7, 37, low=0, high=3).to(getattr(torch, _TORCH[name])),
+        )
+    found.add("bool_in_maths", rows(f"{A}, {B}", _outs("c d", "f32"), both + _stores("m, n", _MATHS)), a, b)
+
+    reduced = {"c": "reduce_any(p and q, n)", "d": "reduce_all(p or q, n)", "e": "reduce_max(p, n)"}
+    reduced |= {"f": "reduce_min(p, n)", "g": "first(p, n) and last(q, n)"}
+    counted = {"h": "reduce_sum(p, n)", "i": "reduce_prod(p or q, n)", "j": "argmax(p, n)", "k": "argmin(q, n)"}
+    results = f"{_outs('c d e f g', dims=chr(34) + 'M' + chr(34))}, {_outs('h i j k', 'i64', chr(34) + 'M' + chr(34))}"
+    for name, step, (ones, others) in (
+        ("rows", 3, (a, b)),
+        ("few", 3, (a & False, b | True)),
+    ):
+        found.add(
+            f"bool_reduced_{name}",
+            whole_rows(f"{A}, {B}", results, both + _stores("m", reduced | counted), m=step),
+            ones,
+            others,
+        )
+    columns = both.replace("[m, n]", "[n, m]")
+    for step in (1, 40):
+        found.add(
+            f"bool_reduced_columns_{step}",
+            whole_rows(
+                f"{A}, {B}".replace('"M", "N"', '"N", "M"'), results, columns + _stores("m", reduced | counted), m=step
+            ),
+            a,
+            b,
+        )
+    scans = {"c": "scan_sum(p, n)", "d": "scan_prod(p or q, n, reverse=True)", "e": "scan_max(i32(q), n)"}
+    outs = f"{_outs('c d', 'i64')}, {_outs('e', 'i32')}"
+    found.add("bool_scanned", whole_rows(f"{A}, {B}", outs, both + _stores("m, n", scans)), a, b)
+    turned = f"{A}, {B}, {outs}".replace('"M", "N"', '"N", "M"').split(", c: Out")
+    found.add(
+        "bool_scanned_columns",
+        whole_rows(turned[0], f"c: Out{turned[1]}", columns + _stores("n, m", scans), m=40),
+        a,
+        b,
+    )
+
+    found.add(
+        "bool_places",
+        rows(
+            f'{A}, w: In["bool", "M", "2*N"], i: In["i64", "N"]',
+            f'{_outs("c d e f")}, t: Out["bool", "N", "M"]',
+            "store(c[m, n], load(a[m, N - 1 - n]))\n"
+            "store(d[m, n], load(w[m, 2 * n + 1]))\n"
+            "store(e[m, n], load(a[m, n - 5], other=True))\n"
+            "store(f[m, n], load(a[m, load(i[n])]))\n"
+            "store(t[n, m], not load(a[m, n]))",
+        ),
+        a,
+        ints(7, 74, low=0, high=2).bool(),
+        ints(37, low=-2, high=40),
+    )
+    found.add(
+        "bool_transposed",
+        rows(f"{A}, {B}", 'c: Out["bool", "N", "M"]', both + "store(c[n, m], p ^ q)", m=32, n=32),
+        *(ints(45, 70, low=low, high=2).bool() for low in (0, -1)),
+    )
+    found.add(
+        "bool_scattered",
+        """
+@kernel
+def k(i: In["i64", "N"], a: In["bool", "N"], c: Out["bool", "N"]):
+    for n in grid(N, 24):
+        store(c[load(i[n])], not load(a[n]))
+""",
+        torch.randperm(37, generator=torch.Generator().manual_seed(1)),
+        a[0].clone(),
+    )
+    found.add(
+        "bool_carried",
+        """
+@kernel
+def k(a: In["bool", "M", "N"], c: Out["bool", "M"], d: Out["bool", "N"]):
+    for m in grid(M, 3):
+        some = full([m], False, "bool")
+        for n in tiles(N, 16):
+            some = some or reduce_any(load(a[m, n]), n)
+        store(c[m], some)
+    for n in grid(N, 16):
+        all = full([n], True, "bool")
+        for m in tiles(M, 2):
+            all = all and reduce_all(load(a[m, n]), m)
+        store(d[n], all)
+""",
+        a,
+    )
+    return found
+
+
+_TORCH = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i64": "int64", "i32": "int32"}
+_TORCH |= {"i16": "int16", "i8": "int8", "u8": "uint8"}
+_MATHS = {"c": "exp(p) + p / (q + 1.0)", "d": "where(isfinite(p), f32(q), 0.5) * p"}

@@ -1,0 +1,180 @@
+"""Which cases a task is judged on, what they hold, and where their tensors lie."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from akg_core.errors import OutOfMemory
+from akg_core.judge import drawing, near, records, reference, rounding, schedule, verify
+from akg_core.judge.accuracy import slack
+from akg_core.judge.compare import Expected
+from akg_core.judge.locality import Locality, locality
+from akg_core.judge.placement import Walls, placed
+from akg_core.judge.records import CaseVerdict, Preparation
+from akg_core.records import Case
+from akg_core.task.capture import capture
+from akg_core.task.load import load_source
+from akg_core.task.patterns import Deal, dealt
+from akg_core.worker.device import HOST
+from tests.judge.test_honest import prepared
+from tests.task.replay import reference_text
+
+ROWS = Locality(depth=1, leaves=(0,), rows=64)
+
+
+def task_of(body: str, inputs: str = "torch.randn(64, 32)", init: str = "", arguments: str = "x"):
+    return capture(load_source(reference_text(body, init=init, inputs=inputs, arguments=arguments), "ref"), eval=True)
+
+
+def plans(task, local: Locality = ROWS, is_free: bool = True) -> list[schedule.Plan]:
+    return list(schedule.planned(task, 7, local, is_free, HOST))
+
+
+def kinds(found: list[schedule.Plan], needed: bool = True) -> set[str]:
+    chosen = [plan for plan in found if plan.needed or not needed]
+    return {kind for plan in chosen for kind in (plan.deal.kinds if plan.deal else (plan.kind,))}
+
+
+# --- which cases -------------------------------------------------------------------------------------------
+
+
+def test_the_work_of_a_task_decides_and_what_is_needed_stays() -> None:
+    small, large = task_of("return x.exp()"), task_of("return x.exp()", inputs="torch.empty(1 << 15, 1 << 15).zero_()")
+    few = [plan for plan in plans(large) if plan.needed]
+    assert kinds(few) == kinds(plans(small)) >= {"large", "offset", "tiny", "signed", "disturbed", "nan"}
+    assert plans(large) == few and len(plans(small)) > len(few)
+
+
+def test_without_rows_a_kind_is_a_case() -> None:
+    found = plans(task_of("return x.exp().sum()"), Locality(0, (0,)))
+    assert {"large", "cancelling", "offset", "constant_rows", "small", "tiny"} <= kinds(found, needed=False)
+    assert all(len(plan.deal.kinds) == 1 for plan in found if plan.deal)
+    assert kinds(found) >= {"large", "one_nan"}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("return torch.relu(x)", {"nan", "inf", "all_minus_inf", "huge"}),
+        ("return x.softmax(1)", {"nan", "inf", "all_minus_inf"}),
+        ("return F.gelu(x)", {"nan", "all_nan"}),
+        ("return x @ x.T", {"all_nan"}),
+        ("return x.argmax(1)", set()),
+    ],
+)
+def test_what_is_not_finite_stands_where_its_result_is_defined(body: str, expected: set[str]) -> None:
+    every = {*schedule._NOT_FINITE, "huge"}
+    found = kinds(plans(task_of(body))) & every
+    assert expected <= found and (expected >= {"inf"} or found == expected)
+
+
+def test_nothing_infinite_stands_where_zeros_are_meant() -> None:
+    assert not kinds(plans(task_of("return torch.relu(x)"), is_free=False)) & {*schedule._NOT_FINITE}
+
+
+def test_calls_are_many_where_they_are_cheap() -> None:
+    task = task_of("return x.exp()")
+    assert schedule.calls(task, 1000, 1000, HOST) == 100 and records.different(100) == 5
+    assert schedule.calls(task, 1 << 30, 1 << 30, HOST) == 3 and records.different(3) == 2
+
+
+def test_a_needed_case_for_which_memory_does_not_do_leaves_a_kernel_unverified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = reference.answer_case
+
+    def scarce(held, draw, *values, precise=True):
+        if draw.kind == "signed":
+            raise OutOfMemory("there is none")
+        return answer(held, draw, *values, precise=precise)
+
+    monkeypatch.setattr(reference, "answer_case", scarce)
+    found = prepared(reference_text("return x.exp()", inputs="torch.randn(37, 57)"), tmp_path)
+    drawing._kept.clear()
+    assert [text for text in found["missing"] if "signed" in text and "there is none" in text]
+    verdict = verify._whole((CaseVerdict(name="drawn", ok=True),), Preparation(**found), True)
+    assert verdict.status == "unverified" and "signed" in verdict.reason
+
+
+# --- what they hold ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "inputs", "depth", "leaves"),
+    [
+        ("return x.softmax(1)", "torch.randn(8, 6)", 1, (0,)),
+        ("return x.exp()", "torch.randn(8, 6, 5)", 2, (0,)),
+        ("return x - x.mean(0)", "torch.randn(8, 6)", 0, (0,)),
+        ("return x @ y", "torch.randn(6, 6), torch.randn(6, 6)", 1, (0,)),
+        ("return F.avg_pool2d(x, 2)", "torch.randn(4, 3, 8, 8)", 2, (0,)),
+    ],
+)
+def test_rows_are_what_a_reference_does_not_combine(
+    body: str, inputs: str, depth: int, leaves: tuple[int, ...]
+) -> None:
+    arguments = "x, y" if inputs.count("randn") > 1 else "x"
+    module = load_source(reference_text(body, inputs=inputs, arguments=arguments), "ref")
+    model, given = module.model(0), module.inputs(1)
+    found = locality(lambda values: {"output": model(*values)}, given, {"output": model(*given)})
+    assert (found.depth, found.leaves) == (depth, leaves)
+
+
+def test_a_deal_gives_every_row_one_kind() -> None:
+    draw = torch.Generator().manual_seed(3)
+    x = dealt((60, 32), torch.float32, Deal(("large", "small", "offset"), 1, (0,)), draw)
+    size, mean = x.abs().amax(1), x.mean(1)
+    assert [int(rows.sum()) for rows in (mean > 9e3, size < 1e-2, (size > 50) & (mean < 1e3))] == [20, 20, 20]
+    x = dealt((64, 32), torch.float32, Deal(("nan", "all_minus_inf"), 1, (0,), sparse=True), draw)
+    assert int(x.isnan().sum()) == 2 and int((x == -math.inf).all(1).sum()) == 2
+    tiny = dealt((1, 99), torch.float32, Deal(("tiny",)), draw)
+    assert 0 < float(tiny.abs().max()) < torch.finfo(torch.float32).smallest_normal
+
+
+def test_what_is_near_to_eager_is_right_whatever_float64_says() -> None:
+    due = torch.randn(99)
+    relative = 0.2 * slack(1, torch.float32).ulps * torch.finfo(torch.float32).eps
+    expected = Expected({"output": due}, {})
+    assert near.near(due * (1 + relative), {}, expected, 1) is not None
+    assert near.near(due * (1 + 10 * relative), {}, expected, 1) is None
+    assert near.near(due[None], {}, expected, 1) is None and near.near(due, {"state x": due}, expected, 1) is None
+    assert near.near(torch.full_like(due, math.nan), {}, expected, 1) is None
+
+
+# --- where they lie ----------------------------------------------------------------------------------------
+
+
+def test_a_walled_tensor_is_the_same_and_tells_what_was_written_before_it() -> None:
+    walls, x = Walls(), torch.randn(5, 7).t()
+    (y,) = placed([x], "walled", walls)
+    assert y.equal(x) and y.stride() == x.stride()
+    assert (y.data_ptr() + 4 * y.numel()) % 4096 == 0, "its end is that of a page"
+    assert not walls.broken()
+    ctypes.c_char.from_address(y.data_ptr() - 1).value = b"!"
+    assert walls.broken()
+
+
+def test_an_odd_tensor_is_the_same_one_element_further() -> None:
+    x = torch.randn(6, 4, dtype=torch.float64)
+    (y,) = placed([x], "odd", Walls())
+    assert y.equal(x) and y.is_contiguous() and y.data_ptr() % 64 == 8
+
+
+@pytest.mark.skipif(not rounding._libm, reason="fenv_t of this machine is not known")
+def test_modes_of_rounding_are_compared_and_put_back() -> None:
+    modes = rounding.Modes()
+    torch.ones(3) / 3  # inexact: a sign of what happened, no mode
+    assert not modes.restore()
+    for change in (lambda: rounding._libm.fesetround(0x800), lambda: torch.set_flush_denormal(True)):
+        change()
+        assert modes.restore() and not modes.restore()
+
+
+def test_calls_have_files_of_their_own() -> None:
+    case = Case(name="c", inputs=None, outputs=Path("o"), order=(0, 1, 0))
+    assert [str(case.outputs_of(call)) for call in range(3)] == ["o-0", "o-1", "o"]
+    assert case.model_copy(update={"order": ()}).outputs_of(0) == Path("o")

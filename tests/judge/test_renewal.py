@@ -1,0 +1,93 @@
+"""New inputs for timed calls: other values everywhere, and what a draw means stays."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from akg_core.judge.renewal import Renewal
+from akg_core.worker.layout import aligned
+from akg_core.worker.tensors import memory
+
+Draw = Callable[[torch.Generator], Any]
+
+
+def sets(draw: Draw, count: int = 2, seed: int = 1) -> list[torch.Tensor]:
+    """The one tensor of some sets, out of the file that they are written to."""
+
+    def drawn(seed: int) -> list[Any]:
+        return [draw(torch.Generator().manual_seed(seed)), 3.5]
+
+    renewal, file = Renewal(drawn, seed), io.BytesIO()
+    for _ in range(count):
+        renewal.write(file)
+    like, data = drawn(0)[0], bytearray(file.getvalue())
+    step = aligned(memory(like).nbytes)
+    assert len(data) == count * step == count * sum(aligned(tensor["nbytes"]) for tensor in renewal.given)
+    span = memory(like).numel()
+    if not span:
+        return [like] * count
+    flats = (torch.frombuffer(data, dtype=like.dtype, count=span, offset=n * step) for n in range(count))
+    return [flat.as_strided(like.shape, like.stride()) for flat in flats]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_real_numbers_are_new_in_every_element_and_stay_in_their_range(dtype: torch.dtype) -> None:
+    one, other = sets(lambda g: torch.rand(300, 700, generator=g).to(dtype) + 1)
+    assert float((one == other).double().mean()) < 0.1
+    assert float(min(one.min(), other.min())) >= 1 and float(max(one.max(), other.max())) <= 2
+    assert not (one.mean(1) == other.mean(1)).all()
+
+
+def test_no_row_comes_again_in_any_set() -> None:
+    rows = torch.cat(sets(lambda g: torch.randn(64, 16, generator=g), count=20))
+    assert len(rows.unique(dim=0)) == len(rows)
+
+
+def test_the_same_seed_gives_the_same_sets_and_another_gives_others() -> None:
+    def draw(generator: torch.Generator) -> torch.Tensor:
+        return torch.randn(50, generator=generator)
+
+    first, again, other = (torch.stack(sets(draw, seed=seed)) for seed in (1, 1, 2))
+    assert torch.equal(first, again) and not torch.equal(first, other)
+
+
+def test_what_a_draw_shows_to_be_meant_is_kept() -> None:
+    one, other = sets(lambda g: torch.randn(40, 40, generator=g).tril())
+    assert torch.equal(one, one.tril()) and not torch.equal(one, other) and bool(one.tril().any())
+    one, other = sets(lambda g: (lambda m: m + m.T)(torch.randn(40, 40, generator=g)))
+    assert torch.equal(one, one.T) and not torch.equal(one, other)
+    one, other = sets(lambda g: torch.randn(40, 40, generator=g).softmax(-1))
+    assert torch.allclose(one.sum(-1), torch.ones(40), atol=1e-5) and not torch.equal(one, other)
+    one, other = sets(lambda g: torch.randint(0, 2, (400,), generator=g).float() * 2 - 1)
+    assert set(one.tolist()) == {-1.0, 1.0} and not torch.equal(one, other)
+    one, other = sets(lambda g: torch.ones(400))
+    assert not torch.equal(one, other), "what is constant in every draw is new too"
+
+
+def test_whole_numbers_are_drawn_anew_for_each_set() -> None:
+    found = sets(lambda g: torch.randint(0, 1000, (5, 8), generator=g), count=10)
+    assert len({tuple(one.flatten().tolist()) for one in found}) == 10
+    assert all(int(one.min()) >= 0 and int(one.max()) < 1000 for one in found)
+
+
+@pytest.mark.parametrize("layout", ["transposed", "expanded", "strided"])
+def test_the_layout_in_memory_is_kept(layout: str) -> None:
+    change: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+        "transposed": lambda t: t.t(),
+        "expanded": lambda t: t[:, :1].expand(7, 9),
+        "strided": lambda t: t[:, ::2],
+    }
+    one, other = sets(lambda g: change[layout](torch.randn(7, 9, generator=g)))
+    assert not torch.equal(one, other)
+
+
+def test_inputs_without_elements_and_without_tensors() -> None:
+    assert [one.numel() for one in sets(lambda g: torch.empty(0, 3))] == [0, 0]
+    renewal, file = Renewal(lambda seed: [1.0, None], 1), io.BytesIO()
+    renewal.write(file)
+    assert renewal.given == [] and not file.getvalue()

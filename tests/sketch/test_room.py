@@ -1,0 +1,51 @@
+"""The first schedule of a designed sketch keeps within what one program may hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from akg_core.sketch.check import sound
+from akg_core.sketch.check_capacity import peak
+from akg_core.sketch.parse import parse
+from akg_core.sketch.room import fitting
+from akg_core.sketch.schedule import default, space
+
+TEXT = """
+@kernel
+def wide(x: In["f32", 4096, 4096], y: Out["f32", 4096, 4096], BM: Tune[1, 16, 64, 256] = 256, BN: Tune[64, 256] = 256):
+    for m in grid(4096, BM):
+        for n in grid(4096, BN):
+            store(y[m, n], exp(load(x[m, n])) + load(x[m, n]))
+
+
+@kernel
+def narrow(x: In["f32", 4096, 4096], y: Out["f32", 4096, 4096], BM: Tune[1, 2] = 2):
+    for m in grid(4096, BM):
+        n = whole(4096)
+        t = load(x[m, n])
+        store(y[m, n], t * t)
+
+
+@program
+def model(x: In["f32", 4096, 4096]):
+    t = empty("f32", 4096, 4096)
+    y = empty("f32", 4096, 4096)
+    wide(x, t)
+    narrow(t, y)
+    return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("room", "wide", "narrow"),
+    [(1 << 19, (256, 256), 2), (1 << 18, (64, 256), 2), (1 << 16, (64, 64), 2), (1 << 14, (16, 64), 1)],
+)
+def test_tiles_of_what_is_too_large_are_cut_and_others_left(room: int, wide: tuple[int, int], narrow: int) -> None:
+    checked = sound(parse(TEXT))
+    found = fitting(checked.launched, space(checked.tree), default(checked.tree), room).values
+    assert (found["wide.BM"], found["wide.BN"], found["narrow.BM"]) == (*wide, narrow)
+
+
+def test_a_tile_is_held_as_a_power_of_two() -> None:
+    narrow = sound(parse(TEXT.replace("4096", "4097"))).tree.kernels[1]
+    assert peak(narrow).bytes == 2 * 8192 * 4

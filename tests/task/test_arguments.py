@@ -1,0 +1,126 @@
+"""What forward may take, and what it may do to it: from the file to `ModelNew`, kernels interpreted."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from akg_core.errors import TaskError
+from akg_core.judge.bits import flatten
+from akg_core.task.arguments import flat
+from akg_core.task.capture import capture
+from akg_core.task.load import load_source
+from akg_core.worker.tensors import fresh
+from tests.task.interpreted import interpreted
+from tests.task.replay import reference_text
+
+X = "torch.randn(4, 6)"
+TAKEN = {
+    # name: body of forward, its parameters, what get_inputs gives
+    "int": ("return x * n + n", "x, n", f"{X}, 3"),
+    "float": ("return x * a", "x, a", f"{X}, 2.5"),
+    "bool": ("return -x if flag else x * 2", "x, flag", f"{X}, True"),
+    "string": ("return F.interpolate(x, scale_factor=2, mode=mode)", "x, mode", "torch.randn(1, 2, 3, 3), 'nearest'"),
+    "none": ("return x + 1 if mask is None else x * mask", "x, mask", f"{X}, None"),
+    "dtype": ("return x.to(kind) * 2", "x, kind", f"{X}, torch.float16"),
+    "size": ("return x.reshape(size) + 1", "x, size", f"{X}, torch.Size([6, 4])"),
+    "tuple of numbers": ("return x.permute(dims).contiguous() + dims[0]", "x, dims", f"{X}, (1, 0)"),
+    "list of numbers": ("return F.pad(x, pads)", "x, pads", f"{X}, [1, 2]"),
+    "nested numbers": ("return x[p[0][0]:p[0][1], p[1][0]:p[1][1]] * 2", "x, p", f"{X}, ((1, 3), (0, 5))"),
+    "dict of numbers": ("return x * d['a'] + d['b'][1]", "x, d", f"{X}, {{'a': 2, 'b': [1, 0.5]}}"),
+    "list of tensors": ("return torch.cat(xs, 1)", "xs", "[torch.randn(4, 2), torch.randn(4, 3)]"),
+    "tuple of tensors": ("return pair[0] @ pair[1]", "pair", f"({X}, torch.randn(6, 3))"),
+    "dict of tensors": ("return d['q'] * d['scale'] + d['b']", "d", f"{{'q': {X}, 'scale': 2, 'b': torch.ones(6)}}"),
+    "nested tensors": ("return t[0] + t[1][0] * t[1][1]['k']", "t", f"[{X}, ({X}, {{'k': {X}}})]"),
+    "no dimensions": ("return x * s + n", "x, s, n", f"{X}, torch.tensor(3.0), torch.tensor(2)"),
+    "defaults": ("return x * scale + (0 if bias is None else bias)", "x, scale=2.5, bias=None", X),
+    "keyword only": ("return x.sum(dim)", "x, *, dim=1", X),
+    "variadic": ("return torch.cat(xs) * 2", "*xs", "torch.ones(2), torch.ones(3)"),
+    "a list and a number": ("return xs[0] * n + xs[1]", "xs, n", f"[{X}, {X}], 2"),
+}  # fmt: skip
+UPDATED = {
+    "add_": ("x.add_(1)\nreturn x * 2", "x", X),
+    "handed back": ("return x.add_(1)", "x", X),
+    "twice": ("x.mul_(2)\nx.add_(1)\nreturn x.sum(-1)", "x", X),
+    "copy_": ("x.copy_(y * 2)\nreturn y + 1", "x, y", f"{X}, {X}"),
+    "nothing returned of it": ("x.relu_()\nreturn y + 1", "x, y", f"{X}, {X}"),
+    "a column": ("x[:, 0] = 0\nreturn x.sum(1)", "x", X),
+    "old values returned": ("old = x.clone()\nx.add_(1)\nreturn old", "x", X),
+    "exchanged": ("old = x.clone()\nx.copy_(y)\ny.copy_(old)\nreturn x + y", "x, y", f"{X}, {X}"),
+    "another's values": ("x.copy_(y)\nreturn y * 2", "x, y", f"{X}, {X}"),
+    "in a list": ("s[0].add_(x)\ns[1].mul_(2)\nreturn x + s[0]", "x, s", f"{X}, [{X}, {X}]"),
+    "not contiguous": ("x.add_(1)\nreturn x * 2", "x", "torch.randn(6, 4).t()"),
+    "half": ("x.sigmoid_()\nreturn x.sum()", "x", f"{X}.half()"),
+    "a running mean": ("m.mul_(0.9).add_(x.mean(0) * 0.1)\nreturn x - m", "x, m", f"{X}, torch.zeros(6)"),
+    "a number beside it": ("x.mul_(a)\na += 1.0\nreturn x + a", "x, a", f"{X}, 2.0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*TAKEN, *UPDATED])
+def test_what_forward_takes_and_updates(name, tmp_path):
+    body, parameters, inputs = (TAKEN | UPDATED)[name]
+    reference, task, module = interpreted(reference_text(body, inputs=inputs, arguments=parameters), tmp_path)
+    mine = reference.inputs(1)
+    due = fresh(mine)
+    wanted, got = reference.model()(*due), module.ModelNew()(*mine)
+    torch.testing.assert_close(got, wanted, rtol=1e-3, atol=1e-5)
+    left = {place: value for place, value in flatten(due).items() if isinstance(value, torch.Tensor)}
+    torch.testing.assert_close({place: flatten(mine)[place] for place in left}, left, rtol=1e-3, atol=1e-5)
+    assert any(argument.mutated for argument in task.interface.arguments) == (name in UPDATED)
+    assert len(flat(task.interface.arguments, mine)) == len(task.interface.arguments)
+
+
+def test_with_varying_sizes_numbers_stay_what_they_are(tmp_path):
+    source = reference_text("return xs[0] * n + xs[1]", inputs=f"[{X}, {X}], 2", arguments="xs, n")
+    _, task, module = interpreted(source, tmp_path, dynamic=True)
+    assert task.interface.arguments[0].shape == task.interface.arguments[1].shape == ("s0", "s1")
+    given = [torch.randn(3, 9), torch.randn(3, 9)]
+    torch.testing.assert_close(module.ModelNew()(given, 2), given[0] * 2 + given[1])
+
+
+def test_an_updated_argument_that_forward_hands_back_is_itself(tmp_path):
+    *_, module = interpreted(reference_text("return x.add_(1), x * 2"), tmp_path)
+    x = torch.zeros(4, 6)
+    handed, doubled = module.ModelNew()(x)
+    assert handed is x and bool((x == 1).all()) and bool((doubled == 2).all())
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("int", (torch.ones(4, 6), 4), r"made for n=3, not 4"),
+        ("dtype", (torch.ones(4, 6), torch.float32), r"made for kind=torch.float16, not torch.float32"),
+        ("nested numbers", (torch.ones(4, 6), ((1, 3), (0, 4))), r"made for p=\[\[1, 3\], \[0, 5\]\], not"),
+        ("defaults", (torch.ones(4, 6), 3.0), r"made for scale=2.5, not 3.0"),
+        ("list of tensors", ([torch.ones(4, 2)],), r"made for xs with 2, not 1 values"),
+        ("list of tensors", ([torch.ones(4, 2), None],), r"xs\[1\] must be a tensor, not NoneType"),
+        ("dict of tensors", ({"q": torch.ones(4, 6)},), r"made for d with \['q', 'scale', 'b'\], not \['q'\]"),
+        ("nested tensors", ([torch.ones(4, 6), torch.ones(4, 6)],), r"t\[1\] must be a list or tuple, not Tensor"),
+        ("exchanged", (torch.ones(4, 6),) * 2, "shares memory with another"),
+    ],
+)
+def test_another_value_is_refused_with_a_sentence(name, given, said, tmp_path):
+    body, parameters, inputs = (TAKEN | UPDATED)[name]
+    *_, module = interpreted(reference_text(body, inputs=inputs, arguments=parameters), tmp_path)
+    with pytest.raises((TypeError, ValueError), match=said):
+        module.ModelNew()(*given)
+
+
+@pytest.mark.parametrize(
+    ("body", "parameters", "inputs", "said"),
+    [
+        ("return x", "x, o", f"{X}, object()", "the argument o of forward is or holds a object"),
+        ("return x", "x, o", f"{X}, [1, {{1: 2}}]", "the argument o of forward is or holds a dict"),
+        (
+            "x.add_(1)\nreturn y",
+            "x, y",
+            "*[torch.ones(3)] * 2",
+            "updates its argument x, whose memory is also that of y",
+        ),
+        ("x.t_()\nreturn x + 1", "x", X, "changes the shape of its argument x"),
+    ],
+)
+def test_what_cannot_be_taken_is_said(body, parameters, inputs, said):
+    with pytest.raises(TaskError, match=said) as refused:
+        capture(load_source(reference_text(body, inputs=inputs, arguments=parameters), "ref"))
+    assert refused.value.cure

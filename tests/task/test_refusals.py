@@ -1,0 +1,96 @@
+"""What no kernel can be made of is said by the operator as the file calls it, its line, and a way out; no jargon."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from akg_core.design import design
+from akg_core.errors import AkgError
+from akg_core.records import Traits
+from akg_core.task.capture import capture
+from akg_core.task.load import load_source
+from tests.task.replay import reference_text
+
+JARGON = re.compile(r"with_effects|SymInt|GuardOn|aten|Pydantic|Exception|zip\(|proxy|FakeTensor|subclass|, \(")
+X, PLACES = "torch.randn(4, 4)", "torch.randn(4), torch.arange(4)"
+LOOKS = "looks at the values of tensors"
+REFUSED = {
+    # body of forward, its parameters, what get_inputs gives: the user's name, what is said of it, the cure; line 12
+    "cholesky": ("x = x + 1\nreturn torch.linalg.cholesky(x)", "x", X, "`torch.linalg.cholesky`", "no rule", "sketch"),
+    "inverse": ("x = x + 1\nreturn torch.inverse(x)", "x", X, "`torch.inverse`", "no rule", "sketch"),
+    "svd": ("x = x + 1\nreturn torch.linalg.svd(x).S", "x", X, "`torch.linalg.svd`", "no rule", "sketch"),
+    "sort": ("x = x + 1\nreturn x.sort().values", "x", X, "`x.sort`", "no rule", "sketch"),
+    "rfft": ("x = x + 1\nreturn torch.fft.rfft(x).abs()", "x", X, "`torch.fft.rfft`", "complex numbers", "cosines"),
+    "stft": (
+        "x = x + 1\nreturn torch.stft(x, 8, return_complex=True).abs()",
+        *("x", "torch.randn(64)", "`torch.stft`", "complex numbers", "cosines"),
+    ),
+    "irfft": (
+        "x = x + 1\nreturn torch.fft.irfft(torch.complex(x, x))",
+        *("x", X, "`torch.complex`", "complex numbers", "cosines"),
+    ),
+    "complex output": ("x = x + 1\nreturn torch.complex(x, x)", "x", X, "`torch.complex`", "complex", "real numbers"),
+    "index_add_": (
+        "y = torch.zeros(4)\ny.index_add_(0, i, x)\nreturn y",
+        *("x, i", PLACES, "`y.index_add_`", "no rule", "other operators"),
+    ),
+    "index_put": (
+        "y = torch.zeros(4)\nreturn y.index_put((i,), x)",
+        *("x, i", PLACES, "`y.index_put`", "no rule", "other operators"),
+    ),
+    "assignment": ("y = torch.zeros(4)\ny[i] = x\nreturn y", "x, i", PLACES, "`y[i] = x`", "no rule", "sketch"),
+    "scatter_": (
+        "y = torch.zeros(4)\nreturn y.scatter_(0, i, x)",
+        *("x, i", PLACES, "`y.scatter_`", "no rule", "other operators"),
+    ),
+    "dropout": ("x = x + 1\nreturn F.dropout(x, 0.5)", "x", X, "`F.dropout`", "random numbers", "--eval"),
+    "random": ("x = x + 1\nreturn x + torch.randn(4, 4)", "x", X, "`torch.randn`", "random numbers", "get_inputs"),
+    "nonzero": ("x = x + 1\nreturn x.nonzero()", "x", X, "`return x.nonzero()`", LOOKS, "fixed size"),
+    "mask": ("x = x + 1\nreturn x[x > 0]", "x", X, "`return x[x > 0]`", LOOKS, "torch.where(mask, x, 0)"),
+    "unique": ("x = x + 1\nreturn torch.unique(x)", "x", X, "`return torch.unique(x)`", LOOKS, "fixed size"),
+    "item": ("y = x.sum()\nif y.item() > 0:\n    x = -x\nreturn x", "x", X, "`if y.item() > 0:`", LOOKS, "torch.where"),
+    "while": ("y = x\nwhile y.sum() < 9:\n    y = y + 1\nreturn y", "x", X, "`while y.sum() < 9:`", LOOKS, "a loop"),
+    "cond": (
+        "y = x.sum() > 0\nreturn torch.cond(y, lambda x: x + 1, lambda x: x - 1, (x,))",
+        *("x", X, "`torch.cond`", "by the values of tensors", "torch.where"),
+    ),
+    "numpy": ("x = x + 1\nreturn torch.from_numpy(x.numpy())", "x", X, "x.numpy()", "NumPy", "PyTorch's operators"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refusal_is_in_the_users_terms(name):
+    body, parameters, inputs, operator, said, cure = REFUSED[name]
+    error = refusal(reference_text(body, inputs=inputs, arguments=parameters))
+    assert operator in error.message and said in error.message and cure in error.cure, error
+    assert "line 12" in error.message, error
+    assert not JARGON.search(str(error)) and "  " not in str(error), error
+
+
+def test_a_function_of_ones_own_is_seen_through():
+    function = (
+        "class Inverse(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+        "        return torch.linalg.inv(x)\n\n\nclass Model"
+    )
+    source = reference_text("return Inverse.apply(x)", inputs=X).replace("class Model", function)
+    error = refusal(source)
+    assert "`torch.linalg.inv`" in error.message and "(line 9)" in error.message
+    assert not JARGON.search(str(error))
+
+
+def test_a_size_that_only_tracing_finds_to_depend_on_values_is_said_alike():
+    """The constructor looks at values, so that the buffer is real when forward is tried, and fake when it is traced."""
+    init = "self.k = float(torch.ones(3).sum())\nself.register_buffer('n', torch.tensor(3))"
+    error = refusal(reference_text("x = x + 1\nreturn x[:int(self.n)] * self.k", init, inputs=X))
+    assert (
+        "line 14" in error.message and LOOKS in error.message and "`return x[:int(self.n)] * self.k`" in error.message
+    )
+    assert not JARGON.search(str(error)), error
+
+
+def refusal(source: str) -> AkgError:
+    with pytest.raises(AkgError) as refused:
+        design(capture(load_source(source, "ref")), Traits())
+    return refused.value
