@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from akg_core.errors import UsageError
+from akg_core.lower.host.checks import TORCH_NAMES
 from akg_core.records import Argument, Artifact
 from akg_core.sketch.dtypes import is_float
-from akg_core.sketch.host_checks import TORCH_NAMES
 from akg_core.storage import write_whole
 
 _BUILT = (".so", ".o", ".a", ".cubin", ".ptx")

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
+    from akg_core.device import Device
     from akg_core.records import (
         Advice,
         Artifact,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
         Target,
         TimingPlan,
     )
-    from akg_core.worker.device import Device
 
 GROUP = "akg"
 

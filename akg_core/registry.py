@@ -24,8 +24,8 @@ from pydantic import TypeAdapter, ValidationError
 
 import akg_core
 from akg_core import hookspecs, records
+from akg_core.device import Device
 from akg_core.errors import AkgError, PluginError, Unsupported
-from akg_core.worker.device import Device
 
 State = Literal["loaded", "blocked", "skewed", "import-failed", "invalid"]
 _TRACE = "akg: "

@@ -45,9 +45,9 @@ def design_job(payload: dict[str, Any]) -> dict[str, Any]:
 
 def work_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{sketch, schedules} → {work: [[Work]]}: for each schedule, what each launch does."""
+    from akg_core.lower.roofline import work
     from akg_core.sketch.check import require
     from akg_core.sketch.parse import parse
-    from akg_core.sketch.work import work
 
     sketch = Sketch(**payload["sketch"])
     tree = require(parse(sketch.text, sketch.name), sketch.name)
@@ -56,10 +56,10 @@ def work_job(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def steps_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{sketch, schedule} → {steps}: how much it is to run a sketch by simulation; see `akg_core.sketch.steps`."""
+    """{sketch, schedule} → {steps}: how much it is to run a sketch by simulation; see `lower.interpretation_steps`."""
+    from akg_core.lower.interpretation_steps import steps
     from akg_core.sketch.check import require
     from akg_core.sketch.parse import parse
-    from akg_core.sketch.steps import steps
 
     sketch = Sketch(**payload["sketch"])
     tree = require(parse(sketch.text, sketch.name), sketch.name)
@@ -134,9 +134,9 @@ def _given(given: dict[str, str], task: Task) -> Sketch:
 
 def _described(sketch: Sketch, room: int) -> dict[str, Any]:
     """The sketch, checked, with what is left to tuning; a designed one's default keeps within `room` bytes."""
+    from akg_core.lower.fitting import fitting
     from akg_core.sketch.check import sound
     from akg_core.sketch.parse import parse
-    from akg_core.sketch.room import fitting
     from akg_core.sketch.schedule import default, space
 
     try:

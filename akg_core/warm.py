@@ -30,7 +30,7 @@ _LATER = (
         "akg_core.stage_jobs:emit_job",
         "akg_core.design.assemble",
         "akg_core.sketch.check",
-        "akg_core.sketch.host",
+        "akg_core.lower.host.module",
     ),
     ("torch._inductor.compile_fx", "akg_core.judge.baseline"),
 )

@@ -20,8 +20,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from akg_core.judge.verify import verify
+from akg_core.machine import processor
 from akg_core.warm import WARM
-from akg_core.worker.machine import processor
 from akg_core.worker.pool import Pool
 from benchmarks.building import PLUGIN, ROOT, TARGET, build
 

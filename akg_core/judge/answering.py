@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from akg_core.device import HOST
 from akg_core.judge import accuracy
 from akg_core.judge.bits import named, same_bits
 from akg_core.judge.compare import Expected, Noise, alike, flatten
@@ -23,7 +24,6 @@ from akg_core.judge.records import Draw
 from akg_core.judge.ties import ties
 from akg_core.judge.updates import touched
 from akg_core.task.load import blame, sentence
-from akg_core.worker.device import HOST
 from akg_core.worker.tensors import fresh
 from akg_core.worker.threads import threads
 from akg_core.worker.usage import cores

@@ -14,7 +14,7 @@ from typing import Any
 
 from akg_core.records import Case, TimingPlan
 from akg_core.storage import cache_folder
-from akg_core.worker.device import device_at
+from akg_core.worker.placement import device_at
 
 EAGER = "eager"
 MODES = (EAGER, "compile")

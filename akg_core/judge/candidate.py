@@ -27,6 +27,7 @@ from typing import Any
 
 import torch
 
+from akg_core.device import HOST, Device
 from akg_core.errors import KernelFailed
 from akg_core.judge import confinement, guard, integrity
 from akg_core.judge.bits import same_bits
@@ -40,7 +41,6 @@ from akg_core.judge.subject import Subject
 from akg_core.judge.turns import take_turns
 from akg_core.records import Artifact, Case, CaseReport, ProfileReport, RunReport, TimingPlan
 from akg_core.worker import child, isolation, seccomp
-from akg_core.worker.device import HOST, Device
 from akg_core.worker.tensors import description, load, memory, transform
 from akg_core.worker.threads import alone
 from akg_core.worker.timekeeper import Turns

@@ -15,11 +15,11 @@ import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
+from akg_core.device import HOST, Device
 from akg_core.judge import guard, machine_code, native
 from akg_core.judge.native import MachineCode
 from akg_core.task.load import load_source
 from akg_core.worker import faults, seccomp
-from akg_core.worker.device import HOST, Device
 
 _FOUND = "machine code that finds a library in memory by itself"
 _closed = False

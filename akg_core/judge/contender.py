@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
+from akg_core.device import Device
 from akg_core.judge.bits import named
 from akg_core.judge.memory import nbytes
 from akg_core.judge.updates import Originals
 from akg_core.records import Case
 from akg_core.task.arguments import flat, rebuilt
-from akg_core.worker.device import Device
 from akg_core.worker.tensors import fresh, load, memory
 
 _PAGE = 4096  # bytes, of which the system knows whether anybody has looked at them

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from akg_core.judge.prepare import Fresh, Prepared
+from akg_core.machine import last_level_cache
 from akg_core.records import Case, ProfileReport, TimingPlan
-from akg_core.worker.machine import last_level_cache
 
 if TYPE_CHECKING:
     from akg_core.worker.limits import JobResult

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from akg_core.device import HOST, Device
 from akg_core.judge.compare import Expected, Noise
 from akg_core.judge.prepare import CASES
 from akg_core.judge.records import Draw
@@ -22,7 +23,6 @@ from akg_core.records import Case, Placement, Task
 from akg_core.task import draws, edges
 from akg_core.task.load import ReferenceModule
 from akg_core.task.patterns import Deal
-from akg_core.worker.device import HOST, Device
 from akg_core.worker.tensors import save
 
 State = dict[str, torch.Tensor]

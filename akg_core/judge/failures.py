@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from akg_core.device import Device
 from akg_core.errors import KernelFailed
-from akg_core.worker.device import Device
 
 _READ, _SAID = 10_000, 300  # characters of an error
 

@@ -16,12 +16,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from akg_core.device import HOST, Device
 from akg_core.judge import sampling
 from akg_core.judge.records import Floor, Preparation
+from akg_core.machine import last_level_cache, processor
 from akg_core.records import Record
 from akg_core.storage import cache_folder, write_whole
-from akg_core.worker.device import HOST, Device, device_at
-from akg_core.worker.machine import last_level_cache, processor
+from akg_core.worker.placement import device_at
 from akg_core.worker.usage import cores, waited
 
 if TYPE_CHECKING:

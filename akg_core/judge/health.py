@@ -35,7 +35,7 @@ def check_job(payload: dict[str, Any]) -> dict[str, Any]:
     import torch
 
     from akg_core.judge.bits import same_bits
-    from akg_core.worker.device import device_at
+    from akg_core.worker.placement import device_at
 
     device = device_at(payload)
     sent = torch.arange(_COUNT)

@@ -16,8 +16,8 @@ from typing import Any
 
 import torch
 
+from akg_core.device import HOST
 from akg_core.judge.operators import COMPARING, is_allowed
-from akg_core.worker.device import HOST
 
 _DEFAULT_KEYS = (
     "CompositeExplicitAutograd",

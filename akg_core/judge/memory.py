@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
+from akg_core.device import HOST, Device
 from akg_core.judge.compare import Expected
 from akg_core.judge.need import KEPT_BYTES, cases_within
 from akg_core.records import Task
-from akg_core.worker.device import HOST, Device
 
 _MMAP_MAX, _TRIM_THRESHOLD = -4, -1  # of mallopt
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import time
 
+from akg_core.device import HOST, Device
 from akg_core.errors import OutOfMemory
 from akg_core.records import Dim, Node, Task
 from akg_core.sketch.dtypes import DTYPES
 from akg_core.task.graph import GraphIndex, references, resolve, size
-from akg_core.worker.device import HOST, Device
 
 _VIEWS = frozenset(
     f"aten.{name}"

@@ -87,7 +87,7 @@ class Prepared:
         self.session = pool.session(Limits(seconds=600, lends=lends), _JOBS + "open_job")
         self._lock = threading.Lock()
         self._pool, self._most = pool, most
-        self._started = pool.background(self.session.call, "akg_core.worker.device:start_job", where)
+        self._started = pool.background(self.session.call, "akg_core.worker.placement:start_job", where)
         self._opened: Future[Draw] = Future()
         self._ready: Future[Preparation] | None = None
 

@@ -32,7 +32,7 @@ from akg_core.judge.work import least, longest_reduction
 from akg_core.records import Task
 from akg_core.task import draws
 from akg_core.task.load import blame, load_source, sentence
-from akg_core.worker.device import device_at
+from akg_core.worker.placement import device_at
 from akg_core.worker.tensors import fresh
 
 _SMALL_BYTES = 256 << 20  # of inputs, up to which several times as much may be kept for the next case

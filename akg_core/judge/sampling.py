@@ -15,10 +15,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from akg_core.errors import WorkerFailed
+from akg_core.machine import last_level_cache
 from akg_core.records import HOST, Case, ProfileReport, TimingPlan
-from akg_core.worker.device import device_at
 from akg_core.worker.limits import Limits
-from akg_core.worker.machine import last_level_cache
+from akg_core.worker.placement import device_at
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool

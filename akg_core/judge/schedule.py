@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from akg_core.device import HOST, Device
 from akg_core.judge.locality import Locality
 from akg_core.judge.need import FASTER, ROW_BYTES
 from akg_core.judge.records import CALLS, FEWEST_CALLS, StateKind
@@ -17,7 +18,6 @@ from akg_core.records import Node, Task
 from akg_core.task import draws, edges
 from akg_core.task.graph import GraphIndex, references
 from akg_core.task.patterns import Deal
-from akg_core.worker.device import HOST, Device
 
 _WORK = 1e9  # that the cases of a task may be together, in the unit of `effort`
 _KINDS = ("large", "cancelling", "offset", "constant_rows", "small", "tiny")

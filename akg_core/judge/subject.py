@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch import nn
 
+from akg_core.device import Device
 from akg_core.judge.holdings import put, transient
 from akg_core.records import Case
 from akg_core.task.load import load_source, moved
-from akg_core.worker.device import Device
 from akg_core.worker.tensors import load
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from akg_core.records import Record
-from akg_core.report.spell import spell_seconds
+from akg_core.spell import spell_seconds
 
 T = TypeVar("T", bound=Record)
 _MARKS = {"passed": ("PASS", "green"), "failed": ("FAIL", "bold red"), "skipped": ("SKIP", "yellow")}

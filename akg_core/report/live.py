@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from akg_core.progress import Stage
-from akg_core.report.spell import spell_seconds
+from akg_core.spell import spell_seconds
 
 MARKS = {"done": ("✓", "green"), "failed": ("✗", "red"), "skipped": ("–", "dim")}
 

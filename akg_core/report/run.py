@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from akg_core.judge.timing import KERNEL
-from akg_core.report.spell import spell_interval, spell_seconds
 from akg_core.report.table import plain_table
+from akg_core.spell import spell_interval, spell_seconds
 
 if TYPE_CHECKING:
     from akg_core.judge.records import Speedup, Timing, Verdict

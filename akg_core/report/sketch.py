@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.syntax import Syntax
 
-from akg_core.report.spell import spell_count, spell_seconds
 from akg_core.report.table import plain_table
+from akg_core.spell import spell_count, spell_seconds
 
 if TYPE_CHECKING:
     from akg_core.records import Task

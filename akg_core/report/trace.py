@@ -13,8 +13,8 @@ from rich.markup import escape
 from akg_core.agents.stopwatch import Spent
 from akg_core.agents.tape import Tape
 from akg_core.agents.trace import Event
-from akg_core.report.spell import spell_seconds
 from akg_core.report.table import plain_table
+from akg_core.spell import spell_seconds
 
 _STYLES = {"correct": "green", "accepted": "green"}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from akg_core.judge.floor import Machine
+from akg_core.lower.roofline import Work
 from akg_core.records import Scalar
-from akg_core.sketch.work import Work
 
 NEAREST = 4.0
 """How many times faster bytes may come from a cache beside a core than any sweep of memory was measured to be."""

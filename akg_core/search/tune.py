@@ -24,11 +24,11 @@ from akg_core.errors import AkgError
 from akg_core.judge import floor
 from akg_core.judge.verify import verify
 from akg_core.records import HOST, Availability, KernelSource, Record, Schedule, Target, Task
-from akg_core.report.spell import spell_seconds
 from akg_core.runs import RunFolder
 from akg_core.search.moves import Moves, Point, sketch_hash
 from akg_core.search.prune import least_seconds, spilling, too_slow
 from akg_core.search.race import Track, race
+from akg_core.spell import spell_seconds
 from akg_core.stages import Candidate, Design, Request
 from akg_core.worker.usage import cores
 

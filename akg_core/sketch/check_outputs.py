@@ -12,10 +12,10 @@ from itertools import combinations
 
 from akg_core.records import Finding
 from akg_core.sketch import ast
+from akg_core.sketch.affine import Polynomial, number
 from akg_core.sketch.check_program import Launched, ProgramCheck, sized
 from akg_core.sketch.check_sites import Atom, Site, Walk, at_least_zero, may_be_positive
 from akg_core.sketch.codes import finding
-from akg_core.sketch.lower_index import Polynomial, number
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from typing import Literal
 
 from akg_core.records import Finding
 from akg_core.sketch import ast
+from akg_core.sketch.affine import Polynomial, number, polynomial
 from akg_core.sketch.check_kept import check_kept
 from akg_core.sketch.codes import finding, near
-from akg_core.sketch.lower_index import Polynomial, number, polynomial
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from akg_core.sketch import ast
-from akg_core.sketch.lower_index import Polynomial, number, polynomial
+from akg_core.sketch.affine import Polynomial, number, polynomial
 from akg_core.sketch.ops import OPERATIONS
 
 

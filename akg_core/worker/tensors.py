@@ -22,9 +22,9 @@ from typing import Any
 
 import torch
 
+from akg_core.device import HOST, Device
 from akg_core.foreign import sentence
 from akg_core.judge.answers import COUNT, DEPTH, described
-from akg_core.worker.device import HOST, Device
 from akg_core.worker.layout import LENGTH, aligned, header
 
 _HEADER_BYTES = 10 << 20

@@ -15,7 +15,7 @@ UNGUARDED = """\
     from akg_core.judge.subject import construct
     from akg_core.records import CaseReport, RunReport
     from akg_core.task.load import load_source
-    from akg_core.worker.device import HOST
+    from akg_core.device import HOST
     from akg_core.worker.tensors import load, save
 
     for case in (case for case in cases if case.inputs):

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
+from akg_core.lower.specialise import Instance, specialise
 from akg_core.records import Schedule
 from akg_core.sketch import ast
 from akg_core.sketch.check import require
 from akg_core.sketch.interpret import _bind_sizes, _ProgramRun
 from akg_core.sketch.interpret_expression import Frame
-from akg_core.sketch.lower import Instance, specialise
 from akg_core.sketch.parse import parse
 from akg_core.sketch.program import program_of
 from akg_core.sketch.schedule import bind

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from akg_core.lower.fold import fold
 from akg_core.records import Sketch
 from akg_core.sketch import ast
-from akg_core.sketch.lower import fold
 from akg_core.sketch.parse import parse
 from akg_core.sketch.program import program_of
 from akg_core.sketch.show import show

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from akg_core.device import HOST
 from akg_core.errors import OutOfMemory
 from akg_core.judge import drawing, near, records, reference, rounding, schedule, verify
 from akg_core.judge.accuracy import slack
@@ -20,7 +21,6 @@ from akg_core.records import Case
 from akg_core.task.capture import capture
 from akg_core.task.load import load_source
 from akg_core.task.patterns import Deal, dealt
-from akg_core.worker.device import HOST
 from tests.judge.test_honest import prepared
 from tests.task.replay import reference_text
 

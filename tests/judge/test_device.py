@@ -28,7 +28,7 @@ from pathlib import Path
 from akg_core.hookspecs import hookimpl
 from akg_core.judge import candidate
 from akg_core.records import PluginInfo
-from akg_core.worker.device import Device
+from akg_core.device import Device
 
 
 class Fragile(Device):

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
+from akg_core.device import HOST
 from akg_core.judge.holdings import held, put, transient
-from akg_core.worker.device import HOST
 
 
 class Plain(nn.Module):

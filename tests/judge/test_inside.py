@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 import torch
 
+from akg_core.device import Device
 from akg_core.judge import contender, inside, sampling
 from akg_core.judge.candidate import profile_case
 from akg_core.judge.entrants import KERNEL
 from akg_core.records import Case, TimingPlan
-from akg_core.worker.device import Device
 from akg_core.worker.tensors import load, save
 
 

@@ -14,12 +14,12 @@ import pytest
 from akg_core import jobs, stages
 from akg_core.building import Spill, fitted, smaller_of, spills, unbuildable
 from akg_core.errors import AkgError, DoesNotFit, KernelFailed
+from akg_core.lower.roofline import Work
 from akg_core.pipeline import Pipeline
 from akg_core.records import Choice, Interface, Schedule, Shortage, Sketch, Target
 from akg_core.registry import installed
 from akg_core.results import RunResult
 from akg_core.runs import RunFolder
-from akg_core.sketch.work import Work
 from akg_core.stages import Candidate, Design, Designed, Request
 from akg_core.variants import Variants
 from akg_core.warm import WARM

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from akg_core.judge.floor import Machine
+from akg_core.lower.roofline import Work, work
 from akg_core.records import Schedule
 from akg_core.search.prune import NEAREST, least_seconds, spilling, too_slow
 from akg_core.sketch.check import require
 from akg_core.sketch.parse import parse
-from akg_core.sketch.work import Work, work
 
 PRODUCT = """@kernel
 def mm(a: In["f32", "M", "K"], b: In["f32", "K", "N"], y: Out["f32", "M", "N"],

@@ -9,6 +9,7 @@ import pytest
 
 from akg_core.judge.floor import Machine
 from akg_core.judge.records import Verdict
+from akg_core.lower.roofline import Work
 from akg_core.records import (
     Artifact,
     Availability,
@@ -24,7 +25,6 @@ from akg_core.records import (
 from akg_core.search import tune
 from akg_core.search.archive import Archive
 from akg_core.search.race import Lap
-from akg_core.sketch.work import Work
 from akg_core.stages import Design, Request
 
 MACHINE = Machine.model_construct(cache_bytes=1, bytes_per_second={1: 1e9}, operations_per_second=1e12)

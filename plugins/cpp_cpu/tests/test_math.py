@@ -40,7 +40,7 @@ def call(library: ctypes.CDLL, name: str, *inputs: np.ndarray) -> np.ndarray:
 
 
 def sweep32() -> np.ndarray:
-    """Every 8209th f32, all exponents and signs, then dense pieces where functions turn, then the special values."""
+    """Every 8209th f32, all exponents and signs, then dense ops where functions turn, then the special values."""
     every = np.arange(0, 2**32, 8209, dtype=np.uint64).astype(np.uint32).view(np.float32)
     dense = [np.linspace(-b, b, 30001, dtype=np.float32) for b in (1e-3, 0.1, 1, 3, 10, 20, 110)]
     special = [0.0, -0.0, 1, -1, 2, -2, 0.5, -0.5, INF, -INF, NAN, 1e-45, -1e-45, 88.72283, 88.72284, 89, 3.4e38]

@@ -12,10 +12,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from akg_core.device import HOST, Device
 from akg_core.errors import ToolchainError
 from akg_core.judge.candidate import load_entry, profile_case, run_cases
 from akg_core.records import Artifact, Case, ProfileReport, RunReport, Target, TimingPlan
-from akg_core.worker.device import HOST, Device
 from akg_plugin_triton_cuda.compile import CACHE
 from akg_plugin_triton_cuda.probe import probe
 

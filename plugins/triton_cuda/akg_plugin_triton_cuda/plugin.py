@@ -25,7 +25,7 @@ from akg_core.records import (
 )
 
 if TYPE_CHECKING:
-    from akg_core.worker.device import Device
+    from akg_core.device import Device
 
 
 @hookimpl

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from akg_core.lower.fold import fold
+from akg_core.lower.host.module import TORCH_NAMES, Call
+from akg_core.lower.specialise import Instance
 from akg_core.sketch import ast
+from akg_core.sketch.affine import INDEX
 from akg_core.sketch.ast import Binary, Expr, Name
-from akg_core.sketch.host import TORCH_NAMES, Call
-from akg_core.sketch.lower import Instance, fold
-from akg_core.sketch.lower_index import INDEX
 from akg_core.sketch.show import show_expression
 from akg_triton.emit.axes import ONE
 from akg_triton.emit.grids import tiles_of

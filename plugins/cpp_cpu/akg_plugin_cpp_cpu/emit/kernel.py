@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import prod
 
+from akg_core.lower.build import body_of
+from akg_core.lower.fold import fold
+from akg_core.lower.ir import Axis, Body, Region
+from akg_core.lower.loops.cost import work
+from akg_core.lower.loops.nest import plan
+from akg_core.lower.source_text import Line, Lines
+from akg_core.lower.specialise import Instance, renamed
+from akg_core.sketch.affine import INDEX
 from akg_core.sketch.ast import Binary, Expr, Name, Number
 from akg_core.sketch.dtypes import DTYPES
-from akg_core.sketch.lower import Instance, fold, renamed
-from akg_core.sketch.lower_body import body_of
-from akg_core.sketch.lower_index import INDEX
-from akg_core.sketch.lower_pieces import Axis, Body, Region
-from akg_core.sketch.lower_plan import plan
-from akg_core.sketch.lower_text import Line, Lines
-from akg_core.sketch.lower_work import work
 from akg_plugin_cpp_cpu.emit.nests import NestWriter
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
 from akg_plugin_cpp_cpu.emit.words import RESERVED
@@ -75,7 +76,7 @@ def _region(body: Body, region: Region, lines: Lines) -> set[str]:
     """One parallel loop; returns the tensors that it may store past the caches."""
     writer = NestWriter(body)
     writer.running = {}
-    planned = plan(body, region.pieces)
+    planned = plan(body, region.ops)
     top = Scope(lines, planned.root)
     if not region.grid:
         lines.add("{")
@@ -93,7 +94,7 @@ def _region(body: Body, region: Region, lines: Lines) -> set[str]:
     elif _uneven(region):
         opening = f"parallel_for_dynamic({count}, 1, [&](i64 program) {{"
     else:
-        opening = f"parallel_for({count}, {work(body, region.pieces)}, [&](i64 program) {{"
+        opening = f"parallel_for({count}, {work(body, region.ops)}, [&](i64 program) {{"
     lines.add(opening, writer.line)
     scope = top.inner(fixed=True)
     _positions(writer, region, scope)
@@ -120,8 +121,8 @@ def _product(sizes: list[Expr]) -> Expr:
 
 def _uneven(region: Region) -> bool:
     """Whether programs take unequal time: a loop of which one end is fixed and the other is not."""
-    for piece in region.pieces:
-        for inner in piece.inside():
+    for op in region.ops:
+        for inner in op.inside():
             if inner.kind in ("tiles", "range"):
                 start, stop = (isinstance(bound, Number) for bound in inner.bounds[:2])
                 if start != stop and (inner.axis is None or inner.bounds[1] != inner.axis.extent):

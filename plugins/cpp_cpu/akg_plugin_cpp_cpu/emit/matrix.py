@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from akg_core.lower.access import place, step
+from akg_core.lower.ir import Op
+from akg_core.sketch.affine import Polynomial, polynomial
 from akg_core.sketch.ast import Call, Element, Expr, Name
-from akg_core.sketch.lower_access import place, step
-from akg_core.sketch.lower_index import Polynomial, polynomial
-from akg_core.sketch.lower_pieces import Piece
 from akg_plugin_cpp_cpu.emit.memory import MemoryWriter, plus
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
 
@@ -24,15 +24,15 @@ class Operand:
 class MatrixWriter(MemoryWriter):
     """Dots. Axes of the contraction beyond the longest are loops around the product."""
 
-    def dot(self, piece: Piece, scope: Scope) -> None:
-        assert piece.target is not None and piece.expr is not None and piece.other is not None
-        own = piece.blocked - set(piece.over)
-        (rows,) = own & self.body.axes_of(piece.expr)
-        (columns,) = own & self.body.axes_of(piece.other)
-        *outer, inner = sorted(piece.over, key=lambda a: (self.body.axes[a].capacity or 1 << 40, a))
-        target = self.buffers[piece.target]
-        accumulate, at = "true" if piece.accumulate else "false", scope
-        if outer and not piece.accumulate:
+    def dot(self, op: Op, scope: Scope) -> None:
+        assert op.target is not None and op.expr is not None and op.other is not None
+        own = op.blocked - set(op.over)
+        (rows,) = own & self.body.axes_of(op.expr)
+        (columns,) = own & self.body.axes_of(op.other)
+        *outer, inner = sorted(op.over, key=lambda a: (self.body.axes[a].capacity or 1 << 40, a))
+        target = self.buffers[op.target]
+        accumulate, at = "true" if op.accumulate else "false", scope
+        if outer and not op.accumulate:
             accumulate = self.fresh("started")
             scope.lines.add(f"bool {accumulate} = false;", self.line)
         for axis in outer:
@@ -43,14 +43,14 @@ class MatrixWriter(MemoryWriter):
         for axis in (rows, columns, inner):  # operands are addressed at the first position of the tile
             at = Scope(at.lines, at.block, at)
             at.names[axis] = Term(self.ends(axis, scope)[0], "i64")
-        a = self.operand(piece.expr, rows, inner, at)
-        b = self.operand(piece.other, inner, columns, at)
+        a = self.operand(op.expr, rows, inner, at)
+        b = self.operand(op.other, inner, columns, at)
         lengths = [self.length(axis, scope) for axis in (rows, columns, inner)]
         into = plus(target.name, self.buffer_place(target, at))
         leading = self.index(target.strides[target.axes.index(rows)], scope)
         matrices = f"{a.source}, {a.row}, {a.column}, {b.source}, {b.row}, {b.column}"
         at.lines.add(f"contract({into}, {leading}, {matrices}, {', '.join(lengths)}, {accumulate});", self.line)
-        if outer and not piece.accumulate:
+        if outer and not op.accumulate:
             at.lines.add(f"{accumulate} = true;")
         while at is not scope:
             assert at.parent is not None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from akg_core.lower.access import place, step
+from akg_core.lower.fold import fold
+from akg_core.lower.ir import Body, Op, Value
+from akg_core.lower.loops.nest import Plan
+from akg_core.lower.loops.strides import place_drift
+from akg_core.sketch.affine import INDEX, Polynomial, number, polynomial
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, rewrite
-from akg_core.sketch.lower import fold
-from akg_core.sketch.lower_access import place, step
-from akg_core.sketch.lower_drift import place_drift
-from akg_core.sketch.lower_index import INDEX, Polynomial, number, polynomial
-from akg_core.sketch.lower_pieces import Body, Piece, Value
-from akg_core.sketch.lower_plan import Plan
 from akg_plugin_cpp_cpu.emit.expression import ExpressionWriter
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
 
@@ -265,40 +265,38 @@ class MemoryWriter(ExpressionWriter):
 
     # --- stores -------------------------------------------------------------------------------------------------
 
-    def store(self, piece: Piece, scope: Scope) -> None:
+    def store(self, op: Op, scope: Scope) -> None:
         """A store or an atomic."""
-        element = piece.element
-        assert element is not None and piece.expr is not None
+        element = op.element
+        assert element is not None and op.expr is not None
         tensor = self.tensors[element.tensor]
-        value = self.term(piece.expr, scope, tensor.dtype)
+        value = self.term(op.expr, scope, tensor.dtype)
         guard = self.guard(element, scope)
         where = place(element.indices, tensor.dims)
-        text = self.written(piece, element, where, value, guard, scope)
+        text = self.written(op, element, where, value, guard, scope)
         if guard.whole:
             text = f"if ({guard.whole}) {text}"
         scope.lines.add(text, self.line)
 
-    def written(
-        self, piece: Piece, element: Element, where: Polynomial, value: Term, guard: Guard, scope: Scope
-    ) -> str:
+    def written(self, op: Op, element: Element, where: Polynomial, value: Term, guard: Guard, scope: Scope) -> str:
         name, lane = element.tensor, scope.lane
         if lane is None or all(self.even(i, scope) for i in element.indices):
             single = f"lane({value}, 0)" if value.vector else str(value)
-            if piece.op == "store":
+            if op.function == "store":
                 return f"{name}[{self.sum(where, scope)}] = {single};"
-            return f"{piece.op}({plus(name, self.sum(where, scope))}, {single});"
+            return f"{op.function}({plus(name, self.sum(where, scope))}, {single});"
         gain = step(self.body, where, lane.axis, lane.segment)
         source = name if gain is None else plus(name, self.sum(where, scope))
         vector = self.vector(value)
         checks = [m for m in (guard.lanes, f"window({guard.run})" * bool(guard.run)) if m]
         mask = " & ".join([*checks, f"{lane.part}.mask()"])
-        if piece.op != "store":
-            combine = piece.op.replace("atomic", "scatter")
+        if op.function != "store":
+            combine = op.function.replace("atomic", "scatter")
             return f"{combine}({source}, {self.lane_places(where, gain, scope)}, {vector}, {mask});"
         if gain is not None and gain.constant == 1:
             if checks:
                 return f"store({source}, {vector}, {mask});"
-            if dict(piece.hints).get("stream") == Number(True) and self.on_lines(where, lane):
+            if dict(op.hints).get("stream") == Number(True) and self.on_lines(where, lane):
                 self.streamed.add(name)
                 return f"stream_if({name}_fresh, {source}, {vector}, {lane.part});"
             return f"store({source}, {vector}, {lane.part});"

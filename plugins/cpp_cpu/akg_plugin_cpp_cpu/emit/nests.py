@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from akg_core.lower.access import accesses, place, segment, step
+from akg_core.lower.fold import fold
+from akg_core.lower.ir import Axis, Body, Op, Value
+from akg_core.lower.loops.nest import Block, Leaf, Loop, Plan
+from akg_core.sketch.affine import INDEX, number
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number
-from akg_core.sketch.lower import fold
-from akg_core.sketch.lower_access import accesses, place, segment, step
-from akg_core.sketch.lower_index import INDEX, number
-from akg_core.sketch.lower_pieces import Axis, Body, Piece, Value
-from akg_core.sketch.lower_plan import Block, Loop, Plan, Step
 from akg_plugin_cpp_cpu.emit.matrix import MatrixWriter
 from akg_plugin_cpp_cpu.emit.memory import Buffer, plus
 from akg_plugin_cpp_cpu.emit.reduction import ReductionWriter
@@ -76,7 +76,7 @@ class NestWriter(ReductionWriter, MatrixWriter):
             elif value.mutable:
                 vector = scope.lane is not None and scope.lane.axis in value.axes
                 scope.names[value.name] = Term(value.name, value.dtype, vector)
-                if not any(isinstance(n, Step) and n.piece.target is value for n in block.nodes):
+                if not any(isinstance(n, Leaf) and n.op.target is value for n in block.nodes):
                     scope.lines.add(f"{self.type(value.dtype, vector)} {value.name};", self.line)
                     self.declared.add(value)
 
@@ -93,22 +93,22 @@ class NestWriter(ReductionWriter, MatrixWriter):
             else:
                 self.step(node, scope)
 
-    def step(self, node: Step, scope: Scope) -> None:
-        piece = node.piece
-        self.line = piece.place.line
-        match piece.kind:
+    def step(self, node: Leaf, scope: Scope) -> None:
+        op = node.op
+        self.line = op.place.line
+        match op.kind:
             case "map":
-                self.map(piece, scope)
+                self.map(op, scope)
             case "store":
-                self.store(piece, scope)
+                self.store(op, scope)
             case "reduce":
-                self.reduce(piece, scope)
+                self.reduce(op, scope)
             case "scan":
-                self.scan(piece, scope)
+                self.scan(op, scope)
             case "dot":
-                self.dot(piece, scope)
+                self.dot(op, scope)
             case "meet":
-                self.meet(piece, scope)
+                self.meet(op, scope)
             case "tiles":
                 self.tiles(node, scope)
             case "range":
@@ -116,14 +116,14 @@ class NestWriter(ReductionWriter, MatrixWriter):
             case "if":
                 self.branch(node, scope)
 
-    def map(self, piece: Piece, scope: Scope) -> None:
-        assert piece.target is not None and piece.expr is not None
-        self.assign(piece.target, self.term(piece.expr, scope, piece.target.dtype), scope)
+    def map(self, op: Op, scope: Scope) -> None:
+        assert op.target is not None and op.expr is not None
+        self.assign(op.target, self.term(op.expr, scope, op.target.dtype), scope)
 
     def assign(self, value: Value, term: Term, scope: Scope) -> None:
         """A value gets its content: a new constant in a register, or a write to where it lives."""
         if value in self.buffers and not value.mutable:
-            # later pieces of this turn read the register, not the buffer
+            # later ops of this turn read the register, not the buffer
             name = self.fresh(f"{value.name}_here")
             scope.lines.add(f"const auto {name} = {term};", self.line)
             term = Term(name, value.dtype, term.vector)
@@ -138,25 +138,25 @@ class NestWriter(ReductionWriter, MatrixWriter):
         self.declared.add(value)
         scope.names[value.name] = Term(value.name, value.dtype, vector)
 
-    def meet(self, piece: Piece, scope: Scope) -> None:
+    def meet(self, op: Op, scope: Scope) -> None:
         """Programs of a grid axis combine what each has."""
-        value = piece.target
+        value = op.target
         assert value is not None
         if value in self.buffers:
             buffer = self.buffers[value]
             where, count = buffer.name, self.index(buffer.size, scope)
         else:
             where, count = f"&{value.name}", "1"
-        scope.lines.add(f"team.{piece.op}(member, {where}, {count});", self.line)
+        scope.lines.add(f"team.{op.function}(member, {where}, {count});", self.line)
 
     # --- loops over positions -----------------------------------------------------------------------------
 
     def loop(self, loop: Loop, scope: Scope) -> None:
         axis = loop.axis
         self.line = axis.place.line
-        opened = [p for p in loop.pieces if p.kind in ("reduce", "scan") and axis.name in p.over]
-        for piece in opened:
-            self.start(piece, loop, scope)
+        opened = [p for p in loop.ops if p.kind in ("reduce", "scan") and axis.name in p.over]
+        for op in opened:
+            self.start(op, loop, scope)
         name = axis.name
         begin, end = scope.ranges.get(name) or (self.index(axis.begin, scope), self.index(axis.end, scope))
         if loop.jam:
@@ -188,8 +188,8 @@ class NestWriter(ReductionWriter, MatrixWriter):
             inner.names[name] = Term(name, "i64")
             self.block(loop.block, inner)
             scope.lines.add("}")
-        for piece in opened:
-            self.finish(piece, loop, scope)
+        for op in opened:
+            self.finish(op, loop, scope)
 
     def squares(self, loop: Loop, begin: str, end: str, scope: Scope) -> None:
         """A loop along memory under lanes that step across it: LANES positions at a time, transposed in registers."""
@@ -199,7 +199,7 @@ class NestWriter(ReductionWriter, MatrixWriter):
         outer = scope.inner(loop.block)
         outer.lines.add(f"const i64 {name}_n = std::min<i64>(LANES, {end} - {name}_0);")
         known: dict[Expr, Term] = {}
-        for call in dict.fromkeys(c for p in loop.pieces for e in p.expressions() for c in self.body.loads_of(e)):
+        for call in dict.fromkeys(c for p in loop.ops for e in p.expressions() for c in self.body.loads_of(e)):
             element = call.args[0]
             assert isinstance(element, Element)
             tensor = self.tensors[element.tensor]
@@ -226,50 +226,50 @@ class NestWriter(ReductionWriter, MatrixWriter):
 
     def unroll(self, loop: Loop) -> int:
         """Vectors a turn: several where a sum would wait for itself, unless the work between is long."""
-        reduces = [p for p in loop.pieces if p.kind == "reduce" and loop.axis.name in p.over and p.op in _ADDED]
-        if not reduces or any(isinstance(n, Step) and n.piece.compound for n in loop.block.nodes):
+        reduces = [p for p in loop.ops if p.kind == "reduce" and loop.axis.name in p.over and p.function in _ADDED]
+        if not reduces or any(isinstance(n, Leaf) and n.op.compound for n in loop.block.nodes):
             return 1
-        if loop.reverse or any(p.kind == "scan" for p in loop.pieces):
+        if loop.reverse or any(p.kind == "scan" for p in loop.ops):
             return 1
-        work = sum(self.body.cost(e) for p in loop.pieces for e in p.expressions())
+        work = sum(self.body.cost(e) for p in loop.ops for e in p.expressions())
         return 4 if work <= 16 else 2 if work <= 48 else 1
 
     def segment(self, loop: Loop) -> Expr | None:
         """The segments in which everything in a loop along the lanes moves evenly, where that is not so anyway."""
-        pieces = [p for piece in loop.pieces for p in piece.inside()]
+        ops = [p for op in loop.ops for p in op.inside()]
         axis = loop.axis.name
         needed = False
-        for piece in pieces:
-            found = accesses(self.body, piece)
+        for op in ops:
+            found = accesses(self.body, op)
             for access in found:
                 proved = all(map(self.body.bounds.within, access.element.indices, access.tensor.dims))
                 needed |= step(self.body, access.place, axis) is None or not proved
-            needed |= any(segment(self.body, [e], axis) is not None for e in piece.expressions() for e in _values(e))
+            needed |= any(segment(self.body, [e], axis) is not None for e in op.expressions() for e in _values(e))
         if not needed or loop.reverse:
             return None
-        length = segment(self.body, (e for p in pieces for e in p.expressions()), axis)
+        length = segment(self.body, (e for p in ops for e in p.expressions()), axis)
         return None if isinstance(length, Number) and length.value < FEW else length
 
     # --- loops over tiles, counters, branches ---------------------------------------------------------------
 
-    def tiles(self, node: Step, scope: Scope) -> None:
-        piece, axis = node.piece, node.piece.axis
+    def tiles(self, node: Leaf, scope: Scope) -> None:
+        op, axis = node.op, node.op.axis
         assert axis is not None and node.body is not None and axis.step is not None
-        start, extent, by = (self.index(e, scope) for e in (piece.bounds[0], axis.extent, axis.step))
+        start, extent, by = (self.index(e, scope) for e in (op.bounds[0], axis.extent, axis.step))
         limit = extent
-        if piece.bounds[1] != axis.extent:
+        if op.bounds[1] != axis.extent:
             limit = self.fresh(f"{axis.name}_stop")
-            stop = self.index(piece.bounds[1], scope)
-            if not self.body.bounds.at_most(piece.bounds[1], axis.extent):
+            stop = self.index(op.bounds[1], scope)
+            if not self.body.bounds.at_most(op.bounds[1], axis.extent):
                 stop = f"std::min<i64>({extent}, {stop})"
             scope.lines.add(f"const i64 {limit} = {stop};", self.line)
         assert isinstance(axis.begin, Name)
         first = axis.begin.id
-        low = self.body.bounds.interval(piece.bounds[0])[0]
+        low = self.body.bounds.interval(op.bounds[0])[0]
         simple = low is not None and low >= 0
         at = first if simple else f"{first}_from"
-        self.unrolled(piece, scope)
-        if piece.reverse:
+        self.unrolled(op, scope)
+        if op.reverse:
             last = f"{start} + floor_div({limit} - {_operand(start)} - 1, i64({by})) * {by}".removeprefix("0 + ")
             scope.lines.add(f"for (i64 {at} = {last.replace(' - 0', '')}; {at} >= {start}; {at} -= {by}) {{", self.line)
         else:
@@ -287,18 +287,18 @@ class NestWriter(ReductionWriter, MatrixWriter):
         self.block(node.body, inner)
         scope.lines.add("}")
 
-    def unrolled(self, piece: Piece, scope: Scope) -> None:
+    def unrolled(self, op: Op, scope: Scope) -> None:
         """The hint `unroll=` on a loop over tiles or a counter."""
-        hint = dict(piece.hints).get("unroll")
+        hint = dict(op.hints).get("unroll")
         if isinstance(hint, Number) and isinstance(hint.value, int) and hint.value > 1:
             scope.lines.add(f"#pragma GCC unroll {hint.value}")
 
-    def range(self, node: Step, scope: Scope) -> None:
-        piece = node.piece
-        assert piece.target is not None and node.body is not None
-        start, stop, by = (self.index(e, scope) for e in piece.bounds)
-        name, step_ = piece.target.name, piece.bounds[2]
-        self.unrolled(piece, scope)
+    def range(self, node: Leaf, scope: Scope) -> None:
+        op = node.op
+        assert op.target is not None and node.body is not None
+        start, stop, by = (self.index(e, scope) for e in op.bounds)
+        name, step_ = op.target.name, op.bounds[2]
+        self.unrolled(op, scope)
         if isinstance(step_, Number):
             test = f"{name} < {stop}" if step_.value > 0 else f"{name} > {stop}"
         else:
@@ -309,10 +309,10 @@ class NestWriter(ReductionWriter, MatrixWriter):
         self.block(node.body, inner)
         scope.lines.add("}")
 
-    def branch(self, node: Step, scope: Scope) -> None:
-        piece = node.piece
-        assert piece.expr is not None and node.body is not None and node.orelse is not None
-        scope.lines.add(f"if ({self.term(piece.expr, scope, 'bool')}) {{", self.line)
+    def branch(self, node: Leaf, scope: Scope) -> None:
+        op = node.op
+        assert op.expr is not None and node.body is not None and node.orelse is not None
+        scope.lines.add(f"if ({self.term(op.expr, scope, 'bool')}) {{", self.line)
         self.block(node.body, scope.inner(node.body, fixed=True))
         if node.orelse.nodes:
             scope.lines.add("} else {")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from akg_core.lower.ir import Op, Value
+from akg_core.lower.loops.nest import Block, Leaf, Loop
 from akg_core.sketch.ast import Expr, Name
 from akg_core.sketch.dtypes import is_float
-from akg_core.sketch.lower_pieces import Piece, Value
-from akg_core.sketch.lower_plan import Block, Loop, Step
 from akg_plugin_cpp_cpu.emit.memory import Buffer, MemoryWriter
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
 
@@ -20,41 +20,41 @@ ACROSS = {
 SCANS = {"scan_sum": "reduce_sum", "scan_prod": "reduce_prod", "scan_max": "reduce_max", "scan_min": "reduce_min"}
 
 
-def accumulated(piece: Piece, dtype: str) -> str:
+def accumulated(op: Op, dtype: str) -> str:
     """The dtype in which a reduction or scan of `dtype` adds up.
 
     Scans of f32 run in f64, as torch's do: each position keeps the error of all before it.
     """
-    if piece.op in ("reduce_any", "reduce_all"):
+    if op.function in ("reduce_any", "reduce_all"):
         return "bool"
-    if piece.op in ("reduce_sum", "reduce_prod", "scan_sum", "scan_prod"):
+    if op.function in ("reduce_sum", "reduce_prod", "scan_sum", "scan_prod"):
         if not is_float(dtype):
             return "i64"
-        return "f64" if dtype == "f64" or (piece.kind == "scan" and dtype == "f32") else "f32"
+        return "f64" if dtype == "f64" or (op.kind == "scan" and dtype == "f32") else "f32"
     return dtype
 
 
-def identity(op: str, dtype: str) -> str:
-    """What changes nothing when combined by `op`."""
-    if op in ("reduce_any", "reduce_all"):
-        return "true" if op == "reduce_all" else "false"
-    if op == "reduce_sum":
+def identity(function: str, dtype: str) -> str:
+    """What changes nothing when combined by `function`."""
+    if function in ("reduce_any", "reduce_all"):
+        return "true" if function == "reduce_all" else "false"
+    if function == "reduce_sum":
         return f"{dtype}(0)"
-    if op == "reduce_prod":
+    if function == "reduce_prod":
         return f"{dtype}(1)"
-    return f"LOWEST<{dtype}>" if op in ("reduce_max", "argmax") else f"HIGHEST<{dtype}>"
+    return f"LOWEST<{dtype}>" if function in ("reduce_max", "argmax") else f"HIGHEST<{dtype}>"
 
 
-def combine(op: str, left: str, right: str, vector: bool) -> str:
+def combine(function: str, left: str, right: str, vector: bool) -> str:
     """Two partial results put together."""
-    if op == "reduce_sum":
+    if function == "reduce_sum":
         return f"{left} + {right}"
-    if op == "reduce_prod":
+    if function == "reduce_prod":
         return f"{left} * {right}"
-    if op in ("reduce_any", "reduce_all"):
-        symbol = "|" if op == "reduce_any" else "&"
+    if function in ("reduce_any", "reduce_all"):
+        symbol = "|" if function == "reduce_any" else "&"
         return f"{left} {symbol if vector else symbol * 2} {right}"
-    return f"{'maximum' if op == 'reduce_max' else 'minimum'}({left}, {right})"
+    return f"{'maximum' if function == 'reduce_max' else 'minimum'}({left}, {right})"
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class Running:
 class ReductionWriter(MemoryWriter):
     """Accumulators, from before the loop that reduces to after it."""
 
-    running: dict[Piece, Running]
+    running: dict[Op, Running]
 
     def buffer(self, name: str, dtype: str, axes: tuple[str, ...]) -> Buffer:
         raise NotImplementedError
@@ -84,136 +84,137 @@ class ReductionWriter(MemoryWriter):
     def unroll(self, loop: Loop) -> int:
         raise NotImplementedError
 
-    def start(self, piece: Piece, loop: Loop, scope: Scope) -> None:
+    def start(self, op: Op, loop: Loop, scope: Scope) -> None:
         """Before a loop over an axis that is reduced: the accumulator, when it can be had here."""
-        assert piece.target is not None and piece.expr is not None
+        assert op.target is not None and op.expr is not None
         open = loop.block.open - {loop.axis.name}
-        missing = piece.target.axes - open - ({loop.axis.name} if piece.kind == "scan" else set())
-        dtype = accumulated(piece, self.dtype_of(piece.expr))
-        if piece not in self.running:
+        missing = op.target.axes - open - ({loop.axis.name} if op.kind == "scan" else set())
+        dtype = accumulated(op, self.dtype_of(op.expr))
+        if op not in self.running:
             make = self.buffered if missing else self.register
-            self.running[piece] = make(piece, dtype, loop, scope)
-            self.running[piece].outer = loop
+            self.running[op] = make(op, dtype, loop, scope)
+            self.running[op].outer = loop
             return
-        running = self.running[piece]
-        if not missing and running.buffer is not None and running.local is None and piece.op not in ("first", "last"):
-            running.local = self.register(piece, dtype, loop, scope)
+        running = self.running[op]
+        buffered = running.buffer is not None and running.local is None
+        if buffered and not missing and op.function not in ("first", "last"):
+            running.local = self.register(op, dtype, loop, scope)
             running.loop = loop
 
     def dtype_of(self, expr: Expr) -> str:
         return expr.type.dtype if expr.type else "i64"
 
-    def register(self, piece: Piece, dtype: str, loop: Loop, scope: Scope) -> Running:
+    def register(self, op: Op, dtype: str, loop: Loop, scope: Scope) -> Running:
         """An accumulator in a variable: a scalar, a vector with a result a lane, or one across the lanes."""
-        assert piece.target is not None
-        lane = leaf_lane(loop.block, piece)
-        across = lane is not None and lane in piece.over
-        vector = lane is not None and not across and lane in piece.iterates
-        name = self.fresh(f"{piece.target.name}_so_far")
-        op = SCANS.get(piece.op, piece.op)
-        if op in ("argmax", "argmin"):
+        assert op.target is not None
+        lane = leaf_lane(loop.block, op)
+        across = lane is not None and lane in op.over
+        vector = lane is not None and not across and lane in op.iterates
+        name = self.fresh(f"{op.target.name}_so_far")
+        function = SCANS.get(op.function, op.function)
+        if function in ("argmax", "argmin"):
             kind = f"Best<{dtype}>" if across or vector else f"ScalarBest<{dtype}>"
-            start = "lowest" if op == "argmax" else "highest"
-            scope.lines.add(f"auto {name} = {kind}::{start}();", piece.place.line)
-        elif op in ("first", "last"):
-            scope.lines.add(f"{_type(dtype, vector)} {name}{{}};", piece.place.line)
-        elif across and piece.kind == "scan":
-            scope.lines.add(f"{dtype} {name} = {identity(op, dtype)};", piece.place.line)
-        elif across and op in ACROSS:
-            scope.lines.add(f"{ACROSS[op]}<{dtype}, {self.unroll_at(loop, piece)}> {name};", piece.place.line)
+            start = "lowest" if function == "argmax" else "highest"
+            scope.lines.add(f"auto {name} = {kind}::{start}();", op.place.line)
+        elif function in ("first", "last"):
+            scope.lines.add(f"{_type(dtype, vector)} {name}{{}};", op.place.line)
+        elif across and op.kind == "scan":
+            scope.lines.add(f"{dtype} {name} = {identity(function, dtype)};", op.place.line)
+        elif across and function in ACROSS:
+            scope.lines.add(f"{ACROSS[function]}<{dtype}, {self.unroll_at(loop, op)}> {name};", op.place.line)
         elif across:
-            scope.lines.add(f"{'AcrossAny' if op == 'reduce_any' else 'AcrossAll'} {name};", piece.place.line)
+            scope.lines.add(f"{'AcrossAny' if function == 'reduce_any' else 'AcrossAll'} {name};", op.place.line)
         else:
-            scope.lines.add(f"{_type(dtype, vector)} {name} = {identity(op, dtype)};", piece.place.line)
+            scope.lines.add(f"{_type(dtype, vector)} {name} = {identity(function, dtype)};", op.place.line)
         return Running(name, dtype, across, vector)
 
-    def unroll_at(self, loop: Loop, piece: Piece) -> int:
-        """The unrolling of the loop along the lanes around a piece."""
+    def unroll_at(self, loop: Loop, op: Op) -> int:
+        """The unrolling of the loop along the lanes around an op."""
         if loop.lanes:
             return self.unroll(loop)
-        inner = next(n for n in loop.block.nodes if isinstance(n, Loop) and piece in n.pieces)
-        return self.unroll_at(inner, piece)
+        inner = next(n for n in loop.block.nodes if isinstance(n, Loop) and op in n.ops)
+        return self.unroll_at(inner, op)
 
-    def buffered(self, piece: Piece, dtype: str, loop: Loop, scope: Scope) -> Running:
+    def buffered(self, op: Op, dtype: str, loop: Loop, scope: Scope) -> Running:
         """An accumulator for each position of axes that open further in, filled with the identity."""
-        assert piece.target is not None
-        missing = piece.target.axes - loop.block.open - set(piece.over)
-        if scope.lane is not None and scope.lane.axis in piece.target.axes:
+        assert op.target is not None
+        missing = op.target.axes - loop.block.open - set(op.over)
+        if scope.lane is not None and scope.lane.axis in op.target.axes:
             missing |= {scope.lane.axis}  # memory holds a place for each lane
-        home = self.buffers.get(piece.target)
+        home = self.buffers.get(op.target)
         axes = tuple(a for a in (home.axes if home else sorted(missing)) if a in missing)
-        op = SCANS.get(piece.op, piece.op)
-        arg = op in ("argmax", "argmin")
-        final = home is not None and home.dtype == dtype and home.axes == axes and not arg and piece.kind == "reduce"
-        made = home if final and home else self.buffer(self.fresh(f"{piece.target.name}_so_far"), dtype, axes)
+        function = SCANS.get(op.function, op.function)
+        arg = function in ("argmax", "argmin")
+        final = home is not None and home.dtype == dtype and home.axes == axes and not arg and op.kind == "reduce"
+        made = home if final and home else self.buffer(self.fresh(f"{op.target.name}_so_far"), dtype, axes)
         running = Running(made.name, dtype, buffer=made, final=final)
         size = self.index(made.size, scope)
-        scope.lines.add(f"fill({made.name}, {size}, {identity(op, dtype)});", piece.place.line)
+        scope.lines.add(f"fill({made.name}, {size}, {identity(function, dtype)});", op.place.line)
         if arg:
-            running.places = self.buffer(self.fresh(f"{piece.target.name}_places"), "i64", axes)
-            scope.lines.add(f"fill({running.places.name}, {size}, HIGHEST<i64>);", piece.place.line)
+            running.places = self.buffer(self.fresh(f"{op.target.name}_places"), "i64", axes)
+            scope.lines.add(f"fill({running.places.name}, {size}, HIGHEST<i64>);", op.place.line)
         return running
 
-    def reduce(self, piece: Piece, scope: Scope) -> None:
+    def reduce(self, op: Op, scope: Scope) -> None:
         """One turn of a reduction: the value at hand goes into the accumulator."""
-        assert piece.expr is not None
-        into = self.running[piece].local or self.running[piece]
-        term = self.term(piece.expr, scope, into.dtype)
+        assert op.expr is not None
+        into = self.running[op].local or self.running[op]
+        term = self.term(op.expr, scope, into.dtype)
         lane = scope.lane
         if into.places is not None:
             vector = lane is not None and lane.axis in into.places.axes
-            value, at = self.vector(term) if vector else str(term), self.position(piece, scope, vector)
-            if lane is not None and lane.axis in piece.over:
-                value, at = self.extreme(piece, into, term, scope)
-            self.arg_in_buffer(piece, into, value, at, scope)
+            value, at = self.vector(term) if vector else str(term), self.position(op, scope, vector)
+            if lane is not None and lane.axis in op.over:
+                value, at = self.extreme(op, into, term, scope)
+            self.arg_in_buffer(op, into, value, at, scope)
             return
-        if piece.op in ("first", "last"):
-            self.pick(piece, into, term, scope)
+        if op.function in ("first", "last"):
+            self.pick(op, into, term, scope)
         elif into.buffer is not None:
             held = self.at(into.buffer, scope)
             vector = lane is not None and lane.axis in into.buffer.axes
             value = term.operand if term.vector or not vector else self.vector(term)
-            if lane is not None and lane.axis in piece.over:
-                value = self.across_lanes(piece.op, term, lane)
-            text = combine(piece.op, held, value, vector)
+            if lane is not None and lane.axis in op.over:
+                value = self.across_lanes(op.function, term, lane)
+            text = combine(op.function, held, value, vector)
             self.put(into.buffer, text, scope)
-        elif piece.op in ("argmax", "argmin"):
-            position = self.position(piece, scope, into.across or into.vector)
+        elif op.function in ("argmax", "argmin"):
+            position = self.position(op, scope, into.across or into.vector)
             value = self.vector(term) if into.across or into.vector else str(term)
             which = f", {lane.part}.mask()" if into.across and lane is not None else ""
-            scope.lines.add(f"{piece.op}_step({into.name}, {value}, {position}{which});", self.line)
+            scope.lines.add(f"{op.function}_step({into.name}, {value}, {position}{which});", self.line)
         elif into.across:
             assert lane is not None
             scope.lines.add(f"{into.name}.add({lane.unroll}, {self.vector(term)}, {lane.part});", self.line)
         else:
             value = term.operand if term.vector or not into.vector else self.vector(term)
-            scope.lines.add(f"{into.name} = {combine(piece.op, into.name, value, into.vector)};", self.line)
+            scope.lines.add(f"{into.name} = {combine(op.function, into.name, value, into.vector)};", self.line)
 
-    def across_lanes(self, op: str, term: Term, lane: Lane) -> str:
+    def across_lanes(self, function: str, term: Term, lane: Lane) -> str:
         """A vector that is reduced at once, because the accumulator is not along the lanes."""
-        return f"{op}(keep({self.vector(term)}, {identity(op, term.dtype)}, {lane.part}))"
+        return f"{function}(keep({self.vector(term)}, {identity(function, term.dtype)}, {lane.part}))"
 
-    def extreme(self, piece: Piece, running: Running, term: Term, scope: Scope) -> tuple[str, str]:
+    def extreme(self, op: Op, running: Running, term: Term, scope: Scope) -> tuple[str, str]:
         """The same for an arg-reduction: its value and its position."""
         assert scope.lane is not None
-        name, start = self.fresh("here"), "lowest" if piece.op == "argmax" else "highest"
+        name, start = self.fresh("here"), "lowest" if op.function == "argmax" else "highest"
         scope.lines.add(f"auto {name}_lanes = Best<{running.dtype}>::{start}();", self.line)
-        position = self.position(piece, scope, True)
-        step = f"{piece.op}_step({name}_lanes, {self.vector(term)}, {position}, {scope.lane.part}.mask());"
+        position = self.position(op, scope, True)
+        step = f"{op.function}_step({name}_lanes, {self.vector(term)}, {position}, {scope.lane.part}.mask());"
         scope.lines.add(step, self.line)
-        largest = "true" if piece.op == "argmax" else "false"
+        largest = "true" if op.function == "argmax" else "false"
         scope.lines.add(f"const auto {name} = detail::arg_fold<{largest}>({name}_lanes);", self.line)
         return f"{name}.value", f"{name}.at"
 
-    def position(self, piece: Piece, scope: Scope, vector: bool) -> str:
+    def position(self, op: Op, scope: Scope, vector: bool) -> str:
         """Where on the axis an arg-reduction stands."""
-        term = self.term(Name(piece.over[0]), scope, "i64")
+        term = self.term(Name(op.over[0]), scope, "i64")
         return self.vector(term) if vector else str(term)
 
-    def pick(self, piece: Piece, into: Running, term: Term, scope: Scope) -> None:
+    def pick(self, op: Op, into: Running, term: Term, scope: Scope) -> None:
         """`first` and `last`: the value at one end of the tile."""
-        axis = self.body.axes[piece.over[0]]
-        end = self.index(axis.begin, scope) if piece.op == "first" else f"{self.index(axis.end, scope)} - 1"
+        axis = self.body.axes[op.over[0]]
+        end = self.index(axis.begin, scope) if op.function == "first" else f"{self.index(axis.end, scope)} - 1"
         lane = scope.lane
         if lane is not None and lane.axis == axis.name:
             at = f"{end} - {axis.name}" if end != "0" else f"-{axis.name}"
@@ -229,14 +230,14 @@ class ReductionWriter(MemoryWriter):
             value = self.vector(term) if into.vector else str(term)
             scope.lines.add(f"if ({axis.name} == {end}) {into.name} = {value};", self.line)
 
-    def arg_in_buffer(self, piece: Piece, running: Running, value: str, position: str, scope: Scope) -> None:
+    def arg_in_buffer(self, op: Op, running: Running, value: str, position: str, scope: Scope) -> None:
         """Arg-reductions whose candidates are kept in two buffers, values and positions."""
         assert running.buffer is not None and running.places is not None
         vector = scope.lane is not None and scope.lane.axis in running.buffer.axes
         best = self.fresh("best")
         held = f"{self.at(running.buffer, scope)}, {self.at(running.places, scope)}"
         scope.lines.add(f"{'Best' if vector else 'ScalarBest'}<{running.dtype}> {best}{{{held}}};", self.line)
-        scope.lines.add(f"{piece.op}_step({best}, {value}, {position});", self.line)
+        scope.lines.add(f"{op.function}_step({best}, {value}, {position});", self.line)
         self.put(running.buffer, f"{best}.value", scope)
         self.put(running.places, f"{best}.at", scope)
 
@@ -247,42 +248,42 @@ class ReductionWriter(MemoryWriter):
         vector = scope.lane is not None and scope.lane.axis in buffer.axes
         self.write(buffer, Term(text, buffer.dtype, vector), scope)
 
-    def finish(self, piece: Piece, loop: Loop, scope: Scope) -> None:
+    def finish(self, op: Op, loop: Loop, scope: Scope) -> None:
         """After a loop over a reduced axis: what this loop gathered joins the rest, or becomes the value."""
-        self.line = piece.place.line
-        running = self.running[piece]
-        assert piece.target is not None
+        self.line = op.place.line
+        running = self.running[op]
+        assert op.target is not None
         if running.loop is loop and running.local is not None and running.buffer is not None:
             local, running.local, running.loop = running.local, None, None
             if running.places is not None:
-                fold = f"detail::arg_fold<{'true' if piece.op == 'argmax' else 'false'}>({local.name})"
+                fold = f"detail::arg_fold<{'true' if op.function == 'argmax' else 'false'}>({local.name})"
                 scope.lines.add(f"const auto {local.name}_all = {fold};" if local.across else "", self.line)
                 name = f"{local.name}_all" if local.across else local.name
-                self.arg_in_buffer(piece, running, f"{name}.value", f"{name}.at", scope)
+                self.arg_in_buffer(op, running, f"{name}.value", f"{name}.at", scope)
             else:
-                term = self.result(piece, local)
-                text = combine(piece.op, self.at(running.buffer, scope), str(term), term.vector)
+                term = self.result(op, local)
+                text = combine(op.function, self.at(running.buffer, scope), str(term), term.vector)
                 self.put(running.buffer, text, scope)
         if running.outer is loop:
-            del self.running[piece]
-            if piece.kind == "scan":
+            del self.running[op]
+            if op.kind == "scan":
                 return
             if running.buffer is None:
-                self.assign(piece.target, self.convert(self.result(piece, running), piece.target.dtype), scope)
+                self.assign(op.target, self.convert(self.result(op, running), op.target.dtype), scope)
             elif not running.final:
-                self.settle(piece, running, scope)
+                self.settle(op, running, scope)
 
-    def result(self, piece: Piece, running: Running) -> Term:
-        if piece.op in ("argmax", "argmin"):
-            text = f"{running.name}.at" if running.vector else f"{piece.op}({running.name})"
+    def result(self, op: Op, running: Running) -> Term:
+        if op.function in ("argmax", "argmin"):
+            text = f"{running.name}.at" if running.vector else f"{op.function}({running.name})"
             return Term(text, "i64", running.vector)
-        if running.across and piece.op not in ("first", "last"):
+        if running.across and op.function not in ("first", "last"):
             return Term(f"{running.name}.total()", running.dtype)
         return Term(running.name, running.dtype, running.vector)
 
-    def settle(self, piece: Piece, running: Running, scope: Scope) -> None:
+    def settle(self, op: Op, running: Running, scope: Scope) -> None:
         """Copy accumulators of another dtype to where the value lives."""
-        assert piece.target is not None and running.buffer is not None
+        assert op.target is not None and running.buffer is not None
         source = running.places or running.buffer
         axes = [axis for axis in source.axes if axis not in scope.block.open]
         at = scope
@@ -293,7 +294,7 @@ class ReductionWriter(MemoryWriter):
             at = self.open(axis, along, at)
         vector = at.lane is not None and at.lane.axis in source.axes
         term = Term(self.at(source, at), source.dtype, vector)
-        self.assign(piece.target, self.convert(term, piece.target.dtype), at)
+        self.assign(op.target, self.convert(term, op.target.dtype), at)
         for outer, bracket in reversed(closing):
             outer.lines.add(bracket)
 
@@ -313,47 +314,47 @@ class ReductionWriter(MemoryWriter):
 
     # --- scans ------------------------------------------------------------------------------------------------
 
-    def scan(self, piece: Piece, scope: Scope) -> None:
+    def scan(self, op: Op, scope: Scope) -> None:
         """One position of a scan, or, along the scanned axis itself, one vector of positions."""
-        assert piece.target is not None and piece.expr is not None
-        running = self.running[piece]
-        op = SCANS[piece.op]
-        term = self.term(piece.expr, scope, running.dtype)
+        assert op.target is not None and op.expr is not None
+        running = self.running[op]
+        function = SCANS[op.function]
+        term = self.term(op.expr, scope, running.dtype)
         lane = scope.lane
-        if running.across or (lane is not None and lane.axis in piece.over):
+        if running.across or (lane is not None and lane.axis in op.over):
             assert lane is not None
             state = running.name if running.buffer is None else self.at(running.buffer, scope)
-            name = self.fresh(f"{piece.target.name}_run")
-            kept = f"keep({self.vector(term)}, {identity(op, running.dtype)}, {lane.part})"
-            way = "_reverse" if piece.reverse else ""
-            run = combine(op, f"{piece.op}{way}({kept})", f"Vec<{running.dtype}>({state})", True)
+            name = self.fresh(f"{op.target.name}_run")
+            kept = f"keep({self.vector(term)}, {identity(function, running.dtype)}, {lane.part})"
+            way = "_reverse" if op.reverse else ""
+            run = combine(function, f"{op.function}{way}({kept})", f"Vec<{running.dtype}>({state})", True)
             scope.lines.add(f"const auto {name} = {run};", self.line)
-            scope.lines.add(f"{state} = lane({name}, {'0' if piece.reverse else 'LANES - 1'});", self.line)
+            scope.lines.add(f"{state} = lane({name}, {'0' if op.reverse else 'LANES - 1'});", self.line)
             result = Term(name, running.dtype, True)
         elif running.buffer is not None:
             vector = lane is not None and lane.axis in running.buffer.axes
-            name = self.fresh(f"{piece.target.name}_run")
+            name = self.fresh(f"{op.target.name}_run")
             value = self.vector(term) if vector else term.operand
             scope.lines.add(
-                f"const auto {name} = {combine(op, self.at(running.buffer, scope), value, vector)};", self.line
+                f"const auto {name} = {combine(function, self.at(running.buffer, scope), value, vector)};", self.line
             )
             self.put(running.buffer, name, scope)
             result = Term(name, running.dtype, vector)
         else:
             value = term.operand if term.vector or not running.vector else self.vector(term)
-            scope.lines.add(f"{running.name} = {combine(op, running.name, value, running.vector)};", self.line)
+            scope.lines.add(f"{running.name} = {combine(function, running.name, value, running.vector)};", self.line)
             result = Term(running.name, running.dtype, running.vector)
-        self.assign(piece.target, self.convert(result, piece.target.dtype), scope)
+        self.assign(op.target, self.convert(result, op.target.dtype), scope)
 
 
-def leaf_lane(block: Block, piece: Piece) -> str | None:
-    """The axis along the lanes where a piece is done."""
+def leaf_lane(block: Block, op: Op) -> str | None:
+    """The axis along the lanes where an op is done."""
     for node in block.nodes:
-        if isinstance(node, Step) and node.piece is piece:
+        if isinstance(node, Leaf) and node.op is op:
             return block.lane
-        if isinstance(node, Loop) and piece in node.pieces:
-            return leaf_lane(node.block, piece)
-    raise AssertionError("a piece is inside its loop")
+        if isinstance(node, Loop) and op in node.ops:
+            return leaf_lane(node.block, op)
+    raise AssertionError("an op is inside its loop")
 
 
 def _type(dtype: str, vector: bool) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from akg_core.lower.build import regions
+from akg_core.lower.host.module import Call, write_module
+from akg_core.lower.source_text import Line, annotated
+from akg_core.lower.specialise import Instance, instances, renamed
 from akg_core.records import KernelSource, Schedule, Sketch, Target
 from akg_core.sketch.check import require
-from akg_core.sketch.host import Call, write_module
-from akg_core.sketch.lower import Instance, instances, renamed
-from akg_core.sketch.lower_body import regions
-from akg_core.sketch.lower_text import Line, annotated
 from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import bind
 from akg_triton.described import DESCRIPTION, describe

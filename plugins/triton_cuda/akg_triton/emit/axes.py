@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from akg_core.lower.fold import fold
+from akg_core.lower.source_text import Lines
 from akg_core.sketch import ast
+from akg_core.sketch.affine import INDEX
 from akg_core.sketch.ast import Binary, Call, Expr, Name, Number
 from akg_core.sketch.dtypes import is_float
-from akg_core.sketch.lower import fold
-from akg_core.sketch.lower_index import INDEX
-from akg_core.sketch.lower_text import Lines
 from akg_triton.emit.matrix import LEAST, MatrixWriter
 from akg_triton.emit.source import Source
 from akg_triton.emit.terms import ATOM, SUM, Axis, Scope, Term

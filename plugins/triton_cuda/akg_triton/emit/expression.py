@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from akg_core.errors import Unsupported
+from akg_core.lower.fold import fold
+from akg_core.sketch.affine import INDEX, Bounds, digits
 from akg_core.sketch.ast import AxisList, Binary, Call, Expr, Name, Number, Text, Type, Unary
 from akg_core.sketch.dtypes import combine, is_float, is_integer
-from akg_core.sketch.lower import fold
-from akg_core.sketch.lower_index import INDEX, Bounds, digits
 from akg_core.sketch.ops import OPERATIONS
 from akg_triton.emit.functions import LIBDEVICE, TEXTS, WHOLE
 from akg_triton.emit.source import Source

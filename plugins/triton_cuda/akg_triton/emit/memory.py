@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from akg_core.errors import Unsupported
+from akg_core.lower.fold import fold
+from akg_core.sketch.affine import INDEX
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Number, TensorParameter
 from akg_core.sketch.dtypes import DTYPES, is_float
-from akg_core.sketch.lower import fold
-from akg_core.sketch.lower_index import INDEX
 from akg_core.sketch.ops import OPERATIONS
 from akg_triton.emit.expression import ExpressionWriter, literal
 from akg_triton.emit.source import Source

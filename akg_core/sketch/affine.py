@@ -1,4 +1,4 @@
-"""What emitters share, second part: index arithmetic as polynomials, and proofs that an index stays in its tensor.
+"""Index arithmetic as polynomials, and proofs that an index stays in its tensor.
 
 A polynomial maps a product of atoms to its integer factor; atoms are names (axes, dimensions, scalars) and whatever
 is not a sum or a product (`p % 7`, `p // W`, a loaded index). So `m*N + n` tells that it steps by `N` along `m`

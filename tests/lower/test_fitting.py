@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from akg_core.lower.fitting import fitting
 from akg_core.sketch.check import sound
 from akg_core.sketch.check_capacity import peak
 from akg_core.sketch.parse import parse
-from akg_core.sketch.room import fitting
 from akg_core.sketch.schedule import default, space
 
 TEXT = """

@@ -1,33 +1,33 @@
-"""Which pieces may share a loop, and which axis suits the vector lanes: the judgements that `lower_plan` acts on."""
+"""Which ops may share a loop, and which axis suits the vector lanes: the judgements that `nest` acts on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 
+from akg_core.lower.access import accesses, segment, step
+from akg_core.lower.ir import Body, Op
+from akg_core.lower.loops.cost import length, turns
+from akg_core.sketch.affine import Polynomial
 from akg_core.sketch.ast import Name, Number
-from akg_core.sketch.lower_access import accesses, segment, step
-from akg_core.sketch.lower_index import Polynomial
-from akg_core.sketch.lower_pieces import Body, Piece
-from akg_core.sketch.lower_work import length, turns
 
 SMALL = 16  # turns of inner loops that may run inside a loop along the lanes
-Group = tuple[list[Piece], frozenset[str]]  # pieces that share a loop, and the axes that it may run over
+Group = tuple[list[Op], frozenset[str]]  # ops that share a loop, and the axes that it may run over
 
 
 class Fusion:
-    """Judges the pieces of one region."""
+    """Judges the ops of one region."""
 
-    def __init__(self, body: Body, pieces: Sequence[Piece]) -> None:
+    def __init__(self, body: Body, ops: Sequence[Op]) -> None:
         self.body = body
-        self.votes: dict[Piece, dict[str, float]] = {}
+        self.votes: dict[Op, dict[str, float]] = {}
         self.totals: dict[str, float] = {}
         self.roles = {t.name: t.role for t in body.kernel.tensors}
-        for piece in pieces:
-            for inner in piece.inside():
+        for op in ops:
+            for inner in op.inside():
                 self.vote(inner)
-        for piece in pieces:
-            for inner in piece.inside():
+        for op in ops:
+            for inner in op.inside():
                 self.orient(inner)
 
     # --- which axis runs along the lanes ---
@@ -35,20 +35,20 @@ class Fusion:
     def length(self, axis: str) -> int:
         return length(self.body, axis)
 
-    def weight(self, piece: Piece, open: frozenset[str] = frozenset()) -> float:
-        """How often the piece is done, and how much it does."""
+    def weight(self, op: Op, open: frozenset[str] = frozenset()) -> float:
+        """How often the op is done, and how much it does."""
         turns = 1.0
-        for axis in piece.iterates - open:
+        for axis in op.iterates - open:
             turns *= self.length(axis)
         return turns
 
-    def vote(self, piece: Piece) -> None:
-        """Score each axis of a piece as the one along the lanes: unit steps in memory are what counts."""
+    def vote(self, op: Op) -> None:
+        """Score each axis of an op as the one along the lanes: unit steps in memory are what counts."""
         scores: dict[str, float] = {}
-        if piece.compound or piece.kind == "meet":
+        if op.compound or op.kind == "meet":
             return
-        found = accesses(self.body, piece)
-        for axis in piece.iterates - piece.blocked:
+        found = accesses(self.body, op)
+        for axis in op.iterates - op.blocked:
             short = segment(self.body, (i for a in found for i in a.element.indices), axis)
             scores[axis] = 0.0
             for access in found:
@@ -65,48 +65,48 @@ class Fusion:
             even = all(step(self.body, a.place, axis) is not None for a in found)
             run = self.length(axis) if even or not isinstance(short, Number) else min(self.length(axis), short.value)
             scores[axis] -= 6 * max(0.0, 1 - run / SMALL)  # vectors that are not full
-        self.votes[piece] = scores
+        self.votes[op] = scores
         for axis, score in scores.items():
-            self.totals[axis] = self.totals.get(axis, 0.0) + score * self.weight(piece)
+            self.totals[axis] = self.totals.get(axis, 0.0) + score * self.weight(op)
 
-    def orient(self, piece: Piece) -> None:
+    def orient(self, op: Op) -> None:
         """Let the columns of a matrix product be the axis along which its result is used."""
-        if piece.kind != "dot":
+        if op.kind != "dot":
             return
-        assert piece.expr is not None and piece.other is not None
-        rows, columns = self.matrix_axes(piece)
+        assert op.expr is not None and op.other is not None
+        rows, columns = self.matrix_axes(op)
         if self.totals.get(rows, 0.0) > self.totals.get(columns, 0.0):
-            piece.expr, piece.other = piece.other, piece.expr
+            op.expr, op.other = op.other, op.expr
 
-    def matrix_axes(self, piece: Piece) -> tuple[str, str]:
+    def matrix_axes(self, op: Op) -> tuple[str, str]:
         """The rows and the columns of a matrix product."""
-        assert piece.expr is not None and piece.other is not None
-        own = piece.blocked - set(piece.over)
-        (rows,) = own & self.body.axes_of(piece.expr)
-        (columns,) = own & self.body.axes_of(piece.other)
+        assert op.expr is not None and op.other is not None
+        own = op.blocked - set(op.over)
+        (rows,) = own & self.body.axes_of(op.expr)
+        (columns,) = own & self.body.axes_of(op.other)
         return rows, columns
 
-    def lane_axis(self, piece: Piece, open: frozenset[str]) -> str | None:
-        """The best axis along the lanes among those of a piece that are not open."""
-        axes = sorted(piece.iterates - piece.blocked - open)
-        if not axes or piece.kind == "dot":
+    def lane_axis(self, op: Op, open: frozenset[str]) -> str | None:
+        """The best axis along the lanes among those of an op that are not open."""
+        axes = sorted(op.iterates - op.blocked - open)
+        if not axes or op.kind == "dot":
             return None
-        scores = self.votes.get(piece, {})
+        scores = self.votes.get(op, {})
         return max(axes, key=lambda a: (scores.get(a, 0.0), self.totals.get(a, 0.0), self.length(a)))
 
-    def favourite(self, group: Sequence[Piece], axes: frozenset[str]) -> str:
+    def favourite(self, group: Sequence[Op], axes: frozenset[str]) -> str:
         """The axis that a group as a whole would best have along the lanes."""
-        leaves = [leaf for piece in group for leaf in piece.inside() if leaf in self.votes]
+        leaves = [leaf for op in group for leaf in op.inside() if leaf in self.votes]
         score = {a: sum(self.votes[leaf].get(a, 0.0) * self.weight(leaf) for leaf in leaves) for a in axes}
         return max(axes, key=lambda a: (score[a], a))
 
     def lane_weights(
-        self, group: Sequence[Piece], axes: frozenset[str], open: frozenset[str]
+        self, group: Sequence[Op], axes: frozenset[str], open: frozenset[str]
     ) -> tuple[dict[str, float], dict[str, float]]:
         """For each axis, how much of the group's work wants it along the lanes, and how much another of its axes."""
         along, across = dict.fromkeys(axes, 0.0), dict.fromkeys(axes, 0.0)
-        for piece in group:
-            for leaf in piece.inside():
+        for op in group:
+            for leaf in op.inside():
                 if leaf.compound:
                     continue
                 wanted = self.lane_axis(leaf, open)
@@ -114,11 +114,11 @@ class Fusion:
                     (along if axis == wanted else across)[axis] += self.weight(leaf, open)
         return along, across
 
-    def stride(self, group: Sequence[Piece], axis: str) -> float:
+    def stride(self, group: Sequence[Op], axis: str) -> float:
         """How far apart in memory neighbours along the axis are, at most."""
         widest = 0.0
-        for piece in group:
-            for leaf in piece.inside():
+        for op in group:
+            for leaf in op.inside():
                 for access in accesses(self.body, leaf) if axis in leaf.iterates else ():
                     gain = step(self.body, access.place, axis)
                     if gain is not None and gain.constant is not None:
@@ -127,29 +127,29 @@ class Fusion:
                         widest = max(widest, 1e6 * max(len(product) for product, _ in gain.terms))
         return widest
 
-    # --- which pieces may share a loop ---
+    # --- which ops may share a loop ---
 
-    def openable(self, piece: Piece, open: frozenset[str]) -> frozenset[str]:
-        """The axes that a loop right around a piece may open."""
-        if not piece.compound:
-            return piece.iterates - piece.blocked - open
-        leaves = [p for p in piece.inside() if not p.compound]
-        own = {p.axis.name for p in piece.inside() if p.axis is not None}
+    def openable(self, op: Op, open: frozenset[str]) -> frozenset[str]:
+        """The axes that a loop right around an op may open."""
+        if not op.compound:
+            return op.iterates - op.blocked - open
+        leaves = [p for p in op.inside() if not p.compound]
+        own = {p.axis.name for p in op.inside() if p.axis is not None}
         axes = frozenset().union(*(p.iterates for p in leaves)) - open - own
-        return frozenset(a for a in axes if all(self.passes(p, a, open) for p in piece.inside()))
+        return frozenset(a for a in axes if all(self.passes(p, a, open) for p in op.inside()))
 
-    def passes(self, piece: Piece, axis: str, open: frozenset[str]) -> bool:
-        """Whether a loop over `axis` around a loop or branch may go through this piece inside it."""
-        if piece.compound:
+    def passes(self, op: Op, axis: str, open: frozenset[str]) -> bool:
+        """Whether a loop over `axis` around a loop or branch may go through this op inside it."""
+        if op.compound:
             return True
-        if axis in piece.over or axis in piece.blocked or piece.kind == "meet":
+        if axis in op.over or axis in op.blocked or op.kind == "meet":
             return False
-        if axis in piece.iterates:
+        if axis in op.iterates:
             return True
         # computed again for each position: only a scalar that stays inside
-        return not (piece.iterates - open) and piece.kind != "store" and not any(v.mutable for v in piece.writes)
+        return not (op.iterates - open) and op.kind != "store" and not any(v.mutable for v in op.writes)
 
-    def fusable(self, first: Piece, second: Piece, axes: Iterable[str]) -> frozenset[str] | None:
+    def fusable(self, first: Op, second: Op, axes: Iterable[str]) -> frozenset[str] | None:
         """The axes among `axes` along which `second` may follow `first` in one loop; None when they are independent."""
         passed = (first.writes & second.reads) | (first.reads & second.writes) | (first.writes & second.writes)
         tensors = (first.stored & second.loaded) | (first.loaded & second.stored)
@@ -163,8 +163,8 @@ class Fusion:
             allowed &= self.same_places(first, second, tensors)
         return allowed
 
-    def same_places(self, first: Piece, second: Piece, tensors: Iterable[str]) -> frozenset[str]:
-        """The axes along which two pieces touch the same elements of `tensors`, each position its own."""
+    def same_places(self, first: Op, second: Op, tensors: Iterable[str]) -> frozenset[str]:
+        """The axes along which two ops touch the same elements of `tensors`, each position its own."""
         allowed: frozenset[str] | None = None
         for tensor in tensors:
             places = {
@@ -179,87 +179,85 @@ class Fusion:
             allowed = named if allowed is None else allowed & named
         return allowed or frozenset()
 
-    def torn(self, first: Piece, second: Piece, open: frozenset[str]) -> frozenset[str]:
-        """The axes that one of two independent pieces wants along the lanes and the other, just as wide, does not."""
+    def torn(self, first: Op, second: Op, open: frozenset[str]) -> frozenset[str]:
+        """The axes that one of two independent ops wants along the lanes and the other, just as wide, does not."""
         if any(p.compound or len(p.iterates - open) < 2 for p in (first, second)):
             return frozenset()
         wanted = {self.lane_axis(first, open), self.lane_axis(second, open)} - {None}
         return frozenset(a for a in wanted if a is not None) if len(wanted) > 1 else frozenset()
 
-    def groups(
-        self, pieces: Sequence[Piece], open: frozenset[str], barred: Mapping[Piece, frozenset[str]]
-    ) -> list[Group]:
-        """Pieces that can share a loop, in an order that keeps every dependency, with the axes that they share.
+    def groups(self, ops: Sequence[Op], open: frozenset[str], barred: Mapping[Op, frozenset[str]]) -> list[Group]:
+        """Ops that can share a loop, in an order that keeps every dependency, with the axes that they share.
 
-        `open`: the axes of loops around; `barred`: axes that no loop right here may open around a piece.
+        `open`: the axes of loops around; `barred`: axes that no loop right here may open around an op.
         """
         groups: list[Group] = []
-        for piece in pieces:
-            wide = self.openable(piece, open) - barred.get(piece, frozenset())
-            earliest, shared = 0, list(self.compatible(groups, piece, wide, open))
+        for op in ops:
+            wide = self.openable(op, open) - barred.get(op, frozenset())
+            earliest, shared = 0, list(self.compatible(groups, op, wide, open))
             for number, (group, _) in enumerate(groups):
-                if any(self.fusable(p, piece, ()) is not None for p in group):
+                if any(self.fusable(p, op, ()) is not None for p in group):
                     earliest = number if shared[number] else number + 1
             home = next((n for n in range(earliest, len(groups)) if shared[n]), None)
             if home is not None:
-                groups[home] = ([*groups[home][0], piece], shared[home])
-            elif wide and self.arithmetic(piece):
-                groups.insert(earliest, ([piece], wide))  # so that what it need not wait for can go on after it
-            elif wide or piece.compound:
-                groups.append(([piece], wide))
+                groups[home] = ([*groups[home][0], op], shared[home])
+            elif wide and self.arithmetic(op):
+                groups.insert(earliest, ([op], wide))  # so that what it need not wait for can go on after it
+            elif wide or op.compound:
+                groups.append(([op], wide))
             else:
                 while earliest < len(groups) and not groups[earliest][1]:
                     earliest += 1
-                groups.insert(earliest, ([piece], wide))
+                groups.insert(earliest, ([op], wide))
         return groups
 
-    def arithmetic(self, piece: Piece) -> bool:
-        """Whether a piece computes from positions and kept values alone."""
-        return piece.kind == "map" and piece.expr is not None and not any(self.body.loads_of(piece.expr))
+    def arithmetic(self, op: Op) -> bool:
+        """Whether an op computes from positions and kept values alone."""
+        return op.kind == "map" and op.expr is not None and not any(self.body.loads_of(op.expr))
 
     def compatible(
         self,
         groups: Sequence[Group],
-        piece: Piece,
+        op: Op,
         wide: frozenset[str],
         open: frozenset[str],
     ) -> Iterator[frozenset[str]]:
-        """For each group the axes that it would still share with `piece` in it."""
+        """For each group the axes that it would still share with `op` in it."""
         for group, axes in groups:
             allowed = axes & wide
             for other in group:
                 if allowed:
-                    limit = self.fusable(other, piece, allowed)
-                    allowed = allowed - self.torn(other, piece, open) if limit is None else limit
-                    allowed -= _opposed(other, piece)
+                    limit = self.fusable(other, op, allowed)
+                    allowed = allowed - self.torn(other, op, open) if limit is None else limit
+                    allowed -= _opposed(other, op)
             yield allowed
 
     # --- which shape a loop takes ---
 
-    def turns_inside(self, piece: Piece, axis: str, open: frozenset[str]) -> float:
+    def turns_inside(self, op: Op, axis: str, open: frozenset[str]) -> float:
         """How many turns loops inside a loop over `axis` would take for one position."""
-        if not piece.compound:
-            return prod(float(self.length(other)) for other in piece.iterates - open - {axis})
-        inner = max((self.turns_inside(p, axis, open) for p in (*piece.body, *piece.orelse)), default=1.0)
-        return turns(piece) * inner
+        if not op.compound:
+            return prod(float(self.length(other)) for other in op.iterates - open - {axis})
+        inner = max((self.turns_inside(p, axis, open) for p in (*op.body, *op.orelse)), default=1.0)
+        return turns(op) * inner
 
-    def near(self, piece: Piece, axis: str, open: frozenset[str]) -> bool:
+    def near(self, op: Op, axis: str, open: frozenset[str]) -> bool:
         """Whether loops inside a loop over `axis` would take few turns, or go through a window of few on each side."""
-        turns = self.turns_inside(piece, axis, open)
-        sides = () if piece.compound else piece.iterates - open - {axis}
+        turns = self.turns_inside(op, axis, open)
+        sides = () if op.compound else op.iterates - open - {axis}
         return turns <= SMALL or (turns <= SMALL**2 and bool(sides) and all(self.length(a) <= SMALL for a in sides))
 
-    def jams(self, group: Sequence[Piece], axis: str, open: frozenset[str]) -> bool:
+    def jams(self, group: Sequence[Op], axis: str, open: frozenset[str]) -> bool:
         """Whether a loop reduces `axis` into a buffer along the lanes: it should add several positions a visit."""
         return all(
             p.kind == "reduce"
             and axis in p.over
-            and p.op not in ("first", "last")
+            and p.function not in ("first", "last")
             and p.iterates - open - {axis} == {self.lane_axis(p, open)} - set(p.over)
             for p in group
         )
 
-    def square(self, group: Sequence[Piece], axes: frozenset[str]) -> tuple[str, ...]:
+    def square(self, group: Sequence[Op], axes: frozenset[str]) -> tuple[str, ...]:
         """(lane axis, other axis) when loads are contiguous along the other axis of a group only."""
         if any(p.compound for p in group):
             return ()
@@ -269,8 +267,8 @@ class Fusion:
         for axis in sorted(axes - {lane}):
             if self.length(axis) >= 8 and any(
                 self.crosses(access.place, lane, axis) and not access.stores
-                for piece in group
-                for access in accesses(self.body, piece)
+                for op in group
+                for access in accesses(self.body, op)
             ):
                 return lane, axis
         return ()
@@ -281,7 +279,7 @@ class Fusion:
         return along is not None and along.constant == 1 and by is not None and by.constant not in (0, 1)
 
 
-def _opposed(first: Piece, second: Piece) -> frozenset[str]:
+def _opposed(first: Op, second: Op) -> frozenset[str]:
     """The axes along which two scans go opposite ways."""
     if first.kind == second.kind == "scan" and first.reverse != second.reverse:
         return frozenset(first.over) & frozenset(second.over)

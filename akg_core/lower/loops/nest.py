@@ -1,7 +1,7 @@
-"""Pieces become loops: which axis runs outside, which along the vector lanes, what shares a loop, what is kept where.
+"""Ops become loops: which axis runs outside, which along the vector lanes, what shares a loop, what is kept where.
 
-A loop may be opened around a group of pieces when every value that passes between them has the loop's axis, so that
-position by position nothing is needed before it is there. Opening an axis around many pieces turns their tiles
+A loop may be opened around a group of ops when every value that passes between them has the loop's axis, so that
+position by position nothing is needed before it is there. Opening an axis around many ops turns their tiles
 into scalars (or, when the loop goes along the lanes, into vectors in registers); what is left crosses loops and
 gets a buffer.
 """
@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from akg_core.sketch.lower_fusion import SMALL, Fusion
-from akg_core.sketch.lower_pieces import Axis, Body, Piece, Value
+from akg_core.lower.ir import Axis, Body, Op, Value
+from akg_core.lower.loops.fuse import SMALL, Fusion
 
 
 @dataclass(eq=False, slots=True)
@@ -44,24 +44,24 @@ class Loop:
     axis: Axis
     lanes: bool
     block: Block
-    pieces: list[Piece]
+    ops: list[Op]
     reverse: bool = False
     jam: int = 0
     across: bool = False
 
 
 @dataclass(eq=False, slots=True)
-class Step:
-    """A piece in its place; a compound one with the blocks of its body and its else branch."""
+class Leaf:
+    """An op in its place; a compound one with the blocks of its body and its else branch."""
 
-    piece: Piece
+    op: Op
     block: Block
     body: Block | None = None
     orelse: Block | None = None
 
 
-Node = Loop | Step
-Bars = Mapping[Piece, frozenset[str]]
+Node = Loop | Leaf
+Bars = Mapping[Op, frozenset[str]]
 
 
 @dataclass(slots=True)
@@ -76,22 +76,22 @@ class Plan:
     kept: dict[Value, tuple[str, ...]]
 
 
-def plan(body: Body, pieces: Sequence[Piece]) -> Plan:
-    """Arrange the pieces of one region."""
-    return _Planner(body, pieces).run()
+def plan(body: Body, ops: Sequence[Op]) -> Plan:
+    """Arrange the ops of one region."""
+    return _Planner(body, ops).run()
 
 
 class _Planner(Fusion):
-    def __init__(self, body: Body, pieces: Sequence[Piece]) -> None:
-        super().__init__(body, pieces)
-        self.pieces = pieces
+    def __init__(self, body: Body, ops: Sequence[Op]) -> None:
+        super().__init__(body, ops)
+        self.ops = ops
         self.definitions: dict[Value, list[Block]] = {}
         self.uses: dict[Value, list[Block]] = {}
         self.lane_uses: dict[Value, dict[str, float]] = {}
 
     def run(self) -> Plan:
         root = Block()
-        self.arrange(self.pieces, root)
+        self.arrange(self.ops, root)
         homes, kept = {}, {}
         for value, blocks in self.definitions.items():
             home = homes[value] = _common([*blocks, *self.uses.get(value, [])])
@@ -103,16 +103,16 @@ class _Planner(Fusion):
 
     # --- loops ---
 
-    def arrange(self, pieces: Sequence[Piece], block: Block, barred: Bars = MappingProxyType({})) -> None:
-        """Put pieces into a block, in loops. `barred`: axes that no loop right here may open around a piece."""
-        for group, axes in self.groups(pieces, block.open, barred):
+    def arrange(self, ops: Sequence[Op], block: Block, barred: Bars = MappingProxyType({})) -> None:
+        """Put ops into a block, in loops. `barred`: axes that no loop right here may open around an op."""
+        for group, axes in self.groups(ops, block.open, barred):
             if not axes:
-                for piece in group:
-                    self.put(piece, block)
+                for op in group:
+                    self.put(op, block)
                 continue
             self.open_loop(group, axes, block, barred)
 
-    def open_loop(self, group: list[Piece], axes: frozenset[str], block: Block, barred: Bars) -> None:
+    def open_loop(self, group: list[Op], axes: frozenset[str], block: Block, barred: Bars) -> None:
         """Choose the axis and the shape of a loop around a group: what does not go along the lanes goes outside."""
         along, across = self.lane_weights(group, axes, block.open)
         best = self.favourite(group, axes)
@@ -141,27 +141,27 @@ class _Planner(Fusion):
                 return
         self.loop(group, axis, self.length(axis) >= 4, block)
 
-    def loop(self, group: list[Piece], axis: str, lanes: bool, block: Block) -> None:
+    def loop(self, group: list[Op], axis: str, lanes: bool, block: Block) -> None:
         inner = Block(open=block.open | {axis}, lane=axis if lanes else block.lane, parent=block)
         block.nodes.append(Loop(self.body.axes[axis], lanes, inner, group, _backwards(group, axis)))
-        for piece in group:
-            target = piece.target if piece.kind == "reduce" else None
-            if target is not None and axis in piece.over and not set(piece.over) & block.open:
+        for op in group:
+            target = op.target if op.kind == "reduce" else None
+            if target is not None and axis in op.over and not set(op.over) & block.open:
                 self.definitions.setdefault(target, []).append(block)
         self.arrange(group, inner)
 
-    def jam(self, group: list[Piece], axis: str, block: Block) -> None:
+    def jam(self, group: list[Op], axis: str, block: Block) -> None:
         """Loops over blocks of `axis`, then along the lanes, then over the positions of a block."""
         lane = self.lane_axis(group[0], block.open)
         assert lane is not None
         outer = Block(open=block.open, parent=block)
         block.nodes.append(Loop(self.body.axes[axis], False, outer, group, jam=SMALL))
-        for piece in group:
-            assert piece.target is not None
-            self.definitions.setdefault(piece.target, []).append(block)
+        for op in group:
+            assert op.target is not None
+            self.definitions.setdefault(op.target, []).append(block)
         self.loop(group, lane, True, outer)
 
-    def across(self, group: list[Piece], square: tuple[str, ...], block: Block) -> None:
+    def across(self, group: list[Op], square: tuple[str, ...], block: Block) -> None:
         """A loop along the lanes around one along memory."""
         lane, axis = square
         outer = Block(open=block.open | {lane}, lane=lane, parent=block)
@@ -171,26 +171,26 @@ class _Planner(Fusion):
         assert isinstance(inner, Loop)
         inner.across = not inner.reverse
 
-    def put(self, piece: Piece, block: Block) -> None:
-        """A piece at its place, all of its axes open; a loop or branch with its own blocks."""
-        node = Step(piece, block)
+    def put(self, op: Op, block: Block) -> None:
+        """An op at its place, all of its axes open; a loop or branch with its own blocks."""
+        node = Leaf(op, block)
         block.nodes.append(node)
-        if piece.compound:
+        if op.compound:
             node.body = Block(open=block.open, lane=block.lane, parent=block)
             node.orelse = Block(open=block.open, lane=block.lane, parent=block)
-            self.arrange(piece.body, node.body)
-            self.arrange(piece.orelse, node.orelse)
-        for expr in piece.expressions():
+            self.arrange(op.body, node.body)
+            self.arrange(op.orelse, node.orelse)
+        for expr in op.expressions():
             for value in self.body.values_of(expr):
-                self.use(value, block, self.weight(piece))
-        target = piece.target
-        if target is not None and piece.kind != "range":
-            reduced = piece.kind == "reduce" and set(piece.over) & block.open
+                self.use(value, block, self.weight(op))
+        target = op.target
+        if target is not None and op.kind != "range":
+            reduced = op.kind == "reduce" and set(op.over) & block.open
             if not reduced:
                 self.definitions.setdefault(target, []).append(block)
-            self.use(target, block, self.weight(piece))
-            if piece.kind == "dot":
-                rows, columns = self.matrix_axes(piece)
+            self.use(target, block, self.weight(op))
+            if op.kind == "dot":
+                rows, columns = self.matrix_axes(op)
                 self.prefer(target, columns, 1e18)
                 self.prefer(target, rows, 1e17)
 
@@ -209,7 +209,7 @@ class _Planner(Fusion):
         return tuple(sorted(axes, key=lambda a: (scores.get(a, 0.0), a)))
 
 
-def _backwards(group: Sequence[Piece], axis: str) -> bool:
+def _backwards(group: Sequence[Op], axis: str) -> bool:
     return any(p.reverse and axis in p.over for p in group if p.kind == "scan")
 
 

@@ -10,8 +10,8 @@ from types import ModuleType
 import pytest
 import torch
 
+from akg_core.lower.host import module as host
 from akg_core.records import Argument, Interface, Schedule, Sketch
-from akg_core.sketch import host
 from akg_core.sketch.interpret import interpret
 from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import bind

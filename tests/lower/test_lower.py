@@ -1,4 +1,4 @@
-"""What emitters share: folding, index arithmetic, proofs of range, pieces and loops."""
+"""What emitters share: folding, index arithmetic, proofs of range, ops and loops."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from akg_core.lower.access import place, segment, step
+from akg_core.lower.build import body_of
+from akg_core.lower.fold import fold
+from akg_core.lower.ir import Body
+from akg_core.lower.loops.nest import Block, Leaf, Loop, Plan, plan
+from akg_core.lower.specialise import Instance, instances, renamed, specialise
+from akg_core.sketch.affine import INDEX, Bounds, digits, polynomial
 from akg_core.sketch.ast import Binary, Expr, Name, Number
 from akg_core.sketch.check import require
-from akg_core.sketch.lower import Instance, fold, instances, renamed, specialise
-from akg_core.sketch.lower_access import place, segment, step
-from akg_core.sketch.lower_body import body_of
-from akg_core.sketch.lower_index import INDEX, Bounds, digits, polynomial
-from akg_core.sketch.lower_pieces import Body
-from akg_core.sketch.lower_plan import Block, Loop, Plan, Step, plan
 from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import bind
 from tests.emission.sketches import SCALE_THREE_TIMES
@@ -107,7 +108,7 @@ def test_folding(expr: Expr, folded: Expr) -> None:
     assert fold(expr) == folded
 
 
-# --- pieces and plans ---
+# --- ops and plans ---
 
 
 def lowered(text: str, **sizes: int) -> Body:
@@ -118,20 +119,20 @@ def lowered(text: str, **sizes: int) -> Body:
 
 def planned(text: str, **sizes: int) -> tuple[Body, Plan]:
     body = lowered(text, **sizes)
-    return body, plan(body, body.regions[0].pieces)
+    return body, plan(body, body.regions[0].ops)
 
 
 def shape(block: Block) -> list[object]:
-    """A block as nested lists: "m" a loop over positions, "n:" one along the lanes, pieces by kind."""
+    """A block as nested lists: "m" a loop over positions, "n:" one along the lanes, ops by kind."""
     found: list[object] = []
     for node in block.nodes:
         if isinstance(node, Loop):
             mark = ":" if node.lanes else "|" if node.jam else "/" if node.across else ""
             found.append([node.axis.name + mark, *shape(node.block)])
-        elif isinstance(node, Step) and node.body is not None:
-            found.append([node.piece.kind, *shape(node.body)])
+        elif isinstance(node, Leaf) and node.body is not None:
+            found.append([node.op.kind, *shape(node.body)])
         else:
-            found.append(node.piece.kind)
+            found.append(node.op.kind)
     return found
 
 
@@ -288,7 +289,7 @@ def test_what_nobody_reads_is_not_computed() -> None:
         store(y[m, n], load(x[m, n]))
 """
     )
-    assert [piece.kind for piece in body.regions[0].pieces] == ["store"]
+    assert [op.kind for op in body.regions[0].ops] == ["store"]
 
 
 def test_a_padded_window_moves_evenly_in_segments() -> None:
@@ -301,14 +302,14 @@ def k(x: In["f32", 4, 9, 11], y: Out["f32", 4, 9, 11]):
         store(y[c, h, w], load(x[c, h - 1, w + 1]))
 """
     )
-    (piece,) = body.regions[0].pieces
-    assert piece.expr is not None and piece.element is not None
-    indices = next(body.elements_of(piece.expr)).indices
+    (op,) = body.regions[0].ops
+    assert op.expr is not None and op.element is not None
+    indices = next(body.elements_of(op.expr)).indices
     dims = body.kernel.tensors[0].dims
     (axis,) = body.axes
     assert segment(body, indices, axis) == Number(11)
     assert step(body, place(indices, dims), axis, Number(11)) == polynomial(Number(1))
-    assert step(body, place(piece.element.indices, dims), axis) == polynomial(Number(1))
+    assert step(body, place(op.element.indices, dims), axis) == polynomial(Number(1))
 
 
 def test_reserved_names_are_changed_everywhere() -> None:

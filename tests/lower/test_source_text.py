@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from akg_core.sketch.lower_text import Line, Lines, annotated
+from akg_core.lower.source_text import Line, Lines, annotated
 
 
 def shown(lines: Lines, nothing: str = "") -> list[str]:

@@ -1,8 +1,8 @@
-"""What emitters share, third part: the body of a kernel as pieces that can be scheduled.
+"""The tile IR: the body of a kernel as ops that can be scheduled.
 
-A piece does one thing over one set of axes: it maps tiles to a tile, reduces, scans, contracts, stores, or is a loop or
-a branch with pieces inside. Elementwise expressions stay whole; whatever must see a whole axis first is a
-piece of its own. `lower_body` makes pieces from statements, `lower_plan` arranges them into loops.
+An op does one thing over one set of axes: it maps tiles to a tile, reduces, scans, contracts, stores, or is a loop or
+a branch with ops inside. Elementwise expressions stay whole; whatever must see a whole axis first is an op of its own.
+`build` makes ops of statements, `loops` arranges them into loop nests.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from akg_core.sketch.affine import Bounds
 from akg_core.sketch.ast import NOWHERE, Binary, Call, Element, Expr, Kernel, Name, Place, Unary, walk
-from akg_core.sketch.lower_index import Bounds
 from akg_core.sketch.ops import OPERATIONS
 
 
@@ -55,16 +55,16 @@ class Value:
 
 
 @dataclass(eq=False, slots=True)
-class Piece:
+class Op:
     """One step of a kernel.
 
     kind      what it does
     map       target = expr, for each position of its axes; also the write of a mutable value
-    reduce    target = op over the axes `over` of expr (reduce_*, argmax, argmin, first, last)
-    scan      target = running op of expr along over[0], backwards when `reverse`
+    reduce    target = function over the axes `over` of expr (reduce_*, argmax, argmin, first, last)
+    scan      target = running function of expr along over[0], backwards when `reverse`
     dot       target = (target when `accumulate`) + product of expr and other over `over`
-    meet      target = op of expr over all programs of the grid axis over[0]
-    store     element = expr; atomics too, by `op`
+    meet      target = function of expr over all programs of the grid axis over[0]
+    store     element = expr; atomics too, by `function`
     tiles     body for each tile of `axis`, backwards when `reverse`; bounds are start, stop
     range     body for each value of the scalar `target`; bounds are start, stop, step
     if        body when expr, else orelse
@@ -75,7 +75,7 @@ class Piece:
 
     kind: str
     place: Place
-    op: str = ""
+    function: str = ""
     target: Value | None = None
     expr: Expr | None = None
     other: Expr | None = None
@@ -86,8 +86,8 @@ class Piece:
     hints: Mapping[str, Expr] = field(default_factory=dict)
     axis: Axis | None = None
     bounds: tuple[Expr, ...] = ()
-    body: list[Piece] = field(default_factory=list)
-    orelse: list[Piece] = field(default_factory=list)
+    body: list[Op] = field(default_factory=list)
+    orelse: list[Op] = field(default_factory=list)
     iterates: frozenset[str] = frozenset()
     blocked: frozenset[str] = frozenset()
     reads: frozenset[Value] = frozenset()
@@ -105,11 +105,11 @@ class Piece:
             if expr is not None:
                 yield expr
 
-    def inside(self) -> Iterator[Piece]:
-        """Itself and every piece below it."""
+    def inside(self) -> Iterator[Op]:
+        """Itself and every op below it."""
         yield self
-        for piece in (*self.body, *self.orelse):
-            yield from piece.inside()
+        for op in (*self.body, *self.orelse):
+            yield from op.inside()
 
 
 @dataclass(slots=True)
@@ -117,12 +117,12 @@ class Region:
     """A parallel loop nest over `grid` axes, outermost first; without axes, code that runs once."""
 
     grid: tuple[Axis, ...]
-    pieces: list[Piece]
+    ops: list[Op]
 
 
 @dataclass(slots=True)
 class Body:
-    """A kernel in pieces: its parallel regions in order, its values and axes by their unique names."""
+    """A kernel in ops: its parallel regions in order, its values and axes by their unique names."""
 
     kernel: Kernel
     regions: list[Region]
@@ -131,7 +131,7 @@ class Body:
     bounds: Bounds
 
     def axes_of(self, expr: Expr) -> frozenset[str]:
-        """The axes (units left out) along which an expression of a piece really varies."""
+        """The axes (units left out) along which an expression of an op really varies."""
         found: set[str] = set()
         for node in walk(expr):
             if isinstance(node, Name):

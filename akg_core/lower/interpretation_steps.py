@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from akg_core.lower.specialise import instances
 from akg_core.records import Schedule
 from akg_core.sketch import ast
-from akg_core.sketch.lower import instances
 from akg_core.sketch.schedule import bind
 
 _PLACES = 2  # steps for the places along an axis of what is loaded or stored, and for which of them there are

@@ -1,23 +1,24 @@
-"""Statements of a kernel become pieces: names made unique, loops and branches kept, dependencies noted."""
+"""Statements of a kernel become ops: names made unique, loops and branches kept, dependencies noted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from akg_core.lower.dependences import depend, prune
+from akg_core.lower.fold import fold
+from akg_core.lower.ir import Axis, Body, Op, Region, Value
+from akg_core.lower.specialise import Instance
+from akg_core.lower.values import Scope, ValueLowering, cast, is_arithmetic
 from akg_core.sketch import ast
+from akg_core.sketch.affine import INDEX, digits
 from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Place, Type
-from akg_core.sketch.lower import Instance, fold
-from akg_core.sketch.lower_depend import depend, prune
-from akg_core.sketch.lower_index import INDEX, digits
-from akg_core.sketch.lower_pieces import Axis, Body, Piece, Region, Value
-from akg_core.sketch.lower_values import Scope, ValueLowering, cast, is_arithmetic
 
 CHEAP = 6  # a definition of at most this cost is computed again rather than kept
 
 
 def body_of(instance: Instance, reserved: frozenset[str] = frozenset()) -> Body:
-    """The pieces of a checked, bound and specialised kernel. No name in them is in `reserved`."""
+    """The ops of a checked, bound and specialised kernel. No name in them is in `reserved`."""
     return _Lowering(instance, reserved).run()
 
 
@@ -33,8 +34,8 @@ class _Lowering(ValueLowering):
             self.body.regions.append(Region(axes, self.block(statements, scope)))
         prune(self.body)
         for region in self.body.regions:
-            for piece in region.pieces:
-                depend(self.body, piece)
+            for op in region.ops:
+                depend(self.body, op)
         return self.body
 
     # --- axes ---
@@ -66,70 +67,70 @@ class _Lowering(ValueLowering):
 
     # --- statements ---
 
-    def block(self, statements: Sequence[ast.Statement], scope: Scope) -> list[Piece]:
-        """The pieces of one scope. What a nested loop or branch assigns again is kept in a mutable value."""
-        pieces: list[Piece] = []
+    def block(self, statements: Sequence[ast.Statement], scope: Scope) -> list[Op]:
+        """The ops of one scope. What a nested loop or branch assigns again is kept in a mutable value."""
+        ops: list[Op] = []
         for number, statement in enumerate(statements):
             match statement:
                 case ast.Assign():
-                    self.assign(statement, scope, statements[number + 1 :], pieces)
+                    self.assign(statement, scope, statements[number + 1 :], ops)
                 case ast.Effect(call=call, place=place):
-                    element = self.element(call.args[0], scope, pieces)
-                    stored = self.expression(call.args[1], scope, pieces)
+                    element = self.element(call.args[0], scope, ops)
+                    stored = self.expression(call.args[1], scope, ops)
                     hints = dict(call.keywords)
-                    pieces.append(Piece("store", place, call.op, expr=stored, element=element, hints=hints))
+                    ops.append(Op("store", place, call.op, expr=stored, element=element, hints=hints))
                 case ast.Whole(axis=axis, extent=extent, place=place):
                     self.axis(axis, self.plain(extent, scope), None, place, scope)
                 case ast.Grid():
                     inner = dict(scope)
                     axis_ = self.grid_axis(statement, inner)
                     zero = Number(0, type=INDEX)
-                    loop = Piece("tiles", statement.place, axis=axis_, bounds=(zero, axis_.extent))
+                    loop = Op("tiles", statement.place, axis=axis_, bounds=(zero, axis_.extent))
                     loop.body = self.block(statement.body, inner)
-                    pieces.append(loop)
+                    ops.append(loop)
                 case ast.Tiles():
-                    pieces.append(self.tiles(statement, scope, pieces))
+                    ops.append(self.tiles(statement, scope, ops))
                 case ast.Range():
-                    pieces.append(self.range(statement, scope, pieces))
+                    ops.append(self.range(statement, scope, ops))
                 case ast.If():
-                    condition = self.scalar_or_index(statement.condition, scope, pieces)
-                    branch = Piece("if", statement.place, expr=condition)
+                    condition = self.scalar_or_index(statement.condition, scope, ops)
+                    branch = Op("if", statement.place, expr=condition)
                     branch.body = self.block(statement.body, dict(scope))
                     branch.orelse = self.block(statement.orelse, dict(scope))
-                    pieces.append(branch)
-        return pieces
+                    ops.append(branch)
+        return ops
 
-    def tiles(self, node: ast.Tiles, scope: Scope, pieces: list[Piece]) -> Piece:
-        extent = self.scalar_or_index(node.extent, scope, pieces)
-        start = Number(0, type=INDEX) if node.start is None else self.scalar_or_index(node.start, scope, pieces)
-        stop = extent if node.stop is None else self.scalar_or_index(node.stop, scope, pieces)
+    def tiles(self, node: ast.Tiles, scope: Scope, ops: list[Op]) -> Op:
+        extent = self.scalar_or_index(node.extent, scope, ops)
+        start = Number(0, type=INDEX) if node.start is None else self.scalar_or_index(node.start, scope, ops)
+        stop = extent if node.stop is None else self.scalar_or_index(node.stop, scope, ops)
         inner = dict(scope)
         axis = self.axis(node.axis, extent, self.plain(node.step, scope), node.place, inner)
         hints = dict(node.hints)
-        loop = Piece("tiles", node.place, axis=axis, bounds=(start, stop), reverse=node.reverse, hints=hints)
+        loop = Op("tiles", node.place, axis=axis, bounds=(start, stop), reverse=node.reverse, hints=hints)
         loop.body = self.block(node.body, inner)
         return loop
 
-    def range(self, node: ast.Range, scope: Scope, pieces: list[Piece]) -> Piece:
-        start, stop, by = (self.scalar_or_index(e, scope, pieces) for e in (node.start, node.stop, node.step))
+    def range(self, node: ast.Range, scope: Scope, ops: list[Op]) -> Op:
+        start, stop, by = (self.scalar_or_index(e, scope, ops) for e in (node.start, node.stop, node.step))
         counter = self.value(node.variable, (), "i64")
         if isinstance(by, Number) and by.value > 0:
             self.counters[counter.name] = start, stop
-        loop = Piece("range", node.place, target=counter, bounds=(start, stop, by), hints=dict(node.hints))
+        loop = Op("range", node.place, target=counter, bounds=(start, stop, by), hints=dict(node.hints))
         loop.body = self.block(node.body, dict(scope) | {node.variable: counter})
         return loop
 
-    def assign(self, node: ast.Assign, scope: Scope, rest: Sequence[ast.Statement], pieces: list[Piece]) -> None:
+    def assign(self, node: ast.Assign, scope: Scope, rest: Sequence[ast.Statement], ops: list[Op]) -> None:
         kind = node.value.type
         assert kind is not None
         slots = {target: self.slot(target, kind, scope, rest) for target in node.targets}
         made: dict[str, Value | Expr] = {}
-        for target, expr in self.results(node, slots, scope, pieces):
+        for target, expr in self.results(node, slots, scope, ops):
             slot = slots[target]
             if slot is None:
-                made[target] = self.bind(target, expr, kind, node.place, scope, pieces)
+                made[target] = self.bind(target, expr, kind, node.place, scope, ops)
             else:
-                pieces.append(Piece("map", node.place, target=slot, expr=expr))
+                ops.append(Op("map", node.place, target=slot, expr=expr))
         scope.update(made)
         scope.update({target: slot for target, slot in slots.items() if slot is not None})
 
@@ -145,31 +146,29 @@ class _Lowering(ValueLowering):
         return slot
 
     def results(
-        self, node: ast.Assign, slots: Mapping[str, Value | None], scope: Scope, pieces: list[Piece]
+        self, node: ast.Assign, slots: Mapping[str, Value | None], scope: Scope, ops: list[Op]
     ) -> Iterator[tuple[str, Expr]]:
         """Each target with its expression. A dot that adds to its own target does so in place and gives none."""
         call, (first, *_) = node.value, node.targets
         if not isinstance(call, Call):
-            yield first, self.expression(call, scope, pieces)
+            yield first, self.expression(call, scope, ops)
         elif call.op == "split":
             sizes = call.args[1].items if isinstance(call.args[1], ast.Group) else (call.args[1],)
-            index = self.scalar_or_index(call.args[0], scope, pieces)
-            plain = tuple(self.scalar_or_index(size, scope, pieces) for size in sizes)
+            index = self.scalar_or_index(call.args[0], scope, ops)
+            plain = tuple(self.scalar_or_index(size, scope, ops) for size in sizes)
             yield from zip(node.targets, map(fold, digits(index, plain)), strict=True)
         elif call.op == "split_float":
-            yield from zip(node.targets, self.split_float(call, scope, pieces), strict=True)
+            yield from zip(node.targets, self.split_float(call, scope, ops), strict=True)
         else:
             slot, into = slots[first], dict(call.keywords).get("into")
             in_place = slot is not None and slot is scope.get(first) and into == Name(first)
-            inside = self.product(call, scope, pieces, slot) if slot is not None and in_place else None
+            inside = self.product(call, scope, ops, slot) if slot is not None and in_place else None
             if inside is not None:
-                pieces.append(inside)
+                ops.append(inside)
             else:
-                yield first, self.expression(call, scope, pieces, first)
+                yield first, self.expression(call, scope, ops, first)
 
-    def bind(
-        self, target: str, expr: Expr, kind: Type, place: Place, scope: Scope, pieces: list[Piece]
-    ) -> Value | Expr:
+    def bind(self, target: str, expr: Expr, kind: Type, place: Place, scope: Scope, ops: list[Op]) -> Value | Expr:
         """What an immutable name stands for: index arithmetic itself, a virtual value, or one that is kept."""
         if isinstance(expr, Name) and expr.id in self.body.values and not self.body.values[expr.id].mutable:
             return self.body.values[expr.id]
@@ -181,15 +180,15 @@ class _Lowering(ValueLowering):
         kept = self.value(target, axes, kind.dtype, definition=expr if virtual else None)
         if not mutable:
             self.formulas[kept.name] = expr
-        pieces.append(Piece("map", place, target=kept, expr=expr))  # dropped if the value stays virtual
+        ops.append(Op("map", place, target=kept, expr=expr))  # dropped if the value stays virtual
         return kept
 
-    def split_float(self, call: Call, scope: Scope, pieces: list[Piece]) -> tuple[Expr, Expr]:
+    def split_float(self, call: Call, scope: Scope, ops: list[Op]) -> tuple[Expr, Expr]:
         """The narrow part of a value, and the narrow part of what that leaves."""
-        wide = self.expression(call.args[0], scope, pieces)
+        wide = self.expression(call.args[0], scope, ops)
         assert call.type is not None and wide.type is not None
         kept = self.value("wide", self.axes_of(call, scope), wide.type.dtype)
-        pieces.append(Piece("map", call.place, target=kept, expr=wide))
+        ops.append(Op("map", call.place, target=kept, expr=wide))
         whole = self.name(kept)
         high = cast(whole, call.type.dtype)
         return high, cast(Binary("-", whole, cast(high, kept.dtype), type=whole.type), call.type.dtype)

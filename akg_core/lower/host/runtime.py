@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from akg_core.sketch.host_checks import Given, Sizes, dtypes_of
+from akg_core.lower.host.checks import Given, Sizes, dtypes_of
 
 _MODULE = '''\
 """{name}: made by akg-core from a sketch.
@@ -251,7 +251,7 @@ def _update(updated, values):
 def module(name: str, prelude: str, forward: list[str], device: str, given: Sequence[Given], sizes: Sizes) -> str:
     """The text of the module: `prelude` at module level, `forward` as the lines of that method.
 
-    `device`: as for `akg_core.sketch.host.write_module`; `given`, `sizes`: what forward checks.
+    `device`: as for `akg_core.lower.host.module.write_module`; `given`, `sizes`: what forward checks.
     """
     body = textwrap.indent("\n".join(forward), "    ")
     wanted = (text for call, text in (("_unpacked(", _COLLECTIONS), ("_update(", _UPDATES)) if call in body)

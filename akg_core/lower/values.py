@@ -1,17 +1,18 @@
-"""Expressions of a kernel over unique names; what must see a whole axis first becomes a piece of its own."""
+"""Expressions of a kernel over unique names; what must see a whole axis first becomes an op of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
 
+from akg_core.lower.access import place, step
+from akg_core.lower.fold import fold
+from akg_core.lower.ir import Axis, Body, Op, Value
+from akg_core.lower.specialise import Instance
 from akg_core.sketch import ast
+from akg_core.sketch.affine import INDEX, Bounds
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, Text, Type
 from akg_core.sketch.dtypes import is_float
-from akg_core.sketch.lower import Instance, fold
-from akg_core.sketch.lower_access import place, step
-from akg_core.sketch.lower_index import INDEX, Bounds
-from akg_core.sketch.lower_pieces import Axis, Body, Piece, Value
 from akg_core.sketch.ops import OPERATIONS
 
 Scope = dict[str, "Value | Axis | Expr"]
@@ -19,7 +20,7 @@ PROGRAM = ("program", "member")  # where a program stands in the grid, for emitt
 
 
 class ValueLowering:
-    """Lowers expressions; pieces that they need go to the list handed along, in front of what uses them."""
+    """Lowers expressions; ops that they need go to the list handed along, in front of what uses them."""
 
     def __init__(self, instance: Instance, reserved: frozenset[str]) -> None:
         self.kernel = instance.kernel
@@ -58,24 +59,24 @@ class ValueLowering:
 
     # --- expressions ---
 
-    def scalar_or_index(self, expr: Expr, scope: Scope, pieces: list[Piece]) -> Expr:
-        lowered = self.expression(expr, scope, pieces)
+    def scalar_or_index(self, expr: Expr, scope: Scope, ops: list[Op]) -> Expr:
+        lowered = self.expression(expr, scope, ops)
         if is_arithmetic(lowered, self.body) and not any(v.mutable for v in self.body.values_of(lowered)):
             return lowered
         assert expr.type is not None
         kept = self.value("s" if not expr.type.axes else "at", self.axes_of(expr, scope), expr.type.dtype)
-        pieces.append(Piece("map", expr.place, target=kept, expr=lowered))
+        ops.append(Op("map", expr.place, target=kept, expr=lowered))
         return self.name(kept)
 
     def plain(self, expr: Expr, scope: Scope) -> Expr:
         """An expression known at launch."""
-        pieces: list[Piece] = []
-        lowered = self.expression(expr, scope, pieces)
-        assert not pieces, "a size known at launch needs no pieces"
+        ops: list[Op] = []
+        lowered = self.expression(expr, scope, ops)
+        assert not ops, "a size known at launch needs no ops"
         return lowered
 
-    def expression(self, expr: Expr, scope: Scope, pieces: list[Piece], hint: str = "") -> Expr:
-        """`expr` over unique names; what must see a whole axis first goes to `pieces`, named after `hint`."""
+    def expression(self, expr: Expr, scope: Scope, ops: list[Op], hint: str = "") -> Expr:
+        """`expr` over unique names; what must see a whole axis first goes to `ops`, named after `hint`."""
         match expr:
             case Name(id=id):
                 found = scope.get(id)
@@ -85,21 +86,21 @@ class ValueLowering:
                     return Name(found.name, place=expr.place, type=expr.type)
                 return replace(self.name(found), place=expr.place) if isinstance(found, Value) else found
             case ast.Unary(operand=operand):
-                return fold(replace(expr, operand=self.expression(operand, scope, pieces)))
+                return fold(replace(expr, operand=self.expression(operand, scope, ops)))
             case Binary(left=left, right=right):
-                left, right = (self.expression(e, scope, pieces) for e in (left, right))
+                left, right = (self.expression(e, scope, ops) for e in (left, right))
                 return fold(replace(expr, left=left, right=right))
-            case Call(op=op):
-                return self.call(expr, OPERATIONS[op].kind, scope, pieces, hint)
+            case Call(op=function):
+                return self.call(expr, OPERATIONS[function].kind, scope, ops, hint)
         return expr
 
-    def call(self, call: Call, kind: str, scope: Scope, pieces: list[Piece], hint: str) -> Expr:
+    def call(self, call: Call, kind: str, scope: Scope, ops: list[Op], hint: str) -> Expr:
         assert call.type is not None
         if kind == "load":
-            return self.load(call, scope, pieces)
+            return self.load(call, scope, ops)
         if kind == "create":
             return cast(
-                self.expression(call.args[1], scope, pieces) if call.op == "full" else _zero(call), call.type.dtype
+                self.expression(call.args[1], scope, ops) if call.op == "full" else _zero(call), call.type.dtype
             )
         if kind == "axis":
             (named,) = call.args
@@ -108,34 +109,34 @@ class ValueLowering:
             ends = {"begin": axis.begin, "end": axis.end}
             return ends.get(call.op) or fold(Binary("-", axis.end, axis.begin, type=INDEX))
         if kind in ("reduce", "argreduce", "pick", "scan", "meet"):
-            return self.along(call, kind, scope, pieces, hint)
+            return self.along(call, kind, scope, ops, hint)
         if kind == "contract":
-            return self.contract(call, scope, pieces, hint)
-        arguments = tuple(a if isinstance(a, Text) else self.expression(a, scope, pieces) for a in call.args)
+            return self.contract(call, scope, ops, hint)
+        arguments = tuple(a if isinstance(a, Text) else self.expression(a, scope, ops) for a in call.args)
         return fold(replace(call, args=arguments))
 
-    def element(self, node: Expr, scope: Scope, pieces: list[Piece]) -> Element:
+    def element(self, node: Expr, scope: Scope, ops: list[Op]) -> Element:
         assert isinstance(node, Element)
-        return replace(node, indices=tuple(self.expression(index, scope, pieces) for index in node.indices))
+        return replace(node, indices=tuple(self.expression(index, scope, ops) for index in node.indices))
 
-    def load(self, call: Call, scope: Scope, pieces: list[Piece]) -> Expr:
-        element = self.element(call.args[0], scope, pieces)
-        keywords = tuple((k, self.expression(v, scope, pieces)) for k, v in call.keywords)
+    def load(self, call: Call, scope: Scope, ops: list[Op]) -> Expr:
+        element = self.element(call.args[0], scope, ops)
+        keywords = tuple((k, self.expression(v, scope, ops)) for k, v in call.keywords)
         loaded = replace(call, args=(element,), keywords=keywords)
         if self.tensors[element.tensor].role == "In":
             return loaded
         # What may be written meanwhile is read once, where the sketch reads it.
         assert call.type is not None
         kept = self.value(f"{element.tensor}_at", self.axes_of(call, scope), call.type.dtype)
-        pieces.append(Piece("map", call.place, target=kept, expr=loaded))
+        ops.append(Op("map", call.place, target=kept, expr=loaded))
         return self.name(kept)
 
     # --- along axes ---
 
-    def along(self, call: Call, kind: str, scope: Scope, pieces: list[Piece], hint: str) -> Expr:
-        """Reductions, scans and meets: a piece each; over axes of one position they are what they reduce."""
+    def along(self, call: Call, kind: str, scope: Scope, ops: list[Op], hint: str) -> Expr:
+        """Reductions, scans and meets: an op each; over axes of one position they are what they reduce."""
         assert call.type is not None
-        operand = self.expression(call.args[0], scope, pieces)
+        operand = self.expression(call.args[0], scope, ops)
         axes = _names(call.args[1])
         over = self.axes(axes, scope)
         if kind == "meet":
@@ -151,35 +152,35 @@ class ValueLowering:
         result = self.axes_of(call, scope)
         target = self.value(hint or call.op.removeprefix("reduce_"), result, call.type.dtype)
         reverse = dict(call.keywords).get("reverse") == Number(True)
-        name, op = {"argreduce": "reduce", "pick": "reduce"}.get(kind, kind), call.op
+        name, function = {"argreduce": "reduce", "pick": "reduce"}.get(kind, kind), call.op
         if kind == "meet":
             target.mutable = True  # what a program has, then what all have together
-            pieces.append(Piece("map", call.place, target=target, expr=operand))
+            ops.append(Op("map", call.place, target=target, expr=operand))
             operand = self.name(target)
-        elif operand.type is not None and operand.type.dtype == "bool" and op in ("reduce_max", "reduce_min"):
-            op = "reduce_any" if op == "reduce_max" else "reduce_all"
-        pieces.append(Piece(name, call.place, op, target=target, expr=operand, over=tuple(over), reverse=reverse))
+        elif operand.type is not None and operand.type.dtype == "bool" and function in ("reduce_max", "reduce_min"):
+            function = "reduce_any" if function == "reduce_max" else "reduce_all"
+        ops.append(Op(name, call.place, function, target=target, expr=operand, over=tuple(over), reverse=reverse))
         return self.name(target)
 
-    def contract(self, call: Call, scope: Scope, pieces: list[Piece], hint: str) -> Expr:
+    def contract(self, call: Call, scope: Scope, ops: list[Op], hint: str) -> Expr:
         """A dot outside `x = dot(…, into=x)`: the product, and `into` added to it."""
         assert call.type is not None
         into = dict(call.keywords).get("into")
         start = call.type if into is None or into.type is None else into.type
         dtype = call.type.dtype if is_float(call.type.dtype) == is_float(start.dtype) else "f32"
         target = self.value(hint or "product", self.axes_of(call, scope), dtype)
-        piece = self.product(call, scope, pieces, target)
-        if piece is None:
-            product = self.matrix_vector(call, scope, pieces, target)
+        op = self.product(call, scope, ops, target)
+        if op is None:
+            product = self.matrix_vector(call, scope, ops, target)
         else:
-            pieces.append(piece)
+            ops.append(op)
             product = self.name(target)
         if into is None:
             return product
-        return Binary("+", self.expression(into, scope, pieces), product, place=call.place, type=call.type)
+        return Binary("+", self.expression(into, scope, ops), product, place=call.place, type=call.type)
 
-    def product(self, call: Call, scope: Scope, pieces: list[Piece], target: Value) -> Piece | None:
-        """A dot piece for `target`; None when one side has no axis of its own, which a plain reduction does better."""
+    def product(self, call: Call, scope: Scope, ops: list[Op], target: Value) -> Op | None:
+        """A dot op for `target`; None when one side has no axis of its own, which a plain reduction does better."""
         assert call.type is not None
         over = self.axes(_names(dict(call.keywords)["over"]), scope)
         a_axes, b_axes = (set(self.axes_of(a, scope)) for a in call.args[:2])
@@ -187,13 +188,13 @@ class ValueLowering:
             return None
         if target.dtype not in ("f32", "f64", "i32", "i64"):
             return None
-        a, b = (self.operand(a, scope, pieces) for a in call.args[:2])
+        a, b = (self.operand(a, scope, ops) for a in call.args[:2])
         hints = {k: v for k, v in call.keywords if k != "into"}
-        return Piece("dot", call.place, "dot", target, a, b, tuple(over), accumulate=target.mutable, hints=hints)
+        return Op("dot", call.place, "dot", target, a, b, tuple(over), accumulate=target.mutable, hints=hints)
 
-    def operand(self, expr: Expr, scope: Scope, pieces: list[Piece]) -> Expr:
+    def operand(self, expr: Expr, scope: Scope, ops: list[Op]) -> Expr:
         """An operand of a matrix product: a plain load stays one, anything else is computed into a tile."""
-        lowered = self.expression(expr, scope, pieces)
+        lowered = self.expression(expr, scope, ops)
         inner, held = lowered, None
         while isinstance(inner, Name) and inner.id in self.body.values and self.body.values[inner.id].definition:
             held = self.body.values[inner.id]
@@ -214,16 +215,16 @@ class ValueLowering:
             return self.name(held)
         assert expr.type is not None
         kept = self.value("operand", self.axes_of(expr, scope), expr.type.dtype)
-        pieces.append(Piece("map", expr.place, target=kept, expr=lowered))
+        ops.append(Op("map", expr.place, target=kept, expr=lowered))
         return self.name(kept)
 
-    def matrix_vector(self, call: Call, scope: Scope, pieces: list[Piece], target: Value) -> Expr:
+    def matrix_vector(self, call: Call, scope: Scope, ops: list[Op], target: Value) -> Expr:
         over = self.axes(_names(dict(call.keywords)["over"]), scope)
-        a, b = (cast(self.expression(e, scope, pieces), target.dtype) for e in call.args[:2])
+        a, b = (cast(self.expression(e, scope, ops), target.dtype) for e in call.args[:2])
         product = Binary("*", a, b, place=call.place, type=Type(dtype=target.dtype))
         if not over:
             return product
-        pieces.append(Piece("reduce", call.place, "reduce_sum", target=target, expr=product, over=tuple(over)))
+        ops.append(Op("reduce", call.place, "reduce_sum", target=target, expr=product, over=tuple(over)))
         return self.name(target)
 
 

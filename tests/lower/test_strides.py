@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from akg_core.lower.ir import Axis, Body
+from akg_core.lower.loops.strides import drift
+from akg_core.sketch.affine import INDEX, Bounds
 from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Text, Type
-from akg_core.sketch.lower_drift import drift
-from akg_core.sketch.lower_index import INDEX, Bounds
-from akg_core.sketch.lower_pieces import Axis, Body
 from akg_core.sketch.parse import parse
 
 EXTENT = 23

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from akg_core.records import Argument
-from tests.sketch.test_host import PACKED, SCALE, load, tensor
+from tests.lower.test_host import PACKED, SCALE, load, tensor
 
 TWO = """
 @program

@@ -11,12 +11,13 @@ import keyword
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from akg_core.lower.host import runtime
+from akg_core.lower.host.arguments import called, collections, constant, literal, signature, template
+from akg_core.lower.host.checks import TORCH_NAMES, Given, checked, python_tuple, sizes_of
 from akg_core.records import HOST, Interface, Sketch
-from akg_core.sketch import ast, host_runtime
+from akg_core.sketch import ast
 from akg_core.sketch.check_program import sized, substitute
 from akg_core.sketch.dtypes import is_float
-from akg_core.sketch.host_arguments import called, collections, constant, literal, signature, template
-from akg_core.sketch.host_checks import TORCH_NAMES, Given, checked, python_tuple, sizes_of
 from akg_core.sketch.program import kept_tensors, program_of
 from akg_core.sketch.show import show_expression
 
@@ -55,7 +56,7 @@ def write_module(
     forward = _Forward(sketch.interface, tree, program_of(tree), launch)
     body = forward.lines()
     device = device if forward.launches() else "None"  # views are good anywhere
-    return host_runtime.module(sketch.name, prelude, body, device, forward.given, forward.sizes)
+    return runtime.module(sketch.name, prelude, body, device, forward.given, forward.sizes)
 
 
 def calls(tree: ast.SketchFile) -> tuple[Call, ...]:

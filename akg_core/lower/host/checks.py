@@ -1,7 +1,7 @@
 """What forward checks of the tensors that it is given, as Python text: all in one expression, so that it costs little.
 
 A tensor must be plain, of its dtype, as many dimensions, dense and contiguous, on the device that kernels run on. One
-that is not is looked at again, slowly, by what is fixed of every module (host_runtime), which mends it or says what
+that is not is looked at again, slowly, by what is fixed of every module (`runtime`), which mends it or says what
 is wrong. Sizes that vary are remembered once they were found to be such as the kernel was made for.
 """
 

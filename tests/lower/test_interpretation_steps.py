@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from akg_core.lower.interpretation_steps import steps
 from akg_core.sketch.check import require
 from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import default
-from akg_core.sketch.steps import steps
 
 ROWS = """
 @kernel

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from akg_core.lower.ir import Body, Op
+from akg_core.sketch.affine import Polynomial, number, polynomial, recombine
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, TensorParameter, Unary, walk
-from akg_core.sketch.lower_index import Polynomial, number, polynomial, recombine
-from akg_core.sketch.lower_pieces import Body, Piece
 
 
 class Varying(Protocol):
@@ -115,7 +115,7 @@ def _digits(body: Body, expr: Expr, axis: str) -> Iterator[Binary]:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One element expression of a piece, with its flat place."""
+    """One element expression of an op, with its flat place."""
 
     element: Element
     tensor: TensorParameter
@@ -123,15 +123,15 @@ class Access:
     stores: bool
 
 
-def accesses(body: Body, piece: Piece) -> list[Access]:
-    """Every load and store that a piece does itself."""
+def accesses(body: Body, op: Op) -> list[Access]:
+    """Every load and store that an op does itself."""
     tensors = {t.name: t for t in body.kernel.tensors}
     found = []
-    for expr in piece.expressions():
+    for expr in op.expressions():
         for load in body.loads_of(expr):
             element = load.args[0]
             assert isinstance(element, Element)
             found.append((element, False))
-    if piece.element is not None:
-        found.append((piece.element, True))
+    if op.element is not None:
+        found.append((op.element, True))
     return [Access(e, tensors[e.tensor], place(e.indices, tensors[e.tensor].dims), stores) for e, stores in found]

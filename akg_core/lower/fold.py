@@ -1,0 +1,92 @@
+"""Constant folding of expressions, and the identities of integers that constants leave behind."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from akg_core.sketch.ast import Binary, Call, Expr, Number, Unary
+
+_INTEGER: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "and": lambda a, b: bool(a) and bool(b),
+    "or": lambda a, b: bool(a) or bool(b),
+}
+_FLOAT = {op: _INTEGER[op] for op in ("+", "-", "*", "==", "!=", "<", "<=", ">", ">=")} | {"/": operator.truediv}
+_MATH: dict[str, Callable[..., float]] = {name: getattr(math, name) for name in ("exp", "log", "sqrt", "tanh", "erf")}
+
+
+def fold(node: Any) -> Any:
+    """A node whose operands are all numbers as one number; other nodes as they are.
+
+    Integers fold exactly; floats only where the language computes on the host in double (uniform values).
+    """
+    if isinstance(node, Unary) and isinstance(node.operand, Number):
+        value = node.operand.value
+        return _number(node, -value if node.op == "-" else not value if node.op == "not" else ~int(value))
+    if isinstance(node, Binary) and isinstance(node.left, Number) and isinstance(node.right, Number):
+        return _fold_binary(node, node.left.value, node.right.value)
+    if isinstance(node, Binary):
+        return _simplify(node)
+    if isinstance(node, Call) and node.args and not node.keywords and all(isinstance(a, Number) for a in node.args):
+        values = [a.value for a in node.args if isinstance(a, Number)]
+        if node.op in ("maximum", "minimum") and all(isinstance(v, int) for v in values):
+            return _number(node, (max if node.op == "maximum" else min)(values))
+        if node.op in _MATH and node.type is not None and node.type.weak:
+            try:
+                return _number(node, _MATH[node.op](*values))
+            except (ValueError, OverflowError):
+                return node
+    return node
+
+
+def _number(node: Expr, value: int | float | bool) -> Number:
+    return Number(value, place=node.place, type=node.type)
+
+
+def _fold_binary(node: Binary, a: int | float | bool, b: int | float | bool) -> Expr:
+    integers = isinstance(a, int) and isinstance(b, int)
+    if node.op in ("//", "%", "/") and b == 0:
+        return node
+    if node.op == "**" and integers and b >= 0:
+        return _number(node, a**b)
+    weak = node.type is None or node.type.weak
+    if integers and node.op in _INTEGER:
+        return _number(node, _INTEGER[node.op](a, b))
+    if weak and node.op in _FLOAT:
+        return _number(node, _FLOAT[node.op](a, b))
+    return node
+
+
+def _simplify(node: Binary) -> Expr:
+    """The integer identities that specialisation leaves behind: x*1, x+0, x//1, x%1."""
+    if node.type is None or node.type.dtype != "i64":
+        return node
+    left, right, op = node.left, node.right, node.op
+    if isinstance(left, Number) and op in "+*":
+        left, right = right, left
+    if not isinstance(right, Number) or left.type is None or left.type.dtype != "i64":
+        return node
+    if (op in ("+", "-") and right.value == 0) or (op in ("*", "//") and right.value == 1):
+        return left
+    if (op == "%" and right.value == 1) or (op == "*" and right.value == 0):
+        return replace(right, value=0, type=node.type)
+    return node

@@ -1,0 +1,94 @@
+"""A launch of a kernel becomes an instance with every known number folded in.
+
+`instances` gives one `Instance` for each different way in which the program launches a kernel: its Const parameters and
+the dimensions that are plain numbers there are constants of the instance, so that an emitter can unroll, size
+buffers and drop masks by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from akg_core.lower.fold import fold
+from akg_core.lower.host.module import Call, calls
+from akg_core.sketch.ast import Element, Kernel, Name, Number, SketchFile, TensorParameter, rewrite
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One specialisation of a kernel.
+
+    `symbol` is unique in the file. `dimensions` are the kernel's dimension names in order of first appearance,
+    `known` the sizes of those that are folded into the kernel's tree, `open` the Consts that only a launch knows.
+    """
+
+    symbol: str
+    kernel: Kernel
+    dimensions: tuple[str, ...]
+    known: Mapping[str, int]
+    open: tuple[str, ...] = ()
+
+    def __hash__(self) -> int:
+        return hash(self.symbol)
+
+
+def instances(tree: SketchFile) -> list[tuple[Call, Instance]]:
+    """Each launch of a bound sketch with the instance that it runs; launches with equal numbers share one."""
+    found: dict[tuple[str, str], Instance] = {}
+    launched = []
+    for call in calls(tree):
+        constants = {name: e.value for name, e in call.constants.items() if isinstance(e, Number)}
+        sizes = {name: int(e.value) for name, e in call.expressions.items() if isinstance(e, Number)}
+        key = (call.kernel.name, repr((sorted(constants.items()), sorted(sizes.items()))))
+        if key not in found:
+            number = 1 + sum(name == call.kernel.name for name, _ in found)
+            symbol = call.kernel.name if number == 1 else f"{call.kernel.name}_{number}"
+            found[key] = specialise(call.kernel, constants, sizes, symbol)
+        launched.append((call, found[key]))
+    return launched
+
+
+def specialise(kernel: Kernel, constants: Mapping[str, int | float], sizes: Mapping[str, int], symbol: str) -> Instance:
+    """A bound `kernel` with the known `constants` and `sizes` put in and folded."""
+    known: dict[str, int | float] = {**constants, **sizes}
+    unknown = tuple(c.name for c in kernel.constants if c.name not in constants)
+
+    def put(node: Any) -> Any:
+        if isinstance(node, Name) and node.id in known:
+            return Number(known[node.id], place=node.place, type=node.type)
+        return fold(node)
+
+    return Instance(symbol, rewrite(kernel, put), kernel.dimensions, dict(sizes), unknown)
+
+
+def renamed(instance: Instance, reserved: Collection[str]) -> Instance:
+    """The instance with another name for each tensor, dimension and Const whose own is reserved in the DSL."""
+    names = [t.name for t in instance.kernel.tensors] + list(instance.dimensions) + list(instance.open)
+    other: dict[str, str] = {}
+    for name in names:
+        if name in reserved:
+            fresh = f"{name}_"
+            while fresh in reserved or fresh in names:
+                fresh += "_"
+            other[name] = fresh
+
+    def rename(node: Any) -> Any:
+        if isinstance(node, Name) and node.id in other:
+            return replace(node, id=other[node.id])
+        if isinstance(node, Element) and node.tensor in other:
+            return replace(node, tensor=other[node.tensor])
+        if isinstance(node, TensorParameter) and node.name in other:
+            return replace(node, name=other[node.name])
+        return node
+
+    if not other:
+        return instance
+    return Instance(
+        instance.symbol,
+        rewrite(instance.kernel, rename),
+        tuple(other.get(name, name) for name in instance.dimensions),
+        {other.get(name, name): size for name, size in instance.known.items()},
+        tuple(other.get(name, name) for name in instance.open),
+    )
