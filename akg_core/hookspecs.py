@@ -4,8 +4,7 @@ A plugin is a module registered under the entry-point group `akg` whose function
 `hookimpl` and these names. Hooks are plain functions over the records of `akg_core.records`,
 addressed to the one selected plugin, never broadcast. A hook that is absent says "unsupported".
 
-    from akg_core.hookspecs import hookimpl
-    from akg_core.records import PluginInfo
+    from akg_core.plugin import PluginInfo, hookimpl
 
     @hookimpl
     def akg_plugin_info() -> PluginInfo:

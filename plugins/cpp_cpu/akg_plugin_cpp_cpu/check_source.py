@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from akg_core.judge.source import only_views, python_findings
-from akg_core.records import Finding, KernelSource
+from akg_core.plugin import Finding, KernelSource
+from akg_core.plugin.check_source import only_views, python_findings
 
 _LIBRARIES = re.compile(r'#\s*include\s*[<"](torch|ATen|c10|mkl|cblas|openblas|dnnl|oneapi|Eigen)[/._>"]')
 _KERNEL = re.compile(r'extern\s+"C"\s*(\{|[^;{]*\bvoid\s+\w+\s*\()')

@@ -16,8 +16,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from akg_core.records import Artifact, CompileResult, KernelSource, Target
-from akg_core.toolchain import with_sketch_lines, write_source
+from akg_core.plugin import Artifact, CompileResult, KernelSource, Target, with_sketch_lines, write_source
 from akg_plugin_cpp_cpu import prepare
 from akg_plugin_cpp_cpu.cache import keep, kept, prune
 from akg_plugin_cpp_cpu.levels import NATIVE

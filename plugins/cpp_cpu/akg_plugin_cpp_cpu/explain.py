@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from akg_core.records import Advice
-from akg_core.toolchain import advice_on
+from akg_core.plugin import Advice, advice_on
 
 # `kernel.cpp:12:5 (sketch line 7): error: …`, as akg_plugin_cpp_cpu.compile writes it.
 _PLACED = re.compile(

@@ -6,9 +6,8 @@ loaded already), so that torch.set_num_threads holds for kernels too.
 
 from __future__ import annotations
 
-from akg_core.judge.candidate import load_entry, profile_case, run_cases
-from akg_core.judge.native import MachineCode
-from akg_core.records import Artifact, Case, ProfileReport, RunReport, TimingPlan
+from akg_core.plugin import Artifact, Case, ProfileReport, RunReport, TimingPlan
+from akg_core.plugin.harness import MachineCode, load_entry, profile_case, run_cases
 from akg_plugin_cpp_cpu.compile import binding_name
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from akg_core.hookspecs import hookimpl
-from akg_core.records import (
+from akg_core.plugin import (
     Advice,
     Artifact,
     Availability,
@@ -21,6 +20,8 @@ from akg_core.records import (
     Sketch,
     Target,
     TimingPlan,
+    hookimpl,
+    read_pages,
 )
 
 
@@ -45,8 +46,6 @@ def akg_probe(target: Target) -> Availability:
 
 @hookimpl
 def akg_docs() -> tuple[DocPage, ...]:
-    from akg_core.pages import read_pages
-
     return read_pages(Path(__file__).parent)
 
 

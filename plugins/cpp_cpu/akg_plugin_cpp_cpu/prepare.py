@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from akg_core.errors import ToolchainError
+from akg_core.plugin import ToolchainError
 from akg_plugin_cpp_cpu.cache import prune
 from akg_plugin_cpp_cpu.probe import Toolchain, cache_folder
 from akg_plugin_cpp_cpu.process import run

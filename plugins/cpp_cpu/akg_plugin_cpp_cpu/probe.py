@@ -15,10 +15,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from akg_core import storage
-from akg_core.errors import ToolchainError
-from akg_core.records import Availability, Target, Traits
-from akg_core.worker.usage import cores
+from akg_core.plugin import Availability, Target, ToolchainError, Traits, cores, write_whole
+from akg_core.plugin import cache_folder as users_cache_folder
 from akg_plugin_cpp_cpu import levels
 from akg_plugin_cpp_cpu.levels import NATIVE
 
@@ -134,7 +132,7 @@ def toolchain(arch: str = NATIVE) -> Toolchain:
 
 def cache_folder() -> Path:
     """Where this plugin keeps what is worth keeping."""
-    return storage.cache_folder() / "cpp_cpu"
+    return users_cache_folder() / "cpp_cpu"
 
 
 @functools.cache
@@ -201,7 +199,7 @@ def _described(compiler: list[str], arch: str) -> dict[str, str]:
     macros = dict(line.split(" ", 2)[1:] for line in done.stdout.splitlines() if line.count(" ") >= 2)
     found = {name: macros[name] for name in sorted(_MACROS & macros.keys())} | {"flags": " ".join(flags)}
     with contextlib.suppress(OSError):  # where nothing can be kept, a run takes a few milliseconds more
-        storage.write_whole(note, json.dumps(found))
+        write_whole(note, json.dumps(found))
     return found
 
 

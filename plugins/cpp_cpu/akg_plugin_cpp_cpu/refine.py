@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from akg_core.records import Sketch
+from akg_core.plugin import Sketch
 
 
 def refine(sketch: Sketch) -> tuple[Sketch, ...]:

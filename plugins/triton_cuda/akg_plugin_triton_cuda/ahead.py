@@ -28,7 +28,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import IO, Any
 
-from akg_core.worker.usage import cores
+from akg_core.plugin import cores
 
 UNUSABLE = 3
 _FORKING = multiprocessing.get_context("fork")

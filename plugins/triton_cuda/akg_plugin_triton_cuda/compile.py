@@ -22,10 +22,17 @@ from typing import Any
 from akg_triton.check_source import kernels
 from akg_triton.described import launches_of
 
-from akg_core.errors import ToolchainError
-from akg_core.records import Artifact, CompileResult, KernelSource, Scalar, Target
-from akg_core.storage import cache_folder
-from akg_core.toolchain import with_sketch_lines, write_source
+from akg_core.plugin import (
+    Artifact,
+    CompileResult,
+    KernelSource,
+    Scalar,
+    Target,
+    ToolchainError,
+    cache_folder,
+    with_sketch_lines,
+    write_source,
+)
 from akg_plugin_triton_cuda import ahead
 from akg_plugin_triton_cuda.occupancy import LANES, occupancy
 from akg_plugin_triton_cuda.probe import CHIPS, INSTALL, capability_of, gpus, triton_version

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from akg_core.device import Device
+from akg_core.plugin import Device
 from akg_plugin_triton_cuda.driver import check, cuda
 from akg_plugin_triton_cuda.hold import hold
 

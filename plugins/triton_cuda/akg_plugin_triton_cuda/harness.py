@@ -12,10 +12,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from akg_core.device import HOST, Device
-from akg_core.errors import ToolchainError
-from akg_core.judge.candidate import load_entry, profile_case, run_cases
-from akg_core.records import Artifact, Case, ProfileReport, RunReport, Target, TimingPlan
+from akg_core.plugin import HOST, Artifact, Case, Device, ProfileReport, RunReport, Target, TimingPlan, ToolchainError
+from akg_core.plugin.harness import load_entry, profile_case, run_cases
 from akg_plugin_triton_cuda.compile import CACHE
 from akg_plugin_triton_cuda.probe import probe
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from akg_core.hookspecs import hookimpl
-from akg_core.records import (
+from akg_core.plugin import (
     Advice,
     Artifact,
     Availability,
     Case,
     CompileResult,
+    Device,
     DocPage,
     Finding,
     KernelSource,
@@ -22,10 +21,9 @@ from akg_core.records import (
     Sketch,
     Target,
     TimingPlan,
+    hookimpl,
+    read_pages,
 )
-
-if TYPE_CHECKING:
-    from akg_core.device import Device
 
 
 @hookimpl
@@ -50,8 +48,6 @@ def akg_probe(target: Target) -> Availability:
 
 @hookimpl
 def akg_docs() -> tuple[DocPage, ...]:
-    from akg_core.pages import read_pages
-
     return read_pages(Path(__file__).parent)
 
 

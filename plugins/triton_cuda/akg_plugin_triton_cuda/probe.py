@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from akg_triton.dialect import Dialect
 from packaging.version import Version
 
-from akg_core.records import Availability, Target, Traits
+from akg_core.plugin import Availability, Target, Traits
 
 OLDEST_TRITON = "3.6"
 SIMULATED_TRITON = "3.7"  # whose interpreter is sound

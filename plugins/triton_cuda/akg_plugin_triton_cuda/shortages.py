@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from akg_core.records import Shortage
+from akg_core.plugin import Shortage
 from akg_plugin_triton_cuda.occupancy import LANES, programs_at_once
 from akg_plugin_triton_cuda.probe import CHIPS, REGISTERS
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
-from akg_core.judge.source import only_views, python_findings, python_trees
-from akg_core.records import Finding, KernelSource
+from akg_core.plugin import Finding, KernelSource
+from akg_core.plugin.check_source import only_views, python_findings, python_trees
 
 
 def check_source(source: KernelSource) -> tuple[Finding, ...]:

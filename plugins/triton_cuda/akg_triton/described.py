@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from akg_core.records import KernelSource
+from akg_core.plugin import KernelSource
 
 DESCRIPTION = "launches.json"  # beside model_new.py
 

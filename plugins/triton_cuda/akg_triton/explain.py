@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from akg_core.records import Advice
-from akg_core.toolchain import advice_on
+from akg_core.plugin import Advice, advice_on
 
 # `kernel.py:12:4 (sketch line 7)`, as a plugin's compile writes it.
 _PLACED = re.compile(r"kernel\.py:(?P<line>\d+)(?::\d+)?(?: \(sketch line (?P<sketch>\d+)\))?")

@@ -6,13 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from akg_core.lower.fold import fold
-from akg_core.lower.host.module import TORCH_NAMES, Call
-from akg_core.lower.specialise import Instance
-from akg_core.sketch import ast
-from akg_core.sketch.affine import INDEX
-from akg_core.sketch.ast import Binary, Expr, Name
-from akg_core.sketch.show import show_expression
+from akg_core.plugin.lower import TORCH_NAMES, Call, Instance, fold
+from akg_core.plugin.sketch import INDEX, Binary, Expr, Name, ast, show_expression
 from akg_triton.emit.axes import ONE
 from akg_triton.emit.grids import tiles_of
 from akg_triton.emit.region import Function

@@ -11,12 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from akg_core.records import Sketch
-from akg_core.sketch import ast
-from akg_core.sketch.ast import Call, Expr, Text, Tune
-from akg_core.sketch.check import require
-from akg_core.sketch.parse import parse
-from akg_core.sketch.show import show
+from akg_core.plugin import Sketch
+from akg_core.plugin.sketch import Call, Expr, Text, Tune, ast, parse, require, show
 
 _FORMAT = "tf32"  # that operands of narrow products are rounded to
 

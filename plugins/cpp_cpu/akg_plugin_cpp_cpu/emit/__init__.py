@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from akg_core.lower.host.module import Call, write_module
-from akg_core.lower.source_text import Line, annotated
-from akg_core.lower.specialise import Instance, instances
-from akg_core.records import KernelSource, Schedule, Sketch, Target
-from akg_core.sketch.check import require
-from akg_core.sketch.parse import parse
-from akg_core.sketch.schedule import bind
-from akg_core.sketch.show import show_expression
+from akg_core.plugin import KernelSource, Schedule, Sketch, Target
+from akg_core.plugin.lower import Call, Instance, Line, annotated, instances, write_module
+from akg_core.plugin.sketch import bind, parse, require, show_expression
 from akg_plugin_cpp_cpu.emit.kernel import function
 from akg_plugin_cpp_cpu.launch import prelude, statement
 

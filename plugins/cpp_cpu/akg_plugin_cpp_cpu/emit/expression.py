@@ -5,12 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-from akg_core.lower.access import step, uniform
-from akg_core.lower.ir import Body
-from akg_core.sketch.affine import polynomial
-from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Text, Unary, walk
-from akg_core.sketch.dtypes import DTYPES, combine, is_float, is_integer
-from akg_core.sketch.ops import OPERATIONS
+from akg_core.plugin.lower import Body, step, uniform
+from akg_core.plugin.sketch import (
+    DTYPES,
+    OPERATIONS,
+    Binary,
+    Call,
+    Expr,
+    Name,
+    Number,
+    Text,
+    Unary,
+    combine,
+    is_float,
+    is_integer,
+    polynomial,
+    walk,
+)
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
 
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import prod
 
-from akg_core.lower.build import body_of
-from akg_core.lower.fold import fold
-from akg_core.lower.ir import Axis, Body, Region
-from akg_core.lower.loops.cost import work
-from akg_core.lower.loops.nest import plan
-from akg_core.lower.source_text import Line, Lines
-from akg_core.lower.specialise import Instance, renamed
-from akg_core.sketch.affine import INDEX
-from akg_core.sketch.ast import Binary, Expr, Name, Number
-from akg_core.sketch.dtypes import DTYPES
+from akg_core.plugin.lower import Axis, Body, Instance, Line, Lines, Region, body_of, fold, plan, renamed, work
+from akg_core.plugin.sketch import DTYPES, INDEX, Binary, Expr, Name, Number
 from akg_plugin_cpp_cpu.emit.nests import NestWriter
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
 from akg_plugin_cpp_cpu.emit.words import RESERVED

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from akg_core.lower.access import place, step
-from akg_core.lower.ir import Op
-from akg_core.sketch.affine import Polynomial, polynomial
-from akg_core.sketch.ast import Call, Element, Expr, Name
+from akg_core.plugin.lower import Op, place, step
+from akg_core.plugin.sketch import Call, Element, Expr, Name, Polynomial, polynomial
 from akg_plugin_cpp_cpu.emit.memory import MemoryWriter, plus
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from akg_core.lower.access import place, step
-from akg_core.lower.fold import fold
-from akg_core.lower.ir import Body, Op, Value
-from akg_core.lower.loops.nest import Plan
-from akg_core.lower.loops.strides import place_drift
-from akg_core.sketch.affine import INDEX, Polynomial, number, polynomial
-from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, rewrite
+from akg_core.plugin.lower import Body, Op, Plan, Value, fold, place, place_drift, step
+from akg_core.plugin.sketch import (
+    INDEX,
+    Binary,
+    Call,
+    Element,
+    Expr,
+    Name,
+    Number,
+    Polynomial,
+    number,
+    polynomial,
+    rewrite,
+)
 from akg_plugin_cpp_cpu.emit.expression import ExpressionWriter
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
 

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from akg_core.lower.access import accesses, place, segment, step
-from akg_core.lower.fold import fold
-from akg_core.lower.ir import Axis, Body, Op, Value
-from akg_core.lower.loops.nest import Block, Leaf, Loop, Plan
-from akg_core.sketch.affine import INDEX, number
-from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number
+from akg_core.plugin.lower import Axis, Block, Body, Leaf, Loop, Op, Plan, Value, accesses, fold, place, segment, step
+from akg_core.plugin.sketch import INDEX, Binary, Call, Element, Expr, Name, Number, number
 from akg_plugin_cpp_cpu.emit.matrix import MatrixWriter
 from akg_plugin_cpp_cpu.emit.memory import Buffer, plus
 from akg_plugin_cpp_cpu.emit.reduction import ReductionWriter

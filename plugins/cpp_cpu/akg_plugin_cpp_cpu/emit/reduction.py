@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from akg_core.lower.ir import Op, Value
-from akg_core.lower.loops.nest import Block, Leaf, Loop
-from akg_core.sketch.ast import Expr, Name
-from akg_core.sketch.dtypes import is_float
+from akg_core.plugin.lower import Block, Leaf, Loop, Op, Value
+from akg_core.plugin.sketch import Expr, Name, is_float
 from akg_plugin_cpp_cpu.emit.memory import Buffer, MemoryWriter
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
 

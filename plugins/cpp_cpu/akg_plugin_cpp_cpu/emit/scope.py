@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from akg_core.lower.loops.nest import Block
-from akg_core.lower.source_text import Lines
-from akg_core.sketch.ast import Expr
+from akg_core.plugin.lower import Block, Lines
+from akg_core.plugin.sketch import Expr
 
 
 @dataclass(frozen=True, slots=True)

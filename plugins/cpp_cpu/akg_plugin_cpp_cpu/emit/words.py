@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from akg_core.sketch.ops import OPERATIONS
+from akg_core.plugin.sketch import OPERATIONS
 
 _KEYWORDS = """
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const consteval

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from akg_core.lower.build import regions
-from akg_core.lower.host.module import Call, write_module
-from akg_core.lower.source_text import Line, annotated
-from akg_core.lower.specialise import Instance, instances, renamed
-from akg_core.records import KernelSource, Schedule, Sketch, Target
-from akg_core.sketch.check import require
-from akg_core.sketch.parse import parse
-from akg_core.sketch.schedule import bind
+from akg_core.plugin import KernelSource, Schedule, Sketch, Target
+from akg_core.plugin.lower import Call, Instance, Line, annotated, instances, regions, renamed, write_module
+from akg_core.plugin.sketch import bind, parse, require
 from akg_triton.described import DESCRIPTION, describe
 from akg_triton.dialect import Dialect
 from akg_triton.emit.functions import support

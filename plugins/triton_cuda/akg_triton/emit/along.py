@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from akg_core.sketch.ast import AxisList, Call, Expr, Group, Name, Number
-from akg_core.sketch.dtypes import as_sum, is_float
+from akg_core.plugin.sketch import AxisList, Call, Expr, Group, Name, Number, as_sum, is_float
 from akg_triton.emit.bulk import BulkWriter
 from akg_triton.emit.expression import literal
 from akg_triton.emit.memory import identity

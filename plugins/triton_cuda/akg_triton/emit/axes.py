@@ -6,12 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from akg_core.lower.fold import fold
-from akg_core.lower.source_text import Lines
-from akg_core.sketch import ast
-from akg_core.sketch.affine import INDEX
-from akg_core.sketch.ast import Binary, Call, Expr, Name, Number
-from akg_core.sketch.dtypes import is_float
+from akg_core.plugin.lower import Lines, fold
+from akg_core.plugin.sketch import INDEX, Binary, Call, Expr, Name, Number, ast, is_float
 from akg_triton.emit.matrix import LEAST, MatrixWriter
 from akg_triton.emit.source import Source
 from akg_triton.emit.terms import ATOM, SUM, Axis, Scope, Term

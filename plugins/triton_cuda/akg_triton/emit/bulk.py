@@ -6,10 +6,8 @@ So a tensor is described where every access of a function loads such a block of 
 
 from __future__ import annotations
 
-from akg_core.lower.fold import fold
-from akg_core.sketch.affine import INDEX
-from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, Text
-from akg_core.sketch.dtypes import DTYPES
+from akg_core.plugin.lower import fold
+from akg_core.plugin.sketch import DTYPES, INDEX, Binary, Call, Element, Expr, Name, Number, Text
 from akg_triton.emit.memory import MemoryWriter, Visit
 from akg_triton.emit.source import Source
 from akg_triton.emit.terms import SUM, Axis, Scope, Term

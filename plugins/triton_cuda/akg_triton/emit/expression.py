@@ -7,12 +7,26 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from akg_core.errors import Unsupported
-from akg_core.lower.fold import fold
-from akg_core.sketch.affine import INDEX, Bounds, digits
-from akg_core.sketch.ast import AxisList, Binary, Call, Expr, Name, Number, Text, Type, Unary
-from akg_core.sketch.dtypes import combine, is_float, is_integer
-from akg_core.sketch.ops import OPERATIONS
+from akg_core.plugin import Unsupported
+from akg_core.plugin.lower import fold
+from akg_core.plugin.sketch import (
+    INDEX,
+    OPERATIONS,
+    AxisList,
+    Binary,
+    Bounds,
+    Call,
+    Expr,
+    Name,
+    Number,
+    Text,
+    Type,
+    Unary,
+    combine,
+    digits,
+    is_float,
+    is_integer,
+)
 from akg_triton.emit.functions import LIBDEVICE, TEXTS, WHOLE
 from akg_triton.emit.source import Source
 from akg_triton.emit.terms import ATOM, LOOSE, NARROW, PRODUCT, RANKS, SUM, TRITON, Axis, Scope, Term

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from akg_core.errors import Unsupported
-from akg_core.lower.fold import fold
-from akg_core.sketch import ast
-from akg_core.sketch.affine import INDEX
-from akg_core.sketch.ast import Binary, Expr, Name, Number
+from akg_core.plugin import Unsupported
+from akg_core.plugin.lower import fold
+from akg_core.plugin.sketch import INDEX, Binary, Expr, Name, Number, ast
 from akg_triton.emit.axes import ONE, ZERO, AxisWriter
 from akg_triton.emit.source import Source
 from akg_triton.emit.terms import PRODUCT, SUM, Scope, Term

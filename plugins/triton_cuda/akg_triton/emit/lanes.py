@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from akg_core.sketch import ast
-from akg_core.sketch.ast import Assign, Binary, Call, Expr, Name, Unary
-from akg_core.sketch.dtypes import is_float
+from akg_core.plugin.sketch import Assign, Binary, Call, Expr, Name, Unary, ast, is_float
 
 Form = Mapping[str, int]  # a linear form: how often each name counts
 EXTREMES = {"maximum": "reduce_max", "minimum": "reduce_min"}

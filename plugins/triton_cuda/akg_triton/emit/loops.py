@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from akg_core.lower.fold import fold
-from akg_core.lower.source_text import Lines
-from akg_core.sketch import ast
-from akg_core.sketch.affine import INDEX
-from akg_core.sketch.ast import Binary, Call, Expr, Name, Number
+from akg_core.plugin.lower import Lines, fold
+from akg_core.plugin.sketch import INDEX, Binary, Call, Expr, Name, Number, ast
 from akg_triton.emit.axes import ONE, START, ZERO
 from akg_triton.emit.grids import GridWriter
 from akg_triton.emit.lanes import kept

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from akg_core.errors import Unsupported
-from akg_core.sketch.ast import Call, Text
-from akg_core.sketch.dtypes import is_float, promote
+from akg_core.plugin import Unsupported
+from akg_core.plugin.sketch import Call, Text, is_float, promote
 from akg_triton.emit.expression import literal
 from akg_triton.emit.room import Factors
 from akg_triton.emit.source import Source

@@ -11,13 +11,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from akg_core.errors import Unsupported
-from akg_core.lower.fold import fold
-from akg_core.sketch import ast
-from akg_core.sketch.affine import INDEX
-from akg_core.sketch.ast import Assign, Binary, Call, Expr, Name, Number, Unary
-from akg_core.sketch.dtypes import is_float
-from akg_core.sketch.ops import OPERATIONS
+from akg_core.plugin import Unsupported
+from akg_core.plugin.lower import fold
+from akg_core.plugin.sketch import INDEX, OPERATIONS, Assign, Binary, Call, Expr, Name, Number, Unary, ast, is_float
 from akg_triton.emit.axes import START
 from akg_triton.emit.grids import tiles_of
 from akg_triton.emit.loops import LoopWriter

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from akg_core.errors import Unsupported
-from akg_core.lower.fold import fold
-from akg_core.sketch.affine import INDEX
-from akg_core.sketch.ast import Binary, Call, Element, Expr, Number, TensorParameter
-from akg_core.sketch.dtypes import DTYPES, is_float
-from akg_core.sketch.ops import OPERATIONS
+from akg_core.plugin import Unsupported
+from akg_core.plugin.lower import fold
+from akg_core.plugin.sketch import (
+    DTYPES,
+    INDEX,
+    OPERATIONS,
+    Binary,
+    Call,
+    Element,
+    Expr,
+    Number,
+    TensorParameter,
+    is_float,
+)
 from akg_triton.emit.expression import ExpressionWriter, literal
 from akg_triton.emit.source import Source
 from akg_triton.emit.terms import ATOM, LOOSE, NARROW, PRODUCT, TRITON, Axis, Scope, Term

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from akg_core.lower.access import place, step
-from akg_core.sketch.affine import INDEX, Polynomial
-from akg_core.sketch.ast import Binary, Expr, Name, Number, walk
+from akg_core.plugin.lower import place, step
+from akg_core.plugin.sketch import INDEX, Binary, Expr, Name, Number, Polynomial, walk
 from akg_triton.emit.memory import Visit
 
 RUN = 32.0  # neighbours that one access of a warp takes

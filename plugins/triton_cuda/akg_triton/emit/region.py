@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from akg_core.lower.source_text import Line
-from akg_core.lower.specialise import Instance
-from akg_core.sketch import ast
-from akg_core.sketch.ast import Call, Expr, Name, Number
+from akg_core.plugin.lower import Instance, Line
+from akg_core.plugin.sketch import Call, Expr, Name, Number, ast
 from akg_triton.dialect import Dialect
 from akg_triton.emit.axes import START
 from akg_triton.emit.loops import assigned

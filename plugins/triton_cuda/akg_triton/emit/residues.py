@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from akg_core.lower.fold import fold
-from akg_core.sketch.affine import INDEX, number, polynomial
-from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, rewrite, walk
+from akg_core.plugin.lower import fold
+from akg_core.plugin.sketch import INDEX, Binary, Call, Element, Expr, Name, Number, number, polynomial, rewrite, walk
 from akg_triton.emit.axes import START, ZERO
 from akg_triton.emit.meeting import MeetingWriter
 from akg_triton.emit.terms import ATOM, Axis, Scope

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from akg_core.sketch.dtypes import DTYPES
+from akg_core.plugin.sketch import DTYPES
 from akg_triton.emit.terms import Term
 
 _PARTS = {"bf16x3": 2, "bf16x6": 3, "tf32x3": 2}  # narrow tiles that a factor of f32 is split into

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from akg_core.lower.specialise import Instance
-from akg_core.sketch import ast
+from akg_core.plugin.lower import Instance
+from akg_core.plugin.sketch import ast
 from akg_triton.dialect import Dialect
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from akg_core.sketch.ast import Expr
+from akg_core.plugin.sketch import Expr
 
 NARROW = 2**31 - 2**22  # index arithmetic below this stays in 32 bits; what is left is for lanes that do not exist
 LOOSE, SUM, PRODUCT, ATOM = range(4)  # how strongly a text holds together

@@ -11,10 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from akg_core.lower.access import place, step
-from akg_core.lower.source_text import Lines
-from akg_core.sketch.ast import Call, Element, Expr, Name, Number, walk
-from akg_core.sketch.dtypes import is_float
+from akg_core.plugin.lower import Lines, place, step
+from akg_core.plugin.sketch import Call, Element, Expr, Name, Number, is_float, walk
 from akg_triton.emit.along import AlongWriter, named_axes
 from akg_triton.emit.order import Along
 from akg_triton.emit.source import Source

@@ -1,0 +1,9 @@
+"""What every `akg_check_source` begins with: what a kernel's Python files must have and must not do.
+
+`python_findings(source, prefix)` names it, with codes that begin with the plugin's prefix; `python_trees` are the files
+for a plugin that reads them too; `only_views` says that there is nothing for a kernel to compute.
+"""
+
+from akg_core.judge.source import only_views, python_findings, python_trees
+
+__all__ = ["only_views", "python_findings", "python_trees"]

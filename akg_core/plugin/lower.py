@@ -1,0 +1,51 @@
+"""What emitters are made of, from a bound sketch to text.
+
+`instances` gives each different way in which the program launches a kernel, with every number folded in that is known.
+`body_of` turns an instance into the tile IR (Body, Region, Axis, Value, Op), `plan` that into loop nests for languages
+of scalars and vectors (Block, Loop, Leaf); `regions` are a kernel's parallel parts, for languages of tiles. `Lines`
+collects source with the lines of the sketch that it is for, `annotated` writes them out, and `write_module` writes
+model_new.py around the text that launches each `Call` of the program.
+"""
+
+from akg_core.lower.access import accesses, place, segment, step, uniform
+from akg_core.lower.build import body_of, regions
+from akg_core.lower.fold import fold
+from akg_core.lower.host.module import TORCH_NAMES, Call, write_module
+from akg_core.lower.ir import Axis, Body, Op, Region, Value
+from akg_core.lower.loops.cost import work
+from akg_core.lower.loops.nest import Block, Leaf, Loop, Plan, plan
+from akg_core.lower.loops.strides import place_drift
+from akg_core.lower.source_text import Line, Lines, annotated
+from akg_core.lower.specialise import Instance, instances, renamed
+
+__all__ = [
+    "TORCH_NAMES",
+    "Axis",
+    "Block",
+    "Body",
+    "Call",
+    "Instance",
+    "Leaf",
+    "Line",
+    "Lines",
+    "Loop",
+    "Op",
+    "Plan",
+    "Region",
+    "Value",
+    "accesses",
+    "annotated",
+    "body_of",
+    "fold",
+    "instances",
+    "place",
+    "place_drift",
+    "plan",
+    "regions",
+    "renamed",
+    "segment",
+    "step",
+    "uniform",
+    "work",
+    "write_module",
+]

@@ -1,0 +1,71 @@
+"""Plugins, and what new ones begin with, import of akg-core what `akg_core.plugin` hands on, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tests.conformance import toy
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted(
+    path
+    for pyproject in (ROOT / "plugins").rglob("pyproject.toml")
+    for package in pyproject.parent.glob("akg_*")
+    for path in package.rglob("*.py")
+)
+TEMPLATES = sorted((ROOT / "akg_core/templates/plugin").rglob("*.py.tmpl"))
+TEXTS = {
+    **{path.relative_to(ROOT).as_posix(): path.read_text() for path in [*SOURCES, *TEMPLATES]},
+    **{f"docs/write-a-plugin.md: {name}": text for name, text in toy.files().items() if name.endswith(".py")},
+}
+GROUPS = ["akg_core.plugin", *(f"akg_core.plugin.{path.stem}" for path in (ROOT / "akg_core/plugin").glob("[a-z]*.py"))]
+
+
+def imported(text: str) -> Iterator[tuple[str, str]]:
+    """Each module and name that a text imports of akg-core, and where text is made, of what it makes."""
+    for node in ast.walk(ast.parse(text.replace("$package", "package"))):
+        match node:
+            case ast.Import():
+                yield from ((alias.name, "") for alias in node.names if alias.name.split(".")[0] == "akg_core")
+            case ast.ImportFrom(module=str(module), level=0) if module.split(".")[0] == "akg_core":
+                yield from ((module, alias.name) for alias in node.names)
+
+
+def test_there_are_sources_to_read():
+    names = " ".join(TEXTS)
+    assert all(part in names for part in ("cpp_cpu/emit/", "emit.py.tmpl", "akg_plugin_toy/emit.py", "akg_triton/emit"))
+    assert {"akg_core.plugin.sketch", "akg_core.plugin.lower", "akg_core.plugin.harness"} <= {*GROUPS}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_plugin_imports_what_is_handed_on(name: str):
+    for module, what in imported(TEXTS[name]):
+        allowed = ["akg_core.testing"] if "tests/" in name else GROUPS
+        assert module in allowed, f"{name} imports {module}; plugins import akg_core.plugin"
+        assert what in import_module(module).__all__, f"{name}: {module} hands on no {what}"
+
+
+def test_a_plugin_that_does_otherwise_is_found():
+    found = list(imported("import akg_core.records\ndef f():\n    from akg_core.sketch import ast\n"))
+    assert found == [("akg_core.records", ""), ("akg_core.sketch", "ast")]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_each_group_says_what_it_is_for_and_hands_on_what_it_lists(group: str):
+    module = import_module(group)
+    assert module.__doc__ and sorted(module.__all__) == sorted({*module.__all__})
+    assert all(hasattr(module, name) for name in module.__all__)
+
+
+@pytest.mark.parametrize("group", sorted({*GROUPS} - {"akg_core.plugin.harness"}))
+def test_importing_a_group_starts_nothing_heavy(group: str):
+    code = f"import sys, {group}; assert not {{'torch', 'numpy', 'sqlalchemy'}} & sys.modules.keys()"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
