@@ -3,7 +3,9 @@ PYTHON ?= python3
 PLUGIN ?= cpp_cpu
 
 BIN := .venv/bin
-PLUGINS := $(wildcard plugins/*/pyproject.toml)
+# What plugins share, and plugins, by their folders.
+SHARED := $(patsubst %/pyproject.toml,%,$(wildcard plugins/shared/*/pyproject.toml))
+PLUGINS := $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml))
 # What compares numbers with PyTorch's, and what its libraries do on a processor with AVX2, and on one without.
 NUMERICS := $(addprefix tests/,sketch/test_interpret_ops.py sketch/test_twelve.py design/test_elementwise.py design/test_reductions.py judge/test_accuracy.py) \
 	$(addprefix plugins/cpp_cpu/tests/,test_math.py test_vec.py)
@@ -19,9 +21,9 @@ help: ## list the targets
 
 setup: .venv/ready ## make .venv with akg-core, every plugin in plugins/ with its toolchain, and the tools of development
 
-.venv/ready: pyproject.toml constraints.txt $(PLUGINS)
+.venv/ready: pyproject.toml constraints.txt $(addsuffix /pyproject.toml,$(SHARED) $(PLUGINS))
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(PIP) -e '.[dev]' $(foreach plugin,$(PLUGINS),-e './$(patsubst %/,%,$(dir $(plugin)))[toolchain]')
+	$(PIP) -e '.[dev]' $(addprefix -e ./,$(SHARED)) $(foreach plugin,$(PLUGINS),-e './$(plugin)[toolchain]')
 	@touch $@
 
 demo: setup ## the main job on examples/softmax.py

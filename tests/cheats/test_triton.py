@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from akg_plugin_triton_cuda import probe
+from akg_cuda import chips
 
 from akg_core.records import Target
 from akg_core.warm import WARM
@@ -16,7 +16,7 @@ from tests.cheats.judging import FOLDER, Bench, bench, header, is_caught
 CANDIDATES = [path for path in sorted(FOLDER.glob("triton/*/*.py")) if "Runs" not in header(path)]
 HONEST = {"reference": FOLDER / "honest.py", "product": FOLDER / "honest_product.py"}
 
-pytestmark = pytest.mark.skipif(bool(probe.gpus()), reason="with a GPU nothing is simulated")
+pytestmark = pytest.mark.skipif(bool(chips.gpus()), reason="with a GPU nothing is simulated")
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PROJECTS = {"akg_core": ROOT, **{f"akg_plugin_{path.name}": path for path in sorted((ROOT / "plugins").iterdir())}}
+SHARED = {path.parent.name: path.parent for path in sorted(ROOT.glob("plugins/shared/*/pyproject.toml"))}
+PLUGINS = {f"akg_plugin_{path.parent.name}": path.parent for path in sorted(ROOT.glob("plugins/*/pyproject.toml"))}
+PROJECTS = {"akg_core": ROOT, **SHARED, **PLUGINS}
 
 
 def build(project: Path, out: Path) -> tuple[Path, Path]:

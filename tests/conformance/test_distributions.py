@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance import toy
-from tests.conformance.fresh import PROJECTS, ROOT, Environment, build
+from tests.conformance.fresh import PLUGINS, PROJECTS, ROOT, Environment, build
 
 RELU = """
 import torch
@@ -56,7 +56,7 @@ def test_a_wheel_holds_licence_types_and_documents(name: str, built) -> None:
     assert licences == [(ROOT / "LICENSE").read_bytes()]
     packages = {file.partition("/")[0] for file in files if file.endswith("/__init__.py")}
     assert name in packages and all(f"{package}/py.typed" in files for package in packages)
-    if name != "akg_core":
+    if name in PLUGINS:
         assert {f"{name}/docs/{page}.md" for page in ("language", "api", "hardware", "examples", "pitfalls")} <= set(
             files
         )

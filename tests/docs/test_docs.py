@@ -19,6 +19,7 @@ PAGES = sorted(
         "docs/*.md",
         "plugins/*/*.md",
         "plugins/*/docs/*.md",
+        "plugins/shared/*/*.md",
         "benchmarks/**/*.md",
         "examples/**/*.md",
     )

@@ -28,6 +28,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import IO, Any
 
+from akg_triton.signature import signature
+
 from akg_core.plugin import cores
 
 UNUSABLE = 3
@@ -140,8 +142,6 @@ def ready_to_compile() -> None:
     import triton.compiler.code_generator  # noqa: F401
     from triton.runtime.cache import triton_key
 
-    import akg_plugin_triton_cuda.compile  # noqa: F401
-
     triton_key()
 
 
@@ -179,15 +179,8 @@ def compiled(module: Any, launch: dict[str, Any], capability: int) -> Any:
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    from akg_plugin_triton_cuda.compile import POINTERS
-
-    kinds = [dtype.partition("[") for dtype in launch["tensors"].values()]
-    types = [f"tensordesc<{POINTERS[dtype][1:]}[{block}>" if block else POINTERS[dtype] for dtype, _, block in kinds]
-    signature = dict(zip(launch["tensors"], types, strict=True))
-    signature |= dict.fromkeys(launch["sizes"], "i32")
-    signature |= dict.fromkeys(launch["constants"], "constexpr")
-    aligned = {(index,): [["tt.divisibility", 16]] for index, type in enumerate(types) if type[0] == "*"}
-    source = ASTSource(getattr(module, launch["kernel"]), signature, constexprs=launch["constants"], attrs=aligned)
+    types, aligned = signature(launch)
+    source = ASTSource(getattr(module, launch["kernel"]), types, constexprs=launch["constants"], attrs=aligned)
     options = {"num_warps": launch["num_warps"], "num_stages": launch["num_stages"]}
     return triton.compile(source, target=GPUTarget("cuda", capability, 32), options=options)
 

@@ -19,6 +19,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from akg_cuda.chips import CHIPS, LANES, capability_of, gpu_of
+from akg_cuda.occupancy import occupancy
 from akg_triton.check_source import kernels
 from akg_triton.described import launches_of
 
@@ -34,8 +36,7 @@ from akg_core.plugin import (
     write_source,
 )
 from akg_plugin_triton_cuda import ahead
-from akg_plugin_triton_cuda.occupancy import LANES, occupancy
-from akg_plugin_triton_cuda.probe import CHIPS, INSTALL, capability_of, gpus, triton_version
+from akg_plugin_triton_cuda.probe import INSTALL, triton_version
 from akg_plugin_triton_cuda.shortages import shortage
 
 SECONDS = 240.0  # for all kernels of one source
@@ -44,18 +45,6 @@ CACHE = "compiled"  # the folder beside the kernel in which lies what Triton com
 LATER = "on its first call: registers, spills and occupancy are not known before"
 KEPT = 2000  # folders of Triton's own cache, one a kernel
 IN_USE_SECONDS = 3600.0  # since a folder was used, in which some build, of whichever run, may still read it
-POINTERS = {
-    "f64": "*fp64",
-    "f32": "*fp32",
-    "f16": "*fp16",
-    "bf16": "*bf16",
-    "i64": "*i64",
-    "i32": "*i32",
-    "i16": "*i16",
-    "i8": "*i8",
-    "u8": "*u8",
-    "bool": "*u1",
-}
 
 
 def compile_kernel(source: KernelSource, target: Target, workdir: Path) -> CompileResult:
@@ -130,7 +119,7 @@ def compiled(
     payload = {
         "builds": [{"folder": str(folder), "launches": launches} for folder, launches in builds],
         "capability": capability,
-        "load": any(gpu.capability == capability for gpu in gpus()),
+        "load": gpu_of(capability) is not None,
         "seconds": seconds,
         "cache": CACHE,
     }

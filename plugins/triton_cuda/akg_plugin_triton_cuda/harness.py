@@ -12,7 +12,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from akg_core.plugin import HOST, Artifact, Case, Device, ProfileReport, RunReport, Target, TimingPlan, ToolchainError
+from akg_cuda import chips
+
+from akg_core.plugin import HOST, Artifact, Case, Device, ProfileReport, RunReport, Target, TimingPlan
 from akg_core.plugin.harness import load_entry, profile_case, run_cases
 from akg_plugin_triton_cuda.compile import CACHE
 from akg_plugin_triton_cuda.probe import probe
@@ -36,21 +38,12 @@ def profile(artifact: Artifact, target: Target, case: Case, plan: TimingPlan) ->
 @functools.cache
 def device_of(target: Target) -> Device:
     """The GPU, or the host where kernels are simulated. Raises ToolchainError where torch cannot use the GPU."""
-    available = probe(target)
-    if available.device == HOST.name:
+    gpu = chips.gpu_of(chips.capability_of(target))
+    if gpu is None or probe(target).device == HOST.name:
         return HOST
-    import torch
+    from akg_cuda import device
 
-    if not torch.cuda.is_available():
-        built = f"for CUDA {torch.version.cuda}" if torch.version.cuda else "without CUDA"
-        raise ToolchainError(
-            f"There is an {available.details['gpu']} here (driver {available.details['driver']}), and torch "
-            f"{torch.__version__}, which is built {built}, cannot use it.",
-            "Install a torch that is built for a CUDA that the driver knows.",
-        )
-    from akg_plugin_triton_cuda.device import CudaDevice
-
-    return CudaDevice()
+    return device.device_of(gpu)
 
 
 def _ready(artifact: Artifact, target: Target) -> Device:

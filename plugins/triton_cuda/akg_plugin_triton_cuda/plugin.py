@@ -53,18 +53,16 @@ def akg_docs() -> tuple[DocPage, ...]:
 
 @hookimpl
 def akg_refine_sketch(sketch: Sketch, target: Target) -> tuple[Sketch, ...]:
-    from akg_triton.refine import refine
+    from akg_plugin_triton_cuda.emit import refine
 
     return refine(sketch)
 
 
 @hookimpl
 def akg_emit(sketch: Sketch, schedule: Schedule, target: Target) -> KernelSource:
-    from akg_triton.emit import emit
+    from akg_plugin_triton_cuda.emit import emit
 
-    from akg_plugin_triton_cuda.probe import dialect
-
-    return emit(sketch, schedule, target, "triton_cuda", dialect(target))
+    return emit(sketch, schedule, target)
 
 
 @hookimpl
@@ -113,6 +111,6 @@ def akg_profile(artifact: Artifact, target: Target, case: Case, plan: TimingPlan
 
 @hookimpl
 def akg_explain(log: str, target: Target) -> tuple[Advice, ...]:
-    from akg_triton.explain import explain
+    from akg_plugin_triton_cuda.explain import explain
 
     return explain(log)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from akg_core.plugin import Shortage
-from akg_plugin_triton_cuda.occupancy import LANES, programs_at_once
-from akg_plugin_triton_cuda.probe import CHIPS, REGISTERS
+from akg_cuda import occupancy
+from akg_cuda.chips import CHIPS
 
-THREADS = 1024  # of a program
+from akg_core.plugin import Shortage
+
 _MESSAGES = {
     r"numel \((?P<needs>\d+)\) exceeds triton maximum tensor numel \((?P<has>\d+)\)": "elements of a tile",
     r"too much shared data \((?P<needs>0x\w+) bytes, (?P<has>0x\w+) max\)": "bytes of shared memory",
@@ -19,18 +19,12 @@ _MESSAGES = {
 
 def shortage(launch: dict[str, Any], said: dict[str, Any], capability: int) -> Shortage | None:
     """What is too little for the kernel of a launch, of which `said` is known; None where it fits."""
-    kernel, warps = launch.get("of_sketch", launch["kernel"]), launch["num_warps"]
+    kernel = launch.get("of_sketch", launch["kernel"])
     if "error" in said:
         found = ((re.search(pattern, said["error"]), of) for pattern, of in _MESSAGES.items())
         return next((_told(kernel, of, match) for match, of in found if match), None)
-    chip, registers, shared = CHIPS[capability], said["registers"], said["shared_bytes"]
-    if shared > chip.shared_bytes:
-        return Shortage(kernel=kernel, of="bytes of shared memory", needs=shared, has=chip.shared_bytes)
-    if warps * LANES > THREADS:
-        return Shortage(kernel=kernel, of="threads", needs=warps * LANES, has=THREADS)
-    if not programs_at_once(registers, shared, warps, chip):
-        return Shortage(kernel=kernel, of="registers", needs=registers * warps * LANES, has=REGISTERS)
-    return None
+    chip, warps = CHIPS[capability], launch["num_warps"]
+    return occupancy.shortage(kernel, said["registers"], said["shared_bytes"], warps, chip)
 
 
 def _told(kernel: str, of: str, match: re.Match[str]) -> Shortage:

@@ -6,11 +6,15 @@ there are. Where kernels are simulated nothing is imported here: Triton has to k
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
-from akg_plugin_triton_cuda import ahead, probe
+from akg_cuda import chips
+
+from akg_plugin_triton_cuda import ahead
 
 if Path("/dev/nvidiactl").exists():
-    probe.gpus()
-    probe.multiprocessors()
+    chips.gpus()
+    chips.multiprocessors()
+    import_module("akg_plugin_triton_cuda.compile")
     ahead.ready_to_compile()

@@ -19,7 +19,7 @@ simulate.prepare()
 
 import torch  # noqa: E402
 import triton  # noqa: E402
-from akg_plugin_triton_cuda.probe import dialect  # noqa: E402
+from akg_plugin_triton_cuda.emit import dialect  # noqa: E402
 from akg_triton.emit import functions, module_text  # noqa: E402
 from triton.tools.tensor_descriptor import TensorDescriptor  # noqa: E402
 
@@ -42,7 +42,7 @@ class Simulated(Run):
 
     def execute(self, launched: Launched) -> None:
         found = functions(launched.instance, dialect(SM_90))
-        module = load(self.folder, launched.instance.symbol, module_text(found)[0])
+        module = load(self.folder, launched.instance.symbol, module_text(found, dialect(SM_90))[0])
         known = {name.rstrip("_"): value for name, value in launched.sizes.items()}
         values = launched.frame.values
 

@@ -15,10 +15,11 @@ import torch
 from akg_plugin_triton_cuda import ahead
 from akg_plugin_triton_cuda import compile as compiling
 from akg_plugin_triton_cuda.compile import LATER, compile_all, compile_kernel
+from akg_plugin_triton_cuda.emit import dialect
 from akg_plugin_triton_cuda.harness import _bring_compiled
-from akg_plugin_triton_cuda.probe import dialect
 from akg_plugin_triton_cuda.shortages import shortage
 from akg_triton.emit import emit
+from akg_triton.signature import POINTERS
 from triton.runtime.jit import mangle_type
 
 from akg_core.errors import ToolchainError
@@ -159,10 +160,10 @@ def test_many_are_built_at_once_and_each_by_itself(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("dtype", compiling.POINTERS)
+@pytest.mark.parametrize("dtype", POINTERS)
 def test_what_is_compiled_ahead_is_what_triton_makes_of_the_tensors(dtype: str) -> None:
     """Else each kernel is compiled on its first call, which a process that may start no other cannot do."""
-    assert mangle_type(torch.zeros(16, dtype=TORCH[dtype])) == compiling.POINTERS[dtype]
+    assert mangle_type(torch.zeros(16, dtype=TORCH[dtype])) == POINTERS[dtype]
 
 
 def test_what_was_compiled_once_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 import triton.language as tl
 from akg_plugin_triton_cuda import plugin
 from akg_plugin_triton_cuda.compile import compiled
-from akg_triton.explain import explain
+from akg_plugin_triton_cuda.explain import explain
 
 from akg_core.agents.library import Library
 

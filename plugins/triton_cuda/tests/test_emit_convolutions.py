@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from akg_plugin_triton_cuda.probe import dialect
+from akg_plugin_triton_cuda.emit import dialect
 from akg_triton.emit import emit
 
 from akg_core.records import Schedule, Target

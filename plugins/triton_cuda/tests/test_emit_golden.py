@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from akg_plugin_triton_cuda.probe import dialect
+from akg_plugin_triton_cuda.emit import dialect
 from akg_triton.emit import emit
 
 from akg_core.errors import SketchError

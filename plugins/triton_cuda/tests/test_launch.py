@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 import torch
+from akg_plugin_triton_cuda.emit import dialect
 from akg_triton.launch import prelude
+
+from akg_core.plugin import Target
 
 STREAM = 7
 
@@ -36,7 +39,7 @@ class Function:
 def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     (tmp_path / "kernel.py").write_text("")
     header = "import importlib.util\nfrom pathlib import Path\nimport torch\n"
-    (tmp_path / "model_new.py").write_text(header + prelude([]))
+    (tmp_path / "model_new.py").write_text(header + prelude([], dialect(Target(backend="cuda"))))
     spec = importlib.util.spec_from_file_location("launched_model", tmp_path / "model_new.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

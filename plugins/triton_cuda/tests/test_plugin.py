@@ -7,9 +7,12 @@ import sys
 
 import pytest
 import torch
+from akg_cuda import chips
+from akg_cuda.chips import Gpu
 from akg_plugin_triton_cuda import probe as probing
+from akg_plugin_triton_cuda.emit import dialect
 from akg_plugin_triton_cuda.harness import device_of
-from akg_plugin_triton_cuda.probe import Gpu, dialect, probe, traits
+from akg_plugin_triton_cuda.probe import probe, traits
 
 from akg_core.errors import ToolchainError
 from akg_core.records import Target
@@ -23,7 +26,7 @@ def machine(monkeypatch: pytest.MonkeyPatch):
     """machine(gpus, triton) pretends that these are here."""
 
     def pretend(gpus: tuple[Gpu, ...] = (), triton: str = "3.7.1") -> None:
-        monkeypatch.setattr(probing, "gpus", lambda: gpus)
+        monkeypatch.setattr(chips, "gpus", lambda: gpus)
         monkeypatch.setattr(probing, "triton_version", lambda: triton)
 
     return pretend

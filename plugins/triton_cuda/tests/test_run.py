@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from akg_plugin_triton_cuda import probe
+from akg_cuda import chips
 
 from akg_core.jobs import Tuning, run
 from akg_core.records import Target
@@ -37,7 +37,7 @@ def get_init_inputs():
 """
 
 
-@pytest.mark.skipif(bool(probe.gpus()), reason="with a GPU nothing is simulated")
+@pytest.mark.skipif(bool(chips.gpus()), reason="with a GPU nothing is simulated")
 @pytest.mark.parametrize("where", ["ROWS", "dim 0 of x"])
 def test_a_verdict_by_simulation(tmp_path: Path, where: str) -> None:
     reference = tmp_path / "scaled_tanh.py"
@@ -76,7 +76,7 @@ def model(x: In["f32", "M", "N"], scale: Param["scale", "f32", "N"]):
     assert result.verdict is not None and result.verdict.status == "incorrect" and result.exit_code == 1
 
 
-@pytest.mark.skipif(bool(probe.gpus()), reason="with a GPU there are times")
+@pytest.mark.skipif(bool(chips.gpus()), reason="with a GPU there are times")
 def test_nothing_is_tuned_by_simulation(tmp_path: Path) -> None:
     reference = tmp_path / "scaled_tanh.py"
     reference.write_text(REFERENCE.replace("8192, 4096", "64, 100"))

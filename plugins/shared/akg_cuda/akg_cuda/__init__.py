@@ -1,0 +1,3 @@
+"""NVIDIA GPUs for plugins of akg-core: chips, devices, the driver, occupancy. It knows no language."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,119 @@
+"""GPUs: what is known of each generation, and which are here. Starts no CUDA in this process, so that it may fork."""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+
+from akg_core.plugin import Target
+
+BACKEND = "cuda"
+DEFAULT_CAPABILITY = 90  # compiled for where no GPU says otherwise
+REGISTERS = 65536  # of a multiprocessor
+LANES = 32  # threads of a warp
+THREADS = 1024  # of a program, at most
+_COUNT = """
+import ctypes
+
+driver, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
+failed = driver.cuInit(0) or driver.cuDeviceGetAttribute(ctypes.byref(count), 16, 0)
+print("" if failed else count.value)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A generation of GPUs: multiprocessors of its largest member, shared memory that one program may take.
+
+    `warps`, `programs`: the most that one multiprocessor keeps at once.
+    """
+
+    name: str
+    units: int
+    shared_bytes: int
+    warps: int
+    programs: int
+
+
+CHIPS = {
+    80: Chip("A100", 108, 163 * 1024, 64, 32),
+    86: Chip("A10, RTX 30", 84, 99 * 1024, 48, 16),
+    89: Chip("L20, L40, RTX 40", 142, 99 * 1024, 48, 24),
+    90: Chip("H100, H200, H20", 132, 227 * 1024, 64, 32),
+    100: Chip("B200", 148, 227 * 1024, 64, 32),
+    120: Chip("RTX 50", 170, 99 * 1024, 48, 24),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """A GPU of this machine, as its driver describes it."""
+
+    name: str
+    capability: int
+    memory: str
+    driver: str
+
+    @property
+    def memory_bytes(self) -> int:
+        """The memory as a number; it is spelled "143771 MiB", or "[N/A]" where the driver does not tell."""
+        amount = re.match(r"\d+", self.memory)
+        return int(amount[0]) << 20 if amount else 0
+
+
+def capability_of(target: Target) -> int:
+    """The compute capability of a target as a number (90), 0 for text that is none; without one, of the GPU here."""
+    if not target.arch:
+        found = gpus()
+        return found[0].capability if found else DEFAULT_CAPABILITY
+    match = re.fullmatch(r"sm_?(\d+)a?", target.arch)
+    return int(match[1]) if match else 0
+
+
+def refusal(target: Target) -> tuple[str, str] | None:
+    """Why no kernels are made for a target, and what to choose instead; None for a chip that is known."""
+    capability, found = capability_of(target), gpus()
+    if target.backend == BACKEND and capability in CHIPS:
+        return None
+    if target.backend != BACKEND:
+        reason = f"it makes kernels for {BACKEND}, not for {target}."
+    elif target.arch or not found:
+        reason = f"{target} is not a GPU that it makes kernels for."
+    else:
+        reason = f"The GPU here is a {found[0].name} (sm_{capability}), which it makes no kernels for."
+    known = ", ".join(f"{BACKEND}:sm_{number} ({chip.name})" for number, chip in CHIPS.items())
+    return reason, f"Choose one of {known}."
+
+
+def gpu_of(capability: int) -> Gpu | None:
+    """The first GPU here of a capability."""
+    return next((gpu for gpu in gpus() if gpu.capability == capability), None)
+
+
+@functools.cache
+def multiprocessors() -> int:
+    """How many the first GPU here has, as its driver says in a process of its own; 0 where it does not say."""
+    try:
+        ended = subprocess.run([sys.executable, "-c", _COUNT], capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    return int(ended.stdout) if ended.returncode == 0 and ended.stdout.strip().isdigit() else 0
+
+
+@functools.cache
+def gpus() -> tuple[Gpu, ...]:
+    """The GPUs here, as nvidia-smi lists them."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return ()
+    query = "--query-gpu=name,compute_cap,memory.total,driver_version"
+    try:
+        ended = subprocess.run([tool, query, "--format=csv,noheader"], capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    rows = [line.split(", ") for line in ended.stdout.splitlines() if ended.returncode == 0]
+    return tuple(Gpu(r[0], int(r[1].replace(".", "")), r[2], r[3]) for r in rows if len(r) == 4 and "." in r[1])

@@ -1,0 +1,67 @@
+"""What differs in the Triton of one chip from that of another: numbers, words, and the Python that launches kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+LAUNCHER = '''\
+class _Launcher:
+    """Launches a function of kernel.py, as Triton does it."""
+
+    def __init__(self, function, **options):
+        self.function, self.options = function, options
+
+    def __call__(self, programs, tensors, numbers=()):
+        self.function[(programs,)](*self.handed(tensors), *numbers, **self.options)
+
+    def handed(self, tensors):
+        return tensors
+'''
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Choices of a chip's Triton. What is not said is said as every Triton understands it, or does without.
+
+    Numbers. `shared_bytes`: what one program may keep in memory beside its unit, by which the stages of a pipelined
+    loop are limited. `register_elements`: f32 values that one warp holds comfortably; `lanes`: threads of a warp;
+    `most_warps`: of one program. `stages`: of a loop with a product. `units`: programs of a persistent grid. `group`:
+    programs of a matrix product that walk through the grid together.
+
+    What there is. `lacks`: dtypes of the sketch language that no kernel can compute in. `warps`: whether a launch says
+    how many warps a program has. `persistent`: whether every grid is launched with at most `units` programs. `bulk`:
+    the module of `TensorDescriptor`, where the chip copies blocks of memory by descriptors.
+
+    Words of kernel.py. `precisions`: `input_precision` of `tl.dot` on f32 for each precision of the language.
+    `functions`: the module of elementary functions, which has to end in "libdevice". `forms`: elementwise operations on
+    floats other than f64 that are written otherwise, {0}, {1}, … being operands. `helpers`: texts in place of those of
+    `emit.functions.SUPPORT`, "" for what the chip has no form of. `barrier`: the statement by which the threads of a
+    program wait for each other. `load_once`, `store_past`: options of loads and stores that leave the caches alone.
+
+    Python of model_new.py. `device`: torch's name of the type of such devices. `launcher`: a class like `LAUNCHER`.
+    `together`: a function `_together(device, programs, warps)` that refuses a device which may not run so many programs
+    at the same time; without it no programs wait for each other.
+    """
+
+    device: str
+    shared_bytes: int = 100 * 1024
+    register_elements: int = 1024
+    lanes: int = 32
+    most_warps: int = 16
+    stages: int = 3
+    units: int = 128
+    group: int = 8
+    lacks: tuple[str, ...] = ()
+    warps: bool = True
+    persistent: bool = False
+    bulk: str = ""
+    precisions: Mapping[str, str] = field(default_factory=lambda: {"ieee": "ieee", "split3": "tf32x3", "fast": "tf32"})
+    functions: str = "triton.language.extra.libdevice"
+    forms: Mapping[str, str] = field(default_factory=dict)
+    helpers: Mapping[str, str] = field(default_factory=dict)
+    barrier: str = "tl.debug_barrier()"
+    load_once: str = ""
+    store_past: str = ""
+    launcher: str = LAUNCHER
+    together: str = ""

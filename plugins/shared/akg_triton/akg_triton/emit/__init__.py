@@ -1,0 +1,84 @@
+"""Lowers a checked sketch to Triton: a function for each parallel region of each way in which a kernel is launched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from akg_core.plugin import KernelSource, Schedule, Sketch, Target, Unsupported
+from akg_core.plugin.lower import Call, Instance, Line, annotated, instances, regions, renamed, write_module
+from akg_core.plugin.sketch import ast, bind, parse, require
+from akg_triton.described import DESCRIPTION, describe
+from akg_triton.dialect import Dialect
+from akg_triton.emit.functions import support
+from akg_triton.emit.region import Function, function
+from akg_triton.emit.words import RESERVED
+from akg_triton.launch import Launched, device_of, prelude, statement
+
+SOURCE = "kernel.py"
+HEAD = '''"""Triton kernels made from a sketch; the comments at the right name its lines."""
+
+import triton
+import triton.language as tl
+'''
+
+
+def emit(sketch: Sketch, schedule: Schedule, target: Target, plugin: str, dialect: Dialect) -> KernelSource:
+    """`kernel.py` with the functions and `model_new.py` that launches them. Raises SketchError for a bad sketch."""
+    tree = bind(require(parse(sketch.text, sketch.name), sketch.name), schedule)
+    launched = {call.index: instance for call, instance in instances(tree)}
+    made = {instance.symbol: functions(instance, dialect) for instance in dict.fromkeys(launched.values())}
+    text, origin = module_text([f for found in made.values() for f in found], dialect)
+    records: list[Launched] = []
+
+    def launch(call: Call) -> str:
+        instance = launched[call.index]
+        lines = []
+        for each in made[instance.symbol]:
+            record, line = statement(each, instance, call)
+            records.append(record)
+            lines.append(line)
+        return "\n".join(lines)
+
+    found = [each for functions in made.values() for each in functions]
+    module = write_module(sketch, tree, launch, prelude(found, dialect), device_of(found, dialect.device))
+    described = describe([record.described() for record in dict.fromkeys(records)], module)
+    return KernelSource(
+        plugin=plugin,
+        target=target,
+        files={SOURCE: text, "model_new.py": module, DESCRIPTION: described},
+        line_map={f"{SOURCE}:{line}": place for line, place in origin.items()},
+    )
+
+
+def functions(instance: Instance, dialect: Dialect) -> list[Function]:
+    """The Triton functions of one instance, in the order in which they are launched."""
+    _refuse_lacking(instance, dialect)
+    safe = renamed(instance, RESERVED)
+    parts = list(regions(safe.kernel.body))
+    name = instance.symbol if instance.symbol not in RESERVED else f"{instance.symbol}_kernel"
+    names = [name if len(parts) == 1 else f"{name}_part{number}" for number in range(1, len(parts) + 1)]
+    return [function(n, safe, grids, body, dialect) for n, (grids, body) in zip(names, parts, strict=True)]
+
+
+def module_text(found: Sequence[Function], dialect: Dialect) -> tuple[str, dict[int, int]]:
+    """The text of kernel.py and its map from line to line of the sketch."""
+    body = "\n".join(line.text for each in found for line in each.lines)
+    helpers = support(body, dialect.helpers)
+    lines = [Line(text) for text in HEAD.splitlines()]
+    if "libdevice." in body + helpers:
+        package, _, library = dialect.functions.rpartition(".")
+        lines.append(Line(f"from {package} import {library}"))
+    lines.append(Line(""))
+    lines += [Line(text) for text in helpers.splitlines()]
+    for each in found:
+        lines += [Line(""), Line(""), *each.lines]
+    return annotated(lines, "#")
+
+
+def _refuse_lacking(instance: Instance, dialect: Dialect) -> None:
+    """Raise Unsupported where a kernel computes in a dtype that its chip lacks."""
+    nodes = ast.walk(instance.kernel)
+    kinds = (node.type if isinstance(node, ast.Expr) else node for node in nodes)
+    used = {kind.dtype for kind in kinds if isinstance(kind, (ast.Type, ast.TensorParameter))}
+    if missing := sorted(used & {*dialect.lacks}):
+        raise Unsupported(f"The chip has no {', '.join(missing)} in Triton.", "Compute in another dtype.")

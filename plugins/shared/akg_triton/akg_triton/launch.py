@@ -1,0 +1,139 @@
+"""The Python text in model_new.py that launches Triton functions, and what a compiler must know of each launch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from akg_core.plugin.lower import TORCH_NAMES, Call, Instance, fold
+from akg_core.plugin.sketch import INDEX, Binary, Expr, Name, ast, show_expression
+from akg_triton.dialect import Dialect
+from akg_triton.emit.axes import ONE
+from akg_triton.emit.grids import tiles_of
+from akg_triton.emit.region import Function
+
+_PRELUDE = '''\
+import sys
+
+import triton
+
+
+def _kernels():
+    """The module of kernel.py, loaded from this folder under a name of its own."""
+    name = f"{__name__}_kernels"
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("kernel.py"))
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+'''
+_LOADING = "_kernel = _kernels()\n"
+_DESCRIBING = '''
+
+class _BulkLauncher(_Launcher):
+    """Hands tensors over as descriptors of their rows, from which whole blocks are copied; `blocks`: by position."""
+
+    def __init__(self, function, blocks, **options):
+        super().__init__(function, **options)
+        self.blocks = blocks
+
+    def handed(self, tensors):
+        for position, tensor in enumerate(tensors):
+            block = self.blocks.get(position)
+            yield TensorDescriptor.from_tensor(tensor.view(-1, tensor.shape[-1]), block) if block else tensor
+'''
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """What fixes the machine code of a launch: tensors, sizes, blocks (an example value) and options.
+
+    A tensor is said by its dtype, and by a descriptor's block: "f16[128, 64]". `kernel`: which one of the sketch it is.
+    """
+
+    name: str
+    kernel: str
+    tensors: tuple[tuple[str, str], ...]
+    sizes: tuple[str, ...]
+    blocks: tuple[tuple[str, int], ...]
+    warps: int
+    stages: int
+
+    def described(self) -> dict[str, Any]:
+        return {
+            "kernel": self.name,
+            "of_sketch": self.kernel,
+            "tensors": dict(self.tensors),
+            "sizes": list(self.sizes),
+            "constants": dict(self.blocks),
+            "num_warps": self.warps,
+            "num_stages": self.stages,
+        }
+
+
+def prelude(found: Sequence[Function], dialect: Dialect) -> str:
+    """Module-level code that loads the kernels, with what launching these functions takes."""
+    text = "\n\n".join([_PRELUDE, dialect.launcher, _LOADING])
+    if any(each.described for each in found):
+        descriptor = f"from {dialect.bulk} import TensorDescriptor"
+        text = text.replace("import triton\n", f"import triton\n{descriptor}\n", 1) + _DESCRIBING
+    if any(each.members for each in found):
+        text += f"\n\n{dialect.together}"
+    return "\n".join([text, *(_launcher(each, dialect) for each in found)])
+
+
+def device_of(found: Sequence[Function], device: str) -> str:
+    """Python text of the type of the devices that these functions run on: where they are interpreted, the host's."""
+    return f"{device!r} if isinstance(_kernel.{found[0].name}, triton.JITFunction) else 'cpu'" if found else "None"
+
+
+def _launcher(each: Function, dialect: Dialect) -> str:
+    """The line that makes a function's launcher."""
+    options = f"num_warps={each.warps}, " if dialect.warps else ""
+    options += f"num_stages={each.stages}"
+    if not each.described:
+        return f"_launch_{each.name} = _Launcher(_kernel.{each.name}, {options})"
+    blocks = {each.tensors.index(name): list(block) for name, block in each.described}
+    return f"_launch_{each.name} = _BulkLauncher(_kernel.{each.name}, {blocks}, {options})"
+
+
+def statement(each: Function, instance: Instance, call: Call) -> tuple[Launched, str]:
+    """The lines that launch a function on torch tensors, and what it fixes."""
+    host = dict(call.sizes) | {name: show_expression(call.constants[name]) for name in instance.open}
+
+    def python(expr: Expr) -> str:
+        def put(node: object) -> object:
+            if isinstance(node, Name):
+                name = node.id if node.id in host else node.id.rstrip("_")
+                return Name(f"({host[name]})" if not host[name].isidentifier() else host[name])
+            return node
+
+        return show_expression(ast.rewrite(expr, put))
+
+    total: Expr = ONE
+    for extent, step in each.programs:
+        total = fold(Binary("*", total, tiles_of(extent, step), type=INDEX))
+    values = [host[n if n in host else n.rstrip("_")] for n in each.sizes]
+    values += [f"triton.next_power_of_2({python(size)})" for _, size in each.blocks]
+    lines: list[str] = []
+    rooms: list[str] = []
+    if each.members:
+        lines.append(f"_together({call.tensors[0]}.device, {each.members}, {each.warps})")
+    for room in each.rooms:
+        rooms.append(f"{each.name}_{room.name}")
+        make = "zeros" if room.zeroed else "empty"
+        options = f"dtype=torch.{TORCH_NAMES[room.dtype]}, device={call.tensors[0]}.device"
+        lines.append(f"{rooms[-1]} = torch.{make}({python(room.count)}, {options})")
+    blocks_of = {name: str(list(block)) for name, block in each.described}
+    dtypes = tuple((n, t.dtype + blocks_of.get(n, "")) for n, t in zip(each.tensors, call.kernel.tensors, strict=True))
+    dtypes += tuple((room.name, room.dtype) for room in each.rooms)
+    blocks, kernel = tuple((n, 1024) for n, _ in each.blocks), instance.kernel.name
+    record = Launched(each.name, kernel, dtypes, each.sizes, blocks, each.warps, each.stages)
+    count = f"min({python(total)}, {each.most})" if each.most else python(total)
+    arguments = [count, _tuple([*call.tensors, *rooms]), *([_tuple(values)] if values else [])]
+    lines.append(f"_launch_{each.name}({', '.join(arguments)})")
+    return record, "\n".join(lines)
+
+
+def _tuple(items: Sequence[str]) -> str:
+    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"

@@ -1,0 +1,56 @@
+"""Products of f32 that leave their precision open get tensor cores; everything else stays as it is."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from akg_triton.refine import refine
+
+from akg_core.records import Interface, Sketch
+from akg_core.sketch.interpret import interpret
+from akg_core.sketch.parse import parse
+from akg_core.sketch.schedule import default, space
+
+PRODUCT = """
+@kernel
+def mm(a: In["f32", "M", "K"], b: In["f32", "K", "N"], y: Out["f32", "M", "N"]):
+    for m in grid(M, 64):
+        for n in grid(N, 64):
+            acc = zeros([m, n])
+            for k in tiles(K, 32):
+                acc = dot(load(a[m, k]), load(b[k, n]), over=k, into=acc)
+            store(y[m, n], acc)
+"""
+VECTOR = """
+@kernel
+def mv(a: In["f32", "M", "K"], v: In["f32", "K"], y: Out["f32", "M"]):
+    for m in grid(M, 64):
+        k = whole(K)
+        store(y[m], dot(load(a[m, k]), load(v[k]), over=k))
+"""
+
+
+def refined(text: str) -> tuple[str, ...]:
+    return tuple(s.text for s in refine(Sketch(name="test", text=text, interface=Interface(arguments=())), "tf32"))
+
+
+def test_compensated_products_come_first_and_rounded_ones_second() -> None:
+    first, second = map(parse, refined(PRODUCT))
+    (choice,) = space(first)
+    assert choice.key == "mm.acc.precision" and choice.choices == ("split3", "ieee")
+    assert default(first).values == {"mm.acc.precision": "split3"} and not space(second)
+    a, b = torch.randn(40, 30), torch.randn(30, 20)
+    torch.testing.assert_close(interpret(first, [a, b]).outputs[0], a @ b)
+    error = (interpret(second, [a, b]).outputs[0] - a @ b).abs().max()
+    assert 1e-5 < error < 5e-2, "rounded to ten bits"
+    exact, rounded = refine(Sketch(name="test", text=PRODUCT, interface=Interface(arguments=())), "tf32")
+    assert (exact.rounds, rounded.rounds) == ("", "tf32"), "what judging one tells of others"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [PRODUCT.replace("into=acc)", 'into=acc, precision="ieee")'), VECTOR, PRODUCT.replace('In["f32"', 'In["bf16"')],
+    ids=["chosen", "without columns", "narrow"],
+)
+def test_other_sketches_stay(text: str) -> None:
+    assert refined(text) == (text,)

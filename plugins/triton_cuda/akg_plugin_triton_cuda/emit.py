@@ -1,0 +1,42 @@
+"""How Triton is written for NVIDIA GPUs: the dialect that akg_triton emits in, and the view of a sketch."""
+
+from __future__ import annotations
+
+import akg_triton.emit
+import akg_triton.refine
+from akg_cuda.chips import BACKEND, CHIPS, DEFAULT_CAPABILITY, capability_of
+from akg_triton.dialect import Dialect
+
+from akg_core.plugin import KernelSource, Schedule, Sketch, Target
+from akg_plugin_triton_cuda.launch import LAUNCHER, TOGETHER
+
+BULK_CAPABILITY = 90  # from which on there is a unit that copies blocks of memory
+PRECISIONS = {"ieee": "ieee", "split3": "bf16x6", "fast": "tf32"}
+ROUNDS = "tf32"  # what the operands of "fast" are rounded to
+
+
+def dialect(target: Target) -> Dialect:
+    """How Triton is written for a target."""
+    chip = CHIPS.get(capability_of(target), CHIPS[DEFAULT_CAPABILITY])
+    return Dialect(
+        device=BACKEND,
+        shared_bytes=chip.shared_bytes,
+        units=chip.units,
+        bulk="triton.tools.tensor_descriptor" if capability_of(target) >= BULK_CAPABILITY else "",
+        precisions=PRECISIONS,
+        forms={"sqrt": "tl.sqrt_rn({0})"},
+        load_once='eviction_policy="evict_first"',
+        store_past='cache_modifier=".cs"',
+        launcher=LAUNCHER,
+        together=TOGETHER,
+    )
+
+
+def refine(sketch: Sketch) -> tuple[Sketch, ...]:
+    """The sketch with products of f32 as tensor cores make them."""
+    return akg_triton.refine.refine(sketch, ROUNDS)
+
+
+def emit(sketch: Sketch, schedule: Schedule, target: Target) -> KernelSource:
+    """`kernel.py`, and `model_new.py` that launches its functions. Raises SketchError for a bad sketch."""
+    return akg_triton.emit.emit(sketch, schedule, target, "triton_cuda", dialect(target))
