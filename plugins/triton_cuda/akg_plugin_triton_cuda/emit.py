@@ -1,9 +1,8 @@
-"""How Triton is written for NVIDIA GPUs: the dialect that akg_triton emits in, and the view of a sketch."""
+"""A sketch becomes Triton for NVIDIA GPUs: akg_triton writes it, in the dialect that these take."""
 
 from __future__ import annotations
 
 import akg_triton.emit
-import akg_triton.refine
 from akg_cuda.chips import BACKEND, CHIPS, DEFAULT_CAPABILITY, capability_of
 from akg_triton.dialect import Dialect
 
@@ -12,7 +11,6 @@ from akg_plugin_triton_cuda.launch import LAUNCHER, TOGETHER
 
 BULK_CAPABILITY = 90  # from which on there is a unit that copies blocks of memory
 PRECISIONS = {"ieee": "ieee", "split3": "bf16x6", "fast": "tf32"}
-ROUNDS = "tf32"  # what the operands of "fast" are rounded to
 
 
 def dialect(target: Target) -> Dialect:
@@ -30,11 +28,6 @@ def dialect(target: Target) -> Dialect:
         launcher=LAUNCHER,
         together=TOGETHER,
     )
-
-
-def refine(sketch: Sketch) -> tuple[Sketch, ...]:
-    """The sketch with products of f32 as tensor cores make them."""
-    return akg_triton.refine.refine(sketch, ROUNDS)
 
 
 def emit(sketch: Sketch, schedule: Schedule, target: Target) -> KernelSource:

@@ -53,7 +53,7 @@ def akg_docs() -> tuple[DocPage, ...]:
 
 @hookimpl
 def akg_refine_sketch(sketch: Sketch, target: Target) -> tuple[Sketch, ...]:
-    from akg_plugin_triton_cuda.emit import refine
+    from akg_plugin_triton_cuda.refine import refine
 
     return refine(sketch)
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from akg_cuda.chips import CHIPS
 from akg_plugin_triton_cuda.compile import compile_kernel
-from akg_plugin_triton_cuda.emit import dialect, refine
+from akg_plugin_triton_cuda.emit import dialect
 from akg_plugin_triton_cuda.probe import traits
+from akg_plugin_triton_cuda.refine import refine
 from akg_triton.emit import emit
 
 from akg_core.design import design
