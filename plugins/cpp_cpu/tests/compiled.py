@@ -19,7 +19,7 @@ from typing import Any
 import akg_plugin_cpp_cpu
 from akg_plugin_cpp_cpu.emit import translation_unit
 
-from akg_core.lower.specialise import Instance
+from akg_core.plugin.lower import Instance
 from tests.emission.running import Case, Launched, Results, Run, compare_all
 
 INCLUDE = Path(akg_plugin_cpp_cpu.__file__).parent / "include"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from akg_plugin_cpp_cpu.check_source import check_source
 
-from akg_core.records import KernelSource, Target
+from akg_core.plugin import KernelSource, Target
 
 KERNEL = 'extern "C" void akg_f(void* const* tensors, const std::int64_t* sizes) {}\n'
 MODEL = """

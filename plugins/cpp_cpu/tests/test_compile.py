@@ -14,7 +14,7 @@ from akg_plugin_cpp_cpu import compile as building
 from akg_plugin_cpp_cpu import launch, probe
 from akg_plugin_cpp_cpu.explain import explain
 
-from akg_core.records import KernelSource, Target
+from akg_core.plugin import KernelSource, Target
 
 CPU = Target(backend="cpu")
 DOUBLED = """#include "akg/akg.hpp"
@@ -120,7 +120,7 @@ def test_time_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_two_kernels_live_in_one_process(tmp_path: Path) -> None:
-    from akg_core.judge.candidate import load_entry
+    from akg_core.plugin.harness import load_entry
 
     models = []
     for name, factor in (("a", "2.0f"), ("b", "3.0f")):

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from compiled import Batch
 
 from akg_core.design import design
-from akg_core.records import Traits
+from akg_core.plugin import Traits
 from akg_core.task.capture import capture
 from akg_core.task.load import load_source
 from tests.emission.running import Case, compare

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from akg_plugin_cpp_cpu.emit import emit
 
-from akg_core.errors import SketchError
-from akg_core.records import KernelSource, Schedule, Target
+from akg_core.plugin import KernelSource, Schedule, SketchError, Target
 from tests.emission.sketches import ADD, SCALE_THREE_TIMES, SOFTMAX, SOFTMAX_STORE, sketch_of
 
 GOLDEN = Path(__file__).parent / "golden"

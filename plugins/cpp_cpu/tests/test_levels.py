@@ -10,8 +10,8 @@ import pytest
 from akg_plugin_cpp_cpu import levels
 
 from akg_core.pipeline import Pipeline
+from akg_core.plugin import Target
 from akg_core.progress import Progress
-from akg_core.records import Target
 from akg_core.runs import RunFolder
 from akg_core.stages import Request
 from akg_core.variants import Defaults

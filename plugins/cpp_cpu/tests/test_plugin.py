@@ -8,7 +8,7 @@ import sys
 
 from akg_plugin_cpp_cpu.prepare import PACKAGE
 
-from akg_core.records import Target
+from akg_core.plugin import Target
 from akg_core.registry import hooks
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from akg_plugin_cpp_cpu import levels, probe
 
-from akg_core.records import Target
+from akg_core.plugin import Target
 
 LEVELS = dict(levels.LEVELS)
 x86 = pytest.mark.skipif(not levels.known(), reason="compilers here do not build for x86-64")

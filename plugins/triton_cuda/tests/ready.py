@@ -9,7 +9,7 @@ from unittest import mock
 import akg_plugin_triton_cuda.warm  # noqa: F401
 from akg_plugin_triton_cuda import ahead, compile
 
-from akg_core.records import KernelSource, Target
+from akg_core.plugin import KernelSource, Target
 
 ahead.ready_to_compile()
 

@@ -23,8 +23,8 @@ from akg_plugin_triton_cuda.emit import dialect  # noqa: E402
 from akg_triton.emit import functions, module_text  # noqa: E402
 from triton.tools.tensor_descriptor import TensorDescriptor  # noqa: E402
 
-from akg_core.records import Target  # noqa: E402
-from akg_core.sketch import ast  # noqa: E402
+from akg_core.plugin import Target  # noqa: E402
+from akg_core.plugin.sketch import ast  # noqa: E402
 from akg_core.sketch.interpret_expression import Evaluator, Frame  # noqa: E402
 from akg_core.sketch.tiles import TORCH  # noqa: E402
 from tests.emission import cases  # noqa: E402

@@ -22,10 +22,8 @@ from akg_triton.emit import emit
 from akg_triton.signature import POINTERS
 from triton.runtime.jit import mangle_type
 
-from akg_core.errors import ToolchainError
-from akg_core.records import Argument, CompileResult, Interface, KernelSource, Schedule, Sketch, Target
-from akg_core.sketch.parse import parse
-from akg_core.sketch.schedule import smaller, space
+from akg_core.plugin import Argument, CompileResult, Interface, KernelSource, Schedule, Sketch, Target, ToolchainError
+from akg_core.plugin.sketch import parse, smaller, space
 from akg_core.sketch.tiles import TORCH
 from akg_core.worker.pool import Pool
 from tests.emission.sized import SIZES, sized

@@ -5,7 +5,7 @@ from __future__ import annotations
 from akg_plugin_triton_cuda.emit import dialect
 from akg_triton.emit import emit
 
-from akg_core.records import Schedule, Target
+from akg_core.plugin import Schedule, Target
 from tests.emission.sketches import sketch_of
 
 SM_90 = Target(backend="cuda", arch="sm_90")

@@ -10,8 +10,7 @@ import pytest
 from akg_plugin_triton_cuda.emit import dialect
 from akg_triton.emit import emit
 
-from akg_core.errors import SketchError
-from akg_core.records import KernelSource, Schedule, Sketch, Target
+from akg_core.plugin import KernelSource, Schedule, Sketch, SketchError, Target
 from tests.emission.sized import sized
 from tests.emission.sketches import ADD, SCALE_THREE_TIMES, SOFTMAX, SOFTMAX_STORE, sketch_of
 

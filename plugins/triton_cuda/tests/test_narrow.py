@@ -14,8 +14,7 @@ from akg_plugin_triton_cuda.refine import refine
 from akg_triton.emit import emit
 
 from akg_core.design import design
-from akg_core.errors import Unsupported
-from akg_core.records import Argument, Interface, KernelSource, Schedule, Sketch, Target
+from akg_core.plugin import Argument, Interface, KernelSource, Schedule, Sketch, Target, Unsupported
 from akg_core.task.capture import capture
 from akg_core.task.load import load_source
 

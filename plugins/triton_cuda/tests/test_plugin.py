@@ -14,8 +14,7 @@ from akg_plugin_triton_cuda.emit import dialect
 from akg_plugin_triton_cuda.harness import device_of
 from akg_plugin_triton_cuda.probe import probe, traits
 
-from akg_core.errors import ToolchainError
-from akg_core.records import Target
+from akg_core.plugin import Target, ToolchainError
 from akg_core.registry import hooks
 
 H200 = Gpu("NVIDIA H200", 90, "143771 MiB", "570.0")

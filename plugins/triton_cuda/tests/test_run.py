@@ -8,7 +8,7 @@ import pytest
 from akg_cuda import chips
 
 from akg_core.jobs import Tuning, run
-from akg_core.records import Target
+from akg_core.plugin import Target
 from akg_core.runs import RunFolder
 from akg_core.stages import Request
 

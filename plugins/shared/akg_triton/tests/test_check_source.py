@@ -7,7 +7,7 @@ from akg_triton.check_source import check_source
 from akg_triton.dialect import Dialect
 from akg_triton.emit import emit
 
-from akg_core.records import KernelSource, Schedule, Target
+from akg_core.plugin import KernelSource, Schedule, Target
 from tests.emission.sized import sized
 from tests.emission.sketches import sketch_of
 

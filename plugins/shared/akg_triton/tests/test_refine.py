@@ -6,10 +6,9 @@ import pytest
 import torch
 from akg_triton.refine import refine
 
-from akg_core.records import Interface, Sketch
+from akg_core.plugin import Interface, Sketch
+from akg_core.plugin.sketch import default, parse, space
 from akg_core.sketch.interpret import interpret
-from akg_core.sketch.parse import parse
-from akg_core.sketch.schedule import default, space
 
 PRODUCT = """
 @kernel
