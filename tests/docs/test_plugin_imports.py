@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 
@@ -14,15 +15,14 @@ import pytest
 from tests.conformance import toy
 
 ROOT = Path(__file__).parents[2]
-SOURCES = sorted(
-    path
-    for pyproject in (ROOT / "plugins").rglob("pyproject.toml")
-    for package in pyproject.parent.glob("akg_*")
-    for path in package.rglob("*.py")
-)
+SOURCES = {
+    ".".join(path.relative_to(pyproject.parent).with_suffix("").parts).removesuffix(".__init__"): path
+    for pyproject in sorted((ROOT / "plugins").rglob("pyproject.toml"))
+    for path in sorted(pyproject.parent.glob("akg_*/**/*.py"))
+}
 TEMPLATES = sorted((ROOT / "akg_core/templates/plugin").rglob("*.py.tmpl"))
 TEXTS = {
-    **{path.relative_to(ROOT).as_posix(): path.read_text() for path in [*SOURCES, *TEMPLATES]},
+    **{path.relative_to(ROOT).as_posix(): path.read_text() for path in [*SOURCES.values(), *TEMPLATES]},
     **{f"docs/write-a-plugin.md: {name}": text for name, text in toy.files().items() if name.endswith(".py")},
 }
 GROUPS = ["akg_core.plugin", *(f"akg_core.plugin.{path.stem}" for path in (ROOT / "akg_core/plugin").glob("[a-z]*.py"))]
@@ -50,6 +50,16 @@ def test_a_plugin_imports_what_is_handed_on(name: str):
         allowed = ["akg_core.testing"] if "tests/" in name else GROUPS
         assert module in allowed, f"{name} imports {module}; plugins import akg_core.plugin"
         assert what in import_module(module).__all__, f"{name}: {module} hands on no {what}"
+
+
+def test_no_module_of_a_plugin_imports_what_imports_it():
+    imports: dict[str, set[str]] = {}
+    for name, path in SOURCES.items():
+        nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+        told = [(node.module or "", f"{node.module}.{alias.name}") for node in nodes for alias in node.names]
+        imports[name] = {inner if inner in SOURCES else module for module, inner in told} & SOURCES.keys()
+    order = [*TopologicalSorter(imports).static_order()]  # raises CycleError with the circle
+    assert order.index("akg_plugin_triton_cuda.ahead") < order.index("akg_plugin_triton_cuda.compile")
 
 
 def test_a_plugin_that_does_otherwise_is_found():
