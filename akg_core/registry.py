@@ -6,13 +6,14 @@ Selecting raises `PluginError` with the same words. Hooks go to the one selected
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.metadata
 import os
 import sys
 import time
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Literal
@@ -213,17 +214,36 @@ def _unseen(entry: importlib.metadata.EntryPoint) -> Plugin:
 
 
 def _skew(entry: importlib.metadata.EntryPoint) -> str:
-    """Why the distribution does not fit this akg-core, read from its metadata before anything is imported."""
+    """Why the distribution does not fit what of akg-core is here, read from metadata before anything is imported."""
+    required = {requirement.name: requirement for requirement in _required(entry)}
+    if "akg-core" not in required:
+        return "its metadata does not say which akg-core it was made for."
+    for name, requirement in required.items():
+        here = akg_core.__version__ if name == "akg-core" else _version(name)
+        if not here:
+            return f"it requires {name}{requirement.specifier}, which is not installed."
+        if not requirement.specifier.contains(here, prereleases=True):
+            return f"it requires {name}{requirement.specifier}, and this is {name} {here}."
+    return ""
+
+
+def _required(entry: importlib.metadata.EntryPoint) -> Iterator[Requirement]:
+    """What a plugin's distribution requires of akg-core's own distributions, whatever its extras are."""
     for text in (entry.dist.requires if entry.dist else None) or ():
-        try:
+        with contextlib.suppress(InvalidRequirement):
             requirement = Requirement(text)
-        except InvalidRequirement:
-            continue
-        if canonicalize_name(requirement.name) == "akg-core":
-            if requirement.specifier.contains(akg_core.__version__, prereleases=True):
-                return ""
-            return f"it requires akg-core{requirement.specifier}, and this is akg-core {akg_core.__version__}."
-    return "its metadata does not say which akg-core it was made for."
+            requirement.name = canonicalize_name(requirement.name)
+            wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+            if requirement.name.startswith("akg-") and wanted:
+                yield requirement
+
+
+def _version(distribution: str) -> str:
+    """The version of a distribution that is installed, "" where there is none."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def _contract_breach(error: Exception) -> str:

@@ -61,6 +61,20 @@ def test_a_skewed_plugin_is_refused_before_import(site, core, said):
     assert module not in sys.modules
 
 
+@pytest.mark.parametrize(
+    ("here", "said"),
+    [("1.0", ""), ("0.9", "requires akg-common==1.0, and this is akg-common 0.9"), ("", "which is not installed")],
+)
+def test_a_plugin_without_what_it_shares_is_skewed(site, here, said):
+    install(site, "toy", core=f"akg-core=={akg_core.__version__}\nRequires-Dist: akg-common==1.0\nRequires-Dist: numpy")
+    if here:
+        (info := site / f"akg_common-{here}.dist-info").mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: akg-common\nVersion: {here}\n")
+    plugin = only(Registry())
+    assert plugin.state == ("skewed" if said else "loaded") and said in plugin.reason
+    assert not said or "pip install --upgrade akg-plugin-toy" in plugin.cure
+
+
 def test_a_blocked_plugin_is_not_imported(site):
     module = install(site, "toy")
     plugin = only(Registry(blocked=["toy"]))

@@ -22,7 +22,7 @@ TURNS = 16.0  # what an access one loop further in counts more
 
 @dataclass(frozen=True, slots=True)
 class Along:
-    """Which axes an index expression varies with: what `lower_access.step` asks of a body. `loaded`: those of names
+    """Which axes an index expression varies with: what `step` asks of a body. `loaded`: those of names
     that stand for indices that are no arithmetic."""
 
     axes: frozenset[str]
