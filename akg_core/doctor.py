@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from akg_core.errors import AkgError
+from akg_core.pools import probe
 from akg_core.progress import Progress, Stage
 from akg_core.records import Record, Target
 from akg_core.registry import HOOKS, OPTIONAL, Hooks, Plugin, installed
@@ -71,7 +72,7 @@ def _examine_plugin(plugin: Plugin, say: Callable[[Check], None]) -> None:
     say(Check(plugin=plugin.name, stage="hooks", passed=not missing, said=said))
     for backend in plugin.info.backends:
         target = Target(backend=backend)
-        if all([_documents(plugin, hooks, say), _probe(plugin, hooks, target, say)]):
+        if all([_documents(plugin, hooks, say), _probe(plugin, target, say)]):
             _vector_add(plugin, target, say)
 
 
@@ -88,11 +89,11 @@ def _documents(plugin: Plugin, hooks: Hooks, say: Callable[[Check], None]) -> bo
     return True
 
 
-def _probe(plugin: Plugin, hooks: Hooks, target: Target, say: Callable[[Check], None]) -> bool:
+def _probe(plugin: Plugin, target: Target, say: Callable[[Check], None]) -> bool:
     progress = Progress(_watch(plugin, say))
     try:
         with progress.stage("probe") as note:
-            found = hooks.akg_probe(target=target)
+            found = probe(plugin.name, target)
             note.text = ", ".join(f"{key} {value}" for key, value in found.details.items())
             if not (found.can_compile and found.can_run):
                 raise AkgError(f"{found.reason} {found.cure}".strip())

@@ -2,7 +2,9 @@
 
 A plugin is a module registered under the entry-point group `akg` whose functions carry the marker
 `hookimpl` and these names. Hooks are plain functions over the records of `akg_core.records`,
-addressed to the one selected plugin, never broadcast. A hook that is absent says "unsupported".
+addressed to the one selected plugin, never broadcast. A hook that is absent says "unsupported". Where a plugin names an
+environment for its toolchain, `akg_probe`, `akg_compile`, `akg_compile_all`, `akg_run` and `akg_profile` are called
+there, `akg_check_source` and `akg_explain` in either place, all others beside core.
 
     from akg_core.plugin import PluginInfo, hookimpl
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from akg_core.errors import told
 from akg_core.judge.prepare import Prepared
 from akg_core.pipeline import Pipeline
+from akg_core.pools import pool_for
 from akg_core.progress import Progress, Stage
 from akg_core.records import Artifact
 from akg_core.results import Failure, RunResult, known_details
 from akg_core.runs import RunFolder
 from akg_core.stages import Request
 from akg_core.variants import Defaults
-from akg_core.warm import warm_for
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,7 @@ def conduct(
     request: Request, folder: RunFolder, watch: Callable[[Stage], None], work: Callable[[Pipeline], None]
 ) -> RunResult:
     """Do `work` on a fresh pool; whatever ends it early becomes the result's error. Writes result.json in any case."""
-    from akg_core.worker.pool import Pool
-
-    with Pool(warm=warm_for(request.plugin)) as pool:
+    with pool_for(request.plugin) as pool:
         pipeline = Pipeline(request, pool, folder, Progress(watch))
         failure: Failure | None = Failure(type="Interrupted", message="The run was interrupted.", exit_code=130)
         try:

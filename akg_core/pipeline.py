@@ -68,7 +68,7 @@ class Pipeline:
         self.unbuilt: tuple[tuple[Candidate, AkgError], ...] = ()
         self.told: tuple[str, ...] = ()  # of what was tried and did not become the kernel
         self.target = request.target or Target(backend="")
-        self._probe = pool.submit("akg_core.stage_jobs:probe_job", stages.addressed(request))
+        self._probe = pool.background(stages.probe, pool, request)
 
     def apart(self, folder: Path) -> Pipeline:
         """This pipeline for one kernel more, in a folder of its own and watched by nobody."""
@@ -97,7 +97,7 @@ class Pipeline:
             folder,
             plugin=self.request.plugin,
             target=self.target,
-            lends=self._found().device != HOST,
+            lends=self.available.device != HOST,
             room=self.room,
             seed=self.request.seed,
             patient=patient,
@@ -110,29 +110,31 @@ class Pipeline:
     @property
     def simulated(self) -> bool:
         """Whether kernels run by simulation on this machine."""
-        return self._found().simulated
+        return self.available.simulated
 
     @property
     def room(self) -> int:
         """Bytes of a device's memory that judging may take; 0 on the host, and where they are not known."""
-        return int(self.share * self._found().memory_bytes) if self._found().device != HOST else 0
+        return int(self.share * self.available.memory_bytes) if self.available.device != HOST else 0
 
     def require_clock(self) -> None:
         """Raise ToolchainError where kernels run by simulation, so that their times mean nothing."""
         if self.simulated:
-            raise ToolchainError(f"Nothing can be timed. {self._found().reason}", "Use a machine that has the device.")
+            raise ToolchainError(f"Nothing can be timed. {self.available.reason}", "Use a machine that has the device.")
 
-    def _found(self) -> Availability:
-        return Availability(**self._probe.result().unwrap())
+    @property
+    def available(self) -> Availability:
+        """What the plugin finds on this machine."""
+        return self._probe.result()
 
     def require_toolchain(self) -> Availability:
         """What the plugin finds on this machine; raises ToolchainError when it cannot compile and run here."""
-        return stages.require_usable(self._found(), self.request.plugin)
+        return stages.require_usable(self.available, self.request.plugin)
 
     def design(self, task: Task) -> Variants:
         """Sketches for the task, the best guess first, which is designed and written as sketch.py."""
         variants = Variants(
-            lambda number: stages.design(self.pool, self.request, task, number),
+            lambda number: stages.design(self.pool, self.request, task, self.available.traits, number),
             lambda: self.progress.stage("design"),
             self._keep,
         )
@@ -240,9 +242,9 @@ class Pipeline:
 
         self.require_clock()
         where = {"plugin": self.request.plugin, "target": self.target.model_dump(mode="json")}
-        machine, found = floor.machine(self.pool, where), self._found()
+        machine, found = floor.machine(self.pool, where), self.available
         ground = Ground(self.pool, self.request, task, designs, machine, found.traits.units)
-        software = versions(self.request.plugin)
+        software = versions(self.request.plugin, found)
         return Search(ground, open_archive(archive or default_url(), task, self.request, found, software))
 
     def tune(self, prepared: Prepared, search: Search, seconds: float, more: bool = False) -> list[Candidate]:
@@ -355,6 +357,7 @@ class Pipeline:
 
     def result(self, failure: Failure | None = None) -> RunResult:
         """What is known now."""
+        failed = not self._probe.done() or self._probe.exception()
         return RunResult(
             task=self.task.name if self.task else self.request.reference.stem,
             plugin=self.request.plugin,
@@ -372,7 +375,7 @@ class Pipeline:
                 *advice_on(self.timing, self.tuned),
             ),
             folder=str(self.folder.path),
-            versions=versions(self.request.plugin),
+            versions=versions(self.request.plugin, None if failed else self.available),
         )
 
 

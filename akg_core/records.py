@@ -9,7 +9,8 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from packaging.requirements import Requirement
+from pydantic import Field, field_validator, model_validator
 
 from akg_core.record import Record as Record
 from akg_core.record import Scalar as Scalar
@@ -43,10 +44,29 @@ class Target(Record):
 # --- what a plugin says of itself ---------------------------------------------------------------
 
 
+class Environment(Record):
+    """A toolchain that must not live beside others: what pip installs for it into a Python of its own.
+
+    `requirements`: as pip takes them, the toolchain's with its version: "tiler==1.4". `toolchain`: the distribution
+    whose version decides the results. `pythons`: versions of Python that it works with, the best first ("3.10"); none:
+    core's own, which is taken whenever it is among them.
+    """
+
+    requirements: tuple[str, ...] = Field(min_length=1)
+    toolchain: str
+    pythons: tuple[str, ...] = ()
+
+    @field_validator("requirements")
+    @classmethod
+    def _no_options(cls, requirements: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(str(Requirement(text)) for text in requirements)  # InvalidRequirement is a ValueError
+
+
 class PluginInfo(Record):
     """Who a plugin is. `name` is what users type; `source_suffix` is the main file's ending (".toy").
 
     `warm`: modules that its jobs find imported, from probing to profiling; they start no thread and touch no device.
+    `environment`: where its toolchain lives, if that is not beside core.
     """
 
     name: str
@@ -56,6 +76,7 @@ class PluginInfo(Record):
     source_suffix: str
     summary: str = ""
     warm: tuple[str, ...] = ()
+    environment: Environment | None = None
 
 
 class Traits(Record):

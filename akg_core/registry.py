@@ -86,16 +86,6 @@ class Registry:
         """A caller for the hooks of plugin `name` alone; raises as `select` does."""
         return Hooks(self.select(name), self._manager)
 
-    def here(self, plugin: Plugin) -> dict[str, records.Availability]:
-        """What a loaded plugin finds on this machine, by backend; a probe that fails finds nothing, for that reason."""
-        found: dict[str, records.Availability] = {}
-        for backend in plugin.info.backends if plugin.info else ():
-            try:
-                found[backend] = Hooks(plugin, self._manager).akg_probe(target=records.Target(backend=backend))
-            except AkgError as error:
-                found[backend] = records.Availability(can_compile=False, can_run=False, reason=error.message)
-        return found
-
     def _examine(self, name: str) -> Plugin:
         if name not in self._states:
             self._states[name] = self._load(self._entries[name])
@@ -189,6 +179,12 @@ def installed() -> Registry:
 def hooks(name: str) -> Hooks:
     """The hooks of the installed plugin `name`; raises PluginError when it cannot be used."""
     return installed().hooks(name)
+
+
+def environment_of(name: str) -> records.Environment | None:
+    """Where the toolchain of the installed plugin `name` lives, if not beside core; raises PluginError."""
+    info = installed().select(name).info
+    return info.environment if info else None
 
 
 @functools.cache

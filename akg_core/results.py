@@ -12,7 +12,8 @@ import akg_core
 from akg_core.judge.records import Timing, Verdict
 from akg_core.progress import Stage
 from akg_core.record import Shown
-from akg_core.records import Artifact, Record, Scalar
+from akg_core.records import Artifact, Availability, Record, Scalar
+from akg_core.registry import environment_of
 from akg_core.search.tune import Tuned
 
 DETAILS = "build.json"  # beside a kernel: what the compiler tells of it
@@ -83,11 +84,17 @@ def by_kernel(details: dict[str, Scalar]) -> dict[str, dict[str, Scalar]]:
     return found
 
 
-def versions(plugin: str) -> dict[str, str]:
-    """The software that decides a plugin's results, by distribution."""
+def versions(plugin: str, here: Availability | None = None) -> dict[str, str]:
+    """The software that decides a plugin's results, by distribution; `here`: what the plugin found, where known.
+
+    Of a toolchain in an environment of its own only that knows the version.
+    """
     found = {"python": platform.python_version(), "akg-core": akg_core.__version__}
     for entry in importlib.metadata.entry_points(group="akg", name=plugin):
         if entry.dist and entry.dist.name:
             found[entry.dist.name] = entry.dist.version
     found["torch"] = importlib.metadata.version("torch")
+    environment = here and environment_of(plugin)
+    if here and environment:
+        found[environment.toolchain] = here.details[environment.toolchain]
     return found

@@ -5,33 +5,39 @@ Each job imports what it needs itself; the orchestrating process runs none of th
 
 from __future__ import annotations
 
+import importlib.metadata
 from pathlib import Path
 from typing import Any
 
 from akg_core.errors import SketchError
 from akg_core.records import Advice, Availability, Finding, KernelSource, Schedule, Sketch, Target, Task, Traits
-from akg_core.registry import Hooks, hooks
+from akg_core.registry import hooks
 
 
 def probe_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{plugin, target} → Availability."""
-    return hooks(payload["plugin"]).akg_probe(target=Target(**payload["target"])).model_dump(mode="json")
+    """{plugin, target} → Availability; of a toolchain in an environment of its own the details have the version."""
+    caller = hooks(payload["plugin"])
+    found: Availability = caller.akg_probe(target=Target(**payload["target"]))
+    info = caller.plugin.info
+    if info and info.environment:
+        version = importlib.metadata.version(info.environment.toolchain)
+        found = found.model_copy(update={"details": {info.environment.toolchain: version} | found.details})
+    return found.model_dump(mode="json")
 
 
 def design_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{task, plugin, target, number, sketch?: {name, text}} → {sketches: [{sketch, space, default}], of}.
+    """{task, plugin, target, traits, number, sketch?: {name, text}} → {sketches: [{sketch, space, default}], of}.
 
     `number`: which of the designer's policies, of which there are so many, the best guess first; a plugin may have
     several views of the sketch that one leads to, and none of another. A sketch given by hand is checked against the
-    task and refined like a designed one. Without a plugin the designer works for a chip of average traits, and nothing
-    is refined.
+    task and refined like a designed one. Without a plugin nothing is refined.
     """
     from akg_core.design import policies, variant
 
     task = Task(**payload["task"])
     target = Target(**payload["target"]) if payload.get("target") else None
     caller = hooks(payload["plugin"]) if payload.get("plugin") else None
-    given, traits = payload.get("sketch"), _traits(caller, target)
+    given, traits = payload.get("sketch"), Traits(**payload["traits"])
     choices = policies(traits)
     sketches = (_given(given, task) if given else variant(task, traits, choices[payload["number"]]),)
     if caller and caller.has("akg_refine_sketch"):
@@ -109,14 +115,6 @@ def compile_all_job(payload: dict[str, Any]) -> dict[str, Any]:
         sources=sources, target=Target(**payload["target"]), workdirs=folders
     )
     return {"compiled": [result.model_dump(mode="json") for result in compiled]}
-
-
-def _traits(caller: Hooks | None, target: Target | None) -> Traits:
-    """What the plugin says of the chip."""
-    if not (caller and caller.has("akg_probe")):
-        return Traits()
-    available: Availability = caller.akg_probe(target=target)
-    return available.traits
 
 
 def _given(given: dict[str, str], task: Task) -> Sketch:

@@ -25,6 +25,7 @@ from akg_core.records import (
     Sketch,
     Target,
     Task,
+    Traits,
 )
 from akg_core.registry import forward_trace, hooks
 from akg_core.worker.limits import Limits
@@ -119,12 +120,21 @@ def capture(pool: Pool, request: Request, work: int = 0) -> Task:
     return Task(**result.unwrap())
 
 
-def design(pool: Pool, request: Request, task: Task, number: int = 0) -> Designed:
-    """Checked sketches: the one given, or those that a variant of the designer's leads to, as the plugin refines it."""
+def probe(pool: Pool, request: Request) -> Availability:
+    """What the plugin finds on this machine, where its toolchain is."""
+    return Availability(**pool.call("akg_core.stage_jobs:probe_job", addressed(request)).unwrap())
+
+
+def design(pool: Pool, request: Request, task: Task, traits: Traits, number: int = 0) -> Designed:
+    """Checked sketches: the one given, or those that a variant of the designer's leads to, as the plugin refines it.
+
+    `traits`: those of the chip, as the plugin found it.
+    """
     given = request.sketch
     payload = {
         **addressed(request),
         "task": task.model_dump(mode="json"),
+        "traits": traits.model_dump(mode="json"),
         "number": number,
         "sketch": {"name": str(given), "text": given.read_text(encoding="utf-8")} if given else None,
     }

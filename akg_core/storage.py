@@ -34,8 +34,11 @@ def write_whole(path: Path, content: str | BaseModel) -> None:
 
 
 @contextmanager
-def sole_use(folder: Path) -> Iterator[None]:
-    """Have a folder, which is made, for oneself while a `with` body runs. Raises UsageError when somebody has it."""
+def sole_use(folder: Path) -> Iterator[int]:
+    """Have a folder, which is made, for oneself while a `with` body runs. Raises UsageError when somebody has it.
+
+    It yields a descriptor: a process that inherits it has the folder, too, should it outlive this one.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -43,7 +46,7 @@ def sole_use(folder: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UsageError(f"Another akg-core works in {folder}.", "Wait until it has ended.") from None
-        yield
+        yield handle
     finally:
         os.close(handle)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from akg_core.registry import installed
 
 _FIRST = (
@@ -34,6 +36,7 @@ _LATER = (
     ),
     ("torch._inductor.compile_fx", "akg_core.judge.baseline"),
 )
+_HARNESS = ("torch", "akg_core.judge.candidate")
 WARM = (_FIRST, *_LATER)
 
 
@@ -41,3 +44,12 @@ def warm_for(plugin: str) -> tuple[tuple[str, ...], ...]:
     """The layers for jobs of one plugin, which find its own modules imported. Raises PluginError."""
     info = installed().select(plugin).info
     return (_FIRST, (*info.warm, *_OF_PLUGINS), *_LATER) if info and info.warm else WARM
+
+
+def warm_in_environment(plugin: str, jobs: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """The layers for `jobs` of one plugin in an environment of its own. Raises PluginError.
+
+    The first is empty: of a later one, what cannot be imported there is said by the job that needs it.
+    """
+    info = installed().select(plugin).info
+    return ((), (*_HARNESS, *(info.warm if info else ()), *jobs))

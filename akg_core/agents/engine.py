@@ -155,7 +155,7 @@ def _builtin(pipeline: Pipeline, task: Task, verifier: Verifier) -> Kernel | Non
     """The builtin engine's first kernel, if it is correct."""
     with pipeline.progress.stage("builtin") as note:
         try:
-            design = stages.design(pipeline.pool, pipeline.request, task).designs[0]
+            design = stages.design(pipeline.pool, pipeline.request, task, pipeline.available.traits).designs[0]
             source, _ = stages.emit(pipeline.pool, pipeline.request, design, design.default)
             judged = verifier.kernel(source.files, Stopwatch())
         except AkgError as error:

@@ -123,7 +123,7 @@ class Verifier:
         write_whole(folder / "sketch.py", text)
         request = dataclasses.replace(pipeline.request, sketch=folder / "sketch.py")
         try:
-            designed = stages.design(pipeline.pool, request, self._prepared.task).designs[0]
+            designed = stages.design(pipeline.pool, request, self._prepared.task, pipeline.available.traits).designs[0]
         except SketchError as error:
             said = [_finding(found, text) for found in error.findings[:_SHOWN]] or [str(error)]
             return Judged(outcome="refused", feedback="\n".join(said), error=_kind(said[0]))

@@ -15,6 +15,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from akg_core.agents.engine import Agenda
 from akg_core.bench import by_agents
@@ -23,13 +24,15 @@ from akg_core.bench.results import Engine, Results, Row, unfinished
 from akg_core.bench.suite import Problem
 from akg_core.judge import floor
 from akg_core.pipeline import ATTEMPTS
+from akg_core.pools import pool_for
 from akg_core.records import HOST, Availability
 from akg_core.results import versions
 from akg_core.runs import RunFolder
-from akg_core.stages import Request, addressed, require_usable
+from akg_core.stages import Request, addressed, probe, require_usable
 from akg_core.storage import write_whole
-from akg_core.warm import warm_for
-from akg_core.worker.pool import Pool
+
+if TYPE_CHECKING:
+    from akg_core.worker.pool import Pool
 
 _RUN_SECONDS = 2.0  # in which kernels have mostly been run on their cases
 _JUDGED_AT_ONCE = 4  # on a device; each keeps a process or two busy
@@ -76,7 +79,7 @@ def run(
     when agents have spent their budget before the last task.
     """
     began = time.monotonic()
-    with Pool(warm=warm_for(request.plugin)) as pool:
+    with pool_for(request.plugin) as pool:
         available = _available(request, pool)
         if available.simulated:  # nothing that is simulated has a time
             plan = replace(plan, baselines=(), tune=0.0)
@@ -91,7 +94,7 @@ def run(
             tune=plan.tune,
             engine=by_agents.named(plan.agenda) if plan.agenda else Engine(),
             baselines=plan.baselines,
-            versions=versions(request.plugin),
+            versions=versions(request.plugin, available),
         )
         known = unfinished(out, results) if out else {}
         asked = [(problem, replace(request, reference=problem.path.resolve())) for problem in problems]
@@ -282,5 +285,4 @@ def _built(problem: Problem, request: Request, pool: Pool, plan: Plan) -> Contes
 
 def _available(request: Request, pool: Pool) -> Availability:
     """What the plugin finds on this machine. Raises ToolchainError when nothing can run here."""
-    found = Availability(**pool.call("akg_core.stage_jobs:probe_job", addressed(request)).unwrap())
-    return require_usable(found, request.plugin)
+    return require_usable(probe(pool, request), request.plugin)

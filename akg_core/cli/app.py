@@ -19,6 +19,7 @@ from akg_core.cli import (
     plugins,
     profile,
     run,
+    setup,
     sketch,
     task,
     trace,
@@ -43,6 +44,7 @@ app.command("bench")(bench.bench)
 app.command("export")(export.export)
 app.add_typer(task.app, name="task")
 app.command("plugins")(plugins.plugins)
+app.command("setup")(setup.setup)
 app.command("doctor")(doctor.doctor)
 app.command("conformance")(conformance.conformance)
 app.command("new-plugin")(new_plugin.new_plugin)

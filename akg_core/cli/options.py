@@ -135,15 +135,15 @@ def select_plugin(name: str) -> Plugin:
 
 def select_target(text: str, plugin: Plugin) -> Target:
     """Read --target; without it the plugin's first backend. The plugin is asked about a member that is named."""
+    from akg_core.pools import probe
     from akg_core.records import Target
-    from akg_core.registry import hooks
 
     backends = plugin.info.backends if plugin.info else ()
     target = Target.parse(text or backends[0])
     if target.backend not in backends:
         raise UsageError(f"The plugin {plugin} does not serve {target.backend!r}.", f"It serves {', '.join(backends)}.")
     if target.arch:
-        found = hooks(plugin.name).akg_probe(target=target)
+        found = probe(plugin.name, target)
         if not (found.can_compile or found.can_run):
             raise UsageError(f"The plugin {plugin} does not serve {str(target)!r}: {found.reason}", found.cure)
     return target

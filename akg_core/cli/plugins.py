@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 def plugins(as_json: Json = False) -> None:
     """List what is installed, its state, what works here, and why not."""
+    from akg_core.pools import here
     from akg_core.registry import installed
 
     found = installed().plugins()
-    here = {id(plugin): installed().here(plugin) for plugin in found}
+    chips = {id(plugin): here(plugin) for plugin in found}
     if as_json:
         import dataclasses
         import json
@@ -24,7 +25,7 @@ def plugins(as_json: Json = False) -> None:
             {
                 **dataclasses.asdict(plugin),
                 "info": plugin.info.model_dump(mode="json") if plugin.info else None,
-                "here": {backend: chip.model_dump(mode="json") for backend, chip in here[id(plugin)].items()},
+                "here": {backend: chip.model_dump(mode="json") for backend, chip in chips[id(plugin)].items()},
             }
             for plugin in found
         ]
@@ -46,7 +47,7 @@ def plugins(as_json: Json = False) -> None:
         table.add_row(
             f"[bold]{escape(plugin.name)}[/]",
             f"[{style}]{plugin.state}[/]",
-            ", ".join(f"{backend} {_works(chip)}" for backend, chip in here[id(plugin)].items()),
+            ", ".join(f"{backend} {_works(chip)}" for backend, chip in chips[id(plugin)].items()),
             f"{plugin.distribution} {plugin.version}",
             escape(info.summary or info.dsl) if info else "",
         )
@@ -56,7 +57,7 @@ def plugins(as_json: Json = False) -> None:
             console.print(
                 f"[bold]{escape(plugin.name)}[/]: {escape(plugin.reason)} {escape(plugin.cure)}", soft_wrap=True
             )
-        for backend, chip in here[id(plugin)].items():
+        for backend, chip in chips[id(plugin)].items():
             if chip.reason:
                 said = f"{backend}: {chip.reason} {chip.cure}".strip()
                 console.print(f"[bold]{escape(plugin.name)}[/]: {escape(said)}", soft_wrap=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,7 +26,9 @@ from akg_core.errors import UsageError
 
 if TYPE_CHECKING:
     from akg_core.records import Task
+    from akg_core.stages import Request
     from akg_core.variants import Variants
+    from akg_core.worker.pool import Pool
 
 
 def sketch(
@@ -62,10 +64,22 @@ def sketch(
         show_findings(given.read_text(encoding="utf-8"), str(given), as_json)
         return
 
+    from akg_core.pools import pool_for
+    from akg_core.stages import Request
     from akg_core.worker.pool import Pool
 
-    with Pool() as pool:
-        task, variants = _design(pool, file, plugin, target, given, dynamic, evaluation, scale)
+    asked = select_plugin(plugin) if plugin or target else None
+    request = Request(
+        reference=file,
+        plugin=asked.name if asked else "",
+        target=select_target(target, asked) if asked else None,
+        sketch=given,
+        dynamic=dynamic,
+        evaluation=evaluation,
+        scale=scale,
+    )
+    with pool_for(asked.name) if asked else Pool() as pool:
+        task, variants = _design(pool, request)
         designs = list(islice(variants, variant + 1))
         if variant >= len(designs):
             raise UsageError(f"There is no variant {variant}.", f"The designer made {len(designs)}, counted from 0.")
@@ -81,21 +95,11 @@ def sketch(
             show_sketch(chosen.sketch.text, as_json, 0 if variants.exhausted else variant + 1)
 
 
-def _design(
-    pool: Any, file: Path, plugin: str, target: str, given: Path | None, dynamic: bool, evaluation: bool, scale: float
-) -> tuple[Task, Variants]:
-    from akg_core.stages import Request, capture, design
+def _design(pool: Pool, request: Request) -> tuple[Task, Variants]:
+    from akg_core.records import Traits
+    from akg_core.stages import capture, design, probe
     from akg_core.variants import Variants
 
-    chosen = select_plugin(plugin) if plugin or target else None
-    request = Request(
-        reference=file,
-        plugin=chosen.name if chosen else "",
-        target=select_target(target, chosen) if chosen else None,
-        sketch=given,
-        dynamic=dynamic,
-        evaluation=evaluation,
-        scale=scale,
-    )
     task = capture(pool, request)
-    return task, Variants(lambda number: design(pool, request, task, number))
+    traits = probe(pool, request).traits if request.plugin else Traits()
+    return task, Variants(lambda number: design(pool, request, task, traits, number))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 KERNEL = "kernel"
 _BASELINE = "akg_core.judge.baseline:profile_job"
+_REFERENCE = "akg_core.judge.reference:open_job"
 
 
 class Entrant:
@@ -159,7 +160,7 @@ class Baselines:
                 # What a compiler imports may start the driver of a device, which does not work on after a fork.
                 outside = not prepared.lends
                 limits = Limits(CALL_SECONDS, paused=outside, timed=outside)
-                session = self._pool.session(limits, KERNEL_JOB if prepared.lends else _BASELINE)
+                session = self._pool.session(limits, _REFERENCE if prepared.lends else _BASELINE)
                 self._closing.callback(session.close)
         contestant = Contestant(mode, session, _BASELINE, {**prepared.where, "mode": mode}, prepared)
         contestant.open(self._plan)

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from akg_core.errors import AkgError
+from akg_core.pools import pool_for
 from akg_core.registry import Plugin, installed
 from akg_core.testing.levels import LEVELS, Conformity, Level, Outcome, grade
 from akg_core.testing.suite import RUNNER, level_of
-from akg_core.warm import warm_for
 from akg_core.worker.pool import Pool
 
 _SUITE = """
@@ -46,7 +46,7 @@ def conform(
     """
     plugin = installed().select(name)
     with contextlib.ExitStack() as stack:
-        recorder = _Recorder(pool or stack.enter_context(Pool(warm=warm_for(name))), level, watch)
+        recorder = _Recorder(pool or stack.enter_context(pool_for(name)), level, watch)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="akg-conformance-")))
         module = f"test_{folder.name.replace('-', '_')}"
         (folder / f"{module}.py").write_text(_SUITE.format(plugin=name, target=target), encoding="utf-8")

@@ -57,7 +57,7 @@ class Subject:
     @functools.cached_property
     def available(self) -> Availability:
         """What the plugin finds on this machine."""
-        return self.hooks.akg_probe(target=self.target)
+        return stages.probe(self.pool, self.request(TASKS[0]))
 
     def fresh(self) -> Path:
         """A new, empty folder, which goes with the pool."""
@@ -90,7 +90,7 @@ class Subject:
         """The designer's sketches as the plugin refines them."""
 
         def design(number: int) -> Designed:
-            return stages.design(self.pool, self.request(task), self.task(task), number)
+            return stages.design(self.pool, self.request(task), self.task(task), self.available.traits, number)
 
         return self._once("designs", task, lambda: Variants(design).all())
 

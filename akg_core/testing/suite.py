@@ -55,12 +55,11 @@ class Conformance(Contract, Toolchain, OnDevice):
     @pytest.fixture(scope="class")
     def subject(self, request: pytest.FixtureRequest) -> Iterator[Subject]:
         """The plugin under test, with what the tests share."""
-        from akg_core.warm import warm_for
-        from akg_core.worker.pool import Pool
+        from akg_core.pools import pool_for
 
         runner = request.config.pluginmanager.get_plugin(RUNNER)
         with contextlib.ExitStack() as stack:
-            pool = runner.pool if runner else stack.enter_context(Pool(warm=warm_for(request.cls.plugin)))
+            pool = runner.pool if runner else stack.enter_context(pool_for(request.cls.plugin))
             yield stack.enter_context(Subject(request.cls.plugin, request.cls.target, pool))
 
 

@@ -18,8 +18,9 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar
 
 from akg_core.errors import WorkerFailed
@@ -31,7 +32,7 @@ T = TypeVar("T")
 _ATTEMPTS = 3
 _PARTING_SECONDS = 30.0  # in which a warm parent ends everything that it started, and in which one that is killed ends
 _SECRET = re.compile("key|token|secret|passw|credential", re.IGNORECASE)  # in names of variables that no job gets
-# The same modules are found as here, and none that only lies in the current folder.
+# The modules are found that the pool says, or the same as here, and none that only lies in the current folder.
 _BOOT = (
     "import json, sys; sys.path[:], *rest = map(json.loads, sys.argv[1:]); "
     "from akg_core.worker.zygote import main; main(*rest)"
@@ -52,13 +53,24 @@ class Pool:
     `warm` are the modules that parents import before they serve, in layers: the first parent has those of the first
     layer, the second those of the second too, while the first serves already. A job is forked from the parent that
     has it, or else its module, named in its layer; where none has, from the first. `isolate=False` leaves out the
-    namespaces, as on a system that forbids them. Threads may share a pool.
+    namespaces, as on a system that forbids them. Workers run in another Python than this one where `python` says so,
+    and find modules in `path` in place of this one's. `elsewhere`: pools for some jobs by name, such as in another
+    Python, which are closed with this one. Threads may share a pool.
     """
 
-    def __init__(self, warm: Sequence[Sequence[str]] = (("torch",),), *, isolate: bool = True) -> None:
+    def __init__(
+        self,
+        warm: Sequence[Sequence[str]] = (("torch",),),
+        *,
+        isolate: bool = True,
+        python: str | Path = sys.executable,
+        path: Sequence[str] | None = None,
+        elsewhere: Mapping[str, Pool] | None = None,
+    ) -> None:
         folders.sweep()
         self.folder, self._held = folders.make()
         self._warm, self._isolate = tuple(map(tuple, warm)) or ((),), isolate
+        self._python, self._path, self._elsewhere = str(python), path, dict(elsewhere or {})
         self._lock = threading.Lock()
         self._jobs = 0
         self._closed = False
@@ -100,7 +112,7 @@ class Pool:
                 if session.started and not (lost and attempts_left):
                     yield dataclasses.replace(result, log=log)
                     return
-        raise self._does_not_start()  # not once in all attempts
+        raise self._elsewhere.get(function, self)._does_not_start()  # not once in all attempts
 
     def submit(self, function: str, payload: dict[str, Any], *, limits: Limits | None = None) -> Future[JobResult]:
         """Run one job beside whatever else runs."""
@@ -112,6 +124,8 @@ class Pool:
 
     def session(self, limits: Limits | None = None, function: str = "") -> Session:
         """A worker process that stays for several calls, `function` the first. Close it, or use it as a context."""
+        if other := self._elsewhere.get(function):
+            return other.session(limits, function)
         limits = limits or Limits()
         with self._lock:
             if self._closed:
@@ -156,6 +170,8 @@ class Pool:
             sessions = list(self._sessions)
         for session in sessions:
             session.close()
+        for other in set(self._elsewhere.values()):
+            other.close()
         self._stop(patient=any(session.started for session in sessions))
         self._threads.shutdown(wait=True)
         cgroup.remove_all(self.folder.name)
@@ -174,10 +190,10 @@ class Pool:
         pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in self._warm]
         self._controls = [ours for ours, _ in pairs]
         ends = [theirs.fileno() for _, theirs in pairs]
-        given = map(json.dumps, (sys.path, str(self.folder), self._warm, ends))
+        given = map(json.dumps, (self._path or sys.path, str(self.folder), self._warm, ends))
         with (self.folder / "zygote.log").open("wb") as log:
             self._zygote = subprocess.Popen(
-                [sys.executable, "-c", _BOOT, *given],
+                [self._python, "-c", _BOOT, *given],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -12,7 +12,6 @@ from akg_core import cli
 from akg_core.agents.budget import Limits
 from akg_core.agents.engine import Agenda, run
 from akg_core.agents.settings import Settings
-from akg_core.bench import runner
 from akg_core.records import Target
 from akg_core.registry import installed
 from akg_core.runs import RunFolder
@@ -63,7 +62,6 @@ def work(warm_pool, monkeypatch, tmp_path):
         yield warm_pool
 
     monkeypatch.setattr(pools, "Pool", shared)
-    monkeypatch.setattr(runner, "Pool", shared)
     reference = tmp_path / "scaled.py"
     reference.write_text(plain_c.REFERENCE)
 

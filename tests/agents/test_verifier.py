@@ -11,7 +11,7 @@ import pytest
 from akg_core import stages
 from akg_core.agents.stopwatch import Stopwatch
 from akg_core.agents.verifier import Verifier
-from akg_core.records import Schedule, Sketch, Task
+from akg_core.records import Schedule, Sketch, Task, Traits
 from akg_core.task import load
 from akg_core.task.capture import capture
 from akg_core.task.scale import fitting
@@ -61,11 +61,13 @@ def test_which_sizes_a_sketch_is_interpreted_at(text, steps, interpreted, tmp_pa
 
     sketch = Sketch(name="add", text=text, interface=whole.interface, origin="mine")
     designed = stages.Design(sketch, (), Schedule(values={}))
-    monkeypatch.setattr(stages, "design", lambda pool, request, task: stages.Designed((designed,), 1))
+    monkeypatch.setattr(stages, "design", lambda pool, request, task, traits: stages.Designed((designed,), 1))
     monkeypatch.setattr(stages, "trial", trial)
     monkeypatch.setattr(stages, "steps", lambda pool, design, schedule: steps)
     request = stages.Request(reference=tmp_path / "add.py", plugin="", target=None)
-    pipeline: Any = SimpleNamespace(pool=None, request=request, target="host")
+    pipeline: Any = SimpleNamespace(
+        pool=None, request=request, target="host", available=SimpleNamespace(traits=Traits())
+    )
     verifier = Verifier(pipeline, SimpleNamespace(task=whole), None, tmp_path, None)
     verifier._small = Future()
     verifier._small.set_result(small)

@@ -74,9 +74,9 @@ def run(site: tuple[Path, Pool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     designed = list[int]()
     design = stages.design
 
-    def counting(pool: Any, request: Request, task: Any, number: int = 0) -> Designed:
+    def counting(pool: Any, request: Request, task: Any, traits: Any, number: int = 0) -> Designed:
         designed.append(number)
-        return design(pool, request, task, number)
+        return design(pool, request, task, traits, number)
 
     monkeypatch.setattr(stages, "design", counting)
     lines = list[str]()

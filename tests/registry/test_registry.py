@@ -6,8 +6,9 @@ import pytest
 
 import akg_core
 from akg_core.errors import PluginError, Unsupported
+from akg_core.pools import here
 from akg_core.records import Target
-from akg_core.registry import Registry
+from akg_core.registry import Registry, installed
 from tests.registry.distributions import good, install
 
 TARGET = Target(backend="cpu")
@@ -181,10 +182,11 @@ def test_what_works_here_is_told_of_every_plugin_whatever_its_probe_does(site):
     probing = "@hookimpl\ndef akg_probe(target): raise SystemExit(3)\n"
     broken = good("broken").replace("@hookimpl\ndef akg_probe(target):", "def unused(target):") + probing
     install(site, "broken", broken)
-    registry = Registry()
-    broken, toy = registry.plugins()
-    assert registry.here(toy)["cpu"].can_compile and registry.here(toy)["cpu"].reason == "no device"
-    found = registry.here(broken)["cpu"]
+    installed.cache_clear()
+    broken, toy = installed().plugins()
+    assert here(toy)["cpu"].can_compile and here(toy)["cpu"].reason == "no device"
+    found = here(broken)["cpu"]
+    installed.cache_clear()
     assert (
         not found.can_compile
         and "akg_probe of the plugin broken (akg-plugin-broken 0.7) raised SystemExit" in found.reason
