@@ -6,7 +6,8 @@ Fresh tensors hold NaN or a pattern, so that an element that nothing wrote shows
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -35,6 +36,20 @@ class Interpretation:
     kernels: dict[str, Counts] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class KernelCall:
+    """A launch with its numbers: the kernel's tensors by parameter; dimensions and Consts by name in `frame`."""
+
+    launch: ast.Launch
+    kernel: ast.Kernel
+    tensors: dict[str, Tensor]
+    frame: Frame
+
+    def interpret(self, counts: Counts | None = None) -> None:
+        """Run it, which writes to its tensors in place; `counts` takes what it moves and computes."""
+        KernelRun(self.tensors, counts).run(self.kernel, self.frame.values)
+
+
 @torch.no_grad()
 def interpret(
     tree: ast.SketchFile,
@@ -43,18 +58,20 @@ def interpret(
     schedule: Schedule | None = None,
     count: bool = False,
     kept: dict[str, Tensor] | None = None,
+    perform: Callable[[KernelCall], None] | None = None,
 ) -> Interpretation:
     """Run the sketch's program on `inputs`, in the order of forward, with `parameters` by qualified name.
 
     A float is handed over as a zero-dimensional f64 tensor. Parameters that the program writes change in place.
     `schedule` sets Tune parameters; others take their defaults. Launches with `once=True` run like all others, unless
     `kept` is given: what they make is held there from the first call on, as a kernel's host does while neither
-    parameters nor sizes change.
+    parameters nor sizes change. `perform` does each launch in the interpreter's place, on the tensors that it is given.
     Raises SketchError, with the line and column in the sketch, when tensors, shapes, tiles or indices do not fit.
     """
     tree = bind(tree, schedule)
-    run = _ProgramRun(tree, program_of(tree))
-    with threads(1):  # tiles are small: handing them to threads costs ten times what it saves
+    run = _ProgramRun(tree, program_of(tree), perform)
+    # Tiles are small: handing them to threads costs ten times what it saves. Others may want threads.
+    with contextlib.nullcontext() if perform else threads(1):
         outputs = run.run(inputs, parameters or {}, kept)
     if not count:
         return Interpretation(outputs)
@@ -67,9 +84,12 @@ def interpret(
 class _ProgramRun:
     """One call of a program: its tensors and dimensions by name."""
 
-    def __init__(self, tree: ast.SketchFile, program: ast.Program) -> None:
+    def __init__(
+        self, tree: ast.SketchFile, program: ast.Program, perform: Callable[[KernelCall], None] | None = None
+    ) -> None:
         self.tree = tree
         self.program = program
+        self.perform = perform
         self.tensors: dict[str, Tensor] = {}
         self.sizes = Frame({})
         self.counts: dict[str, Counts] = {}
@@ -197,8 +217,11 @@ class _ProgramRun:
                 fail("SK805", launch.place, f"The input `{name}` would be written.", "Write to a tensor of your own.")
         frame = Frame(self._constants(kernel, launch))
         _bind_sizes(kernel.tensors, tensors, frame, launch.place)
-        counts = self.counts.setdefault(kernel.name, Counts())
-        KernelRun(tensors, counts).run(kernel, frame.values)
+        call = KernelCall(launch, kernel, tensors, frame)
+        if self.perform:
+            self.perform(call)
+        else:
+            call.interpret(self.counts.setdefault(kernel.name, Counts()))
 
     def _constants(self, kernel: ast.Kernel, launch: ast.Launch) -> dict[str, Tile]:
         given = dict(launch.constants)

@@ -20,7 +20,7 @@ from akg_core.sketch.ast import Binary, Expr, Name, Number
 from akg_core.sketch.check import require
 from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import bind
-from tests.emission.sketches import SCALE_THREE_TIMES
+from akg_core.testing.emission.sketches import SCALE_THREE_TIMES
 
 
 def op(symbol: str, left: Expr | int | str, right: Expr | int | str) -> Binary:

@@ -20,7 +20,7 @@ import akg_plugin_cpp_cpu
 from akg_plugin_cpp_cpu.emit import translation_unit
 
 from akg_core.plugin.lower import Instance
-from tests.emission.running import Case, Launched, Results, Run, compare_all
+from akg_core.testing.emission.running import Case, Launched, Results, Run, compare_all
 
 INCLUDE = Path(akg_plugin_cpp_cpu.__file__).parent / "include"
 FOLDER = Path(tempfile.gettempdir()) / "akg-cpp-tests"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from compiled import Batch
 
-from tests.emission import cases
+from akg_core.testing.emission import cases
 
 SMALL = cases.small()
 RANDOM = cases.random(60)

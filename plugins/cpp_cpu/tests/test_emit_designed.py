@@ -14,7 +14,7 @@ from akg_core.design import design
 from akg_core.plugin import Traits
 from akg_core.task.capture import capture
 from akg_core.task.load import load_source
-from tests.emission.running import Case, compare
+from akg_core.testing.emission.running import Case, compare
 
 TRAITS = Traits(units=2, lanes=16, near_bytes=64 * 1024, tile_elements=256, dot_tile=(16, 32, 32))
 HEADS = "[torch.randn(2, 3, n, 20) for n in (37, 53, 53)]"

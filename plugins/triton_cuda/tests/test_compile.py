@@ -25,8 +25,8 @@ from triton.runtime.jit import mangle_type
 from akg_core.plugin import Argument, CompileResult, Interface, KernelSource, Schedule, Sketch, Target, ToolchainError
 from akg_core.plugin.sketch import parse, smaller, space
 from akg_core.sketch.tiles import TORCH
+from akg_core.testing.emission.sized import SIZES, sized
 from akg_core.worker.pool import Pool
-from tests.emission.sized import SIZES, sized
 
 SM_90 = Target(backend="cuda", arch="sm_90")
 

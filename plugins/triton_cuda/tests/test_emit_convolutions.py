@@ -6,7 +6,7 @@ from akg_plugin_triton_cuda.emit import dialect
 from akg_triton.emit import emit
 
 from akg_core.plugin import Schedule, Target
-from tests.emission.sketches import sketch_of
+from akg_core.testing.emission.sketches import sketch_of
 
 SM_90 = Target(backend="cuda", arch="sm_90")
 TAPS = """

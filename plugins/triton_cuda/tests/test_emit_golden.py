@@ -11,8 +11,8 @@ from akg_plugin_triton_cuda.emit import dialect
 from akg_triton.emit import emit
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, SketchError, Target
-from tests.emission.sized import sized
-from tests.emission.sketches import ADD, SCALE_THREE_TIMES, SOFTMAX, SOFTMAX_STORE, sketch_of
+from akg_core.testing.emission.sized import sized
+from akg_core.testing.emission.sketches import ADD, SCALE_THREE_TIMES, SOFTMAX, SOFTMAX_STORE, sketch_of
 
 GOLDEN = Path(__file__).parent / "golden"
 SM_90 = Target(backend="cuda", arch="sm_90")

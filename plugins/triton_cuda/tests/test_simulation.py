@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.emission import cases
+from akg_core.testing.emission import cases
 
 HERE = Path(__file__).parent
 NAMES = [case.name for case in (*cases.small(), *cases.random(40))]

@@ -8,8 +8,8 @@ from akg_triton.dialect import Dialect
 from akg_triton.emit import emit
 
 from akg_core.plugin import KernelSource, Schedule, Target
-from tests.emission.sized import sized
-from tests.emission.sketches import sketch_of
+from akg_core.testing.emission.sized import sized
+from akg_core.testing.emission.sketches import sketch_of
 
 KERNEL = """
 import torch, triton

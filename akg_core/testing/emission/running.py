@@ -16,11 +16,8 @@ from akg_core.lower.specialise import Instance, specialise
 from akg_core.records import Schedule
 from akg_core.sketch import ast
 from akg_core.sketch.check import require
-from akg_core.sketch.interpret import _bind_sizes, _ProgramRun
-from akg_core.sketch.interpret_expression import Frame
+from akg_core.sketch.interpret import KernelCall, interpret
 from akg_core.sketch.parse import parse
-from akg_core.sketch.program import program_of
-from akg_core.sketch.schedule import bind
 
 ROUGH = {torch.float16: 2e-3, torch.bfloat16: 1.6e-2}
 
@@ -34,7 +31,7 @@ class Case:
 
     name: str
     text: str
-    inputs: Sequence[Tensor | float]
+    inputs: Sequence[Tensor]
     parameters: Mapping[str, Tensor] = field(default_factory=dict)
     schedule: Mapping[str, int | str] = field(default_factory=dict)
     static: bool = True
@@ -42,46 +39,40 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Launched:
-    """A launch with its numbers: tensors by parameter, sizes by dimension, and the frame that holds every name."""
+class Launched(KernelCall):
+    """A launch with its numbers, its kernel specialised as an emitter takes it, and sizes by dimension."""
 
-    launch: ast.Launch
     instance: Instance
-    tensors: Mapping[str, Tensor]
     sizes: Mapping[str, int]
-    frame: Frame
 
 
-class Run(_ProgramRun):
-    """A case's run, which notes the instance of every launch."""
+class Run:
+    """A case's run, which notes the instance of every launch. Override `execute` to run what an emitter made of it."""
 
     def __init__(self, case: Case) -> None:
-        schedule = Schedule(values=dict(case.schedule))
-        self.tree: ast.SketchFile = bind(require(parse(case.text, case.name), case.name), schedule)
-        super().__init__(self.tree, program_of(self.tree))
         self.case = case
+        self.tree: ast.SketchFile = require(parse(case.text, case.name), case.name)
         self.instances: list[Instance] = []
 
     def execute(self, launched: Launched) -> None:
-        """Run a launch: here by the interpreter."""
-        super()._launch(launched.launch)
-
-    def _launch(self, launch: ast.Launch) -> None:
-        kernel = self.tree.kernel(launch.kernel)
-        tensors = {p.name: self.tensors[name] for p, name in zip(kernel.tensors, launch.tensors, strict=True)}
-        frame = Frame(self._constants(kernel, launch))
-        _bind_sizes(kernel.tensors, tensors, frame, launch.place)
-        constants = {c.name: frame.values[c.name].value.item() for c in kernel.constants}
-        sizes = {name: int(frame.values[name].value) for name in kernel.dimensions}
-        symbol = f"{self.case.name}_{len(self.instances)}"
-        self.instances.append(specialise(kernel, constants, sizes if self.case.static else {}, symbol))
-        self.execute(Launched(launch, self.instances[-1], tensors, sizes, frame))
+        """Do a launch, in place: here by the interpreter. Override it."""
+        launched.interpret()
 
     def go(self) -> Results:
         """Results, and parameters as the program leaves them."""
         held = {name: tensor.clone() for name, tensor in self.case.parameters.items()}
         self.instances = []
-        return self.run(list(self.case.inputs), held), held
+        schedule = Schedule(values=dict(self.case.schedule))
+        done = interpret(self.tree, list(self.case.inputs), held, schedule, perform=self._perform)
+        return done.outputs, held
+
+    def _perform(self, call: KernelCall) -> None:
+        kernel, values = call.kernel, call.frame.values
+        constants = {constant.name: values[constant.name].value.item() for constant in kernel.constants}
+        sizes = {name: int(values[name].value) for name in kernel.dimensions}
+        symbol = f"{self.case.name}_{len(self.instances)}"
+        self.instances.append(specialise(kernel, constants, sizes if self.case.static else {}, symbol))
+        self.execute(Launched(call.launch, kernel, call.tensors, call.frame, self.instances[-1], sizes))
 
 
 def compare_all(found: Results, due: Results, tolerance: float) -> None:

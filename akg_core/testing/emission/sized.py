@@ -1,9 +1,9 @@
-"""The twelve sketches with sizes in place of their dimensions, as the designer writes them."""
+"""Sketches with sizes in place of their program's dimensions, as the designer writes them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from akg_core.lower.fold import fold
 from akg_core.records import Sketch
@@ -11,9 +11,8 @@ from akg_core.sketch import ast
 from akg_core.sketch.parse import parse
 from akg_core.sketch.program import program_of
 from akg_core.sketch.show import show
-from tests.emission.sketches import sketch_of
+from akg_core.testing.emission.sketches import example, sketch_of
 
-SKETCHES = Path(__file__).parents[2] / "examples" / "sketches"
 SIZES: dict[str, dict[str, int]] = {
     "softmax": {"M": 512, "N": 5000},
     "layer_norm": {"B": 64, "H": 64, "W": 100},
@@ -30,12 +29,16 @@ SIZES: dict[str, dict[str, int]] = {
 }
 
 
-def sized(name: str) -> Sketch:
-    """A sketch of examples/sketches whose program has numbers for sizes."""
-    tree = parse((SKETCHES / f"{name}.py").read_text(), name)
+def with_sizes(text: str, name: str, sizes: Mapping[str, int]) -> str:
+    """The sketch with these numbers for the dimensions of its program."""
+    tree = parse(text, name)
 
     def put(node: object) -> object:
-        return ast.Number(SIZES[name][node.id]) if isinstance(node, ast.Name) else fold(node)
+        return ast.Number(sizes[node.id]) if isinstance(node, ast.Name) else fold(node)
 
-    program = ast.rewrite(program_of(tree), put)
-    return sketch_of(show(replace(tree, program=program)), name)
+    return show(replace(tree, program=ast.rewrite(program_of(tree), put)))
+
+
+def sized(name: str) -> Sketch:
+    """A sketch of examples/sketches whose program has numbers for sizes."""
+    return sketch_of(with_sizes(example(name), name, SIZES[name]), name)

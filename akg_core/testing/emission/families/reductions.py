@@ -1,10 +1,10 @@
-"""Reductions, arg-reductions and scans, along rows and columns, whole and in blocks."""
+"""Reductions and arg-reductions, along rows and columns, whole and in blocks."""
 
 from __future__ import annotations
 
 import torch
 
-from tests.emission.cases_form import Cases, X, Y, ints, randn, whole_rows
+from akg_core.testing.emission.form import Cases, X, Y, ints, randn, whole_rows
 
 NANS = torch.tensor([[1.0, float("nan"), 3.0, -2.0, 3.0] * 5, [float("-inf")] * 25, [2.0, 2.0, -7.0, -7.0, 0.0] * 5])
 
@@ -13,7 +13,6 @@ def cases() -> Cases:
     found = Cases()
     x = randn(7, 37)
 
-    # --- reductions ---
     every = (
         "t = load(x[m, n])\n"
         "store(a[m], reduce_sum(t, n))\n"
@@ -124,31 +123,5 @@ def k(x: In["f32", "M", "N"], y: Out["f32", "M"], z: Out["f32", "N"]):
     store(z[n], reduce_sum(t * t, m))
 """,
         x,
-    )
-
-    # --- scans ---
-    scans = (
-        "t = load(x[m, n])\n"
-        "store(a[m, n], scan_sum(t, n))\n"
-        "store(b[m, n], scan_max(t, n, reverse=True))\n"
-        "store(c[m, n], scan_prod(1 + t / 50, n, reverse=True) + scan_min(t, n))"
-    )
-    kept = 'a: Out["f32", "M", "N"], b: Out["f32", "M", "N"], c: Out["f32", "M", "N"]'
-    found.add("scan_rows", whole_rows(X, kept, scans), randn(7, 75))
-    for step in (1, 40):
-        found.add(
-            f"scan_columns_{step}",
-            whole_rows(
-                'x: In["f32", "N", "M"]',
-                kept.replace('"M", "N"', '"N", "M"'),
-                scans.replace("[m, n]", "[n, m]"),
-                m=step,
-            ),
-            randn(50, 45),
-        )
-    found.add(
-        "scan_ints",
-        whole_rows('x: In["i32", "M", "N"]', 'y: Out["i64", "M", "N"]', "store(y[m, n], scan_sum(load(x[m, n]), n))"),
-        ints(3, 75, dtype=torch.int32),
     )
     return found

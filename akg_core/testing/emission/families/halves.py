@@ -8,7 +8,7 @@ from akg_core.design import design
 from akg_core.records import Traits
 from akg_core.task.capture import capture
 from akg_core.task.load import load_source
-from tests.emission.running import Case
+from akg_core.testing.emission.running import Case
 
 TRAITS = Traits(units=1, lanes=4, near_bytes=4096, tile_elements=64, dot_tile=(16, 16, 16), half_tile=(16, 16, 16))
 PRODUCTS = {

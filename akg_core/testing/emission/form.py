@@ -1,21 +1,25 @@
-"""How the emitter's cases are written down."""
+"""How cases are written down: tensors that are the same each time, and frames around the lines of a kernel."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from tests.emission.running import Case
+from akg_core.testing.emission.running import Case
 
 X = 'x: In["f32", "M", "N"]'
 Y = 'y: Out["f32", "M", "N"]'
 
 
 def randn(*shape: int, seed: int = 0) -> Tensor:
+    """Standard normal f32, by the shape and `seed`."""
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed + sum(shape)))
 
 
 def ints(*shape: int, low: int = -50, high: int = 50, dtype: torch.dtype = torch.int64) -> Tensor:
+    """Integers from `low` to `high` - 1, by the shape."""
     return torch.randint(low, high, shape, generator=torch.Generator().manual_seed(sum(shape))).to(dtype)
 
 
@@ -44,5 +48,8 @@ def k({ins}, {outs}):
 
 
 class Cases(list[Case]):
-    def add(self, name: str, text: str, *inputs: Tensor | float, **more: object) -> None:
+    """Cases in the making."""
+
+    def add(self, name: str, text: str, *inputs: Tensor, **more: Any) -> None:
+        """Append a case; `more` are its other fields."""
         self.append(Case(name, text, inputs, **more))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from tests.emission.cases_form import Cases, ints, rows, whole_rows
+from akg_core.testing.emission.form import Cases, ints, rows, whole_rows
 
 A = 'a: In["bool", "M", "N"]'
 B = 'b: In["bool", "M", "N"]'

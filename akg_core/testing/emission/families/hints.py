@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.emission.cases_form import Cases, randn
+from akg_core.testing.emission.form import Cases, randn
 
 
 def cases() -> Cases:

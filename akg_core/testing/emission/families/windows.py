@@ -8,7 +8,7 @@ from akg_core.design import design
 from akg_core.records import Traits
 from akg_core.task.capture import capture
 from akg_core.task.load import load_source
-from tests.emission.running import Case
+from akg_core.testing.emission.running import Case
 
 TRAITS = Traits(units=2, lanes=16, near_bytes=64 * 1024, tile_elements=512, dot_tile=(32, 64, 32))
 MATRIX = TRAITS.model_copy(update={"half_tile": (32, 32, 32), "convolution_format": "tf32"})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from tests.emission.running import Case
+from akg_core.testing.emission.running import Case
 
 SIZES = (1, 2, 3, 5, 7, 16, 17, 33, 40)
 STEPS = (1, 2, 3, 8, 16, 20, 64)

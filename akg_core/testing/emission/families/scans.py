@@ -1,0 +1,36 @@
+"""Scans along rows and columns, from both ends."""
+
+from __future__ import annotations
+
+import torch
+
+from akg_core.testing.emission.form import Cases, X, ints, randn, whole_rows
+
+
+def cases() -> Cases:
+    found = Cases()
+    scans = (
+        "t = load(x[m, n])\n"
+        "store(a[m, n], scan_sum(t, n))\n"
+        "store(b[m, n], scan_max(t, n, reverse=True))\n"
+        "store(c[m, n], scan_prod(1 + t / 50, n, reverse=True) + scan_min(t, n))"
+    )
+    kept = 'a: Out["f32", "M", "N"], b: Out["f32", "M", "N"], c: Out["f32", "M", "N"]'
+    found.add("scan_rows", whole_rows(X, kept, scans), randn(7, 75))
+    for step in (1, 40):
+        found.add(
+            f"scan_columns_{step}",
+            whole_rows(
+                'x: In["f32", "N", "M"]',
+                kept.replace('"M", "N"', '"N", "M"'),
+                scans.replace("[m, n]", "[n, m]"),
+                m=step,
+            ),
+            randn(50, 45),
+        )
+    found.add(
+        "scan_ints",
+        whole_rows('x: In["i32", "M", "N"]', 'y: Out["i64", "M", "N"]', "store(y[m, n], scan_sum(load(x[m, n]), n))"),
+        ints(3, 75, dtype=torch.int32),
+    )
+    return found

@@ -1,0 +1,64 @@
+"""What programs share: scratch memory, and what they hand each other where they meet."""
+
+from __future__ import annotations
+
+from akg_core.testing.emission.form import Cases, randn
+
+
+def cases() -> Cases:
+    found = Cases()
+    found.add(
+        "scratch",
+        """
+@kernel
+def k(x: In["f32", "M", "N"], s: Scratch["f32", "M", "N"], y: Out["f32", "M", "N"]):
+    for m in grid(M, 1):
+        n = whole(N)
+        store(s[m, n], exp(load(x[m, n])))
+        store(y[m, n], load(s[m, N - 1 - n]) + load(s[m, n]))
+""",
+        randn(7, 37),
+    )
+    for step in (1, 2):
+        found.add(
+            f"meet_{step}",
+            """
+@kernel
+def k(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], z: Out["f32", "M"]):
+    for m in grid(M, STEP):
+        for g in grid(4, 1, together=True):
+            c = N // 4
+            n = whole(N // 4)
+            t = load(x[m, begin(g) * c + n])
+            peak = meet_max(reduce_max(t, n), g)
+            total = meet_sum(reduce_sum(exp(t - peak), n), g)
+            store(y[m, begin(g) * c + n], exp(t - peak) / total)
+            if begin(g) == 0:
+                store(z[m], total)
+""".replace("STEP", str(step)),
+            randn(5, 40),
+        )
+    found.add(
+        "meet_once",
+        """
+@kernel
+def k(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], z: Out["f32", "M"]):
+    for m in grid(M, 1):
+        for g in grid(3, 1, together=True):
+            c = N // 3
+            n = whole(N // 3)
+            t = load(x[m, begin(g) * c + n])
+            seen = f32(size(n))
+            part = reduce_sum(t, n)
+            own = part / seen
+            around = reduce_sum((t - own) * (t - own), n)
+            mean = meet_sum(part, g) / N
+            squares = meet_sum(around + seen * (own - mean) * (own - mean), g)
+            low = meet_min(own - mean, g)
+            store(y[m, begin(g) * c + n], (t - mean) / squares)
+            if begin(g) == 0:
+                store(z[m], low)
+""",
+        randn(5, 42),
+    )
+    return found
