@@ -8,7 +8,7 @@ import typer
 
 from akg_core.cli.options import Json, TargetText
 
-LEVELS = ("contract", "toolchain", "device")
+LEVELS = ("contract", "toolchain", "emission", "device")
 
 
 def conformance(
@@ -23,7 +23,8 @@ def conformance(
 ) -> None:
     """Prove that plugins keep the contract.
 
-    Levels: contract (any machine), toolchain (kernels are built), device (they run, and cheats are caught).
+    Levels: contract (any machine), toolchain (kernels are built), emission (they compute what sketches say), device
+    (they are judged and timed, and cheats are caught).
     """
     from typing import cast
 

@@ -25,6 +25,8 @@ class ConformanceReport(Findings["Conformity"]):
     def __call__(self, outcome: Outcome) -> None:
         """Take in one test."""
         self.line(outcome.status, f"{outcome.level:<10}", outcome.seconds, (outcome.test, outcome.said))
+        for refused in outcome.refused:
+            self.note(f"refused {refused}")
 
     def end(self, found: Conformity) -> None:
         """All tests of a plugin have ended."""
@@ -41,7 +43,7 @@ class ConformanceReport(Findings["Conformity"]):
 
 def markdown(found: list[Conformity]) -> list[str]:
     """The lines of a table with a row for each plugin and level."""
-    lines = ["| plugin | level | passed | failed | skipped | reached |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = ["| plugin | level | passed | failed | skipped | cases refused | reached |", f"|{' --- |' * 7}"]
     for one in found:
         lines += [f"| `{one.plugin}` {one.version} | {_row(report)} |" for report in one.levels]
     return lines
@@ -49,4 +51,4 @@ def markdown(found: list[Conformity]) -> list[str]:
 
 def _row(report: LevelReport) -> str:
     reached = "yes" if report.reached else f"no: {report.reason}"
-    return f"{report.level} | {report.passed} | {report.failed} | {report.skipped} | {reached}"
+    return f"{report.level} | {report.passed} | {report.failed} | {report.skipped} | {report.refused} | {reached}"

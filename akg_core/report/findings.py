@@ -55,6 +55,11 @@ class Findings(Generic[T]):
         if not self._as_json:
             self._console.print(Text(text, style="bold"))
 
+    def note(self, text: str) -> None:
+        """Print something more about the last finding."""
+        if not self._as_json:
+            self._console.print(Text(f"       {text}", style="dim"), no_wrap=True, overflow="ellipsis")
+
     def line(self, status: str, what: str, seconds: float, said: tuple[str, ...]) -> None:
         """Print one finding; of one that failed all is told, in as many lines as it takes."""
         if self._as_json:

@@ -1,7 +1,8 @@
 """Levels of conformance, each implying those before it, and what a run of the suite finds.
 
-`contract`: what holds on any machine. `toolchain`: kernels are built, errors are results. `device`: kernels run and are
-timed on their device, and what cheats is caught there.
+`contract`: what holds on any machine. `toolchain`: kernels are built, errors are results. `emission`: emitted kernels
+compute what their sketches say, by simulation too. `device`: kernels are judged and timed on their device, and what
+cheats is caught there.
 """
 
 from __future__ import annotations
@@ -11,28 +12,36 @@ from typing import Literal, get_args
 
 from akg_core.records import Record
 
-Level = Literal["contract", "toolchain", "device"]
+Level = Literal["contract", "toolchain", "emission", "device"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 
 class Outcome(Record):
-    """One test of the suite: `test` is its name in words, `said` why it failed or was skipped."""
+    """One test of the suite: `test` is its name in words, `said` why it failed or was skipped.
+
+    `refused`: cases that the plugin says it does not support, each with its reason; they fail no test.
+    """
 
     level: Level
     test: str
     status: Literal["passed", "failed", "skipped"]
     seconds: float = 0.0
     said: str = ""
+    refused: tuple[str, ...] = ()
 
 
 class LevelReport(Record):
-    """One level: `reached` when all its tests, and all of the levels before it, have passed; else `reason`."""
+    """One level: `reached` when all its tests, and all of the levels before it, have passed; else `reason`.
+
+    `refused` counts cases, the other numbers tests.
+    """
 
     level: Level
     reached: bool
     passed: int
     failed: int
     skipped: int
+    refused: int = 0
     reason: str = ""
 
 
@@ -65,5 +74,6 @@ def grade(outcomes: Iterable[Outcome], highest: Level) -> tuple[LevelReport, ...
         else:
             reason = f"{missed} was not reached" if missed else ""
         counts = {status: sum(o.status == status for o in mine) for status in ("passed", "failed", "skipped")}
-        reports.append(LevelReport(level=level, reached=not reason, reason=reason, **counts))
+        refused = sum(len(outcome.refused) for outcome in mine)
+        reports.append(LevelReport(level=level, reached=not reason, reason=reason, refused=refused, **counts))
     return tuple(reports)

@@ -14,6 +14,7 @@ import pytest
 from akg_core.errors import AkgError
 from akg_core.pools import pool_for
 from akg_core.registry import Plugin, installed
+from akg_core.testing.emitted import REFUSED
 from akg_core.testing.levels import LEVELS, Conformity, Level, Outcome, grade
 from akg_core.testing.suite import RUNNER, level_of
 from akg_core.worker.pool import Pool
@@ -102,7 +103,12 @@ class _Recorder:
         if report.when == "call" or not report.passed:
             said = _sentence(call.excinfo.value) if call.excinfo else ""
             outcome = Outcome(
-                level=_level(item), test=_words(item), status=report.outcome, seconds=report.duration, said=said
+                level=_level(item),
+                test=_words(item),
+                status=report.outcome,
+                seconds=report.duration,
+                said=said,
+                refused=tuple(str(value) for name, value in item.user_properties if name == REFUSED),
             )
             self.outcomes.append(outcome)
             self._watch(outcome)

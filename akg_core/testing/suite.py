@@ -1,4 +1,4 @@
-"""The suite that a plugin's author inherits; its tests are those of the three levels."""
+"""The suite that a plugin's author inherits; its tests are those of all levels."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import pytest
 
 from akg_core.testing.contract import Contract
 from akg_core.testing.device import OnDevice
+from akg_core.testing.emitted import Emission
 from akg_core.testing.levels import Level
 from akg_core.testing.subject import Subject
 from akg_core.testing.toolchain import Toolchain
 
 RUNNER = "akg-conformance"
 """The name of the pytest plugin that `akg_core.testing.runner` hands a pool over with."""
-SUITES: dict[Level, type] = {"contract": Contract, "toolchain": Toolchain, "device": OnDevice}
+SUITES: dict[Level, type] = {"contract": Contract, "toolchain": Toolchain, "emission": Emission, "device": OnDevice}
 
 
 T = TypeVar("T", bound=Callable[..., None])
@@ -32,7 +33,7 @@ def overrides(reason: str) -> Callable[[T], T]:
     return mark
 
 
-class Conformance(Contract, Toolchain, OnDevice):
+class Conformance(Contract, Toolchain, Emission, OnDevice):
     """Derive from it and set `plugin`; `target` is "backend" or "backend:arch", by default the plugin's first.
 
     A test that cannot hold for a plugin may be overridden, with the reason why: `@overrides("the chip has no clock")`.

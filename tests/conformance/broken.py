@@ -175,6 +175,19 @@ COPIES = (
         "imports numpy, which every command would pay for",
     ),
     Broken(
+        "forgets_the_tail",
+        {
+            EMIT: (
+                'f"{self.value(node.extent)}, {self.value(node.step)}{more}"',
+                "f\"{self.value(node.extent)}{' // 16 * 16' * ('unroll' in dict(node.hints))}, "
+                '{self.value(node.step)}{more}"',
+            )
+        },
+        "emission and hints",
+        "emission keeps to sketches (hints)",
+        "1 of 3 kernels are wrong. persistent_rows_dynamic: output 0: ",
+    ),
+    Broken(
         "has_a_rotten_example",
         {EXAMPLES: ("load(x, (n,)) * 2)", "load(x, (n,)) * 3)")},
         "examples and judged_correct",

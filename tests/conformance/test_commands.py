@@ -34,7 +34,7 @@ def test_tests_are_told_one_by_one_and_the_level_at_the_end(akg) -> None:
     assert code == 1
     assert "PASS contract" in text and "it says who it is" in text
     assert "FAIL contract" in text and "akg_probe says that it can serve no-such-backend, which does not exist." in text
-    assert "| `serves_everything` 0.1.0 | contract | 1 | 1 | 0 | no: it says why a chip cannot be served: " in text
+    assert "| `serves_everything` 0.1.0 | contract | 1 | 1 | 0 | 0 | no: it says why a chip cannot be served: " in text
 
 
 def test_the_result_as_data(akg) -> None:
@@ -73,8 +73,8 @@ def test_the_table_has_a_row_for_each_level() -> None:
         plugin="x", distribution="d", version="1", levels=grade(outcomes, "toolchain"), outcomes=outcomes
     )
     assert markdown([found])[2:] == [
-        "| `x` 1 | contract | 0 | 1 | 0 | no: it has every hook: It has no akg_docs. |",
-        "| `x` 1 | toolchain | 0 | 0 | 0 | no: none of its tests was run |",
+        "| `x` 1 | contract | 0 | 1 | 0 | 0 | no: it has every hook: It has no akg_docs. |",
+        "| `x` 1 | toolchain | 0 | 0 | 0 | 0 | no: none of its tests was run |",
     ]
 
 

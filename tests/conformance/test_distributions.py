@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import tarfile
 import zipfile
 from pathlib import Path
@@ -104,6 +106,17 @@ def with_toy(environment: Environment, built) -> Environment:
 def test_the_toy_conforms_beside_them(with_toy: Environment) -> None:
     (found,) = json.loads(with_toy.akg("conformance", "toy", "--level", "toolchain", "--json"))
     assert (found["reached"], found["version"]) == ("toolchain", "0.1.0")
+
+
+def test_a_family_of_cases_runs_as_the_page_says(with_toy: Environment) -> None:
+    page = toy.PAGE.read_text(encoding="utf-8")
+    (words,) = re.findall(r'^    akg-core (conformance toy --only "emission and .*")$', page, re.MULTILINE)
+    (found,) = json.loads(with_toy.akg(*shlex.split(words), "--json", code=1))
+    (outcome,) = found["outcomes"]
+    assert (outcome["level"], outcome["status"]) == ("emission", "passed") and outcome["refused"]
+    twelve = [*shlex.split(words)[:-1], "emission and twelve"]
+    (found,) = json.loads(with_toy.akg(*twelve, "--json", code=1))
+    assert [outcome["status"] for outcome in found["outcomes"]] == ["passed"]
 
 
 def test_what_is_broken_is_listed_with_the_reason_and_disturbs_nothing(with_toy: Environment, tmp_path: Path) -> None:

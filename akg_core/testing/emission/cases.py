@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -14,10 +14,9 @@ FAMILIES = tuple(sorted(path.stem for path in Path(__file__).parent.glob("famili
 """The names of the families, each a module of `families` that says what is in it."""
 
 
-def family(name: str) -> Sequence[Case]:
-    """The cases of one family with their sizes known, the most typical first."""
-    found: Sequence[Case] = importlib.import_module(f"{__package__}.families.{name}").cases()
-    return found
+def family(name: str) -> Iterator[Case]:
+    """The cases of one family with their sizes known, the most typical first, each made when it is asked for."""
+    yield from importlib.import_module(f"{__package__}.families.{name}").cases()
 
 
 @cache

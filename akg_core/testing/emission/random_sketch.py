@@ -36,6 +36,8 @@ BINARY = (
 
 @dataclass
 class Tile:
+    """A tile at hand, and the axes that it has."""
+
     name: str
     axes: frozenset[str]
 
@@ -52,10 +54,12 @@ class Writer:
     count: int = 0
 
     def fresh(self, stem: str) -> str:
+        """A name that nothing has yet."""
         self.count += 1
         return f"{stem}{self.count}"
 
     def emit(self, depth: int, text: str) -> None:
+        """One more line."""
         self.lines.append("    " * depth + text)
 
     def load(self, depth: int, axes: list[str]) -> Tile:
@@ -109,6 +113,7 @@ class Writer:
                 tiles.append(Tile(name, (a.axes | b.axes) - {common[0]}))
 
     def store(self, depth: int, tile: Tile, needed: list[str]) -> None:
+        """Store a tile along its axes and those of the grid, in any order, to a result of its own."""
         axes = sorted(tile.axes | set(needed))
         self.random.shuffle(axes)
         tensor = self.fresh("y")
