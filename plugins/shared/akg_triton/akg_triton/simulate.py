@@ -6,6 +6,7 @@ one where a reduction or a scan has a function of its own; `prepare` gives it bo
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import math
@@ -32,8 +33,9 @@ _UNARY: dict[str, Callable[[Any], Any]] = {
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {"atan2": np.arctan2, "fmod": np.fmod, "pow": np.power}
 
 
+@functools.cache
 def prepare(functions: str = "triton.language.extra.libdevice") -> None:
-    """Turn the interpreter on in this process, with elementary functions and with combine functions on whole arrays.
+    """Turn the interpreter on in this process, once, with elementary functions and combine functions on whole arrays.
 
     `functions`: the module of elementary functions that kernels import, as their dialect says.
     """
