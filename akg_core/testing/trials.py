@@ -27,7 +27,6 @@ _DRAW, _COMPARE = "akg_core.testing.emission.jobs:draw_job", "akg_core.testing.e
 _RUN = "akg_core.judge.jobs:run_job"
 _SAID = 300  # characters of a compiler's log
 
-T = TypeVar("T")
 R = TypeVar("R")
 
 
@@ -92,7 +91,7 @@ class Trials:
         return source
 
     def _build(self, trials: dict[str, Trial], sources: dict[str, KernelSource], tried: Tried) -> dict[str, Artifact]:
-        """The kernels, built at once. One that the chip is too small for counts as refused."""
+        """The kernels, built at once. What the chip has no room for counts as refused."""
         builds: list[tuple[KernelSource, Path]] = []
         for name, source in sources.items():
             folder = RunFolder(trials[name].folder)

@@ -78,6 +78,24 @@ def test_a_wrong_answer_is_found_and_a_right_one_is_not(tmp_path) -> None:
     assert list(said) == [wrong] and "output 0: " in said[wrong]
 
 
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        ([torch.zeros(13), torch.zeros(13)], "2 results where 1 are due"),
+        (None, "something else than tensors"),
+        (torch.zeros(13, 1), "output 0"),
+        (torch.zeros(13, dtype=torch.float64), "output 0"),
+    ],
+)
+def test_what_is_no_answer_is_wrong(result, said, tmp_path) -> None:
+    (tmp_path / "drawn").mkdir()
+    jobs.draw_job({"family": "hints", "most": 2, "folder": str(tmp_path / "drawn")})
+    save(tmp_path / "answer", {"result": result, "changed": {}})
+    name = "persistent_rows_dynamic"
+    assert said in jobs.compare_job({"outputs": {name: str(tmp_path / "answer")}})["wrong"][name]
+    assert name in jobs.compare_job({"outputs": {name: str(tmp_path / "nowhere")}})["wrong"]
+
+
 def test_a_launch_is_done_by_whoever_says_so() -> None:
     case = next(cases.family("hints"))
 

@@ -2,7 +2,7 @@
 
 What a sketch means is what the interpreter computes (`akg_core.sketch.interpret`). A `Case` (`running`) is a sketch
 with inputs, parameters and a tolerance; `cases` has all of them, by family. `akg-core conformance NAME` runs the first
-of every family through a plugin's hooks (level `emission`), with `--only maps` those of one family.
+of every family through a plugin's hooks (level `emission`), with `--only "emission and maps"` those of one.
 
 To run all of them faster, in a plugin's own tests, override `execute` of `running.Run` with what was emitted for one
 launch:

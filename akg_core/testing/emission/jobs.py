@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from akg_core.records import Schedule
 from akg_core.sketch.interpret import interpret
 from akg_core.sketch.parse import parse
@@ -65,5 +67,7 @@ def _found(case: Case, path: Path) -> Results:
     """What the harness wrote: outputs, and the state where it has changed."""
     answer = receive(path)
     result = answer["result"]
+    results = tuple(result) if isinstance(result, (list, tuple)) else (result,)
+    assert all(isinstance(each, Tensor) for each in results), "forward returns something else than tensors"
     changed = {name: answer["changed"].get(f"state {name}", tensor) for name, tensor in case.parameters.items()}
-    return tuple(result) if isinstance(result, (list, tuple)) else (result,), changed
+    return results, changed

@@ -77,6 +77,7 @@ class Run:
 
 def compare_all(found: Results, due: Results, tolerance: float) -> None:
     """AssertionError where a result or a parameter of `found` is not that of `due`."""
+    assert len(found[0]) == len(due[0]), f"{len(found[0])} results where {len(due[0])} are due"
     for number, (ours, wanted) in enumerate(zip(found[0], due[0], strict=True)):
         compare(f"output {number}", ours, wanted, tolerance)
     for key, wanted in due[1].items():
