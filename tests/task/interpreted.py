@@ -11,8 +11,9 @@ from typing import Any
 from torch import Tensor
 
 from akg_core.design import design
+from akg_core.lower.host.module import write_module
 from akg_core.records import Schedule, Sketch, Task, Traits
-from akg_core.sketch import ast, host
+from akg_core.sketch import ast
 from akg_core.sketch.interpret import _ProgramRun
 from akg_core.sketch.parse import parse
 from akg_core.sketch.program import program_of
@@ -33,7 +34,7 @@ def interpreted(source: str, folder: Path, **options: Any) -> tuple[ReferenceMod
 def module_of(sketch: Sketch, source: str, folder: Path) -> ModuleType:
     """model_new.py of a sketch, imported."""
     tree = bind(parse(sketch.text), Schedule())
-    text = host.write_module(sketch, tree, lambda call: f"LAUNCH({call.index}, {', '.join(call.tensors)})", "")
+    text = write_module(sketch, tree, lambda call: f"LAUNCH({call.index}, {', '.join(call.tensors)})", "")
     (folder / "model_new.py").write_text(text)
     (folder / "reference.py").write_text(source)
     spec = importlib.util.spec_from_file_location(f"interpreted_{next(_names)}", folder / "model_new.py")
