@@ -11,7 +11,6 @@ from typing import Any
 import torch
 
 from akg_core.device import Device
-from akg_core.judge.answers import described
 from akg_core.judge.bits import changed, named
 from akg_core.judge.contender import inputs_of
 from akg_core.judge.failures import said
@@ -21,6 +20,7 @@ from akg_core.judge.placement import Walls, placed
 from akg_core.judge.rounding import Modes
 from akg_core.judge.subject import Subject
 from akg_core.records import Case, CaseReport
+from akg_core.worker.answers import described
 from akg_core.worker.tensors import fresh, load, transform, write
 from akg_core.worker.threads import threads, threads_for
 

@@ -14,8 +14,8 @@ import torch
 from torch import nn
 
 from akg_core.device import Device
-from akg_core.judge.answers import COUNT, DEPTH, described
 from akg_core.judge.bits import same_bits
+from akg_core.worker.answers import COUNT, DEPTH, described
 from akg_core.worker.tensors import taken
 
 _inside = vars(nn.Module)["__dict__"].__get__

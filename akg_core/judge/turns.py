@@ -10,12 +10,12 @@ from typing import Any
 
 import torch
 
-from akg_core.judge.answers import described
 from akg_core.judge.bits import flatten
 from akg_core.judge.contender import inputs_of
 from akg_core.judge.memory import keep_freed
 from akg_core.records import Case, TimingPlan
 from akg_core.task.arguments import flat
+from akg_core.worker.answers import described
 from akg_core.worker.tensors import fresh, load, span
 from akg_core.worker.timekeeper import END, GO, Turns
 

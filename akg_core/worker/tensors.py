@@ -24,7 +24,7 @@ import torch
 
 from akg_core.device import HOST, Device
 from akg_core.foreign import sentence
-from akg_core.judge.answers import COUNT, DEPTH, described
+from akg_core.worker.answers import COUNT, DEPTH, described
 from akg_core.worker.layout import LENGTH, aligned, header
 
 _HEADER_BYTES = 10 << 20

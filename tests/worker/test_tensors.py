@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from akg_core.device import Device
-from akg_core.judge.answers import described
+from akg_core.worker.answers import described
 from akg_core.worker.tensors import TensorFileError, description, fresh, load, receive, save, write
 
 DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int8, torch.uint8, torch.bool]

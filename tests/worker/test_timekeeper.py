@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import torch
 
-from akg_core.judge.answers import described
 from akg_core.worker import vm
+from akg_core.worker.answers import described
 from akg_core.worker.layout import aligned
 from akg_core.worker.limits import Limits
 from akg_core.worker.pool import Pool

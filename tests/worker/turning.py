@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from akg_core.judge.answers import described
 from akg_core.worker import child
+from akg_core.worker.answers import described
 from akg_core.worker.timekeeper import END, GO
 
 SECONDS = 0.05

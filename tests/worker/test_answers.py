@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.overrides import TorchFunctionMode
 
-from akg_core.judge.answers import described
+from akg_core.worker.answers import described
 from akg_core.worker.tensors import taken
 
 
