@@ -3,18 +3,21 @@
     python -m benchmarks.honest --seeds 20 --scale 0.25
 
 Each task is built once, and its kernel judged with a seed after another, each with draws, states and sizes of its own.
+With `--load 8`, so many processes are busy beside it, which must change no verdict.
 Prints a table in Markdown by group, then every refusal. The exit code is 1 when there is one.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +27,7 @@ from akg_core.errors import AkgError
 from akg_core.judge.prepare import prepare
 from akg_core.judge.records import Verdict
 from akg_core.judge.verify import verify
-from akg_core.warm import WARM
+from akg_core.warm import warm_for
 from akg_core.worker.pool import Pool
 from benchmarks.building import PLUGIN, ROOT, TARGET, Built, build
 
@@ -81,9 +84,10 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the sizes in the references")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="after which no further seed is begun")
+    parser.add_argument("--load", type=int, default=0, help="processes that are busy beside it")
     given = parser.parse_args()
     until = time.monotonic() + 60 * given.minutes
-    with tempfile.TemporaryDirectory() as folder, Pool(warm=WARM) as pool:
+    with _busy(given.load), tempfile.TemporaryDirectory() as folder, Pool(warm=warm_for(PLUGIN)) as pool:
         kernels = [Kernel(problem, Path(folder, str(number))) for number, problem in enumerate(files(given.what))]
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             list(threads.map(lambda kernel: kernel.build(pool, given.scale), kernels))
@@ -95,6 +99,18 @@ def main() -> int:
                 print(f"seed {seed}: {refused} refused until now", file=sys.stderr, flush=True)
     _print(kernels)
     return 1 if any(kernel.error or kernel.refused for kernel in kernels) else 0
+
+
+@contextlib.contextmanager
+def _busy(count: int) -> Iterator[None]:
+    """So many processes that do nothing but keep a processor busy."""
+    spinning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in spinning:
+            process.kill()
+            process.wait()
 
 
 def _print(kernels: Sequence[Kernel]) -> None:

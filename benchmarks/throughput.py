@@ -21,7 +21,7 @@ from pathlib import Path
 
 from akg_core.judge.verify import verify
 from akg_core.machine import processor
-from akg_core.warm import WARM
+from akg_core.warm import warm_for
 from akg_core.worker.pool import Pool
 from benchmarks.building import PLUGIN, ROOT, TARGET, build
 
@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--reference", type=Path, default=ROOT / "examples" / "softmax.py", help="what they compute")
     parser.add_argument("--scale", type=float, default=0.0625, help="multiplies the sizes in the reference")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, Pool(warm=WARM) as pool:
+    with tempfile.TemporaryDirectory() as folder, Pool(warm=warm_for(PLUGIN)) as pool:
         built = build(pool, given.reference, Path(folder), given.scale)
         with built.pipeline.reference(built.task) as prepared:
 

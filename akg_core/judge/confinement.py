@@ -83,4 +83,5 @@ def _import_extensions() -> None:
                 importlib.import_module(name)
 
 
-_import_extensions()  # as the module is imported, which a warm parent does once for all
+_import_extensions()
+native.prepare()  # as the module is imported, which a warm parent does once for all

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import builtins
+import functools
 import json
 import os
 import sys
@@ -35,19 +36,24 @@ _OTHERS = (
     torch._C.TensorBase,
 )  # what the harness calls beside its own
 
+_Parts = tuple[tuple[Mapping[str, Any], str, Any], ...]
+_Codes = tuple[tuple[FunctionType, CodeType], ...]
+_Names = tuple[tuple[dict[str, Any], frozenset[str]], ...]
+
 
 def watch(packages: Collection[str] = (), others: Sequence[Any] = ()) -> Callable[[], None]:
     """To be called once when the foreign code has run: ends a confined process whose harness is not what it is now.
 
     `packages` belong to the harness beside `akg_core`; `others` are modules and classes that it calls.
     """
-    resume = _compare({"akg_core", *packages}, (*_OTHERS, *others)).__next__
+    asked = frozenset({"akg_core", *packages}), (*_OTHERS, *others)
+    held = _harness(*asked, _ours(asked[0], frozenset(sys.modules))) if isolation.is_confined() else ((), (), ())
+    resume = _compare(*held).__next__
     resume()
     return resume
 
 
-def _compare(packages: Collection[str], others: Sequence[Any]) -> Iterator[None]:
-    parts, codes, modules = _harness(packages, others) if isolation.is_confined() else ((), (), ())
+def _compare(parts: _Parts, codes: _Codes, modules: _Names) -> Iterator[None]:
     leave, write, count, sleep = os._exit, os.write, _thread._count, time.sleep
     running, tries, is_whole = count(), 0, True
     yield
@@ -67,20 +73,23 @@ def _compare(packages: Collection[str], others: Sequence[Any]) -> Iterator[None]
     yield
 
 
-def _harness(
-    packages: Collection[str], others: Sequence[Any]
-) -> tuple[
-    Sequence[tuple[Mapping[str, Any], str, Any]],
-    Sequence[tuple[FunctionType, CodeType]],
-    tuple[tuple[dict[str, Any], frozenset[str]], ...],
-]:
-    """Names with what they stand for, functions with their code, and modules with all names that they have."""
-    loaded = [(name.partition(".")[0], module) for name, module in sys.modules.items()]
-    ours = [vars(module) for package, module in loaded if package in packages and not hasattr(module, "__path__")]
+@functools.lru_cache(1)
+def _ours(packages: frozenset[str], loaded: frozenset[str]) -> frozenset[str]:
+    """The names of those modules that belong to the harness."""
+    return frozenset(name for name in loaded if name.partition(".")[0] in packages)
+
+
+@functools.lru_cache(1)
+def _harness(packages: frozenset[str], others: tuple[Any, ...], names: frozenset[str]) -> tuple[_Parts, _Codes, _Names]:
+    """Names with what they stand for, functions with their code, and modules with all names that they have.
+
+    Found out once for the modules that are loaded; nobody can change what was found.
+    """
+    ours = [vars(module) for name in sorted(names) if not hasattr(module := sys.modules[name], "__path__")]
     classes = {value: None for space in ours for value in space.values() if isinstance(value, type)}
     spaces: list[Mapping[str, Any]] = [*ours, *map(vars, others)]
     spaces += [vars(one) for one in classes if one.__module__.partition(".")[0] in packages]
-    parts = [(space, key, value) for space in spaces for key, value in space.items() if isinstance(value, _PARTS)]
+    parts = tuple((space, key, value) for space in spaces for key, value in space.items() if isinstance(value, _PARTS))
     functions = {id(value): value for _, _, value in parts if isinstance(value, FunctionType)}
-    codes = [(function, function.__code__) for function in functions.values()]
+    codes = tuple((function, function.__code__) for function in functions.values())
     return parts, codes, tuple((space, frozenset(space) | {"__warningregistry__"}) for space in ours)

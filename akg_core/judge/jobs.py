@@ -8,7 +8,7 @@ from typing import Any
 
 from akg_core.errors import PluginError
 from akg_core.records import Artifact, Case, Target, TimingPlan
-from akg_core.registry import hooks
+from akg_core.registry import hooks, installed
 
 
 @contextmanager
@@ -42,3 +42,6 @@ def profile_job(payload: dict[str, Any]) -> dict[str, Any]:
             plan=TimingPlan(**payload["plan"]),
         )
     return report.model_dump(mode="json")
+
+
+installed()  # as the module is imported, which a warm parent does once for all

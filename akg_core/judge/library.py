@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -52,34 +53,41 @@ def removal(noted: Callable[[str], None], keys: tuple[str, ...]) -> list[Callabl
             delattr(torch._C, binding)
     steps: list[Callable[[], Any]] = []
     warnings.filterwarnings("ignore", "Warning only once for all operators")
-    kernels = _kernels(keys)
-    for space in sorted({name.partition("::")[0] for name, _ in kernels}):
+    for space, kernels in _kernels(keys).items():
         table = torch._C._dispatch_library("IMPL", space, "", __file__, 0)
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(table))  # when it is freed, its entries go
-        for name, key in kernels:
-            if name.startswith(f"{space}::"):
-                steps.append(functools.partial(table.impl, name, key, _refusal(name, noted)))
+        steps.append(functools.partial(_refuse, table.impl, kernels, noted))
     return steps
 
 
 @functools.cache
-def _kernels(keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """The operators that are not allowed, by their full names, with each of the keys under which one is called."""
+def _kernels(keys: tuple[str, ...]) -> dict[str, tuple[tuple[str, str], ...]]:
+    """The operators that are not allowed, by namespace: full names, with each of the keys under which one is called."""
     registered = torch._C._dispatch_get_registrations_for_dispatch_key
     found = {(name, key) for key in keys for name in registered(key)}
     found |= {(name, keys[0]) for key in _DEFAULT_KEYS for name in registered(key)}
     kept = COMPARING if keys == HOST.keys else COMPARING | _COMPARING
-    return tuple(sorted((full, key) for full, key in found if not is_allowed(full) and full not in kept))
+    refused = sorted((full, key) for full, key in found if not is_allowed(full) and full not in kept)
+    spaces = itertools.groupby(refused, lambda kernel: kernel[0].partition("::")[0])
+    return {space: tuple(kernels) for space, kernels in spaces}
 
 
 _kernels(HOST.keys)  # as the module is imported, which a warm parent does once for all
 
 
-def _refusal(full: str, noted: Callable[[str], None]) -> Callable[..., Any]:
-    name = full.partition(".")[0]
+def _refuse(
+    impl: Callable[[str, str, Callable[..., Any]], None],
+    kernels: Sequence[tuple[str, str]],
+    noted: Callable[[str], None],
+) -> None:
+    """Lay a refusal over each of some kernels of one namespace."""
 
-    def refuse(*_: Any, **__: Any) -> Any:
-        noted(name)
-        raise LibraryCall(f"{name} is the library's work, not the kernel's")
+    def refusal(name: str) -> Callable[..., Any]:
+        def refuse(*_: Any, **__: Any) -> Any:
+            noted(name)
+            raise LibraryCall(f"{name} is the library's work, not the kernel's")
 
-    return refuse
+        return refuse
+
+    for full, key in kernels:
+        impl(full, key, refusal(full.partition(".")[0]))

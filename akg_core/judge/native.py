@@ -20,6 +20,7 @@ from akg_core.judge.native_names import RUN_TIME, SYSTEM, SYSTEM_NAMES
 from akg_core.worker.elf import Elf, ElfError
 
 _NAME_AT = 8  # of the loader's record of a library (struct link_map): the base address, then a pointer to its name
+_USUAL = ("libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libgomp.so.1")
 _kept: list[object] = []
 
 
@@ -43,10 +44,16 @@ def require_allowed(path: Path) -> None:
             raise ForbiddenCode(f"uses another library: {path.name} is linked with {name}")
     for name in library.oddities():
         raise ForbiddenCode(f"is no plain library: {path.name}, {name}")
-    allowed = {name for needed in filter(RUN_TIME.match, library.needed) for name in _exported(needed)}
+    allowed = [_exported(needed) for needed in library.needed if RUN_TIME.match(needed)]
     for name in library.undefined():
-        if name not in allowed and not SYSTEM_NAMES.match(name):
+        if not any(name in names for names in allowed) and not SYSTEM_NAMES.match(name):
             raise ForbiddenCode(f"uses another library: {path.name} calls {name}")
+
+
+def prepare() -> None:
+    """Find out, in a warm parent, what libraries have that kernels are usually linked with."""
+    for name in _USUAL:
+        _exported(name)
 
 
 def load(code: MachineCode) -> Callable[[], None]:

@@ -4,12 +4,44 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import ctypes
+import functools
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
 _SMALL_BYTES = 4 << 20
+
+
+def _openmp() -> ctypes.CDLL | None:
+    """GCC's OpenMP, where torch brings it."""
+    with contextlib.suppress(OSError):
+        return ctypes.CDLL("libgomp.so.1", mode=os.RTLD_NOW | os.RTLD_NOLOAD)
+    return None
+
+
+_gomp, _pause = _openmp(), ctypes.CDLL(None).pause  # looked up before a kernel is there
+
+
+@functools.cache
+def spin_little() -> None:
+    """Have threads of OpenMP that wait for each other sleep soon, where they would spin for milliseconds first.
+
+    So it does where a process has more threads than there are cores: it gets two more, which do nothing for good.
+    """
+    if not _gomp:
+        return
+    started = _thread.allocate_lock()
+
+    def wait() -> None:
+        started.release()
+        _gomp.GOMP_parallel(_pause, None, 2, 0)
+
+    started.acquire()
+    _thread.start_new_thread(wait, ())
+    started.acquire()
 
 
 @contextlib.contextmanager

@@ -321,3 +321,23 @@ def _count_on(number: ctypes.c_long) -> None:
 
 
 _counts: list[ctypes.c_long] = []
+
+
+def spin_after_work(_: dict[str, Any]) -> dict[str, Any]:
+    """Seconds of processor time that go by while this process sleeps after work of two threads, by default and not."""
+    import torch
+
+    from akg_core.worker.threads import spin_little, threads
+
+    given = torch.zeros(1 << 20)
+
+    def spent() -> float:
+        with threads(2):
+            given.add_(1)
+        began = time.process_time()
+        time.sleep(0.05)
+        return time.process_time() - began
+
+    by_default = max(spent() for _ in range(5))
+    spin_little()
+    return {"by_default": by_default, "little": min(spent() for _ in range(5))}

@@ -10,8 +10,10 @@ import torch
 
 from akg_core.judge.candidate import run_cases
 from akg_core.records import Case
+from akg_core.worker.pool import Pool
 from akg_core.worker.tensors import load, save
 from akg_core.worker.threads import threads, threads_for
+from akg_core.worker.usage import cores
 
 
 @pytest.fixture(autouse=True)
@@ -39,3 +41,10 @@ def test_a_small_kernel_has_all_threads_when_it_is_judged(tmp_path: Path) -> Non
     report = run_cases(lambda: SimpleNamespace(ModelNew=Model), [case], jit=True)
     assert report.cases[0].finished, report
     assert float(load(tmp_path / "outputs")["result"]) == 3.0
+
+
+@pytest.mark.skipif(cores() < 2, reason="one core: OpenMP never spins for long")
+def test_threads_that_wait_can_be_made_to_sleep() -> None:
+    with Pool() as pool:
+        seconds = pool.call("tests.worker.jobs:spin_after_work", {}).unwrap()
+    assert seconds["little"] < seconds["by_default"] / 4, seconds

@@ -34,6 +34,7 @@ def akg_plugin_info() -> PluginInfo:
         dtypes=("f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool"),
         source_suffix=".cpp",
         summary="C++20 with SIMD and OpenMP, for CPUs",
+        warm=("akg_plugin_cpp_cpu.plugin", "akg_plugin_cpp_cpu.harness"),
     )
 
 
