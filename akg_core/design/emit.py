@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from akg_core.design.fold import RESULTS, Reducing, call, neutral
+from akg_core.design.fold import RESULTS, Reducing, call
 from akg_core.design.index import Axis, Index
 from akg_core.design.nest import Head, Nest, Store
 from akg_core.design.terms import Constant, Place, Result, Term, axes_of, below, inputs
@@ -30,6 +30,7 @@ from akg_core.sketch.ast import (
     TuneParameter,
     Whole,
 )
+from akg_core.sketch.numerics import identity
 
 _KEPT_NAMES = ("m", "p", "q", "r", "s", "u", "v")
 _REDUCED_NAMES = ("n", "k", "l", "j", "w", "y", "z")
@@ -154,7 +155,7 @@ class Emission:
         missing = axes - axes_of(below([term]), frozenset(self.nest.kept))[term]
         if missing:
             names = AxisList(tuple(sorted(self.axis(a) for a in missing)))
-            nothing = Number(neutral("any" if term.dtype == "bool" else "sum", term.dtype))
+            nothing = Number(identity("any" if term.dtype == "bool" else "sum", term.dtype))
             same = Call("full", (names, nothing, Text(term.dtype)))
             value = call("|" if term.dtype == "bool" else "+", self.writer.expression(term), same)
             name = self.writer.fresh("spread")

@@ -26,6 +26,7 @@ from akg_core.sketch.ast import (
     Unary,
 )
 from akg_core.sketch.dtypes import DTYPES
+from akg_core.sketch.numerics import identity
 
 RESULTS = {
     "sum": ("total",), "prod": ("product",), "max": ("peak",), "min": ("floor",), "any": ("any",), "all": ("all",),
@@ -65,16 +66,6 @@ def _axes(axes: tuple[str, ...]) -> Expr:
 
 def _same(dtype: str, value: Expr) -> Expr:
     return Call("cast", (value, Text(dtype)))
-
-
-def neutral(kind: str, dtype: str) -> int | float | bool:
-    """What changes nothing when it is joined."""
-    facts = DTYPES[dtype]
-    if kind in ("max", "argmax"):
-        return -math.inf if facts.kind == "float" else facts.lowest
-    if kind in ("min", "argmin"):
-        return math.inf if facts.kind == "float" else facts.highest
-    return {"prod": 1, "any": False, "all": True}.get(kind, 0)
 
 
 @dataclass(slots=True)
@@ -182,7 +173,7 @@ class Reducing:
 
     def _state(self) -> list[tuple[str, str, int | float | bool]]:
         dtypes = state_dtypes(self.kind, self.dtype)
-        firsts: list[int | float | bool] = [neutral(self.kind, self.dtype)] + [0] * len(dtypes)
+        firsts: list[int | float | bool] = [identity(self.kind, self.dtype)] + [0] * len(dtypes)
         if self.kind == "softsum":
             firsts[0] = -math.inf
         return list(zip(RESULTS[self.kind], dtypes, firsts, strict=False))

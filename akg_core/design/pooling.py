@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from akg_core.design.fold import neutral
 from akg_core.design.index import Index, ceil_div, index, product
 from akg_core.design.reductions import reduced
 from akg_core.design.rules import Call, rule
@@ -26,6 +25,7 @@ from akg_core.design.values import (
     where,
     window,
 )
+from akg_core.sketch.numerics import identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def adaptive_max_pool(c: Call) -> tuple[Value, Value]:
 def _maxima(c: Call, x: Value, sides: list[Side]) -> tuple[Value, Value]:
     """The largest of each window, and where it is in the plane of the input."""
     rank, lead = len(sides), len(x.shape) - len(sides)
-    seen = windows(x, sides, neutral("max", x.dtype))
+    seen = windows(x, sides, identity("max", x.dtype))
     peak = reshape(reduced("max", seen, tuple(range(lead + rank, lead + 2 * rank))), c.shape)
     taps = product(s.taps for s in sides)
     flat = reshape(seen, (*c.shape, taps))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from akg_core.design.emit import Emission, Emitted, name_axes
-from akg_core.design.fold import call, neutral
+from akg_core.design.fold import call
 from akg_core.design.index import Axis, position
 from akg_core.design.nest import Head, Nest, Store
 from akg_core.design.terms import Buffer, Result, Term
@@ -18,6 +18,7 @@ from akg_core.design.tiling import MANY_TILES, ONE, Step, Tiling, choices_around
 from akg_core.design.values import Reduction, Scan
 from akg_core.records import Traits
 from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Grid, Name, Number, Statement, Text, Tiles
+from akg_core.sketch.numerics import identity
 
 _JOIN = {"sum": "+", "prod": "*", "max": "maximum", "min": "minimum"}
 
@@ -72,7 +73,7 @@ def emit_running(
     dtype = head.args[0].dtype
     inner = _narrow(nest) if tiling.trees else head.args[0]
     before = e.writer.fresh("before")
-    first: Expr = Call("full", (AxisList(kept), Number(neutral(head.of.op, dtype)), Text(dtype)))
+    first: Expr = Call("full", (AxisList(kept), Number(identity(head.of.op, dtype)), Text(dtype)))
     start = stop = None
     if prefix:
         e.writer.names.add("g")
@@ -135,4 +136,4 @@ def split_running(nest: Nest, group: Axis, totals: Buffer, through: Buffer) -> t
     heads = (Head(scan, (pool.load(totals, here),)),)
     carried = Nest(pool, (*nest.kept, group), frozenset((group,)), heads, (carry,), frozenset((group,)))
     last = (*kept, position(group) + (1 if head.of.reverse else -1))
-    return parts, carried, pool.load(through, last, neutral(head.of.op, totals.dtype))
+    return parts, carried, pool.load(through, last, identity(head.of.op, totals.dtype))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from akg_core.design.fold import neutral
 from akg_core.design.index import index
 from akg_core.design.rules import Call, rule
 from akg_core.design.values import (
@@ -24,6 +23,7 @@ from akg_core.design.values import (
     wide,
     window,
 )
+from akg_core.sketch.numerics import identity
 
 
 def scanned(op: str, x: Value, dim: int, reverse: bool = False) -> Value:
@@ -75,7 +75,7 @@ def _flipped(value: Value, dims: frozenset[int]) -> Value:
 def exclusive(parts: Sequence[Value], dim: int, shape: Shape) -> Value | None:
     """Parts beside each other along `dim` as one running sum of what lies before each position, when they are that.
 
-    That is a running sum with so many neutral elements before its first position that none of them counts.
+    That is a running sum with so many identity elements before its first position that none of them counts.
     """
     scans = [number for number, part in enumerate(parts) if isinstance(_uncast(part)[0], Scan)]
     if len(scans) != 1:
@@ -85,7 +85,7 @@ def exclusive(parts: Sequence[Value], dim: int, shape: Shape) -> Value | None:
     assert isinstance(scan, Scan)
     beside = [part for part in parts if part is not parts[number]]
     ended = number == (0 if scan.reverse else len(parts) - 1)
-    none = neutral(scan.op, scan.dtype)
+    none = identity(scan.op, scan.dtype)
     if scan.dim != dim or not ended or not beside or not all(_is(part, none) for part in beside):
         return None
     moved = index(0) if scan.reverse else shape[dim] - scan.shape[dim]
@@ -94,7 +94,7 @@ def exclusive(parts: Sequence[Value], dim: int, shape: Shape) -> Value | None:
         return tuple(p - moved if d == dim else p for d, p in enumerate(at))
 
     arg, widened = _uncast(scan.arg)
-    shifted = _cast(window(arg, shape, before, neutral(scan.op, arg.dtype)), widened)
+    shifted = _cast(window(arg, shape, before, identity(scan.op, arg.dtype)), widened)
     return _cast(scanned(scan.op, shifted, dim, scan.reverse), casts)
 
 

@@ -14,15 +14,23 @@ from akg_core.sketch import ast
 from akg_core.sketch.affine import INDEX, digits
 from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Place, Type
 
+KEPT = -1
 CHEAP = 6  # a definition of at most this cost is computed again rather than kept
 
 
-def body_of(instance: Instance, reserved: frozenset[str] = frozenset()) -> Body:
-    """The ops of a checked, bound and specialised kernel. No name in them is in `reserved`."""
-    return _Lowering(instance, reserved).run()
+def body_of(instance: Instance, reserved: frozenset[str] = frozenset(), cheap: int = CHEAP) -> Body:
+    """The ops of a checked, bound and specialised kernel. No name in them is in `reserved`.
+
+    `cheap`: values over axes that cost at most so much are computed where they are used; KEPT: none are.
+    """
+    return _Lowering(instance, reserved, cheap).run()
 
 
 class _Lowering(ValueLowering):
+    def __init__(self, instance: Instance, reserved: frozenset[str], cheap: int) -> None:
+        super().__init__(instance, reserved)
+        self.cheap = cheap
+
     def run(self) -> Body:
         for grids, statements in regions(self.kernel.body):
             scope: Scope = {}
@@ -34,6 +42,7 @@ class _Lowering(ValueLowering):
             self.body.regions.append(Region(axes, self.block(statements, scope)))
         prune(self.body)
         for region in self.body.regions:
+            _note_depth(region.ops, 0)
             for op in region.ops:
                 depend(self.body, op)
         return self.body
@@ -42,7 +51,7 @@ class _Lowering(ValueLowering):
 
     def axis(self, name: str, extent: Expr, step: Expr | None, place: Place, scope: Scope) -> Axis:
         """A new axis in `scope`. Its tile begins and ends at scalars of its own, unless it is whole or one position."""
-        unique = self.unique(name)
+        unique = self.body.unique(name)
         sizes = [int(e.value) for e in (extent, step) if isinstance(e, Number)]
         capacity = min(sizes) if (step is None and sizes) or isinstance(step, Number) else None
         begin: Expr = Number(0, type=INDEX)
@@ -62,7 +71,8 @@ class _Lowering(ValueLowering):
 
     def grid_axis(self, grid: ast.Grid, scope: Scope) -> Axis:
         axis = self.axis(grid.axis, self.plain(grid.extent, scope), self.plain(grid.step, scope), grid.place, scope)
-        axis.together = ("together", Number(True)) in grid.hints
+        axis.hints = dict(grid.hints)
+        axis.together = axis.hints.get("together") == Number(True)
         return axis
 
     # --- statements ---
@@ -79,8 +89,8 @@ class _Lowering(ValueLowering):
                     stored = self.expression(call.args[1], scope, ops)
                     hints = dict(call.keywords)
                     ops.append(Op("store", place, call.op, expr=stored, element=element, hints=hints))
-                case ast.Whole(axis=axis, extent=extent, place=place):
-                    self.axis(axis, self.plain(extent, scope), None, place, scope)
+                case ast.Whole(axis=axis, extent=extent, place=place, hints=hints):
+                    self.axis(axis, self.plain(extent, scope), None, place, scope).hints = dict(hints)
                 case ast.Grid():
                     inner = dict(scope)
                     axis_ = self.grid_axis(statement, inner)
@@ -176,7 +186,7 @@ class _Lowering(ValueLowering):
         if not mutable and (kind.weak or (kind.dtype == "i64" and is_arithmetic(expr, self.body))):
             return expr
         axes = self.axes(kind.axes, scope)
-        virtual = not mutable and axes and self.body.cost(expr) <= CHEAP
+        virtual = not mutable and axes and self.body.cost(expr) <= self.cheap
         kept = self.value(target, axes, kind.dtype, definition=expr if virtual else None)
         if not mutable:
             self.formulas[kept.name] = expr
@@ -212,6 +222,12 @@ def regions(statements: Sequence[ast.Statement]) -> Iterator[tuple[list[ast.Grid
         yield grids, [*before, *body]
     if _has_effects(since):
         yield [], [*before, *since]
+
+
+def _note_depth(ops: Sequence[Op], depth: int) -> None:
+    for op in ops:
+        op.depth = depth
+        _note_depth((*op.body, *op.orelse), depth + 1)
 
 
 def _has_effects(statements: Sequence[ast.Statement]) -> bool:

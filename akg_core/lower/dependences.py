@@ -8,7 +8,7 @@ from akg_core.lower.ir import Body, Op, Value
 def prune(body: Body) -> None:
     """Drop ops whose result nobody reads."""
     while True:
-        ops = [p for region in body.regions for op in region.ops for p in op.inside()]
+        ops = list(body.ops())
         read = {v for p in ops for e in p.expressions() for v in body.values_of(e)}
         read |= {p.target for p in ops if p.kind == "range" and p.target}
         unread = {p for p in ops if p.target is not None and p.kind != "range" and p.target not in read}

@@ -7,7 +7,7 @@ a branch with ops inside. Elementwise expressions stay whole; whatever must see 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from akg_core.sketch.affine import Bounds
@@ -20,7 +20,9 @@ class Axis:
     """A named run of positions [begin, end) inside [0, extent).
 
     `capacity` is the most positions that its tile holds, None when that is known at launch only. An axis of one
-    position is `unit`: a scalar in all but name. `together`: the programs along it meet.
+    position is `unit`: a scalar in all but name. `together`: the programs along it meet. For languages of tiles:
+    `lanes` of its tile, None when a launch knows; `partial`: some of them may be no positions; `single`: a thread takes
+    one element of each access along it; `aligned`: its tile begins at a multiple of its lanes.
     """
 
     name: str
@@ -31,6 +33,11 @@ class Axis:
     place: Place = NOWHERE
     together: bool = False
     step: Expr | None = None
+    hints: Mapping[str, Expr] = field(default_factory=dict)
+    lanes: int | None = None
+    partial: bool = False
+    single: bool = False
+    aligned: bool = False
 
     @property
     def unit(self) -> bool:
@@ -63,14 +70,15 @@ class Op:
     reduce    target = function over the axes `over` of expr (reduce_*, argmax, argmin, first, last)
     scan      target = running function of expr along over[0], backwards when `reverse`
     dot       target = (target when `accumulate`) + product of expr and other over `over`
+    regroup   target = expr with its lanes, of axes over[0] and over[1], as those of over[2] and over[3]
     meet      target = function of expr over all programs of the grid axis over[0]
-    store     element = expr; atomics too, by `function`
+    store     element = expr where `mask`, or everywhere; atomics too, by `function`
     tiles     body for each tile of `axis`, backwards when `reverse`; bounds are start, stop
     range     body for each value of the scalar `target`; bounds are start, stop, step
     if        body when expr, else orelse
 
     `iterates`: the axes that loops around it must open; `blocked`: those among its axes that no loop around it
-    may open, because it needs the whole tile (a matrix product).
+    may open, because it needs the whole tile (a matrix product). `depth`: loops and branches around it in the sketch.
     """
 
     kind: str
@@ -88,6 +96,8 @@ class Op:
     bounds: tuple[Expr, ...] = ()
     body: list[Op] = field(default_factory=list)
     orelse: list[Op] = field(default_factory=list)
+    mask: Expr | None = None
+    depth: int = 0
     iterates: frozenset[str] = frozenset()
     blocked: frozenset[str] = frozenset()
     reads: frozenset[Value] = frozenset()
@@ -101,7 +111,7 @@ class Op:
 
     def expressions(self) -> Iterator[Expr]:
         """Every expression that it evaluates itself."""
-        for expr in (self.expr, self.other, self.element, *self.bounds):
+        for expr in (self.expr, self.other, self.element, self.mask, *self.bounds):
             if expr is not None:
                 yield expr
 
@@ -129,6 +139,25 @@ class Body:
     values: dict[str, Value]
     axes: dict[str, Axis]
     bounds: Bounds
+    taken: set[str] = field(default_factory=set)
+
+    def fresh(self, name: str, axes: Iterable[str], dtype: str, *, mutable: bool = False) -> Value:
+        """A new value, under this name or one like it that nobody has."""
+        value = Value(self.unique(name), frozenset(axes), dtype, mutable)
+        self.values[value.name] = value
+        return value
+
+    def unique(self, name: str) -> str:
+        """A name that nobody has, this one if possible."""
+        chosen, number = name, 2
+        while chosen in self.taken:
+            chosen, number = f"{name}_{number}", number + 1
+        self.taken.add(chosen)
+        return chosen
+
+    def ops(self) -> Iterator[Op]:
+        """Every op, those inside of others after them."""
+        return (inner for region in self.regions for op in region.ops for inner in op.inside())
 
     def axes_of(self, expr: Expr) -> frozenset[str]:
         """The axes (units left out) along which an expression of an op really varies."""

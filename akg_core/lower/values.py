@@ -25,25 +25,18 @@ class ValueLowering:
     def __init__(self, instance: Instance, reserved: frozenset[str]) -> None:
         self.kernel = instance.kernel
         self.tensors = {t.name: t for t in self.kernel.tensors}
-        self.taken = set(reserved) | set(self.tensors) | set(instance.dimensions) | set(instance.open)
+        taken = set(reserved) | set(self.tensors) | set(instance.dimensions) | set(instance.open)
         self.extents: dict[str, Expr] = {}
         self.counters: dict[str, tuple[Expr, Expr]] = {}
         self.formulas: dict[str, Expr] = {}
         bounds = Bounds(self.extents, self.counters, frozenset({*instance.dimensions, *PROGRAM}), self.formulas)
-        self.body = Body(self.kernel, [], {}, {}, bounds)
+        self.body = Body(self.kernel, [], {}, {}, bounds, taken)
 
     # --- names, values, axes ---
 
-    def unique(self, name: str) -> str:
-        chosen, number = name, 2
-        while chosen in self.taken:
-            chosen, number = f"{name}_{number}", number + 1
-        self.taken.add(chosen)
-        return chosen
-
     def value(self, name: str, axes: Iterable[str], dtype: str, definition: Expr | None = None) -> Value:
-        made = Value(self.unique(name), frozenset(axes), dtype, definition=definition)
-        self.body.values[made.name] = made
+        made = self.body.fresh(name, axes, dtype)
+        made.definition = definition
         return made
 
     def name(self, value: Value) -> Name:
@@ -224,7 +217,8 @@ class ValueLowering:
         product = Binary("*", a, b, place=call.place, type=Type(dtype=target.dtype))
         if not over:
             return product
-        ops.append(Op("reduce", call.place, "reduce_sum", target=target, expr=product, over=tuple(over)))
+        hints = {k: v for k, v in call.keywords if k != "into"}
+        ops.append(Op("reduce", call.place, "reduce_sum", target=target, expr=product, over=tuple(over), hints=hints))
         return self.name(target)
 
 

@@ -6,7 +6,7 @@ that emitters take apart most are here by name. `polynomial` and `Bounds` say wh
 the language.
 """
 
-from akg_core.sketch import ast
+from akg_core.sketch import ast, numerics
 from akg_core.sketch.affine import INDEX, Bounds, Polynomial, digits, number, polynomial
 from akg_core.sketch.ast import (
     Assign,
@@ -62,6 +62,7 @@ __all__ = [
     "is_float",
     "is_integer",
     "number",
+    "numerics",
     "parse",
     "polynomial",
     "promote",

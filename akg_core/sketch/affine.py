@@ -223,6 +223,14 @@ class Bounds:
         limit = self._limit(expr)
         return limit is not None and limit == polynomial(size)
 
+    def unproved(self, expr: Expr, size: Expr) -> tuple[bool, bool]:
+        """Which of 0 <= expr and expr < size is not certain."""
+        if self.within(expr, size):
+            return False, False
+        low, high = self.interval(expr)
+        least = self.interval(size)[0]
+        return low is None or low < 0, high is None or least is None or high >= least
+
     def at_most(self, expr: Expr, size: Expr) -> bool:
         """Whether expr <= size is certain."""
         return self.within(expr, Binary("+", size, Number(1), type=INDEX))

@@ -5,15 +5,14 @@ The names are those of `akg_core.sketch.ops.OPERATIONS`; loads, stores and loops
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from akg_core.sketch import philox
-from akg_core.sketch.dtypes import DTYPES, as_sum, is_float, promote
+from akg_core.sketch import numerics, philox
+from akg_core.sketch.dtypes import as_sum, is_float
 from akg_core.sketch.ops import OPERATIONS
 from akg_core.sketch.tiles import TORCH, Tile, TileError, align, cast, check_sizes, elementwise, meet, union
 
@@ -95,38 +94,25 @@ def apply(name: str, tiles: Sequence[Tile]) -> Tile:
 # --- along axes ---------------------------------------------------------------------------------------
 
 
-def _lowest(dtype: str) -> float | int | bool:
-    return -math.inf if is_float(dtype) else False if dtype == "bool" else DTYPES[dtype].lowest
-
-
-def _highest(dtype: str) -> float | int | bool:
-    return math.inf if is_float(dtype) else True if dtype == "bool" else DTYPES[dtype].highest
-
-
-def _wide(dtype: str) -> torch.dtype:
-    """The dtype in which a sum or product of `dtype` accumulates."""
-    return torch.float32 if dtype in ("f16", "bf16") else TORCH[as_sum(dtype)]
-
-
 def reduce(name: str, tile: Tile, axes: Sequence[str]) -> Tile:
     """`reduce_sum`, `reduce_max`, … over `axes`. Over no positions it gives the operation's neutral element."""
     dims = [tile.dim(axis) for axis in axes]
     rest = tuple(axis for axis in tile.axes if axis not in axes)
     value, dtype = tile.value, tile.dtype
+    held = TORCH[numerics.reduced(name, dtype)]
     if name == "reduce_sum":
-        result = value.sum(dims, dtype=_wide(dtype))
+        result = value.sum(dims, dtype=held)
     elif name == "reduce_prod":
-        result = value.to(_wide(dtype))
+        result = value.to(held)
         for dim in sorted(dims, reverse=True):
             result = result.prod(dim)
     elif name in ("reduce_any", "reduce_all"):
         return Tile((torch.any if name == "reduce_any" else torch.all)(value.to(torch.bool), dims), rest)
     else:
-        largest = name == "reduce_max"
         if any(value.shape[dim] == 0 for dim in dims):
             shape = [value.shape[tile.axes.index(axis)] for axis in rest]
-            return Tile(torch.full(shape, (_lowest if largest else _highest)(dtype), dtype=value.dtype), rest)
-        return Tile(value.amax(dims) if largest else value.amin(dims), rest)
+            return Tile(torch.full(shape, numerics.identity(name, dtype), dtype=value.dtype), rest)
+        return Tile(value.amax(dims) if name == "reduce_max" else value.amin(dims), rest)
     return Tile(result.to(TORCH[as_sum(dtype)]), rest)
 
 
@@ -149,7 +135,7 @@ def scan(name: str, tile: Tile, axis: str, reverse: bool) -> Tile:
     value = tile.value.flip(dim) if reverse else tile.value
     if name in ("scan_sum", "scan_prod"):
         function = torch.cumsum if name == "scan_sum" else torch.cumprod
-        value = function(value.to(_wide(dtype)), dim).to(TORCH[as_sum(dtype)])
+        value = function(value.to(TORCH[numerics.scanned(name, dtype)]), dim).to(TORCH[as_sum(dtype)])
     else:
         value = (torch.cummax if name == "scan_max" else torch.cummin)(value, dim).values
     return Tile(value.flip(dim) if reverse else value, tile.axes)
@@ -171,8 +157,7 @@ def contract(a: Tile, b: Tile, over: Sequence[str], into: Tile | None) -> Tile:
     axes = union((a, b))
     check_sizes((a, b), axes)
     kept = tuple(axis for axis in axes if axis not in over)
-    dtype = promote(a.dtype, b.dtype)
-    dtype = ("f64" if dtype == "f64" else "f32") if is_float(dtype) else "i64"
+    dtype = numerics.contracted(a.dtype, b.dtype)
     letters = {axis: chr(ord("a") + number) for number, axis in enumerate(axes)}
     spell = lambda names: "".join(letters[axis] for axis in names)  # noqa: E731
     equation = f"{spell(a.axes)},{spell(b.axes)}->{spell(kept)}"

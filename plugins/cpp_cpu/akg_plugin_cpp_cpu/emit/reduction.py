@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from akg_core.plugin.lower import Block, Leaf, Loop, Op, Value
-from akg_core.plugin.sketch import Expr, Name, is_float
+from akg_core.plugin.sketch import Expr, Name, numerics
 from akg_plugin_cpp_cpu.emit.memory import Buffer, MemoryWriter
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
 
@@ -19,17 +19,8 @@ SCANS = {"scan_sum": "reduce_sum", "scan_prod": "reduce_prod", "scan_max": "redu
 
 
 def accumulated(op: Op, dtype: str) -> str:
-    """The dtype in which a reduction or scan of `dtype` adds up.
-
-    Scans of f32 run in f64, as torch's do: each position keeps the error of all before it.
-    """
-    if op.function in ("reduce_any", "reduce_all"):
-        return "bool"
-    if op.function in ("reduce_sum", "reduce_prod", "scan_sum", "scan_prod"):
-        if not is_float(dtype):
-            return "i64"
-        return "f64" if dtype == "f64" or (op.kind == "scan" and dtype == "f32") else "f32"
-    return dtype
+    """The dtype in which a reduction or scan of `dtype` adds up."""
+    return numerics.scanned(op.function, dtype) if op.kind == "scan" else numerics.reduced(op.function, dtype)
 
 
 def identity(function: str, dtype: str) -> str:

@@ -9,9 +9,8 @@ from typing import Any
 from akg_core.plugin.lower import TORCH_NAMES, Call, Instance, fold
 from akg_core.plugin.sketch import INDEX, Binary, Expr, Name, ast, show_expression
 from akg_triton.dialect import Dialect
-from akg_triton.emit.axes import ONE
-from akg_triton.emit.grids import tiles_of
-from akg_triton.emit.region import Function
+from akg_triton.emit.function import Function
+from akg_triton.emit.grid import ONE, tiles_of
 
 _PRELUDE = '''\
 import sys

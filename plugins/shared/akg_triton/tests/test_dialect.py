@@ -86,7 +86,7 @@ def test_plain_triton_names_no_chip_and_runs(tmp_path: Path) -> None:
     ("said", "file", "text"),
     [
         ({"load_once": 'eviction_policy="first"'}, "kernel.py", 'other=0.0, eviction_policy="first")'),
-        ({"forms": {"sqrt": "tl.exact_root({0})"}}, "kernel.py", "tl.exact_root(tl.sum(t * t))"),
+        ({"forms": {"sqrt": "tl.exact_root({0})"}}, "kernel.py", "tl.exact_root(sum_2)"),
         ({"launcher": "class _Launcher:\n    chip = 7\n"}, "model_new.py", "\n\nclass _Launcher:\n    chip = 7\n"),
         ({"device": "other"}, "model_new.py", "_DEVICE = 'other' if"),
     ],

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from akg_core.plugin import KernelSource, Schedule, Sketch, Target, Unsupported
-from akg_core.plugin.lower import Call, Instance, Line, annotated, instances, regions, renamed, write_module
-from akg_core.plugin.sketch import ast, bind, parse, require
+from akg_core.plugin import KernelSource, Schedule, Sketch, Target
+from akg_core.plugin.lower import Call, Line, annotated, instances, write_module
+from akg_core.plugin.sketch import bind, parse, require
 from akg_triton.described import DESCRIPTION, describe
 from akg_triton.dialect import Dialect
+from akg_triton.emit.function import Function
 from akg_triton.emit.functions import support
-from akg_triton.emit.region import Function, function
-from akg_triton.emit.words import RESERVED
+from akg_triton.emit.lowering import functions
 from akg_triton.launch import Launched, device_of, prelude, statement
 
 SOURCE = "kernel.py"
@@ -50,16 +50,6 @@ def emit(sketch: Sketch, schedule: Schedule, target: Target, plugin: str, dialec
     )
 
 
-def functions(instance: Instance, dialect: Dialect) -> list[Function]:
-    """The Triton functions of one instance, in the order in which they are launched."""
-    _refuse_lacking(instance, dialect)
-    safe = renamed(instance, RESERVED)
-    parts = list(regions(safe.kernel.body))
-    name = instance.symbol if instance.symbol not in RESERVED else f"{instance.symbol}_kernel"
-    names = [name if len(parts) == 1 else f"{name}_part{number}" for number in range(1, len(parts) + 1)]
-    return [function(n, safe, grids, body, dialect) for n, (grids, body) in zip(names, parts, strict=True)]
-
-
 def module_text(found: Sequence[Function], dialect: Dialect) -> tuple[str, dict[int, int]]:
     """The text of kernel.py and its map from line to line of the sketch."""
     body = "\n".join(line.text for each in found for line in each.lines)
@@ -73,12 +63,3 @@ def module_text(found: Sequence[Function], dialect: Dialect) -> tuple[str, dict[
     for each in found:
         lines += [Line(""), Line(""), *each.lines]
     return annotated(lines, "#")
-
-
-def _refuse_lacking(instance: Instance, dialect: Dialect) -> None:
-    """Raise Unsupported where a kernel computes in a dtype that its chip lacks."""
-    nodes = ast.walk(instance.kernel)
-    kinds = (node.type if isinstance(node, ast.Expr) else node for node in nodes)
-    used = {kind.dtype for kind in kinds if isinstance(kind, (ast.Type, ast.TensorParameter))}
-    if missing := sorted(used & {*dialect.lacks}):
-        raise Unsupported(f"The chip has no {', '.join(missing)} in Triton.", "Compute in another dtype.")

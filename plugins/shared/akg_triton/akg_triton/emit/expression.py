@@ -1,76 +1,57 @@
-"""Expressions of a sketch as Triton: elementwise operations on tiles whose dimensions are the axes in one order."""
+"""Expressions of the tile IR as Triton: elementwise operations on tiles whose dimensions are the axes in one order."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import fold
-from akg_core.plugin.sketch import (
-    INDEX,
-    OPERATIONS,
-    AxisList,
-    Binary,
-    Bounds,
-    Call,
-    Expr,
-    Name,
-    Number,
-    Text,
-    Type,
-    Unary,
-    combine,
-    digits,
-    is_float,
-    is_integer,
-)
+from akg_core.plugin.lower import Body, fold
+from akg_core.plugin.sketch import INDEX, Binary, Call, Expr, Name, Number, Text, Unary, is_float, is_integer
+from akg_core.plugin.tile import EXISTS, Divisors
+from akg_triton.dialect import Dialect
 from akg_triton.emit.functions import LIBDEVICE, TEXTS, WHOLE
-from akg_triton.emit.source import Source
-from akg_triton.emit.terms import ATOM, LOOSE, NARROW, PRODUCT, RANKS, SUM, Axis, Scope, Term
-from akg_triton.signature import TRITON
+from akg_triton.emit.terms import ATOM, LOOSE, PRODUCT, RANKS, SUM, TRITON, Term, cast, held, literal, wide
+from akg_triton.emit.tiles import Tile
 
+NARROW = 2**31 - 2**22  # index arithmetic below this stays in 32 bits; what is left is for lanes that do not exist
+LOGIC = {"and": "&", "or": "|"}
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-LOGIC = {"and": "&", "or": "|", "&": "&", "|": "|", "^": "^"}
-ONE = Number(1)
 
 
-def literal(value: int | float | bool, dtype: str) -> str:
-    """A number as Python text; it takes the dtype of the tile that it meets."""
-    if dtype == "bool" or isinstance(value, bool):
-        return str(bool(value)) if dtype == "bool" else literal(int(value), dtype)
-    if is_integer(dtype):
-        return str(int(value))
-    if math.isinf(value) or math.isnan(value):
-        return f'float("{float(value)}")'
-    return repr(float(value))
+class ExpressionPrinter:
+    """Prints expressions of one region. `order`: its axes, from the first dimension of a tile to the last."""
 
+    def __init__(
+        self, body: Body, divisors: Divisors, order: Sequence[str], dialect: Dialect, load: Callable[[Call], Term]
+    ) -> None:
+        self.dialect = dialect
+        self.body, self.bounds, self.divisors, self.load = body, body.bounds, divisors, load
+        self.order = [axis for axis in order if not body.axes[axis].unit]
+        self.tiles: dict[str, Tile] = {}
+        self.values: dict[str, Term] = {}
+        self.known: dict[Expr, Term] = {}  # expressions that have a name in the access at hand
+        self.scalars: dict[str, Callable[[], Term]] = {}  # ends of tiles, each printed where it is first needed
 
-class ExpressionWriter:
-    """Writes expressions of one region of a kernel. `order`: its axes, from the first dimension of a tile to the last.
-
-    Operations that see a whole axis, loads and products are those of the classes that derive from this one.
-    """
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.dialect = source.dialect
-        self.extents: dict[str, Expr] = {}
-        self.counters: dict[str, tuple[Expr, Expr]] = {}
-        known = frozenset({*source.instance.dimensions, *source.instance.open})
-        self.bounds = Bounds(self.extents, self.counters, known)
-        self.order = list(source.order)
-        self.line = 0
-
-    # --- axes and shapes ------------------------------------------------------------------------------
+    # --- axes and shapes ---
 
     def ordered(self, axes: Iterable[str]) -> tuple[str, ...]:
-        """Axes in the order of dimensions; one not met before comes last."""
+        """Axes in the order of dimensions."""
         wanted = set(axes)
-        self.order += sorted(wanted - set(self.order))
         return tuple(axis for axis in self.order if axis in wanted)
+
+    def shape(self, axes: Iterable[str]) -> str:
+        return f"[{', '.join(self.lanes(axis) for axis in axes)}]"
+
+    def lanes(self, axis: str) -> str:
+        """The lanes of an axis, which its tile need not be at hand for where they are known."""
+        known = self.body.axes[axis].lanes
+        return str(self.tiles[axis].lanes if known is None else known)
+
+    def lanes_of(self, axes: Iterable[str], unknown: int = 1024) -> int:
+        """Elements of a tile along `axes`, with so many for what only the launch knows."""
+        return math.prod(self.body.axes[axis].lanes or unknown for axis in axes)
 
     def aligned(self, term: Term, axes: tuple[str, ...]) -> str:
         """The term's text with a dimension for each of `axes`."""
@@ -81,225 +62,161 @@ class ExpressionWriter:
     def fitted(self, terms: Sequence[Term]) -> tuple[list[Term], tuple[str, ...]]:
         """The terms broadcast against each other, and the axes of what they make."""
         axes = self.ordered(axis for term in terms for axis in term.axes)
-        fitted = []
-        for term in terms:
-            text = self.aligned(term, axes)
-            fitted.append(replace(term, text=text, rank=term.rank if text is term.text else ATOM))
-        return fitted, axes
+        texts = [self.aligned(term, axes) for term in terms]
+        pairs = zip(terms, texts, strict=True)
+        return [replace(t, text=text, rank=t.rank if text is t.text else ATOM) for t, text in pairs], axes
 
-    # --- terms ----------------------------------------------------------------------------------------
-
-    def term(self, expr: Expr, scope: Scope, dtype: str = "") -> Term:
-        """`expr` in `dtype`, or in its own."""
-        kind = expr.type or Type()
-        if isinstance(expr, Number):
-            wanted = dtype or kind.dtype
-            whole = isinstance(expr.value, int) and not is_float(wanted)
-            text = literal(expr.value, wanted)
-            return Term(text, wanted, (), LOOSE if text[0] == "-" else ATOM, True, whole, expr if whole else None)
-        term = self.compute(expr, scope, kind.dtype)
-        return self.convert(term, dtype or kind.dtype)
-
-    def convert(self, term: Term, dtype: str) -> Term:
-        """The term in another dtype of the language."""
-        if term.dtype == dtype:
+    def spread(self, term: Term, axes: Iterable[str]) -> Term:
+        """The term with a lane for every position of `axes`."""
+        every = self.ordered({*term.axes, *axes})
+        if every == term.axes:
             return term
-        if term.weak and _number(term.text) and is_float(term.dtype) and is_float(dtype):
-            return replace(term, dtype=dtype)
-        if term.weak and is_float(term.dtype) and is_float(dtype) and dtype != "f64":
-            return replace(term, text=f"tl.cast({term}, {TRITON[dtype]})", dtype=dtype, rank=ATOM, weak=False)
-        if dtype == "bool":
-            zero = "0.0" if is_float(term.dtype) else "0"
-            return replace(term, text=f"{term.operand} != {zero}", dtype=dtype, rank=LOOSE, narrow=False, expr=None)
-        return replace(self.cast(term, TRITON[dtype]), dtype=dtype, narrow=False, weak=False, expr=None)
+        if not term.axes:
+            text = f"tl.full({self.shape(every)}, {term}, {TRITON[term.dtype]})"
+        else:
+            text = f"tl.broadcast_to({self.aligned(term, every)}, {self.shape(every)})"
+        return Term(text, term.dtype, every)
 
-    def cast(self, term: Term, triton_dtype: str) -> Term:
-        text = f"{term.operand}.to({triton_dtype})" if term.axes else f"tl.cast({term}, {triton_dtype})"
-        return term.with_text(text)
+    # --- terms ---
 
-    def wide(self, term: Term) -> Term:
-        """An index value in 64 bits."""
-        if not term.narrow:
-            return term
-        return replace(self.cast(term, "tl.int64"), narrow=False)
-
-    def compute(self, expr: Expr, scope: Scope, dtype: str) -> Term:
+    def term(self, expr: Expr) -> Term:
+        """An explicit expression."""
         match expr:
-            case Name(id=id):
-                return self.name(id, scope)
+            case Number(value=value):
+                dtype = expr.type.dtype if expr.type else "i64"
+                text = literal(value, dtype)
+                return Term(text, dtype, (), LOOSE if text[0] == "-" else ATOM, is_integer(dtype), True)
+            case Name(id=name):
+                return self.name(name)
             case Unary():
-                return self.unary(expr, scope, dtype)
+                return self.unary(expr)
             case Binary():
-                return self.binary(expr, scope, dtype)
-            case Call(op=op):
-                return self.call(expr, OPERATIONS[op].kind, scope, dtype)
+                return self.known.get(expr) or self.binary(expr)
+            case Call(op="load"):
+                return self.load(expr)
+            case Call(op="cast", args=(inner, Text(value=dtype))):
+                return self.cast(inner, dtype)
+            case Call(op=op, args=(Name(id=axis), *_)) if op == EXISTS:
+                return Term(self.tiles[axis].mask(), "bool", (axis,))
+            case Call(op="where"):
+                (c, a, b), axes = self.fitted([self.term(arg) for arg in expr.args])
+                return Term(f"tl.where({c}, {a}, {b})", _dtype(expr), axes, narrow=a.narrow and b.narrow)
+            case Call(op="rand"):
+                return self.function("uniform({0}, {1})", [self.term(arg) for arg in expr.args], "f32")
+            case Call(op="round_to", args=(inner, Text(value=form))):
+                tile = self.term(inner)
+                if form == "tf32":
+                    return cast(self.function("round_tf32({0})", [cast(tile, "f32")], "f32"), tile.dtype)
+                return cast(cast(tile, form), tile.dtype)
+            case Call():
+                made = self.elementwise(expr.op, [self.term(arg) for arg in expr.args], _dtype(expr.args[0]))
+                return replace(made, dtype=_dtype(expr))
         raise TypeError(f"not a value: {expr}")
 
-    def name(self, id: str, scope: Scope) -> Term:
-        if id in scope.values:
-            return scope.values[id]
-        if id in scope.axes:
-            return scope.axes[id].positions()
-        return Term(id, "i64", narrow=True, expr=Name(id, type=INDEX))  # a size that the launch gives
+    def name(self, name: str) -> Term:
+        if name in self.values:
+            return self.values[name]
+        if name in self.tiles:
+            return self.tiles[name].positions()
+        if name in self.scalars:
+            return self.scalars[name]()
+        return Term(name, "i64", narrow=True)  # a size that the launch gives
 
-    def axis(self, node: Expr, scope: Scope) -> Axis:
-        assert isinstance(node, Name)
-        return scope.axes[node.id]
+    def cast(self, inner: Expr, dtype: str) -> Term:
+        term = self.term(inner)
+        return replace(held(term, TRITON[dtype]), dtype=dtype, narrow=False) if term.number else cast(term, dtype)
 
-    # --- operators ------------------------------------------------------------------------------------
+    def unary(self, expr: Unary) -> Term:
+        operand = self.term(expr.operand)
+        if expr.op == "not" or operand.dtype == "bool":
+            return Term(f"{operand.operand} == 0", "bool", operand.axes, LOOSE)
+        return replace(operand, text=f"{expr.op}{operand.operand}", rank=LOOSE, number=False)
 
-    def unary(self, expr: Unary, scope: Scope, dtype: str) -> Term:
-        operand = self.term(expr.operand, scope, "bool" if expr.op == "not" else dtype)
-        if dtype == "bf16":
-            return self.function("-{0}", [operand], dtype)
-        if expr.op == "not" or dtype == "bool":
-            return replace(operand, text=f"{operand.operand} == 0", rank=LOOSE, dtype="bool", expr=None)
-        made = replace(operand, text=f"{expr.op}{operand.operand}", rank=LOOSE, fill=None, weak=False, expr=None)
-        return replace(made, expr=Unary(expr.op, operand.expr, type=INDEX) if operand.expr else None)
-
-    def binary(self, expr: Binary, scope: Scope, dtype: str) -> Term:
-        op = expr.op
-        if op in COMPARISONS:
-            sides = [(e.type.dtype, e.type.weak) if e.type else ("i64", False) for e in (expr.left, expr.right)]
-            meeting = combine(sides)[0]
-            pair = [self.term(e, scope, meeting) for e in (expr.left, expr.right)]
-            a, b = pair[0].expr, pair[1].expr
-            index = Binary(op, a, b) if a is not None and b is not None else None
-            return replace(self.joined(op, pair, "bool"), expr=index)
-        if dtype == "bool":
-            word = {"+": "|", "*": "&"}.get(op, op)
-            return self.joined(LOGIC[word], [self.term(e, scope, "bool") for e in (expr.left, expr.right)], "bool")
+    def binary(self, expr: Binary) -> Term:
+        op, dtype = expr.op, _dtype(expr)
         if op == "**":
-            return self.power(expr, scope, dtype)
-        pair = [self.term(e, scope, dtype) for e in (expr.left, expr.right)]
-        if all(term.weak for term in pair) and is_float(dtype):
-            return self.known(op, pair)
+            return self.power(expr, dtype)
+        pair = [self.term(expr.left), self.term(expr.right)]
+        if op in COMPARISONS or dtype == "bool":
+            return self.joined(LOGIC.get(op, op), pair, "bool")
         if is_integer(dtype):
-            return self.whole(op, pair, dtype)
+            return self.whole(expr, pair, dtype)
         if op in ("//", "%"):
             return self.function("remainder({0}, {1})" if op == "%" else "floor_quotient({0}, {1})", pair, dtype)
         made = self.joined(op, pair, dtype)
-        return self.cast(made, TRITON[dtype]) if op == "/" and dtype == "f16" else made
-
-    def known(self, op: str, pair: Sequence[Term]) -> Term:
-        """Floats known at launch that only the kernel can compute: in double, as the host would, where the chip can."""
-        widest = TRITON["f32" if "f64" in self.dialect.lacks else "f64"]
-        texts = [term.text if _number(term.text) else f"tl.cast({term}, {widest})" for term in pair]
-        return Term(f"{texts[0]} {op} {texts[1]}", pair[0].dtype, (), RANKS[op], weak=True)
+        return held(made, TRITON[dtype]) if op == "/" and dtype == "f16" else made
 
     def joined(self, op: str, pair: Sequence[Term], dtype: str) -> Term:
-        """Two terms by an operator. bf16 is computed in f32 and rounded: not every chip has more of it."""
-        narrow = any(term.dtype == "bf16" for term in pair)
-        if narrow:
-            pair = [self.convert(term, "f32") for term in pair]
+        """Two terms by an operator."""
         (left, right), axes = self.fitted(pair)
-        rank = RANKS.get(op, LOOSE)
-        text = f"{left.beside(op)} {op} {right.beside(op, right=True)}"
-        zeros = {term.fill for term in pair} == {0.0} and left.axes == right.axes
-        alike = zeros and op in ("*", "+", "-")  # lanes that do not exist stay zero
-        made = Term(text, "f32" if narrow and dtype == "bf16" else dtype, axes, rank, fill=0.0 if alike else None)
-        return self.convert(made, dtype)
+        return Term(f"{left.beside(op)} {op} {right.beside(op, right=True)}", dtype, axes, RANKS.get(op, LOOSE))
 
-    def whole(self, op: str, pair: list[Term], dtype: str) -> Term:
-        """Integer arithmetic: in 32 bits where an i64 of the language stays within; `//` and `%` round down."""
-        left, right = pair
-        expr = fold(Binary(op, left.expr, right.expr, type=INDEX)) if left.expr and right.expr else None
-        if isinstance(expr, Number) and not (left.axes or right.axes):
-            rank = ATOM if expr.value >= 0 else LOOSE
-            return Term(str(expr.value), dtype, (), rank, left.weak and right.weak, True, expr)
-        if op == "*" and ONE in (left.expr, right.expr):
-            return left if right.expr == ONE else right
-        if dtype == "i64" and left.narrow and right.narrow and not self.fits(expr):
-            pair = left, right = [self.wide(left), right]
-        moved = _moved(op, left, right)
-        if moved is not None:
-            return replace(moved, expr=expr, weak=left.weak and right.weak, narrow=left.narrow and right.narrow)
-        if op in ("//", "%") and not (self.positive(left) and self.positive(right)):
-            name = "floor_div" if op == "//" else "floor_mod"
-            made = self.function(f"{name}({{0}}, {{1}})", pair, dtype)
-        else:
-            made = self.joined(op, pair, dtype)
-        narrow = dtype == "i64" and left.narrow and right.narrow
-        return replace(made, narrow=narrow, expr=expr, weak=left.weak and right.weak)
-
-    def fits(self, expr: Expr | None) -> bool:
-        """Whether index arithmetic stays within 32 bits for certain."""
-        low, high = (None, None) if expr is None else self.bounds.interval(expr)
-        return low is not None and high is not None and low > -NARROW and high < NARROW
-
-    def positive(self, term: Term) -> bool:
-        low = self.bounds.interval(term.expr)[0] if term.expr is not None else None
-        return (low is not None and low >= 0) or term.dtype == "u8"
-
-    def power(self, expr: Binary, scope: Scope, dtype: str) -> Term:
-        base = self.term(expr.left, scope, dtype)
+    def power(self, expr: Binary, dtype: str) -> Term:
+        base = self.term(expr.left)
         if isinstance(expr.right, Number):
             exponent = expr.right.value
             if exponent in (2, 3) and base.text.isidentifier():
-                return replace(base, text=" * ".join([base.text] * int(exponent)), rank=PRODUCT, expr=None, fill=None)
+                return base.with_text(" * ".join([base.text] * int(exponent)), PRODUCT)
             named = {0.5: "sqrt", -1: "reciprocal", -0.5: "rsqrt"}.get(exponent) if is_float(dtype) else None
             if named:
                 return self.elementwise(named, [base], dtype)
-        pair = [base, self.term(expr.right, scope, dtype)]
+        pair = [base, self.term(expr.right)]
         if is_integer(dtype):
-            return self.function("int_power({0}, {1})", [self.wide(t) for t in pair], dtype)
+            return self.function("int_power({0}, {1})", [wide(t) for t in pair], dtype)
         return self.elementwise("pow", pair, dtype)
 
-    # --- operations -----------------------------------------------------------------------------------
+    # --- whole numbers ---
 
-    def call(self, call: Call, kind: str, scope: Scope, dtype: str) -> Term:
-        match kind:
-            case "elementwise" if call.op == "where":
-                return self.where(call, scope, dtype)
-            case "elementwise":
-                first = call.args[0].type
-                if OPERATIONS[call.op].dtype == "bool":
-                    dtype = first.dtype if first else "f32"
-                made = self.elementwise(call.op, [self.term(a, scope, dtype) for a in call.args], dtype)
-                return replace(made, dtype="bool") if OPERATIONS[call.op].dtype == "bool" else made
-            case "cast":
-                tile = self.term(call.args[0], scope)
-                made = self.convert(tile, dtype) if not isinstance(call.args[0], Number) else self.created(tile, dtype)
-                return replace(made, weak=False)
-            case "axis":
-                axis = self.axis(call.args[0], scope)
-                if call.op == "begin":
-                    return axis.begin
-                return axis.end() if call.op == "end" else self.whole("-", [axis.end(), axis.begin], "i64")
-            case "random":
-                pair = [self.term(a, scope, "i64") for a in call.args]
-                return self.function("uniform({0}, {1})", pair, "f32")
-            case "round":
-                return self.rounded(call, scope, dtype)
-            case "create":
-                axes, value = call.args[0], call.args[1] if call.op == "full" else Number(0)
-                term = self.term(value, scope, dtype)
-                assert isinstance(axes, AxisList)
-                names = [scope.axes[name] for name in axes.axes]
-                shape = [str(self.block(a)) for a in names if not a.unit]
-                order = self.ordered(a.name for a in names if not a.unit)
-                shape = [str(self.block(a)) for name in order for a in names if a.name == name]
-                return Term(f"tl.full([{', '.join(shape)}], {term}, {TRITON[dtype]})", dtype, order)
-        return self.seen(call, kind, scope, dtype)
+    def whole(self, expr: Binary, pair: Sequence[Term], dtype: str) -> Term:
+        """Integer arithmetic: in 32 bits where an i64 of the language stays within; `//` and `%` round down."""
+        left, right = pair
+        op, divisor = expr.op, expr.right
+        found = self.counting(expr.left) if op in ("//", "%") and left.axes else None
+        if found is not None and isinstance(divisor, Number):
+            start, lanes, factor = found
+            if math.gcd(factor, int(divisor.value)) % lanes == 0:
+                return self.digit(op, start, lanes, expr)
+        if dtype == "i64" and left.narrow and right.narrow and not self.fits(expr):
+            pair = left, right = [wide(left), wide(right)]
+        if op in ("//", "%") and not (self.positive(expr.left, left) and self.positive(expr.right, right)):
+            made = self.function(f"{'floor_div' if op == '//' else 'floor_mod'}({{0}}, {{1}})", pair, dtype)
+        else:
+            made = self.joined(op, pair, dtype)
+        return replace(made, narrow=dtype == "i64" and left.narrow and right.narrow)
 
-    def seen(self, call: Call, kind: str, scope: Scope, dtype: str) -> Term:
-        """Operations that read memory or see a whole axis."""
-        raise NotImplementedError
+    def digit(self, op: str, start: Expr, lanes: int, expr: Binary) -> Term:
+        """A digit of a tile that lies between two multiples of the divisor: one quotient, remainders that count up."""
+        first = self.term(fold(Binary(op, start, expr.right, type=INDEX)))
+        if op == "//":
+            return first
+        text = f"tl.multiple_of({first}, {lanes}) + tl.arange(0, {lanes})"  # Triton knows no divisor of a remainder
+        return Term(text, "i64", self.term(expr.left).axes, SUM, narrow=first.narrow)
 
-    def block(self, axis: Axis) -> int | str:
-        return axis.block
+    def counting(self, expr: Expr) -> tuple[Expr, int, int] | None:
+        """Where the positions that `expr` counts up from start in the tile at hand, how many there are, and what
+        divides the start: `k`, or `k % 64` where no tile of k crosses a multiple of 64."""
+        if isinstance(expr, Name) and expr.id in self.tiles:
+            axis = self.tiles[expr.id].axis
+            return None if axis.lanes is None else (axis.begin, axis.lanes, self.divisors.of(axis.begin))
+        if not (isinstance(expr, Binary) and expr.op == "%" and isinstance(expr.right, Number)):
+            return None
+        found = self.counting(expr.left)
+        if found is None:
+            return None
+        start, lanes, factor = found
+        factor = math.gcd(factor, int(expr.right.value))
+        return (fold(Binary("%", start, expr.right, type=INDEX)), lanes, factor) if factor % lanes == 0 else None
 
-    def created(self, number: Term, dtype: str) -> Term:
-        """A number as a scalar of `dtype`."""
-        return replace(number, text=f"tl.cast({number}, {TRITON[dtype]})", dtype=dtype, rank=ATOM, narrow=False)
+    def fits(self, expr: Expr) -> bool:
+        """Whether index arithmetic stays within 32 bits for certain."""
+        low, high = self.bounds.interval(expr)
+        return low is not None and high is not None and low > -NARROW and high < NARROW
 
-    def where(self, call: Call, scope: Scope, dtype: str) -> Term:
-        condition, *pair = [self.term(a, scope, d) for a, d in zip(call.args, ("bool", dtype, dtype), strict=True)]
-        (c, a, b), axes = self.fitted([condition, *pair])
-        made = Term(f"tl.where({c}, {a}, {b})", dtype, axes, narrow=a.narrow and b.narrow)
-        if condition.expr and a.expr and b.expr:
-            return replace(made, expr=Call("where", (condition.expr, a.expr, b.expr), type=INDEX))
-        return made
+    def positive(self, expr: Expr, term: Term) -> bool:
+        low = self.bounds.interval(expr)[0]
+        return (low is not None and low >= 0) or term.dtype == "u8"
+
+    # --- functions ---
 
     def elementwise(self, op: str, terms: Sequence[Term], dtype: str) -> Term:
         if not is_float(dtype):
@@ -308,72 +225,32 @@ class ExpressionWriter:
             return self.function(self.dialect.forms[op], terms, dtype)
         if op == "sign":
             kind = TRITON[dtype]
-            return self.function(f"({{0}} > 0.0).to({kind}) - ({{0}} < 0.0).to({kind})", terms, dtype, exact=True)
+            return self.function(f"({{0}} > 0.0).to({kind}) - ({{0}} < 0.0).to({kind})", terms, dtype)
         if op in LIBDEVICE:
             places = ", ".join(f"{{{n}}}" for n in range(len(terms)))
             return self.function(f"libdevice.{LIBDEVICE[op]}({places})", terms, dtype)
-        exact = op in ("abs", "maximum", "minimum", "relu", "clamp", "isnan", "isinf", "isfinite")
-        return self.function(TEXTS[op], terms, dtype, exact)
+        return self.function(TEXTS[op], terms, dtype)
 
     def of_integers(self, op: str, terms: Sequence[Term], dtype: str) -> Term:
         if op == "sign":
             made = self.function("({0} > 0).to(tl.int32) - ({0} < 0).to(tl.int32)", terms, dtype)
-            return self.cast(replace(made, rank=LOOSE), TRITON[dtype])
+            return held(replace(made, rank=LOOSE), TRITON[dtype])
         if op not in WHOLE:
             raise Unsupported(f"`{op}` of {dtype} values has no form in Triton.", "Cast to f32 first.")
         made = self.function(WHOLE[op], terms, dtype)
-        exprs = [t.expr for t in terms if t.expr is not None]
-        if op in ("maximum", "minimum") and len(exprs) == 2:
-            narrow = all(t.narrow for t in terms)
-            return replace(made, expr=Call(op, tuple(exprs), type=INDEX), narrow=narrow)
         return replace(made, narrow=all(t.narrow for t in terms) and op not in ("isnan", "isinf", "isfinite"))
 
-    def function(self, form: str, terms: Sequence[Term], dtype: str, exact: bool = False) -> Term:
-        """`form` with the terms in it; f16 and bf16 are computed in f32 and rounded, unless the form is `exact`."""
-        half = dtype == "bf16" or (dtype == "f16" and not exact)
-        if half:
-            terms = [self.convert(t, "f32") for t in terms]
+    def function(self, form: str, terms: Sequence[Term], dtype: str) -> Term:
+        """`form` with the terms in it."""
         fitted, axes = self.fitted(terms)
-        text = form.format(*(t.operand if _spaced(form) else t.text for t in fitted))
-        whole = form[-1:] == ")" and form.count("(") == form.count(")") and not _spaced(form)
-        made = Term(text, "f32" if half else dtype, axes, ATOM if whole else LOOSE)
-        return self.convert(made, dtype)
-
-    def rounded(self, call: Call, scope: Scope, dtype: str) -> Term:
-        tile = self.term(call.args[0], scope)
-        assert isinstance(call.args[1], Text)
-        if call.args[1].value == "tf32":
-            wide = self.function("round_tf32({0})", [self.convert(tile, "f32")], "f32")
-            return self.convert(wide, dtype)
-        return self.convert(self.convert(tile, call.args[1].value), dtype)
-
-    def split(self, call: Call, scope: Scope) -> list[Expr]:
-        """The digits of `split` as expressions over what the scope knows; the index is a name or a plain number."""
-        sizes = call.args[1].items if hasattr(call.args[1], "items") else (call.args[1],)
-        return [fold(digit) for digit in digits(call.args[0], tuple(sizes))]
+        spaced = _spaced(form)
+        text = form.format(*(t.operand if spaced else t.text for t in fitted))
+        closed = form[-1:] == ")" and form.count("(") == form.count(")") and not spaced
+        return Term(text, dtype, axes, ATOM if closed else LOOSE)
 
 
-def _moved(op: str, left: Term, right: Term) -> Term | None:
-    """`x + 2 - 1` as `x + 1` and `(x + 2) * 3` as `x * 3 + 6`, so that equal positions read the same."""
-    if op in ("+", "-") and right.text == "0":
-        return left
-    found = re.fullmatch(r"(.+) ([+-]) (\d+)", left.text) if left.rank == SUM and op in ("+", "-", "*") else None
-    if found is None or not right.text.isdigit():
-        return None
-    base, number = found[1], int(right.text)
-    tail = int(found[3]) if found[2] == "+" else -int(found[3])
-    if op == "*":
-        if any(f" {sign} " in base for sign in ("+", "-", "//", "%")):
-            return None
-        base, total, rank = f"{base} * {number}", tail * number, PRODUCT
-    else:
-        total, rank = tail + (number if op == "+" else -number), ATOM if base.isidentifier() else SUM
-    text = base if total == 0 else f"{base} {'+' if total > 0 else '-'} {abs(total)}"
-    return Term(text, left.dtype, left.axes, SUM if total else rank)
-
-
-def _number(text: str) -> bool:
-    return text.replace(".", "").replace("e-", "").replace("e+", "").isdigit()
+def _dtype(expr: Expr) -> str:
+    return expr.type.dtype if expr.type else "i64"  # sizes of tensors have no type
 
 
 def _spaced(form: str) -> bool:

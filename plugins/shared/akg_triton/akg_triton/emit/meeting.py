@@ -9,49 +9,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import fold
-from akg_core.plugin.sketch import INDEX, OPERATIONS, Assign, Binary, Call, Expr, Name, Number, Unary, ast, is_float
-from akg_triton.emit.axes import START
-from akg_triton.emit.grids import tiles_of
-from akg_triton.emit.loops import LoopWriter
-from akg_triton.emit.memory import identity
-from akg_triton.emit.source import Source
-from akg_triton.emit.terms import ATOM, Scope, Term
+from akg_core.plugin.lower import Axis, Op, fold
+from akg_core.plugin.sketch import INDEX, OPERATIONS, Binary, Call, Expr, Name, Number, Unary, is_float, numerics, walk
+from akg_core.plugin.tile import replaced
+from akg_triton.emit.combine import folded, held_dtype
+from akg_triton.emit.function import Room
+from akg_triton.emit.grid import GridPrinter, tiles_of
+from akg_triton.emit.terms import ZERO, Term, cast, literal, strong, wide
+from akg_triton.emit.writer import Writer
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
-    """Memory that a launch allocates beside the sketch's tensors: `count` elements, all 0 when `zeroed`."""
+class Meetings:
+    """The meetings of one region. `rooms`: memory for what programs write for each other."""
 
-    name: str
-    dtype: str
-    count: Expr
-    zeroed: bool = False
-
-
-class MeetingWriter(LoopWriter):
-    """Adds `meet_*`.
-
-    `parts`: the rooms of what programs write for each other. `target`, `rest`: what is being assigned, and what
-    follows in its block. `foreseen`: of each meeting that an earlier one makes needless, what it would combine, and
-    the rooms of the names in that.
-    """
-
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
+    def __init__(self, printer: Writer, grid: GridPrinter) -> None:
+        self.printer, self.grid = printer, grid
         self.parts: list[Room] = []
-        self.target = ""
-        self.rest: Sequence[ast.Statement] = ()
-        self.foreseen: dict[int, tuple[Expr, dict[str, Room]]] = {}
+        self.foreseen: dict[str, tuple[Expr, dict[str, Room]]] = {}  # by what a later meeting combines
 
     @property
     def total(self) -> Expr:
         """How many programs there are."""
         total: Expr = Number(1, type=INDEX)
-        for extent, step in self.programs:
+        for extent, step in self.grid.programs:
             total = fold(Binary("*", total, tiles_of(extent, step), type=INDEX))
         return total
 
@@ -62,121 +44,132 @@ class MeetingWriter(LoopWriter):
         count = fold(Binary("*", self.total, Number(len(self.parts), type=INDEX), type=INDEX))
         return (Room("arrived", "i32", count, zeroed=True), *self.parts)
 
-    def meeting(self, call: Call, scope: Scope, dtype: str) -> Term:
-        op = call.op.removeprefix("meet_")
-        if id(call) in self.foreseen:
-            return self.convert(self.of_all(call, scope), dtype)
-        tile = self.strong(self.term(call.args[0], scope))
-        if self.members is None:  # the only program of its axis
+    def met(self, op: Op, rest: Sequence[Op], alone: bool) -> Term:
+        """What all programs have together; `rest`: the ops that follow in the block, which is `alone` in no loop."""
+        printer, terms = self.printer, self.printer.terms
+        assert op.expr is not None and op.target is not None
+        function, dtype = numerics.function_of(op.function), op.target.dtype
+        if op.target.name in self.foreseen:
+            return cast(self.of_all(op), dtype)
+        tile = strong(terms.term(op.expr))
+        if not self.grid.members:  # the only program of its axis
             return tile
-        if not self.dialect.together:
-            raise Unsupported(f"{call.op}: programs of this chip do not wait for each other.", "Use one program.")
-        blocks = [self.axes[axis].block for axis in tile.axes]
-        known = self.members.text.isdigit() and all(isinstance(block, int) for block in blocks)
-        if self.repeating or not known:
+        lanes_known = all(terms.body.axes[axis].lanes is not None for axis in tile.axes)
+        if not alone or self.grid.members < 0 or not lanes_known:
             raise Unsupported(
-                f"{call.op} inside of a loop, or of sizes that only the launch knows, has no form in Triton.",
+                f"{op.function} inside of a loop, or of sizes that only the launch knows, has no form in Triton.",
                 "Meet outside of loops, with a fixed number of programs and tiles of a fixed size.",
             )
-        held = self.held(tile.dtype, op)
-        tile = self.named(f"{call.op}_part", self.convert(self.wide(tile), held))
-        lanes, members = math.prod(int(block) for block in blocks), int(self.members.text)
+        held = held_dtype(op.function, tile.dtype)
+        tile = printer.named(f"{op.function}_part", cast(wide(tile), held))
+        blocks = [terms.body.axes[axis].lanes or 1 for axis in tile.axes]
+        lanes, members = math.prod(blocks), self.grid.members
         room = self.room(held, lanes)
         base = f"{room.name} + group * {members * lanes}"
         number = len(self.parts) - 1
-        counter = f"arrived + {number} * {self.size(self.total).operand} + group" if number else "arrived + group"
-        self.say(f"tl.store({base} + member * {lanes}{self.places_of(blocks)}, {tile})")
-        self.foresee(call, scope, {tile.text: room} if lanes == 1 else {})
-        self.say(f"meet({counter}, {members})")
+        counter = f"arrived + {number} * {terms.term(self.total).operand} + group" if number else "arrived + group"
+        printer.say(f"tl.store({base} + member * {lanes}{_places(blocks)}, {tile})")
+        self.foresee(op, rest, {tile.text: room} if lanes == 1 else {})
+        printer.say(f"meet({counter}, {members})")
         width = 1 << (members - 1).bit_length()
-        variable = self.named("members", Term(f"tl.arange(0, {width})", "i64"))
+        variable = printer.named("members", Term(f"tl.arange(0, {width})", "i64"))
         column = f"{variable}[:{', None' * len(blocks)}]" if blocks else variable.text
-        mask = f", mask={column} < {members}, other={identity(op, held)}" if width != members else ""
-        pointer = f"{base} + {column} * {lanes}{self.places_of(blocks, 'None, ')}"
-        all_parts = self.named(f"{call.op}_parts", Term(f'tl.load({pointer}{mask}, cache_modifier=".cg")', held))
-        return self.convert(replace(self.met(op, all_parts), axes=tile.axes), dtype)
+        none = literal(numerics.identity(op.function, held), held)
+        mask = f", mask={column} < {members}, other={none}" if width != members else ""
+        pointer = f"{base} + {column} * {lanes}{_places(blocks, 'None, ')}"
+        parts = printer.named(f"{op.function}_parts", Term(f'tl.load({pointer}{mask}, cache_modifier=".cg")', held))
+        return cast(Term(_over_members(function, parts.text, held), held, tile.axes), dtype)
 
-    def foresee(self, call: Call, scope: Scope, written: dict[str, Room]) -> None:
+    def foresee(self, op: Op, rest: Sequence[Op], written: dict[str, Room]) -> None:
         """Write what spares later meetings of the same programs a wait; `written`: rooms by what is in them."""
-        assert self.members is not None
-        for later, combined in _later(self.rest, call.args[1]):
-            names = {n.id for n in ast.walk(combined) if isinstance(n, Name)} - {self.target}
-            found = {name: scope.values.get(name) for name in sorted(names)}
-            known = {name for name, t in found.items() if t is not None and t.weak and isinstance(t.expr, Number)}
-            own = {name: t for name, t in found.items() if t is not None and name not in known}
-            scalars = all(not t.axes and not t.weak and t.dtype in ("f32", "f64") for t in own.values())
-            if not scalars or len(known) + len(own) < len(names) or not own:
+        printer, terms = self.printer, self.printer.terms
+        assert op.target is not None
+        for later, combined in _later(rest, op):
+            names = sorted({n.id for n in walk(combined) if isinstance(n, Name)} - {op.target.name})
+            found = {name: terms.values.get(name) for name in names}
+            own = {name: t for name, t in found.items() if t is not None and not t.number}
+            scalars = all(not t.axes and t.dtype in ("f32", "f64") for t in own.values())
+            if not scalars or None in found.values() or not own:
                 continue
             for term in own.values():
                 if term.text not in written:
                     room = written[term.text] = self.room(term.dtype, 1)
-                    self.say(f"tl.store({room.name} + group * {self.members} + member, {term})")
-            self.foreseen[id(later)] = combined, {name: written[term.text] for name, term in own.items()}
+                    printer.say(f"tl.store({room.name} + group * {self.grid.members} + member, {term})")
+            assert later.target is not None
+            self.foreseen[later.target.name] = combined, {name: written[term.text] for name, term in own.items()}
 
-    def of_all(self, call: Call, scope: Scope) -> Term:
+    def of_all(self, op: Op) -> Term:
         """What a foreseen meeting gives: its tile computed for every program, then combined."""
-        assert self.members is not None
-        combined, rooms = self.foreseen[id(call)]
-        op, inner, count = call.op.removeprefix("meet_"), scope.inner(), int(self.members.text)
+        printer, terms = self.printer, self.printer.terms
+        assert op.target is not None
+        combined, rooms = self.foreseen[op.target.name]
+        function, count = numerics.function_of(op.function), self.grid.members
         width = 1 << (count - 1).bit_length()
-        extent, step = Number(count, type=INDEX), Number(width, type=INDEX)
-        axis = self.open("member_of_all", inner, extent, step, START, None, width != count)
-        mask = f", mask={axis.mask()}, other=0.0" if axis.partial else ""
-        for name, room in rooms.items():
-            pointer = f"{room.name} + group * {count} + {axis.positions()}"
-            loaded = Term(f'tl.load({pointer}{mask}, cache_modifier=".cg")', room.dtype, (axis.name,))
-            inner.values[name] = self.named(f"{name}_of_all", loaded)
-        tile = self.strong(self.term(combined, inner))
-        held = self.held(tile.dtype, op)
-        tile = self.existing(self.spread(self.convert(self.wide(tile), held), [axis]), [axis], identity(op, held))
-        return self.folded(op, tile, [axis])
+        extent = Number(count, type=INDEX)
+        name = terms.body.unique("member_of_all")
+        axis = Axis(name, extent, Number(0, type=INDEX), extent, None, lanes=width, partial=width != count)
+        terms.body.axes[name] = axis
+        terms.body.bounds.extents[name] = extent  # type: ignore[index]
+        terms.order.append(name)
+        tile = printer.open(axis, ZERO, None, None)
+        mask = f", mask={tile.mask()}, other=0.0" if axis.partial else ""
+        around = dict(terms.values)
+        for value, room in rooms.items():
+            pointer = f"{room.name} + group * {count} + {tile.positions()}"
+            loaded = Term(f'tl.load({pointer}{mask}, cache_modifier=".cg")', room.dtype, (name,))
+            terms.values[value] = printer.named(f"{value}_of_all", loaded)
+        found = strong(terms.term(combined))
+        held = held_dtype(op.function, found.dtype)
+        found = terms.spread(cast(wide(found), held), [name])
+        if axis.partial:
+            none = literal(numerics.identity(op.function, held), held)
+            found = found.with_text(f"tl.where({tile.mask()}, {found}, {none})")
+        terms.values.update({value: around[value] for value in rooms})
+        return folded(terms, function, found, [name])
 
     def room(self, dtype: str, lanes: int) -> Room:
         """A new room for the parts of one meeting."""
         count = fold(Binary("*", self.total, Number(lanes, type=INDEX), type=INDEX))
         self.parts.append(Room(f"parts{len(self.parts) + 1}", dtype, count))
-        self.taken.add(self.parts[-1].name)
         return self.parts[-1]
 
-    def places_of(self, blocks: Sequence[int | str], first: str = "") -> str:
-        """Where each lane of a tile lies in its part, as what is added to a pointer; `first`: dimensions before."""
-        text = ""
-        for dim, block in enumerate(blocks):
-            stride = math.prod(int(b) for b in blocks[dim + 1 :])
-            shape = ", ".join(":" if d == dim else "None" for d in range(len(blocks)))
-            at = f"tl.arange(0, {block})"
-            at = f"({at} * {stride})" if stride != 1 else at
-            text += f" + {at}[{first}{shape}]" if len(blocks) > 1 or first else f" + {at}"
-        return text
 
-    def met(self, op: str, tile: Term) -> Term:
-        """A tile of parts reduced over its first dimension."""
-        floats = is_float(tile.dtype)
-        names = {"max": "maximum" if floats else "larger", "min": "minimum" if floats else "smaller"}
-        text = f"tl.sum({tile}, axis=0)" if op == "sum" else f"tl.reduce({tile}, 0, {names[op]})"
-        return replace(tile, text=text, rank=ATOM)
+def _places(blocks: Sequence[int], first: str = "") -> str:
+    """Where each lane of a tile lies in its part, as what is added to a pointer; `first`: dimensions before."""
+    text = ""
+    for dim, block in enumerate(blocks):
+        stride = math.prod(blocks[dim + 1 :])
+        shape = ", ".join(":" if d == dim else "None" for d in range(len(blocks)))
+        at = f"tl.arange(0, {block})"
+        at = f"({at} * {stride})" if stride != 1 else at
+        text += f" + {at}[{first}{shape}]" if len(blocks) > 1 or first else f" + {at}"
+    return text
 
 
-def _later(rest: Sequence[ast.Statement], axis: Expr) -> Iterator[tuple[Call, Expr]]:
-    """Meetings along an axis further on in a block, and what they combine in terms of names that are there before."""
+def _over_members(function: str, tile: str, dtype: str) -> str:
+    """A tile of parts reduced over its first dimension."""
+    floats = is_float(dtype)
+    names = {"max": "maximum" if floats else "larger", "min": "minimum" if floats else "smaller"}
+    return f"tl.sum({tile}, axis=0)" if function == "sum" else f"tl.reduce({tile}, 0, {names[function]})"
+
+
+def _later(rest: Sequence[Op], op: Op) -> Iterator[tuple[Op, Expr]]:
+    """Meetings along the same axis further on, and what they combine in terms of values that are there before."""
     made: dict[str, Expr] = {}
-
-    def put(node: object) -> object:
-        return made.get(node.id, node) if isinstance(node, Name) else node
-
-    for statement in rest:
-        if not isinstance(statement, Assign) or len(statement.targets) != 1:
+    for later in rest:
+        if later.target is None or later.expr is None:
             continue
-        met = [n for n in ast.walk(statement.value) if isinstance(n, Call) and n.op.startswith("meet_")]
-        for call in met:
-            combined = ast.rewrite(call.args[0], put)
-            if call.args[1] == axis and all(map(_scalar_work, ast.walk(combined))):
-                yield call, combined
-        made[statement.targets[0]] = ast.rewrite(statement.value, put)
+        combined = replaced(later.expr, made)
+        if later.kind == "meet":
+            if later.over == op.over and all(map(_scalar_work, walk(combined))):
+                yield later, combined
+            made.pop(later.target.name, None)
+        elif later.kind == "map":
+            made[later.target.name] = combined
 
 
 def _scalar_work(node: object) -> bool:
     """Whether a node of an expression computes at one position what it can at another."""
     if isinstance(node, Call):
-        return OPERATIONS[node.op].kind in ("elementwise", "cast")
-    return not isinstance(node, Expr) or isinstance(node, (Name, Number, Binary, Unary, ast.Text))
+        return node.op == "where" or OPERATIONS[node.op].kind in ("elementwise", "cast")
+    return not isinstance(node, Expr) or isinstance(node, (Name, Number, Binary, Unary)) or hasattr(node, "value")

@@ -1,28 +1,15 @@
-"""Loads, stores and atomics: addresses, and masks only where an index may be outside or a lane may not exist."""
+"""Loads and stores: addresses, masks as the IR says, and what Triton's memory operations are told."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import fold
-from akg_core.plugin.sketch import (
-    DTYPES,
-    INDEX,
-    OPERATIONS,
-    Binary,
-    Call,
-    Element,
-    Expr,
-    Number,
-    TensorParameter,
-    is_float,
-)
-from akg_triton.emit.expression import ExpressionWriter, literal
-from akg_triton.emit.source import Source
-from akg_triton.emit.terms import ATOM, LOOSE, NARROW, PRODUCT, Axis, Scope, Term
-from akg_triton.signature import TRITON
+from akg_core.plugin.lower import Op, fold
+from akg_core.plugin.sketch import INDEX, OPERATIONS, Binary, Call, Element, Expr, Number, walk
+from akg_triton.emit.bulk import Block, block_axes, through_descriptor
+from akg_triton.emit.expression import NARROW, ExpressionPrinter
+from akg_triton.emit.terms import PRODUCT, TRITON, Term, wide
 
 ATOMIC = {
     "atomic_add": ("f32", "f64", "f16", "bf16", "i32", "i64"),
@@ -31,190 +18,109 @@ ATOMIC = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """The places of an element: a pointer, the mask of those that exist, and the axes of both. `inside`: the mask
-    only leaves out lanes that do not exist."""
+class MemoryPrinter:
+    """Prints accesses to the tensors of a kernel, by the expressions in them."""
 
-    pointer: str
-    mask: str
-    axes: tuple[str, ...]
-    inside: bool
+    def __init__(
+        self, terms: ExpressionPrinter, described: Mapping[str, Block], named: Callable[[str, Term], Term]
+    ) -> None:
+        self.terms, self.described, self.named = terms, described, named
+        self.tensors = {t.name: t for t in terms.body.kernel.tensors}
 
-
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """One access, for choosing the order of axes.
-
-    `indices`: index arithmetic, where an index is some; `spans`: the axes along which each index varies; `size`: bytes
-    of an element; `runs`: the lengths of tiles that start at a multiple of them, by axis.
-    """
-
-    indices: tuple[Expr | None, ...]
-    spans: tuple[tuple[str, ...], ...]
-    dims: tuple[Expr, ...]
-    axes: tuple[str, ...]
-    stores: bool
-    depth: int
-    size: int
-    runs: Mapping[str, Expr] = field(default_factory=dict)
-
-
-class MemoryWriter(ExpressionWriter):
-    """Adds access to tensors. `axes` holds every axis of the region by the name of its tile."""
-
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
-        self.tensors = {t.name: t for t in source.instance.kernel.tensors}
-        self.axes: dict[str, Axis] = {}
-        self.visits: list[Visit] = []
-        self.direct: Expr | None = None  # the whole right side of an assignment: needs no other name
-        self.depth = 0
-        self.shared: set[str] = set()  # tensors that the region both reads and writes
-        self.guards: list[Term] = []  # scalar conditions under which what is being written happens at all
-
-    def reach(self, element: Element, scope: Scope, stores: bool) -> Reach:
-        tensor = self.tensors[element.tensor]
-        indices = [self.term(index, scope) for index in element.indices]
-        for number, (index, size) in enumerate(zip(indices, tensor.dims, strict=True)):
-            if self.checks(index, size) and index.axes:
-                indices[number] = self.named(f"{element.tensor}_at{number}", index)
-        axes = self.ordered(axis for term in indices for axis in term.axes)
-        exprs, spans = tuple(t.expr for t in indices), tuple(t.axes for t in indices)
-        runs = {axis: run for axis in axes if (run := self.run(axis)) is not None}
-        width = DTYPES[tensor.dtype].size
-        self.visits.append(Visit(exprs, spans, tensor.dims, axes, stores, self.depth, width, runs))
+    def pointer(self, element: Element, mask: Expr | None) -> tuple[str, tuple[str, ...]]:
+        """The pointers to an element's places, and their axes; an index that the mask compares gets a name."""
+        dims = self.tensors[element.tensor].dims
+        indices = [self.terms.term(index) for index in element.indices]
+        compared = [part.left for part in conjuncts(mask) if isinstance(part, Binary)] if mask is not None else []
+        self.terms.known.clear()
+        for number, expr in enumerate(element.indices):
+            if indices[number].axes and isinstance(expr, Binary) and expr in compared:
+                indices[number] = self.named(f"{element.tensor}_at{number}", indices[number])
+                self.terms.known[expr] = indices[number]
+        axes = self.terms.ordered(axis for term in indices for axis in term.axes)
         stride: Expr = Number(1, type=INDEX)
         parts: list[str] = []
-        for term, size in zip(reversed(indices), reversed(tensor.dims), strict=True):
+        for expr, term, size in zip(reversed(element.indices), reversed(indices), reversed(dims), strict=True):
             reach = fold(Binary("*", size, stride, type=INDEX))
-            if not (isinstance(term.expr, Number) and term.expr.value == 0):
-                parts.append(self.aligned(self.strided(term, stride, reach), axes))
+            if not (isinstance(expr, Number) and expr.value == 0):
+                parts.append(self.terms.aligned(self.strided(term, stride, reach), axes))
             stride = reach
         # each part is added to the pointer alone: their sum may exceed what one part never does
         texts = (f"({part})" if " - " in part and not part.endswith("]") else part for part in reversed(parts))
-        return self.guarded(" + ".join([element.tensor, *texts]), indices, tensor, axes)
+        return " + ".join([element.tensor, *texts]), axes
 
     def strided(self, index: Term, stride: Expr, reach: Expr) -> Term:
         """An index times its stride: in 32 bits when no place inside the tensor is further than that."""
-        if not self.small(reach):
-            index = self.wide(index)
+        if not (isinstance(reach, Number) and reach.value < NARROW):
+            index = wide(index)
         if stride == Number(1):
             return index
-        return Term(f"{index.beside('*')} * {self.size(stride).beside('*', right=True)}", "i64", index.axes, PRODUCT)
+        text = f"{index.beside('*')} * {self.terms.term(stride).beside('*', right=True)}"
+        return Term(text, "i64", index.axes, PRODUCT)
 
-    def named(self, name: str, term: Term, same: str = "") -> Term:
-        """The term in a variable; `same`: what is equal where the term is, its text where this is empty."""
-        raise NotImplementedError
+    def mask(self, mask: Expr | None, axes: tuple[str, ...]) -> str:
+        """The text of a mask for places along `axes`; "" where there is none."""
+        if mask is None:
+            return ""
+        terms = [self.terms.term(part) for part in conjuncts(mask)]
+        self.terms.known.clear()
+        texts = dict.fromkeys(self._operand(term, axes) for term in terms)
+        text = " & ".join(texts)
+        if not axes and len(texts) == 1 and text.startswith("("):
+            text = text[1:-1]
+        if axes and not any(term.axes for term in terms):
+            return f"tl.full({self.terms.shape(axes)}, True, tl.int1) & {text}"
+        return text
 
-    def run(self, axis: str) -> Expr | None:
-        """The length of an axis' tile, when that divides where the tile begins."""
-        raise NotImplementedError
+    def _operand(self, term: Term, axes: tuple[str, ...]) -> str:
+        text = self.terms.aligned(term, axes)
+        return term.operand if text is term.text else text
 
-    def size(self, expr: Expr) -> Term:
-        """A size as text: a number, or names of sizes."""
-        return self.term(expr, Scope())
-
-    def small(self, count: Expr) -> bool:
-        return isinstance(count, Number) and count.value < NARROW
-
-    def guarded(self, pointer: str, indices: Sequence[Term], tensor: TensorParameter, axes: tuple[str, ...]) -> Reach:
-        conditions = [Term(self.axes[a].mask(), "bool", (a,)) for a in axes if self.axes[a].partial] + self.guards
-        lanes = len(conditions)
-        for index, size in zip(indices, tensor.dims, strict=True):
-            conditions += self.checks(index, size)
-        wide = [
-            replace(t, text=self.aligned(t, axes), rank=t.rank if t.axes == axes else ATOM)
-            for t in conditions
-            if t.axes
-        ]
-        fitted = [*wide, *(t for t in conditions if not t.axes)]
-        wide = wide or fitted
-        texts = list(dict.fromkeys(t.operand for t in wide))
-        if len(wide) < len(fitted):  # conditions on scalars join the others by broadcasting
-            texts += [t.operand for t in fitted if not t.axes]
-        if not axes and len(texts) == 1 and texts[0].startswith("("):
-            texts[0] = texts[0][1:-1]
-        mask = " & ".join(texts)
-        if axes and conditions and not any(t.axes for t in conditions):
-            whole = ", ".join(str(self.axes[a].block) for a in axes)
-            mask = f"tl.full([{whole}], True, tl.int1) & {mask}"
-        return Reach(pointer, mask, axes, len(conditions) == lanes)
-
-    def checks(self, index: Term, size: Expr) -> list[Term]:
-        """The conditions on one index that are not proved."""
-        if index.expr is not None and self.bounds.within(index.expr, size):
-            return []
-        low, high = (None, None) if index.expr is None else self.bounds.interval(index.expr)
-        least = self.bounds.interval(size)[0]
-        found = []
-        if low is None or low < 0:
-            found.append(Term(f"{index.operand} >= 0", "bool", index.axes, LOOSE))
-        if high is None or least is None or high >= least:
-            found.append(Term(f"{index.operand} < {self.size(size).operand}", "bool", index.axes, LOOSE))
-        return found
-
-    # --- operations -------------------------------------------------------------------------------------
-
-    def load(self, call: Call, scope: Scope, dtype: str) -> Term:
+    def load(self, call: Call) -> Term:
         element, keywords = call.args[0], dict(call.keywords)
         assert isinstance(element, Element)
-        at = self.reach(element, scope, stores=False)
-        options, fill = [], None
-        if at.mask:
-            other = keywords.get("other")
-            value = literal(0, dtype) if other is None or at.inside else self.term(other, scope, dtype).text
-            options = [f"mask={at.mask}", f"other={value}"]
-            fill = 0.0 if other is None or at.inside else _constant(other)
-        if keywords.get("stream") == Number(True) and self.dialect.load_once:
-            options.append(self.dialect.load_once)
-        text = f"tl.load({', '.join([at.pointer, *options])})"
-        loaded = Term(text, dtype, at.axes, fill=fill, loaded=dtype)
-        if call is self.direct:
-            return loaded
-        same = f"{at.pointer}, {keywords.get('other')}" if element.tensor not in self.shared else ""
-        return self.named(f"{element.tensor}_tile", loaded, same)
-
-    def passes_by(self) -> bool:
-        """Whether a stream of stores would drive out of the cache what is read again meanwhile."""
-        raise NotImplementedError
-
-    def store(self, call: Call, scope: Scope) -> str:
-        """The statement of a store or an atomic."""
-        element = call.args[0]
-        assert isinstance(element, Element)
         dtype = self.tensors[element.tensor].dtype
-        value = self.term(call.args[1], scope)
-        if OPERATIONS[call.op].kind == "atomic" and dtype not in ATOMIC[call.op]:
-            raise Unsupported(f"{call.op} on {dtype} has no form in Triton.", "Use a tensor of f32 or i32.")
-        value = self.convert(value, dtype)
-        at = self.reach(element, scope, stores=True)
-        text = self.aligned(value, at.axes)
-        if at.axes and not value.axes and call.op != "store":
-            shape = ", ".join(str(self.axes[a].block) for a in at.axes)
-            text = f"tl.full([{shape}], {value}, {TRITON[dtype]})"
-        options = [f"mask={at.mask}"] if at.mask else []
-        if call.op != "store":
+        if element.tensor in self.described:
+            block = block_axes(self.terms.body, call, self.terms.divisors, self.terms)
+            assert block is not None, "what is described is loaded in blocks"
+            return through_descriptor(self.terms, call, *block)
+        pointer, axes = self.pointer(element, keywords.get("mask"))
+        options = []
+        if mask := self.mask(keywords.get("mask"), axes):
+            other = keywords.get("other", Number(0, type=INDEX))
+            outside = self.terms.term(other)
+            options = [f"mask={mask}", f"other={self.terms.aligned(outside, axes)}"]
+        if keywords.get("stream") == Number(True) and self.terms.dialect.load_once:
+            options.append(self.terms.dialect.load_once)
+        return Term(f"tl.load({', '.join([pointer, *options])})", dtype, axes)
+
+    def store(self, op: Op, passes_by: bool) -> str:
+        """The statement of a store or an atomic. `passes_by`: what is read again meanwhile is to stay in the cache."""
+        assert op.element is not None and op.expr is not None
+        dtype = self.tensors[op.element.tensor].dtype
+        if OPERATIONS[op.function].kind == "atomic" and dtype not in ATOMIC[op.function]:
+            raise Unsupported(f"{op.function} on {dtype} has no form in Triton.", "Use a tensor of f32 or i32.")
+        value = self.terms.term(op.expr)
+        pointer, axes = self.pointer(op.element, op.mask)
+        text = self.terms.aligned(value, axes)
+        if axes and not value.axes and op.function != "store":
+            text = f"tl.full({self.terms.shape(axes)}, {value}, {TRITON[dtype]})"
+        mask = self.mask(op.mask, axes)
+        options = [f"mask={mask}"] if mask else []
+        if op.function != "store":
             options.append('sem="relaxed"')
-        elif dict(call.keywords).get("stream") == Number(True) and self.passes_by() and self.dialect.store_past:
-            options.append(self.dialect.store_past)
-        return f"tl.{call.op}({', '.join([at.pointer, text, *options])})"
+        elif dict(op.hints).get("stream") == Number(True) and passes_by and self.terms.dialect.store_past:
+            options.append(self.terms.dialect.store_past)
+        return f"tl.{op.function}({', '.join([pointer, text, *options])})"
 
 
-def identity(op: str, dtype: str) -> str:
-    """The neutral element of a reduction as text."""
-    if op in ("sum", "any"):
-        return literal(0, dtype)
-    if op in ("prod", "all"):
-        return literal(1, dtype)
-    if is_float(dtype):
-        return literal(float("-inf") if op == "max" else float("inf"), dtype)
-    limits = DTYPES[dtype]
-    return literal(limits.lowest if op == "max" else limits.highest, dtype)
+def conjuncts(mask: Expr) -> Sequence[Expr]:
+    """The conditions of which all must hold."""
+    if isinstance(mask, Binary) and mask.op == "and":
+        return [*conjuncts(mask.left), *conjuncts(mask.right)]
+    return [mask]
 
 
-def _constant(expr: Expr) -> float | None:
-    if isinstance(expr, Number):
-        return float(expr.value)
-    inner = getattr(expr, "operand", None)
-    return -float(inner.value) if isinstance(inner, Number) else None
+def tensors_of(op: Op) -> set[str]:
+    """The tensors that an op itself loads or stores."""
+    return {n.tensor for expr in op.expressions() for n in walk(expr) if isinstance(n, Element)}

@@ -1,37 +1,31 @@
-"""What the emitter knows of a Triton expression, and of an axis."""
+"""Texts of Triton, with what is known of their values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+import math
+from dataclasses import dataclass, replace
 
-from akg_core.plugin.sketch import Expr
+from akg_core.plugin.sketch import is_float, is_integer
+from akg_triton.signature import TRITON
 
-NARROW = 2**31 - 2**22  # index arithmetic below this stays in 32 bits; what is left is for lanes that do not exist
 LOOSE, SUM, PRODUCT, ATOM = range(4)  # how strongly a text holds together
 RANKS = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT}
-SLOT = -1e300  # the fill that marks the variables that loops carry
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
     """A Triton expression.
 
-    `axes`: the axes of its shape, in the kernel's order. `dtype`: the language's; `narrow`: an i64 of the language
-    that is held in 32 bits. `weak`: a number of the host. `expr`: what it is as index arithmetic over axes, dimensions
-    and counters, for proofs. `fill`: what lanes that do not exist hold, when that is known. `loaded`: the dtype of the
-    load that it is, or is a cast of; "" for what is computed.
+    `axes`: the axes of its shape, in the region's order. `dtype`: the language's; `narrow`: an i64 of the language that
+    is held in 32 bits. `number`: it is a literal, which takes the dtype of what it meets.
     """
 
     text: str
     dtype: str
     axes: tuple[str, ...] = ()
     rank: int = ATOM
-    weak: bool = False
     narrow: bool = False
-    expr: Expr | None = None
-    fill: float | None = None
-    loaded: str = ""
+    number: bool = False
 
     def __str__(self) -> str:
         return self.text
@@ -46,38 +40,44 @@ class Term:
         return self.text if self.rank > rank or (self.rank == rank > LOOSE and not right) else f"({self.text})"
 
     def with_text(self, text: str, rank: int = ATOM) -> Term:
-        return replace(self, text=text, rank=rank)
+        return replace(self, text=text, rank=rank, number=False)
 
 
-@dataclass(eq=False, slots=True)
-class Axis:
-    """An axis at hand.
-
-    `name`: its tile of positions. `extent`, `begin`, `end`: index arithmetic. `block`: lanes of its tile, a power of
-    two, or the name of a number that the launch gives. `partial`: some lanes may not exist; `mask()` names the tile
-    that says which do. A `unit` axis is a scalar.
-    """
-
-    name: str
-    extent: Expr
-    begin: Term
-    end: Callable[[], Term]
-    positions: Callable[[], Term]
-    mask: Callable[[], str]
-    block: int | str = 1
-    partial: bool = False
-
-    @property
-    def unit(self) -> bool:
-        return self.block == 1
+ZERO = Term("0", "i64", narrow=True, number=True)
 
 
-@dataclass(eq=False, slots=True)
-class Scope:
-    """Names at a place of the kernel, by what the sketch calls them."""
+def literal(value: int | float | bool, dtype: str) -> str:
+    """A number as Python text; it takes the dtype of the tile that it meets."""
+    if dtype == "bool":
+        return str(bool(value))
+    if is_integer(dtype):
+        return str(int(value))
+    if math.isinf(value) or math.isnan(value):
+        return f'float("{float(value)}")'
+    return repr(float(value))
 
-    values: dict[str, Term] = field(default_factory=dict)
-    axes: dict[str, Axis] = field(default_factory=dict)
 
-    def inner(self) -> Scope:
-        return Scope(dict(self.values), dict(self.axes))
+def cast(term: Term, dtype: str) -> Term:
+    """The term in another dtype of the language."""
+    if term.dtype == dtype:
+        return term
+    if dtype == "bool":
+        zero = "0.0" if is_float(term.dtype) else "0"
+        return replace(term, text=f"{term.operand} != {zero}", dtype=dtype, rank=LOOSE, narrow=False, number=False)
+    return replace(held(term, TRITON[dtype]), dtype=dtype, narrow=False)
+
+
+def held(term: Term, triton_dtype: str) -> Term:
+    """The term in a dtype of Triton, whatever it is in the language."""
+    text = f"{term.operand}.to({triton_dtype})" if term.axes else f"tl.cast({term}, {triton_dtype})"
+    return term.with_text(text)
+
+
+def wide(term: Term) -> Term:
+    """An index value in 64 bits."""
+    return replace(held(term, "tl.int64"), narrow=False) if term.narrow and not term.number else term
+
+
+def strong(term: Term) -> Term:
+    """A literal as a scalar of its dtype."""
+    return replace(held(term, TRITON[term.dtype]), narrow=False) if term.number else term

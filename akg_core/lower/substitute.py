@@ -1,0 +1,47 @@
+"""Names in ops replaced by expressions, and ops copied: what rewrites of the IR share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from akg_core.lower.fold import fold
+from akg_core.lower.ir import Body, Op, Value
+from akg_core.sketch.ast import Expr, Name, rewrite
+
+
+def replaced(node: Any, names: Mapping[str, Expr]) -> Any:
+    """An expression with other expressions in place of names, folded."""
+
+    def change(part: Any) -> Any:
+        if not isinstance(part, Name):
+            return fold(part)
+        found = names.get(part.id)
+        return part if found is None else replace(found, type=found.type or part.type)
+
+    return rewrite(node, change) if node is not None else None
+
+
+def replace_in(ops: Sequence[Op], names: Mapping[str, Expr]) -> None:
+    """Replace names in all expressions of ops and of those inside of them."""
+    for op in (inner for each in ops for inner in each.inside()):
+        op.expr, op.other, op.element, op.mask = (
+            replaced(part, names) for part in (op.expr, op.other, op.element, op.mask)
+        )
+        op.bounds = tuple(replaced(bound, names) for bound in op.bounds)
+
+
+def copied(body: Body, ops: Sequence[Op], own: Sequence[Value], names: Mapping[str, Expr]) -> list[Op]:
+    """The ops once more, with other expressions in place of `names`, and with values of their own for `own`."""
+    values = {value: body.fresh(value.name, value.axes, value.dtype, mutable=value.mutable) for value in own}
+    renamed = {old.name: Name(new.name) for old, new in values.items()}
+    made = [_copy(op, values) for op in ops]
+    replace_in(made, {**renamed, **names})
+    return made
+
+
+def _copy(op: Op, values: Mapping[Value, Value]) -> Op:
+    inner, other = ([_copy(each, values) for each in ops] for ops in (op.body, op.orelse))
+    target = op.target if op.target is None else values.get(op.target, op.target)
+    return replace(op, target=target, body=inner, orelse=other)

@@ -1,0 +1,42 @@
+"""Values that are another value under a second name become that one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from akg_core.lower.ir import Body, Op, Value
+from akg_core.lower.substitute import replaced
+from akg_core.sketch.ast import Expr, Name, Type
+
+
+def propagate_copies(body: Body) -> None:
+    """Have meetings combine what they are given, not a copy of it, and drop copies of values that never change."""
+    for region in body.regions:
+        region.ops = _block(body, region.ops, {})
+
+
+def _block(body: Body, ops: Sequence[Op], names: dict[str, Expr]) -> list[Op]:
+    names = dict(names)
+    made: list[Op] = []
+    for op in ops:
+        op.expr, op.other, op.element, op.mask = (
+            replaced(part, names) for part in (op.expr, op.other, op.element, op.mask)
+        )
+        op.bounds = tuple(replaced(bound, names) for bound in op.bounds)
+        last = made[-1] if made else None
+        if op.kind == "meet" and last is not None and last.kind == "map" and last.target is op.target:
+            assert op.target is not None
+            op.expr, op.target.mutable = last.expr, False
+            made.pop()
+        value = body.values.get(op.expr.id) if op.kind == "map" and isinstance(op.expr, Name) else None
+        target = op.target
+        if value and target and _is_same(value, target):
+            names[target.name] = Name(value.name, type=Type(dtype=value.dtype))
+            continue
+        op.body, op.orelse = _block(body, op.body, names), _block(body, op.orelse, names)
+        made.append(op)
+    return made
+
+
+def _is_same(value: Value, copy: Value) -> bool:
+    return not (value.mutable or copy.mutable) and (value.dtype, value.axes) == (copy.dtype, copy.axes)

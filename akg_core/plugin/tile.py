@@ -1,0 +1,52 @@
+"""From the tile IR to what a printer of a language of tiles prints, pass by pass.
+
+`body_of(instance, reserved, KEPT)` begins; then come, in this order and as far as a language wants them,
+`propagate_copies`, `make_explicit`, `decompose`, `unroll_single`, `pad`, `write_out_taps`, `write_out_rows`,
+`collect_constants`, `share`, `interleave`, `mask`, `keep_lanewise`; `verify` raises BrokenIR where one of them erred,
+and `show_ir` is the text of what came out. `order` says which axis is the first dimension of tiles and which the last.
+"""
+
+from akg_core.lower.build import KEPT
+from akg_core.lower.decompose import decompose
+from akg_core.lower.divisors import Divisors
+from akg_core.lower.explicit import make_explicit
+from akg_core.lower.show import show_ir
+from akg_core.lower.substitute import replaced
+from akg_core.lower.tile.constants import collect_constants
+from akg_core.lower.tile.copies import propagate_copies
+from akg_core.lower.tile.interleave import interleave
+from akg_core.lower.tile.lanewise import keep_lanewise
+from akg_core.lower.tile.masks import EXISTS, mask
+from akg_core.lower.tile.order import Pairing, accesses, gathers, order
+from akg_core.lower.tile.padding import pad
+from akg_core.lower.tile.rows import write_out_rows
+from akg_core.lower.tile.share import share
+from akg_core.lower.tile.single import unroll_single
+from akg_core.lower.tile.taps import write_out_taps
+from akg_core.lower.verify import BrokenIR, verify
+
+__all__ = [
+    "EXISTS",
+    "KEPT",
+    "BrokenIR",
+    "Divisors",
+    "Pairing",
+    "accesses",
+    "collect_constants",
+    "decompose",
+    "gathers",
+    "interleave",
+    "keep_lanewise",
+    "make_explicit",
+    "mask",
+    "order",
+    "pad",
+    "propagate_copies",
+    "replaced",
+    "share",
+    "show_ir",
+    "unroll_single",
+    "verify",
+    "write_out_rows",
+    "write_out_taps",
+]

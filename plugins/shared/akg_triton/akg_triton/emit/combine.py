@@ -1,0 +1,209 @@
+"""What sees a whole axis: reductions, scans, picks, products. Masks are in what they get, where these are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from akg_core.plugin.lower import Op
+from akg_core.plugin.sketch import INDEX, Binary, Number, is_float, numerics, promote
+from akg_triton.dialect import Dialect
+from akg_triton.emit.expression import ExpressionPrinter
+from akg_triton.emit.terms import LOOSE, Term, cast, literal, strong, wide
+
+
+def held_dtype(function: str, dtype: str) -> str:
+    """The dtype in which Triton combines values: nothing of bf16 or bool."""
+    found = numerics.reduced(function, dtype)
+    return {"bf16": "f32", "bool": "i32"}.get(found, found)
+
+
+def combiner(function: str, dtype: str) -> str:
+    """The name of the function by which Triton combines two values."""
+    if is_float(dtype):
+        return {"max": "maximum", "min": "minimum", "prod": "multiply"}[function]
+    return {"max": "larger", "min": "smaller", "prod": "multiply"}[function]
+
+
+def folded(terms: ExpressionPrinter, function: str, tile: Term, axes: Sequence[str]) -> Term:
+    """A tile reduced over `axes`, last dimension first."""
+    text, left = tile.text, list(tile.axes)
+    places = sorted((left.index(axis) for axis in axes), reverse=True)
+    if len(places) == len(left) and function == "sum":
+        return Term(f"tl.sum({text})", tile.dtype)
+    for place in places:
+        if function == "sum":
+            text = f"tl.sum({text}, axis={place})"
+        else:
+            text = f"tl.reduce({text}, {place}, {combiner(function, tile.dtype)})"
+        left.pop(place)
+    return Term(text, tile.dtype, tuple(left))
+
+
+def reduced(terms: ExpressionPrinter, op: Op) -> Term:
+    """What a reduction, an argreduction or a pick makes."""
+    assert op.expr is not None and op.target is not None
+    if op.function in ("argmax", "argmin"):
+        return _argreduced(terms, op)
+    if op.function in ("first", "last"):
+        return _picked(terms, op)
+    function = numerics.function_of(op.function)
+    tile = strong(terms.term(op.expr))
+    if function in ("any", "all"):
+        bits = terms.spread(cast(cast(tile, "bool"), "i32"), op.over)
+        made = folded(terms, "max" if function == "any" else "min", bits, op.over)
+        return Term(f"{made} != 0", "bool", made.axes, LOOSE)
+    tile = terms.spread(cast(wide(tile), held_dtype(op.function, tile.dtype)), op.over)
+    return cast(folded(terms, function, tile, op.over), op.target.dtype)
+
+
+def _argreduced(terms: ExpressionPrinter, op: Op) -> Term:
+    assert op.expr is not None
+    (axis,) = op.over
+    tile = terms.spread(strong(terms.term(op.expr)), [axis])
+    tile = cast(tile, held_dtype("reduce_max", tile.dtype))
+    place, position = tile.axes.index(axis), terms.tiles[axis].positions()
+    if terms.body.axes[axis].partial:  # lanes that do not exist come last among equals
+        last = f"tl.where({terms.tiles[axis].mask()}, {position}, {2**31 - 1})"
+        position = position.with_text(last)
+    at = f"tl.broadcast_to({terms.aligned(position, tile.axes)}, {terms.shape(tile.axes)})"
+    rest = tuple(name for name in tile.axes if name != axis)
+    return Term(f"tl.reduce(({tile}, {at}), {place}, {op.function})[1]", "i64", rest, narrow=position.narrow)
+
+
+def _picked(terms: ExpressionPrinter, op: Op) -> Term:
+    """The value at one position: the only lane that is not made zero before a sum."""
+    assert op.expr is not None and op.target is not None
+    (name,) = op.over
+    tile, axis = strong(terms.term(op.expr)), terms.body.axes[name]
+    if name not in tile.axes:
+        return tile
+    last = Binary("-", axis.end, Number(1, type=INDEX), type=INDEX)
+    wanted = terms.term(axis.begin if op.function == "first" else last)
+    dtype = {"bool": "i32", "i8": "i32", "i16": "i32", "u8": "i32", "bf16": "f32"}.get(tile.dtype, tile.dtype)
+    chosen = Term(f"{terms.tiles[name].positions().operand} == {wanted.operand}", "bool", (name,), LOOSE)
+    (here, value), axes = terms.fitted([chosen, cast(wide(tile), dtype)])
+    kept = Term(f"tl.where({here}, {value}, {literal(0, dtype)})", dtype, axes)
+    return cast(folded(terms, "sum", kept, [name]), op.target.dtype)
+
+
+def scanned(terms: ExpressionPrinter, op: Op) -> Term:
+    """What a scan makes."""
+    assert op.expr is not None and op.target is not None
+    function, (axis,) = numerics.function_of(op.function), op.over
+    tile = strong(terms.term(op.expr))
+    tile = terms.spread(cast(wide(tile), held_dtype(op.function, tile.dtype)), [axis])
+    place, way = tile.axes.index(axis), ", reverse=True" if op.reverse else ""
+    if function in ("sum", "prod"):
+        text = f"tl.cum{function}({tile}, axis={place}{way})"
+    else:
+        text = f"tl.associative_scan({tile}, {place}, {combiner(function, tile.dtype)}{way})"
+    return cast(tile.with_text(text), op.target.dtype)
+
+
+# --- products ---
+
+
+def multiplied(terms: ExpressionPrinter, op: Op, dialect: Dialect, promoted: bool) -> Term:
+    """What a product makes, with what it is added to. `promoted`: it is summed apart, and added in its dtype."""
+    assert op.expr is not None and op.other is not None and op.target is not None
+    into = terms.values[op.target.name] if op.accumulate else None
+    a, b = (strong(terms.term(expr)) for expr in (op.expr, op.other))
+    dtype = numerics.contracted(a.dtype, b.dtype)
+    if not is_float(dtype):
+        pair = [cast(wide(t), dtype) for t in (a, b)]
+        product = folded(terms, "sum", terms.joined("*", pair, dtype), op.over)
+        return _added(terms, into, product, op.target.dtype)
+    meeting = promote(a.dtype, b.dtype)
+    return _dot(terms, op, dialect, (cast(a, meeting), cast(b, meeting)), dtype, into, promoted)
+
+
+def _dot(
+    terms: ExpressionPrinter,
+    op: Op,
+    dialect: Dialect,
+    pair: tuple[Term, Term],
+    dtype: str,
+    into: Term | None,
+    promoted: bool,
+) -> Term:
+    """`tl.dot` of [batch, rows, over] and [batch, over, columns]."""
+    a, b = pair
+    every, over = terms.ordered([*a.axes, *b.axes]), list(op.over)
+    if every.index(_own(a, b)[0]) > every.index(_own(b, a)[0]):
+        a, b = b, a  # the result's dimensions are rows, then columns
+    rows, columns = _own(a, b), _own(b, a)
+    batch = [n for n in a.axes if n in b.axes and n not in over]
+    left, right = _matrix(terms, a, batch, rows, over), _matrix(terms, b, batch, over, columns)
+    result = (*batch, *rows, *columns)
+    plain = len(batch) <= 1 and len(rows) == len(columns) == 1 and result == terms.ordered(result)
+    options = _options(dialect, a.dtype, dtype, precision_of(op))
+    alone = "promote" in op.hints
+    if into is not None and into.dtype == dtype and plain and not (promoted or alone):
+        text = f"tl.dot({', '.join([left, right, terms.aligned(into, result), *options])})"
+        return Term(text, dtype, result)
+    if alone or (promoted and into is not None):
+        options.append("max_num_imprecise_acc=1")  # keeps the compiler from adding inside of the product
+    product = _restored(terms, f"tl.dot({', '.join([left, right, *options])})", dtype, batch, rows, columns)
+    return _added(terms, into, product, op.target.dtype if op.target else dtype)
+
+
+def precision_of(op: Op) -> str:
+    """The precision of a product, in the language's word."""
+    word = op.hints.get("precision")
+    return str(getattr(word, "value", "ieee"))
+
+
+def is_exact(dialect: Dialect, dtype: str, precision: str) -> bool:
+    """Whether a product runs outside of the matrix units."""
+    return dtype == "f64" or (dtype == "f32" and dialect.precisions[precision] == "ieee")
+
+
+def _options(dialect: Dialect, dtype: str, held: str, precision: str) -> list[str]:
+    if dtype == "f32":
+        return [f'input_precision="{dialect.precisions[precision]}"']
+    return ['input_precision="ieee"', "out_dtype=tl.float64"] if held == "f64" else []
+
+
+def _added(terms: ExpressionPrinter, into: Term | None, product: Term, dtype: str) -> Term:
+    return cast(product, dtype) if into is None else terms.joined("+", [into, cast(product, into.dtype)], into.dtype)
+
+
+def _own(term: Term, other: Term) -> list[str]:
+    return [name for name in term.axes if name not in other.axes]
+
+
+def _matrix(terms: ExpressionPrinter, tile: Term, batch: list[str], first: list[str], second: list[str]) -> str:
+    """The tile with its dimensions in three groups, each made one; batch may be none."""
+    wanted, text = [*batch, *first, *second], tile.text
+    if wanted != list(tile.axes):
+        if len(wanted) == 2:
+            text = f"tl.trans({text})"
+        else:
+            text = f"tl.permute({text}, [{', '.join(str(tile.axes.index(n)) for n in wanted)}])"
+    if len(batch) <= 1 and len(first) == len(second) == 1:
+        return text
+    sizes = [_count(terms, group) for group in (batch, first, second) if group]
+    return f"tl.reshape({text}, [{', '.join(sizes)}])"
+
+
+def _restored(
+    terms: ExpressionPrinter, text: str, dtype: str, batch: list[str], rows: list[str], columns: list[str]
+) -> Term:
+    """A product with its groups of dimensions taken apart again and put in order."""
+    axes = (*batch, *rows, *columns)
+    if len(batch) > 1 or len(rows) > 1 or len(columns) > 1:
+        text = f"tl.reshape({text}, [{', '.join(_count(terms, [n]) for n in axes)}])"
+    order = terms.ordered(axes)
+    if order != axes:
+        text = f"tl.permute({text}, [{', '.join(str(axes.index(n)) for n in order)}])"
+    return Term(text, dtype, order)
+
+
+def _count(terms: ExpressionPrinter, names: Sequence[str]) -> str:
+    lanes = [terms.tiles[name].lanes for name in names]
+    if not all(isinstance(each, int) for each in lanes):
+        return " * ".join(map(str, lanes))
+    total = 1
+    for each in lanes:
+        total *= int(each)
+    return str(total)
