@@ -37,6 +37,9 @@ def sketch(
     target: TargetText = "",
     given: SketchPath = None,
     check: Annotated[bool, typer.Option("--check", help="Report what the checker finds instead of the text.")] = False,
+    ir: Annotated[
+        bool, typer.Option("--ir", help="Show the tile IR that it is lowered to instead of the text.")
+    ] = False,
     interpret: Annotated[bool, typer.Option("--interpret", help="Run it and compare with the reference.")] = False,
     variant: Variant = 0,
     dynamic: Dynamic = False,
@@ -49,7 +52,8 @@ def sketch(
 
     The builtin designer makes it; --sketch gives another. Where FILE is a sketch itself, it is shown or checked.
     """
-    from akg_core.report.sketch import show_findings, show_sketch, show_trial
+    from akg_core.records import Schedule
+    from akg_core.report.sketch import show_findings, show_ir, show_sketch, show_trial
 
     text = files.read(
         file, "reference file or sketch", lambda other: files.is_sketch(other) or files.is_reference(other)
@@ -58,7 +62,10 @@ def sketch(
         if interpret:
             cure = f"Give the reference too: akg-core sketch REF --sketch {file} --interpret."
             raise UsageError("A sketch alone has no inputs to run on.", cure)
-        show_findings(text, str(file), as_json) if check else show_sketch(text, as_json)
+        if ir:
+            show_ir(text, str(file), Schedule(), as_json)
+        else:
+            show_findings(text, str(file), as_json) if check else show_sketch(text, as_json)
         return
     if given and check and not interpret:
         show_findings(given.read_text(encoding="utf-8"), str(given), as_json)
@@ -89,7 +96,9 @@ def sketch(
 
             agrees = show_trial(task, trial(pool, task, chosen, seed), as_json)
             raise typer.Exit(0 if agrees else 1)
-        if check:
+        if ir:
+            show_ir(chosen.sketch.text, chosen.sketch.origin, chosen.default, as_json)
+        elif check:
             show_findings(chosen.sketch.text, chosen.sketch.origin, as_json)
         else:
             show_sketch(chosen.sketch.text, as_json, 0 if variants.exhausted else variant + 1)

@@ -110,6 +110,7 @@ class _Conversions:
         else:
             dtype = self.meeting(call.args)
             dtype = as_float(dtype) if operation.dtype == "float" else dtype
+            dtype = self.uniform if call.type and call.type.weak and is_float(dtype) else dtype
             dtype = self.computed(dtype) if call.op in EXACT else _wide(dtype)
             dtypes, made = [dtype] * len(call.args), "bool" if operation.dtype == "bool" else dtype
         args = tuple(self.to(a, d) for a, d in zip(call.args, dtypes, strict=True))

@@ -61,8 +61,8 @@ def show_op(op: Op) -> str:
             return f"{target} = {expr} of {', '.join(op.over[:2])} by {', '.join(op.over[2:])}"
         case "dot":
             assert op.other is not None
-            into = f"{target} +" if op.accumulate else target
-            return f"{into}= {expr} · {show_expression(op.other)} over {', '.join(op.over)}"
+            sign = "+=" if op.accumulate else "="
+            return f"{target} {sign} {expr} · {show_expression(op.other)} over {', '.join(op.over)}"
         case "store":
             assert op.element is not None
             where = "" if op.mask is None else f" where {show_expression(op.mask)}"

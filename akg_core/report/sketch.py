@@ -14,7 +14,7 @@ from akg_core.report.table import plain_table
 from akg_core.spell import spell_count, spell_seconds
 
 if TYPE_CHECKING:
-    from akg_core.records import Task
+    from akg_core.records import Schedule, Task
 
 
 def show_sketch(text: str, as_json: bool, following: int = 0) -> None:
@@ -29,6 +29,14 @@ def show_sketch(text: str, as_json: bool, following: int = 0) -> None:
     console.print(Syntax(text.rstrip(), "python", background_color="default", word_wrap=True))
     if following:
         console.print(f"[dim]--variant {following} shows the next variant.[/]")
+
+
+def show_ir(text: str, name: str, schedule: Schedule, as_json: bool) -> None:
+    """Print the tile IR of a sketch under a schedule."""
+    from akg_core.lower.listing import listing
+
+    found = listing(text, name, schedule)
+    print(json.dumps({"ir": found}, indent=2) if as_json else found, end="\n" if as_json else "")
 
 
 def show_findings(text: str, name: str, as_json: bool) -> None:

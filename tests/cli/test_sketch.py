@@ -42,3 +42,16 @@ def test_an_interpretation_that_takes_too_long(interpret, monkeypatch):
 def test_a_variant_that_there_is_not(akg, reference):
     ended = akg("sketch", reference, "--variant", "99")
     assert ended.code == 2 and "There is no variant 99" in ended.err
+
+
+def test_the_ir_of_a_sketch_and_of_a_designed_one(akg, reference, tmp_path):
+    (tmp_path / "mine.py").write_text(SKETCH)
+    ended = akg("sketch", "mine.py", "--ir")
+    assert ended.code == 0 and ended.out.startswith("kernel ") and "region over a grid:" in ended.out, ended.text
+    assert "store " in json.loads(akg("sketch", reference, "--ir", "--json").out)["ir"]
+
+
+def test_the_ir_of_a_sketch_that_is_wrong(akg, tmp_path):
+    (tmp_path / "mine.py").write_text(SKETCH.replace("load(b[m, n])", "load(b[m, k])"))
+    ended = akg("sketch", "mine.py", "--ir")
+    assert ended.code == 2 and "`k`" in ended.err, ended.text

@@ -14,6 +14,7 @@ from akg_core.lower.ir import Body, Op
 from akg_core.lower.substitute import replaced
 from akg_core.sketch.affine import polynomial, recombine
 from akg_core.sketch.ast import Call, Element, Expr, Name, Type, rewrite
+from akg_core.sketch.show import show_expression
 
 
 def share(body: Body) -> None:
@@ -91,10 +92,11 @@ class _Sharing:
                 return replace(node, indices=tuple(map(self.index, node.indices)))
             return node
 
-        return repr(rewrite(expr, change))
+        return show_expression(rewrite(expr, change)), expr.type.dtype if expr.type else ""
 
     def index(self, index: Expr) -> Expr:
         """An index in one form, as a name made of its polynomial."""
         formulas = self.body.bounds.formulas
         plain = rewrite(index, lambda n: formulas.get(n.id, n) if isinstance(n, Name) else n)
-        return Name(repr(recombine(polynomial(plain))))
+        terms = recombine(polynomial(plain)).terms
+        return Name(" + ".join("*".join([str(by), *map(show_expression, atoms)]) for atoms, by in terms))

@@ -1,0 +1,240 @@
+"""Each pass of the tile IR, before and after, on the text of the IR; and what the verifier says of one that erred."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import dedent
+
+import pytest
+
+from akg_core.lower.build import KEPT, body_of
+from akg_core.lower.decompose import decompose
+from akg_core.lower.explicit import make_explicit
+from akg_core.lower.ir import Body
+from akg_core.lower.show import show_ir
+from akg_core.lower.specialise import instances
+from akg_core.lower.tile.constants import collect_constants
+from akg_core.lower.tile.copies import propagate_copies
+from akg_core.lower.tile.interleave import interleave
+from akg_core.lower.tile.lanewise import keep_lanewise
+from akg_core.lower.tile.masks import mask
+from akg_core.lower.tile.padding import pad
+from akg_core.lower.tile.rows import write_out_rows
+from akg_core.lower.tile.share import share
+from akg_core.lower.tile.single import unroll_single
+from akg_core.lower.tile.taps import write_out_taps
+from akg_core.lower.verify import BrokenIR, verify
+from akg_core.records import Schedule
+from akg_core.sketch.check import require
+from akg_core.sketch.parse import parse
+from akg_core.sketch.schedule import bind
+
+Pass = Callable[[Body], object]
+
+SUM = """
+@kernel
+def f(x: In["f32", 8, 100], y: Out["f32", 8]):
+    for m in grid(8, 1):
+        total = zeros([m], "f32")
+        for n in tiles(100, 32):
+            total = total + reduce_sum(load(x[m, n]) * 2.0, n)
+        store(y[m], total)
+"""
+ONE = """
+@kernel
+def f(x: In["f32", 100], y: Out["f32", 100]):
+    for m in grid(100, 128):
+        for n in tiles(1, 4):
+            store(y[m], load(x[m + begin(n)]))
+"""
+POOL = """
+@kernel
+def f(x: In["f32", 8, 66], y: Out["f32", 8, 64]):
+    for m in grid(8, 1):
+        for p in grid(64, 64):
+            k = whole(3)
+            store(y[m, p], reduce_max(load(x[m, p + k - 1]), k))
+"""
+ROWS = """
+@kernel
+def f(x: In["f32", 9, 64], y: Out["f32", 8, 64]):
+    for r in grid(8, 2):
+        for n in tiles(8, 1, start=begin(r), stop=end(r), unroll=2):
+            m = whole(64)
+            store(y[n, m], load(x[n, m]) + load(x[n + 1, m]))
+"""
+RESIDUES = """
+@kernel
+def f(x: In["f32", 8, 64], y: Out["f32", 4, 128]):
+    for n in grid(64, 32):
+        m = whole(8)
+        store(y[m % 4, m // 4 + n * 2], load(x[m, n]))
+"""
+SILU = """
+@kernel
+def f(x: In["bf16", 8], y: Out["bf16", 8]):
+    for n in grid(8, 8):
+        store(y[n], silu(load(x[n])))
+"""
+MEETING = """
+@kernel
+def f(x: In["f32", 4, 64], y: Out["f32", 4, 64]):
+    for m in grid(4, 1):
+        for n in grid(64, 16, together=True):
+            t = load(x[m, n])
+            most = meet_max(reduce_max(t, n), n)
+            store(y[m, n], t - most)
+"""
+UPDATED = """
+@kernel
+def f(y: InOut["f32", 9, 64]):
+    for r in grid(8, 2):
+        for n in tiles(8, 1, start=begin(r), stop=end(r), unroll=2):
+            m = whole(64)
+            store(y[n, m], load(y[n, m]) + load(y[n + 1, m]))
+
+@program
+def model(x: In["f32", 9, 64]):
+    y = zeros("f32", 9, 64)
+    f(y)
+    return y
+"""
+
+
+def built(text: str, *passes: Pass) -> Body:
+    """The only kernel of a sketch, explicit, after these passes."""
+    (_, instance), *_ = instances(bind(require(parse(text, "sketch"), "sketch"), Schedule()))
+    body = body_of(instance, cheap=KEPT)
+    make_explicit(body)
+    for each in passes:
+        each(body)
+        verify(body)
+    return body
+
+
+def ops(text: str, *passes: Pass) -> str:
+    """The ops of its region, as text."""
+    lines = show_ir(built(text, *passes)).splitlines()
+    axes = [number for number, line in enumerate(lines) if line.lstrip().startswith("axis ")]
+    return dedent("\n".join(lines[max(axes) + 1 :]))
+
+
+def expected(text: str) -> str:
+    return dedent(text).strip()
+
+
+def test_conversions_are_written_out() -> None:
+    """bf16 functions are computed in f32 and rounded; a number has the dtype of what it meets."""
+    assert ops(SILU) == "store y[n] = bf16(silu(f32(load(x[n]))))"
+    half = SUM.replace('"f32", 8, 100', '"f16", 8, 100')
+    assert "sum: f16 = reduce_sum over n of load(x[m, n]) * 2.0 in f32 from 0" in ops(half)
+    assert "total: f32 = total + f32(sum)" in ops(half)
+
+
+def test_what_a_language_lacks_is_decomposed() -> None:
+    assert ops(SILU, lambda body: decompose(body, {"exp"})) == (
+        "store y[n] = bf16(f32(load(x[n])) * (1.0 / (1.0 + exp(-f32(load(x[n]))))))"
+    )
+    assert ops(SILU, lambda body: decompose(body, {"silu"})) == ops(SILU)
+
+
+def test_a_loop_of_one_tile_is_none() -> None:
+    assert "for each tile" in ops(ONE) and ops(ONE, unroll_single) == "store y[m] = load(x[m])"
+
+
+def test_lanes_are_powers_of_two_and_partial_where_some_do_not_exist() -> None:
+    assert "n of 100 in tiles of 32 (32 lanes, partial)" in ops(SUM, pad)
+    assert "n of 96 in tiles of 32 (32 lanes)" in ops(SUM.replace("100", "96"), pad)
+    assert "n of 100 in tiles of 25 (32 lanes, partial)" in ops(SUM.replace("32)", "25)"), pad)
+
+
+def test_masks_are_where_lanes_do_not_exist() -> None:
+    assert ops(SUM, pad, share, mask) == expected("""
+        total: f32 = 0.0
+        for each tile of axis n of 100 in tiles of 32 (32 lanes, partial) from 0 to 100:
+            x_tile: f32[n] = load(x[m, n], other=0, mask=exists(n))
+            sum: f32 = reduce_sum over n of where(exists(n), x_tile * 2.0, 0) in f32 from 0
+            total: f32 = total + sum
+        store y[m] = total
+    """)
+    assert "where" not in ops(SUM.replace(" * 2.0", ""), pad, share, mask), "what is outside is 0 already"
+    assert "exists" not in ops(SUM.replace("100", "96"), pad, share, mask)
+
+
+def test_an_index_that_may_be_outside_is_compared() -> None:
+    assert "mask=p + k - 1 >= 0" in ops(POOL, mask), "and below 66 for certain"
+
+
+def test_sums_are_kept_lane_by_lane() -> None:
+    assert ops(SUM, pad, share, mask, lambda body: keep_lanewise(body, 1 << 14)) == expected("""
+        total: f32 = 0.0
+        total_lanes: f32[n] = 0
+        for each tile of axis n of 100 in tiles of 32 (32 lanes, partial) from 0 to 100:
+            x_tile: f32[n] = load(x[m, n], other=0, mask=exists(n))
+            sum: f32[n] = where(exists(n), x_tile * 2.0, 0)
+            total_lanes: f32[n] = total_lanes + sum
+        total_folded: f32 = reduce_sum over n of total_lanes in f32 from 0
+        total: f32 = total + total_folded
+        store y[m] = total
+    """)
+    assert "lanes:" not in ops(SUM, pad, lambda body: keep_lanewise(body, 16)), "more lanes than there is room for"
+    carried = SUM.replace("total + reduce", "total * total + reduce")
+    assert "lanes:" not in ops(carried, pad, lambda body: keep_lanewise(body, 1 << 14)), "not linear"
+
+
+def test_taps_are_written_out_and_read_neighbouring_places() -> None:
+    assert ops(POOL, unroll_single, pad, write_out_taps, collect_constants) == expected("""
+        k_part: f32[p] = load(x[m, p - 1])
+        k_part_2: f32[p] = load(x[m, p])
+        k_part_3: f32[p] = load(x[m, p + 1])
+        max: f32[p] = maximum(maximum(k_part, k_part_2), k_part_3)
+        store y[m, p] = max
+    """)
+    apart = POOL.replace("p + k - 1", "p * 3 + k").replace("66", "192")
+    assert "reduce_max" in ops(apart, unroll_single, pad, write_out_taps), "taps that lie in a row stay an axis"
+
+
+def test_rows_are_written_out_and_share_what_they_load() -> None:
+    assert ops(ROWS, pad, write_out_rows, collect_constants, share) == expected("""
+        n_0: i64 = r_begin
+        x_tile: f32[m] = load(x[n_0, m])
+        x_tile_2: f32[m] = load(x[n_0 + 1, m])
+        store y[n_0, m] = x_tile + x_tile_2
+        n_1: i64 = r_begin + 1
+        x_tile_3: f32[m] = load(x[n_1 + 1, m])
+        store y[n_1, m] = x_tile_2 + x_tile_3
+    """)
+    odd = ops(ROWS.replace("8,", "7,").replace("(8", "(7"), pad, write_out_rows, share, mask)
+    assert "store y[n_1, m] = x_tile_2 + x_tile_3 where n_1 < 7" in odd
+
+
+def test_a_tensor_that_is_written_is_loaded_each_time() -> None:
+    assert ops(UPDATED, pad, write_out_rows, share).count("load(") == 4
+
+
+def test_residues_are_interleaved() -> None:
+    def regroup(body: Body) -> None:
+        interleave(body, pad(body))
+
+    assert ops(RESIDUES, regroup) == expected("""
+        n_apart_begin: i64 = n_begin * 2
+        regrouped: f32[m_apart, n_apart] = load(x[m, n]) of n, m by n_apart, m_apart
+        store y[m_apart, n_apart] = regrouped
+    """)
+
+
+def test_a_meeting_combines_what_it_is_given() -> None:
+    before, after = ops(MEETING), ops(MEETING, propagate_copies)
+    assert before.count("most") > after.count("most") and "meet_max over n of max" in after
+
+
+def test_the_verifier_names_the_op_that_is_wrong() -> None:
+    body = built(SUM)
+    loop = body.regions[0].ops[1]
+    loop.body.insert(0, loop.body.pop())  # reads what comes later
+    with pytest.raises(BrokenIR, match=r"sum is read after it is there: not so at `total: f32 = total \+ sum`"):
+        verify(body)
+    body = built(ONE)
+    body.regions[0].ops[0].axis = body.regions[0].grid[0]
+    with pytest.raises(BrokenIR, match="is open"):
+        verify(body)
