@@ -2,13 +2,13 @@
 
 `instances` gives each different way in which the program launches a kernel, with every number folded in that is known.
 `body_of` turns an instance into the tile IR (Body, Region, Axis, Value, Op), `plan` that into loop nests for languages
-of scalars and vectors (Block, Loop, Leaf); `regions` are a kernel's parallel parts, for languages of tiles. `Lines`
-collects source with the lines of the sketch that it is for, `annotated` writes them out, and `write_module` writes
-model_new.py around the text that launches each `Call` of the program.
+of scalars and vectors (Block, Loop, Leaf); for languages of tiles see `akg_core.plugin.tile`. `Lines` collects source
+with the lines of the sketch that it is for, `annotated` writes them out, and `write_module` writes model_new.py around
+the text that launches each `Call` of the program.
 """
 
 from akg_core.lower.access import accesses, place, segment, step, uniform
-from akg_core.lower.build import body_of, regions
+from akg_core.lower.build import body_of
 from akg_core.lower.fold import fold
 from akg_core.lower.host.module import TORCH_NAMES, Call, write_module
 from akg_core.lower.ir import Axis, Body, Op, Region, Value
@@ -41,7 +41,6 @@ __all__ = [
     "place",
     "place_drift",
     "plan",
-    "regions",
     "renamed",
     "segment",
     "step",
