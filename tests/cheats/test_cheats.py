@@ -30,6 +30,11 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 @pytest.mark.parametrize("path", CANDIDATES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_cheat_is_caught(path: Path, judges: Bench, tmp_path: Path, record_property: pytest.RecordProperty) -> None:
     found = judges.judge(path, tmp_path)
+    for number in range(2 if found.status == "gains" else 0):
+        # beside a busy machine the first call may seem slow, and turns have fewer calls: who gains, gains each time
+        if found.status == "gains":
+            (tmp_path / f"again_{number}").mkdir()
+            found = judges.judge(path, tmp_path / f"again_{number}")
     record_property("caught", (path.parent.name, found.status, found.rule))
     assert is_caught(found, path), found
 

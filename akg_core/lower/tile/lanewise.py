@@ -63,7 +63,7 @@ class _Loop:
                 forms = found
                 break
             sums -= found
-        chosen |= dict.fromkeys(sums, "reduce_sum")
+        chosen |= {slot: "reduce_sum" for slot in self.slots if slot in sums}
         count = sum(self.lanes(slot.axes | {self.axis.name}) for slot in chosen)
         wide = "stages" in self.loop.hints and all(self.lanes(slot.axes) >= _WIDE for slot in chosen)
         if self.axis.unit or wide or count > most or not chosen:
