@@ -141,13 +141,14 @@ class Bounds:
     """What index proofs go by.
 
     `extents` of axes by name, `counters` of range loops (first value, one past the greatest), the names of
-    `dimensions`, which are never negative, and the `formulas` of values that are assigned once.
+    `dimensions`, which are never negative, and the `formulas` of values that are assigned once. Who adds an axis or a
+    value to a kernel adds what is known of it here.
     """
 
-    extents: Mapping[str, Expr]
-    counters: Mapping[str, tuple[Expr, Expr]]
+    extents: dict[str, Expr]
+    counters: dict[str, tuple[Expr, Expr]]
     dimensions: frozenset[str]
-    formulas: Mapping[str, Expr] = field(default_factory=dict)
+    formulas: dict[str, Expr] = field(default_factory=dict)
 
     def interval(self, expr: Expr) -> tuple[int | None, int | None]:
         """The least and greatest value of an index expression; None where that is not known."""

@@ -47,7 +47,7 @@ def _regrouped(body: Body, divisors: Divisors, op: Op, tall: Axis, wide: Axis, d
     if not isinstance(begin, Number):
         value = body.fresh(f"{wide.name}_apart_begin", (), "i64")
         made.append(Op("map", op.place, target=value, expr=begin, depth=op.depth))
-        body.bounds.counters[value.name] = (_ZERO, extent)  # type: ignore[index]
+        body.bounds.counters[value.name] = (_ZERO, extent)
         divisors.note(value.name, int(step.value))
         begin = Name(value.name, type=INDEX)
     positions = _axis(body, f"{wide.name}_apart", extent, step, begin, int(step.value), wide.partial)
@@ -73,7 +73,7 @@ def _axis(body: Body, name: str, extent: Expr, step: Expr, begin: Expr, lanes: i
     axis = Axis(unique, extent, begin, extent, lanes, lanes=lanes, partial=partial, aligned=True)
     axis.step = None if extent == step else step
     body.axes[unique] = axis
-    body.bounds.extents[unique] = extent  # type: ignore[index]
+    body.bounds.extents[unique] = extent
     return axis
 
 

@@ -51,10 +51,10 @@ def _written_out(body: Body, op: Op, rows: Axis, known: set[Value]) -> list[Op]:
     made: list[Op] = []
     for number in range(rows.lanes):
         at = body.fresh(f"{op.axis.name}_{number}", (), "i64")
-        body.bounds.counters[at.name] = (Number(number, type=INDEX), op.axis.extent)  # type: ignore[index]
+        body.bounds.counters[at.name] = (Number(number, type=INDEX), op.axis.extent)
         here = Name(at.name, type=INDEX)
         position: Expr = Binary("+", rows.begin, Number(number, type=INDEX), type=INDEX) if number else rows.begin
-        body.bounds.formulas[at.name] = position  # type: ignore[index]
+        body.bounds.formulas[at.name] = position
         made.append(Op("map", op.place, target=at, expr=position, depth=op.depth))
         ops = copied(body, op.body, own, {op.axis.name: here})
         if number and rows.partial:

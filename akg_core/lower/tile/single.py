@@ -23,9 +23,8 @@ def unroll_single(body: Body) -> None:
 
 def has_one_tile(axis: Axis) -> bool:
     """Whether the tile of an axis certainly holds all of it."""
-    step = axis.step
-    known = isinstance(axis.extent, Number) and isinstance(step, Number)
-    return step is None or (known and axis.extent.value <= step.value)  # type: ignore[attr-defined]
+    extent, step = axis.extent, axis.step
+    return step is None or (isinstance(extent, Number) and isinstance(step, Number) and extent.value <= step.value)
 
 
 def _flat(ops: Sequence[Op]) -> list[Op]:

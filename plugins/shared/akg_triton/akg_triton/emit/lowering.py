@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import Body, Instance, Line, Region, body_of, renamed
 from akg_core.plugin.sketch import Binary, Call, Number, Unary, ast, is_float, walk
@@ -119,11 +122,9 @@ def _pairings(body: Body, region: Region, dialect: Dialect) -> list[Pairing]:
     return found
 
 
-def _lanes(body: Body, axes: object) -> int:
-    total = 1
-    for axis in axes:  # type: ignore[attr-defined]
-        total *= body.axes[axis].lanes or 1024
-    return total
+def _lanes(body: Body, axes: Iterable[str]) -> int:
+    """Elements of a tile along `axes`, before a printer is there to ask."""
+    return math.prod(body.axes[axis].lanes or 1024 for axis in axes)
 
 
 def warps(body: Body, region: Region, printer: RegionPrinter, dialect: Dialect) -> int:

@@ -109,7 +109,7 @@ class Meetings:
         name = terms.body.unique("member_of_all")
         axis = Axis(name, extent, Number(0, type=INDEX), extent, None, lanes=width, partial=width != count)
         terms.body.axes[name] = axis
-        terms.body.bounds.extents[name] = extent  # type: ignore[index]
+        terms.body.bounds.extents[name] = extent
         terms.order.append(name)
         tile = printer.open(axis, ZERO, None, None)
         mask = f", mask={tile.mask()}, other=0.0" if axis.partial else ""
