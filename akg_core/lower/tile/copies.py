@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from akg_core.lower.ir import Body, Op, Value
-from akg_core.lower.substitute import replaced
+from akg_core.lower.substitute import replace_in
 from akg_core.sketch.ast import Expr, Name, Type
 
 
@@ -19,10 +19,7 @@ def _block(body: Body, ops: Sequence[Op], names: dict[str, Expr]) -> list[Op]:
     names = dict(names)
     made: list[Op] = []
     for op in ops:
-        op.expr, op.other, op.element, op.mask = (
-            replaced(part, names) for part in (op.expr, op.other, op.element, op.mask)
-        )
-        op.bounds = tuple(replaced(bound, names) for bound in op.bounds)
+        replace_in([op], names)
         last = made[-1] if made else None
         if op.kind == "meet" and last is not None and last.kind == "map" and last.target is op.target:
             assert op.target is not None

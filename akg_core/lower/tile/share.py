@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from akg_core.lower.ir import Body, Op
-from akg_core.lower.substitute import replaced
+from akg_core.lower.substitute import replace_in
 from akg_core.sketch.affine import polynomial, recombine
 from akg_core.sketch.ast import Call, Element, Expr, Name, Type, rewrite
 from akg_core.sketch.show import show_expression
@@ -34,10 +34,7 @@ class _Sharing:
         known, names = dict(known), dict(names)
         made: list[Op] = []
         for op in ops:
-            op.expr, op.other, op.element, op.mask = (
-                replaced(part, names) for part in (op.expr, op.other, op.element, op.mask)
-            )
-            op.bounds = tuple(replaced(bound, names) for bound in op.bounds)
+            replace_in([op], names)
             self.name_loads(op, known, made)
             if op.kind == "map" and op.target and not op.target.mutable and op.expr is not None:
                 key = self.key(op.expr)
