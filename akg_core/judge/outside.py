@@ -38,21 +38,22 @@ def sample(prepared: Prepared, entrant: Entrant, rivals: list[Contestant], machi
     started = time.monotonic()
     once = dict(_once([kernel, *rivals], prepared, plan, machine, found))
     contestants = [one for one in (kernel, *rivals) if one.name in once]
-    calls = {name: _calls(each, prepared) for name, each in once.items()}
     found.rounds = {one.name: [] for one in contestants}
     waited: dict[str, list[float]] = {one.name: [] for one in contestants}
-    found.resolution = machine.turn_spread / calls[KERNEL]
-    most = max(calls.values())
-    is_quick = max(once.values()) < QUICK and _TURNS * most * _bytes(prepared) < _ROUND_BYTES
-    turns = _TURNS if is_quick else 1
     with _Answers(prepared) as answers:
         for number in range(MOST):
+            calls = {name: _calls(quickest, prepared) for name, quickest in once.items()}
+            most = max(calls.values())
+            is_quick = max(once.values()) < QUICK and _TURNS * most * _bytes(prepared) < _ROUND_BYTES
+            turns = _TURNS if is_quick else 1
             with contextlib.ExitStack() as held:
                 fresh = held.enter_context(prepared.fresh(turns * most))
                 for one in in_turn(contestants, number):
                     asked = plan.model_copy(update={"warmup": 1, "samples": turns, "calls": calls[one.name]})
                     took, kept = one.turns(asked, fresh, keep=one is kernel)
-                    found.rounds[one.name].append(tuple(_called(turn, calls[one.name], machine) for turn in took))
+                    samples = tuple(_called(turn, calls[one.name], machine) for turn in took)
+                    once[one.name] = min(once[one.name], *samples)
+                    found.rounds[one.name].append(samples)
                     waited[one.name].append(one.waited)
                     if one is kernel and kept:
                         answer = held.enter_context(kept)
@@ -61,6 +62,7 @@ def sample(prepared: Prepared, entrant: Entrant, rivals: list[Contestant], machi
                 break
             if (number + 1) % LOOKS == 0 and are_narrow(found.rounds):
                 break
+        found.resolution = machine.turn_spread / calls[KERNEL]
         found.waited = {name: statistics.median(parts) for name, parts in waited.items()}
         if not prepared.ready().random:
             found.reason = answers.wrong()
@@ -121,7 +123,7 @@ class _Answers:
 def _once(
     contestants: list[Contestant], prepared: Prepared, plan: TimingPlan, machine: Machine, found: Sampled
 ) -> Iterator[tuple[str, float]]:
-    """About how long one call of each takes; a baseline that fails goes to what is missing."""
+    """About how long one call of each takes, by few calls; a baseline that fails goes to what is missing."""
     asked = plan.model_copy(update={"warmup": 1, "samples": 2})
     with prepared.fresh(2) as fresh:
         for one in contestants:
@@ -136,7 +138,10 @@ def _once(
 
 
 def _calls(once: float, prepared: Prepared) -> int:
-    """How many calls make a turn: one where each leaves something behind, which the next would begin with."""
+    """How many calls make a turn: one where each leaves something behind, which the next would begin with.
+
+    `once`: seconds of the quickest call so far, since a first one may be slow and turns of few calls tell little.
+    """
     if prepared.ready().apart:
         return 1
     return max(1, min(_MOST_CALLS, _MOST_BYTES // _bytes(prepared), math.ceil(TURN_SECONDS / once)))
