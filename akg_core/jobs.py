@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from akg_core.errors import told
-from akg_core.judge.prepare import Prepared
+from akg_core.judge.reference.prepare import Prepared
 from akg_core.pipeline import Pipeline
 from akg_core.pools import pool_for
 from akg_core.progress import Progress, Stage

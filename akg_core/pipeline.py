@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 from akg_core import building, stages
 from akg_core.errors import AkgError, DoesNotFit, KernelFailed, ToolchainError
-from akg_core.judge import floor
-from akg_core.judge.baseline import MODES
-from akg_core.judge.examinee import Examinee
-from akg_core.judge.prepare import Prepared, prepare
+from akg_core.judge.candidate.examinee import Examinee
 from akg_core.judge.records import Timing, Verdict
-from akg_core.judge.timing import Baselines, measure
+from akg_core.judge.reference.prepare import Prepared, prepare
+from akg_core.judge.timing import floor
+from akg_core.judge.timing.baseline import MODES
+from akg_core.judge.timing.measure import Baselines, measure
 from akg_core.judge.verify import examine
 from akg_core.progress import Progress
 from akg_core.records import (

@@ -19,8 +19,8 @@ TOOLCHAIN_JOBS = (
     "akg_core.stage_jobs:compile_job",
     "akg_core.stage_jobs:compile_all_job",
     "akg_core.stage_jobs:check_then_compile_job",
-    "akg_core.judge.jobs:run_job",
-    "akg_core.judge.jobs:profile_job",
+    "akg_core.judge.candidate.jobs:run_job",
+    "akg_core.judge.candidate.jobs:profile_job",
 )
 
 

@@ -118,7 +118,7 @@ def compile_all_job(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def _given(given: dict[str, str], task: Task) -> Sketch:
-    from akg_core.sketch.fit import require_fit
+    from akg_core.sketch.check.interface import require_fit
     from akg_core.sketch.parse import parse
 
     tree = parse(given["text"], given["name"])

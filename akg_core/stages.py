@@ -196,7 +196,7 @@ def explain(pool: Pool, request: Request, log: str) -> tuple[Advice, ...]:
 
 
 def trial(pool: Pool, task: Task, design: Design, seed: int | None) -> dict[str, Any]:
-    """A sketch interpreted on the task's own inputs, beside the reference; see `akg_core.sketch.trial.trial_job`."""
+    """A sketch interpreted on the task's own inputs, beside the reference; see `trial_job` of its module."""
     payload = {
         "task": task.model_dump(mode="json"),
         "text": design.sketch.text,
@@ -204,7 +204,7 @@ def trial(pool: Pool, task: Task, design: Design, seed: int | None) -> dict[str,
         "schedule": design.default.model_dump(),
         "seed": seed or 0,
     }
-    result = pool.call("akg_core.sketch.trial:trial_job", payload, limits=Limits(seconds=INTERPRET_SECONDS))
+    result = pool.call("akg_core.sketch.interpret.trial:trial_job", payload, limits=Limits(seconds=INTERPRET_SECONDS))
     if result.status not in ("ok", "error"):
         raise UsageError(f"The sketch could not be interpreted. {result.reason}", "Try smaller sizes: --scale 0.25.")
     return result.unwrap()

@@ -10,33 +10,33 @@ _FIRST = (
     "torch",
     "torch.export._trace",
     "akg_core.task.capture",
-    "akg_core.judge.reference",
-    "akg_core.judge.comparing",
-    "akg_core.judge.afresh",
-    "akg_core.judge.candidate",
+    "akg_core.judge.reference.process",
+    "akg_core.judge.compare.written",
+    "akg_core.judge.reference.afresh",
+    "akg_core.judge.candidate.harness",
 )
 _OF_PLUGINS = (
     "akg_core.stage_jobs:probe_job",
     "akg_core.stage_jobs:compile_job",
     "akg_core.stage_jobs:compile_all_job",
     "akg_core.stage_jobs:check_then_compile_job",
-    "akg_core.judge.floor:measure_job",
-    "akg_core.judge.sampling:sampling_job",
-    "akg_core.judge.reference:open_job",
-    "akg_core.judge.jobs:run_job",
-    "akg_core.judge.jobs:profile_job",
+    "akg_core.judge.timing.floor:measure_job",
+    "akg_core.judge.candidate.sampling:sampling_job",
+    "akg_core.judge.reference.process:open_job",
+    "akg_core.judge.candidate.jobs:run_job",
+    "akg_core.judge.candidate.jobs:profile_job",
 )
 _LATER = (
     (
         "akg_core.stage_jobs:design_job",
         "akg_core.stage_jobs:emit_job",
-        "akg_core.design.assemble",
+        "akg_core.design.program.assemble",
         "akg_core.sketch.check",
         "akg_core.lower.host.module",
     ),
-    ("torch._inductor.compile_fx", "akg_core.judge.baseline"),
+    ("torch._inductor.compile_fx", "akg_core.judge.timing.baseline"),
 )
-_HARNESS = ("torch", "akg_core.judge.candidate")
+_HARNESS = ("torch", "akg_core.judge.candidate.harness")
 WARM = (_FIRST, *_LATER)
 
 

@@ -24,8 +24,8 @@ from pathlib import Path
 
 from akg_core.bench.suite import Problem, files
 from akg_core.errors import AkgError
-from akg_core.judge.prepare import prepare
 from akg_core.judge.records import Verdict
+from akg_core.judge.reference.prepare import prepare
 from akg_core.judge.verify import verify
 from akg_core.warm import warm_for
 from akg_core.worker.pool import Pool

@@ -33,8 +33,8 @@ from akg_core.agents.trace import Trace
 from akg_core.agents.verifier import Verifier
 from akg_core.errors import AkgError, KernelFailed
 from akg_core.jobs import conduct
-from akg_core.judge.prepare import Prepared
-from akg_core.judge.timing import Baselines
+from akg_core.judge.reference.prepare import Prepared
+from akg_core.judge.timing.measure import Baselines
 from akg_core.pipeline import Pipeline
 from akg_core.progress import Stage
 from akg_core.records import KernelSource, Task

@@ -22,9 +22,9 @@ from akg_core import stages
 from akg_core.agents.conductor import Outcome
 from akg_core.agents.stopwatch import Stopwatch
 from akg_core.errors import AkgError, SketchError
-from akg_core.judge.prepare import Prepared
 from akg_core.judge.records import Timing, Verdict
-from akg_core.judge.timing import Baselines
+from akg_core.judge.reference.prepare import Prepared
+from akg_core.judge.timing.measure import Baselines
 from akg_core.pipeline import Pipeline
 from akg_core.records import Advice, Finding, KernelSource, Record, Task
 from akg_core.stages import Design
@@ -143,7 +143,7 @@ class Verifier:
 
     def _to_interpret(self, design: Design, text: str) -> Task | None:
         """The task at small sizes, or at its own where a sketch fits no others; None where that is too much work."""
-        from akg_core.sketch.fit import require_fit
+        from akg_core.sketch.check.interface import require_fit
         from akg_core.sketch.parse import parse
 
         small = self.smaller().result()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 
 from akg_core.errors import AkgError
-from akg_core.judge.entrants import Baselines, Entrant
-from akg_core.judge.examinee import Examinee
-from akg_core.judge.prepare import Prepared
+from akg_core.judge.candidate.examinee import Examinee
+from akg_core.judge.reference.prepare import Prepared
+from akg_core.judge.timing.entrants import Baselines, Entrant
 from akg_core.pipeline import Pipeline
 from akg_core.records import Artifact, Task
 

@@ -13,9 +13,9 @@ from akg_core.bench.cast import Cast
 from akg_core.bench.results import REFUSED, Row, digest, measured
 from akg_core.bench.suite import Problem
 from akg_core.errors import AkgError, OutOfMemory, TaskError, UnsupportedOperator
-from akg_core.judge.need import bytes_on_device
 from akg_core.judge.records import Timing, Verdict
-from akg_core.judge.timing import clock
+from akg_core.judge.reference.need import bytes_on_device
+from akg_core.judge.timing.measure import clock
 from akg_core.pipeline import ATTEMPTS, Pipeline
 from akg_core.progress import Progress, Stage
 from akg_core.records import Task

@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from akg_core.agents.records import Tally
 from akg_core.errors import UsageError
 from akg_core.judge.records import Timing, Verdict
-from akg_core.judge.timing import KERNEL
+from akg_core.judge.timing.measure import KERNEL
 from akg_core.records import Record, Scalar
 from akg_core.search.tune import Tuned
 

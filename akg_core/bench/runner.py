@@ -22,7 +22,7 @@ from akg_core.bench import by_agents
 from akg_core.bench.contest import Contest, row_digest
 from akg_core.bench.results import Engine, Results, Row, unfinished
 from akg_core.bench.suite import Problem
-from akg_core.judge import floor
+from akg_core.judge.timing import floor
 from akg_core.pipeline import ATTEMPTS
 from akg_core.pools import pool_for
 from akg_core.records import HOST, Availability

@@ -68,7 +68,7 @@ def bench(
     from akg_core.bench import runner
     from akg_core.cli.job import Job
     from akg_core.errors import Interrupted, UsageError
-    from akg_core.judge.baseline import MODES
+    from akg_core.judge.timing.baseline import MODES
     from akg_core.report.bench import line, show
 
     names = tuple(filter(None, baseline.replace(" ", "").split(",")))

@@ -1,11 +1,12 @@
 """The builtin designer: a captured graph becomes sketches, by rules alone. Imports no torch.
 
-trace       each operator is rewritten to a few kinds of values by its rule (pointwise, views, gathers, reductions,
-            normalisations, products, attention, scans, convolutions, pooling)
-partition   values are gathered into clusters, one a kernel
-nest        a cluster becomes a loop nest with as few axes as memory allows
-tiling      the nest is cut into tiles by the chip's traits
-emit        kernels and a program are written
+algebra     sizes and positions: index arithmetic in one normal form
+graph       the captured graph as values of a few kinds (`trace`)
+operators   the rules that rewrite each operator to such values, a file for each family
+fuse        values are gathered into clusters, one a kernel
+nest        a cluster becomes a loop nest with as few axes as memory allows, cut into tiles by the chip's traits
+kernels     a nest with its tiles is written as a kernel of the language
+program     kernels become a program that allocates, launches and returns
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from akg_core.records import Sketch, Task, Traits
 
 if TYPE_CHECKING:
-    from akg_core.design.assemble import Policy
+    from akg_core.design.program.assemble import Policy
 
 
 def design(task: Task, traits: Traits) -> tuple[Sketch, ...]:
@@ -32,7 +33,7 @@ def design(task: Task, traits: Traits) -> tuple[Sketch, ...]:
 
 def policies(traits: Traits) -> tuple[Policy, ...]:
     """What the variants of a task insist on, the best guess first; several may come to the same sketch."""
-    from akg_core.design.assemble import Policy
+    from akg_core.design.program.assemble import Policy
 
     return (
         *((Policy(rounded=True),) if traits.convolution_format and traits.half_tile is not None else ()),
@@ -50,9 +51,9 @@ def policies(traits: Traits) -> tuple[Policy, ...]:
 
 def variant(task: Task, traits: Traits, policy: Policy) -> Sketch:
     """The sketch that a policy leads to. Raises UnsupportedOperator for an operator without a rule."""
-    from akg_core.design.assemble import Assembly
-    from akg_core.design.attention import weights_needed
-    from akg_core.design.trace import trace
+    from akg_core.design.graph.trace import trace
+    from akg_core.design.operators.attention import weights_needed
+    from akg_core.design.program.assemble import Assembly
     from akg_core.sketch.show import show
 
     form = traits.convolution_format if policy.rounded else ""

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from akg_core.judge.examinee import Examinee
-from akg_core.judge.health import require_device
-from akg_core.judge.need import has_work
-from akg_core.judge.prepare import Prepared
+from akg_core.judge.candidate.examinee import Examinee
+from akg_core.judge.candidate.health import require_device
 from akg_core.judge.records import ORDINARY, PATTERNS, CaseVerdict, Draw, Preparation, Verdict, VerdictStatus, different
-from akg_core.judge.rules import COPIES_ONLY
+from akg_core.judge.reference.need import has_work
+from akg_core.judge.reference.prepare import Prepared
+from akg_core.judge.source.rules import COPIES_ONLY
 from akg_core.records import Artifact, Case, CaseReport, RunReport, Target
 from akg_core.worker.limits import JobResult, is_harness_changed, is_library_run
 

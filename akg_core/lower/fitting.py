@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from akg_core.records import Choice, Schedule
 from akg_core.sketch import ast
-from akg_core.sketch.check_capacity import peak
-from akg_core.sketch.check_program import Launched
+from akg_core.sketch.check.capacity import peak
+from akg_core.sketch.check.program import Launched
 from akg_core.sketch.schedule import reduced
 
 Sizes = Sequence[Mapping[str, ast.Expr]]

@@ -4,6 +4,6 @@
 for a plugin that reads them too; `only_views` says that there is nothing for a kernel to compute.
 """
 
-from akg_core.judge.source import only_views, python_findings, python_trees
+from akg_core.judge.source.text import only_views, python_findings, python_trees
 
 __all__ = ["only_views", "python_findings", "python_trees"]

@@ -6,7 +6,7 @@
 `MachineCode` names the shared libraries that a kernel on the host opens.
 """
 
-from akg_core.judge.candidate import load_entry, profile_case, run_cases
-from akg_core.judge.native import MachineCode
+from akg_core.judge.candidate.harness import load_entry, profile_case, run_cases
+from akg_core.judge.source.native import MachineCode
 
 __all__ = ["MachineCode", "load_entry", "profile_case", "run_cases"]

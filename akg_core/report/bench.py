@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from akg_core.agents.records import Tally
 from akg_core.bench.results import EQUAL, REFUSED, Results, Row, geomean, groups, passes
-from akg_core.judge.timing import KERNEL
+from akg_core.judge.timing.measure import KERNEL
 from akg_core.report.table import plain_table
 
 AGENTS = ("pass@1", "pass@k", "steps", "tokens", "dollars")  # of a task, where agents made the kernels

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from akg_core.judge.timing import KERNEL
+from akg_core.judge.timing.measure import KERNEL
 from akg_core.report.table import plain_table
 from akg_core.spell import spell_interval, spell_seconds
 

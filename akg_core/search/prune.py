@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from akg_core.judge.floor import Machine
+from akg_core.judge.timing.floor import Machine
 from akg_core.lower.roofline import Work
 from akg_core.records import Scalar
 

@@ -13,10 +13,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from akg_core.judge.contestant import KERNEL_JOB, Contestant, Unusable
-from akg_core.judge.examinee import kernel_payload
-from akg_core.judge.prepare import Fresh, Prepared
-from akg_core.judge.timing import exclusively
+from akg_core.judge.candidate.examinee import kernel_payload
+from akg_core.judge.reference.prepare import Fresh, Prepared
+from akg_core.judge.timing.contestant import KERNEL_JOB, Contestant, Unusable
+from akg_core.judge.timing.measure import exclusively
 from akg_core.records import Artifact, Target, TimingPlan
 from akg_core.worker.limits import Limits
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from akg_core import stages
 from akg_core.building import smaller_of, spills
 from akg_core.errors import AkgError
-from akg_core.judge import floor
+from akg_core.judge.timing import floor
 from akg_core.judge.verify import verify
 from akg_core.records import HOST, Availability, KernelSource, Record, Schedule, Target, Task
 from akg_core.runs import RunFolder
@@ -33,8 +33,8 @@ from akg_core.stages import Candidate, Design, Request
 from akg_core.worker.usage import cores
 
 if TYPE_CHECKING:
-    from akg_core.judge.prepare import Prepared
     from akg_core.judge.records import Verdict
+    from akg_core.judge.reference.prepare import Prepared
     from akg_core.progress import StageNote
     from akg_core.search.archive import Archive, Measurement
     from akg_core.worker.pool import Pool

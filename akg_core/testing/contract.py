@@ -13,7 +13,7 @@ import pytest
 
 from akg_core import stages
 from akg_core.errors import AkgError
-from akg_core.judge.rules import broken_rule
+from akg_core.judge.source.rules import broken_rule
 from akg_core.pages import KINDS
 from akg_core.pools import probe
 from akg_core.records import KernelSource, Target

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from akg_core.judge.contestant import KERNEL_JOB, Contestant, Unusable
-from akg_core.judge.examinee import kernel_payload
+from akg_core.judge.candidate.examinee import kernel_payload
 from akg_core.judge.records import Verdict
+from akg_core.judge.timing.contestant import KERNEL_JOB, Contestant, Unusable
 from akg_core.records import Artifact, TimingPlan
 from akg_core.testing.contract import example_source, examples, fail
 from akg_core.testing.subject import CHEATED, FOLDER, TASKS, Subject

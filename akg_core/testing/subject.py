@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from akg_core import stages
-from akg_core.judge.prepare import Prepared, prepare
 from akg_core.judge.records import Timing, Verdict
-from akg_core.judge.timing import measure
+from akg_core.judge.reference.prepare import Prepared, prepare
+from akg_core.judge.timing.measure import measure
 from akg_core.judge.verify import verify
 from akg_core.records import HOST, Advice, Artifact, Availability, CompileResult, KernelSource, Target, Task
 from akg_core.registry import hooks

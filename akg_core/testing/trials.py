@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from akg_core import stages
 from akg_core.errors import AkgError, KernelFailed, Unsupported
-from akg_core.judge.examinee import kernel_payload
+from akg_core.judge.candidate.examinee import kernel_payload
 from akg_core.records import HOST, Artifact, Case, KernelSource, Record, RunReport, Schedule, Sketch
 from akg_core.runs import RunFolder
 from akg_core.stages import Design, Request, require_allowed
@@ -24,7 +24,7 @@ MOST, FEW = 6, 2
 """How many cases of a family there are at most: where kernels run, and where they are simulated."""
 SECONDS = 600.0  # in which a family is drawn, a case run, a family compared
 _DRAW, _COMPARE = "akg_core.testing.emission.jobs:draw_job", "akg_core.testing.emission.jobs:compare_job"
-_RUN = "akg_core.judge.jobs:run_job"
+_RUN = "akg_core.judge.candidate.jobs:run_job"
 _SAID = 300  # characters of a compiler's log
 
 R = TypeVar("R")

@@ -10,8 +10,8 @@ import subprocess
 import time
 
 from akg_core.hookspecs import hookimpl
-from akg_core.judge import candidate
-from akg_core.judge.source import python_findings
+from akg_core.judge.candidate import harness
+from akg_core.judge.source.text import python_findings
 from akg_core.records import Advice, Artifact, Availability, CompileResult, DocPage, PluginInfo
 from akg_core.toolchain import write_source
 
@@ -67,12 +67,12 @@ def akg_explain(log, target):
 
 @hookimpl
 def akg_run(artifact, target, cases):
-    return candidate.run_cases(lambda: candidate.load_entry(artifact), cases)
+    return harness.run_cases(lambda: harness.load_entry(artifact), cases)
 
 
 @hookimpl
 def akg_profile(artifact, target, case, plan):
-    return candidate.profile_case(lambda: candidate.load_entry(artifact), case, plan)
+    return harness.profile_case(lambda: harness.load_entry(artifact), case, plan)
 """
 
 REFERENCE = """

@@ -8,7 +8,7 @@ from akg_plugin_cpp_cpu import plugin as cpp_cpu
 from akg_plugin_cpp_cpu.plugin import akg_compile, akg_probe  # noqa: F401
 
 from akg_core.hookspecs import hookimpl
-from akg_core.judge.candidate import load_entry, profile_case, run_cases
+from akg_core.judge.candidate.harness import load_entry, profile_case, run_cases
 from akg_core.records import (
     Artifact,
     Case,

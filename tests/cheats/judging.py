@@ -11,9 +11,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from akg_core.judge.prepare import Prepared, prepare
 from akg_core.judge.records import Timing
-from akg_core.judge.timing import measure
+from akg_core.judge.reference.prepare import Prepared, prepare
+from akg_core.judge.timing.measure import measure
 from akg_core.judge.verify import verify
 from akg_core.records import Artifact, Target, Task
 from akg_core.worker.pool import Pool

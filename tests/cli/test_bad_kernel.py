@@ -120,7 +120,7 @@ def test_a_bad_kernel(judge, line, status, said):
 
 
 def test_a_kernel_that_hangs(judge, monkeypatch):
-    from akg_core.judge import examinee
+    from akg_core.judge.candidate import examinee
 
     monkeypatch.setattr(examinee, "_GRACE_SECONDS", 3.0)
     monkeypatch.setattr(examinee, "_SLOWER", 1.0)

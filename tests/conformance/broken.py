@@ -12,7 +12,7 @@ PROFILE = "    return profile_case(lambda: load_entry(artifact), case, plan)\n"
 # A harness of one's own: no guard, nothing taken away, and whatever `model` gives is the answer.
 UNGUARDED = """\
     import torch
-    from akg_core.judge.subject import construct
+    from akg_core.judge.candidate.subject import construct
     from akg_core.records import CaseReport, RunReport
     from akg_core.task.load import load_source
     from akg_core.device import HOST
@@ -84,7 +84,7 @@ COPIES = (
         {
             PLUGIN: (
                 PROFILE,
-                "    from akg_core.judge.candidate import run_cases\n"
+                "    from akg_core.judge.candidate.harness import run_cases\n"
                 "    from akg_core.records import ProfileReport\n\n"
                 "    report = run_cases(lambda: load_entry(artifact), [case])\n"
                 '    return ProfileReport(samples=(0.1,) * plan.samples, timer="its own", error=report.error)\n',

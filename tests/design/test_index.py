@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from akg_core.design.index import Axis, Index, Symbol, flatten, index, position, product, unflatten
-from akg_core.design.index_expression import parse_size, to_expr
+from akg_core.design.algebra.expression import parse_size, to_expr
+from akg_core.design.algebra.index import Axis, Index, Symbol, flatten, index, position, product, unflatten
 from akg_core.sketch.show import show_expression
 
 SIZES = st.lists(st.integers(1, 5), min_size=1, max_size=3)

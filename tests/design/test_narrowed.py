@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from akg_core.design import narrowed, packing
-from akg_core.design.values import literal
+from akg_core.design.graph.values import literal
+from akg_core.design.kernels import narrowed, packing
 from akg_core.records import Sketch
 from akg_core.sketch.interpret import interpret
 from akg_core.sketch.parse import parse

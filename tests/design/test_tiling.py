@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from akg_core.design.index import Axis, index
-from akg_core.design.tiling import WHOLE, Step, Tiling, in_chunks
+from akg_core.design.algebra.index import Axis, index
+from akg_core.design.nest.tiling import WHOLE, Step, Tiling, in_chunks
 from akg_core.records import Traits
 from tests.design.judging import forward, judge, reference
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from akg_core.judge.prepare import Prepared, prepare
+from akg_core.judge.reference.prepare import Prepared, prepare
 from akg_core.records import Task
 from akg_core.worker.pool import Pool
 from tests.judge import kernels

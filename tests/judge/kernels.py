@@ -10,7 +10,7 @@ from akg_core.records import Artifact
 
 PLUGIN = """
 from akg_core.hookspecs import hookimpl
-from akg_core.judge import candidate
+from akg_core.judge.candidate import harness
 from akg_core.records import PluginInfo
 
 
@@ -21,12 +21,12 @@ def akg_plugin_info():
 
 @hookimpl
 def akg_run(artifact, target, cases):
-    return candidate.run_cases(lambda: candidate.load_entry(artifact), cases)
+    return harness.run_cases(lambda: harness.load_entry(artifact), cases)
 
 
 @hookimpl
 def akg_profile(artifact, target, case, plan):
-    return candidate.profile_case(lambda: candidate.load_entry(artifact), case, plan)
+    return harness.profile_case(lambda: harness.load_entry(artifact), case, plan)
 """
 
 SOFTMAX = '''

@@ -11,7 +11,8 @@ from typing import Any
 
 import torch
 
-from akg_core.judge import confinement, machine_code
+from akg_core.judge.candidate import confinement
+from akg_core.judge.source import machine_code
 from akg_core.worker import seccomp
 
 DTYPES = [

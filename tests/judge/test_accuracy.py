@@ -7,12 +7,12 @@ import math
 import pytest
 import torch
 
-from akg_core.judge import accuracy
-from akg_core.judge.accuracy import errors, norm_allowed, slack
-from akg_core.judge.binades import CHUNK, WorstErrors
-from akg_core.judge.compare import Expected, compare, flatten
-from akg_core.judge.precise import doubled, in_double
-from akg_core.judge.ties import Tie
+from akg_core.judge.compare import accuracy
+from akg_core.judge.compare.accuracy import errors, norm_allowed, slack
+from akg_core.judge.compare.binades import CHUNK, WorstErrors
+from akg_core.judge.compare.case import Expected, compare, flatten
+from akg_core.judge.compare.ties import Tie
+from akg_core.judge.reference.precise import doubled, in_double
 
 F32 = slack(1, torch.float32)
 ULP = torch.finfo(torch.float32).eps
@@ -253,7 +253,7 @@ def test_the_ratio_is_no_accident_of_an_eager_that_is_exact() -> None:
 
 
 def test_of_very_many_wrong_elements_the_number_is_known_and_some_places(monkeypatch):
-    monkeypatch.setattr("akg_core.judge.accuracy._KEPT", CHUNK)
+    monkeypatch.setattr("akg_core.judge.compare.accuracy._KEPT", CHUNK)
     e = torch.ones(4 * CHUNK)
     found = errors(e + 1, e, e.double(), slack(1, e.dtype))
     assert found.count == 4 * CHUNK
@@ -266,7 +266,7 @@ def test_a_device_that_updates_many_places_at_once_finds_the_same(monkeypatch: p
     c = (r * (1 + 2e-4 * torch.randn(r.shape))).float()
     e[5], c[5] = torch.nan, torch.nan
     found = errors(c, e, r, F32)
-    monkeypatch.setattr("akg_core.judge.binades.HOST", "elsewhere")
+    monkeypatch.setattr("akg_core.judge.compare.binades.HOST", "elsewhere")
     other = errors(c, e, r, F32)
     assert 0 < found.count == other.count and found.worst == other.worst
     assert torch.equal(found.outside, other.outside)
@@ -294,7 +294,7 @@ def similar_by_hand(e: torch.Tensor, r: torch.Tensor, places: list[int]) -> list
 def test_similar_elements_are_those_of_the_same_binade_and_of_larger_ones_where_they_are_few(
     spread: int, sample: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("akg_core.judge.binades._SAMPLE", sample)
+    monkeypatch.setattr("akg_core.judge.compare.binades._SAMPLE", sample)
     torch.manual_seed(spread)
     r = torch.randn(2 * CHUNK + 9, dtype=torch.float64) * torch.logspace(-spread, 0, 2 * CHUNK + 9, dtype=torch.float64)
     r[77] = 0

@@ -11,12 +11,14 @@ import torch
 
 from akg_core.device import HOST
 from akg_core.errors import OutOfMemory
-from akg_core.judge import drawing, near, records, reference, rounding, schedule, verify
-from akg_core.judge.accuracy import slack
-from akg_core.judge.compare import Expected
-from akg_core.judge.locality import Locality, locality
-from akg_core.judge.placement import Walls, placed
+from akg_core.judge import records, verify
+from akg_core.judge.candidate import rounding
+from akg_core.judge.compare.accuracy import slack
+from akg_core.judge.compare.case import Expected
 from akg_core.judge.records import CaseVerdict, Preparation
+from akg_core.judge.reference import drawing, near, process, schedule
+from akg_core.judge.reference.locality import Locality, locality
+from akg_core.judge.reference.placement import Walls, placed
 from akg_core.records import Case
 from akg_core.task.capture import capture
 from akg_core.task.load import load_source
@@ -86,14 +88,14 @@ def test_calls_are_many_where_they_are_cheap() -> None:
 def test_a_needed_case_for_which_memory_does_not_do_leaves_a_kernel_unverified(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = reference.answer_case
+    answer = process.answer_case
 
     def scarce(held, draw, *values, precise=True):
         if draw.kind == "signed":
             raise OutOfMemory("there is none")
         return answer(held, draw, *values, precise=precise)
 
-    monkeypatch.setattr(reference, "answer_case", scarce)
+    monkeypatch.setattr(process, "answer_case", scarce)
     found = prepared(reference_text("return x.exp()", inputs="torch.randn(37, 57)"), tmp_path)
     drawing._kept.clear()
     assert [text for text in found["missing"] if "signed" in text and "there is none" in text]

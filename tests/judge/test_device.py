@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from akg_core.errors import ToolchainError
-from akg_core.judge import library
-from akg_core.judge.entrants import Baselines
-from akg_core.judge.prepare import Prepared, prepare
-from akg_core.judge.timing import measure
+from akg_core.judge.candidate import library
+from akg_core.judge.reference.prepare import Prepared, prepare
+from akg_core.judge.timing.entrants import Baselines
+from akg_core.judge.timing.measure import measure
 from akg_core.judge.verify import verify
 from akg_core.records import Target, Task
 from akg_core.worker.pool import Pool
@@ -26,7 +26,7 @@ import os
 from pathlib import Path
 
 from akg_core.hookspecs import hookimpl
-from akg_core.judge import candidate
+from akg_core.judge.candidate import harness
 from akg_core.records import PluginInfo
 from akg_core.device import Device
 
@@ -54,12 +54,12 @@ def akg_device(target):
 
 @hookimpl
 def akg_run(artifact, target, cases):
-    return candidate.run_cases(lambda: candidate.load_entry(artifact), cases, DEVICE, jit=True)
+    return harness.run_cases(lambda: harness.load_entry(artifact), cases, DEVICE, jit=True)
 
 
 @hookimpl
 def akg_profile(artifact, target, case, plan):
-    return candidate.profile_case(lambda: candidate.load_entry(artifact), case, plan, DEVICE, jit=True)
+    return harness.profile_case(lambda: harness.load_entry(artifact), case, plan, DEVICE, jit=True)
 """
 TARGET = Target(backend="toy")
 BREAKS = "os.environ['AKG_TEST_BROKEN'] = '1'; return x"
@@ -125,7 +125,7 @@ def test_eager_is_timed_in_the_process_of_the_reference_which_goes_on(prepared, 
 
 def test_a_device_that_is_gone_for_good_is_told(prepared, artifact, fragile: Path, monkeypatch) -> None:
     pool, cases = prepared
-    monkeypatch.setattr("akg_core.judge.health._PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("akg_core.judge.candidate.health._PAUSE_SECONDS", 0.0)
     body = f"open({str(fragile / 'gone')!r}, 'w').close(); {BREAKS}"
     (fragile / "gone").write_text("")
     with pytest.raises(ToolchainError, match="does not work any more after a kernel that crashed or hung on it: CUDA"):

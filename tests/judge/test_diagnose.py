@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from akg_core.judge.diagnose import diagnose
+from akg_core.judge.compare.diagnose import diagnose
 
 
 def said(mine: torch.Tensor, due: torch.Tensor) -> str:

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from akg_core.device import HOST
-from akg_core.judge.holdings import held, put, transient
+from akg_core.judge.candidate.holdings import held, put, transient
 
 
 class Plain(nn.Module):

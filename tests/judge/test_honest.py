@@ -11,8 +11,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from akg_core.errors import TaskError
-from akg_core.judge import comparing, drawing, reference
-from akg_core.judge.precise import double_model, in_double
+from akg_core.judge.compare import written
+from akg_core.judge.reference import drawing, process
+from akg_core.judge.reference.precise import double_model, in_double
 from akg_core.records import Case
 from akg_core.task.capture import capture
 from akg_core.task.load import load_source
@@ -32,8 +33,8 @@ def _no_kept_tensors():
 def prepared(source: str, folder: Path, seed: int = 0, *, training: bool = True) -> dict[str, object]:
     """What the reference process has ready for a file, here in this process."""
     task = capture(load_source(source, "ref"), eval=not training)
-    reference.open_job({"task": task.model_dump(mode="json"), "folder": str(folder), "seed": seed})
-    return reference.prepare_job({"room": 0})
+    process.open_job({"task": task.model_dump(mode="json"), "folder": str(folder), "seed": seed})
+    return process.prepare_job({"room": 0})
 
 
 def refused(source: str, formula: Formula, folder: Path, seed: int, *, training: bool = True) -> list[str]:
@@ -47,7 +48,7 @@ def refused(source: str, formula: Formula, folder: Path, seed: int, *, training:
         module.load_state_dict(load(case.state) if case.state else {})
         with torch.no_grad():
             save(case.outputs, {"result": formula(module, *load(case.inputs)), "changed": {}})
-        compared = comparing.compare_job(
+        compared = written.compare_job(
             {"name": case.name, "outputs": str(case.outputs), "longest_reduction": 57, "noise": True}
         )
         found += [f"{case.name}: {o['name']} {o['reason']}" for o in compared["outputs"] if not o["ok"]]

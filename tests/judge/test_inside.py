@@ -14,9 +14,10 @@ import pytest
 import torch
 
 from akg_core.device import Device
-from akg_core.judge import contender, inside, sampling
-from akg_core.judge.candidate import profile_case
-from akg_core.judge.entrants import KERNEL
+from akg_core.judge.candidate import contender, sampling
+from akg_core.judge.candidate.harness import profile_case
+from akg_core.judge.timing import inside
+from akg_core.judge.timing.entrants import KERNEL
 from akg_core.records import Case, TimingPlan
 from akg_core.worker.tensors import load, save
 

@@ -11,9 +11,9 @@ import pytest
 import torch
 from torch.nn.functional import conv2d
 
-from akg_core.judge import accuracy
-from akg_core.judge.compare import Expected, Noise, compare
-from akg_core.judge.precise import in_double
+from akg_core.judge.compare import accuracy
+from akg_core.judge.compare.case import Expected, Noise, compare
+from akg_core.judge.reference.precise import in_double
 from akg_core.task import draws
 
 Operator = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]

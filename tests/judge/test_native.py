@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from akg_core.judge import operators
-from akg_core.judge.machine_code import computes
-from akg_core.judge.native import ForbiddenCode, require_allowed
+from akg_core.judge.candidate import operators
+from akg_core.judge.source.machine_code import computes
+from akg_core.judge.source.native import ForbiddenCode, require_allowed
 from akg_core.worker.elf import Elf, ElfError
 from akg_core.worker.limits import Limits, is_library_run
 from akg_core.worker.pool import Pool

@@ -10,10 +10,18 @@ import torch
 
 from akg_core.device import Device
 from akg_core.errors import OutOfMemory
-from akg_core.judge.compare import Expected
-from akg_core.judge.memory import answer_bytes, cases_that_fit, rationed
-from akg_core.judge.need import FASTER, ROW_BYTES, await_room, bytes_needed, bytes_on_device, cases_within, require_room
-from akg_core.judge.ties import Tie
+from akg_core.judge.compare.case import Expected
+from akg_core.judge.compare.ties import Tie
+from akg_core.judge.reference.memory import answer_bytes, cases_that_fit, rationed
+from akg_core.judge.reference.need import (
+    FASTER,
+    ROW_BYTES,
+    await_room,
+    bytes_needed,
+    bytes_on_device,
+    cases_within,
+    require_room,
+)
 from akg_core.records import Task
 
 KiB = 1 << 10

@@ -9,8 +9,8 @@ from textwrap import dedent, indent
 
 import pytest
 
-from akg_core.judge.prepare import prepare
 from akg_core.judge.records import Verdict
+from akg_core.judge.reference.prepare import prepare
 from akg_core.judge.verify import verify
 from akg_core.records import Artifact, Target, Task
 from akg_core.worker.pool import Pool

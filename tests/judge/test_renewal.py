@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from akg_core.judge.renewal import Renewal
+from akg_core.judge.reference.renewal import Renewal
 from akg_core.worker.layout import aligned
 from akg_core.worker.tensors import memory
 

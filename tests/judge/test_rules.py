@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from akg_core.judge.rules import broken_rule
+from akg_core.judge.source.rules import broken_rule
 
 
 @pytest.mark.parametrize(

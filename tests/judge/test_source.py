@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from akg_core.judge.source import only_views, python_findings
+from akg_core.judge.source.text import only_views, python_findings
 from akg_core.records import KernelSource, Target
 
 MODEL = """

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from akg_core.judge import drawing
+from akg_core.judge.reference import drawing
 from tests.judge.test_honest import refused
 from tests.task.replay import reference_text
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from akg_core.judge import floor, statistics
-from akg_core.judge.floor import Machine
-from akg_core.judge.prepare import Prepared, prepare
 from akg_core.judge.records import Preparation, Timing
-from akg_core.judge.timing import Baselines, exclusively, measure
+from akg_core.judge.reference.prepare import Prepared, prepare
+from akg_core.judge.timing import floor, statistics
+from akg_core.judge.timing.floor import Machine
+from akg_core.judge.timing.measure import Baselines, exclusively, measure
 from akg_core.records import Target, Task
 from akg_core.storage import cache_folder, write_whole
 from akg_core.worker.pool import Pool
@@ -162,9 +162,9 @@ LIES = {
     "says that it was timed": (
         HONEST,
         """
-        from akg_core.judge import candidate
+        from akg_core.judge.candidate import harness
         from akg_core.records import ProfileReport
-        candidate.take_turns = lambda *_, **__: None
+        harness.take_turns = lambda *_, **__: None
         """,
         "cheating",
         "changes the harness",

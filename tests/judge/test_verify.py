@@ -10,9 +10,9 @@ from textwrap import dedent
 
 import pytest
 
-from akg_core.judge.examinee import Examinee
-from akg_core.judge.prepare import Prepared, prepare
+from akg_core.judge.candidate.examinee import Examinee
 from akg_core.judge.records import Verdict
+from akg_core.judge.reference.prepare import Prepared, prepare
 from akg_core.judge.verify import examine, verify
 from akg_core.records import Target, Task
 from akg_core.worker.pool import Pool
@@ -250,9 +250,9 @@ def test_a_module_that_does_not_load(judge: Callable[..., Verdict]) -> None:
 def test_an_answer_that_appears_from_nowhere_is_not_believed(judge: Callable[..., Verdict]) -> None:
     """The report says finished; without outputs that the reference process compared, nothing is correct."""
     head = """
-        from akg_core.judge import candidate
+        from akg_core.judge.candidate import harness
         from akg_core.records import CaseReport
-        candidate._run = lambda model, case, *_: CaseReport(name=case.name, finished=True)
+        harness._run = lambda model, case, *_: CaseReport(name=case.name, finished=True)
     """
     verdict = judge(head=head)
     assert (verdict.status, verdict.rule) == ("cheating", "changes the harness"), verdict

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from akg_core.judge import work
+from akg_core.judge.reference import work
 from akg_core.records import Task
 
 MiB = 1 << 20

@@ -6,7 +6,7 @@ import pytest
 
 from akg_core.lower.fitting import fitting
 from akg_core.sketch.check import sound
-from akg_core.sketch.check_capacity import peak
+from akg_core.sketch.check.capacity import peak
 from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import default, space
 

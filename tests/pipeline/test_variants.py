@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from akg_core.judge.examinee import Examinee
-from akg_core.judge.prepare import Prepared
+from akg_core.judge.candidate.examinee import Examinee
 from akg_core.judge.records import CaseVerdict, Verdict, VerdictStatus
+from akg_core.judge.reference.prepare import Prepared
 from akg_core.pipeline import Pipeline
 from akg_core.records import Artifact, CompileResult, Interface, KernelSource, Schedule, Sketch, Task
 from akg_core.stages import Candidate, Design, Request

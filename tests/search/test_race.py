@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from akg_core.judge.contestant import Unusable
+from akg_core.judge.timing.contestant import Unusable
 from akg_core.records import Artifact, Target, TimingPlan
 from akg_core.search.race import Track, race
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from akg_core.judge.floor import Machine
 from akg_core.judge.records import Verdict
+from akg_core.judge.timing.floor import Machine
 from akg_core.lower.roofline import Work
 from akg_core.records import (
     Artifact,

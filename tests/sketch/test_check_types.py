@@ -8,7 +8,7 @@ from akg_core.errors import SketchError
 from akg_core.sketch import ast
 from akg_core.sketch.ast import Type
 from akg_core.sketch.check import check, require
-from akg_core.sketch.check_capacity import peak
+from akg_core.sketch.check.capacity import peak
 from akg_core.sketch.dtypes import DTYPES, promote
 from akg_core.sketch.parse import parse
 
@@ -201,6 +201,6 @@ def k(x: In["f32", "M", "N"], y: Out["f32", "M", "N"]):
 @pytest.mark.parametrize("second", DTYPES)
 def test_promotion_is_that_of_torch(first: str, second: str) -> None:
     torch = pytest.importorskip("torch")
-    from akg_core.sketch.tiles import TORCH
+    from akg_core.sketch.interpret.tiles import TORCH
 
     assert TORCH[promote(first, second)] == torch.promote_types(TORCH[first], TORCH[second])

@@ -13,11 +13,11 @@ from akg_core.sketch import ast
 from akg_core.sketch.check import check
 from akg_core.sketch.codes import CODES
 from akg_core.sketch.interpret import interpret
+from akg_core.sketch.interpret.tiles import TORCH
 from akg_core.sketch.ops import HINTS, OPERATIONS
 from akg_core.sketch.parse import parse
 from akg_core.sketch.program import program_of
 from akg_core.sketch.show import show
-from akg_core.sketch.tiles import TORCH
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sketch.md").read_text()
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.S | re.M)

@@ -4,7 +4,7 @@ import pytest
 
 from akg_core.errors import SketchError
 from akg_core.records import Argument, Graph, Interface, Parameter, Task
-from akg_core.sketch.fit import require_fit
+from akg_core.sketch.check.interface import require_fit
 from akg_core.sketch.parse import parse
 
 TASK = Task(

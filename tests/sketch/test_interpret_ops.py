@@ -8,11 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from akg_core.sketch import philox
-from akg_core.sketch.interpret import interpret
-from akg_core.sketch.interpret_ops import ELEMENTWISE, TRANSCENDENTAL
+from akg_core.sketch.interpret import interpret, philox
+from akg_core.sketch.interpret.ops import ELEMENTWISE, TRANSCENDENTAL
+from akg_core.sketch.interpret.tiles import NAMES
 from akg_core.sketch.parse import parse
-from akg_core.sketch.tiles import NAMES
 
 # PyTorch takes a vector's last elements by another path than those before them, and which paths there are depends on
 # the processor: what tiles compute may be a few units in the last place from what the whole vector does.

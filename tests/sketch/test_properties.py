@@ -15,9 +15,9 @@ from akg_core.records import Schedule
 from akg_core.sketch import ast
 from akg_core.sketch.check import check
 from akg_core.sketch.interpret import interpret
-from akg_core.sketch.interpret_expression import Evaluator, Frame, Value
+from akg_core.sketch.interpret.expression import Evaluator, Frame, Value
+from akg_core.sketch.interpret.tiles import Tile
 from akg_core.sketch.parse import parse
-from akg_core.sketch.tiles import Tile
 
 SKETCHES = Path(__file__).parents[2] / "examples" / "sketches"
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from akg_core.errors import TaskError
-from akg_core.judge.bits import flatten
+from akg_core.judge.compare.bits import flatten
 from akg_core.task.arguments import flat
 from akg_core.task.capture import capture
 from akg_core.task.load import load_source

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from akg_core.judge.candidate import run_cases
+from akg_core.judge.candidate.harness import run_cases
 from akg_core.records import Case
 from akg_core.worker.pool import Pool
 from akg_core.worker.tensors import load, save

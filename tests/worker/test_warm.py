@@ -14,10 +14,10 @@ from akg_core.registry import Plugin, installed
 ASKS_A_PLUGIN = (
     "akg_core.stage_jobs:probe_job",
     "akg_core.stage_jobs:compile_job",
-    "akg_core.judge.reference:open_job",
-    "akg_core.judge.sampling:sampling_job",
-    "akg_core.judge.jobs:run_job",
-    "akg_core.judge.jobs:profile_job",
+    "akg_core.judge.reference.process:open_job",
+    "akg_core.judge.candidate.sampling:sampling_job",
+    "akg_core.judge.candidate.jobs:run_job",
+    "akg_core.judge.candidate.jobs:profile_job",
 )
 
 

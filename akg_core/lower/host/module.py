@@ -16,7 +16,7 @@ from akg_core.lower.host.arguments import called, collections, constant, literal
 from akg_core.lower.host.checks import TORCH_NAMES, Given, checked, python_tuple, sizes_of
 from akg_core.records import HOST, Interface, Sketch
 from akg_core.sketch import ast
-from akg_core.sketch.check_program import sized, substitute
+from akg_core.sketch.check.program import sized, substitute
 from akg_core.sketch.dtypes import is_float
 from akg_core.sketch.program import kept_tensors, program_of
 from akg_core.sketch.show import show_expression

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from akg_core.records import Argument, Interface, Parameter, Sketch
 from akg_core.sketch import ast
+from akg_core.sketch.interpret.tiles import NAMES
 from akg_core.sketch.parse import parse
 from akg_core.sketch.program import program_of
 from akg_core.sketch.show import show_expression
-from akg_core.sketch.tiles import NAMES
 
 _EXAMPLES = (Path(__file__).parent / "examples", Path(__file__).parents[3] / "examples" / "sketches")
 """Where the twelve lie: where akg-core is installed, and where it is developed."""

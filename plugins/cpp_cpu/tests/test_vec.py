@@ -206,7 +206,7 @@ def test_atomic_adds_all_count(native: Native, dtype: str) -> None:
 
 @pytest.mark.parametrize("isa", ISAS)
 def test_rand_is_the_interpreters(native: Native, isa: str) -> None:
-    from akg_core.sketch.philox import uniform
+    from akg_core.sketch.interpret.philox import uniform
 
     at = torch.cat([torch.arange(1000), torch.tensor([2**40 + 3, -1])])
     y = torch.empty(len(at))

@@ -24,7 +24,7 @@ from triton.runtime.jit import mangle_type
 
 from akg_core.plugin import Argument, CompileResult, Interface, KernelSource, Schedule, Sketch, Target, ToolchainError
 from akg_core.plugin.sketch import parse, smaller, space
-from akg_core.sketch.tiles import TORCH
+from akg_core.sketch.interpret.tiles import TORCH
 from akg_core.testing.emission.sized import SIZES, sized
 from akg_core.worker.pool import Pool
 

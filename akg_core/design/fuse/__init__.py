@@ -1,0 +1,1 @@
+"""Which values one kernel computes."""

@@ -1,0 +1,125 @@
+"""A cluster is a kernel to be: a space of positions, the heavy values made over it, and the values that it stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from akg_core.design.algebra.index import Axis, Index, flatten, index, position, unflatten
+from akg_core.design.graph.values import (
+    Attention,
+    Concat,
+    Fold,
+    Map,
+    Positions,
+    Product,
+    Reduction,
+    Scan,
+    Shape,
+    Value,
+    View,
+    operands,
+)
+from akg_core.design.nest.terms import Buffer
+
+HeadKey = Reduction | Product | Scan | Concat | Attention
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Target:
+    """A value to be stored at `place(position)` of a buffer."""
+
+    value: Value
+    buffer: Buffer
+    place: Callable[[Positions], Positions]
+
+
+@dataclass(eq=False, slots=True)
+class Cluster:
+    """`space` with its `reduced` dims; `split`: the reduced dims are shared by several programs (two kernels)."""
+
+    kind: str
+    space: Shape
+    reduced: frozenset[int]
+    split: bool = False
+    heads: list[HeadKey] = field(default_factory=list)
+    targets: list[Target] = field(default_factory=list)
+    key: tuple[tuple[Index, bool], ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.key = tuple((s, d in self.reduced) for d, s in enumerate(self.space) if s != 1)
+
+    def positions(self) -> tuple[Positions, Positions]:
+        """Positions over the whole space, and over its kept dims only."""
+        full = tuple(index(0) if s == 1 else position(Axis(f"a{d}", s)) for d, s in enumerate(self.space))
+        return full, tuple(p for d, p in enumerate(full) if d not in self.reduced)
+
+    @property
+    def kept(self) -> Shape:
+        return tuple(s for d, s in enumerate(self.space) if d not in self.reduced)
+
+    def roots(self) -> list[Value]:
+        """What the heads are made of, and what is stored."""
+        args = [a for h in self.heads for a in (operands(h) if not isinstance(h, Reduction) else (h.arg,))]
+        return args + [t.value for t in self.targets]
+
+    def moved(self, value: Value, at: Positions) -> Positions | None:
+        """Where `value` has what a head has `at`, when it is that head moved by transposes and reshapes."""
+        if head_of(value) in self.heads:
+            return at
+        if isinstance(value, Map):
+            return next((p for p in (self.moved(a, at) for a in value.args) if p is not None), None)
+        if not isinstance(value, View) or value.move is None:
+            return None
+        below, (move, arguments) = self.moved(value.arg, at), value.move
+        if below is None or move not in ("permute", "reshape"):
+            return None
+        if move == "permute":
+            return tuple(below[d.constant or 0] for d in arguments)
+        return unflatten(flatten(below, value.arg.shape), value.shape)
+
+
+class Clusters:
+    """Clusters in an order in which they can run."""
+
+    def __init__(self) -> None:
+        self._order: list[Cluster] = []
+        self._ranks: dict[Cluster, int] = {}
+
+    def __iter__(self) -> Iterator[Cluster]:
+        return iter(self._order)
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __contains__(self, cluster: Cluster) -> bool:
+        return cluster in self._ranks
+
+    def rank(self, cluster: Cluster | None) -> int:
+        """Where a cluster stands; -1 for None."""
+        return -1 if cluster is None else self._ranks[cluster]
+
+    def between(self, start: int, stop: int | None = None) -> list[Cluster]:
+        return self._order[start:stop]
+
+    def add(self, cluster: Cluster, before: Cluster | None = None) -> None:
+        """Put a cluster at the end, or before another."""
+        if before is None:
+            self._ranks[cluster] = len(self._order)
+            self._order.append(cluster)
+        else:
+            self._order.insert(self.rank(before), cluster)
+            self._number()
+
+    def remove(self, cluster: Cluster) -> None:
+        del self._order[self._ranks.pop(cluster)]
+        self._number()
+
+    def _number(self) -> None:
+        self._ranks = {cluster: rank for rank, cluster in enumerate(self._order)}
+
+
+def head_of(value: Value) -> HeadKey | None:
+    if isinstance(value, Fold):
+        return value.reduction
+    return value if isinstance(value, (Product, Scan, Concat, Attention)) else None

@@ -1,0 +1,392 @@
+"""Which values one kernel computes: fusion of neighbours into as few kernels as make sense.
+
+Elementwise work before a reduction is always computed in its cluster, again where several
+need it; elementwise work after it joins its cluster when every position that it needs is at hand there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain
+
+from akg_core.design.algebra.index import Index, flatten, product, unflatten
+from akg_core.design.fuse.cluster import Cluster, Clusters, HeadKey, Target, head_of
+from akg_core.design.graph.distribute import distributed, through_maps
+from akg_core.design.graph.reach import Reach, parts_first, slid_over
+from akg_core.design.graph.trace import Trace
+from akg_core.design.graph.values import (
+    Attention,
+    Concat,
+    Fold,
+    Heavy,
+    Literal,
+    Map,
+    Positions,
+    Product,
+    Reduction,
+    Scan,
+    Scores,
+    Shape,
+    Source,
+    Value,
+    View,
+    Window,
+    operands,
+)
+from akg_core.design.kernels.halves import Halves, Halving
+from akg_core.design.nest.terms import Buffer, Inliner, NotInside, Pool, Term
+
+_LIGHT = ("copy", "cast", "round_to")  # operations that an operand of a product may have in its place
+
+
+class Partition:
+    """Clusters in an order in which they can run. `split` says whether a reduction over a space is to be split,
+    `halving` which products are made of halves."""
+
+    def __init__(
+        self, trace: Trace, split: Callable[[Shape, frozenset[int], str], bool], halving: Halving | None = None
+    ) -> None:
+        self.trace = trace
+        self.clusters = Clusters()
+        self.buffers: dict[Value, Buffer] = {}
+        self.made_by: dict[Value, Cluster] = {}
+        self._split = split
+        self._home: dict[HeadKey, Cluster] = {}
+        self._done: set[HeadKey] = set()
+        self._added: set[Value] = set()  # below these, every heavy value has its cluster
+        self._folds: dict[tuple[tuple[Index, bool], ...], list[Cluster]] = {}  # those that others may still join
+        self._read: dict[Cluster, tuple[int, frozenset[Source]]] = {}
+        self._slid: set[Value] = set()
+        self._origins = {value: origin.name for value, origin in trace.origins.items()}
+        reach = Reach()
+        self.needs, self.reads = reach.needs, reach.reads
+        self.names: set[str] = set()
+        self.zeroed: set[Buffer] = set()  # tensors that hold zeros where nothing is written
+        self.orders: dict[Value, tuple[int, ...]] = {}
+        self._halving = halving
+        self.halves: dict[Product, tuple[Halves, Halves]] = {}
+
+    # --- the order ---------------------------------------------------------------------------------
+
+    def _rank(self, cluster: Cluster | None) -> int:
+        return self.clusters.rank(cluster)
+
+    def _latest(self, heads: frozenset[HeadKey]) -> int:
+        """Where in the order the last of these heads is made."""
+        return max((self._rank(self._maker(h)) for h in heads), default=-1)
+
+    def _maker(self, head: HeadKey) -> Cluster | None:
+        return self.made_by.get(head) if isinstance(head, Concat) else self._home[head]
+
+    # --- heads --------------------------------------------------------------------------------------
+
+    def add(self, value: Value) -> None:
+        """Give every heavy value below `value` a cluster."""
+        for part in parts_first(value, self._added):
+            self._added.add(part)
+            head = head_of(part)
+            if head is None or head in self._done:
+                continue
+            self._done.add(head)
+            if isinstance(head, Reduction):
+                self._add_reduction(head)
+            elif isinstance(head, Product):
+                self._add_product(head)
+            elif isinstance(head, Attention):
+                self._add_attention(head)
+            elif isinstance(head, Scan):
+                cluster = Cluster("scan", head.arg.shape, frozenset((head.dim,)), heads=[head])
+                self._home[head] = self._new(cluster)
+            elif isinstance(head, Concat):
+                self.store(head, self.buffer_for(head))
+
+    def _new(self, cluster: Cluster, before: Cluster | None = None) -> Cluster:
+        self.clusters.add(cluster, before)
+        return cluster
+
+    def _add_reduction(self, head: Reduction) -> None:
+        new = Cluster("fold", head.arg.shape, frozenset(head.dims))
+        new.split = self._split(head.arg.shape, new.reduced, head.arg.dtype)
+        needed = self.needs(head.arg)
+        last = self._latest(needed)
+        for cluster in self.clusters.between(max(last, 0)):
+            chained = not needed.isdisjoint(cluster.heads)
+            if (
+                cluster.kind == "fold"
+                and cluster.key == new.key
+                and not (chained and cluster.split)
+                and (self._rank(cluster) > last or chained)
+                and self.fits(cluster, head.arg) is not None
+            ):
+                self._home[head] = cluster
+                cluster.heads.append(head)
+                return
+        self._home[head] = self._new(new)
+        new.heads.append(head)
+        self._gather(new)
+
+    def _gather(self, cluster: Cluster) -> None:
+        """Take in earlier reductions over the same space that nothing in between waits for."""
+        for other in self._folds.get(cluster.key, []):
+            if other.targets or self._awaited(other):  # and will be from now on
+                continue
+            self.clusters.remove(other)
+            cluster.heads = [*other.heads, *cluster.heads]
+            for head in other.heads:
+                self._home[head] = cluster
+        self._folds[cluster.key] = [cluster]
+
+    def _awaited(self, cluster: Cluster) -> bool:
+        """Whether another cluster needs what this one reduces; the next ones are asked first."""
+        rank = self._rank(cluster)
+        others = chain(self.clusters.between(rank + 1), self.clusters.between(0, rank))
+        return any(not self.needs(v).isdisjoint(cluster.heads) for c in others for v in c.roots())
+
+    def _add_product(self, head: Product) -> None:
+        (*batch, m, k), n = head.left.shape, head.right.shape[-1]
+        halves = self._halving.of(head) if self._halving is not None else None
+        for half in halves or ():
+            self.add(half.back)
+        cluster = self._new(Cluster("product", (*batch, m, n, k), frozenset((len(batch) + 2,)), heads=[head]))
+        self._home[head] = cluster
+        for guard in head.guards or ():
+            self._store_scale(guard.back, cluster)
+        for operand in (head.left, head.right):
+            self._stored_operand(operand, cluster, packed=head.guards is not None)
+        for guard in head.guards or ():
+            self._stored_operand(guard.exact, cluster)
+        if halves is not None:
+            self.halves[head] = halves
+            for side, half in zip(("left", "right"), halves, strict=True):
+                self._store_halves(side, half, cluster)
+
+    def _store_scale(self, back: Value, reader: Cluster) -> None:
+        """Have the factor of a guarded operand stored, under the name of what it is a factor of."""
+        while isinstance(back, View):
+            back = back.arg
+        if back not in self.buffers:
+            arguments = (h.arg for h in self.needs(back) if isinstance(h, Reduction))
+            sources = sorted(s.origin.partition(":")[2] for a in arguments for s in self.reads(a))
+            name = [*sources, "operand"][0]
+            self.store(back, self._buffer_of(back, f"{name}_scale", f"scale_{name}"), before=reader)
+
+    def _store_halves(self, side: str, half: Halves, reader: Cluster) -> None:
+        for value, name, label in (
+            (half.back, "back", f"scale_{side}"),
+            (half.high, "high", f"split_{side}"),
+            (half.low, "low", f"split_{side}"),
+        )[: 3 if half.stored else 1]:
+            self.store(value, self._buffer_of(value, f"{side}_{name}", label), before=reader)
+
+    def _add_attention(self, head: Attention) -> None:
+        *batch, m, k = head.query.shape
+        *_, n, f = head.right.shape
+        reduced = frozenset((len(batch) + 2, len(batch) + 3))
+        cluster = self._new(Cluster("attention", (*batch, m, f, n, k), reduced, heads=[head]))
+        self._home[head] = cluster
+        for operand in (head.key, head.right):
+            self._stored_operand(operand, cluster)
+
+    def _stored_operand(self, value: Value, reader: Cluster, packed: bool = False) -> None:
+        """A product reads its operands many times: what takes work is stored before, or only what asks for it."""
+        while value not in self.buffers and (
+            isinstance(value, (View, Window)) or (isinstance(value, Map) and value.op.split()[0] in _LIGHT)
+        ):
+            value = operands(value)[0]
+        if isinstance(value, Map) and value not in self.buffers and (value.op == "stored" or not packed):
+            sources = sorted(s.origin.partition(":")[2] for s in self.reads(value))
+            name = sources[0] if value.op == "stored" and sources else ""
+            buffer = self._buffer_of(value, f"{name}_packed", f"pack_{name}") if name else self.buffer_for(value)
+            self.store(value, buffer, before=reader)
+
+    # --- fitting --------------------------------------------------------------------------------------
+
+    def fits(self, cluster: Cluster, value: Value) -> Positions | None:
+        """The value's positions in terms of the cluster's axes, None when the cluster cannot compute it.
+
+        Values of the kept dims' size are taken to be over these; those of the whole space's size over that.
+        """
+        full, kept = cluster.positions()
+        candidates = [(cluster.kept, kept)]
+        if cluster.kind in ("fold", "map") and not cluster.split:
+            candidates.insert(len(candidates) if cluster.reduced else 0, (cluster.space, full))
+        if cluster.kind == "scan":
+            candidates = [(cluster.space, full)]
+        for shape, at in candidates:
+            if value.size == product(shape):
+                positions = unflatten(flatten(at, shape), value.shape) if value.shape else ()
+                if cluster.kind == "attention":
+                    positions = cluster.moved(value, at) or positions
+                try:
+                    self.inliner(cluster, Pool(), probing=True).at(value, positions)
+                except NotInside:
+                    continue
+                return positions
+        return None
+
+    def inliner(self, cluster: Cluster, pool: Pool, probing: bool = False) -> Inliner:
+        """What brings values to positions inside a cluster; a `probing` one takes other clusters' values as given."""
+        full, kept = cluster.positions()
+
+        def inside(value: Heavy, at: Positions) -> Term:
+            if isinstance(value, Scores):
+                owner = next(h for h in cluster.heads if isinstance(h, Attention) and h.inner is value)
+                return pool.result(owner, 1, value.dtype)
+            head = head_of(value)
+            if head in cluster.heads:
+                own = full if isinstance(value, Scan) else kept
+                if [p for p in at if p != 0] != [p for p in own if p != 0]:  # dims of size 1 do not count
+                    raise NotInside(value)
+                return pool.result(head, value.part if isinstance(value, Fold) else 0, value.dtype)
+            if probing:
+                return pool.constant(0, value.dtype)
+            raise NotInside(value)
+
+        own = {t.value for t in cluster.targets}
+        rank = self._rank(cluster) if cluster in self.clusters else len(self.clusters)
+
+        def stored(value: Value) -> Buffer | None:
+            earlier = isinstance(value, Source) or (value not in own and self._rank(self.made_by.get(value)) < rank)
+            return self.buffers.get(value) if earlier else None
+
+        return Inliner(pool, stored, inside, self._origins)
+
+    # --- what is stored -------------------------------------------------------------------------------
+
+    def buffer_for(self, value: Value, name: str = "") -> Buffer:
+        """A new tensor for a value, in the dtype that eager PyTorch has it in."""
+        origin = self.trace.origins.get(value)
+        order = self.orders.get(value, tuple(range(len(value.shape))))
+        label = origin.name if origin else "part"
+        shape = tuple(value.shape[d] for d in order)
+        return Buffer(self.unique(name or label), label, origin.dtype if origin else value.dtype, shape, order)
+
+    def _buffer_of(self, value: Value, name: str, label: str) -> Buffer:
+        """A new tensor for a value as it is."""
+        return Buffer(self.unique(name), label, value.dtype, value.shape, tuple(range(len(value.shape))))
+
+    def part_buffer(self, name: str, dtype: str, shape: Shape) -> Buffer:
+        """A new tensor for what several programs hand to a merge."""
+        return Buffer(self.unique(name), name, dtype, shape, tuple(range(len(shape))))
+
+    def unique(self, name: str) -> str:
+        name = name.replace(".", "_")
+        number, found = 1, name
+        while found in self.names:
+            found, number = f"{name}_{number}", number + 1
+        self.names.add(found)
+        return found
+
+    def source_buffer(self, value: Source) -> Buffer:
+        if value not in self.buffers:
+            label = value.origin.partition(":")[2]
+            self.buffers[value] = self._buffer_of(value, label, label)
+        return self.buffers[value]
+
+    def store(self, value: Value, buffer: Buffer, before: Cluster | None = None) -> None:
+        """Have `value` written to `buffer`, by the cluster that suits it best."""
+        for part in through_maps(value):
+            if not isinstance(part, (Map, Concat)):  # what it waits for may have concatenations stored
+                self.add(part)
+        joined = value if isinstance(value, Concat) else distributed(value, self._done)
+        if joined is not None:
+            beside: Cluster | None = None
+            outside = {self.buffers[s] for s in self.trace.sources.values() if s in self.buffers}
+            for number, part in enumerate(joined.parts):
+                if isinstance(part, Literal) and part.number == 0 and buffer not in outside:
+                    self.zeroed.add(buffer)
+                    continue
+                target = Target(part, buffer, _placed(buffer, joined, number))
+                beside = self._store_part(part, target, before, beside)
+            makers = [c for c in self.clusters if any(t.buffer is buffer for t in c.targets)]
+            self.made_by[value] = makers[-1]
+        else:
+            self.made_by[value] = self._store_part(value, Target(value, buffer, buffer.place), before)
+        self.buffers[value] = buffer
+
+    def _store_part(
+        self, value: Value, target: Target, before: Cluster | None, beside: Cluster | None = None
+    ) -> Cluster:
+        """The cluster that writes a target; `beside`: one that writes to the same tensor."""
+        self.add(value)
+        needed = self.needs(value)
+        last = self._latest(needed)
+        stop = len(self.clusters) if before is None else self._rank(before)
+        for cluster in self.clusters.between(max(last, 0), stop):
+            near = cluster is beside and cluster.kind == "map" and cluster.space == value.shape
+            chained = not needed.isdisjoint(cluster.heads)
+            related = near or chained or self._shares(cluster, value)
+            if related and (chained or self._rank(cluster) > last) and self.fits(cluster, value) is not None:
+                cluster.targets.append(target)
+                return cluster
+        return self._new(Cluster("map", value.shape, frozenset(), targets=[target]), before)
+
+    def _shares(self, cluster: Cluster, value: Value) -> bool:
+        """Whether a cluster reads a big tensor that `value` reads too, or nothing is to be read."""
+        if cluster.kind not in ("fold", "map"):
+            return False
+        if not self.reads(value) and not self.needs(value):
+            return cluster.kind == "map"  # constants may be written anywhere
+        common = self._read_by(cluster) & self.reads(value)
+        return any(2 * s.size.example >= product(cluster.space).example for s in common)
+
+    def _read_by(self, cluster: Cluster) -> frozenset[Source]:
+        """The tensors from outside that a cluster reads."""
+        roots = len(cluster.heads) + len(cluster.targets)
+        if self._read.get(cluster, (0, None))[0] != roots:
+            self._read[cluster] = (roots, frozenset().union(*map(self.reads, cluster.roots())))
+        return self._read[cluster][1]
+
+    # --- what crosses from one cluster to another ---------------------------------------------------
+
+    def cut(self) -> None:
+        """Store what a cluster needs of earlier ones: small values after their reductions, rather than these."""
+        self._slid = slid_over([v for c in self.clusters for v in c.roots()])
+        for cluster in reversed(list(self.clusters)):
+            seen: set[Value] = set()
+            for value in cluster.roots():
+                self._cut(value, cluster, seen)
+
+    def _cut(self, value: Value, reader: Cluster, seen: set[Value]) -> None:
+        if value in seen:
+            return
+        seen.add(value)
+        maker = self.made_by.get(value)
+        if maker is not None and maker is not reader and self._rank(maker) < self._rank(reader):
+            return
+        head = head_of(value)
+        if head in reader.heads:
+            return
+        foreign = frozenset(h for h in self.needs(value) if h not in reader.heads)
+        if not foreign:
+            return
+        home = self._maker(max(foreign, key=lambda h: self._rank(self._maker(h))))
+        assert home is not None
+        rounding = isinstance(value, Map) and value.op.startswith("round_to")  # done where the value is multiplied
+        light = rounding or isinstance(value, (View, Window, Literal)) or foreign != self.needs(value)
+        if head is None and self._at_hand(value, reader):
+            return
+        # A window slides over dims that a product has only once it is reshaped.
+        spread = value in self._slid and not set(operands(value)) & self.made_by.keys()
+        if head is not None or ((spread or not light) and self._absorbs(home, value)):
+            buffer = self.buffer_for(value)
+            home.targets.append(Target(value, buffer, buffer.place))
+            self.made_by[value], self.buffers[value] = home, buffer
+            return
+        for part in operands(value):
+            self._cut(part, reader, seen)
+
+    def _at_hand(self, value: Value, reader: Cluster) -> bool:
+        """Whether `reader` can compute a value of what earlier clusters store already."""
+        maker = self.made_by.get(value)
+        if isinstance(value, Source) or (maker is not None and self._rank(maker) < self._rank(reader)):
+            return True
+        return head_of(value) is None and all(self._at_hand(o, reader) for o in operands(value))
+
+    def _absorbs(self, home: Cluster, value: Value) -> bool:
+        size = product(home.space if home.kind == "scan" else home.kept)
+        return home.kind != "map" and value.size == size and self.fits(home, value) is not None
+
+
+def _placed(buffer: Buffer, joined: Concat, number: int) -> Callable[[Positions], Positions]:
+    return lambda at: buffer.place(joined.place(number, at))

@@ -1,0 +1,1 @@
+"""A captured graph as values that kernels can be made of."""

@@ -1,0 +1,76 @@
+"""What values are made of: questions that a designer asks of every value of a network, answered once for each."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from functools import reduce
+from operator import or_
+
+from akg_core.design.fuse.cluster import HeadKey, head_of
+from akg_core.design.graph.values import Product, Source, Value, View, Window, operands
+
+
+class Reach:
+    """The heavy values and the tensors from outside that values lead to."""
+
+    def __init__(self) -> None:
+        self._needs: dict[Value, frozenset[HeadKey]] = {}
+        self._sources: dict[Value, frozenset[Source]] = {}
+
+    def needs(self, value: Value) -> frozenset[HeadKey]:
+        """The nearest heavy values that `value` is made of, itself when it is one."""
+        if value not in self._needs:
+            head = head_of(value)
+            found = frozenset((head,)) if head else frozenset().union(*map(self.needs, operands(value)))
+            self._needs[value] = found
+        return self._needs[value]
+
+    def reads(self, value: Value) -> frozenset[Source]:
+        """The tensors from outside that inlining `value` reads, up to the next heavy values."""
+        if value not in self._sources:
+            own = frozenset((value,)) if isinstance(value, Source) else frozenset()
+            parts = () if head_of(value) else operands(value)
+            self._sources[value] = own.union(*map(self.reads, parts))
+        return self._sources[value]
+
+
+def parts_first(value: Value, known: Container[Value] = ()) -> list[Value]:
+    """All that a value is made of and itself, parts before wholes; nothing of what is `known`."""
+    found: dict[Value, None] = {}
+    stack = [(value, False)]
+    while stack:
+        at, seen = stack.pop()
+        if seen:
+            found[at] = None
+        elif at not in found and at not in known:
+            stack.append((at, True))
+            stack += [(o, False) for o in operands(at) if o not in found and o not in known]
+    return list(found)
+
+
+def readers(values: Iterable[Value], sources: Iterable[Value]) -> dict[Value, int]:
+    """How many of the values are made of each source."""
+    bits = {source: 1 << number for number, source in enumerate(sources)}
+    below: dict[Value, int] = {}  # the sources of each value, as bits
+    roots = list(values)
+    for root in roots:
+        for value in parts_first(root, below):
+            below[value] = reduce(or_, (below[part] for part in operands(value)), bits.get(value, 0))
+    return {source: sum(1 for root in roots if below[root] & bit) for source, bit in bits.items()}
+
+
+def slid_over(roots: Sequence[Value]) -> set[Value]:
+    """Reshapes of products that windows slide over, at once or through what is elementwise."""
+    found: set[Value] = set()
+    seen: set[tuple[Value, bool]] = set()
+    stack = [(root, False) for root in roots]
+    while stack:
+        value, slid = stack.pop()
+        if (value, slid) in seen:
+            continue
+        seen.add((value, slid))
+        if slid and isinstance(value, View) and value.move is not None and value.move[0] == "reshape":
+            found |= {value} if isinstance(value.arg, Product) else set()
+        slid = isinstance(value, Window) or (slid and head_of(value) is None)
+        stack += [(part, slid) for part in operands(value)]
+    return found

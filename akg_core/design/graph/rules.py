@@ -1,0 +1,177 @@
+"""The register of operator rules, and what a rule sees of the operator that it rewrites.
+
+A rule turns one captured operator into values (`akg_core.design.graph.values`). A family of operators is a file of
+functions marked with `@rule`; `akg_core.design.graph.trace` lists the families.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from akg_core.design.algebra.expression import parse_size
+from akg_core.design.algebra.index import Index
+from akg_core.design.graph.values import Counting, Literal, Shape, Value, arithmetic, cast, wide
+from akg_core.errors import UnsupportedOperator
+from akg_core.records import Node
+from akg_core.sketch.dtypes import DTYPES, promote
+
+Rule = Callable[["Call"], "Value | tuple[Value | None, ...]"]
+RULES: dict[str, Rule] = {}
+_RANK = {"bool": 0, "int": 1, "float": 2}
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Register a function as the rule of these operators; "add" stands for every overload of aten.add."""
+
+    def register(function: Rule) -> Rule:
+        for name in names:
+            RULES[f"aten.{name}"] = function
+        return function
+
+    return register
+
+
+def find_rule(op: str) -> Rule | None:
+    """The rule of "aten.sum.dim_IntList", or the one of all overloads of aten.sum."""
+    return RULES.get(op) or RULES.get(op.rpartition(".")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One operator at hand. `values`: the results of those before it; `symbols`: the example sizes.
+
+    `longest_attended`: how long the values that attention sums may be for it to be one kernel. `rounding`: the format
+    that factors of f32 convolutions are rounded to, "" for none; `halved`: whether f16 may stand for it. `joined`:
+    whether products cost less than stores.
+    """
+
+    node: Node
+    values: dict[str, tuple[Value | None, ...]]
+    symbols: dict[str, int]
+    longest_attended: int = 0
+    rounding: str = ""
+    joined: bool = False
+    halved: bool = False
+
+    @property
+    def op(self) -> str:
+        return self.node.op
+
+    @property
+    def name(self) -> str:
+        """The operator without namespace and overload: "sum"."""
+        return self.op.split(".")[1]
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the first result."""
+        return self.node.dtypes[0]
+
+    @property
+    def wide(self) -> str:
+        """The dtype that the first result is computed in."""
+        return wide(self.dtype)
+
+    @property
+    def shape(self) -> Shape:
+        return self.shape_of(0)
+
+    def shape_of(self, result: int) -> Shape:
+        return tuple(parse_size(d, self.symbols) for d in self.node.shapes[result])
+
+    def arg(self, position: int, default: Any = None) -> Any:
+        return self.node.args[position] if position < len(self.node.args) else default
+
+    def option(self, name: str, default: Any = None) -> Any:
+        return self.node.kwargs.get(name, default)
+
+    def raw(self, position: int) -> Value:
+        """A tensor argument as it is."""
+        return self.refer(self.arg(position))
+
+    def value(self, position: int) -> Value:
+        """A tensor argument, narrow floats widened."""
+        value = self.raw(position)
+        return cast(value, wide(value.dtype))
+
+    def maybe(self, position: int) -> Value | None:
+        """A tensor argument that may be None."""
+        return None if self.arg(position) is None else self.value(position)
+
+    def operand(self, position: int) -> Value | bool | int | float:
+        """A tensor, widened, or a number; a size that is known only at launch becomes a value."""
+        argument = self.arg(position)
+        if isinstance(argument, str) and not argument.startswith("%"):
+            return self.number(argument)
+        return self.value(position) if isinstance(argument, str) else argument
+
+    def size(self, argument: int | str) -> Index:
+        return parse_size(argument, self.symbols)
+
+    def refer(self, reference: Any) -> Value:
+        if not isinstance(reference, str) or not reference.startswith("%"):
+            raise self.unsupported(f"with {reference!r} in the place of a tensor")
+        name, _, result = reference.removeprefix("%").partition(":")
+        value = self.values[name][int(result or 0)]
+        assert value is not None
+        return value
+
+    def number(self, text: str) -> Value:
+        """A number that sizes make, such as "s0 * 2" or "(s0 ** 0.5)", as a scalar."""
+
+        def read(node: ast.expr) -> Value:
+            match node:
+                case ast.BinOp(left=left, op=ast.Div() | ast.Pow() as op, right=right):
+                    sign = "/" if isinstance(op, ast.Div) else "**"
+                    return arithmetic(sign, read(left), read(right), dtype="f32")
+                case ast.BinOp(left=left, op=op, right=right) if _fractional(node):
+                    sign = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}[type(op)]
+                    return arithmetic(sign, read(left), read(right), dtype="f32")
+                case ast.Constant(value=float(value)):
+                    return Literal(value, shape=(), dtype="f32")
+            size = parse_size(ast.unparse(node), self.symbols)
+            return Counting(lambda at: size, shape=(), dtype="i64")
+
+        return read(ast.parse(text, mode="eval").body)
+
+    def common(self, *values: Value) -> str:
+        """The dtype that tensors meet in: one without dims counts only when its kind outranks the others'."""
+        strong = [v.dtype for v in values if v.shape] or [v.dtype for v in values]
+        found = strong[0]
+        for dtype in strong[1:]:
+            found = promote(found, dtype)
+        for value in values:
+            if _RANK[DTYPES[value.dtype].kind] > _RANK[DTYPES[found].kind]:
+                found = value.dtype
+        return found
+
+    def dims(self, argument: int | list[int] | None, rank: int) -> tuple[int, ...]:
+        """Dims as non-negative numbers; None and [] mean all."""
+        if argument is None or argument == []:
+            return tuple(range(rank))
+        listed = [argument] if isinstance(argument, int) else argument
+        return tuple(sorted({d % rank for d in listed})) if rank else ()
+
+    def position(self, argument: int | str, size: Index) -> Index:
+        """A start or a place along a dim of `size`, counted from the end when negative."""
+        at = self.size(argument)
+        return at + size if at.constant is not None and at.constant < 0 else at
+
+    def unsupported(self, detail: str = "", cure: str = "") -> UnsupportedOperator:
+        """The error for what has no rule: which operator, as the file calls it, where, and the way out."""
+        where = f" ({self.node.where})" if self.node.where else ""
+        what = f"{',' * detail.startswith('which')} {detail}" if detail else ""
+        return UnsupportedOperator(
+            f"The builtin designer has no rule for `{self.node.wrote or self.name.lstrip('_')}`{what}{where}.",
+            cure or "Write it with other operators, or write a sketch by hand and pass it with --sketch.",
+        )
+
+
+def _fractional(node: ast.AST) -> bool:
+    return any(
+        isinstance(n, (ast.Div, ast.Pow)) or (isinstance(n, ast.Constant) and isinstance(n.value, float))
+        for n in ast.walk(node)
+    )

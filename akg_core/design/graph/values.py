@@ -1,0 +1,398 @@
+"""What a captured graph is rewritten to: a few kinds of values that every kernel can be made of.
+
+A value is a function from positions to numbers, with a shape and the dtype that it is computed in. Views are maps of
+positions, so they cost nothing; `Fold`, `Product`, `Attention`, `Scan` and `Concat` are the values that shape kernels.
+Identity is what tells values apart: the same object is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+
+from akg_core.design.algebra.index import Index, flatten, index, product, unflatten
+from akg_core.sketch.dtypes import DTYPES
+
+NARROW = ("f16", "bf16")  # floats of 16 bits, which are computed with in f32
+Shape = tuple[Index, ...]
+Positions = tuple[Index, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Value:
+    shape: Shape
+    dtype: str
+
+    @property
+    def size(self) -> Index:
+        """How many elements."""
+        return product(self.shape)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Source(Value):
+    """A tensor from outside: `origin` is "argument:x" or "parameter:fc.weight"."""
+
+    origin: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Literal(Value):
+    """One number everywhere."""
+
+    number: bool | int | float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Counting(Value):
+    """The number that `rule` makes of the position itself."""
+
+    rule: Callable[[Positions], Index]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Map(Value):
+    """An elementwise operation of the sketch language on values of the same shape; "cast" goes to `dtype`.
+
+    "round_to tf32" is an operation with a word. "copy" is its argument; "stored" is too, in memory of its own.
+    """
+
+    op: str
+    args: tuple[Value, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class View(Value):
+    """`arg` seen at other positions: `rule` maps positions here to positions there.
+
+    `move` says the same in a program's words (reshape, permute, narrow, expand, and its arguments), if there are any.
+    """
+
+    arg: Value
+    rule: Callable[[Positions], Positions]
+    move: tuple[str, tuple[Index, ...]] | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Window(Value):
+    """`arg` seen at positions that may lie outside of it, where there is `fill` instead.
+
+    `whole`: a position outside of this value is outside of `arg` too, as with padding.
+    """
+
+    arg: Value
+    rule: Callable[[Positions], Positions]
+    fill: int | float
+    whole: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Gather(Value):
+    """`arg` at positions that are read from `places`; `rule` builds arg's positions from here's and from theirs."""
+
+    arg: Value
+    places: tuple[Value, ...]
+    rule: Callable[[Positions, Positions], Positions]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reduction:
+    """A reduction of `arg` over `dims`, shared by the values that are its results."""
+
+    kind: str
+    arg: Value
+    dims: tuple[int, ...]
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        return tuple(d for d in range(len(self.arg.shape)) if d not in self.dims)
+
+    @property
+    def count(self) -> Index:
+        """How many elements each result is made of."""
+        return product(self.arg.shape[d] for d in self.dims)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Fold(Value):
+    """Result `part` of a reduction; its shape is that of the kept dims."""
+
+    reduction: Reduction
+    part: int = 0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Scan(Value):
+    """Running `op` ("sum", "prod", "max", "min") along `dim`, each position included; `reverse`: from its end."""
+
+    op: str
+    arg: Value
+    dim: int
+    reverse: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Guard:
+    """What an operand of a product stands for: `back` [*batch, M] or [*batch, N] times that operand is `exact`, except
+    for numbers that its dtype does not hold. These are not finite there."""
+
+    exact: Value
+    back: Value
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Product(Value):
+    """left [*batch, M, K] times right [*batch, K, N], summed in `dtype`; `narrow`: both are of a narrow format.
+
+    With `guards`, one for each operand, the product of what these stand for: of the exact operands where a sum over
+    the others is not finite.
+    """
+
+    left: Value
+    right: Value
+    narrow: bool = False
+    guards: tuple[Guard, Guard] | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Concat(Value):
+    """`parts` beside each other: part n's position 0 is this value's `starts[n]`.
+
+    `ways`: for each dim of a part the dim of this value that it moves along, and in what steps. What a part has beyond
+    this value's end is left out.
+    """
+
+    parts: tuple[Value, ...]
+    starts: tuple[Positions, ...]
+    ways: tuple[tuple[int, int], ...]
+
+    def place(self, number: int, at: Positions) -> Positions:
+        """This value's position of a position in a part."""
+        found = list(self.starts[number])
+        for position, (dim, step) in zip(at, self.ways, strict=True):
+            found[dim] = found[dim] + position * step
+        return tuple(found)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Scores(Value):
+    """What the inner product of an attention gives, in the expression of that attention's own scores."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Attention(Value):
+    """softmax over N of `scores` [*batch, M, N] times `right` [*batch, N, F].
+
+    `scores` is made elementwise of `inner`, which is query [*batch, M, K] times key [*batch, K, N]. `zeroed`: a row of
+    scores that are all -inf gives 0, not NaN.
+    """
+
+    query: Value
+    key: Value
+    inner: Scores
+    scores: Value
+    right: Value
+    zeroed: bool
+
+
+Heavy = Fold | Scan | Product | Concat | Attention | Scores
+
+
+def wide(dtype: str) -> str:
+    """The dtype that numbers of `dtype` are computed in: narrow floats in f32."""
+    return "f32" if dtype in NARROW else dtype
+
+
+def is_float(dtype: str) -> bool:
+    return DTYPES[dtype].kind == "float"
+
+
+def literal(number: bool | int | float, dtype: str) -> Literal:
+    """A scalar constant, its number in the form that `dtype` asks for."""
+    if is_float(dtype):
+        number = float(number)
+    elif dtype == "bool":
+        number = bool(number)
+    elif not isinstance(number, bool):
+        number = int(number)
+    return Literal(number, shape=(), dtype=dtype)
+
+
+def cast(value: Value, dtype: str) -> Value:
+    if value.dtype == dtype:
+        return value
+    if isinstance(value, Literal):
+        return Literal(literal(value.number, dtype).number, shape=value.shape, dtype=dtype)
+    return Map("cast", (value,), shape=value.shape, dtype=dtype)
+
+
+def uncast(value: Value) -> Value:
+    """What `value` is a wider form of, below views and copies; itself where it is none."""
+    match value:
+        case View(arg=arg):
+            inner = uncast(arg)
+            return value if inner is arg else replace(value, arg=inner, dtype=inner.dtype)
+        case Map(op="copy", args=(arg,)):
+            inner = uncast(arg)
+            return value if inner is arg else inner
+        case Map(op="cast", dtype="f32", args=(arg,)) if arg.dtype in NARROW:
+            return arg
+    return value
+
+
+def broadcast_shape(shapes: Sequence[Shape]) -> Shape:
+    """The shape that all can be expanded to."""
+    rank = max((len(s) for s in shapes), default=0)
+    found: list[Index] = []
+    for d in range(rank):
+        sizes = [s[d - rank + len(s)] for s in shapes if d - rank + len(s) >= 0]
+        found.append(next((s for s in sizes if s != 1), index(1)))
+    return tuple(found)
+
+
+def expand(value: Value, shape: Shape) -> Value:
+    """`value` repeated along new leading dims and along dims of size 1."""
+    if value.shape == shape:
+        return value
+    if isinstance(value, Literal):
+        return Literal(value.number, shape=shape, dtype=value.dtype)
+    lead = len(shape) - len(value.shape)
+    kept = value.shape
+
+    def rule(at: Positions) -> Positions:
+        return tuple(index(0) if size == 1 else at[lead + d] for d, size in enumerate(kept))
+
+    return View(value, rule, ("expand", shape), shape=shape, dtype=value.dtype)
+
+
+def map_of(op: str, *args: Value, dtype: str) -> Value:
+    """An elementwise operation, arguments expanded to each other."""
+    shape = broadcast_shape([a.shape for a in args])
+    return Map(op, tuple(expand(a, shape) for a in args), shape=shape, dtype=dtype)
+
+
+def arithmetic(op: str, *args: Value | bool | int | float, dtype: str) -> Value:
+    """An operation done in `dtype`: arguments are cast to it, numbers become literals."""
+    return map_of(op, *(cast(a, dtype) if isinstance(a, Value) else literal(a, dtype) for a in args), dtype=dtype)
+
+
+def comparison(op: str, left: Value, right: Value | int | float) -> Value:
+    """left op right, as bool; a number is compared in left's dtype, a fraction with an integer in f32."""
+    if not isinstance(right, Value):
+        whole = not isinstance(right, float)
+        dtype = left.dtype if is_float(left.dtype) or whole else "f32"
+        left, right = cast(left, dtype), Literal(right, shape=(), dtype=dtype)
+    return map_of(op, left, right, dtype="bool")
+
+
+def where(condition: Value, yes: Value | int | float, no: Value | int | float, dtype: str) -> Value:
+    yes, no = (cast(v, dtype) if isinstance(v, Value) else literal(v, dtype) for v in (yes, no))
+    return map_of("where", cast(condition, "bool"), yes, no, dtype=dtype)
+
+
+def reshape(value: Value, shape: Shape) -> Value:
+    """The elements of `value`, row-major, in another shape."""
+    if isinstance(value, View) and value.move is not None and value.move[0] == "reshape":
+        value = value.arg
+    if value.shape == shape:
+        return value
+    if isinstance(value, Literal):
+        return Literal(value.number, shape=shape, dtype=value.dtype)
+    old = value.shape
+
+    def rule(at: Positions) -> Positions:
+        return unflatten(flatten(at, shape), old)
+
+    return View(value, rule, ("reshape", shape), shape=shape, dtype=value.dtype)
+
+
+def permute(value: Value, order: Sequence[int]) -> Value:
+    """Dim d of the result is dim order[d] of `value`."""
+    order = [d % len(value.shape) for d in order]
+    if order == sorted(order):
+        return value
+
+    def rule(at: Positions) -> Positions:
+        return tuple(at[order.index(d)] for d in range(len(order)))
+
+    move = ("permute", tuple(index(d) for d in order))
+    return View(value, rule, move, shape=tuple(value.shape[d] for d in order), dtype=value.dtype)
+
+
+def view(
+    value: Value,
+    shape: Shape,
+    rule: Callable[[Positions], Positions],
+    move: tuple[str, tuple[Index, ...]] | None = None,
+) -> Value:
+    return View(value, rule, move, shape=shape, dtype=value.dtype)
+
+
+def window(
+    value: Value, shape: Shape, rule: Callable[[Positions], Positions], fill: int | float = 0, whole: bool = False
+) -> Value:
+    """`value` at the positions of `rule`, `fill` outside of it; two windows with the same fill are one."""
+    fill = literal(fill, value.dtype).number
+    if isinstance(value, Window) and value.whole and value.fill == fill:
+        inner = value
+        return Window(inner.arg, lambda at: inner.rule(rule(at)), fill, whole, shape=shape, dtype=value.dtype)
+    return Window(value, rule, fill, whole, shape=shape, dtype=value.dtype)
+
+
+def narrow(value: Value, dim: int, start: Index, length: Index) -> Value:
+    """`length` positions of `dim` from `start` on."""
+    shape = (*value.shape[:dim], length, *value.shape[dim + 1 :])
+
+    def rule(at: Positions) -> Positions:
+        return tuple(p + start if d == dim else p for d, p in enumerate(at))
+
+    return value if length == value.shape[dim] else view(value, shape, rule, ("narrow", (index(dim), start, length)))
+
+
+def flip(value: Value, dims: Collection[int]) -> Value:
+    """`value` walked backwards along `dims`."""
+    if not dims:
+        return value
+    sizes = value.shape
+    return view(value, sizes, lambda at: tuple(sizes[d] - 1 - p if d in dims else p for d, p in enumerate(at)))
+
+
+def counting(shape: Shape, rule: Callable[[Positions], Index], dtype: str = "i64") -> Value:
+    return cast(Counting(rule, shape=shape, dtype="i64"), dtype)
+
+
+def fold(kind: str, arg: Value, dims: Sequence[int], dtypes: Sequence[str], keep: bool = False) -> tuple[Value, ...]:
+    """The results of a reduction over `dims`, which stay with size 1 when `keep`."""
+    dims = tuple(sorted({d % len(arg.shape) for d in dims})) if arg.shape else ()
+    reduction = Reduction(kind, arg, dims)
+    shape = tuple(arg.shape[d] for d in reduction.kept)
+    kept = tuple(index(1) if d in dims else s for d, s in enumerate(arg.shape))
+    results = (Fold(reduction, part, shape=shape, dtype=dtype) for part, dtype in enumerate(dtypes))
+    return tuple(reshape(r, kept) if keep else r for r in results)
+
+
+def operands(value: Value) -> tuple[Value, ...]:
+    """The values that `value` is directly made of."""
+    match value:
+        case Map(args=args):
+            return args
+        case View(arg=arg) | Window(arg=arg) | Scan(arg=arg):
+            return (arg,)
+        case Gather(arg=arg, places=places):
+            return (arg, *places)
+        case Fold(reduction=reduction):
+            return (reduction.arg,)
+        case Product(left=left, right=right, guards=guards):
+            return (left, right, *(v for g in guards or () for v in (g.exact, g.back)))
+        case Concat(parts=parts):
+            return parts
+        case Attention(query=query, key=key, scores=scores, right=right):
+            return (query, key, scores, right)
+    return ()
+
+
+def size_value(size: Index) -> Value:
+    """A size as a scalar value."""
+    if size.constant is not None:
+        return literal(size.constant, "i64")
+    return Counting(lambda at: size, shape=(), dtype="i64")

@@ -1,0 +1,1 @@
+"""Kernels of the sketch language, by what they compute."""

@@ -1,0 +1,322 @@
+"""A refined nest with its tiling becomes a kernel of the language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from akg_core.design.algebra.index import Axis, Index
+from akg_core.design.graph.values import Heavy, Reduction
+from akg_core.design.kernels.fold import RESULTS, Reducing, call
+from akg_core.design.kernels.tidy import without_unread
+from akg_core.design.kernels.writer import Parameter, Writer
+from akg_core.design.nest.nest import Head, Nest, Store
+from akg_core.design.nest.terms import Constant, Place, Result, Term, axes_of, below, inputs
+from akg_core.design.nest.tiling import MANY_TILES, WHOLE, Step, Tiling, stage_of
+from akg_core.sketch.ast import (
+    Assign,
+    AxisList,
+    Call,
+    Effect,
+    Expr,
+    Grid,
+    Hints,
+    Kernel,
+    Name,
+    Number,
+    Statement,
+    Text,
+    Tiles,
+    TuneParameter,
+    Whole,
+)
+from akg_core.sketch.numerics import identity
+
+_KEPT_NAMES = ("m", "p", "q", "r", "s", "u", "v")
+_REDUCED_NAMES = ("n", "k", "l", "j", "w", "y", "z")
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """A kernel and what its tensor parameters stand for."""
+
+    kernel: Kernel
+    parameters: list[Parameter]
+
+
+def name_axes(nest: Nest, order: tuple[Axis, ...]) -> dict[Axis, str]:
+    """Letters for axes, in the order of their loops."""
+    kept = [a for a in order if a not in nest.reduced]
+    reduced = [a for a in order if a in nest.reduced]
+    if not reduced:
+        letters = ("i",) if len(kept) == 1 else ("m", "n", "p", "q", "r", "s", "u", "v")
+        return dict(zip(kept, letters, strict=False))
+    return dict(zip(kept, _KEPT_NAMES, strict=False)) | dict(zip(reduced, _REDUCED_NAMES, strict=False))
+
+
+class Emission:
+    """One kernel in the making. `stream(buffer)` says whether a store should go past the caches."""
+
+    def __init__(self, nest: Nest, names: dict[Axis, str], stream: Callable[[Store], bool]) -> None:
+        self.nest = nest
+        self.writer = Writer(names)
+        self.tunes: list[TuneParameter] = []
+        self.stream = stream
+        self.terms = nest.terms()
+        dims = nest.dims()
+        self.writer.bind_sizes(a.extent for a in nest.axes if a.extent in dims)
+
+    def axis(self, axis: Axis) -> str:
+        return self.writer.axis_names[axis]
+
+    def extent(self, axis: Axis) -> Expr:
+        return self.writer.size(axis.extent)
+
+    def step(self, axis: Axis, step: Step) -> Expr:
+        """A tile's size, a parameter when there is a choice."""
+        if len(step.choices) < 2:
+            return Number(step.default)
+        name = f"B{self.axis(axis).upper()}"
+        if name not in [t.name for t in self.tunes]:
+            self.tunes.append(TuneParameter(name, step.choices, step.default))
+        return Name(name)
+
+    def store(self, store: Store) -> Statement:
+        hints = (("stream", Number(True)),) if self.stream(store) else ()
+        element = self.writer.element(store.buffer, store.at, write=True)
+        return Effect(Call("store", (element, self.writer.expression(store.term)), hints))
+
+    def stores(self, stores: list[Store]) -> list[Statement]:
+        """The stores, after names for what they share."""
+        out = self.writer.named(self.terms, [s.term for s in stores])
+        return out + [self.store(s) for s in stores]
+
+    def wholes(self, axes: Iterable[Axis]) -> list[Statement]:
+        return [Whole(self.axis(a), self.extent(a)) for a in axes]
+
+    def in_grid(
+        self,
+        grid: tuple[tuple[Axis, Step], ...],
+        body: list[Statement],
+        rows: tuple[Axis, ...] = (),
+        joint: Axis | None = None,
+        hints: Hints = (),
+    ) -> list[Statement]:
+        """`body` for each tile of `grid`; of `rows`, for each position of the tile, one after the other.
+
+        Programs along `joint` run together. `hints`: on the innermost grid.
+        """
+        tiles = {axis: self.writer.fresh("g") for axis in rows}
+        steps = dict(grid)
+        for axis in reversed(rows):
+            start, stop = (Call(op, (Name(tiles[axis]),)) for op in ("begin", "end"))
+            unrolled: Hints = (("unroll", Number(steps[axis].default)),)
+            body = [Tiles(self.axis(axis), self.extent(axis), Number(1), tuple(body), start, stop, False, unrolled)]
+        for axis, step in reversed(grid):
+            own: Hints = (("together", Number(True)),) if axis == joint else ()
+            own += hints if axis == grid[-1][0] else ()
+            name = tiles.get(axis, self.axis(axis))
+            body = [Grid(name, self.extent(axis), self.step(axis, step), tuple(body), own)]
+        return body
+
+    def kernel(self, name: str, body: list[Statement], doc: str = "") -> Emitted:
+        declared, parameters = self.writer.declared()
+        tunes = tuple(sorted(self.tunes, key=lambda t: t.name))
+        kernel = Kernel(name, tuple(declared), (), tunes, without_unread(tuple(body)), doc)
+        return Emitted(kernel, parameters)
+
+    # --- reductions -----------------------------------------------------------------------------------
+
+    def count(self, head: Reduction) -> Expr:
+        """How many elements a result is made of."""
+        total = head.count
+        if total.constant is not None or total in self.writer.sizes:
+            return self.writer.size(total)
+        sizes = [self.extent(a) for a in self.nest.axes if a in self.nest.reduced]
+        found = sizes[0]
+        for size in sizes[1:]:
+            found = call("*", found, size)
+        return found
+
+    def reducing(self, head: Reduction, tiling: Tiling, dtype: str) -> Reducing:
+        kept = tuple(self.axis(a) for a, _ in tiling.grid) + tuple(self.axis(a) for a in tiling.inside)
+        axes = tuple(self.axis(a) for a in tiling.reduced)
+        joint = self.axis(tiling.joint) if tiling.joint else ""
+        return Reducing(head.kind, dtype, axes, kept, self.writer.fresh, tiling.tiles > MANY_TILES, joint)
+
+    def bind(self, head: Reduction | Heavy, results: tuple[Expr, ...]) -> None:
+        for term in self.terms:
+            if isinstance(term, Result) and term.head is head:
+                self.writer.known[term] = results[term.part]
+
+    def argument(self, term: Term, axes: frozenset[Axis], twice: bool, out: list[Statement]) -> Expr:
+        """A reduction's argument over all of `axes`, by name when it is read twice."""
+
+        missing = axes - axes_of(below([term]), frozenset(self.nest.kept))[term]
+        if missing:
+            names = AxisList(tuple(sorted(self.axis(a) for a in missing)))
+            nothing = Number(identity("any" if term.dtype == "bool" else "sum", term.dtype))
+            same = Call("full", (names, nothing, Text(term.dtype)))
+            value = call("|" if term.dtype == "bool" else "+", self.writer.expression(term), same)
+            name = self.writer.fresh("spread")
+            out.append(Assign((name,), value))
+            return Name(name)
+        if twice:
+            return self.writer.assign(term, out)
+        return self.writer.expression(term)
+
+
+def emit_elementwise(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool]) -> Emitted:
+    """Stores of elementwise values."""
+    order = (*(a for a, _ in tiling.grid), *tiling.inside)
+    e = Emission(nest, name_axes(nest, order), stream)
+    # What does not vary along the innermost axis is computed once for all of it.
+    before = e.writer.hoisted(e.terms, [s.term for s in nest.stores], frozenset(order[-1:]), loads=False)
+    body = [*e.wholes(tiling.inside), *before, *e.stores(list(nest.stores))]
+    return e.kernel(name, e.in_grid(tiling.grid, body))
+
+
+def _twice(head: Reduction) -> bool:
+    return len(RESULTS[head.kind]) > 1
+
+
+def emit_near(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool]) -> Emitted:
+    """Reductions whose tile stays near: loaded once, straight-line code."""
+    loops = tuple(a for a, _ in tiling.loops)
+    e = Emission(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), stream)
+    inside = frozenset(tiling.reduced)
+    body = e.wholes(a for a in loops if a != tiling.joint)
+    roots = [*(h.args[0] for h in nest.heads), *(s.term for s in nest.stores)]
+    for head in nest.heads:
+        assert isinstance(head.of, Reduction)
+        term = head.args[0]
+        for part in _shared(e.writer, e.terms, roots, set(below([term]))):
+            e.writer.assign(part, body)
+        tile = e.argument(term, inside, _twice(head.of), body)
+        reducing = e.reducing(head.of, tiling, term.dtype)
+        weights = _weights(e.terms, head)
+        statements, results = reducing.whole(tile, e.count(head.of), keep=weights is not None)
+        body += statements
+        e.bind(head.of, results)
+        if weights is not None:
+            e.writer.known[weights] = results[-1]
+    body += e.writer.hoisted(e.terms, [s.term for s in nest.stores], nest.reduced)
+    body += e.stores(list(nest.stores))
+    return e.kernel(name, e.in_grid(tiling.grid, body, tiling.rows, tiling.joint))
+
+
+def _weights(terms: list[Term], head: Head) -> Term | None:
+    """exp(x - peak), where what follows a softmax's sum needs it again."""
+    if not isinstance(head.of, Reduction) or head.of.kind != "softsum":
+        return None
+    for term in terms:
+        if term.op == "exp" and term.args[0].op == "-":
+            x, peak = term.args[0].args
+            if x is head.args[0] and isinstance(peak, Result) and peak.head is head.of and peak.part == 0:
+                return term
+    return None
+
+
+def _shared(writer: Writer, terms: list[Term], roots: list[Term], among: set[Term]) -> list[Term]:
+    """Terms among these that are used more than once anywhere in the kernel, and are worth a name."""
+    uses: dict[Term, int] = {}
+    for term in [*terms, None]:
+        for part in roots if term is None else inputs(term):
+            uses[part] = uses.get(part, 0) + 1
+    return [
+        t
+        for t in terms
+        if t in among and uses.get(t, 0) > 1 and t not in writer.known and not isinstance(t, (Constant, Place, Result))
+    ]
+
+
+def emit_far(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool]) -> Emitted:
+    """Reductions over tiles, a pass for each that waits for another, and a last pass for what is stored elementwise."""
+    loops = tuple(a for a, _ in tiling.loops)
+    e = Emission(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), stream)
+    body = e.wholes(a for a, s in tiling.loops if s is WHOLE)
+    stages = stage_of(nest)
+    for stage in sorted(set(stages.values())):
+        heads = [h for h in nest.heads if isinstance(h.of, Reduction) and stages[h.of] == stage]
+        body += _pass(e, tiling, heads)
+    rows = [s for s in nest.stores if not any(p.axes() & nest.reduced for p in s.at)]
+    elements = [s for s in nest.stores if s not in rows]
+    body += e.stores(rows)
+    if elements:
+        body += e.writer.hoisted(e.terms, [s.term for s in elements], nest.reduced)
+        known = dict(e.writer.known)
+        # Backwards: what was read last is nearest.
+        body += _looped(e, tiling, e.stores(elements), reverse=True)
+        e.writer.known = known
+    return e.kernel(name, e.in_grid(tiling.grid, body))
+
+
+def _pass(e: Emission, tiling: Tiling, heads: list[Head]) -> list[Statement]:
+    """One pass over the reduced axes; afterwards all parts of the heads' states are known."""
+    inside = frozenset(a for a, _ in tiling.loops)
+    roots = [h.args[0] for h in heads]
+    out = e.writer.hoisted(e.terms, roots, inside)
+    work = [(h.of, h.args[0], e.reducing(h.of, tiling, h.args[0].dtype)) for h in heads if isinstance(h.of, Reduction)]
+    for _, _, reducing in work:
+        out += reducing.start()
+    known = dict(e.writer.known)
+    inner = e.writer.named(e.terms, roots)
+    for head, term, reducing in work:
+        inner += reducing.step(e.argument(term, inside, _twice(head), inner))
+    e.writer.known = known
+    out += _looped(e, tiling, inner)
+    for head, _, reducing in work:
+        statements, results = reducing.finish()
+        out += statements
+        e.bind(head, results)
+    return out
+
+
+def _looped(e: Emission, tiling: Tiling, body: list[Statement], reverse: bool = False) -> list[Statement]:
+    for number, (axis, step) in reversed(list(enumerate(tiling.loops))):
+        if step is WHOLE:
+            continue
+        start = stop = None
+        if tiling.chunk and number == 0:
+            start, stop = (Call(op, (Name("g"),)) for op in ("begin", "end"))
+        hints: Hints = (("unroll", Number(step.unroll)),) if step.unroll > 1 else ()
+        hints += (("stages", Number(step.stages)),) if step.stages else ()
+        body = [Tiles(e.axis(axis), e.extent(axis), e.step(axis, step), tuple(body), start, stop, reverse, hints)]
+    return body
+
+
+def emit_partials(nest: Nest, tiling: Tiling, chunk: Axis, name: str) -> Emitted:
+    """States of reductions, one program a chunk of the first reduced axis; stored where the nest's stores say.
+
+    `chunk` is the axis over chunks that the stores are indexed by.
+    """
+    loops = tuple(a for a, _ in tiling.loops)
+    e = Emission(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), lambda store: False)
+    e.writer.names.add("g")
+    e.writer.special[chunk] = call("//", Call("begin", (Name("g"),)), Number(tiling.chunk))
+    body = e.wholes(a for a, s in tiling.loops if s is WHOLE)
+    body += _pass(e, tiling, list(nest.heads))
+    body += e.stores(list(nest.stores))
+    axis = loops[0]
+    body = [Grid("g", e.extent(axis), Number(tiling.chunk), tuple(body))]
+    return e.kernel(name, e.in_grid(tiling.grid, body))
+
+
+def emit_merge(
+    nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool], counts: dict[Reduction, Index]
+) -> Emitted:
+    """Results from the states of chunks, and what is stored of them."""
+    loops = tuple(a for a, _ in tiling.loops)
+    e = Emission(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), stream)
+    body = e.wholes(loops)
+    for head in nest.heads:
+        assert isinstance(head.of, Reduction)
+        parts = tuple(e.writer.expression(t) for t in head.args)
+        reducing = e.reducing(head.of, tiling, head.args[0].dtype)
+        known = counts[head.of]
+        total = e.writer.size(known) if known.constant is not None else None
+        statements, results = reducing.merge(parts, total)
+        body += statements
+        e.bind(head.of, results)
+    body += e.stores(list(nest.stores))
+    return e.kernel(name, e.in_grid(tiling.grid, body))

@@ -1,0 +1,1 @@
+"""Loop nests and their tiles."""

@@ -1,0 +1,63 @@
+"""A cluster becomes a loop nest: what its heads are made of and what it stores, at the positions of its axes."""
+
+from __future__ import annotations
+
+from akg_core.design.algebra.index import Axis, flatten, unflatten
+from akg_core.design.fuse.cluster import Cluster
+from akg_core.design.fuse.partition import Partition
+from akg_core.design.graph.values import Attention, Product, Reduction, Scan
+from akg_core.design.nest.nest import Head, Nest, Store
+from akg_core.design.nest.terms import Pool, Term
+
+
+def nest_of(partition: Partition, cluster: Cluster) -> Nest:
+    """The cluster's loop nest, with its own axes, before refinement.
+
+    A product's arguments are its operands, each with its exact values and its back where it has guards, and, where it
+    is made of halves, high, low and back of both.
+    """
+    pool = Pool()
+    bring = partition.inliner(cluster, pool)
+    full, _ = cluster.positions()
+    axes = tuple(a for p in full for a in p.axes())
+    reduced = frozenset(a for d in cluster.reduced for a in full[d].axes())
+    heads: list[Head] = []
+    fixed: set[Axis] = set()
+    for head in cluster.heads:
+        if isinstance(head, Reduction):
+            # Reductions over spaces that differ in dims of size 1 only are together.
+            whole = unflatten(flatten(full, cluster.space), head.arg.shape)
+            heads.append(Head(head, (bring.at(head.arg, whole),)))
+            if head.kind.startswith("arg"):
+                fixed |= reduced
+        elif isinstance(head, Product):
+            *batch, m, n, k = full
+            places = ((*batch, m, k), (*batch, k, n))
+            args: tuple[Term, ...] = ()
+            for number, (value, at, line) in enumerate(zip((head.left, head.right), places, (m, n), strict=True)):
+                args += (bring.at(value, at),)
+                if head.guards is not None:
+                    args += (
+                        bring.at(head.guards[number].exact, at),
+                        bring.at(head.guards[number].back, (*batch, line)),
+                    )
+            for half, at, line in zip(partition.halves.get(head, ()), places, (m, n), strict=False):
+                args += tuple(bring.at(part, half.place(at)) for part in (half.high, half.low))
+                args += (bring.at(half.back, (*batch, line)),)
+            heads.append(Head(head, args))
+        elif isinstance(head, Attention):
+            *batch, m, f, n, k = full
+            parts = ((head.query, (m, k)), (head.key, (k, n)), (head.scores, (m, n)), (head.right, (n, f)))
+            heads.append(Head(head, tuple(bring.at(v, (*batch, *at)) for v, at in parts)))
+            fixed.update(a for p in (m, f, n, k) for a in p.axes())
+        elif isinstance(head, Scan):
+            heads.append(Head(head, (bring.at(head.arg, full),)))
+            fixed |= reduced
+    stores = []
+    for target in cluster.targets:
+        here = partition.fits(cluster, target.value)
+        assert here is not None
+        stores.append(Store(target.buffer, target.place(here), bring.at(target.value, here)))
+    own = {"product": 3, "attention": 4}.get(cluster.kind, 0)
+    batch_axes = frozenset(axes[:-own]) if own else frozenset()
+    return Nest(pool, axes, reduced, tuple(heads), tuple(stores), frozenset(fixed), batch_axes)

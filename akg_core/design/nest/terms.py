@@ -1,0 +1,311 @@
+"""What one program of a kernel computes: values brought to given positions, as a graph of terms.
+
+Equal terms are one object, so what is shared is computed once. Positions are `Index`es over loop axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from akg_core.design.algebra.index import Axis, Data, Index, index, position
+from akg_core.design.graph.values import (
+    Counting,
+    Gather,
+    Heavy,
+    Literal,
+    Map,
+    Positions,
+    Reduction,
+    Shape,
+    Value,
+    View,
+    Window,
+    is_float,
+    wide,
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Buffer:
+    """A tensor in memory, contiguous. `order[d]` is the dim of the value that memory's dim d holds.
+
+    `label` says what it holds, in the graph's words.
+    """
+
+    name: str
+    label: str
+    dtype: str
+    shape: Shape
+    order: tuple[int, ...]
+
+    def place(self, at: Positions) -> Positions:
+        """Positions in memory of a value's positions."""
+        return tuple(at[d] for d in self.order)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Term:
+    """`op` of the language on `args`, or one of the leaves below. `serial` numbers terms as they are made."""
+
+    op: str
+    dtype: str
+    args: tuple[Term, ...]
+    serial: int
+    name: str
+
+    def __repr__(self) -> str:
+        return f"term{self.serial}"
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Load(Term):
+    """What a buffer holds at a position, `other` outside of it."""
+
+    buffer: Buffer
+    at: Positions
+    other: int | float = 0
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Constant(Term):
+    number: bool | int | float
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Place(Term):
+    """A position as a number."""
+
+    index: Index
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Result(Term):
+    """Result `part` of what the kernel reduces, contracts or scans: `head` says which."""
+
+    head: Reduction | Heavy
+    part: int
+
+
+_FOLDED: dict[str, Callable[..., float]] = {
+    "+": float.__add__, "-": float.__sub__, "*": float.__mul__, "/": float.__truediv__, "maximum": max,
+}  # fmt: skip
+
+
+class Pool:
+    """Makes terms, equal ones once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple, Term] = {}
+
+    def _intern(self, key: tuple, make: Callable[[int], Term]) -> Term:
+        if key not in self._known:
+            self._known[key] = make(len(self._known))
+        return self._known[key]
+
+    def apply(self, op: str, args: tuple[Term, ...], dtype: str, name: str = "") -> Term:
+        if (
+            dtype == "i64"
+            and op in ("+", "-", "*")
+            and len(known := [p for p in map(_position, args) if p is not None]) == 2
+        ):
+            left, right = known
+            return self.place(left + right if op == "+" else left - right if op == "-" else left * right)
+        if op == "&" and any(isinstance(a, Constant) and a.number is True for a in args):
+            return args[1] if isinstance(args[0], Constant) else args[0]
+        numbers = [a.number for a in args if isinstance(a, Constant)]
+        if op in _FOLDED and len(numbers) == len(args) and dtype in ("f32", "f64") and numbers[-1]:
+            return self.constant(_FOLDED[op](*map(float, numbers)), dtype)
+        return self._intern(("apply", op, args, dtype), lambda n: Term(op, dtype, args, n, name))
+
+    def cast(self, term: Term, dtype: str) -> Term:
+        if term.dtype == dtype:
+            return term
+        if term.op == "cast" and term.args[0].dtype == dtype and term.dtype == wide(dtype):
+            return term.args[0]  # widening loses nothing
+        if isinstance(term, Constant) and dtype != "bool":
+            return self.constant(float(term.number) if is_float(dtype) else int(term.number), dtype)
+        return self.apply("cast", (term,), dtype)
+
+    def load(self, buffer: Buffer, at: Positions, other: int | float = 0) -> Term:
+        return self._intern(
+            ("load", buffer, at, repr(other)),
+            lambda n: Load("load", buffer.dtype, (), n, "", buffer=buffer, at=at, other=other),
+        )
+
+    def constant(self, number: bool | int | float, dtype: str) -> Term:
+        key = ("constant", type(number), repr(number), dtype)
+        return self._intern(key, lambda n: Constant("constant", dtype, (), n, "", number=number))
+
+    def place(self, index: Index) -> Term:
+        if index.constant is not None:
+            return self.constant(index.constant, "i64")
+        return self._intern(("place", index), lambda n: Place("place", "i64", (), n, "", index=index))
+
+    def result(self, head: Reduction | Heavy, part: int, dtype: str, name: str = "") -> Term:
+        return self._intern(
+            ("result", id(head), part), lambda n: Result("result", dtype, (), n, name, head=head, part=part)
+        )
+
+
+def _position(term: Term) -> Index | None:
+    """The Index that a term is known to be."""
+    if isinstance(term, Place):
+        return term.index
+    return index(term.number) if isinstance(term, Constant) and isinstance(term.number, int) else None
+
+
+class NotInside(Exception):
+    """A value needs what this kernel computes, but at other positions than its own."""
+
+
+class Inliner:
+    """Brings values to positions. `stored` says where a value can be read, `inside` gives results of the kernel itself.
+
+    `inside(value, positions)` returns a Term for a heavy value, or raises NotInside.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        stored: Callable[[Value], Buffer | None],
+        inside: Callable[[Heavy, Positions], Term],
+        names: Mapping[Value, str],
+    ) -> None:
+        self.pool = pool
+        self.stored = stored
+        self.inside = inside
+        self.names = names
+        self._memo: dict[tuple[Value, Positions], Term] = {}
+
+    def at(self, value: Value, positions: Positions) -> Term:
+        key = (value, positions)
+        if key not in self._memo:
+            self._memo[key] = self._make(value, positions)
+        return self._memo[key]
+
+    def _make(self, value: Value, at: Positions) -> Term:
+        buffer = self.stored(value)
+        if buffer is not None:
+            return self.pool.cast(self.pool.load(buffer, buffer.place(at)), value.dtype)
+        match value:
+            case Literal(number=number):
+                return self.pool.constant(number, value.dtype)
+            case Counting(rule=rule):
+                return self.pool.place(rule(at))
+            case View(arg=arg, rule=look):
+                return self.at(arg, look(at))
+            case Window():
+                return self._windowed(value, value.rule(at))
+            case Gather(arg=arg, places=places, rule=gather):
+                found = tuple(position(Data(self.at(p, at))) for p in places)
+                return self.at(arg, gather(at, found))
+            case Map(op="copy" | "stored", args=(arg,)):
+                return self.at(arg, at)
+            case Map(op="cast", args=(arg,)):
+                return self.pool.cast(self.at(arg, at), value.dtype)
+            case Map(op=op, args=args):
+                name = self.names.get(value, "")
+                return self.pool.apply(op, tuple(self.at(a, at) for a in args), value.dtype, name)
+        assert isinstance(value, Heavy)
+        return self.inside(value, at)
+
+    def _windowed(self, value: Window, places: Positions) -> Term:
+        """What a window shows at places in its argument: a load says itself what is outside."""
+        arg, inner = _unwrapped(value.arg, places, self.stored)
+        buffer = self.stored(arg)
+        if buffer is not None:
+            return self.pool.cast(self.pool.load(buffer, buffer.place(inner), value.fill), value.dtype)
+        found = self.at(value.arg, places)
+        for place, size in zip(places, value.arg.shape, strict=True):
+            limits = place.bounds()
+            checks: list[Term] = []
+            if limits is None or not limits[0].nonnegative:
+                checks.append(self.pool.apply(">=", (self.pool.place(place), self.pool.constant(0, "i64")), "bool"))
+            if limits is None or not (size - 1 - limits[1]).nonnegative:
+                checks.append(self.pool.apply("<", (self.pool.place(place), self.pool.place(size)), "bool"))
+            for check in checks:
+                outside = self.pool.constant(value.fill, value.dtype)
+                found = self.pool.apply("where", (check, found, outside), value.dtype)
+        return found
+
+
+def _unwrapped(value: Value, places: Positions, stored: Callable[[Value], Buffer | None]) -> tuple[Value, Positions]:
+    """What is below casts, permutations and dims of size 1, which leave inside what is inside."""
+    while stored(value) is None:
+        if isinstance(value, Map) and value.op == "cast" and is_float(value.dtype) and is_float(value.args[0].dtype):
+            value = value.args[0]
+        elif isinstance(value, View) and value.move is not None and value.move[0] == "permute":
+            places = value.rule(places)
+            value = value.arg
+        elif isinstance(value, View) and value.move is not None and value.move[0] == "reshape":
+            kept = [(p, s) for p, s in zip(places, value.shape, strict=True) if s != 1 or p != 0]
+            if [s for _, s in kept] != [s for s in value.arg.shape if s != 1]:
+                break
+            following = iter(kept)
+            places = tuple(index(0) if s == 1 else next(following)[0] for s in value.arg.shape)
+            value = value.arg
+        else:
+            break
+    return value, places
+
+
+def below(roots: Iterator[Term] | list[Term]) -> list[Term]:
+    """All terms that these are made of, themselves included, parts before wholes."""
+    found: dict[Term, None] = {}
+
+    def visit(term: Term) -> None:
+        if term in found:
+            return
+        for part in inputs(term):
+            visit(part)
+        found[term] = None
+
+    for root in roots:
+        visit(root)
+    return list(found)
+
+
+def inputs(term: Term) -> list[Term]:
+    """The terms that a term reads, those inside its positions included."""
+    read = list(term.args)
+    for walk in positions(term):
+        read += [a.term for a in walk.atoms() if isinstance(a, Data)]
+    return read
+
+
+def positions(term: Term) -> Positions:
+    if isinstance(term, Load):
+        return term.at
+    return (term.index,) if isinstance(term, Place) else ()
+
+
+def rewritten(pool: Pool, roots: list[Term], change: Callable[[Index], Index]) -> dict[Term, Term]:
+    """For each term below `roots`, the one with its positions changed."""
+    new: dict[Term, Term] = {}
+
+    def data(atom: object) -> Index | None:
+        return position(Data(new[atom.term])) if isinstance(atom, Data) else None
+
+    for term in below(roots):
+        match term:
+            case Load(buffer=buffer, at=at, other=other):
+                new[term] = pool.load(buffer, tuple(change(p.replace(data)) for p in at), other)
+            case Place(index=at):
+                new[term] = pool.place(change(at.replace(data)))
+            case Constant() | Result():
+                new[term] = term
+            case _:
+                new[term] = pool.apply(term.op, tuple(new[a] for a in term.args), term.dtype, term.name)
+    return new
+
+
+def axes_of(terms: list[Term], kept: frozenset[Axis]) -> dict[Term, frozenset[Axis]]:
+    """The axes that each term, parts before wholes, varies along; results vary along `kept`."""
+    found: dict[Term, frozenset[Axis]] = {}
+    for term in terms:
+        axes = {a for walk in positions(term) for a in walk.axes()}
+        for part in inputs(term):
+            axes |= found[part]
+        found[term] = frozenset(axes) | (kept if isinstance(term, Result) else frozenset())
+    return found

@@ -1,0 +1,370 @@
+"""How a nest is cut into tiles: by the chip's traits, the order in which memory is walked, and what must stay near."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import prod
+
+from akg_core.design.algebra.index import Axis, Index
+from akg_core.design.graph.values import Reduction
+from akg_core.design.nest.nest import Nest, segments
+from akg_core.design.nest.terms import Load, Result, axes_of, below
+from akg_core.records import Traits
+from akg_core.sketch.dtypes import DTYPES
+
+MANY_TILES = 12  # sums of more tiles than this carry what rounding lost
+_MULTIPASS = ("moments", "softsum")  # read their tile twice
+_LINE = 4  # tiles of a copy in a line of results that a program holds
+_ROWS = 4  # rows that are added to such a line at a time
+_BLOCK = 4  # tiles of a copy in a block of columns
+_TURNS = 32  # tiles of a row that one program goes through where several share it
+_MOST_PARTS = 1 << 14  # of one result, which a merge holds in one tile
+_STAGES = 4  # such blocks that are under way to a program at once
+_LONG_COLUMN = 512  # rows from which on it is cut rather than the line
+_PER_STATE = 32  # elements that a program should reduce to each state that it hands to a merge
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Positions a tile: `default`, or another of `choices`. `default` 0: the whole extent.
+
+    `unroll`: how many turns of a loop over such tiles are written out in a row; `stages`: loads of how many are under
+    way at once, 0 where nothing is said of it.
+    """
+
+    default: int
+    choices: tuple[int, ...] = ()
+    unroll: int = 1
+    stages: int = 0
+
+
+WHOLE = Step(0)
+ONE = Step(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """`grid`: parallel axes, outermost first; `inside`: kept axes whole in each program; `loops`: reduced axes.
+
+    `chunk`: positions of the first of `loops` that one program of a split reduction has. `rows`: axes of the grid whose
+    tile a program goes through position by position. `trees`: whether tiles are summed as trees, so that what rounding
+    loses grows with their logarithm. `joint`: an axis of the grid whose programs share a result, and meet for it.
+    """
+
+    grid: tuple[tuple[Axis, Step], ...]
+    inside: tuple[Axis, ...]
+    loops: tuple[tuple[Axis, Step], ...]
+    near: bool = True
+    chunk: int = 0
+    rows: tuple[Axis, ...] = ()
+    trees: bool = False
+    joint: Axis | None = None
+
+    @property
+    def reduced(self) -> tuple[Axis, ...]:
+        """The axes that a tile is reduced along: those of the loops, and one whose programs meet."""
+        loops = tuple(a for a, _ in self.loops)
+        return loops if self.joint is None or self.joint in loops else (self.joint, *loops)
+
+    @property
+    def tiles(self) -> int:
+        """How many tiles one program goes through, at the example sizes."""
+        counts = [-(-a.extent.example // s.default) if s.default else 1 for a, s in self.loops]
+        if self.chunk:
+            _, step = self.loops[0]
+            counts[0] = -(-self.chunk // step.default) if step.default else 1
+        return prod(counts)
+
+
+def example(axes: Iterable[Axis]) -> int:
+    return prod(a.extent.example for a in axes)
+
+
+def power_below(number: int) -> int:
+    return 1 << max(number, 1).bit_length() - 1
+
+
+def choices_around(default: int, low: int, high: int) -> Step:
+    """Powers of two around a default, within [low, high]."""
+    around = [default * n // d for n, d in ((1, 4), (1, 2), (1, 1), (2, 1), (4, 1))]
+    kept = sorted({c for c in around if low <= c <= high or c == default})
+    return Step(default, tuple(kept)) if len(kept) > 1 else Step(default)
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """Axes by how far apart in memory their positions are; `lane`: neighbours; `cross`: so in another tensor."""
+
+    order: tuple[Axis, ...]
+    lane: Axis | None
+    cross: Axis | None
+
+
+def walk(nest: Nest) -> Walk:
+    """The order of the biggest tensor walked; a store decides between equals when nothing is reduced."""
+    accesses: list[tuple[int, int, tuple[Index, ...]]] = []
+    for store in nest.stores:
+        found = tuple(s.offset for s in segments(store.at, store.buffer.shape))
+        accesses.append((_span(found), 1 - bool(nest.reduced), found))
+    for term in nest.terms():
+        if isinstance(term, Load):
+            found = tuple(s.offset for s in segments(term.at, term.buffer.shape))
+            accesses.append((_span(found), int(bool(nest.reduced)), found))
+    accesses.sort(key=lambda a: (-a[0], -a[1]))
+    strides: dict[Axis, tuple[int, int]] = {}
+    lanes: list[Axis] = []
+    for _, _, offsets in accesses:
+        for depth, offset in enumerate(offsets):
+            for axis in sorted(offset.axes(), key=lambda a: a.name):
+                stride = offset.coefficient(axis)
+                size = abs(stride.example) if stride is not None else 1
+                strides.setdefault(axis, (-depth, size))
+                # Another tensor's neighbours matter only where it is walked along this one's too.
+                apart = not lanes or any(lanes[0] in o.axes() for o in offsets)
+                if depth == len(offsets) - 1 and size == 1 and axis not in lanes and apart:
+                    lanes.append(axis)
+    positions = {a: n for n, a in enumerate(nest.axes)}
+    order = sorted(nest.axes, key=lambda a: (*(-s for s in strides.get(a, (1, 0))), positions[a]))
+    wide = [a for a in lanes if a.extent.example > 1]
+    return Walk(tuple(order), wide[0] if wide else None, wide[1] if len(wide) > 1 else None)
+
+
+def _span(offsets: tuple[Index, ...]) -> int:
+    return example({a for o in offsets for a in o.axes()})
+
+
+def live_bytes(nest: Nest) -> int:
+    """Bytes that stay near for each position over the reduced axes: what is loaded there, and one working tile."""
+    axes = axes_of(nest.terms(), frozenset(nest.kept))
+    loads = [t for t in axes if isinstance(t, Load) and axes[t] & nest.reduced]
+    return 4 + sum(DTYPES[t.dtype].size for t in loads)
+
+
+def shared(nest: Nest, axis: Axis) -> bool:
+    """Whether something is read along reduced axes that is the same for all positions of `axis`."""
+    axes = axes_of(nest.terms(), frozenset(nest.kept))
+    return any(isinstance(t, Load) and axes[t] & nest.reduced and axis not in axes[t] for t in axes)
+
+
+def passes(nest: Nest) -> int:
+    """How often a kernel that cannot keep its tiles goes over the reduced axes."""
+    stages = max((stage_of(nest).values()), default=0)
+    last = any(p.axes() & nest.reduced for s in nest.stores for p in s.at)
+    return stages + last
+
+
+def stage_of(nest: Nest) -> dict[Reduction, int]:
+    """For each reduction the pass it is made in, from 1: after those that its argument needs."""
+    stages: dict[Reduction, int] = {}
+    for head in nest.heads:
+        if isinstance(head.of, Reduction):
+            inner = [t.head for t in below(list(head.args)) if isinstance(t, Result)]
+            stages[head.of] = 1 + max((stages[h] for h in inner if isinstance(h, Reduction)), default=0)
+    return stages
+
+
+def summed_elements(traits: Traits) -> int:
+    """A good tile of a reduction: twice that of a copy where it is held, since what is reduced is not written."""
+    return 2 * traits.tile_elements if traits.held_tiles else traits.tile_elements
+
+
+def tile(nest: Nest, traits: Traits, near: bool | None = None, split: bool = False) -> Tiling:
+    """Tiles of an elementwise or reducing nest.
+
+    `near` overrides whether reduced axes stay whole near a unit; `split`: several programs share each result.
+    """
+    walked = walk(nest)
+    if not nest.reduced:
+        return _elementwise(nest, walked, traits)
+    count, kept = example(nest.reduced), example(nest.kept)
+    across = walked.lane is not None and walked.lane not in nest.reduced  # lanes run over results
+    width = min(walked.lane.extent.example, 4 * traits.lanes) if across and walked.lane else 1
+    fits = count * width * live_bytes(nest) <= traits.near_bytes * 3 // 4
+    twice = passes(nest) > 1 or any(isinstance(h.of, Reduction) and h.of.kind in _MULTIPASS for h in nest.heads)
+    if near is None:
+        tile_here = summed_elements(traits)
+        near = count * width <= tile_here or (fits and (twice or count * width <= 4 * tile_here))
+    if near:
+        return _near(nest, walked, traits, across, count, kept)
+    return _far(nest, walked, traits, across, split)
+
+
+def _elementwise(nest: Nest, walked: Walk, traits: Traits) -> Tiling:
+    total = example(nest.axes)
+    budget = max(min(traits.tile_elements, power_below(total // (4 * traits.units))), 2 * traits.lanes)
+    grid: list[tuple[Axis, Step]] = []
+    inside: list[Axis] = []
+    left = budget
+    for axis in reversed(walked.order):
+        extent = axis.extent.example
+        side = power_below(int(budget**0.5)) if walked.cross else budget
+        if axis in (walked.lane, walked.cross):
+            step = min(side, left)
+            if not walked.cross and extent <= step and len(walked.order) > 1 and axis.extent.constant:
+                inside.append(axis)
+                left = max(left // extent, 1)
+                continue
+            step = min(step, power_below(2 * extent - 1))
+            grid.append((axis, choices_around(step, min(8, step), 4 * budget)))
+        else:
+            step = min(left, power_below(extent)) if not walked.cross else 1
+            grid.append((axis, choices_around(step, 1, 4 * step) if step > 1 else ONE))
+        left = max(left // step, 1)
+    again = _read_again(nest, walked, traits)
+    grid.sort(key=lambda at: at[0] in again, reverse=True)  # the last axis of the grid runs fastest
+    return Tiling(tuple(reversed(grid)), tuple(reversed(inside)), ())
+
+
+def _read_again(nest: Nest, walked: Walk, traits: Traits) -> list[Axis]:
+    """Axes for each position of which the same is read along the lanes, more than stays near all units together.
+
+    Programs that are one after the other along such an axis read it while it is near.
+    """
+    if not traits.held_tiles or walked.lane is None or walked.cross:
+        return []
+    axes = axes_of(nest.terms(), frozenset(nest.kept))
+    loads = {t: axes[t] for t in axes if isinstance(t, Load) and walked.lane in axes[t]}
+    sizes = {t: example(over) * DTYPES[t.dtype].size for t, over in loads.items()}
+    return [
+        axis
+        for axis in walked.order
+        if sum(size for t, size in sizes.items() if axis not in loads[t]) > traits.near_bytes * traits.units
+    ]
+
+
+def _near(nest: Nest, walked: Walk, traits: Traits, across: bool, count: int, kept: int) -> Tiling:
+    """All that is reduced in one tile, beside as many results as keep it near."""
+    budget = max(summed_elements(traits), count)
+    room = min(max(budget // count, 1), max(kept // (4 * traits.units), 1))
+    near_room = max(traits.near_bytes * 3 // 4 // (count * live_bytes(nest)), 1)
+    grid: list[tuple[Axis, Step]] = []
+    left = min(room, near_room)
+    lanes = 0
+    if across and walked.lane is not None:
+        # Lanes run over results: enough of them to fill vectors and lines of memory. Other axes get what they leave.
+        lanes = power_below(min(max(room, 8 * traits.lanes), near_room, 2 * walked.lane.extent.example - 1))
+        left //= lanes
+    for axis in reversed([a for a in walked.order if a not in nest.reduced]):
+        if lanes and axis == walked.lane:
+            grid.append((axis, choices_around(lanes, min(lanes, traits.lanes), max(near_room, lanes))))
+            continue
+        step = power_below(min(left, axis.extent.example))
+        few = (axis.extent.constant or 2) > 1 and count * live_bytes(nest) * 8 <= traits.near_bytes
+        grid.append((axis, choices_around(step, 1, 4 * step) if step > 1 or (few and not grid) else ONE))
+        left //= step
+    loops = tuple((a, WHOLE) for a in walked.order if a in nest.reduced)
+    return Tiling(tuple(reversed(grid)), (), loops)
+
+
+def _far(nest: Nest, walked: Walk, traits: Traits, across: bool, split: bool) -> Tiling:
+    """Tiles along the reduced axes, one after the other."""
+    grid: list[tuple[Axis, Step]] = []
+    loops: list[tuple[Axis, Step]] = []
+    if _goes_down(nest, walked, traits) and not split:
+        return _down(nest, walked, traits)
+    # What a program holds of many rows are long lines of results, of a few rows at a time.
+    held = across and traits.held_tiles
+    left = _ROWS * _LINE * traits.tile_elements if held else summed_elements(traits)
+    if across and walked.lane is not None:
+        extent = walked.lane.extent.example
+        programs = max(example(nest.kept) // extent, 1)
+        step = power_below(min(2 * extent - 1, max(left // 4, 8 * traits.lanes)))
+        while step > 4 * traits.lanes and programs * -(-extent // step) < 2 * traits.units and not (held and split):
+            step //= 2
+        left = max((max(_ROWS * step, _LINE * traits.tile_elements) if held else left) // step, 1)
+    for axis in reversed(walked.order):
+        extent = axis.extent.example
+        if axis not in nest.reduced:
+            at_lane = across and axis == walked.lane
+            if at_lane:
+                grid.append((axis, choices_around(step, min(step, traits.lanes), 8 * step)))
+            elif not across and not grid and shared(nest, axis) and extent >= 8 * traits.units:
+                # Rows that read the same vector take it together.
+                grid.append((axis, Step(4, (1, 2, 4, 8))))
+            else:
+                grid.append((axis, ONE))
+        elif held and left == _ROWS and _places(nest):
+            # Row after row, so that the first of equals is the one that came first.
+            loops.append((axis, Step(1, unroll=_ROWS)))
+            left = 1
+        elif extent <= left and axis.extent.constant and axis not in nest.fixed:
+            loops.append((axis, WHOLE))
+            left = max(left // extent, 1)
+        else:
+            # Few tiles of many rows: what is kept between tiles is a whole line of results.
+            step_here = power_below(min(max(left, 64) if across and not held else left, 2 * extent - 1))
+            loops.append((axis, choices_around(step_here, min(8, step_here), 8 * step_here) if step_here > 1 else ONE))
+            left = max(left // step_here, 1)
+    return Tiling(tuple(reversed(grid)), (), tuple(reversed(loops)), near=False)
+
+
+def _goes_down(nest: Nest, walked: Walk, traits: Traits) -> bool:
+    """Whether there are so many columns that each program has a few for itself, and goes down all their rows."""
+    if not traits.held_tiles or walked.lane is None or walked.lane in nest.reduced or _places(nest):
+        return False
+    width = min(walked.lane.extent.example, 8 * traits.lanes)
+    return example(nest.kept) >= 2 * traits.units * width
+
+
+def _down(nest: Nest, walked: Walk, traits: Traits) -> Tiling:
+    """Blocks of many rows of a few columns, several of them under way at once."""
+    assert walked.lane is not None
+    extent = walked.lane.extent.example
+    width = power_below(min(2 * extent - 1, 8 * traits.lanes))
+    held = 4 * _BLOCK * traits.tile_elements // max(live_bytes(nest) - 4, 1)
+    left = max(held // width, 1)
+    grid = [(a, ONE) for a in walked.order if a not in nest.reduced and a != walked.lane]
+    loops: list[tuple[Axis, Step]] = []
+    for axis in reversed([a for a in walked.order if a in nest.reduced]):
+        rows = power_below(min(left, 2 * axis.extent.example - 1))
+        around = choices_around(rows, min(8, rows), 8 * rows) if rows > 1 else ONE
+        loops.append((axis, replace(around, stages=0 if loops else _STAGES)))
+        left = max(left // rows, 1)
+    lanes = choices_around(width, min(width, traits.lanes), 8 * width)
+    return Tiling((*grid, (walked.lane, lanes)), (), tuple(reversed(loops)), near=False)
+
+
+def _places(nest: Nest) -> bool:
+    """Whether a nest looks for the places of extremes."""
+    return any(isinstance(h.of, Reduction) and h.of.kind.startswith("arg") for h in nest.heads)
+
+
+def splits(space: tuple[Index, ...], reduced: frozenset[int], traits: Traits, always: bool = False) -> bool:
+    """Whether a reduction leaves units without work, so that several programs should share each result.
+
+    `always`: whether it could be, being longer than what stays near.
+    """
+    sizes = [s.example for s in space]
+    kept = prod(s for d, s in enumerate(sizes) if d not in reduced)
+    count = prod(sizes[d] for d in reduced)
+    if always:
+        return 4 * count > traits.near_bytes
+    last = max((d for d, s in enumerate(sizes) if s != 1), default=-1)
+    line = _LINE * traits.tile_elements if traits.held_tiles and count >= _LONG_COLUMN else 8 * traits.lanes
+    programs = kept if last in reduced else -(-kept // line)
+    return traits.units > 1 and programs < 2 * traits.units and kept * count >= 16 * summed_elements(traits)
+
+
+def in_chunks(tiling: Tiling, chunk: int) -> Tiling:
+    """The tiling with `chunk` positions of its first loop for each program, tile by tile, so that it ends with them."""
+    (axis, step), *rest = tiling.loops
+    first = (axis, step if step.default else Step(power_below(chunk)))
+    return replace(tiling, loops=(first, *rest), chunk=chunk)
+
+
+def chunk_size(nest: Nest, tiling: Tiling, traits: Traits) -> int:
+    """Positions of the first loop for one program of a split reduction: enough programs for all units, whole tiles."""
+    axis, step = tiling.loops[0]
+    walked = walk(nest)
+    if _goes_down(nest, walked, traits):
+        return axis.extent.example
+    programs = prod(-(-a.extent.example // max(s.default, 1)) for a, s in tiling.grid)
+    wanted = max((32 if traits.held_tiles else 16) * traits.units // programs, 1)
+    few = _PER_STATE // prod(a.extent.example for a, _ in tiling.loops[1:])
+    busy = axis.extent.example * programs // (2 * traits.units)  # leaves each unit two programs
+    size = max(-(-axis.extent.example // wanted), min(few, busy))
+    unit = (step.default or 1) * step.unroll
+    if traits.held_tiles and axis == walked.lane:  # short programs share the memory evenly to the end
+        size = min(size, max(_TURNS * unit, -(-axis.extent.example // _MOST_PARTS)))
+    return max(-(-size // unit), 1) * unit

@@ -1,0 +1,1 @@
+"""Rules that rewrite the operators of PyTorch to values."""

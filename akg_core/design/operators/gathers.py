@@ -1,0 +1,156 @@
+"""Rules of operators that read positions from a tensor: gather, embedding, index_select, advanced indexing."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from itertools import product
+
+from akg_core.design.algebra.index import Axis, Index, index, position
+from akg_core.design.graph.rules import Call, rule
+from akg_core.design.graph.values import (
+    Counting,
+    Gather,
+    Literal,
+    Map,
+    Positions,
+    Value,
+    View,
+    arithmetic,
+    cast,
+    comparison,
+    expand,
+    is_float,
+    map_of,
+    reshape,
+    size_value,
+    view,
+    where,
+)
+from akg_core.design.operators.reductions import reduced
+
+_FAR = 2.0**62  # beyond every position
+_SLIP = 1e-4
+# Operations whose extremes over intervals are at the intervals' ends.
+_MONOTONE: dict[str, Callable[..., float]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "maximum": max, "minimum": min, "neg": operator.neg,
+}  # fmt: skip
+
+
+def gathered(value: Value, dim: int, places: Value) -> Value:
+    """`value` with `dim` replaced by the dims of `places`, which holds positions along it."""
+    rank = len(places.shape)
+    shape = (*value.shape[:dim], *places.shape, *value.shape[dim + 1 :])
+    spread = view(places, shape, lambda at: at[dim : dim + rank])
+
+    def look(at: Positions, found: Positions) -> Positions:
+        return (*at[:dim], found[0], *at[dim + rank :])
+
+    return Gather(value, (spread,), look, shape=shape, dtype=value.dtype)
+
+
+@rule("embedding")
+def embedding(c: Call) -> Value:
+    return gathered(c.raw(0), 0, cast(c.raw(1), "i64"))
+
+
+@rule("index_select")
+def index_select(c: Call) -> Value:
+    value = c.raw(0)
+    return gathered(value, c.arg(1) % len(value.shape), cast(c.raw(2), "i64"))
+
+
+@rule("gather")
+def gather(c: Call) -> Value:
+    value, dim, places = c.raw(0), c.arg(1), cast(c.raw(2), "i64")
+    if not value.shape:
+        return reshape(value, c.shape)
+    dim %= len(value.shape)
+
+    def look(at: Positions, found: Positions) -> Positions:
+        return tuple(found[0] if d == dim else p for d, p in enumerate(at))
+
+    return Gather(value, (places,), look, shape=c.shape, dtype=value.dtype)
+
+
+@rule("index.Tensor")
+def advanced_index(c: Call) -> Value:
+    value, lists = c.raw(0), c.arg(1)
+    dims = [d for d, reference in enumerate(lists) if reference is not None]
+    places = [c.refer(lists[d]) for d in dims]
+    if any(p.dtype == "bool" for p in places):
+        raise c.unsupported("with a mask, where the size of the result depends on values")
+    # What is picked takes the place of the dims that are indexed; where these are apart, it comes first.
+    together = dims == list(range(dims[0], dims[0] + len(dims)))
+    first, rank = dims[0] if together else 0, max(len(p.shape) for p in places)
+    block = c.shape[first : first + rank]
+    spread = tuple(
+        view(expand(_from_end(p, value.shape[d]), block), c.shape, lambda at: at[first : first + rank])
+        for d, p in zip(dims, places, strict=True)
+    )
+
+    def look(at: Positions, found: Positions) -> Positions:
+        rest, picked = iter((*at[:first], *at[first + rank :])), iter(found)
+        return tuple(next(picked) if d in dims else next(rest) for d in range(len(value.shape)))
+
+    return Gather(value, spread, look, shape=c.shape, dtype=value.dtype)
+
+
+@rule("bucketize", "searchsorted")
+def bucketize(c: Call) -> Value:
+    """How many boundaries lie before each value, which is its bucket; a NaN comes after all."""
+    x, bounds = (c.value(0), c.value(1)) if c.name == "bucketize" else (c.value(1), c.value(0))
+    if len(bounds.shape) != 1 or c.arg(5) is not None or c.option("sorter") is not None:
+        raise c.unsupported("with rows of boundaries or with a sorter")
+    right = c.option("right", False) or c.option("side") == "right"
+    spread = (*x.shape, *bounds.shape)
+    dtype = c.common(x, bounds)
+    each = expand(reshape(cast(x, dtype), (*x.shape, index(1))), spread)
+    after = comparison(">" if right else ">=", expand(cast(bounds, dtype), spread), each)
+    before = cast(map_of("not", after, dtype="bool"), "i64")
+    return cast(reduced("sum", before, (len(x.shape),)), c.dtype)
+
+
+def _limits(places: Value) -> tuple[float, float] | None:
+    """The least and the greatest that numbers made of positions alone can be; None when that is not known."""
+    match places:
+        case Literal(number=number):
+            return number, number
+        case Counting(rule=rule):
+            at = tuple(position(Axis(f"d{d}", size)) for d, size in enumerate(places.shape))
+            bounds = rule(at).bounds()
+            low, high = (None, None) if bounds is None else (b.constant for b in bounds)
+            return None if low is None or high is None else (low, high)
+        case View(arg=arg) | Map(op="copy", args=(arg,)):
+            return _limits(arg)
+        case Map(op="maximum", args=args) if None in (found := [_limits(a) for a in args]):
+            lows = [f[0] for f in found if f is not None]
+            return (max(lows), _FAR) if lows else None
+        case Map(op=op, args=args) if op in _MONOTONE:
+            known = [limits for a in args if (limits := _limits(a)) is not None]
+            if len(known) < len(args):
+                return None
+            corners = [_MONOTONE[op](*map(float, ends)) for ends in product(*known)]
+            return min(corners), max(corners)
+        case Map(op="cast" | "floor" as op, args=(arg,), dtype=dtype):
+            within = _limits(arg)
+            if within is None or (op == "cast" and is_float(dtype)):
+                return within
+            down = math.floor if op == "floor" else math.trunc
+            # What is rounded in f32 may lie on the other side of a whole number.
+            first, last = (n if n == round(n) else n + slip for n, slip in zip(within, (-_SLIP, _SLIP), strict=True))
+            return down(first), down(last)
+        case Map(op="abs", args=(arg,)):
+            within = _limits(arg)
+            return within and (max(within[0], -within[1], 0), max(-within[0], within[1]))
+    return None
+
+
+def _from_end(places: Value, size: Index) -> Value:
+    """Positions counted from the end where they are negative."""
+    places = cast(places, "i64")
+    limits = _limits(places)
+    if limits is not None and limits[0] >= 0:
+        return places
+    return where(comparison("<", places, 0), arithmetic("+", places, size_value(size), dtype="i64"), places, "i64")

@@ -1,0 +1,169 @@
+"""Rules of reductions, norms, softmax: what is left of each is a few `Fold`s and elementwise work around them."""
+
+from __future__ import annotations
+
+import math
+
+from akg_core.design.algebra.index import index, product
+from akg_core.design.graph.rules import Call, rule
+from akg_core.design.graph.values import (
+    Literal,
+    Value,
+    arithmetic,
+    cast,
+    comparison,
+    expand,
+    fold,
+    map_of,
+    reshape,
+    size_value,
+    where,
+    wide,
+)
+from akg_core.design.operators.pointwise import powered
+
+_SIMPLE = {"sum": "sum", "prod": "prod", "amax": "max", "amin": "min", "any": "any", "all": "all"}
+
+
+def reduced(kind: str, value: Value, dims: tuple[int, ...], keep: bool = False) -> Value:
+    """One reduction in the dtype of `value`; of nothing, its neutral element."""
+    dims = tuple(d for d in dims if value.shape[d] != 1) if kind in ("max", "min", "any", "all") else dims
+    if not dims:
+        return value
+    if any(value.shape[d] == 0 for d in dims) and kind not in ("max", "min"):
+        shape = tuple(s for d, s in enumerate(value.shape) if d not in dims)
+        return Literal({"sum": 0, "prod": 1, "any": False, "all": True}[kind], shape=shape, dtype=value.dtype)
+    return fold(kind, value, dims, (value.dtype,), keep)[0]
+
+
+@rule(*_SIMPLE)
+def simple(c: Call) -> Value:
+    kind, x = _SIMPLE[c.name], c.value(0)
+    dtype = "bool" if kind in ("any", "all") else wide(c.option("dtype") or c.dtype)
+    has_dims = not c.op.endswith("default") or kind in ("max", "min")
+    dims = c.dims(c.arg(1) if has_dims else None, len(x.shape))
+    return reshape(reduced(kind, cast(x, dtype), dims), c.shape)
+
+
+@rule("max", "min")
+def extreme(c: Call) -> Value | tuple[Value, ...]:
+    x = c.value(0)
+    if c.op.endswith("other"):
+        return arithmetic("maximum" if c.name == "max" else "minimum", x, c.value(1), dtype=c.wide)
+    if c.op.endswith("default"):
+        return reshape(reduced(c.name, x, c.dims(None, len(x.shape))), c.shape)
+    return tuple(reshape(v, c.shape) for v in _extreme_with_place(c.name, x, c.dims(c.arg(1), len(x.shape))))
+
+
+@rule("argmax", "argmin")
+def extreme_place(c: Call) -> Value:
+    x = c.value(0)
+    if c.arg(1) is None:
+        x = reshape(x, (x.size,))
+    return reshape(_extreme_with_place(c.name[3:], x, c.dims(c.arg(1), len(x.shape)))[1], c.shape)
+
+
+def _extreme_with_place(kind: str, x: Value, dims: tuple[int, ...]) -> tuple[Value, Value]:
+    if not x.shape:
+        return x, Literal(0, shape=(), dtype="i64")
+    ordered = cast(x, "i64") if x.dtype == "bool" else x
+    value, place = fold(f"arg{kind}", ordered, dims, (ordered.dtype, "i64"))
+    return cast(value, x.dtype), place
+
+
+@rule("mean")
+def mean(c: Call) -> Value:
+    x = cast(c.value(0), wide(c.option("dtype") or c.dtype))
+    dims = c.dims(c.arg(1) if not c.op.endswith("default") else None, len(x.shape))
+    return reshape(averaged(x, dims), c.shape)
+
+
+def averaged(x: Value, dims: tuple[int, ...]) -> Value:
+    count = product(x.shape[d] for d in dims)
+    return arithmetic("/", reduced("sum", x, dims), size_value(count), dtype=x.dtype)
+
+
+@rule("var", "std", "var_mean")
+def variance(c: Call) -> Value | tuple[Value, ...]:
+    x = cast(c.value(0), c.wide)
+    unbiased = c.arg(2) if isinstance(c.arg(2), bool) else c.arg(1) if isinstance(c.arg(1), bool) else None
+    correction = c.option("correction", None if unbiased is None else int(unbiased))
+    dims = c.dims(None if isinstance(c.arg(1), bool) else c.arg(1), len(x.shape))
+    average, squares, count = moments(x, dims)
+    correction = 1 if correction is None else correction
+    degrees = arithmetic("maximum", arithmetic("-", count, correction, dtype=x.dtype), 0, dtype=x.dtype)
+    result = arithmetic("/", squares, degrees, dtype=x.dtype)
+    if c.name == "std":
+        return reshape(arithmetic("sqrt", result, dtype=x.dtype), c.shape)
+    if c.name == "var_mean":
+        return reshape(result, c.shape), reshape(average, c.shape)
+    return reshape(result, c.shape)
+
+
+def moments(x: Value, dims: tuple[int, ...], keep: bool = False) -> tuple[Value, Value, Value]:
+    """Mean, sum of squared deviations from it, and how many elements these are of."""
+    average, squares = fold("moments", x, dims, (x.dtype, x.dtype), keep)
+    count = size_value(product(x.shape[d] for d in dims))
+    return average, squares, cast(count, x.dtype)
+
+
+@rule("linalg_vector_norm", "norm")
+def vector_norm(c: Call) -> Value:
+    x = cast(c.value(0), c.wide)
+    order = c.arg(1, 2)
+    order = 2 if order is None else order
+    return reshape(normed(x, order, c.dims(c.arg(2), len(x.shape))), c.shape)
+
+
+def normed(x: Value, order: float, dims: tuple[int, ...]) -> Value:
+    """The vector norm of x over `dims`, which disappear."""
+    size = arithmetic("abs", x, dtype=x.dtype)
+    if order in (math.inf, -math.inf):
+        result = reduced("max" if order > 0 else "min", size, dims)
+    elif order == 0:
+        result = reduced("sum", cast(comparison("!=", x, 0), x.dtype), dims)
+    elif order == 1:
+        result = reduced("sum", size, dims)
+    else:
+        powers = powered(x if order == 2 else size, order, x.dtype)
+        result = powered(reduced("sum", powers, dims), 1 / order, x.dtype)
+    return result
+
+
+@rule("_cdist_forward", "cdist")
+def distances(c: Call) -> Value:
+    """The distance of every row of one tensor to every row of another."""
+    left, right, order = cast(c.value(0), c.wide), cast(c.value(1), c.wide), c.arg(2, 2.0)
+    *_, rows, columns = c.shape
+    width = left.shape[-1]
+    spread = (*c.shape, width)
+    one = index(1)
+    left = expand(reshape(left, (*left.shape[:-2], rows, one, width)), spread)
+    right = expand(reshape(right, (*right.shape[:-2], one, columns, width)), spread)
+    return normed(arithmetic("-", left, right, dtype=c.wide), order, (len(c.shape),))
+
+
+@rule("logsumexp")
+def logsumexp(c: Call) -> Value:
+    x = cast(c.value(0), c.wide)
+    peak, total = fold("softsum", x, c.dims(c.arg(1), len(x.shape)), (x.dtype, x.dtype))
+    # An infinite peak is the answer itself, where the sum of differences would be NaN.
+    infinite = map_of("isinf", peak, dtype="bool")
+    finite = arithmetic("+", peak, arithmetic("log", total, dtype=x.dtype), dtype=x.dtype)
+    return reshape(where(infinite, peak, finite, x.dtype), c.shape)
+
+
+@rule("_softmax", "_log_softmax", "softmax", "log_softmax")
+def softmax(c: Call) -> Value:
+    x = cast(c.value(0), c.wide)
+    if not x.shape:
+        x = reshape(x, c.shape)
+        zero = arithmetic("-", x, x, dtype=x.dtype)
+        return zero if "log" in c.name else arithmetic("exp", zero, dtype=x.dtype)
+    peak, total = fold("softsum", x, c.dims(c.arg(1), len(x.shape)), (x.dtype, x.dtype), keep=True)
+    shifted = arithmetic("-", x, peak, dtype=x.dtype)
+    if "log" in c.name:
+        return arithmetic("-", shifted, arithmetic("log", total, dtype=x.dtype), dtype=x.dtype)
+    # The total is at least 1, so that one division a row is as good as one an element.
+    share = arithmetic("reciprocal", total, dtype=x.dtype)
+    return arithmetic("*", arithmetic("exp", shifted, dtype=x.dtype), share, dtype=x.dtype)

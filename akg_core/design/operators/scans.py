@@ -1,0 +1,119 @@
+"""Rules of running sums, products, maxima and minima, along any dim and in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from akg_core.design.algebra.index import index
+from akg_core.design.graph.rules import Call, rule
+from akg_core.design.graph.values import (
+    Literal,
+    Map,
+    Positions,
+    Scan,
+    Shape,
+    Value,
+    cast,
+    comparison,
+    counting,
+    flip,
+    is_float,
+    map_of,
+    where,
+    wide,
+    window,
+)
+from akg_core.sketch.numerics import identity
+
+
+def scanned(op: str, x: Value, dim: int, reverse: bool = False) -> Value:
+    """The running `op` of x along `dim`, in the dtype of x."""
+    return Scan(op, x, dim, reverse, shape=x.shape, dtype=x.dtype)
+
+
+@rule("cumsum", "cumprod")
+def running(c: Call) -> Value:
+    x = cast(c.value(0), wide(c.option("dtype") or c.dtype))
+    if not x.shape or x.shape[c.arg(1) % len(x.shape)] == 1:
+        return x
+    # PyTorch runs in double precision on a CPU; a running sum has no other way to be as exact.
+    dtype = "f64" if is_float(x.dtype) else x.dtype
+    return cast(scanned(c.name[3:], cast(x, dtype), c.arg(1) % len(x.shape)), x.dtype)
+
+
+@rule("cummax", "cummin")
+def running_extreme(c: Call) -> tuple[Value, Value]:
+    """The extremes so far, and where they are: at the last of equals; a NaN is extreme, and the last of them counts."""
+    x, kind = c.value(0), c.name[3:]
+    if not x.shape or x.shape[c.arg(1) % len(x.shape)] == 1:
+        return x, Literal(0, shape=x.shape, dtype="i64")
+    dim = c.arg(1) % len(x.shape)
+    ordered = cast(x, "i64") if x.dtype == "bool" else x
+    extreme = scanned(kind, ordered, dim)
+    new = comparison("==", ordered, extreme)
+    if is_float(x.dtype):
+        new = map_of("|", new, map_of("isnan", ordered, dtype="bool"), dtype="bool")
+    places = where(new, counting(x.shape, lambda at: at[dim]), -1, "i64")
+    return cast(extreme, x.dtype), scanned("max", places, dim)
+
+
+@rule("flip")
+def flipped(c: Call) -> Value:
+    value = c.raw(0)
+    return _flipped(value, frozenset(d % len(value.shape) for d in c.arg(1)))
+
+
+def _flipped(value: Value, dims: frozenset[int]) -> Value:
+    """`value` backwards along `dims`; a running sum backwards is that of its argument backwards, run from the end."""
+    inner, casts = _uncast(value)
+    if not isinstance(inner, Scan) or inner.dim not in dims:
+        return flip(value, dims)
+    result = scanned(inner.op, flip(inner.arg, {inner.dim}), inner.dim, not inner.reverse)
+    return flip(_cast(result, casts), dims - {inner.dim})
+
+
+def exclusive(parts: Sequence[Value], dim: int, shape: Shape) -> Value | None:
+    """Parts beside each other along `dim` as one running sum of what lies before each position, when they are that.
+
+    That is a running sum with so many identity elements before its first position that none of them counts.
+    """
+    scans = [number for number, part in enumerate(parts) if isinstance(_uncast(part)[0], Scan)]
+    if len(scans) != 1:
+        return None
+    (number,) = scans
+    scan, casts = _uncast(parts[number])
+    assert isinstance(scan, Scan)
+    beside = [part for part in parts if part is not parts[number]]
+    ended = number == (0 if scan.reverse else len(parts) - 1)
+    none = identity(scan.op, scan.dtype)
+    if scan.dim != dim or not ended or not beside or not all(_is(part, none) for part in beside):
+        return None
+    moved = index(0) if scan.reverse else shape[dim] - scan.shape[dim]
+
+    def before(at: Positions) -> Positions:
+        return tuple(p - moved if d == dim else p for d, p in enumerate(at))
+
+    arg, widened = _uncast(scan.arg)
+    shifted = _cast(window(arg, shape, before, identity(scan.op, arg.dtype)), widened)
+    return _cast(scanned(scan.op, shifted, dim, scan.reverse), casts)
+
+
+def _is(value: Value, number: float) -> bool:
+    literal, _ = _uncast(value)
+    return isinstance(literal, Literal) and literal.number == number
+
+
+def _uncast(value: Value) -> tuple[Value, list[str]]:
+    """What a value is a cast of, and the dtypes that it is cast to, the last one first."""
+    casts: list[str] = []
+    while isinstance(value, Map) and value.op in ("cast", "copy"):
+        casts.append(value.dtype)
+        (value,) = value.args
+    return value, casts
+
+
+def _cast(value: Value, casts: Sequence[str]) -> Value:
+    """`value` cast as `_uncast` found it."""
+    for dtype in reversed(casts):
+        value = cast(value, dtype)
+    return value

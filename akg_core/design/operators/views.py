@@ -1,0 +1,253 @@
+"""Rules of operators that look elsewhere or make constants: reshapes, transposes, slices, padding, joining, filling."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from operator import mul
+
+from akg_core.design.algebra.index import Index, index
+from akg_core.design.graph.rules import Call, rule
+from akg_core.design.graph.values import (
+    Concat,
+    Literal,
+    Positions,
+    Value,
+    arithmetic,
+    cast,
+    comparison,
+    counting,
+    expand,
+    literal,
+    map_of,
+    narrow,
+    permute,
+    reshape,
+    size_value,
+    view,
+    where,
+    wide,
+    window,
+)
+from akg_core.design.operators.scans import exclusive
+
+
+@rule("view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "flatten", "unflatten")
+def reshaped(c: Call) -> Value:
+    return reshape(c.raw(0), c.shape)
+
+
+@rule("alias", "detach", "lift_fresh_copy")
+def same(c: Call) -> Value:
+    return c.raw(0)
+
+
+@rule("as_strided")
+def strided(c: Call) -> Value:
+    """What exporting writes to spell out how a mean lies in memory: its own shape, the last dim running fastest."""
+    value = c.raw(0)
+    steps = [*accumulate(reversed([*value.shape[1:], index(1)]), mul)][::-1]
+    places = zip(c.shape, map(c.size, c.arg(2)), steps, strict=True)
+    plain = value.shape == c.shape and all(step == due for size, step, due in places if size != 1)
+    if not plain or c.arg(3):
+        raise c.unsupported("with other elements than those of its operand")
+    return value
+
+
+@rule("permute")
+def permuted(c: Call) -> Value:
+    return permute(c.raw(0), c.arg(1))
+
+
+@rule("t", "transpose")
+def transposed(c: Call) -> Value:
+    value = c.raw(0)
+    order = list(range(len(value.shape)))
+    if len(order) < 2:
+        return value
+    a, b = (c.arg(1), c.arg(2)) if c.name == "transpose" else (0, 1)
+    order[a], order[b] = order[b], order[a]
+    return permute(value, order)
+
+
+@rule("expand", "broadcast_to")
+def expanded(c: Call) -> Value:
+    return expand(c.raw(0), c.shape)
+
+
+@rule("repeat")
+def repeated(c: Call) -> Value:
+    value = c.raw(0)
+    lead = len(c.shape) - len(value.shape)
+    return view(value, c.shape, lambda at: tuple(p % s for p, s in zip(at[lead:], value.shape, strict=True)))
+
+
+@rule("slice")
+def sliced(c: Call) -> Value:
+    value, dim, step = c.raw(0), c.arg(1, 0) % len(c.shape), c.arg(4, 1)
+    start = c.position(c.arg(2) or 0, value.shape[dim])
+    start = index(0) if (start.constant or 0) < 0 else start
+    start = value.shape[dim] if c.shape[dim] == 0 and start.constant else start  # it may begin after the end
+    if step == 1:
+        return narrow(value, dim, start, c.shape[dim])
+    move = ("narrow", (index(dim), start, c.shape[dim], c.size(step)))
+    return view(value, c.shape, lambda at: tuple(p * step + start if d == dim else p for d, p in enumerate(at)), move)
+
+
+@rule("select")
+def selected(c: Call) -> Value:
+    value = c.raw(0)
+    dim = c.arg(1) % len(value.shape)
+    return reshape(narrow(value, dim, c.position(c.arg(2), value.shape[dim]), index(1)), c.shape)
+
+
+@rule("split_with_sizes", "split", "unbind")
+def split(c: Call) -> tuple[Value, ...]:
+    value, unbind = c.raw(0), c.name == "unbind"
+    dim = c.arg(1 if unbind else 2, 0) % len(value.shape)
+    parts: list[Value] = []
+    start = index(0)
+    for result in range(len(c.node.shapes)):
+        shape = c.shape_of(result)
+        length = index(1) if unbind else shape[dim]
+        parts.append(reshape(narrow(value, dim, start, length), shape))
+        start = start + length
+    return tuple(parts)
+
+
+@rule("roll")
+def rolled(c: Call) -> Value:
+    value = c.raw(0)
+    if not c.arg(2):
+        raise c.unsupported("without dims")
+    sizes, shifts = value.shape, dict(zip([d % len(value.shape) for d in c.arg(2)], c.arg(1), strict=True))
+    return view(
+        value, c.shape, lambda at: tuple((p + sizes[d] - shifts.get(d, 0)) % sizes[d] for d, p in enumerate(at))
+    )
+
+
+@rule("unfold")
+def unfolded(c: Call) -> Value:
+    value = c.raw(0)
+    if not value.shape:
+        return reshape(value, c.shape)
+    dim, step = c.arg(1) % len(value.shape), c.arg(3)
+    return view(value, c.shape, lambda at: tuple(p * step + at[-1] if d == dim else p for d, p in enumerate(at[:-1])))
+
+
+@rule("diagonal")
+def diagonal(c: Call) -> Value:
+    value, rank = c.raw(0), len(c.raw(0).shape)
+    offset, first, second = c.arg(1, 0), c.arg(2, 0) % rank, c.arg(3, 1) % rank
+    shifts = {first: max(-offset, 0), second: max(offset, 0)}
+
+    def look(at: Positions) -> Positions:
+        rest = iter(at[:-1])
+        return tuple(at[-1] + shifts[d] if d in shifts else next(rest) for d in range(rank))
+
+    return view(value, c.shape, look)
+
+
+@rule("constant_pad_nd")
+def padded(c: Call) -> Value:
+    value, pads, fill = c.raw(0), c.arg(1), c.arg(2) or 0
+    rank = len(value.shape)
+    before = {rank - 1 - i // 2: c.size(pads[i]) for i in range(0, len(pads), 2)}
+    around = all(c.size(pad).nonnegative for pad in pads)
+    return window(value, c.shape, lambda at: tuple(p - before.get(d, 0) for d, p in enumerate(at)), fill, around)
+
+
+def _inside(shape: tuple[Index, ...], dim: int, start: Index, length: Index) -> Value:
+    """Whether the position along `dim` is in [start, start + length)."""
+    place = counting(shape, lambda at: at[dim] - start)
+    return map_of("&", comparison(">=", place, 0), comparison("<", place, size_value(length)), dtype="bool")
+
+
+def _all(conditions: list[Value]) -> Value:
+    total = conditions[0]
+    for condition in conditions[1:]:
+        total = map_of("&", total, condition, dtype="bool")
+    return total
+
+
+@rule("cat")
+def concatenated(c: Call) -> Value:
+    dim = c.arg(1, 0) % max(len(c.shape), 1)
+    # Empty one-dimensional tensors are allowed beside any others.
+    parts = [part for part in map(c.refer, c.arg(0)) if part.size != 0]
+    if not parts:
+        return Literal(literal(0, c.wide).number, shape=c.shape, dtype=c.wide)
+    narrow_too = all(part.dtype == c.dtype for part in parts)
+    parts = [cast(part, c.dtype if narrow_too else c.wide) for part in parts]
+    if len(parts) == 1:
+        return parts[0]
+    return exclusive(parts, dim, c.shape) or joined(parts, dim, c.shape)
+
+
+@rule("stack")
+def stacked(c: Call) -> Value:
+    dim = c.arg(1, 0) % len(c.shape)
+    unit = tuple(index(1) if d == dim else s for d, s in enumerate(c.shape))
+    return joined([cast(reshape(c.refer(r), unit), c.wide) for r in c.arg(0)], dim, c.shape)
+
+
+def joined(parts: list[Value], dim: int, shape: tuple[Index, ...]) -> Value:
+    ends = list(accumulate(part.shape[dim] for part in parts))
+    starts = (tuple(end if d == dim else index(0) for d in range(len(shape))) for end in (index(0), *ends[:-1]))
+    return Concat(
+        tuple(parts), tuple(starts), tuple((d, 1) for d in range(len(shape))), shape=shape, dtype=parts[0].dtype
+    )
+
+
+@rule("select_scatter", "slice_scatter")
+def scattered(c: Call) -> Value:
+    value, part = c.raw(0), c.raw(1)
+    dim = c.arg(2, 0) % len(value.shape)
+    select = c.name == "select_scatter"
+    start, step = c.position(c.arg(3) or 0, value.shape[dim]), 1 if select else c.arg(5, 1)
+    if select:
+        part = reshape(part, tuple(index(1) if d == dim else s for d, s in enumerate(value.shape)))
+    moved = view(part, c.shape, lambda at: tuple((p - start) // step if d == dim else p for d, p in enumerate(at)))
+    inside = [_inside(c.shape, dim, start, part.shape[dim] * step)]
+    if step != 1:
+        inside.append(comparison("==", counting(c.shape, lambda at: (at[dim] - start) % step), 0))
+    dtype = wide(value.dtype)
+    return where(_all(inside), cast(moved, dtype), cast(value, dtype), dtype)
+
+
+# --- constants ---------------------------------------------------------------------------------------
+
+
+@rule("full", "full_like", "new_full", "fill")
+def full(c: Call) -> Value:
+    number = c.operand(2 if c.name == "new_full" else 1)
+    if isinstance(number, Value):
+        return expand(cast(number, c.wide), c.shape)
+    return Literal(literal(number, c.wide).number, shape=c.shape, dtype=c.wide)
+
+
+@rule("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")
+def empty(c: Call) -> Value:
+    """Memory that nothing has written yet: any numbers will do."""
+    return Literal(literal(0, c.wide).number, shape=c.shape, dtype=c.wide)
+
+
+@rule("zeros", "zeros_like", "new_zeros", "ones", "ones_like", "new_ones")
+def filled(c: Call) -> Value:
+    return Literal(literal(int("ones" in c.name), c.wide).number, shape=c.shape, dtype=c.wide)
+
+
+@rule("scalar_tensor")
+def scalar(c: Call) -> Value:
+    number = c.operand(0)
+    return cast(number, c.wide) if isinstance(number, Value) else literal(number, c.wide)
+
+
+@rule("arange")
+def arange(c: Call) -> Value:
+    bounds = [a for a in c.node.args if a is not None]
+    start, step = (bounds[0] if len(bounds) > 1 else 0), (bounds[2] if len(bounds) > 2 else 1)
+    if not isinstance(start, float) and not isinstance(step, float):
+        first, stride = c.size(start), c.size(step)
+        return counting(c.shape, lambda at: at[0] * stride + first, c.wide)
+    positions = counting(c.shape, lambda at: at[0], c.wide)
+    return arithmetic("+", arithmetic("*", positions, step, dtype=c.wide), start, dtype=c.wide)

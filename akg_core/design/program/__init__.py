@@ -1,0 +1,1 @@
+"""Kernels become a program: what is allocated, launched and returned."""

@@ -1,0 +1,366 @@
+"""Clusters become kernels, and a program that allocates, launches and returns: the text of a sketch."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field, replace
+
+from akg_core.design.algebra.expression import parse_size, to_expr
+from akg_core.design.algebra.index import Axis, ceil_div, index, position, product
+from akg_core.design.algebra.symbols import with_sizes
+from akg_core.design.fuse.cluster import Cluster, Target
+from akg_core.design.fuse.partition import Partition
+from akg_core.design.fuse.sharing import shared
+from akg_core.design.graph.reach import readers
+from akg_core.design.graph.trace import Origin, Trace
+from akg_core.design.graph.values import Map, Product, Reduction, Shape, Source, Value, View
+from akg_core.design.kernels.contraction import flattened, split_chunk
+from akg_core.design.kernels.emit import Emitted, emit_elementwise, emit_far, emit_merge, emit_near, emit_partials
+from akg_core.design.kernels.flash import emit_attention, tile_attention
+from akg_core.design.kernels.fold import RESULTS, state_dtypes, states
+from akg_core.design.kernels.halves import Halving
+from akg_core.design.kernels.multiplying import forms
+from akg_core.design.kernels.running import emit_running, scan_chunk, split_running, tile_running
+from akg_core.design.nest.joint import tile_together
+from akg_core.design.nest.nest import Head, Nest, Store, refined, with_results, without_places
+from akg_core.design.nest.nests import nest_of
+from akg_core.design.nest.sliding import tile_windows
+from akg_core.design.nest.terms import Buffer, Load, Result, below
+from akg_core.design.nest.tiling import chunk_size, example, in_chunks, splits, tile, walk
+from akg_core.design.program.launches import ProgramWriter, kept_between_calls
+from akg_core.records import Task, Traits
+from akg_core.sketch import ast
+from akg_core.sketch.dtypes import DTYPES
+from akg_core.sketch.ops import OPERATIONS
+
+STREAM_BYTES = 4 << 20  # outputs from this size on go past the caches
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a variant insists on: whether reductions are split, whether what they reduce stays near, whether
+    attention is one kernel, whether a convolution goes tap by tap, whether its factors are rounded as the
+    reference's are, and whether products of f32 may be made of halves, and those of rounded factors in f16.
+    """
+
+    split: bool | None = None
+    near: bool | None = None
+    attend: bool | None = None
+    by_taps: bool = False
+    rounded: bool = False
+    halves: bool = True
+
+    def halving(self, traits: Traits) -> Halving | None:
+        """Which products of f32 are made of halves; None for none."""
+        return Halving(traits.half_tile, traits.units) if self.halves and traits.half_tile is not None else None
+
+    def longest_attended(self, traits: Traits) -> int:
+        """How long the values may be that attention sums in one kernel: a tile of results has to stay near."""
+        return sys.maxsize if self.attend else traits.near_bytes // 512 if self.attend is None else 0
+
+
+@dataclass(slots=True)
+class Assembly:
+    """One sketch in the making."""
+
+    task: Task
+    trace: Trace
+    traits: Traits
+    policy: Policy
+    partition: Partition = field(init=False)
+    emitted: list[Emitted] = field(default_factory=list)
+    allocated: list[Buffer] = field(default_factory=list)
+    finished: list[tuple[Value, Buffer]] = field(default_factory=list)
+    _kernels: set[str] = field(default_factory=set)
+    _read: set[Buffer] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        def split(space: Shape, reduced: frozenset[int], dtype: str) -> bool:
+            wanted = splits(space, reduced, self.traits, always=self.policy.split is True)
+            return wanted and self.policy.split is not False
+
+        self.partition = Partition(self.trace, split, self.policy.halving(self.traits))
+        self.partition.names |= set(self.task.symbols)
+
+    def sketch(self) -> ast.SketchFile:
+        """The whole sketch."""
+        returned = self._place_outputs()
+        self._place_mutations()
+        self.partition.cut()
+        nests = [(c, without_places(nest_of(self.partition, c))) for c in self.partition.clusters]
+        self._read = {t.buffer for _, n in nests for t in n.terms() if isinstance(t, Load)}
+        for cluster, nest in nests:
+            if not all(index(0) in s.buffer.shape for s in nest.stores):
+                self._emit(cluster, nest)
+        program = self._program(returned)
+        return ast.SketchFile(tuple({e.kernel.name: e.kernel for e in self.emitted}.values()), program)
+
+    # --- what goes out ----------------------------------------------------------------------------
+
+    def _place_outputs(self) -> list[tuple[Buffer, list[View], tuple[int, ...]]]:
+        """For each output the buffer that holds it, and the views that make it of that."""
+        p = self.partition
+        for source in self.trace.sources.values():
+            p.source_buffer(source)
+        found: list[tuple[Value, list[View]]] = []
+        for output in self.trace.outputs:
+            if output is None:
+                continue
+            found.append(self._base(*self._kept(*output)))
+        result = []
+        for value, views in found:
+            if value not in p.buffers:
+                p.store(value, p.buffer_for(value, "y" if "y" not in p.names else "out"))
+            buffer = p.buffers[value]
+            result.append((buffer, views, buffer.order))
+        return result
+
+    def _kept(self, value: Value, origin: Origin) -> tuple[Value, Origin]:
+        """An output that is, or is seen in, an argument which is updated afterwards: a copy of it."""
+        base = value
+        while isinstance(base, View):
+            base = base.arg
+        updated = {f"argument:{argument.name}" for argument in self.task.interface.arguments if argument.mutated}
+        if isinstance(base, Source) and base.origin in updated:
+            return Map("stored", (value,), shape=value.shape, dtype=value.dtype), origin
+        return value, origin
+
+    def _base(self, value: Value, origin: Origin) -> tuple[Value, list[View]]:
+        """What is stored for an output, and the views of it that a program can express.
+
+        That is the deepest value below such views that is a tensor from outside or whose memory order is known.
+        """
+        views: list[View] = []
+        best: tuple[Value, list[View]] | None = None
+        order: tuple[int, ...] | None = _memory_order(value, origin, self.task.symbols)
+        while True:
+            if isinstance(value, Source):
+                return value, views
+            if order is not None:
+                best = (value, list(views))
+                self.partition.orders.setdefault(value, order)
+            if not isinstance(value, View) or value.move is None:
+                return best or (value, views)
+            below_it = self.trace.origins.get(value.arg)
+            if best and below_it and not _agree(value, origin, below_it, self.task.symbols):
+                return best
+            views.insert(0, value)
+            value, origin = value.arg, below_it or Origin("", value.dtype)
+            order = _memory_order(value, below_it, self.task.symbols) if below_it else None
+
+    def _place_mutations(self) -> None:
+        """What the module's buffers hold afterwards: written in place, or at the end where old values are read late."""
+        p = self.partition
+        late: list[tuple[Value, Buffer]] = []
+        changed = {self.trace.sources[f"parameter:{n}"]: v for n, (v, _) in self.trace.mutations.items()}
+        by_changes = readers(changed.values(), changed)
+        by_outputs = readers((o[0] for o in self.trace.outputs if o is not None), changed)
+        for source, value in changed.items():
+            if value is source:
+                continue
+            copy: Value = Map("copy", (value,), shape=value.shape, dtype=value.dtype)
+            if by_changes[source] == 1 and not by_outputs[source]:
+                p.store(copy, p.source_buffer(source))
+            else:
+                if value not in p.buffers:
+                    p.store(value, p.buffer_for(value))
+                late.append((copy, p.source_buffer(source)))
+        for copy, buffer in late:
+            cluster = Cluster("map", copy.shape, frozenset(), targets=[Target(copy, buffer, buffer.place)])
+            p.clusters.add(cluster)
+
+    def _stream(self, store: Store) -> bool:
+        """Whether a store should go past the caches: big, and not read again."""
+        size = product(store.buffer.shape).example * DTYPES[store.buffer.dtype].size
+        return size >= STREAM_BYTES and store.buffer not in self._read
+
+    # --- kernels -------------------------------------------------------------------------------------
+
+    def _name(self, hint: str) -> str:
+        name, number = hint if hint not in OPERATIONS else f"{hint}_kernel", 1
+        while name in self._kernels:
+            name, number = f"{hint}_{number}", number + 1
+        self._kernels.add(name)
+        return name
+
+    def _emit(self, cluster: Cluster, nest: Nest) -> None:
+        hint = min((s.buffer for s in nest.stores), key=lambda b: -product(b.shape).example).label.replace(".", "_")
+        if cluster.kind == "product":
+            self._emit_product(nest, f"{hint}")
+        elif cluster.kind == "attention":
+            nest = refined(nest)
+            self.emitted.append(
+                emit_attention(nest, tile_attention(nest, self.traits), self._name("attention"), self._stream)
+            )
+        elif cluster.kind == "scan":
+            self._emit_scan(refined(nest), hint)
+        elif cluster.split:
+            self._emit_split(nest, hint)
+        else:
+            self._emit_whole(refined(nest), hint)
+
+    def _emit_whole(self, nest: Nest, hint: str) -> None:
+        """One kernel whose programs share no result, or meet for it."""
+        joined = tile_together(nest, self.traits) if self.policy.near is None else None
+        nest, tiling = joined or (
+            nest,
+            tile_windows(nest, self.traits) or tile(nest, self.traits, self.policy.near),
+        )
+        emit = emit_elementwise if not nest.heads else emit_near if tiling.near else emit_far
+        self.emitted.append(emit(nest, tiling, self._name(hint), self._stream))
+
+    def _emit_scan(self, nest: Nest, hint: str) -> None:
+        """One kernel, or three where several programs share a row."""
+        tiling = tile_running(nest, self.traits)
+        chunk = scan_chunk(tiling, self.traits, self.policy.split)
+        if not chunk:
+            self.emitted.append(emit_running(nest, tiling, self._name(hint), self._stream))
+            return
+        tiling = replace(tiling, chunk=chunk)
+        group = Axis("group", ceil_div(tiling.loops[0][0].extent, chunk))
+        dtype, shape = nest.heads[0].args[0].dtype, (*(a.extent for a in nest.kept), group.extent)
+        totals, through = (self.partition.part_buffer(n, dtype, shape) for n in ("chunk_totals", "running_totals"))
+        parts, carried, before = split_running(nest, group, totals, through)
+        self.emitted.append(emit_partials(parts, tiling, group, self._name(f"{hint}_totals")))
+        carry = tile_running(carried, self.traits)
+        self.emitted.append(emit_running(carried, carry, self._name(f"{hint}_carried"), lambda store: False))
+        self.emitted.append(emit_running(nest, tiling, self._name(hint), self._stream, (group, before)))
+
+    def _emit_split(self, nest: Nest, hint: str) -> None:
+        """States of chunks in one kernel, their merge and what is stored in another; one kernel when a chunk is all."""
+        trial = refined(replace(nest, stores=()))
+        tiling = tile(trial, self.traits, near=False, split=True)
+        chunk = chunk_size(trial, tiling, self.traits)
+        tiling = in_chunks(tiling, chunk)
+        count = ceil_div(tiling.loops[0][0].extent, chunk)
+        if count == 1:
+            self._emit_whole(refined(nest), hint)
+            return
+        group = Axis("group", count)
+        lane = walk(trial).lane
+        kept = nest.kept
+        across = lane is not None and lane not in trial.reduced
+        at = tuple(position(a) for a in kept)
+        sizes = tuple(a.extent for a in kept)
+        places, shape = (
+            ((position(group), *at), (count, *sizes)) if across else ((*at, position(group)), (*sizes, count))
+        )
+        stores: list[Store] = []
+        parts: dict[Reduction, list[Buffer]] = {}
+        for head in nest.heads:
+            assert isinstance(head.of, Reduction)
+            dtypes = state_dtypes(head.of.kind, head.args[0].dtype)
+            hints = (*RESULTS[head.of.kind], "count")
+            for number in range(states(head.of.kind)):
+                buffer = self.partition.part_buffer(f"{hints[number]}_parts", dtypes[number], shape)
+                parts.setdefault(head.of, []).append(buffer)
+                stores.append(Store(buffer, places, nest.pool.result(head.of, number, dtypes[number])))
+        partial = refined(replace(nest, stores=tuple(stores)))
+        tiling = in_chunks(tile(partial, self.traits, near=False, split=True), chunk)
+        self.emitted.append(emit_partials(partial, tiling, group, self._name(f"{hint}_parts")))
+        heads = tuple(Head(of, tuple(nest.pool.load(b, places) for b in made)) for of, made in parts.items())
+        merge = refined(Nest(nest.pool, (*kept, group), frozenset((group,)), heads, nest.stores, frozenset((group,))))
+        counts = {h.of: h.of.count for h in nest.heads if isinstance(h.of, Reduction)}
+        tiling = tile(merge, self.traits, near=True)
+        self.emitted.append(emit_merge(merge, tiling, self._name(f"{hint}"), self._stream, counts))
+
+    def _emit_product(self, nest: Nest, hint: str) -> None:
+        contracted = nest.heads[0].of
+        assert isinstance(contracted, Product)
+        kernels = forms(contracted, self.traits, self.partition.halves.get(contracted))
+        whole = flattened(refined(kernels[0].nest(nest)), self.policy.by_taps)
+        tiling = kernels[0].tile(whole)
+        # A long contraction hides its stores; streaming them only splits lines of memory at the edges of tiles.
+        short = example(whole.reduced) <= 128
+
+        def stream(store: Store) -> bool:
+            return short and self._stream(store)
+
+        def emit(part: Nest, hint: str, chunk: tuple[Axis, int] | None = None) -> None:
+            for form in kernels:
+                made = flattened(refined(form.nest(part)), self.policy.by_taps)
+                self.emitted.append(form.emit(made, form.tile(made), self._name(f"{hint}{form.suffix}"), stream, chunk))
+
+        chunk = split_chunk(whole, tiling, self.traits) if self.policy.split is not False else 0
+        if not chunk:
+            emit(nest, hint)
+            return
+        # The contracted axis is shared by several programs: their sums, then the sum of these.
+        group = Axis("group", ceil_div(tiling.loops[0][0].extent, chunk))
+        total = next(t for s in nest.stores for t in below([s.term]) if isinstance(t, Result))
+        at = tuple(position(a) for a in nest.kept)
+        shape = (group.extent, *(a.extent for a in nest.kept))
+        buffer = self.partition.part_buffer("product_parts", total.dtype, shape)
+        store = Store(buffer, (position(group), *at), total)
+        emit(replace(nest, stores=(store,)), f"{hint}_parts", (group, chunk))
+        load = nest.pool.load(buffer, (position(group), *at))
+        summed = Reduction("sum", contracted, (0,))
+        stores = with_results(nest, {contracted: summed}).stores
+        merge = refined(Nest(nest.pool, (group, *nest.kept), frozenset((group,)), (Head(summed, (load,)),), stores))
+        tiling = tile(merge, self.traits, near=True)
+        self.emitted.append(emit_near(merge, tiling, self._name(hint), self._stream))
+
+    # --- the program -----------------------------------------------------------------------------------
+
+    def _program(self, returned: list[tuple[Buffer, list[View], tuple[int, ...]]]) -> ast.Program:
+        sources = {self.partition.buffers[s]: where for where, s in self.trace.sources.items()}
+        by_origin = {where: b for b, where in sources.items()}
+        self.emitted = shared([with_sizes(e, self.task.symbols, by_origin.values()) for e in self.emitted])
+        used = {p.buffer for e in self.emitted for p in e.parameters} | {b for b, _, _ in returned}
+        tensors: list[ast.TensorParameter] = []
+        names = set(self._kernels)
+        for argument in self.task.interface.arguments:
+            if argument.kind == "constant":
+                continue
+            buffer = by_origin.get(f"argument:{argument.name}")
+            name = buffer.name if buffer else self.partition.unique(argument.name)
+            dims = tuple(to_expr(parse_size(d, self.task.symbols)) for d in argument.shape)
+            tensors.append(ast.TensorParameter(name, "In", argument.dtype or "f64", dims))
+            names.add(name)
+        for parameter in self.task.interface.parameters:
+            buffer = by_origin.get(f"parameter:{parameter.name}")
+            if buffer in used and buffer is not None:
+                dims = tuple(to_expr(index(d)) for d in parameter.shape)
+                tensors.append(ast.TensorParameter(buffer.name, "Param", parameter.dtype, dims, parameter.name))
+                names.add(buffer.name)
+        parameters = {b for b, where in sources.items() if where.startswith("parameter:")}
+        kept = kept_between_calls(self.emitted, parameters, {*sources, *(b for b, _, _ in returned)})
+        writer = ProgramWriter({b: b.shape for b in sources}, names | {b.name for b in used}, self.partition.zeroed)
+        for number, emitted in enumerate(self.emitted):
+            writer.launch(emitted, number in kept)
+        results = [writer.result(buffer, views) for buffer, views, _ in returned]
+        writer.body.append(ast.Return(tuple(results)))
+        return ast.Program("model", tuple(tensors), tuple(writer.body))
+
+
+def _agree(view: View, above: Origin, below: Origin, symbols: dict[str, int]) -> bool:
+    """Whether the strides of a view and of what it is of go together, as far as these are known.
+
+    Outputs have the strides of eager PyTorch, what leads to them those of its decompositions.
+    """
+    if len(above.strides) != len(view.shape) or len(below.strides) != len(view.arg.shape):
+        return True
+    at = tuple(index(0) if s == 1 else position(Axis(f"d{d}", s)) for d, s in enumerate(view.shape))
+    offset = index(0)
+    for origin, places, sign in ((above, at, 1), (below, view.rule(at), -1)):
+        for place, stride in zip(places, origin.strides, strict=True):
+            offset = offset + place * parse_size(stride, symbols) * sign
+    return not offset.axes()
+
+
+def _memory_order(value: Value, origin: Origin, symbols: dict[str, int]) -> tuple[int, ...] | None:
+    """Dims from outermost to innermost in the memory of eager's result; None when it is unknown or not dense."""
+    dims = range(len(value.shape))
+    if len(origin.strides) != len(dims):
+        return None
+    strides = [parse_size(s, symbols).example for s in origin.strides]
+    sizes = [s.example for s in value.shape]
+    if 0 in sizes:
+        return tuple(dims)
+    order = tuple(sorted(dims, key=lambda d: (-strides[d], d)))
+    expected = 1
+    for d in reversed(order):
+        if sizes[d] != 1 and strides[d] != expected:
+            return None
+        expected *= sizes[d]
+    return order

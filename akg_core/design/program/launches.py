@@ -1,0 +1,98 @@
+"""The program of a sketch: tensors are allocated, kernels launched, views returned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from akg_core.design.algebra.expression import to_expr
+from akg_core.design.algebra.index import Index, index
+from akg_core.design.graph.values import Shape, View
+from akg_core.design.kernels.emit import Emitted
+from akg_core.design.nest.terms import Buffer
+from akg_core.sketch import ast
+
+
+class ProgramWriter:
+    """Statements of a program: tensors are allocated when first written, reshaped where a kernel sees other dims.
+
+    `zeroed`: what holds zeros where no kernel writes.
+    """
+
+    def __init__(
+        self,
+        shapes: dict[Buffer, Shape],
+        names: set[str],
+        zeroed: Iterable[Buffer] = (),
+    ) -> None:
+        self.body: list[ast.Statement] = []
+        self._zeroed = set(zeroed)
+        self._shapes = dict(shapes)
+        self._names = set(names)
+        self._views: dict[tuple[Buffer, Shape], str] = {}
+
+    def _fresh(self, hint: str) -> str:
+        name, number = hint, 1
+        while name in self._names:
+            name, number = f"{hint}_{number}", number + 1
+        self._names.add(name)
+        return name
+
+    def tensor(self, buffer: Buffer, shape: Shape) -> str:
+        """The name of a buffer seen in a shape."""
+        if buffer not in self._shapes:
+            self._shapes[buffer] = buffer.shape
+            # Nothing writes what has no elements.
+            fill = 0 if buffer in self._zeroed or index(0) in buffer.shape else None
+            self.body.append(ast.Allocate(buffer.name, buffer.dtype, tuple(map(to_expr, buffer.shape)), fill))
+        if self._shapes[buffer] == shape:
+            return buffer.name
+        key = (buffer, shape)
+        if key not in self._views:
+            self._views[key] = self._view(buffer.name, "reshape", shape)
+        return self._views[key]
+
+    def _view(self, tensor: str, op: str, args: tuple[Index, ...]) -> str:
+        name = self._fresh(f"{tensor}_view")
+        self.body.append(ast.View(name, op, tensor, tuple(map(to_expr, args))))
+        return name
+
+    def launch(self, emitted: Emitted, once: bool) -> None:
+        """Run a kernel; `once`: keep what it makes for later calls."""
+        names = tuple(self.tensor(p.buffer, p.dims) for p in emitted.parameters)
+        self.body.append(ast.Launch(emitted.kernel.name, names, once=once))
+
+    def result(self, buffer: Buffer, views: list[View]) -> str:
+        name = self.tensor(buffer, buffer.shape)
+        if buffer.order != tuple(range(len(buffer.order))):
+            back = tuple(index(buffer.order.index(d)) for d in range(len(buffer.order)))
+            name = self._view(name, "permute", back)
+        for view in views:
+            assert view.move is not None
+            name = self._view(name, *view.move)
+        return name
+
+
+def kept_between_calls(launches: Sequence[Emitted], parameters: set[Buffer], outer: set[Buffer]) -> set[int]:
+    """The numbers of the launches that need to run only once: what they read and what they write is steady.
+
+    Steady is a parameter that nothing writes, and a tensor of the program's own that only such launches write.
+    `outer`: what callers hand in or get back.
+    """
+    writers: dict[Buffer, set[int]] = {}
+    for number, launch in enumerate(launches):
+        for parameter in launch.parameters:
+            if parameter.written:
+                writers.setdefault(parameter.buffer, set()).add(number)
+    kept = {number for number, launch in enumerate(launches) if any(p.read for p in launch.parameters)}
+
+    def steady(buffer: Buffer) -> bool:
+        made = writers.get(buffer, set())
+        return made <= kept if buffer not in outer else buffer in parameters and not made
+
+    before = 0
+    while len(kept) != before:
+        before = len(kept)
+        for number in sorted(kept):  # in the order of the program, so that one pass follows what depends on what
+            if not all(steady(p.buffer) for p in launches[number].parameters):
+                kept.remove(number)
+    return kept

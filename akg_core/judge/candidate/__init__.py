@@ -1,0 +1,1 @@
+"""A kernel in the process that it is judged in."""

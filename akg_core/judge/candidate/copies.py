@@ -1,0 +1,54 @@
+"""Whether copies that the library made are all that a kernel has done.
+
+Copies are allowed, to put operands where a kernel wants them. An answer that only they have put together, out of what
+the kernel was given, is the library's work: a transpose or a concatenation is a copy, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from akg_core.judge.compare.bits import same_bits
+from akg_core.worker.tensors import transform
+
+
+class Copies:
+    """The copies of one call: what was copied where."""
+
+    def __init__(self) -> None:
+        self._made: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def add(self, name: str, arguments: Any, result: Any) -> None:
+        """Take in a copy by an operator of this name."""
+        source = arguments[1] if name == "copy_" else arguments[0]
+        if isinstance(source, torch.Tensor) and isinstance(result, torch.Tensor):
+            self._made.append((result, source))
+
+    def clear(self) -> None:
+        self._made.clear()
+
+    def are_all(self, result: Any, given: Any) -> bool:
+        """Whether all of a call's result consists of copies, still as they were made, of what it was given."""
+        outputs = _tensors(result)
+        places, known = ({_storage(tensor) for tensor in found} for found in (outputs, _tensors(given)))
+        if places & known or not places <= {_storage(to) for to, _ in self._made}:
+            return False
+        copied: dict[int, int] = {}
+        for to, source in self._made:
+            if _storage(source) not in known and copied.get(_storage(source), 0) < source.numel():
+                continue
+            if source.dtype == to.dtype and same_bits(source.expand_as(to), to):
+                copied[_storage(to)] = copied.get(_storage(to), 0) + to.numel()
+        return bool(outputs) and all(copied.get(_storage(tensor), 0) >= tensor.numel() for tensor in outputs)
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    found: list[torch.Tensor] = []
+    transform(value, found.append)
+    return found
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()

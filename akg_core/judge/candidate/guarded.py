@@ -1,0 +1,113 @@
+"""A case that is run under the guard, in one call or in a row of them, and what is written of it.
+
+Worker side, in the candidate's own process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from akg_core.device import Device
+from akg_core.judge.candidate.contender import inputs_of
+from akg_core.judge.candidate.failures import said
+from akg_core.judge.candidate.guard import Guard
+from akg_core.judge.candidate.holdings import held
+from akg_core.judge.candidate.rounding import Modes
+from akg_core.judge.candidate.subject import Subject
+from akg_core.judge.compare.bits import changed, named
+from akg_core.judge.reference.placement import Walls, placed
+from akg_core.records import Case, CaseReport
+from akg_core.worker.answers import described
+from akg_core.worker.tensors import fresh, load, transform, write
+from akg_core.worker.threads import threads, threads_for
+
+lent: set[Device] = set()
+"""Devices whose memory is lent for what was written."""
+
+
+class _Run:
+    """What has been found of a case so far: rules that it broke, operators that it called, whether it only copied."""
+
+    def __init__(self, subject: Subject, case: Case) -> None:
+        self.subject, self.case, self.walls = subject, case, Walls()
+        self.threads = torch.get_num_threads()
+        self.rules: list[str] = []
+        self.calls: set[str] = set()
+        self.copies: list[bool] = []
+
+    def all_rows(self) -> None:
+        """Run and write the calls of a case: all under one guard, or each under its own where they are apart."""
+        case, device = self.case, self.subject.device
+        series = [load(path, device) for path in case.series or (inputs_of(case),)]
+        order, length = case.order or (0,), 1 if case.apart else len(case.order or (0,))
+        for first in range(0, len(order), length):
+            self.row(first, [series[which] for which in order[first : first + length]])
+
+    def row(self, first: int, inputs: Sequence[list[Any]]) -> None:
+        """Run calls in a row, of which the first has this number in the case, and write them."""
+        subject, case = self.subject, self.case
+        guard = Guard(case.poison + first, self.walls if case.placed == "walled" else None)
+        try:
+            state = subject.enter(case)
+            given = [placed(fresh(values), case.placed, self.walls) for values in inputs]
+            ours = [transform(arguments, torch.Tensor.detach) for arguments in given]  # nobody else can move these
+            places = described(ours)
+            results = _call(subject, given, guard, self.threads)
+            for number, (values, arguments, result) in enumerate(zip(inputs, ours, results, strict=True), first):
+                answered = case.model_copy(update={"outputs": case.outputs_of(number)})
+                write_answer(answered, result, named(values, state), arguments, subject)
+                holdings = held(subject.model, subject.device)
+                self.copies.append(guard.copies.are_all(result, (arguments, holdings)))
+            if described(given) != places:
+                self.rules.append("changes its inputs: their shape or memory")
+        finally:
+            guard.copies.clear()
+            self.rules += guard.rules
+            self.calls |= set(guard.calls)
+
+
+def run(subject: Subject, case: Case, launches: Callable[[], int] | None, copied: list[bool]) -> CaseReport:
+    """Run one case; `copied` takes whether all that it did was to have the library copy."""
+    found, error, launched = _Run(subject, case), "", launches() if launches else 0
+    try:
+        with threads_for(inputs_of(case).stat().st_size):
+            found.all_rows()
+    except Exception as raised:
+        error = said(raised)
+    copied.append(not error and all(found.copies))
+    if found.walls.broken():
+        found.rules.append("writes before the begin of a tensor")
+    return CaseReport(
+        name=case.name,
+        finished=not error,
+        error=error,
+        forbidden_calls=tuple(sorted(found.calls)),
+        broken_rules=tuple(found.rules),
+        kernel_launches=launches() - launched if launches else None,
+    )
+
+
+def write_answer(case: Case, result: Any, before: dict[str, Any], arguments: Sequence[Any], subject: Subject) -> None:
+    """Write what a call gave, with what is not as it was `before`."""
+    device = subject.device
+    lent.add(device)
+    after = named(arguments, held(subject.model, device))
+    different = {name: value for name, value in changed(before, after).items() if name in before}
+    write(case.outputs, described({"result": result, "changed": different}), device)
+
+
+def _call(subject: Subject, calls: Sequence[list[Any]], guard: Guard, count: int) -> list[Any]:
+    """What the model gives on each of some arguments, in calls in a row under one guard, with so many threads."""
+    compare_harness, modes = subject.watch(), Modes()
+    try:
+        with torch.no_grad(), threads(count), guard:
+            results = [subject.model(*arguments) for arguments in calls]
+            subject.device.synchronize()
+    finally:
+        compare_harness()
+    if modes.restore():
+        guard.rules += ("changes how numbers are rounded",)
+    return results

@@ -1,0 +1,303 @@
+"""The harness around a candidate that is a Python module with `ModelNew`: runs its cases, takes its times.
+
+Worker side, in the candidate's own process; a plugin's `akg_run` and `akg_profile` hand over to it:
+
+    def akg_run(artifact, target, cases):
+        return run_cases(lambda: load_entry(artifact), cases)
+
+Everything here can be reached by the code under judgement, so that nothing here decides anything: expected outputs
+are elsewhere, and what is reported is checked by the process that holds them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import importlib.util
+import operator
+import random
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from akg_core.device import HOST, Device
+from akg_core.errors import KernelFailed
+from akg_core.judge.candidate import confinement, guard, integrity
+from akg_core.judge.candidate.contender import Contender, inputs_of
+from akg_core.judge.candidate.failures import lost, said
+from akg_core.judge.candidate.guard import forbid_searches, removal
+from akg_core.judge.candidate.guarded import lent, run, write_answer
+from akg_core.judge.candidate.subject import Subject
+from akg_core.judge.candidate.turns import take_turns
+from akg_core.judge.compare.bits import same_bits
+from akg_core.judge.source.native import ForbiddenCode, MachineCode
+from akg_core.judge.source.rules import COPIES_ONLY
+from akg_core.records import Artifact, Case, CaseReport, ProfileReport, RunReport, TimingPlan
+from akg_core.worker import child, isolation, seccomp
+from akg_core.worker.tensors import description, load, memory, transform
+from akg_core.worker.threads import alone, spin_little
+from akg_core.worker.timekeeper import Turns
+
+_SETTLING_SECONDS = 0.05  # in which work that goes on after a call has returned shows
+_WARM_CALLS = 8  # after which updated inputs are restored where time beside samples is watched, lest they drift far
+
+
+def load_entry(artifact: Artifact) -> ModuleType:
+    """The artifact's entry file as a module, imported once a process; files beside it can be imported from it."""
+    return _load_entry(artifact.folder.resolve(), artifact.entry)
+
+
+def run_cases(
+    load_module: Callable[[], Any],
+    cases: Sequence[Case],
+    device: Device = HOST,
+    *,
+    launches: Callable[[], int] | None = None,
+    jit: bool = False,
+    code: MachineCode | None = None,
+) -> RunReport:
+    """Run each case (at least one) on `device` under the guard, on fresh memory, and write what came out.
+
+    A case without inputs is not run: the kernel is made ready for the others, which another call brings.
+
+    `launches` counts the kernels launched so far, for plugins that can tell. `jit`: the language compiles when a kernel
+    is first called, so that inputs of each shape are there once before any call counts. From then on, and without `jit`
+    before the module is loaded, machine code can start no process either; threads it may. `code`: the shared libraries
+    that the module opens, for languages whose kernels are such; they are read, and confined before any of them runs.
+    """
+    given = [case for case in cases if case.inputs]
+    if device is HOST and isolation.is_confined():
+        spin_little()  # a verdict may wait for others, which a time may not
+    try:
+        subject = _ready(load_module, cases[0], device, code, jit)
+        if not given:
+            device.make_ready()
+        for case in _unlike(given) if jit else ():
+            _rehearse(subject, case)
+        if given or not jit:
+            seccomp.forbid_processes()
+    except ForbiddenCode as error:
+        return RunReport(error=str(error), rule=str(error))
+    except Exception as error:
+        return RunReport(error=said(error), rule=next(iter(guard.noted()), ""))
+    reports: list[CaseReport] = []
+    copied: list[bool] = []
+    for case in given:
+        reports.append(run(subject, case, launches, copied))
+        if not reports[-1].finished and (why := lost(device)):
+            return RunReport(cases=tuple(reports), lost=why)
+        device.release_unused()
+    if copied and all(copied):  # one case alone may be such that nothing else shows
+        reports[0] = reports[0].model_copy(update={"broken_rules": (*reports[0].broken_rules, COPIES_ONLY)})
+    return RunReport(cases=tuple(reports), left_open=subject.left_open)
+
+
+def profile_case(
+    load_module: Callable[[], Any],
+    case: Case,
+    plan: TimingPlan,
+    device: Device = HOST,
+    *,
+    jit: bool = False,
+    code: MachineCode | None = None,
+) -> ProfileReport:
+    """Time the case as the plan says, by the device's clock, each call alone and waited for.
+
+    Model and inputs stay from call to call, for samples may be taken in several. Inputs are rotated among copies, as
+    long as there is room for these, and changed a little before each cold sample, so that no earlier answer is right.
+    The answer that is to be checked is one of the samples', which differs from the others by its inputs' values alone.
+    """
+    if child.turns and device is HOST:
+        return _profile_in_turns(load_module, case, plan, child.turns, code)
+    timer = device.timer
+    clock = device.seconds_after if plan.after else device.seconds
+    cold = 2 * device.cache_bytes() if plan.cold else 0
+    try:
+        if plan.threads:
+            torch.set_num_threads(plan.threads)
+        subject = _ready(load_module, case, device, code, jit)
+        while lent:  # what was written has been read by now
+            lent.pop().take_back()
+        if not case.inputs:
+            device.make_ready()
+            _contenders.clear()
+            return ProfileReport(samples=(), timer=timer)
+        contender = _contender(subject, case)
+        compare_harness = subject.watch()
+        samples = []
+        with torch.no_grad():
+            if jit:
+                contender.model(*contender.arguments())
+            seccomp.forbid_processes()
+            for _ in range(plan.warmup):
+                contender.model(*contender.arguments())
+            result = at_return = None
+            checked = random.randrange(plan.samples) if plan.check else -1
+            for number in range(plan.samples):
+                if case.updates:  # which the answer may lie in
+                    if not same_bits(at_return, transform(result, contender.few)):
+                        break
+                    at_return = None
+                arguments = given = contender.arguments(anew=plan.cold or number % _WARM_CALLS == 0)
+                if cold or plan.check:  # else nothing is to come between samples
+                    transform(arguments, _disturb)
+                    before = contender.put(plan.check, arguments) if plan.check and number == checked else None
+                    device.sweep(cold)
+                    if not same_bits(at_return, transform(result, contender.few)):
+                        break
+                    given = transform(arguments, operator.attrgetter("data"))  # tells no count of writes to it
+                result = None  # its memory is the next one's, as where nobody keeps answers
+                seconds, result = clock(functools.partial(contender.model, *given))
+                samples.append(seconds)
+                at_return = transform(result, contender.few)  # who makes answers only now takes time outside
+                if plan.check and before is not None:
+                    write_answer(plan.check, result, before, arguments, subject)
+            if plan.check:
+                time.sleep(_SETTLING_SECONDS)
+            if not same_bits(at_return, transform(result, contender.few)):
+                return ProfileReport(samples=(), timer=timer, error="its outputs changed after it had returned")
+        compare_harness()
+    except Exception as error:
+        return ProfileReport(samples=(), timer=timer, error=said(error), lost=lost(device))
+    finally:
+        with contextlib.suppress(Exception):  # which a device that is lost raises
+            device.release_unused()
+    return ProfileReport(samples=tuple(samples), timer=timer, details={"threads": torch.get_num_threads()})
+
+
+def _profile_in_turns(
+    load_module: Callable[[], Any], case: Case, plan: TimingPlan, turns: Turns, code: MachineCode | None
+) -> ProfileReport:
+    """Like `profile_case` on the host, where a process outside takes the time: there are no samples in the report."""
+    try:
+        if plan.threads:
+            torch.set_num_threads(plan.threads)
+        subject = _ready(load_module, case, HOST, code, jit=False)
+        if case.inputs:
+            compare_harness = subject.watch()
+            seccomp.forbid_processes()
+            with torch.no_grad():
+                take_turns(subject, case, plan, turns)
+            compare_harness()
+    except Exception as error:
+        turns.fail()
+        return ProfileReport(samples=(), timer=HOST.timer, error=said(error))
+    return ProfileReport(samples=(), timer=HOST.timer, details={"threads": torch.get_num_threads()})
+
+
+def _ready(load_module: Callable[[], Any], case: Case, device: Device, code: MachineCode | None, jit: bool) -> Subject:
+    """The model, constructed once a process and module.
+
+    In a confined process the kernel's code must not have seen any input by then. It runs in a thread of its own, above
+    which none of our frames stands. Afterwards the host's library computes no more, where kernels run on the host. That
+    of another device never does: what it has once recorded there could be played again at any time.
+    """
+    steps: list[Callable[[], Any]] = []
+    run_constructors: Callable[[], None] | None = None
+    if isolation.is_confined() and not _subjects:
+        run_constructors = confinement.before_loading(case.reference, code, jit)
+        steps = removal(device.keys)
+        forbid_searches()
+        while device is not HOST and steps:
+            steps.pop()()
+    watch = functools.partial(integrity.watch, _packages(load_module, device), device.trusted())
+    compare_harness = watch()
+
+    def make() -> Subject:
+        if run_constructors:
+            run_constructors()
+        module = load_module()
+        key = (id(module), case.reference, case.training)
+        if key not in _subjects:
+            _subjects[key] = (module, Subject(module, case, device, watch))
+            gc.freeze()  # who gives back what lies in cycles need not look through all that was loaded each time
+        return _subjects[key][1]
+
+    subject = alone(make) if isolation.is_confined() else make()
+    compare_harness()
+    for step in steps:
+        step()
+    if run_constructors:
+        subject.left_open = confinement.after_construction(device, code, jit)
+    return subject
+
+
+def _packages(load_module: Callable[[], Any], device: Device) -> frozenset[str]:
+    """The packages of a plugin: of what loads its kernels, and of its device."""
+    names = (getattr(load_module, "__module__", ""), type(device).__module__)
+    return frozenset(name.partition(".")[0] for name in names)
+
+
+def _unlike(cases: Sequence[Case]) -> Iterable[Case]:
+    """One of all cases whose inputs differ by their tensors' numbers alone."""
+    return {description(inputs_of(case)): case for case in reversed(cases)}.values()
+
+
+def _rehearse(subject: Subject, case: Case) -> None:
+    """Call a kernel for what its language does at the first call; how that goes is found out when it counts.
+
+    No guard watches, so that it gets the case's shapes and zeros in them: nothing that is asked later.
+    """
+    with torch.no_grad(), contextlib.suppress(Exception):
+        subject.enter(case)
+        subject.model(*transform(load(inputs_of(case), subject.device), _zeroed))
+        subject.device.synchronize()
+        subject.device.release_unused()
+
+
+_subjects: dict[tuple[int, Path | None, bool], tuple[Any, Subject]] = {}  # a module is held: its id stays its own
+_contenders: dict[tuple[int, Path | None, Path | None], Contender] = {}
+
+
+def _contender(subject: Subject, case: Case) -> Contender:
+    key = (id(subject), case.inputs, case.state)
+    if key not in _contenders:
+        alike = (each for (_, inputs, _), each in _contenders.items() if inputs == case.inputs and each.are_as_drawn)
+        copies = next((each.copies for each in alike), None)
+        _contenders.clear()  # the inputs of one that had its turn would take memory
+        subject.device.release_unused()
+        _contenders[key] = Contender(subject, case, copies)
+    return _contenders[key]
+
+
+@functools.cache
+def _load_entry(folder: Path, entry: str) -> ModuleType:
+    name = f"akg_kernel_{abs(hash(folder))}"
+    specification = importlib.util.spec_from_file_location(name, folder / entry)
+    if specification is None or specification.loader is None:
+        raise ImportError(f"{entry} is not a Python file")
+    module = importlib.util.module_from_spec(specification)
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(folder))
+    sys.modules[name] = module
+    try:
+        specification.loader.exec_module(module)
+    except Exception as error:
+        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(folder / entry)]
+        place = f"{entry}, line {lines[-1]}" if lines else entry
+        raise KernelFailed(f"{place}: importing the file raises {said(error)}") from None
+    if not hasattr(module, "ModelNew"):
+        raise KernelFailed(f"{entry} defines no ModelNew")
+    return module
+
+
+def _zeroed(tensor: torch.Tensor) -> torch.Tensor:
+    memory(tensor).zero_()
+    return tensor
+
+
+def _disturb(tensor: torch.Tensor) -> None:
+    """Let two elements change places, in all of a tensor's memory wherever they are."""
+    flat = memory(tensor)
+    if len(flat) > 1:
+        one, other = random.sample(range(len(flat)), 2)
+        kept = flat[one].clone()
+        flat[one].copy_(flat[other])
+        flat[other].copy_(kept)

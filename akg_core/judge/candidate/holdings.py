@@ -1,0 +1,102 @@
+"""What a foreign module holds, its parameters and buffers, read and written without calling anything of the module's.
+
+Worker side, in the candidate's own process. A module may define what it likes under every name that `nn.Module` has;
+only its own dictionary is looked into, by functions that were taken here before any foreign code was loaded.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+from akg_core.device import Device
+from akg_core.judge.compare.bits import same_bits
+from akg_core.worker.answers import COUNT, DEPTH, described
+from akg_core.worker.tensors import taken
+
+_inside = vars(nn.Module)["__dict__"].__get__
+_items, _get = dict.items, dict.get
+_detach, _without_overrides = vars(torch._C.TensorBase)["detach"], torch._C.DisableTorchFunction
+
+
+def held(model: nn.Module, device: Device) -> dict[str, torch.Tensor]:
+    """Parameters and buffers by qualified name, those that no state dict holds too, as tensors of ours on their memory.
+
+    Raises TypeError where one is no plain tensor.
+    """
+    found = {name: tensor for name, tensor, _ in _walk(model)}
+    table = described(found)["tensors"]
+    return {name: taken(told, device) for name, told in zip(found, table, strict=True)}
+
+
+def transient(model: nn.Module) -> dict[str, torch.Tensor]:
+    """Copies of the buffers that no state dict holds."""
+    return {name: tensor.clone() for name, tensor, persists in _ours(model) if not persists}
+
+
+def put(model: nn.Module, state: Mapping[str, torch.Tensor], others: Mapping[str, torch.Tensor]) -> None:
+    """Have a module hold a state, and what `transient` gave; unless it holds the state it counts as written to, whole.
+
+    Raises RuntimeError where the module's parameters and buffers are not the state's.
+    """
+    own = list(_ours(model))
+    mine = {name: tensor for name, tensor, persists in own if persists}
+    if state:
+        _require_alike(mine, state)
+        if not same_bits(dict(state), mine):
+            for name, value in state.items():
+                mine[name].copy_(value)
+    for name, tensor, _ in own:
+        before = others.get(name)
+        if before is not None and before.shape == tensor.shape and not same_bits(before, tensor):
+            tensor.copy_(before)
+
+
+def _require_alike(mine: Mapping[str, torch.Tensor], state: Mapping[str, torch.Tensor]) -> None:
+    for name in state.keys() ^ mine.keys():
+        one, other = ("ModelNew", "Model") if name in mine else ("Model", "ModelNew")
+        raise RuntimeError(f"{one} has the parameter or buffer {name}, and {other} has not")
+    for name, value in state.items():
+        for what, due, found in (("dtype", value.dtype, mine[name].dtype), ("shape", value.shape, mine[name].shape)):
+            if due != found:
+                raise RuntimeError(f"{name} has the {what} {found} in ModelNew and {due} in Model")
+
+
+def _ours(model: nn.Module) -> Iterator[tuple[str, torch.Tensor, bool]]:
+    """Each parameter and buffer, as a tensor of ours that shares its memory and its count of writes."""
+    for name, tensor, persists in _walk(model):
+        described(tensor)  # which refuses what is no plain one
+        with _without_overrides():
+            yield name, _detach(tensor), persists
+
+
+def _walk(model: nn.Module, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, torch.Tensor, bool]]:
+    """Each parameter and buffer with its name, and whether a state dict holds it."""
+    if depth > DEPTH:
+        raise TypeError(f"its modules lie more than {DEPTH} deep")
+    inside = _inside(model)
+    for part in ("_parameters", "_buffers"):
+        passing = _passing(inside) if part == "_buffers" else frozenset()
+        for name, tensor in _entries(inside, part):
+            if tensor is not None:
+                yield prefix + name, tensor, name not in passing
+    for name, module in _entries(inside, "_modules"):
+        if module is not None:
+            yield from _walk(module, f"{prefix}{name}.", depth + 1)
+
+
+def _entries(inside: dict[str, Any], part: str) -> list[tuple[str, Any]]:
+    entries: Any = _get(inside, part)
+    if type(entries) not in (dict, OrderedDict) or len(entries) > COUNT:
+        raise TypeError(f"a module's {part} are not a dict, or too many")
+    return [(name, value) for name, value in list(_items(entries)) if type(name) is str]
+
+
+def _passing(inside: dict[str, Any]) -> frozenset[str]:
+    """Names of the buffers that no state dict holds."""
+    names: Any = _get(inside, "_non_persistent_buffers_set")
+    return frozenset(name for name in list(names) if type(name) is str) if type(names) is set else frozenset()

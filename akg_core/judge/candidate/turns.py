@@ -1,0 +1,79 @@
+"""Calls of a model that are timed from outside, in turns: the part that is done in the candidate's own process.
+
+Nothing here decides or measures anything: see `akg_core.worker.timekeeper`, which also says what a turn is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from akg_core.judge.candidate.contender import inputs_of
+from akg_core.judge.compare.bits import flatten
+from akg_core.judge.reference.memory import keep_freed
+from akg_core.records import Case, TimingPlan
+from akg_core.task.arguments import flat
+from akg_core.worker.answers import described
+from akg_core.worker.tensors import fresh, load, span
+from akg_core.worker.timekeeper import END, GO, Turns
+
+_KEPT_BYTES = 256 << 20  # of inputs and answers, up to which memory that is freed is kept for what comes next
+
+_address = torch.Tensor.data_ptr  # held since before a kernel was loaded
+_sets: dict[tuple[int, Any, Any], list[list[Any]]] = {}
+
+
+def take_turns(subject: Any, case: Case, plan: TimingPlan, turns: Turns) -> None:
+    """Call the subject's model when the clock outside says so, each time on memory of its own.
+
+    Without samples it is called once, so that it is warm.
+    """
+    state, model = subject.enter(case), subject.model
+    sets = _memory(subject, case, plan.calls)
+    answer = described(model(*sets[0]))
+    if not plan.samples:
+        return
+    addresses = _addresses(answer)
+    turns.ready([[_address(tensor) for tensor in _tensors(one)] for one in sets], answer)
+    results: list[Any] = []
+    while (told := turns.next()) != END:
+        results.clear()
+        if told == GO:
+            results += [model(*given) for given in sets]
+            turns.done([address for result in results for address in addresses(result)])
+        else:
+            model(*sets[0])
+            if state:
+                subject.enter(case)
+            turns.done()
+
+
+def _memory(subject: Any, case: Case, calls: int) -> list[list[Any]]:
+    """Inputs for so many calls, of one case at a time."""
+    key = (id(subject), case.inputs, case.state)
+    if key not in _sets:
+        _sets.clear()
+    sets = _sets.setdefault(key, [])
+    if len(sets) < calls:
+        given = load(inputs_of(case), subject.device)
+        sets += [fresh(given) for _ in range(calls - len(sets))]
+        if calls * sum(map(_bytes, _tensors(given))) < _KEPT_BYTES:
+            keep_freed()
+    return sets[:calls]
+
+
+def _tensors(arguments: list[Any]) -> Iterator[torch.Tensor]:
+    return (value for value in flat((), arguments) if isinstance(value, torch.Tensor))
+
+
+def _bytes(tensor: torch.Tensor) -> int:
+    return span(tensor) * tensor.element_size()
+
+
+def _addresses(answer: dict[str, Any]) -> Callable[[Any], list[int]]:
+    """From an answer like this one to where its tensors lie, soon."""
+    if answer["tree"] == {"tensor": 0}:
+        return lambda result: [_address(result)]
+    return lambda result: [_address(leaf) for leaf in flatten(result).values() if isinstance(leaf, torch.Tensor)]

@@ -1,0 +1,1 @@
+"""A kernel's answers beside the reference's."""

@@ -1,0 +1,104 @@
+"""What a candidate wrote of a case, or of calls in a row, compared with the reference's answers.
+
+Worker side, jobs in the reference process beside those of `akg_core.judge.reference.process`. Numbers are looked at
+only where structure, dtype and shape are those that are due.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from akg_core.judge.compare.bits import same_bits
+from akg_core.judge.compare.case import Expected, compare, fits
+from akg_core.judge.records import TIMED, Draw
+from akg_core.judge.reference.answering import expected_of, forget_large, noise_of
+from akg_core.judge.reference.beyond import answered
+from akg_core.judge.reference.drawing import Reference, current
+from akg_core.judge.reference.near import near
+from akg_core.worker.tensors import TensorFileError, receive
+
+_UNREADABLE = (TensorFileError, TypeError, LookupError, ValueError)
+
+
+@torch.no_grad()
+def compare_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{name, outputs, longest_reduction, noise} → {outputs: [OutputComparison], unexpected, error}.
+
+    `outputs`: the file that a candidate wrote for the case `name`; `unexpected`: what it changed and the reference does
+    not. Without `noise` the costly third step of the accuracy policy is left out: the kernel is known to be wrong.
+    """
+    torch.set_num_threads(1)  # pieces that fit the caches are compared faster without waking threads
+    reference = current()
+    try:
+        result, changed = _read(reference, payload["outputs"])
+    except _UNREADABLE as error:
+        return {"outputs": [], "unexpected": [], "error": str(error)}
+    found = _compared(reference, payload["name"], result, changed, payload["longest_reduction"], payload["noise"])
+    forget_large(reference, payload["name"])
+    return found
+
+
+@torch.no_grad()
+def compare_calls_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{calls: [{name, outputs}], longest_reduction, noise} → what `compare_job` gives, with {call, same}.
+
+    That is of the first wrong `call`, or of the last. Answers of the same bits are compared once; `same`: whether all
+    calls on the same inputs gave the same.
+    """
+    torch.set_num_threads(1)
+    reference, seen = current(), dict[str, list[Any]]()
+    found: dict[str, Any] = {"outputs": [], "unexpected": [], "error": "", "call": 0}
+    for number, call in enumerate(payload["calls"]):
+        known = seen.setdefault(call["name"], [])
+        try:
+            given = _read(reference, call["outputs"])
+        except _UNREADABLE as error:
+            return {"outputs": [], "unexpected": [], "error": str(error), "call": number, "same": None}
+        due = expected_of(reference, reference.plans[call["name"]], precise=False)
+        if fits(given[0], due) and any(same_bits(one, given) for one in known):
+            continue
+        known.append(given)
+        found = _compared(reference, call["name"], *given, payload["longest_reduction"], payload["noise"])
+        found["call"] = number
+        if found["unexpected"] or not all(output["ok"] for output in found["outputs"]):
+            break
+    for name in seen:
+        forget_large(reference, name)
+    return found | {"same": all(len(known) == 1 for known in seen.values())}
+
+
+def _read(reference: Reference, outputs: str) -> tuple[Any, dict[str, Any]]:
+    """Result and what was changed, from the file that a candidate wrote."""
+    written = receive(Path(outputs), reference.device)
+    return written["result"], {**written["changed"]}
+
+
+def _due(draw: Draw, expected: Expected) -> Expected:
+    """What a case must show: of a call that was timed, nothing that it leaves in the module, which nobody has read."""
+    if draw.kind != TIMED:
+        return expected
+    return replace(expected, changed={n: value for n, value in expected.changed.items() if not n.startswith("state ")})
+
+
+def _compared(
+    reference: Reference, name: str, result: Any, changed: dict[str, Any], reduced: float, with_noise: bool
+) -> dict[str, Any]:
+    if name in reference.refused:
+        return answered(reference.refused[name])
+    draw = reference.plans[name]
+    expected = _due(draw, expected_of(reference, draw, precise=False))
+    found = near(result, changed, expected, reduced) if expected.exact is None and not reference.narrow else None
+    if found is None:
+        expected = _due(draw, expected_of(reference, draw))
+        noise = functools.partial(noise_of, reference, draw, reduced) if with_noise else lambda _: None
+        found = compare(result, changed, expected, reduced, noise)
+    return {
+        "outputs": [comparison.model_dump(mode="json") for comparison in found],
+        "unexpected": sorted(set(changed) - set(expected.changed)),
+        "error": "",
+    }

@@ -1,0 +1,1 @@
+"""The reference: its cases, its answers, and new inputs for timed calls."""

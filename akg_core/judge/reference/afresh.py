@@ -1,0 +1,105 @@
+"""New inputs for timed calls, and whether the answer to one of them is right.
+
+Worker side, jobs in the reference's process beside those of `akg_core.judge.reference.process`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from akg_core.judge.compare import written
+from akg_core.judge.compare.bits import changed, named
+from akg_core.judge.records import TIMED, Draw
+from akg_core.judge.reference import drawing
+from akg_core.judge.reference.prepare import CASES
+from akg_core.judge.reference.renewal import Renewal
+from akg_core.task.arguments import flat, rebuilt
+from akg_core.worker.layout import aligned
+from akg_core.worker.tensors import TensorFileError, fresh, memory, receive, save
+from akg_core.worker.threads import threads
+
+_renewals: dict[int, Renewal] = {}
+_numbers = itertools.count(1)
+
+
+def renew_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{count, seed} → {file, step, given}: so many sets of new inputs for the first case, in a file.
+
+    `given` describes the tensors of a set, each in as many `nbytes`; one set begins `step` bytes after the other.
+    """
+    reference, first = drawing.current(), _first()
+    if id(reference) not in _renewals:
+        _renewals.clear()
+
+        def draw(seed: int) -> list[Any]:
+            return drawing.inputs_drawn(reference, first.model_copy(update={"seed": seed}))
+
+        _renewals[id(reference)] = Renewal(draw, payload["seed"])
+    renewal = _renewals[id(reference)]
+    path = reference.folder / CASES / os.urandom(8).hex()
+    with path.open("wb") as file, threads(1):  # pieces that fit the caches are made faster without waking others
+        for _ in range(payload["count"]):
+            renewal.write(file)
+        file.write(bytes(1))  # no file is empty, so that each can be mapped
+    step = sum(aligned(tensor["nbytes"]) for tensor in renewal.given)
+    return {"file": str(path), "step": step, "given": renewal.given}
+
+
+def check_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{file, step, number, outputs, place, longest_reduction} → as `compare_job`: of a call on the set `number`.
+
+    `outputs` is the file of answers that a timekeeper has kept, `place` that of the call's in it.
+    """
+    reference, first = drawing.current(), _first()
+    name = f"timed, {next(_numbers)}"
+    inputs = _given(reference, Path(payload["file"]), payload["number"] * payload["step"])
+    draw = first.model_copy(update={"name": name, "kind": TIMED})
+    reference.plans[name], reference.given[name] = draw, inputs
+    answered = Path(payload["file"]).with_suffix(".answer")
+    try:
+        kept = receive(Path(payload["outputs"]))[payload["place"]]
+        left = dict(zip(_tensor_names(inputs), kept["arguments"], strict=True))
+        save(answered, {"result": kept["result"], "changed": changed(named(inputs, {}), left)})
+        asked = {
+            "name": name,
+            "outputs": str(answered),
+            "longest_reduction": payload["longest_reduction"],
+            "noise": True,
+        }
+        return written.compare_job(asked)
+    except TensorFileError as error:
+        return {"outputs": [], "unexpected": [], "error": str(error)}
+    finally:
+        answered.unlink(missing_ok=True)
+        for known in (reference.plans, reference.given, reference.expected, reference.noise, reference.runs):
+            known.pop(name, None)
+
+
+def _first() -> Draw:
+    return next(iter(drawing.current().plans.values()))
+
+
+def _given(reference: drawing.Reference, path: Path, offset: int) -> list[Any]:
+    """The inputs of a set: its tensors, in a file at `offset`, in place of those of the first case."""
+    like = fresh(drawing.inputs_drawn(reference, _first()))
+    with path.open("rb") as file:
+        held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    values = flat((), like)
+    for place, value in enumerate(values):
+        if isinstance(value, torch.Tensor):
+            span = memory(value).numel()
+            found = torch.frombuffer(held, dtype=value.dtype, count=span, offset=offset) if span else memory(value)
+            values[place] = found.as_strided(value.shape, value.stride())
+            offset += aligned(memory(value).nbytes)
+    return rebuilt(like, values)
+
+
+def _tensor_names(inputs: list[Any]) -> list[str]:
+    """Names of the tensors among the inputs, in the order of `flat`, as `named` has them."""
+    return [name for name, value in named(inputs, {}).items() if isinstance(value, torch.Tensor)]

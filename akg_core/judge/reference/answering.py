@@ -1,0 +1,135 @@
+"""What the reference answers on a case: by eager PyTorch, in float64, and with rounding noise there.
+
+Worker side, in the reference process. An answer stays in the process's memory, or is made again when it is asked for.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import math
+from typing import Any
+
+import torch
+
+from akg_core.device import HOST
+from akg_core.judge.compare import accuracy
+from akg_core.judge.compare.bits import named, same_bits
+from akg_core.judge.compare.case import Expected, Noise, alike, flatten
+from akg_core.judge.compare.ties import ties
+from akg_core.judge.records import Draw
+from akg_core.judge.reference.drawing import Reference, State, drawn
+from akg_core.judge.reference.memory import is_kept
+from akg_core.judge.reference.need import await_room, bytes_to_answer
+from akg_core.judge.reference.precise import double_model, doubled, in_double, is_of_dtypes
+from akg_core.judge.reference.updates import touched
+from akg_core.task.load import blame, sentence
+from akg_core.worker.tensors import fresh
+from akg_core.worker.threads import threads
+from akg_core.worker.usage import cores
+
+
+def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: State, precise: bool = True) -> None:
+    """Run the reference on a case, by eager PyTorch and when `precise` in float64, and keep what comes out."""
+    arguments = fresh(inputs)
+
+    def eagerly(given: list[Any]) -> Any:
+        reference.restore(state)
+        torch.manual_seed(draw.seed)
+        with torch.no_grad():
+            return reference.device.seconds(functools.partial(reference.model, *given))
+
+    again, exactly = lambda: eagerly(fresh(inputs)), lambda: _exact(reference, draw, inputs, state)
+    reference.eager_seconds, answer = eagerly(arguments)
+    result = flatten(fresh(answer))
+    after = named(arguments, reference.model.state_dict())
+    left, kept = touched(named(inputs, state), after, reference.task.interface, arguments)
+    del answer, arguments, after
+    exact = None
+    if precise:
+        reference.exact_seconds, exact = reference.device.seconds(exactly)
+    if exact is not None:
+        exact = {name: exact[name] for name in (*result, *left) if name in exact}
+    pointed = ties(result, again, exactly if exact is not None else None)
+    reference.expected[draw.name] = Expected(result, left, exact, pointed, kept)
+
+
+def expected_of(reference: Reference, draw: Draw, precise: bool = True) -> Expected:
+    """The answer to a case: the one that is kept, or made again; in float64, too, when `precise`."""
+    known = reference.expected.get(draw.name)
+    if known is None or (precise and known.exact is None and not reference.narrow):
+        await_room(reference.device, bytes_to_answer(reference.task))
+        with threads(cores()):
+            answer_case(reference, draw, *drawn(reference, draw), precise=precise)
+    return reference.expected[draw.name]
+
+
+def forget_large(reference: Reference, name: str) -> None:
+    """Give up an answer that is not to be kept."""
+    if name in reference.expected and not is_kept(reference.expected[name], reference.device):
+        forget(reference, name)
+
+
+def forget(reference: Reference, name: str) -> None:
+    """Give up an answer, which is made again when it is compared."""
+    for known in (reference.expected, reference.noise, reference.runs):
+        known.pop(name, None)
+    gc.collect()  # what lies in cycles holds memory until then
+
+
+def _exact(
+    reference: Reference, draw: Draw, inputs: list[Any], state: State, noise: float = 0.0, seed: int = 0
+) -> dict[str, Any] | None:
+    """Outputs, arguments and state after a call in float64, with noise when asked; None when it does not run so.
+
+    Raises TaskError when it fails there for another reason than its dtypes.
+    """
+    reference.restore(state)
+    arguments = doubled(inputs)
+    try:
+        with in_double(noise, seed):
+            model = double_model(reference.model)  # copies that are made inside carry noise
+            arguments = fresh(arguments) if noise else arguments
+            torch.manual_seed(draw.seed)
+            result = flatten(model(*arguments))
+    except Exception as error:
+        if is_of_dtypes(error, reference.module):
+            reference.narrow = sentence(error)
+            return None
+        with blame(reference.task.name, "forward, run in float64,"):
+            raise
+    return result | named(arguments, model.state_dict())
+
+
+def noise_of(reference: Reference, draw: Draw, reduced: float, runs: int) -> Noise | None:
+    """How far rounding noise moves each element of each floating leaf from float64, at most, over so many runs."""
+    done, scatter = reference.runs.get(draw.name, 0), reference.noise.setdefault(draw.name, {})
+    if done >= runs:
+        return scatter
+    expected = reference.expected[draw.name]
+    narrow = [v.dtype for v in expected.result.values() if isinstance(v, torch.Tensor) and v.is_floating_point()]
+    if expected.exact is None or not narrow:
+        return None
+    size = max(accuracy.roundoff(dtype) * accuracy.slack(reduced, dtype).noise for dtype in narrow)
+    with threads(cores()):
+        inputs, state = drawn(reference, draw)
+        for run in range(done, runs):
+            noisy = _exact(reference, draw, inputs, state, size, run)
+            for name, value in (noisy or {}).items():
+                if name in expected.exact and isinstance(value, torch.Tensor) and value.is_floating_point():
+                    moved = (value.double() - expected.exact[name]).abs().nan_to_num(0.0, posinf=math.inf).reshape(-1)
+                    scatter[name] = torch.maximum(scatter[name], moved) if name in scatter else moved
+    reference.runs[draw.name] = runs
+    return scatter
+
+
+def is_random(reference: Reference, draw: Draw, inputs: list[Any], state: State) -> bool:
+    """Whether another seed of torch gives another answer to the same inputs."""
+    reference.restore(state)
+    arguments = fresh(inputs)
+    torch.manual_seed(draw.seed + 1)
+    with torch.no_grad():
+        seconds, answer = reference.device.seconds(lambda: reference.model(*arguments))
+    reference.eager_seconds = min(reference.eager_seconds, seconds)
+    first, other = reference.expected[draw.name].result, flatten(fresh(answer))
+    return not same_bits(first, other) and not (reference.device.name != HOST.name and alike(first, other))

@@ -1,0 +1,166 @@
+"""What the reference process holds, and the cases that it draws: their inputs and states, and the files of these.
+
+Worker side, in the reference process.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from akg_core.device import HOST, Device
+from akg_core.judge.compare.case import Expected, Noise
+from akg_core.judge.records import Draw
+from akg_core.judge.reference.prepare import CASES
+from akg_core.judge.reference.schedule import Plan
+from akg_core.judge.reference.updates import places
+from akg_core.records import Case, Placement, Task
+from akg_core.task import draws, edges
+from akg_core.task.load import ReferenceModule
+from akg_core.task.patterns import Deal
+from akg_core.worker.tensors import save
+
+State = dict[str, torch.Tensor]
+
+
+@dataclass
+class Reference:
+    """What the process keeps between calls. `initial`: the state that the constructor leaves; `deals`: by case.
+
+    `first`: inputs and state of the first case until the reference has answered. `given`: by case, inputs that were
+    made otherwise than by its seed. `noise`: by case, what so many `runs` have shown; `refused`: why it raises, by
+    case; `narrow`: why the reference does not run in float64.
+    """
+
+    task: Task
+    device: Device
+    module: ReferenceModule
+    model: nn.Module
+    initial: State
+    folder: Path
+    seed: int
+    deals: dict[str, Deal] = field(default_factory=dict)
+    first: tuple[list[Any], State] | None = None
+    plans: dict[str, Draw] = field(default_factory=dict)
+    given: dict[str, list[Any]] = field(default_factory=dict)
+    expected: dict[str, Expected] = field(default_factory=dict)
+    noise: dict[str, Noise] = field(default_factory=dict)
+    runs: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    narrow: str = ""
+    eager_seconds: float = 0.0
+    exact_seconds: float = 0.0
+
+    def restore(self, state: State) -> None:
+        """Put the module into a state, buffers that no state dict holds included."""
+        with torch.no_grad():
+            for name, value in every(self.model).items():
+                value.copy_(state.get(name, self.initial[name]))
+
+
+_kept: list[Reference] = []
+
+
+def keep(reference: Reference) -> None:
+    """Make a reference the one that this process holds."""
+    _kept[:] = [reference]
+
+
+def current() -> Reference:
+    """The reference that this process holds."""
+    return _kept[0]
+
+
+def plan(reference: Reference, asked: Plan) -> Draw:
+    """A case by what it is drawn from; its files are written by `write`."""
+    state = asked.state if reference.initial else "none"
+    name = _name(asked, state)
+    name += f", {len(reference.plans)}" if name in reference.plans else ""
+    folder = reference.folder / CASES / os.urandom(8).hex()
+    case = Case(
+        name=name,
+        inputs=folder / "inputs",
+        outputs=folder / "outputs",
+        state=folder / "state" if state != "none" else None,
+        reference=reference.folder / "reference.py",
+        training=reference.task.training,
+        updates=places(reference.task.interface),
+        placed=_placed(asked) if reference.device.name == HOST.name else "",
+    )
+    kind = asked.kind if asked.deal is None else asked.deal.kinds[0] if len(asked.deal.kinds) == 1 else "rows"
+    if asked.deal:
+        reference.deals[name] = asked.deal
+    beyond = bool(asked.sizes) and edges.is_beyond(reference.task.interface, asked.sizes)
+    reference.plans[name] = Draw(
+        name=name,
+        kind=kind,
+        seed=asked.seed,
+        state=state,
+        sizes=asked.sizes,
+        case=case,
+        needed=asked.needed,
+        beyond=beyond,
+    )
+    return reference.plans[name]
+
+
+def drawn(reference: Reference, draw: Draw) -> tuple[list[Any], State]:
+    """The inputs and the state of a case, drawn anew: the files lie where a candidate might reach them.
+
+    Both come from different seeds, lest weights correlate with inputs.
+    """
+    state: State = {}
+    reference.restore({})
+    if draw.state == "initial":
+        state = {name: value.detach().clone() for name, value in reference.model.state_dict().items()}
+    elif draw.state == "redrawn":
+        state = draws.redraw_state(reference.model, 1000 + draw.seed)
+    if draw.name in reference.given:
+        return reference.given[draw.name], state
+    return inputs_drawn(reference, draw), state
+
+
+def inputs_drawn(reference: Reference, draw: Draw) -> list[Any]:
+    """The inputs of a case, drawn by its seed."""
+    task, module, deal = reference.task, reference.module, reference.deals.get(draw.name)
+    kind = draws.DEALT if deal else draw.kind
+    if task.symbols:
+        return draws.resized(module, task.interface, draw.sizes or task.symbols, draw.seed, kind, deal)
+    return draws.inputs(module, draw.seed, kind, task.interface, deal)
+
+
+def write(reference: Reference, draw: Draw) -> tuple[list[Any], State]:
+    """Write the files that the candidate reads, and give what is in them."""
+    inputs, state = drawn(reference, draw)
+    draw.case.outputs.parent.mkdir()
+    save(draw.case.outputs.with_name("inputs"), inputs, reference.device)
+    if draw.case.state and draw.case.state.parent == draw.case.outputs.parent:  # else it is another's
+        save(draw.case.state, state, reference.device)
+    return inputs, state
+
+
+def _placed(asked: Plan) -> Placement:
+    """Where a case's tensors lie: cases of other sizes, and one of the first, where reading past an end shows."""
+    if asked.kind == "disturbed":
+        return "odd"
+    return "walled" if asked.sizes or asked.kind == "signed" else ""
+
+
+def _name(asked: Plan, state: str) -> str:
+    if asked.deal:
+        kinds = ", ".join(kind.replace("_", " ") for kind in asked.deal.kinds)
+        what = f"rows ({kinds})" if asked.deal.depth else kinds
+    else:
+        what = asked.kind.replace("_", " ")
+    parts = [what, *["redrawn parameters"] * (state == "redrawn")]
+    return ", ".join([*parts, *(f"{name}={size}" for name, size in asked.sizes.items())])
+
+
+def every(model: nn.Module) -> State:
+    """All parameters and buffers, those that no state dict holds included."""
+    return {**dict(model.named_parameters()), **dict(model.named_buffers())}

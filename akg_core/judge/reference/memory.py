@@ -1,0 +1,58 @@
+"""How much memory judging may take: how many cases are prepared, and which answers are kept."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+
+from akg_core.device import HOST, Device
+from akg_core.judge.compare.case import Expected
+from akg_core.judge.reference.need import KEPT_BYTES, cases_within
+from akg_core.records import Task
+
+_MMAP_MAX, _TRIM_THRESHOLD = -4, -1  # of mallopt
+
+
+def keep_freed() -> None:
+    """Have the C library keep what this process frees for what it allocates next.
+
+    Memory fresh from the system costs more time than what is computed on it. Several times what is used at once may be
+    kept, so that this is for small tasks.
+    """
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(_MMAP_MAX, 0)
+        libc.mallopt(_TRIM_THRESHOLD, -1)
+
+
+def nbytes(leaves: Iterable[Any]) -> int:
+    """Bytes of the tensors among some values."""
+    return sum(value.nbytes for value in leaves if isinstance(value, torch.Tensor))
+
+
+def answer_bytes(answer: Expected) -> int:
+    """Bytes of what the reference answers, in float64 too, and of what indices point into."""
+    pointed = nbytes(values for tie in answer.ties.values() for values in (tie.values, tie.exact))
+    return nbytes(answer.result.values()) + nbytes((answer.exact or {}).values()) + pointed
+
+
+def is_kept(answer: Expected, device: Device) -> bool:
+    """Whether an answer stays in memory: a device makes a large one again sooner than it has room for all."""
+    return device.name == HOST.name or answer_bytes(answer) <= KEPT_BYTES
+
+
+def cases_that_fit(task: Task, device: Device, room: int) -> int:
+    """How many cases a device has memory for, of which a task may take `room` bytes, or (0) what is free; 0: any.
+
+    On the host inputs lie in files, and answers that do not fit are made again.
+    """
+    return 0 if device.name == HOST.name else cases_within(task, room or device.free_bytes())
+
+
+def rationed(device: Device, expected: dict[str, Expected]) -> Callable[[], bool]:
+    """Whether the answers in `expected` take no more than a third of what is free on the host now."""
+    most = device.free_bytes() // 3
+    return lambda: device.name != HOST.name or sum(map(answer_bytes, expected.values())) <= most

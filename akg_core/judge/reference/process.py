@@ -1,0 +1,204 @@
+"""The reference process: draws the cases, runs the reference on them, keeps its answers, compares others with them.
+
+Worker side, one session a task. Inputs and states are written to files for the candidate; expected outputs never
+leave this process's memory.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from akg_core.errors import TaskError
+from akg_core.judge.compare import accuracy
+from akg_core.judge.compare.case import Expected, flatten
+from akg_core.judge.records import Draw, Preparation, different
+from akg_core.judge.reference.answering import answer_case, forget, forget_large, is_random
+from akg_core.judge.reference.beyond import refusal
+from akg_core.judge.reference.drawing import Reference, State, current, drawn, every, keep, plan, write
+from akg_core.judge.reference.locality import Locality, locality
+from akg_core.judge.reference.memory import cases_that_fit, keep_freed, nbytes, rationed
+from akg_core.judge.reference.need import await_room, bytes_on_device, is_of_memory, require_room
+from akg_core.judge.reference.prepare import CASES
+from akg_core.judge.reference.schedule import Plan, calls, planned
+from akg_core.judge.reference.work import least, longest_reduction
+from akg_core.records import Task
+from akg_core.task import draws
+from akg_core.task.load import blame, load_source, sentence
+from akg_core.worker.placement import device_at
+from akg_core.worker.tensors import fresh
+
+_SMALL_BYTES = 256 << 20  # of inputs, up to which several times as much may be kept for the next case
+_CALLS_APART = 4  # in a row where each needs its state put back
+_LAZY = ("disturbed", "drawn")  # kinds of which answers in float64 are mostly not needed
+
+Job = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def open_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{task, plugin?, target?, folder, seed, room?} → {draw}: load the reference and draw the case that is timed."""
+    task, seed, device = Task(**payload["task"]), payload["seed"], device_at(payload)
+    if room := payload.get("room"):
+        await_room(device, min(room, bytes_on_device(task, room)))
+    require_room(task, device)
+    module = replace(load_source(task.source, task.name), device=device.name)
+    model = module.model(0, eval=not task.training)
+    initial = {name: value.detach().clone() for name, value in every(model).items()}
+    reference = Reference(task, device, module, model, initial, Path(payload["folder"]), seed)
+    (reference.folder / CASES).mkdir(mode=0o300)
+    keep(reference)
+    draw = plan(reference, Plan("drawn", seed + 1, "initial", needed=True))
+    reference.first = write(reference, draw)
+    if nbytes(reference.first[0]) < _SMALL_BYTES:
+        keep_freed()
+    gc.freeze()  # who gives back what lies in cycles need not look through all that was loaded each time
+    return {"draw": draw.model_dump(mode="json")}
+
+
+def _frugal(job: Job) -> Job:
+    """A job after which memory of the device that nobody uses is free for others."""
+
+    @functools.wraps(job)
+    def done(payload: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return job(payload)
+        finally:
+            current().device.release_unused()
+
+    return done
+
+
+@_frugal
+def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{room} → Preparation: answers for the first case and the others that are due; see `schedule.planned`."""
+    reference, room = current(), payload["room"]
+    task, device = reference.task, reference.device
+    first = next(iter(reference.plans.values()))
+    usable, notes, missing = [first], list[str](), list[str]()
+    values, reference.first = reference.first or drawn(reference, first), None
+    with blame(task.name, "forward"):
+        answer_case(reference, first, *values)
+    most, has_room = cases_that_fit(task, device, room), rationed(device, reference.expected)
+    random = is_random(reference, first, *values)
+    eager_seconds = reference.eager_seconds
+    minimum_bytes, minimum_operations = least(task, values[0], reference.initial | values[1])
+    answer = reference.expected[first.name]
+    output_bytes, input_bytes, apart = nbytes(answer.tensors()), nbytes(values[0]), bool(answer.changed)
+    local = Locality() if random else _locality(reference, first, *values)
+    is_free = draws.is_free(values[0])
+    del values, answer
+    forget_large(reference, first.name)
+    keeps = first.name in reference.expected
+    for asked in planned(task, reference.seed, local, is_free, device) if not random else ():
+        if most and len(usable) >= most:
+            notes.append(f"Cases after {usable[-1].name} were left out: the device has no memory for more.")
+            break
+        try:
+            draw = _try(reference, asked, keeps and asked.kind not in _LAZY)
+        except MemoryError as error:
+            missing.append(str(error))
+            continue
+        if isinstance(draw, Draw):
+            usable.append(draw)
+            (forget_large if keeps and has_room() else forget)(reference, draw.name)
+        else:
+            notes.append(draw)
+    if reference.narrow:
+        notes.append(
+            f"The reference does not run in float64 ({reference.narrow}); outputs are compared with eager at "
+            "KernelBench's tolerance."
+        )
+    count = calls(task, input_bytes, output_bytes, device) if not apart else _CALLS_APART
+    return Preparation(
+        draws=tuple(usable),
+        series=(first, *_series(reference, first, {draw.name for draw in usable}, different(count) - 1)),
+        calls=count,
+        apart=apart,
+        random=random,
+        eager_seconds=eager_seconds,
+        longest_reduction=longest_reduction(task),
+        input_bytes=input_bytes,
+        output_bytes=output_bytes,
+        minimum_bytes=minimum_bytes,
+        operations=minimum_operations,
+        notes=tuple(notes),
+        missing=tuple(missing),
+    ).model_dump(mode="json")
+
+
+@torch.no_grad()
+def rest_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{for_good} → {}: give back the memory of the device that nobody uses; `for_good`: that of the cases, too."""
+    reference = current()
+    if payload["for_good"]:
+        reference.device.take_back()
+        reference.expected.clear()
+        reference.noise.clear()
+    reference.device.release_unused()
+    return {}
+
+
+def _try(reference: Reference, asked: Plan, precise: bool) -> Draw | str:
+    """A case with its answer; a sentence when the reference cannot take it, or nothing of its answer can be compared.
+
+    Unless `precise` it has none in float64 yet, which takes most of the time and is made where eager's does not do.
+    Raises MemoryError when there is too little for a case that is needed.
+    """
+    draw = plan(reference, asked)
+    try:
+        given = write(reference, draw)
+        if draw.beyond and (why := refusal(reference.model, fresh(given[0]))):
+            reference.refused[draw.name] = why
+            return draw
+        answer_case(reference, draw, *given, precise=precise)
+        if _is_comparable(reference.expected[draw.name]):
+            return draw
+        reason = f"The reference has no answer to compare with for {draw.name}."
+    except Exception as error:
+        said = error.message.rstrip(".") if isinstance(error, TaskError) else sentence(error)
+        if asked.needed and is_of_memory(error):
+            raise MemoryError(f"{draw.name} ({said})") from None
+        reason = f"The reference does not take {draw.name} ({said})."
+    reference.expected.pop(draw.name, None)
+    shutil.rmtree(draw.case.outputs.parent, ignore_errors=True)
+    return reason
+
+
+def _is_comparable(expected: Expected) -> bool:
+    """Whether eager and float64 agree of any element which numbers are finite."""
+    pairs = [(e, (expected.exact or {}).get(name, e)) for name, e in expected.result.items()]
+    floats = [(e, r) for e, r in pairs if isinstance(e, torch.Tensor) and e.is_floating_point() and e.numel()]
+    return not floats or any(bool(accuracy.same_kind(e, r).any()) for e, r in floats)
+
+
+def _locality(reference: Reference, draw: Draw, inputs: list[Any], state: State) -> Locality:
+    def answer(given: list[Any]) -> dict[str, Any]:
+        reference.restore(state)
+        torch.manual_seed(draw.seed)
+        with torch.no_grad():
+            return flatten(reference.model(*given))
+
+    return locality(answer, inputs, reference.expected[draw.name].result)
+
+
+def _series(reference: Reference, first: Draw, known: set[str], count: int) -> Iterator[Draw]:
+    """Other inputs for a row of calls, with the state of the first case; answered when they are compared.
+
+    The first of them differ from the first case's in one row alone, which neither sums nor samples tell.
+    """
+    disturbed = [draw for draw in reference.plans.values() if draw.kind == "disturbed" and draw.name in known]
+    yield from disturbed[:count]
+    plain = any(draw.kind == "signed" and not draw.sizes for draw in reference.plans.values())
+    for number in range(count - len(disturbed)):
+        draw = plan(reference, Plan("signed" if plain else "drawn", reference.seed + 40 + number, "initial"))
+        draw = draw.model_copy(update={"case": draw.case.model_copy(update={"state": first.case.state})})
+        reference.plans[draw.name] = draw
+        write(reference, draw)
+        yield draw

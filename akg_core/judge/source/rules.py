@@ -1,0 +1,95 @@
+"""What the Python text of a kernel must not name: libraries that compute for it, and switches of the guard.
+
+Read before anything of the kernel runs. The guard sees what is called under other names, as far as it is torch's.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from akg_core.judge.source.belongings import joined, own_files
+
+LIBRARIES = frozenset(
+    {"scipy", "numexpr", "jax", "tensorflow", "onnxruntime", "sklearn", "pandas", "torchvision", "torchaudio"}
+    | {"cupy", "cupyx", "flash_attn", "xformers", "nvmath", "tensorrt", "transformer_engine", "onnxscript"}
+)
+_SWITCHES = frozenset(
+    {
+        "_DisableTorchDispatch",
+        "_disable_profiler",
+        "_enable_profiler",
+        "_enable_record_function",
+        "_pop_torch_dispatch_stack",
+        "_pop_mode",
+    }
+)
+_WORD = re.compile(r"\w+")
+_TYPES = frozenset(
+    {"ctypeslib", "dtype", "ndarray", "float16", "float32", "float64", "bool_"}
+    | {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+)
+"""What of numpy describes memory and computes nothing."""
+
+COPIES_ONLY = "has nothing but copies of the library as its work"
+
+
+def broken_rule(folder: Path, reference: str, entry: str = "model_new.py") -> str:
+    """The first rule that a file of the kernel breaks, with its place; "" when there is none.
+
+    A copy of the reference's own text is not the kernel's.
+    """
+    for path, text, tree in own_files(folder, entry):
+        if text == reference:
+            continue
+        place = f"in {path.name}, line"
+        for line, name in _names(tree):
+            if name in _SWITCHES:
+                return f"switches the guard off: {name} {place} {line}"
+            if name in LIBRARIES:
+                return f"another library: {name} {place} {line}"
+        for line in _numpy(tree):
+            return f"another library: numpy {place} {line}"
+    return ""
+
+
+def _names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Each name in question with its line: packages imported, attributes, and strings that could be either."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                yield from ((node.lineno, alias.name.partition(".")[0]) for alias in node.names)
+            case ast.ImportFrom(level=0):
+                yield node.lineno, (node.module or "").partition(".")[0]
+                yield from ((node.lineno, alias.name) for alias in node.names)
+            case ast.Attribute():
+                yield node.lineno, node.attr
+            case ast.Constant(value=str(text)):
+                yield node.lineno, text
+                yield from ((node.lineno, word) for word in _WORD.findall(text) if word in _SWITCHES)
+            case ast.BinOp(op=ast.Add(), lineno=line) if text := joined(node):
+                yield line, text
+
+
+def _numpy(tree: ast.AST) -> Iterator[int]:
+    """Lines on which numpy does more than say where memory is and of which type: `x.numpy().ctypes`, `np.float32`."""
+    aliases, addresses = set(), set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                aliases |= {a.asname or a.name for a in node.names if a.name.partition(".")[0] == "numpy"}
+            case ast.Attribute(attr="ctypes" | "__array_interface__", value=ast.Call(func=made)):
+                addresses.add(made)
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(module=str(module)) if module.partition(".")[0] == "numpy":
+                if any(alias.name not in _TYPES for alias in node.names):
+                    yield node.lineno
+            case ast.Attribute(value=ast.Name(id=name)) if name in aliases and node.attr not in _TYPES:
+                yield node.lineno
+            case ast.Attribute(attr="numpy" | "__array__") if node not in addresses:
+                yield node.lineno
+            case ast.Call(args=[ast.expr(), name, *_]) if joined(name) in ("numpy", "__array__"):  # getattr
+                yield node.lineno

@@ -1,0 +1,153 @@
+"""How fast a kernel is: samples of it and of the baselines, taken in turns, each contestant in a process of its own.
+
+A round asks every contestant for a few samples, in changing order, so that what the machine does meanwhile hits all
+alike. Medians get bootstrap intervals over rounds, of which there are no more once these are narrow; a speed-up whose
+interval holds 1 is inconclusive, and an interval is the wider the longer processes had to wait for a processor. Kernels
+of the host are timed from outside, those of another device by their own process (see `akg_core.judge.timing.outside`
+and `inside`). A kernel is believed only when its time is physically possible, and what it answered meanwhile is right.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import platform
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+from akg_core.judge.records import Measurement, Preparation, Speedup, Timing
+from akg_core.judge.reference.prepare import Prepared
+from akg_core.judge.timing import floor, inside, outside, statistics
+from akg_core.judge.timing.contestant import Unusable
+from akg_core.judge.timing.entrants import KERNEL, Baselines, Entrant
+from akg_core.judge.timing.floor import Machine
+from akg_core.judge.timing.rounds import Sampled
+from akg_core.records import Artifact, Target, TimingPlan
+from akg_core.storage import cache_folder
+from akg_core.worker.limits import is_harness_changed, is_library_run
+from akg_core.worker.usage import cores
+
+if TYPE_CHECKING:
+    from akg_core.worker.pool import Pool
+
+
+def measure(
+    pool: Pool,
+    prepared: Prepared,
+    plugin: str,
+    artifact: Artifact,
+    target: Target,
+    baselines: Baselines | None = None,
+    *,
+    seconds: float = 2.0,
+    threads: int = 0,
+) -> Timing:
+    """Time a kernel against the baselines for about `seconds` at most, with `threads` threads each (0: all cores).
+
+    The kernel should have been verified: this judges its speed, and its answers only after the samples.
+    """
+    with Entrant(pool, prepared, plugin, artifact, target, threads=threads) as entrant:
+        return clock(pool, prepared, entrant, target, baselines, seconds=seconds)
+
+
+def clock(
+    pool: Pool,
+    prepared: Prepared,
+    entrant: Entrant,
+    target: Target,
+    baselines: Baselines | None = None,
+    *,
+    seconds: float = 2.0,
+) -> Timing:
+    """Like `measure`, of a kernel that was started before."""
+    began = time.monotonic()
+    preparation, machine = prepared.ready(), floor.machine(pool, prepared.where)
+    rivals, missing = baselines.ready() if baselines else ([], {})
+    settings = _settings(prepared, entrant.plan, target) | {"processor": machine.processor}
+    with exclusively(target.backend):
+        try:
+            if prepared.lends:
+                found = inside.sample(pool, prepared, entrant, rivals, machine.sampling_seconds, seconds)
+            else:
+                found = outside.sample(prepared, entrant, rivals, machine, seconds)
+        except Unusable as error:
+            took = time.monotonic() - began
+            rule = "It changes the harness." if is_harness_changed(str(error)) else ""
+            rule = "It runs machine code of a library." if is_library_run(str(error)) else rule
+            if rule:
+                return Timing(status="cheating", reason=rule, settings=settings, seconds=took)
+            return Timing(status="failed", reason=str(error), settings=settings, seconds=took)
+    timing = _timing(found, entrant.ready().timer)
+    if timing.status == "ok":
+        timing = _possible(timing, pool, prepared, machine, preparation)
+    return timing.model_copy(
+        update={
+            "unavailable": missing | found.missing,
+            "settings": settings | {"rounds": len(found.rounds.get(KERNEL, ()))},
+            "seconds": time.monotonic() - began,
+        }
+    )
+
+
+@contextlib.contextmanager
+def exclusively(device: str) -> Iterator[None]:
+    """Hold a device for timing: other akg-core processes of this user wait until it is free."""
+    path = cache_folder() / f"{device.replace('/', '_')}.lock"
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _possible(timing: Timing, pool: Pool, prepared: Prepared, machine: Machine, preparation: Preparation) -> Timing:
+    """A timing with the physical floor, refused below it."""
+    median = timing.median(KERNEL) or 0.0
+    least = floor.floor(machine, preparation)
+    if least and median < least.margin * least.seconds:  # perhaps the machine was busy when it was measured
+        least = floor.floor(floor.machine(pool, prepared.where, again=True), preparation)
+    if least and median < least.margin * least.seconds:
+        reason = (
+            f"{median:.3g} s is less than {least.margin:g} times the {least.seconds:.3g} s that this machine needs."
+        )
+        return timing.model_copy(update={"status": "impossible", "reason": reason, "floor": least})
+    return timing.model_copy(update={"floor": least})
+
+
+def _timing(found: Sampled, timer: str) -> Timing:
+    measurements, speedups = [], []
+    for name, samples in found.rounds.items():
+        median, low, high = statistics.interval(samples)
+        every = tuple(sample for one in samples for sample in one)
+        measurements.append(Measurement(name=name, median=median, low=low, high=high, samples=every, timer=timer))
+        if name != KERNEL:
+            ratio, low, high = statistics.ratio(samples, found.rounds[KERNEL])
+            low *= 1 - found.waited.get(name, 0.0)  # without what either may have waited for others
+            high /= 1 - found.waited.get(KERNEL, 0.0)
+            speedups.append(Speedup(over=name, ratio=ratio, low=low, high=high, result=_result(low, high)))
+    return Timing(
+        status=found.status,
+        reason=found.reason,
+        measurements=tuple(measurements),
+        speedups=tuple(speedups),
+        waited=max(found.waited.values(), default=0.0),
+        resolution=found.resolution,
+    )
+
+
+def _result(low: float, high: float) -> Literal["faster", "slower", "inconclusive"]:
+    return "faster" if low > 1 else "slower" if high < 1 else "inconclusive"
+
+
+def _settings(prepared: Prepared, plan: TimingPlan, target: Target) -> dict[str, Any]:
+    from importlib.metadata import version
+
+    return {
+        "processor": floor.processor(),
+        "cores": cores(),
+        "threads": plan.threads or cores(),
+        "target": str(target),
+        "torch": version("torch"),
+        "python": platform.python_version(),
+        "case": prepared.first.name,
+        "seed": prepared.first.seed,
+    }

@@ -1,0 +1,49 @@
+"""Samples are taken in rounds, in which all that are timed have a turn, until medians and ratios are known closely."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from akg_core.judge.records import TimingStatus
+from akg_core.judge.timing import statistics
+from akg_core.judge.timing.contestant import Contestant
+from akg_core.judge.timing.entrants import KERNEL
+
+FEWEST, MOST = 4, 40
+LOOKS = 8  # rounds, after so many of which each time the intervals are looked at
+QUICK = 0.02  # seconds; what is quicker gets several samples a round
+_NARROW = 0.03  # of a median or ratio: an interval that needs no more rounds, whether or not it holds 1
+
+Rounds = dict[str, list[tuple[float, ...]]]
+"""Samples in seconds by contestant and round."""
+
+
+@dataclass
+class Sampled:
+    """What came of taking samples; `missing` says why a baseline has none.
+
+    `waited`: by contestant, the part of its time in which it was ready to run and had no processor. `resolution`:
+    seconds by which a sample may be off that the clock itself adds.
+    """
+
+    rounds: Rounds = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+    status: TimingStatus = "ok"
+    reason: str = ""
+    waited: dict[str, float] = field(default_factory=dict)
+    resolution: float = 0.0
+
+
+def in_turn(contestants: Sequence[Contestant], number: int) -> list[Contestant]:
+    """The order of a round: another one begins each time."""
+    turn = number % len(contestants)
+    return [*contestants[turn:], *contestants[:turn]]
+
+
+def are_narrow(rounds: Rounds) -> bool:
+    """Whether everybody's median, and every ratio to the kernel's, is known closely."""
+    medians = map(statistics.interval, rounds.values())
+    ratios = (statistics.ratio(samples, rounds[KERNEL]) for name, samples in rounds.items() if name != KERNEL)
+    return all(high - low < _NARROW * middle for middle, low, high in itertools.chain(medians, ratios))

@@ -1,0 +1,265 @@
+"""Whether every element of an output is written, by one program; whether indices can be inside their tensors.
+
+Both are decided where indices are sums of axes, digits of axes and sizes; where not, nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+from akg_core.records import Finding
+from akg_core.sketch import ast
+from akg_core.sketch.affine import Polynomial, number
+from akg_core.sketch.check.program import Launched, ProgramCheck, sized
+from akg_core.sketch.check.sites import Atom, Site, Walk, at_least_zero, may_be_positive
+from akg_core.sketch.codes import finding
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """A store seen from the program: to a tensor with `dims`, its atoms beside it."""
+
+    site: Site
+    dims: tuple[Polynomial, ...]
+    atoms: Mapping[str, Atom]
+    whole: bool  # the tensor is written as itself, not through a view
+
+
+def check_outputs(program: ProgramCheck) -> list[Finding]:
+    """Findings SK601 to SK606 and SK701 over all launches of a program."""
+    findings: list[Finding] = []
+    writes: dict[str, list[_Write]] = defaultdict(list)
+    walks: dict[tuple, Walk] = {}
+    for launched in program.launched:
+        key = (launched.kernel.name, *sorted(launched.values.items(), key=lambda item: item[0]))
+        if key not in walks:
+            walk = walks[key] = Walk(launched.kernel, launched.values)
+            findings += _unwritten(launched, walk.sites)
+            findings += _races(walk.sites)
+            findings += _exchanges(launched.kernel, walk.sites)
+        walk = walks[key]
+        for site in walk.sites:
+            tensor = launched.tensors.get(site.tensor)
+            if tensor is None or tensor.dims is None or len(tensor.dims) != len(site.indices):
+                continue
+            dims = tuple(map(sized, tensor.dims))
+            findings += _outside(site, dims, walk.atoms)
+            if site.kind != "load":
+                writes[tensor.root].append(_Write(site, dims, walk.atoms, tensor.name == tensor.root))
+    handed = {t.root for launched in program.launched for t in launched.tensors.values()}
+    for root in handed - program.filled:
+        tensor = program.tensors[root]
+        if tensor.origin == "empty" and len(program.launched) == _launches(program):
+            findings += _uncovered(writes[root])
+    return list(dict.fromkeys(findings))
+
+
+def _launches(program: ProgramCheck) -> int:
+    return sum(isinstance(node, ast.Launch) for node in program.program.body)
+
+
+def _unwritten(launched: Launched, sites: Iterable[Site]) -> Iterable[Finding]:
+    written = {site.tensor for site in sites if site.kind != "load"}
+    for tensor in launched.kernel.tensors:
+        if tensor.role == "Out" and tensor.name not in written:
+            message = f"`{launched.kernel.name}` never writes its output `{tensor.name}`."
+            yield finding("SK601", tensor.place, message, f"Add store({tensor.name}[…], value), or declare it In.")
+
+
+# --- coverage -----------------------------------------------------------------------------------------
+
+
+def _uncovered(writes: list[_Write]) -> Iterable[Finding]:
+    """SK602 when it is certain that some elements are left unwritten."""
+    if not writes or any(not w.whole for w in writes) or _covered(writes):
+        return
+    first = writes[0]
+    for dim, size in enumerate(first.dims):
+        bounds = [_bounds(w.site.indices[dim], w.atoms) for w in writes]
+        ends = [size + -number(1) + -high if high is not None else None for _, high in bounds]
+        starts = [low for low, _ in bounds]
+        where = "last" if _all_positive(ends) else "first" if _all_positive(starts) else ""
+        if where:
+            message = f"Dimension {dim} of `{first.site.tensor}` is not written up to its {where} position."
+            cure = "Let an axis of the whole extent index it: for n in tiles(N, BN)."
+            yield finding("SK602", first.site.node.place, message, cure)
+            return
+    for a, b in combinations(range(len(first.dims)), 2):
+        same = len(writes) == 1 and first.site.indices[a] == first.site.indices[b]
+        index = first.site.indices[a]
+        if same and index is not None and _atoms(index, first.atoms) and index.constant is None:
+            message = f"Only the diagonal of dimensions {a} and {b} of `{first.site.tensor}` is written."
+            yield finding("SK602", first.site.node.place, message, "Use an axis of its own for each dimension.")
+            return
+
+
+def _all_positive(gaps: list[Polynomial | None]) -> bool:
+    return all(gap is not None and may_be_positive(gap) for gap in gaps)
+
+
+def _covered(writes: list[_Write]) -> bool:
+    """Whether the stores together reach every element for certain: one alone, or side by side in one dimension."""
+    spans = [_spans(write) for write in writes if not write.site.conditional]
+    complete = [s for s in spans if s is not None]
+    for span in complete:
+        if all(_reaches(low, high, size) for (low, high), size in zip(span, writes[0].dims, strict=True)):
+            return True
+    for dim, size in enumerate(writes[0].dims):
+        pieces = [
+            span[dim]
+            for span in complete
+            if all(_reaches(*span[d], writes[0].dims[d]) for d in range(len(span)) if d != dim)
+        ]
+        position = number(0)
+        while True:
+            after = next((high for low, high in pieces if low == position), None)
+            if after is None or after == position:
+                break
+            position = after
+            if at_least_zero(position + -size):
+                return True
+    return False
+
+
+def _reaches(low: Polynomial, high: Polynomial, size: Polynomial) -> bool:
+    return at_least_zero(-low) and at_least_zero(high + -size)
+
+
+def _spans(write: _Write) -> list[tuple[Polynomial, Polynomial]] | None:
+    """For each dimension the contiguous positions that the store reaches, the dimensions independent of each other."""
+    used: list[str] = []
+    spans = []
+    for index in write.site.indices:
+        if index is None:
+            return None
+        names = _atoms(index, write.atoms)
+        span = _span(index, names, write.atoms)
+        if span is None:
+            return None
+        spans.append(span)
+        used += names
+    independent = len(used) == len(set(used)) and all(
+        _independent(write.atoms[a], write.atoms[b]) for a, b in combinations(used, 2)
+    )
+    return spans if independent else None
+
+
+def _span(index: Polynomial, names: list[str], atoms: Mapping[str, Atom]) -> tuple[Polynomial, Polynomial] | None:
+    """The positions low … high - 1 that an index takes without a gap: its factors are 1, e1, e1*e2, …"""
+    low, left = index, dict.fromkeys(names)
+    factors: dict[str, Polynomial] = {}
+    for name in names:
+        factor = index.factor_of(ast.Name(name))
+        if factor is None or not atoms[name].full or atoms[name].extent is None or _atoms(factor, atoms):
+            return None
+        factors[name] = factor
+        low = low + -(factor * Polynomial((((ast.Name(name),), 1),))) + factor * atoms[name].low
+    reach = number(1)
+    while left:
+        name = next((n for n in left if factors[n] == reach), "")
+        extent = atoms[name].extent if name else None
+        if extent is None:
+            return None
+        del left[name]
+        reach = reach * extent
+    return low, low + reach
+
+
+def _independent(a: Atom, b: Atom) -> bool:
+    """Whether two atoms take all pairs of values: of different axes, or digits that do not overlap."""
+    if a.root != b.root:
+        return True
+    for fine, coarse in ((a, b), (b, a)):
+        if fine.extent is not None and coarse.stride.divided_by(fine.stride * fine.extent) is not None:
+            return True
+    return False
+
+
+def _atoms(p: Polynomial, atoms: Mapping[str, Atom]) -> list[str]:
+    return sorted(atom.id for atom in p.atoms() if isinstance(atom, ast.Name) and atom.id in atoms)
+
+
+# --- bounds -------------------------------------------------------------------------------------------
+
+
+def _bounds(index: Polynomial | None, atoms: Mapping[str, Atom]) -> tuple[Polynomial | None, Polynomial | None]:
+    """The least and the greatest value of an index, None where not known."""
+    if index is None:
+        return None, None
+    low: Polynomial | None = index
+    high: Polynomial | None = index
+    for name in _atoms(index, atoms):
+        atom, factor = atoms[name], index.factor_of(ast.Name(name))
+        if factor is None or _atoms(factor, atoms):
+            return None, None
+        rising, falling = at_least_zero(factor), at_least_zero(-factor)
+        own = factor * Polynomial((((ast.Name(name),), 1),))
+        first = factor * atom.low + -own
+        final = None if atom.extent is None else factor * (atom.low + atom.extent + -number(1)) + -own
+        if not (rising or falling):
+            return None, None
+        least, most = (first, final) if rising else (final, first)
+        low = low + least if low is not None and least is not None else None
+        high = high + most if high is not None and most is not None else None
+    return low, high
+
+
+def _outside(site: Site, dims: tuple[Polynomial, ...], atoms: Mapping[str, Atom]) -> Iterable[Finding]:
+    for position, (index, size) in enumerate(zip(site.indices, dims, strict=True)):
+        low, high = _bounds(index, atoms)
+        beyond = low is not None and at_least_zero(low + -size)
+        before = high is not None and at_least_zero(-high + -number(1))
+        if beyond or before:
+            element = site.node.args[0]
+            where = "past the end" if beyond else "before the start"
+            message = f"Index {position} of `{site.tensor}` is always {where} of the tensor."
+            cure = "A load there gives `other`, a store does nothing: correct the index."
+            place = element.indices[position].place if isinstance(element, ast.Element) else site.node.place
+            yield finding("SK701", place, message, cure)
+
+
+# --- programs against each other ------------------------------------------------------------------------
+
+
+def _races(sites: list[Site]) -> Iterable[Finding]:
+    """SK603: a store that several programs of a grid axis do to the same elements."""
+    for site in sites:
+        if site.kind != "store":
+            continue
+        indexed = frozenset().union(*site.depends)
+        for grid in site.grids:
+            if grid.single or grid.key in indexed or grid.key in site.guard:
+                continue
+            differs = grid.key in site.value
+            message = f"Every program of the grid axis `{grid.axis}` writes the same elements of `{site.tensor}`"
+            message += ", with different values." if differs else ", with the same value."
+            cure = f"Use atomic_add, reduce in a tiles loop, meet_sum over {grid.axis}, or index with `{grid.axis}`."
+            cure = cure if differs else f"Store outside the grid `{grid.axis}`, or under `if begin({grid.axis}) == 0:`."
+            yield finding("SK603", site.node.place, message, cure, "error" if differs else "warning")
+
+
+def _exchanges(kernel: ast.Kernel, sites: list[Site]) -> Iterable[Finding]:
+    """SK606: elements that one program writes and another reads; within one kernel nothing orders the two."""
+    for tensor in kernel.tensors:
+        if tensor.role not in ("Scratch", "InOut"):
+            continue
+        stores = [s for s in sites if s.tensor == tensor.name and s.kind == "store"]
+        for load in (s for s in sites if s.tensor == tensor.name and s.kind == "load"):
+            for store in stores:
+                owners = [grid for grid in store.grids if _used(store, grid.key) and not grid.single]
+                if any(grid not in load.grids for grid in owners):
+                    other = "in another grid"
+                elif any(not _used(load, grid.key) for grid in owners):
+                    other = "by all programs"
+                else:
+                    continue
+                message = f"`{tensor.name}` is written by one program and read {other}; nothing orders the two."
+                cure = "Read it in a second kernel, which the program launches after this one."
+                yield finding("SK606", load.node.place, message, cure)
+
+
+def _used(site: Site, key: str) -> bool:
+    return any(key in part for part in site.depends)

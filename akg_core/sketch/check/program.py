@@ -1,0 +1,362 @@
+"""Programs: what is allocated, handed to kernels, viewed and returned, and whether shapes agree.
+
+Launches whose shapes agree come back as `Launched`, which the checks of outputs and indices go by. Which launches may
+be kept between calls is a check of its own (check_kept).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from akg_core.records import Finding
+from akg_core.sketch import ast
+from akg_core.sketch.affine import Polynomial, number, polynomial
+from akg_core.sketch.check.kept import check_kept
+from akg_core.sketch.codes import finding, near
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor of a program. `root`: whose memory it is (views share it). `origin`: "In", "Param" or "empty"."""
+
+    name: str
+    root: str
+    origin: str
+    dtype: str
+    dims: tuple[ast.Expr, ...] | None
+    contiguous: bool
+    place: ast.Place
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A launch: what each dimension and Const of the kernel is, in the program's sizes, and each tensor parameter."""
+
+    launch: ast.Launch
+    kernel: ast.Kernel
+    values: Mapping[str, ast.Expr]
+    tensors: Mapping[str, Tensor]
+
+
+@dataclass(slots=True)
+class ProgramCheck:
+    """Walks a program; `findings`, `launched` and `tensors` hold the outcome."""
+
+    tree: ast.SketchFile
+    program: ast.Program
+    findings: list[Finding] = field(default_factory=list)
+    launched: list[Launched] = field(default_factory=list)
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    ready: set[str] = field(default_factory=set)  # roots that hold values
+    filled: set[str] = field(default_factory=set)  # roots that an allocation filled
+    sizes: set[str] = field(default_factory=set)
+    updated: dict[str, set[str]] = field(default_factory=dict)  # by kernel, the tensors that atomics change
+
+    def run(self) -> None:
+        for parameter in self.program.tensors:
+            self._declare(parameter)
+        for position, statement in enumerate(self.program.body):
+            match statement:
+                case ast.Allocate():
+                    self._allocate(statement)
+                case ast.View():
+                    self._view(statement)
+                case ast.Launch():
+                    self._launch(statement)
+                case ast.Return():
+                    self._return(statement, position)
+        self.findings += check_kept(self.tree, self.program, {name: t.root for name, t in self.tensors.items()})
+        if not any(isinstance(statement, ast.Return) for statement in self.program.body):
+            self._report("SK803", self.program.place, "The program returns nothing.", "End it with `return y`.")
+        for kernel in self.tree.kernels:
+            if kernel.name not in {n.kernel for n in self.program.body if isinstance(n, ast.Launch)}:
+                message = f"The kernel `{kernel.name}` is never launched."
+                self._report("SK809", kernel.place, message, "Launch it in the program, or drop it.", "warning")
+
+    def _report(
+        self,
+        code: str,
+        place: ast.Place,
+        message: str,
+        suggestion: str = "",
+        severity: Literal["error", "warning"] = "error",
+    ) -> None:
+        self.findings.append(finding(code, place, message, suggestion, severity))
+
+    # --- tensors ----------------------------------------------------------------------------------
+
+    def _declare(self, parameter: ast.TensorParameter) -> None:
+        names = {node.id for node in ast.walk(parameter.dims) if isinstance(node, ast.Name)}
+        self.sizes |= {dim.id for dim in parameter.dims if isinstance(dim, ast.Name)}
+        plain = {d.id for p in self.program.tensors for d in p.dims if isinstance(d, ast.Name)}
+        for name in sorted(names - plain):
+            message = f"Nothing says what `{name}` is."
+            self._report(
+                "SK806", parameter.place, message, f'Some input must have it as a dimension of its own: "{name}".'
+            )
+        self._add(parameter.name, parameter.name, parameter.role, parameter.dtype, parameter.dims, parameter.place)
+        self.ready.add(parameter.name)
+
+    def _add(
+        self,
+        name: str,
+        root: str,
+        origin: str,
+        dtype: str,
+        dims: tuple[ast.Expr, ...] | None,
+        place: ast.Place,
+        contiguous: bool = True,
+    ) -> None:
+        if name in self.tensors or name in self.sizes:
+            self._report("SK203", place, f"`{name}` exists already.", "Give this tensor another name.")
+        self.tensors[name] = Tensor(name, root, origin, dtype, dims, contiguous, place)
+
+    def _known(self, exprs: tuple[ast.Expr, ...], place: ast.Place) -> bool:
+        names = {node.id: node.place for node in ast.walk(exprs) if isinstance(node, ast.Name)}
+        for name in names.keys() - self.sizes:
+            cure = near(name, self.sizes, f"Sizes here: {', '.join(sorted(self.sizes)) or 'none'}.")
+            at = names[name] if names[name].line else place
+            self._report("SK806", at, f"No input of the program has a dimension `{name}`.", cure)
+        return names.keys() <= self.sizes
+
+    def _allocate(self, node: ast.Allocate) -> None:
+        dims = node.dims if self._known(node.dims, node.place) else None
+        self._add(node.target, node.target, "empty", node.dtype, dims, node.place)
+        if node.fill is not None:
+            self.ready.add(node.target)
+            self.filled.add(node.target)
+
+    def _view(self, node: ast.View) -> None:
+        source = self._tensor(node.tensor, node.place)
+        if source is None:
+            return
+        known = self._known(node.args, node.place)
+        dims = _viewed(node, source.dims) if source.dims is not None and known else None
+        if dims is None and source.dims is not None and known:
+            shape = _shape(source.dims)
+            message = f"{node.op} of `{source.name}` with the shape {shape} does not fit."
+            self._report("SK807", node.place, message, _VIEW_USAGE[node.op])
+        contiguous = source.contiguous and (node.op == "reshape" or _leading_narrow(node))
+        self._add(node.target, source.root, source.origin, source.dtype, dims, node.place, contiguous)
+
+    def _tensor(self, name: str, place: ast.Place) -> Tensor | None:
+        if name not in self.tensors:
+            message = f"There is no tensor `{name}` in the program."
+            self._report("SK201", place, message, near(name, self.tensors, "Allocate it with empty before."))
+        return self.tensors.get(name)
+
+    # --- launches ---------------------------------------------------------------------------------
+
+    def _launch(self, node: ast.Launch) -> None:
+        try:
+            kernel = self.tree.kernel(node.kernel)
+        except KeyError:
+            known = [k.name for k in self.tree.kernels]
+            self._report("SK202", node.place, f"There is no kernel `{node.kernel}`.", near(node.kernel, known))
+            return
+        if len(node.tensors) != len(kernel.tensors):
+            takes = ", ".join(t.name for t in kernel.tensors)
+            message = f"`{kernel.name}` takes {len(kernel.tensors)} tensors ({takes}) and is given {len(node.tensors)}."
+            self._report("SK802", node.place, message, "Pass one tensor for each of its tensor parameters.")
+            return
+        given = [self._tensor(name, node.place) for name in node.tensors]
+        values = self._constants(node, kernel)
+        if any(tensor is None for tensor in given):
+            return
+        tensors = dict(zip((t.name for t in kernel.tensors), [t for t in given if t], strict=True))
+        for parameter in kernel.tensors:
+            self._hand(node, kernel, parameter, tensors[parameter.name])
+        self._aliases(node, kernel, tensors)
+        self.ready |= {tensors[t.name].root for t in kernel.tensors if t.role != "In"}
+        if self._bind(node, kernel, tensors, values):
+            self.launched.append(Launched(node, kernel, values, tensors))
+
+    def _constants(self, node: ast.Launch, kernel: ast.Kernel) -> dict[str, ast.Expr]:
+        given = dict(node.constants)
+        names = [constant.name for constant in kernel.constants]
+        for name in given.keys() - set(names):
+            if name in {tune.name for tune in kernel.tunes}:
+                cure = f"`{name}` is a Tune: a schedule sets it."
+            else:
+                cure = near(name, names, f"Consts of `{kernel.name}`: {', '.join(names) or 'none'}.")
+            self._report("SK802", node.place, f"`{kernel.name}` has no Const `{name}`.", cure)
+        self._known(tuple(given.values()), node.place)
+        values: dict[str, ast.Expr] = {}
+        for constant in kernel.constants:
+            if constant.name in given:
+                values[constant.name] = given[constant.name]
+            elif constant.default is not None:
+                values[constant.name] = ast.Number(constant.default)
+            else:
+                message = f"Nothing sets the Const `{constant.name}` of `{kernel.name}`."
+                self._report("SK802", node.place, message, f"Pass it by keyword: {constant.name}=1.")
+        return values
+
+    def _hand(self, node: ast.Launch, kernel: ast.Kernel, parameter: ast.TensorParameter, tensor: Tensor) -> None:
+        what = f"`{kernel.name}` takes `{tensor.name}` as {parameter.role} `{parameter.name}`"
+        if parameter.dtype != tensor.dtype:
+            message = f"{what} of {parameter.dtype}, but it is {tensor.dtype}."
+            self._report("SK802", node.place, message, "Declare both alike; a kernel can cast.")
+        if not tensor.contiguous:
+            cure = "Hand over the tensor itself and index it accordingly in the kernel."
+            self._report("SK808", node.place, f"{what}, but it is a view that is not contiguous.", cure)
+        if parameter.role != "In" and tensor.origin == "In":
+            cure = "Write to a tensor of the program's own: y = empty(…)."
+            self._report("SK805", node.place, f"{what}, but an input must stay as it is.", cure)
+        if parameter.role in ("In", "InOut") and tensor.root not in self.ready:
+            cure = "Launch the kernel that writes it before, or allocate it with zeros."
+            self._report("SK804", node.place, f"{what}, but nothing has written it yet.", cure)
+        if parameter.role == "Out" and tensor.root not in self.ready and self._adds_to(kernel, parameter.name):
+            cure = 'Allocate it filled, in a @program: zeros("f32", …) or full("f32", value, …).'
+            self._report("SK804", node.place, f"{what} and updates it by atomics, but nothing has filled it.", cure)
+
+    def _adds_to(self, kernel: ast.Kernel, tensor: str) -> bool:
+        """Whether a kernel updates a tensor by atomics."""
+        if kernel.name not in self.updated:
+            calls = [n.call for n in ast.walk(kernel.body) if isinstance(n, ast.Effect) and "atomic" in n.call.op]
+            self.updated[kernel.name] = {c.args[0].tensor for c in calls if isinstance(c.args[0], ast.Element)}
+        return tensor in self.updated[kernel.name]
+
+    def _aliases(self, node: ast.Launch, kernel: ast.Kernel, tensors: Mapping[str, Tensor]) -> None:
+        for position, first in enumerate(kernel.tensors):
+            for second in kernel.tensors[position + 1 :]:
+                same = tensors[first.name].root == tensors[second.name].root
+                if same and (first.role, second.role) != ("In", "In"):
+                    message = f"`{first.name}` and `{second.name}` share memory, and one is written."
+                    self._report("SK802", node.place, message, "Declare one InOut parameter, or use another tensor.")
+
+    def _bind(
+        self, node: ast.Launch, kernel: ast.Kernel, tensors: Mapping[str, Tensor], values: dict[str, ast.Expr]
+    ) -> bool:
+        """Bind the kernel's dimensions to the program's sizes; False when they do not agree or are unknown."""
+        shapes = {name: tensor.dims for name, tensor in tensors.items()}
+        good = all(dims is not None for dims in shapes.values())
+        for parameter in kernel.tensors:
+            dims = shapes[parameter.name]
+            if dims is None:
+                continue
+            if len(dims) != len(parameter.dims):
+                message = (
+                    f"`{kernel.name}` takes `{parameter.name}` with {len(parameter.dims)} dimensions; "
+                    f"`{tensors[parameter.name].name}` has {len(dims)}: {_shape(dims)}."
+                )
+                self._report("SK807", node.place, message, "Reshape it, or declare it with that many dimensions.")
+                return False
+            for wanted, size in zip(parameter.dims, dims, strict=True):
+                if isinstance(wanted, ast.Name):
+                    values.setdefault(wanted.id, size)
+        for parameter in kernel.tensors:
+            for position, (wanted, size) in enumerate(zip(parameter.dims, shapes[parameter.name] or (), strict=False)):
+                expected = substitute(wanted, values)
+                unbound = [n.id for n in ast.walk(wanted) if isinstance(n, ast.Name) and n.id not in values]
+                if unbound and good:
+                    message = f"Nothing binds the dimension `{unbound[0]}` of `{kernel.name}`."
+                    cure = f'Some tensor must have "{unbound[0]}" as a dimension of its own.'
+                    self._report("SK806", parameter.place, message, cure)
+                    return False
+                if not unbound and not self._agree(node, kernel, parameter, position, expected, size):
+                    good = False
+        return good
+
+    def _agree(
+        self,
+        node: ast.Launch,
+        kernel: ast.Kernel,
+        parameter: ast.TensorParameter,
+        position: int,
+        expected: ast.Expr,
+        size: ast.Expr,
+    ) -> bool:
+        difference = sized(expected) + -sized(size)
+        if not difference.terms:
+            return True
+        certain = all(isinstance(atom, ast.Name) for atom in difference.atoms())
+        message = (
+            f"Dimension {position} of `{parameter.name}` of `{kernel.name}` is {_size(parameter.dims[position])}, "
+            f"which is {_size(expected)} here; the tensor has {_size(size)}."
+        )
+        cure = "Use one name for sizes that are equal, or two for sizes that may differ."
+        self._report("SK807", node.place, message, cure, "error" if certain else "warning")
+        return False
+
+    def _return(self, node: ast.Return, position: int) -> None:
+        if position != len(self.program.body) - 1:
+            self._report("SK803", node.place, "Statements follow the return.", "A program ends with its one return.")
+        if not node.tensors:
+            self._report("SK803", node.place, "The program returns nothing.", "Return the tensors that forward gives.")
+        for name in node.tensors:
+            tensor = self._tensor(name, node.place)
+            if tensor and tensor.root not in self.ready:
+                message = f"`{name}` is returned, but nothing has written it."
+                self._report("SK804", node.place, message, "Launch the kernel that writes it.")
+
+
+_VIEW_USAGE = {
+    "reshape": "A reshape keeps the number of elements: reshape(y, M, N).",
+    "permute": "A permute names every dimension once: permute(y, 1, 0).",
+    "narrow": "narrow(y, dimension, start, length) takes a part of one dimension; a step may follow.",
+    "expand": "expand(y, M, N) names every dimension; those of size 1 may grow.",
+}
+
+
+def _viewed(node: ast.View, dims: tuple[ast.Expr, ...]) -> tuple[ast.Expr, ...] | None:
+    """The dimensions of a view, or None when it cannot be."""
+    args = node.args
+    match node.op:
+        case "reshape":
+            difference = _elements(args) + -_elements(dims)
+            certain = all(isinstance(atom, ast.Name) for atom in difference.atoms())
+            return None if difference.terms and certain else args
+        case "permute":
+            order = [a.value for a in args if isinstance(a, ast.Number)]
+            return tuple(dims[int(i)] for i in order) if sorted(order) == list(range(len(dims))) else None
+        case "narrow":
+            position = args[0].value if len(args) in (3, 4) and isinstance(args[0], ast.Number) else -1
+            if not 0 <= position < len(dims):
+                return None
+            return tuple(args[2] if i == position else dim for i, dim in enumerate(dims))
+    return args if len(args) == len(dims) else None
+
+
+def _leading_narrow(node: ast.View) -> bool:
+    return node.op == "narrow" and len(node.args) == 3 and node.args[0] == ast.Number(0)
+
+
+def _elements(dims: tuple[ast.Expr, ...]) -> Polynomial:
+    total = number(1)
+    for dim in dims:
+        total = total * sized(dim)
+    return total
+
+
+def substitute(expr: ast.Expr, values: Mapping[str, ast.Expr]) -> ast.Expr:
+    """`expr` with names replaced by what they stand for."""
+    return ast.rewrite(expr, lambda n: values.get(n.id, n) if isinstance(n, ast.Name) else n)
+
+
+def sized(expr: ast.Expr) -> Polynomial:
+    """A size as a polynomial, divisions of numbers carried out."""
+    return polynomial(ast.rewrite(expr, _divide))
+
+
+def _divide(node: object) -> object:
+    if isinstance(node, ast.Binary) and node.op in ("//", "%"):
+        top, bottom = polynomial(node.left), polynomial(node.right).constant
+        if bottom == 1:
+            return node.left if node.op == "//" else ast.Number(0)
+        if top.constant is not None and bottom:
+            return ast.Number(top.constant // bottom if node.op == "//" else top.constant % bottom)
+    return node
+
+
+def _size(expr: ast.Expr) -> str:
+    from akg_core.sketch.show import show_expression
+
+    constant = sized(expr).constant
+    return str(constant) if constant is not None else show_expression(expr)
+
+
+def _shape(dims: tuple[ast.Expr, ...]) -> str:
+    return f"({', '.join(map(_size, dims))})"

@@ -1,0 +1,76 @@
+"""A sketch against the reference that it stands for: interpreted on the task's own inputs, in a worker."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import asdict
+from typing import Any
+
+from akg_core.records import Schedule, Task
+
+
+def trial_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{task, text, name, schedule, seed} → {outputs, counts, kernels, seconds}.
+
+    An output is {dtype, shape, error, where, reference, agrees}: `error` is the largest absolute difference from eager
+    PyTorch, at the index `where`, `reference` eager's value there, `agrees` whether all of it is within KernelBench's
+    tolerance.
+    """
+    import time
+
+    import torch
+
+    from akg_core.sketch.interpret import interpret
+    from akg_core.sketch.interpret.counts import Counts
+    from akg_core.sketch.parse import parse
+    from akg_core.task.arguments import flat
+    from akg_core.task.load import load_source
+
+    task = Task(**payload["task"])
+    reference = load_source(task.source, task.name)
+    model = reference.model(payload["seed"], eval=not task.training)
+    inputs = reference.inputs(payload["seed"] + 1)
+    arguments = [
+        torch.tensor(value, dtype=torch.float64) if argument.kind == "number" else value
+        for value, argument in zip(flat(task.interface.arguments, inputs), task.interface.arguments, strict=True)
+        if argument.kind != "constant"
+    ]
+    held = {name: tensor.detach().clone() for name, tensor in (*model.named_parameters(), *model.named_buffers())}
+    for parameter in task.interface.parameters:
+        if parameter.name not in held:
+            held[parameter.name] = operator.attrgetter(parameter.name)(model).detach().clone()
+    began = time.perf_counter()
+    tree = parse(payload["text"], payload["name"])
+    result = interpret(tree, arguments, held, Schedule(**payload["schedule"]), count=True)
+    seconds = time.perf_counter() - began
+    with torch.no_grad():
+        expected = torch.utils._pytree.tree_leaves(model(*inputs))
+    left = zip(flat(task.interface.arguments, inputs), task.interface.arguments, strict=True)
+    expected += [value for value, argument in left if argument.mutated]
+    expected = [value for value in expected if isinstance(value, torch.Tensor)]
+    return {
+        "outputs": [_difference(found, due) for found, due in zip(result.outputs, expected, strict=True)],
+        "counts": asdict(result.counts or Counts()),
+        "kernels": {name: asdict(counts) for name, counts in result.kernels.items()},
+        "seconds": seconds,
+    }
+
+
+def _difference(found: Any, due: Any) -> dict[str, Any]:
+    import torch
+
+    from akg_core.task.examine import same
+
+    row = {"dtype": str(found.dtype).removeprefix("torch."), "shape": list(found.shape)}
+    if found.shape != due.shape or found.dtype != due.dtype:
+        return row | {"error": None, "where": [], "reference": f"{due.dtype} {list(due.shape)}", "agrees": False}
+    if not due.numel():
+        return row | {"error": 0.0, "where": [], "reference": "", "agrees": True}
+    gap = (found.double() - due.double()).abs()
+    gap[found.double() == due.double()] = 0.0
+    gap[found.isnan() & due.isnan()] = 0.0
+    gap = gap.nan_to_num(nan=float("inf"))
+    where = torch.unravel_index(gap.argmax(), gap.shape)
+    place = [int(index) for index in where]
+    value = f"{due[tuple(place)].item():.6g}"
+    return row | {"error": float(gap.max()), "where": place, "reference": value, "agrees": same([found], [due])}
