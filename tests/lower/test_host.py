@@ -10,8 +10,9 @@ from types import ModuleType
 import pytest
 import torch
 
+from akg_core.judge.source.text import python_findings
 from akg_core.lower.host import module as host
-from akg_core.records import Argument, Interface, Schedule, Sketch
+from akg_core.records import Argument, Interface, KernelSource, Schedule, Sketch, Target
 from akg_core.sketch.interpret import interpret
 from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import bind
@@ -75,6 +76,9 @@ def load(tmp_path: Path, program: str, *arguments: Argument, **packing: object) 
     interface = Interface(arguments=arguments or (tensor("x"),), **packing)
     sketch = Sketch(name="toy", text=text, interface=interface)
     module = host.write_module(sketch, bind(parse(text), Schedule()), statement, PRELUDE)
+    files = {"model_new.py": module.replace(PRELUDE.strip(), "")}
+    source = KernelSource(plugin="toy", target=Target(backend="cpu"), files=files)
+    assert not python_findings(source, "PY"), "no plugin would take this text"
     (tmp_path / "model_new.py").write_text(module)
     (tmp_path / "reference.py").write_text(REFERENCE)
     spec = importlib.util.spec_from_file_location(f"host_{next(_names)}", tmp_path / "model_new.py")
@@ -160,6 +164,17 @@ def test_what_is_launched_once_follows_its_parameters(tmp_path: Path, program: s
     model.load_state_dict({key: torch.ones_like(value) for key, value in model.state_dict().items()})
     assert torch.equal(model(x), torch.full((8, 5), 2.0))
     assert module.LAUNCHED.count("pack") == 5
+
+
+def test_parameters_in_memory_of_others_are_read_anew_at_each_call(tmp_path: Path) -> None:
+    module = load(tmp_path, PACKED)
+    model, x = module.ModelNew(), torch.zeros(4, 8)
+    for memory in (torch.rand(5, 8).share_memory_(), torch.from_numpy(torch.rand(5, 8).numpy())):
+        model.fc.weight = torch.nn.Parameter(memory)
+        for _ in range(2):
+            assert torch.equal(model(x), 2 * memory.t())
+            memory.add_(1)
+    assert module.LAUNCHED.count("pack") == 4
 
 
 def test_sizes_that_do_not_fit_a_parameter(tmp_path: Path) -> None:

@@ -157,6 +157,12 @@ _KEPT = '''_is_lazy = getattr(torch._C, "_is_cow_tensor", None)  # whether memor
 _address = getattr(torch._C, "_data_address", None)  # without asking to write
 
 
+def _is_its_own(tensor):
+    """Whether PyTorch allocated the memory, for this process alone: no other can be copied lazily."""
+    storage = tensor.untyped_storage()
+    return storage.resizable() and not tensor.is_pinned() and (tensor.is_cuda or not storage.is_shared())
+
+
 class _Kept:
     """What launches computed from parameters alone, for as long as nobody can have written to these.
 
@@ -178,12 +184,9 @@ class _Kept:
 
     def keep(self, sources, tensors):
         self.tensors = tensors
-        if _is_lazy and _address:
-            try:
-                self.shared = [source.detach()._lazy_clone() for source in sources]
-                self.places = [_address(source) for source in sources]
-            except RuntimeError:  # of memory that others have allocated, or share
-                self.shared = ()
+        if _is_lazy and _address and all(map(_is_its_own, sources)):
+            self.shared = [source.detach()._lazy_clone() for source in sources]
+            self.places = [_address(source) for source in sources]
 
     def read(self, index, source):
         """The same values, for launches that ask for an address."""
