@@ -82,11 +82,14 @@ class Contest:
 
     @property
     def ran_out(self) -> bool:
-        """Whether memory was too little somewhere on the way, be it for one case or one baseline only."""
+        """Whether memory was too little somewhere on the way, be it for one case or one baseline only.
+
+        Of no use where nothing is left to be judged.
+        """
         verdict, timing = self.verdict, self.timing
         said = (verdict.reason, *verdict.notes) if verdict else ()
         said += (timing.reason, *timing.unavailable.values()) if timing else ()
-        return isinstance(self.error, OutOfMemory) or any(map(_of_memory, said))
+        return not self._over and (isinstance(self.error, OutOfMemory) or any(map(_of_memory, said)))
 
     @property
     def has_other(self) -> bool:

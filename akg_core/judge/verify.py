@@ -17,7 +17,17 @@ from pydantic import ValidationError
 
 from akg_core.judge.candidate.examinee import Examinee
 from akg_core.judge.candidate.health import require_device
-from akg_core.judge.records import ORDINARY, PATTERNS, CaseVerdict, Draw, Preparation, Verdict, VerdictStatus, different
+from akg_core.judge.records import (
+    FEWEST_CALLS,
+    ORDINARY,
+    PATTERNS,
+    CaseVerdict,
+    Draw,
+    Preparation,
+    Verdict,
+    VerdictStatus,
+    different,
+)
 from akg_core.judge.reference.need import has_work
 from akg_core.judge.reference.prepare import Prepared
 from akg_core.judge.source.rules import COPIES_ONLY
@@ -28,6 +38,7 @@ if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
 _NAMED = 6  # of what it changes
+_ROW_BYTES = 1 << 30  # of calls in a row on a device, held at once
 _GLANCE = 0.25  # seconds between two looks at how far a kernel is
 _ENDINGS: dict[str, VerdictStatus] = {"timed out": "timed out"}
 _PLUGIN_ERRORS: dict[str, VerdictStatus] = {"Unsupported": "unsupported", "ToolchainError": "unavailable"}
@@ -124,7 +135,8 @@ def _cases(kernel: Examinee, preparation: Preparation) -> list[Case]:
     order = [number % min(different(count), len(preparation.series)) for number in range(count)]
     secrets.SystemRandom().shuffle(order)
     series = tuple(draw.case.inputs for draw in preparation.series if draw.case.inputs)
-    again = {"name": f"{first.name}, again", "series": series, "order": tuple(order), "apart": preparation.apart}
+    apart = preparation.apart or (kernel.prepared.lends and _is_large(preparation))
+    again = {"name": f"{first.name}, again", "series": series, "order": tuple(order), "apart": apart}
     cases = [*(draw.case for draw in kernel.draws()), first.case.model_copy(update=again)]
     # The first memory that the first case takes holds ordinary numbers, then each case begins with the next pattern.
     poisons = [PATTERNS * secrets.randbelow(1 << 28) + ORDINARY - 1 + number for number, _ in enumerate(cases)]
@@ -133,6 +145,11 @@ def _cases(kernel: Examinee, preparation: Preparation) -> list[Case]:
         case.model_copy(update={"outputs": kernel.folder / f"case-{index}", "poison": poison})
         for index, (case, poison) in enumerate(zip(cases, poisons, strict=True))
     ]
+
+
+def _is_large(preparation: Preparation) -> bool:
+    """Whether inputs and answers of calls in a row had better not be held at once on a device."""
+    return FEWEST_CALLS * (preparation.input_bytes + preparation.output_bytes) > _ROW_BYTES
 
 
 def _verdict(prepared: Prepared, preparation: Preparation, cases: list[Case], result: JobResult) -> Verdict:

@@ -135,6 +135,8 @@ def test_memory_that_is_too_little_is_seen_wherever_it_shows(problems, tmp_path,
     for name, value in found.items():
         setattr(one, name, value)
     assert one.ran_out
+    one.rebuild()
+    assert not one.ran_out, "there is no other kernel to judge, so what was found stays"
 
 
 def test_a_task_is_examined_by_one_thread(problems, tmp_path):

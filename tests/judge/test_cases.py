@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -180,3 +181,15 @@ def test_calls_have_files_of_their_own() -> None:
     case = Case(name="c", inputs=None, outputs=Path("o"), order=(0, 1, 0))
     assert [str(case.outputs_of(call)) for call in range(3)] == ["o-0", "o-1", "o"]
     assert case.model_copy(update={"order": ()}).outputs_of(0) == Path("o")
+
+
+@pytest.mark.parametrize(("lends", "output_bytes"), [(True, 1 << 30), (True, 1 << 10), (False, 1 << 30)])
+def test_calls_on_large_tensors_of_a_device_are_made_one_by_one(tmp_path: Path, lends: bool, output_bytes: int) -> None:
+    case = Case(name="drawn", inputs=tmp_path / "inputs", outputs=tmp_path / "outputs", reference=tmp_path / "ref.py")
+    draw = records.Draw(name="drawn", kind="drawn", seed=0, state="none", case=case)
+    preparation = Preparation(draws=(draw,), series=(draw, draw), output_bytes=output_bytes)
+    kernel = SimpleNamespace(
+        prepared=SimpleNamespace(lends=lends), folder=tmp_path, draws=lambda: (draw,), calls=lambda _: 3
+    )
+    again = verify._cases(kernel, preparation)[-1]
+    assert sorted(again.order) == [0, 0, 1] and again.apart == (lends and output_bytes > 1 << 20)

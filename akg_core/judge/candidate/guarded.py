@@ -41,10 +41,13 @@ class _Run:
     def all_rows(self) -> None:
         """Run and write the calls of a case: all under one guard, or each under its own where they are apart."""
         case, device = self.case, self.subject.device
-        series = [load(path, device) for path in case.series or (inputs_of(case),)]
-        order, length = case.order or (0,), 1 if case.apart else len(case.order or (0,))
-        for first in range(0, len(order), length):
-            self.row(first, [series[which] for which in order[first : first + length]])
+        paths, order = case.series or (inputs_of(case),), case.order or (0,)
+        if case.apart:
+            for number, which in enumerate(order):
+                self.row(number, [load(paths[which], device)])
+        else:
+            series = [load(path, device) for path in paths]
+            self.row(0, [series[which] for which in order])
 
     def row(self, first: int, inputs: Sequence[list[Any]]) -> None:
         """Run calls in a row, of which the first has this number in the case, and write them."""

@@ -7,6 +7,7 @@ only where structure, dtype and shape are those that are due.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,29 +48,44 @@ def compare_job(payload: dict[str, Any]) -> dict[str, Any]:
 def compare_calls_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{calls: [{name, outputs}], longest_reduction, noise} → what `compare_job` gives, with {call, same}.
 
-    That is of the first wrong `call`, or of the last. Answers of the same bits are compared once; `same`: whether all
-    calls on the same inputs gave the same.
+    That is of a wrong `call`, or of the last. Answers of the same bits are compared once; `same`: whether all calls on
+    the same inputs gave the same. One of the inputs comes after the other, so that no more than its answers are held.
     """
     torch.set_num_threads(1)
-    reference, seen = current(), dict[str, list[Any]]()
-    found: dict[str, Any] = {"outputs": [], "unexpected": [], "error": "", "call": 0}
+    by_name: dict[str, list[tuple[int, str]]] = {}
     for number, call in enumerate(payload["calls"]):
-        known = seen.setdefault(call["name"], [])
+        by_name.setdefault(call["name"], []).append((number, call["outputs"]))
+    same = True
+    for name, calls in by_name.items():
+        found, distinct = _compared_calls(name, calls, payload["longest_reduction"], payload["noise"])
+        forget_large(current(), name)
+        if found["error"]:
+            return found | {"same": None}
+        same = same and distinct == 1
+        if found["unexpected"] or not all(output["ok"] for output in found["outputs"]):
+            break
+    return found | {"same": same}
+
+
+def _compared_calls(
+    name: str, calls: Sequence[tuple[int, str]], reduced: float, with_noise: bool
+) -> tuple[dict[str, Any], int]:
+    """What `compare_calls_job` says of calls, by number and file, on one case's inputs; how many answers differ."""
+    reference, known = current(), list[Any]()
+    found: dict[str, Any] = {}
+    for number, outputs in calls:
         try:
-            given = _read(reference, call["outputs"])
+            given = _read(reference, outputs)
         except _UNREADABLE as error:
-            return {"outputs": [], "unexpected": [], "error": str(error), "call": number, "same": None}
-        due = expected_of(reference, reference.plans[call["name"]], precise=False)
+            return {"outputs": [], "unexpected": [], "error": str(error), "call": number}, len(known)
+        due = expected_of(reference, reference.plans[name], precise=False)
         if fits(given[0], due) and any(same_bits(one, given) for one in known):
             continue
         known.append(given)
-        found = _compared(reference, call["name"], *given, payload["longest_reduction"], payload["noise"])
-        found["call"] = number
+        found = _compared(reference, name, *given, reduced, with_noise) | {"call": number}
         if found["unexpected"] or not all(output["ok"] for output in found["outputs"]):
             break
-    for name in seen:
-        forget_large(reference, name)
-    return found | {"same": all(len(known) == 1 for known in seen.values())}
+    return found, len(known)
 
 
 def _read(reference: Reference, outputs: str) -> tuple[Any, dict[str, Any]]:

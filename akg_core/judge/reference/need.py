@@ -7,6 +7,7 @@ import time
 
 from akg_core.device import HOST, Device
 from akg_core.errors import OutOfMemory
+from akg_core.judge.records import FEWEST_CALLS
 from akg_core.records import Dim, Node, Task
 from akg_core.sketch.dtypes import DTYPES
 from akg_core.task.graph import GraphIndex, references, resolve, size
@@ -57,10 +58,12 @@ def await_room(device: Device, wanted: int) -> int:
 def bytes_needed(task: Task, cases: int = _FEWEST_CASES) -> int:
     """Bytes that judging a task with so many cases takes at once.
 
-    Inputs of all cases and outputs of the candidate are held. Beside them either the reference runs, once as it is and
-    once in float64, or what both answered is compared; the candidate, on inputs of which it keeps a copy, takes less.
+    Inputs of all cases, those of one more for calls in a row, and outputs of the candidate are held. Beside them either
+    the reference runs, once as it is and once in float64, or what both answered is compared; the candidate, on inputs
+    of one call, of which it keeps a copy, takes less.
     """
-    return cases * _given(task) + (cases + 3) * _outputs(task) + bytes_to_answer(task)
+    held_inputs, held_outputs = cases + 1, cases + FEWEST_CALLS
+    return held_inputs * _given(task) + held_outputs * _outputs(task) + bytes_to_answer(task)
 
 
 def bytes_on_device(task: Task, room: int) -> int:
@@ -82,7 +85,7 @@ def _on_device(task: Task, cases: int) -> int:
     """
     given, outputs = _given(task), _outputs(task)
     kept = cases * _ANSWER * outputs if _ANSWER * outputs <= KEPT_BYTES else 0
-    timing = cases * given + 2 * (given + outputs) + bytes_to_answer(task)
+    timing = (cases + 1) * given + 2 * (given + outputs) + bytes_to_answer(task)
     piece = min(_PIECE_BYTES, 2 * _COMPARED * outputs)
     return max(bytes_needed(task, cases), timing) + piece + kept + FASTER * ROW_BYTES + _CONTEXTS_BYTES
 
