@@ -107,9 +107,15 @@ def emit_running(
 
 
 def _narrow(nest: Nest) -> Term:
-    """What is scanned, before it was widened, where the result is only wanted as narrow as that."""
+    """What is scanned, before it was widened, where the result is only wanted as narrow as that.
+
+    Products keep the wide dtype: those of a tile's elements may leave the range of the narrow one, in either direction,
+    where what came before brings them back.
+    """
     (head,) = nest.heads
     (wide,) = head.args
+    if isinstance(head.of, Scan) and head.of.op == "prod":
+        return wide
     if not (wide.op == "cast" and wide.dtype == "f64" and wide.args[0].dtype == "f32"):
         return wide
     narrow = wide.args[0]
