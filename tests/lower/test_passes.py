@@ -55,6 +55,16 @@ def f(x: In["f32", 8, 66], y: Out["f32", 8, 64]):
             k = whole(3)
             store(y[m, p], reduce_max(load(x[m, p + k - 1]), k))
 """
+NESTED = """
+@kernel
+def f(x: In["f32", 64, 128], y: Out["f32", 8]):
+    for m in grid(64, 8):
+        total = zeros([], "f32")
+        for r in tiles(64, 1, start=begin(m), stop=end(m)):
+            for n in tiles(128, 32):
+                total = total + reduce_sum(load(x[r, n]), (r, n))
+        store(y[begin(m) // 8], total)
+"""
 ROWS = """
 @kernel
 def f(x: In["f32", 9, 64], y: Out["f32", 8, 64]):
@@ -180,6 +190,16 @@ def test_sums_are_kept_lane_by_lane() -> None:
     assert "lanes:" not in ops(SUM, pad, lambda body: keep_lanewise(body, 16)), "more lanes than there is room for"
     carried = SUM.replace("total + reduce", "total * total + reduce")
     assert "lanes:" not in ops(carried, pad, lambda body: keep_lanewise(body, 1 << 14)), "not linear"
+
+
+def test_what_an_outer_loop_carries_is_not_folded_in_each_of_its_turns() -> None:
+    assert "lanes:" not in ops(NESTED, pad, lambda body: keep_lanewise(body, 1 << 14))
+    begin = '            total = zeros([], "f32")\n'
+    begun = NESTED.replace("            for n", f"{begin}            for n").replace(
+        "        store(y[begin(m) // 8]", "            store(y[r]"
+    )
+    begun = begun.replace('Out["f32", 8]', 'Out["f32", 64]')
+    assert "lanes:" in ops(begun, pad, lambda body: keep_lanewise(body, 1 << 14)), "each turn begins anew"
 
 
 def test_taps_are_written_out_and_read_neighbouring_places() -> None:

@@ -4,6 +4,8 @@
 arithmetic the same comes out when every lane of the tile has a total of its own and all are summed after the loop,
 as long as each carried variable only ever becomes itself plus multiples of sums over n. That holds for sums that carry
 what rounding lost, too: what the compensation adds is zero in exact arithmetic.
+
+What an enclosing loop carries on is left alone: it would be folded in each of that loop's turns, while nothing is read.
 """
 
 from __future__ import annotations
@@ -25,27 +27,30 @@ _WIDE = 64  # results of a tile that are summed within threads, of which each ha
 def keep_lanewise(body: Body, most: int) -> None:
     """Have loops of a padded, masked body keep what they can lane by lane, in at most so many lanes at once."""
     for region in body.regions:
-        region.ops = _block(body, region.ops, most)
+        region.ops = _block(body, region.ops, most, None)
 
 
-def _block(body: Body, ops: Sequence[Op], most: int) -> list[Op]:
+def _block(body: Body, ops: Sequence[Op], most: int, begun: frozenset[Value] | None) -> list[Op]:
+    """The ops of a block; `begun`: what was assigned before it in a turn of the loop around it, None without one."""
     made: list[Op] = []
     for op in ops:
         before: list[Op] = []
         after: list[Op] = []
         if op.kind == "tiles":
-            before, after = _Loop(body, op).apart(most)
-        op.body, op.orelse = _block(body, op.body, most), _block(body, op.orelse, most)
+            before, after = _Loop(body, op, begun).apart(most)
+        inner = begun if op.kind == "if" else frozenset[Value]()
+        op.body, op.orelse = _block(body, op.body, most, inner), _block(body, op.orelse, most, inner)
+        begun = begun | {op.target} if begun is not None and op.target else begun
         made += [*before, op, *after]
     return made
 
 
 class _Loop:
-    def __init__(self, body: Body, loop: Op) -> None:
+    def __init__(self, body: Body, loop: Op, begun: frozenset[Value] | None) -> None:
         assert loop.axis is not None
         self.body, self.loop, self.axis = body, loop, loop.axis
         assigned = [op.target for each in loop.body for op in each.inside() if op.kind == "map" and op.target]
-        self.slots = [value for value in dict.fromkeys(assigned) if value.mutable]
+        self.slots = [v for v in dict.fromkeys(assigned) if v.mutable and (begun is None or v in begun)]
         self.reductions = {
             op.target: op
             for op in loop.body
