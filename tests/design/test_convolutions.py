@@ -83,6 +83,16 @@ def test_transposed(layer: str) -> None:
     judge(convolved(layer, TRANSPOSED[layer]))
 
 
+@pytest.mark.parametrize("layer", TRANSPOSED)
+def test_transposed_with_residues_as_channels_of_one_product(layer: str) -> None:
+    """What is not finite stays where the input meets taps."""
+    batch, rest = TRANSPOSED[layer].split(", ", 1)
+    inputs = f"torch.cat((torch.full((1, {rest}), math.nan), torch.randn({batch}, {rest})))"
+    source = reference(MODULE.format(layer, "self.layer(x)").rstrip(), f"[{inputs}]")
+    joined = USUAL.model_copy(update={"half_tile": (64, 64, 32)})
+    judge(source, traits=joined)
+
+
 EPILOGUES = {
     "F.relu(self.layer(x))": 1,
     "F.gelu(self.layer(x)) * 2 + 1": 1,

@@ -25,6 +25,11 @@ class Taps:
     walk: int
 
     @property
+    def last(self) -> int:
+        """Where result 0 sees the input by the last tap."""
+        return self.shift + (self.count - 1) * self.walk
+
+    @property
     def forward(self) -> Taps:
         """The same taps, in the order of the positions that they see."""
         if self.walk >= 0:

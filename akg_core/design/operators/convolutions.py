@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product as combinations
 from math import gcd
 
@@ -27,6 +28,7 @@ from akg_core.design.graph.values import (
     comparison,
     counting,
     expand,
+    map_of,
     reshape,
     where,
     wide,
@@ -159,6 +161,40 @@ def _joined(weights: Weights, lead: Sequence[int], last: Sizes, rows: _Rows) -> 
     return joined, Taps(high - low + 1, 0, 1, 1, low, 1)
 
 
+def _before(stop: Index, at: Positions) -> Index:
+    """How far the last position is before `stop`."""
+    return stop - at[-1]
+
+
+def _met(sums: Value, last: Sizes, rows: _Rows, length: Index, out: Index) -> Value:
+    """`sums` of rows and positions, with 0 where none of a residue's own taps meets the input.
+
+    Taps of other residues may meet it there, and what these products with zeros add is not 0 where it is not finite.
+    `length`, `out`: of input and output along the last dim.
+    """
+    phases = [t.forward if t is not None else None for t in _phases(*last)]
+    seen = [t for t in phases if t is not None]
+    lowest, highest = min(t.shift for t in seen), max(t.last for t in seen)
+    residue = counting(sums.shape, lambda at: at[2 if rows.first else 3])
+    position = counting(sums.shape, lambda at: at[-1])
+    for number, taps in enumerate(phases):
+        met: list[Value] = []
+        if taps is None:
+            met = [Literal(False, shape=(), dtype="bool")]
+        elif highest > taps.last and taps.last < 0:
+            met = [comparison(">=", position, -taps.last)]
+        if taps is not None and lowest < taps.shift:
+            stop = length - taps.shift
+            beyond = (ceil_div(out - number, rows.residues) - stop).constant
+            if beyond is None or beyond > 0:
+                left = counting(sums.shape, partial(_before, stop))
+                met.append(comparison(">", left, 0))
+        for condition in met:
+            there = map_of("|", comparison("!=", residue, number), condition, dtype="bool")
+            sums = where(there, sums, 0.0, sums.dtype)
+    return sums
+
+
 def _interleaved(c: Call, x: Value, weights: Weights, sides: list[Sizes]) -> Value:
     """Every phase at its places in the output."""
     *lead, last = sides
@@ -186,7 +222,8 @@ def _interleaved(c: Call, x: Value, weights: Weights, sides: list[Sizes]) -> Val
     for is_met, sizes, _ in places:
         shape: Shape = (batch, index(groups), *map(index, rows.dims(len(sides))[0]), *sizes)
         zeros = Literal(0.0, shape=(), dtype=wide(c.dtype))
-        parts.append(reshape(next(sums), shape) if is_met else expand(zeros, shape))
+        part = reshape(next(sums), shape) if is_met else expand(zeros, shape)
+        parts.append(_met(part, last, rows, x.shape[-1], c.shape[-1]) if is_met and step > 1 else part)
     if len(parts) == 1 and step == 1:
         return reshape(parts[0], c.shape)
     ways = ((0, 1), (1, rows.outputs), *rows.dims(len(sides))[1], *((2 + d, s) for d, s in enumerate(strides)))
