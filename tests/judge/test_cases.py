@@ -14,6 +14,7 @@ from akg_core.device import HOST
 from akg_core.errors import OutOfMemory
 from akg_core.judge import records, verify
 from akg_core.judge.candidate import rounding
+from akg_core.judge.compare import written
 from akg_core.judge.compare.accuracy import slack
 from akg_core.judge.compare.case import Expected
 from akg_core.judge.records import CaseVerdict, Preparation
@@ -24,6 +25,7 @@ from akg_core.records import Case
 from akg_core.task.capture import capture
 from akg_core.task.load import load_source
 from akg_core.task.patterns import Deal, dealt
+from akg_core.worker.tensors import load, save
 from tests.judge.test_honest import prepared
 from tests.task.replay import reference_text
 
@@ -102,6 +104,25 @@ def test_a_needed_case_for_which_memory_does_not_do_leaves_a_kernel_unverified(
     assert [text for text in found["missing"] if "signed" in text and "there is none" in text]
     verdict = verify._whole((CaseVerdict(name="drawn", ok=True),), Preparation(**found), True)
     assert verdict.status == "unverified" and "signed" in verdict.reason
+
+
+def test_calls_in_a_row_are_on_inputs_that_are_there_where_memory_does_not_do_for_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "cases_that_fit", lambda *_: 2)
+    source = reference_text("return self.l(x)", init="self.l = nn.Linear(57, 21)", inputs="torch.randn(37, 57)")
+    found = Preparation(**prepared(source, tmp_path))
+    first, other = found.series[:2]
+    assert len(found.draws) == 2 and other.case.inputs == found.draws[1].case.inputs
+    assert other.case.state == first.case.state and other.name != found.draws[1].name
+    module = load_source(source, "ref").model(0)
+    module.load_state_dict(load(first.case.state))
+    with torch.no_grad():
+        save(tmp_path / "answer", {"result": module(*load(other.case.inputs)), "changed": {}})
+    calls = [{"name": other.name, "outputs": str(tmp_path / "answer")}]
+    compared = written.compare_calls_job({"calls": calls, "longest_reduction": 57, "noise": True})
+    drawing._kept.clear()
+    assert not compared["error"] and all(output["ok"] for output in compared["outputs"]), compared
 
 
 # --- what they hold ----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from torch import nn
 
 from akg_core.errors import TaskError
 from akg_core.judge.compare import written
-from akg_core.judge.reference import drawing, process
+from akg_core.judge.reference import drawing, precise, process
 from akg_core.judge.reference.precise import double_model, in_double
 from akg_core.records import Case
 from akg_core.task.capture import capture
@@ -153,6 +153,16 @@ def test_every_intermediate_value_carries_noise() -> None:
     assert 1e-9 < inside.abs().max() < 1e-5
     assert len(in_place.unique()) == 9
     assert bool((moved != model.weight.double()).all())
+
+
+def test_noise_on_a_large_tensor_is_drawn_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(precise, "_AT_ONCE", 10)
+    given = torch.full((5, 7), 2.0)
+    with in_double(1e-3, 1):
+        moved = precise.doubled(given)
+        across = torch.ones(5, 7).t().exp()
+    assert len(moved.unique()) == 35 and bool(((moved - 2).abs() <= 2.001e-3).all())
+    assert len(across.unique()) == 35
 
 
 # --- references that do not run in float64 -----------------------------------------------------------------

@@ -85,11 +85,10 @@ def _exact(
     Raises TaskError when it fails there for another reason than its dtypes.
     """
     reference.restore(state)
-    arguments = doubled(inputs)
     try:
-        with in_double(noise, seed):
-            model = double_model(reference.model)  # copies that are made inside carry noise
-            arguments = fresh(arguments) if noise else arguments
+        with in_double(noise, seed):  # copies that are made inside carry noise
+            model = double_model(reference.model)
+            arguments = doubled(inputs)
             torch.manual_seed(draw.seed)
             result = flatten(model(*arguments))
     except Exception as error:

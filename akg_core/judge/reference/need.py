@@ -58,12 +58,11 @@ def await_room(device: Device, wanted: int) -> int:
 def bytes_needed(task: Task, cases: int = _FEWEST_CASES) -> int:
     """Bytes that judging a task with so many cases takes at once.
 
-    Inputs of all cases, those of one more for calls in a row, and outputs of the candidate are held. Beside them either
-    the reference runs, once as it is and once in float64, or what both answered is compared; the candidate, on inputs
-    of one call, of which it keeps a copy, takes less.
+    Inputs of all cases and outputs of the candidate are held. Beside them either the reference runs, once as it is and
+    once in float64, or what both answered is compared; the candidate, on inputs of one call, of which it keeps a copy,
+    takes less.
     """
-    held_inputs, held_outputs = cases + 1, cases + FEWEST_CALLS
-    return held_inputs * _given(task) + held_outputs * _outputs(task) + bytes_to_answer(task)
+    return cases * _given(task) + (cases + FEWEST_CALLS) * _outputs(task) + bytes_to_answer(task)
 
 
 def bytes_on_device(task: Task, room: int) -> int:
@@ -85,9 +84,10 @@ def _on_device(task: Task, cases: int) -> int:
     """
     given, outputs = _given(task), _outputs(task)
     kept = cases * _ANSWER * outputs if _ANSWER * outputs <= KEPT_BYTES else 0
-    timing = (cases + 1) * given + 2 * (given + outputs) + bytes_to_answer(task)
+    timing = cases * given + 2 * (given + outputs) + bytes_to_answer(task)
     piece = min(_PIECE_BYTES, 2 * _COMPARED * outputs)
-    return max(bytes_needed(task, cases), timing) + piece + kept + FASTER * ROW_BYTES + _CONTEXTS_BYTES
+    scattering = cases * given + (cases + FEWEST_CALLS) * outputs + _bytes_to_scatter(task)
+    return max(bytes_needed(task, cases), timing, scattering) + piece + kept + FASTER * ROW_BYTES + _CONTEXTS_BYTES
 
 
 def is_of_memory(error: BaseException) -> bool:
@@ -99,6 +99,15 @@ def bytes_to_answer(task: Task) -> int:
     """Bytes that the reference takes for one case: to answer it, or to compare."""
     given, outputs = _given(task), _outputs(task)
     return max(given + outputs + 2 * (given + _most_alive(task)), _COMPARED * outputs)
+
+
+def _bytes_to_scatter(task: Task) -> int:
+    """Bytes that the reference takes to run in float64 with noise, beside a case's answers and the candidate's.
+
+    An operator is taken apart then, into steps that hold about twice as much.
+    """
+    given, outputs = _given(task), _outputs(task)
+    return given + (_ANSWER + 1) * outputs + 2 * (given + _most_alive(task) + 2 * outputs)
 
 
 def bytes_of_process(task: Task) -> int:

@@ -28,6 +28,7 @@ from akg_core.task.load import ReferenceModule, line_of
 from akg_core.worker.tensors import transform
 
 _SMALLEST = 2 * torch.finfo(torch.float32).smallest_normal  # twice: exp(-87.3) moves by 87 roundings of its argument
+_AT_ONCE = 1 << 27  # elements that noise is drawn for
 _OF_DOUBLE = 1e-12  # noise that is larger is a narrower type's
 _NARROW = (torch.float32, torch.float16, torch.bfloat16)
 _OF_DTYPES = re.compile(
@@ -70,8 +71,8 @@ _COMPOSED = (
 
 
 def doubled(value: Any) -> Any:
-    """The same tree with floating tensors in float64."""
-    return transform(value, lambda t: t.double() if t.is_floating_point() else t.clone())
+    """A copy of the tree with floating tensors in float64."""
+    return transform(value, lambda t: t.to(torch.float64, copy=True) if t.is_floating_point() else t.clone())
 
 
 def double_model(model: nn.Module) -> nn.Module:
@@ -134,7 +135,15 @@ class _Double(TorchDispatchMode):
         device = tensor.device
         if device not in self._draws:
             self._draws[device] = torch.Generator(device).manual_seed(self._seed)
-        noise = torch.rand(tensor.shape, dtype=torch.float64, generator=self._draws[device], device=device)
+        if tensor.numel() <= _AT_ONCE or not tensor.is_contiguous():
+            return self._moved(tensor)
+        for piece in tensor.view(-1).split(_AT_ONCE):  # beside a large one there may be no memory for as much again
+            piece.copy_(self._moved(piece))
+        return tensor
+
+    def _moved(self, tensor: torch.Tensor) -> torch.Tensor:
+        draws = self._draws[tensor.device]
+        noise = torch.rand(tensor.shape, dtype=torch.float64, generator=draws, device=tensor.device)
         noise = noise.mul_(2).sub_(1)
         return torch.nn.functional.hardshrink(noise.mul_(self._roundoff).add_(1).mul_(tensor), self._flushed)
 

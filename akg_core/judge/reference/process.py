@@ -191,14 +191,27 @@ def _locality(reference: Reference, draw: Draw, inputs: list[Any], state: State)
 def _series(reference: Reference, first: Draw, known: set[str], count: int) -> Iterator[Draw]:
     """Other inputs for a row of calls, with the state of the first case; answered when they are compared.
 
-    The first of them differ from the first case's in one row alone, which neither sums nor samples tell.
+    The first of them differ from the first case's in one row alone, which neither sums nor samples tell. Where memory
+    did not do for that case, they are those of one that is prepared.
     """
-    disturbed = [draw for draw in reference.plans.values() if draw.kind == "disturbed" and draw.name in known]
-    yield from disturbed[:count]
+    others = [draw for draw in reference.plans.values() if draw.name in known - {first.name} and not draw.sizes]
+    disturbed = [draw for draw in others if draw.kind == "disturbed"]
+    borrowed = disturbed or [_in_state_of(reference, first, draw, f"{draw.name}, again") for draw in others[:1]]
+    yield from borrowed[:count]
     plain = any(draw.kind == "signed" and not draw.sizes for draw in reference.plans.values())
-    for number in range(count - len(disturbed)):
+    for number in range(count - len(borrowed)):
         draw = plan(reference, Plan("signed" if plain else "drawn", reference.seed + 40 + number, "initial"))
-        draw = draw.model_copy(update={"case": draw.case.model_copy(update={"state": first.case.state})})
-        reference.plans[draw.name] = draw
+        draw = _in_state_of(reference, first, draw, draw.name)
         write(reference, draw)
         yield draw
+
+
+def _in_state_of(reference: Reference, first: Draw, draw: Draw, name: str) -> Draw:
+    """A case of this name, on the inputs of `draw`, with the state of the first one."""
+    case = draw.case.model_copy(update={"name": name, "state": first.case.state})
+    reference.plans[name] = draw.model_copy(update={"name": name, "state": first.state, "case": case})
+    if draw.name in reference.deals:
+        reference.deals[name] = reference.deals[draw.name]
+    if draw.name in reference.given:
+        reference.given[name] = reference.given[draw.name]
+    return reference.plans[name]
