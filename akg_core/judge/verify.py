@@ -128,14 +128,16 @@ def _left_out(preparation: Preparation, drawn: Sequence[Draw]) -> list[str]:
 def _cases(kernel: Examinee, preparation: Preparation) -> list[Case]:
     """The draws' cases with outputs in the kernel's folder, each with another poison; last the first case once more.
 
-    That is many calls in a row, on it and on other inputs, in an order that nobody knows beforehand.
+    That is many calls in a row, on it and on other inputs, in an order that nobody knows beforehand. On tensors that
+    are large for a device it is one on each of two inputs; the first case's own call stands for the third.
     """
     first = preparation.draws[0]
-    count = kernel.calls(preparation)
+    is_large = kernel.prepared.lends and _is_large(preparation)
+    count = FEWEST_CALLS - 1 if is_large else kernel.calls(preparation)
     order = [number % min(different(count), len(preparation.series)) for number in range(count)]
     secrets.SystemRandom().shuffle(order)
     series = tuple(draw.case.inputs for draw in preparation.series if draw.case.inputs)
-    apart = preparation.apart or (kernel.prepared.lends and _is_large(preparation))
+    apart = preparation.apart or is_large
     again = {"name": f"{first.name}, again", "series": series, "order": tuple(order), "apart": apart}
     cases = [*(draw.case for draw in kernel.draws()), first.case.model_copy(update=again)]
     # The first memory that the first case takes holds ordinary numbers, then each case begins with the next pattern.
@@ -174,7 +176,8 @@ def _verdict(prepared: Prepared, preparation: Preparation, cases: list[Case], re
     same: bool | None = None
     for draw, case in zip(draws, cases, strict=True):
         thorough = all(verdict.ok for verdict in judged)
-        verdict, same = _judge(prepared, preparation, draw, case, reports.get(case.name), thorough)
+        earlier = cases[:1] if len(case.order) in range(1, FEWEST_CALLS) else []
+        verdict, same = _judge(prepared, preparation, draw, case, reports.get(case.name), thorough, earlier)
         judged.append(verdict)
     whole = _whole(tuple(judged), preparation, same)
     return whole.model_copy(update={"left_open": report.left_open})
@@ -205,9 +208,18 @@ def _ended(cases: list[Case], result: JobResult) -> Verdict:
 
 
 def _judge(
-    prepared: Prepared, preparation: Preparation, draw: Draw, case: Case, report: CaseReport | None, thorough: bool
+    prepared: Prepared,
+    preparation: Preparation,
+    draw: Draw,
+    case: Case,
+    report: CaseReport | None,
+    thorough: bool,
+    earlier: Sequence[Case],
 ) -> tuple[CaseVerdict, bool | None]:
-    """One case's verdict, and whether all of its calls on the same inputs gave the same bits (None: it has but one)."""
+    """One case's verdict, and whether all of its calls on the same inputs gave the same bits (None: it has but one).
+
+    `earlier`: cases on the first inputs, whose answers count among those of calls in a row.
+    """
 
     def verdict(reason: str = "", **fields: Any) -> CaseVerdict:
         return CaseVerdict(
@@ -224,11 +236,12 @@ def _judge(
     if not report.finished:
         return verdict("" if draw.beyond else f"it raised {report.error}"), None
     if case.order:
-        calls = [(preparation.series[which].name, case.outputs_of(call)) for call, which in enumerate(case.order)]
+        calls = [(preparation.series[0].name, other.outputs) for other in earlier]
+        calls += [(preparation.series[which].name, case.outputs_of(call)) for call, which in enumerate(case.order)]
         comparison = prepared.compare_calls(calls, noise=thorough)
     else:
         comparison = prepared.compare(draw.name, case.outputs, noise=thorough)
-    place = f" in call {comparison.call + 1} of {len(case.order)}" if case.order else ""
+    place = f" in call {comparison.call + 1} of {len(calls)}" if case.order else ""
     if comparison.error:
         return verdict(f"its outputs{place} cannot be read: {comparison.error}"), None
     if comparison.unexpected:

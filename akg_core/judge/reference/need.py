@@ -23,6 +23,7 @@ ROW_BYTES = 2 << 20  # of inputs and outputs of many calls in a row, on the host
 FASTER = 32  # times that another device than the host does, and may hold, for the same cases
 KEPT_BYTES = 1 << 30  # an answer that takes no more stays in a device's memory; a larger one is soon made again
 _FEWEST_CASES, _MOST_CASES = 2, 10  # that a kernel is run on; the first more often at the end
+_ROW = FEWEST_CALLS - 1  # answers to calls in a row, of large tensors
 _COPIES = 8  # of inputs and outputs, among which are those of cases with larger sizes
 _ANSWER = 3  # times the bytes of the outputs: as they are, and in float64
 _COMPARED = _ANSWER + 2  # and those of the candidate, at the end of two runs
@@ -62,7 +63,7 @@ def bytes_needed(task: Task, cases: int = _FEWEST_CASES) -> int:
     once in float64, or what both answered is compared; the candidate, on inputs of one call, of which it keeps a copy,
     takes less.
     """
-    return cases * _given(task) + (cases + FEWEST_CALLS) * _outputs(task) + bytes_to_answer(task)
+    return cases * _given(task) + (cases + _ROW) * _outputs(task) + bytes_to_answer(task)
 
 
 def bytes_on_device(task: Task, room: int) -> int:
@@ -86,7 +87,7 @@ def _on_device(task: Task, cases: int) -> int:
     kept = cases * _ANSWER * outputs if _ANSWER * outputs <= KEPT_BYTES else 0
     timing = cases * given + 2 * (given + outputs) + bytes_to_answer(task)
     piece = min(_PIECE_BYTES, 2 * _COMPARED * outputs)
-    scattering = cases * given + (cases + FEWEST_CALLS) * outputs + _bytes_to_scatter(task)
+    scattering = cases * given + (cases + _ROW) * outputs + _bytes_to_scatter(task)
     return max(bytes_needed(task, cases), timing, scattering) + piece + kept + FASTER * ROW_BYTES + _CONTEXTS_BYTES
 
 
