@@ -33,11 +33,19 @@ def replace_in(ops: Sequence[Op], names: Mapping[str, Expr]) -> None:
 
 
 def copied(body: Body, ops: Sequence[Op], own: Sequence[Value], names: Mapping[str, Expr]) -> list[Op]:
-    """The ops once more, with other expressions in place of `names`, and with values of their own for `own`."""
+    """The ops once more, with other expressions in place of `names`, and with values of their own for `own`, of which
+    is known what is known of those."""
     values = {value: body.fresh(value.name, value.axes, value.dtype, mutable=value.mutable) for value in own}
-    renamed = {old.name: Name(new.name) for old, new in values.items()}
+    changes: dict[str, Expr] = {**{old.name: Name(new.name) for old, new in values.items()}, **names}
+    bounds = body.bounds
+    for old, new in values.items():
+        if old.name in bounds.formulas:
+            bounds.formulas[new.name] = replaced(bounds.formulas[old.name], changes)
+        if old.name in bounds.counters:
+            start, stop = bounds.counters[old.name]
+            bounds.counters[new.name] = replaced(start, changes), replaced(stop, changes)
     made = [_copy(op, values) for op in ops]
-    replace_in(made, {**renamed, **names})
+    replace_in(made, changes)
     return made
 
 

@@ -73,6 +73,16 @@ def f(x: In["f32", 9, 64], y: Out["f32", 8, 64]):
             m = whole(64)
             store(y[n, m], load(x[n, m]) + load(x[n + 1, m]))
 """
+PLANES = """
+@kernel
+def f(x: In["f32", 9, 9, 64], y: Out["f32", 8, 8, 64]):
+    for r in grid(8, 2):
+        for s in grid(8, 2):
+            for n in tiles(8, 1, start=begin(r), stop=end(r), unroll=2):
+                for k in tiles(8, 1, start=begin(s), stop=end(s), unroll=2):
+                    m = whole(64)
+                    store(y[n, k, m], load(x[n, k, m]) + load(x[n + 1, k + 1, m]))
+"""
 RESIDUES = """
 @kernel
 def f(x: In["f32", 8, 64], y: Out["f32", 4, 128]):
@@ -226,6 +236,12 @@ def test_rows_are_written_out_and_share_what_they_load() -> None:
     """)
     odd = ops(ROWS.replace("8,", "7,").replace("(8", "(7"), pad, write_out_rows, share, mask)
     assert "store y[n_1, m] = x_tile_2 + x_tile_3 where n_1 < 7" in odd
+
+
+def test_rows_in_rows_are_known_as_well_as_rows() -> None:
+    written = ops(PLANES, pad, write_out_rows, collect_constants, share, mask)
+    assert "mask" not in written and "where" not in written, "each place is within its tensor"
+    assert written.count("load(") == 7, "the last row's and plane's first place was read before"
 
 
 def test_a_tensor_that_is_written_is_loaded_each_time() -> None:
