@@ -36,7 +36,7 @@ class Dialect:
     Words of kernel.py. `precisions`: `input_precision` of `tl.dot` on f32 for each precision of the language.
     `functions`: the module of elementary functions, which has to end in "libdevice". `forms`: elementwise operations on
     floats other than f64 that are written otherwise, {0}, {1}, … being operands. `helpers`: texts in place of those of
-    `emit.functions.SUPPORT`, "" for what the chip has no form of. `barrier`: the statement by which the threads of a
+    `library.HELPERS`, "" for what the chip has no form of. `barrier`: the statement by which the threads of a
     program wait for each other. `load_once`, `store_past`: options of loads and stores that leave the caches alone.
 
     Python of model_new.py. `device`: torch's name of the type of such devices. `launcher`: a class like `LAUNCHER`.

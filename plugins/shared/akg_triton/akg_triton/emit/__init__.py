@@ -10,9 +10,9 @@ from akg_core.plugin.sketch import bind, parse, require
 from akg_triton.described import DESCRIPTION, describe
 from akg_triton.dialect import Dialect
 from akg_triton.emit.function import Function
-from akg_triton.emit.functions import support
 from akg_triton.emit.lowering import functions
 from akg_triton.launch import Launched, device_of, prelude, statement
+from akg_triton.library import library
 
 SOURCE = "kernel.py"
 HEAD = '''"""Triton kernels made from a sketch; the comments at the right name its lines."""
@@ -52,14 +52,10 @@ def emit(sketch: Sketch, schedule: Schedule, target: Target, plugin: str, dialec
 
 def module_text(found: Sequence[Function], dialect: Dialect) -> tuple[str, dict[int, int]]:
     """The text of kernel.py and its map from line to line of the sketch."""
-    body = "\n".join(line.text for each in found for line in each.lines)
-    helpers = support(body, dialect.helpers)
-    lines = [Line(text) for text in HEAD.splitlines()]
-    if "libdevice." in body + helpers:
-        package, _, library = dialect.functions.rpartition(".")
-        lines.append(Line(f"from {package} import {library}"))
-    lines.append(Line(""))
-    lines += [Line(text) for text in helpers.splitlines()]
+    needed = frozenset[str]().union(*(each.needs for each in found))
+    imported, helpers = library(needed, dialect.helpers, dialect.functions)
+    head = [*HEAD.splitlines(), *([imported] if imported else []), "", *helpers.splitlines()]
+    lines = [Line(text) for text in head]
     for each in found:
         lines += [Line(""), Line(""), *each.lines]
     return annotated(lines, "#")

@@ -17,11 +17,12 @@ def held_dtype(function: str, dtype: str) -> str:
     return {"bf16": "f32", "bool": "i32"}.get(found, found)
 
 
-def combiner(function: str, dtype: str) -> str:
+def combiner(terms: ExpressionPrinter, function: str, dtype: str) -> str:
     """The name of the function by which Triton combines two values."""
-    if is_float(dtype):
-        return {"max": "maximum", "min": "minimum", "prod": "multiply"}[function]
-    return {"max": "larger", "min": "smaller", "prod": "multiply"}[function]
+    extremes = ("maximum", "minimum") if is_float(dtype) else ("larger", "smaller")
+    found = {"max": extremes[0], "min": extremes[1], "prod": "multiply"}.get(function, function)
+    terms.needs.add(found)
+    return found
 
 
 def folded(terms: ExpressionPrinter, function: str, tile: Term, axes: Sequence[str]) -> Term:
@@ -34,7 +35,7 @@ def folded(terms: ExpressionPrinter, function: str, tile: Term, axes: Sequence[s
         if function == "sum":
             text = f"tl.sum({text}, axis={place})"
         else:
-            text = f"tl.reduce({text}, {place}, {combiner(function, tile.dtype)})"
+            text = f"tl.reduce({text}, {place}, {combiner(terms, function, tile.dtype)})"
         left.pop(place)
     return Term(text, tile.dtype, tuple(left))
 
@@ -67,7 +68,12 @@ def _argreduced(terms: ExpressionPrinter, op: Op) -> Term:
         position = position.with_text(last)
     at = f"tl.broadcast_to({terms.aligned(position, tile.axes)}, {terms.shape(tile.axes)})"
     rest = tuple(name for name in tile.axes if name != axis)
-    return Term(f"tl.reduce(({tile}, {at}), {place}, {op.function})[1]", "i64", rest, narrow=position.narrow)
+    return Term(
+        f"tl.reduce(({tile}, {at}), {place}, {combiner(terms, op.function, tile.dtype)})[1]",
+        "i64",
+        rest,
+        narrow=position.narrow,
+    )
 
 
 def _picked(terms: ExpressionPrinter, op: Op) -> Term:
@@ -96,7 +102,7 @@ def scanned(terms: ExpressionPrinter, op: Op) -> Term:
     if function in ("sum", "prod"):
         text = f"tl.cum{function}({tile}, axis={place}{way})"
     else:
-        text = f"tl.associative_scan({tile}, {place}, {combiner(function, tile.dtype)}{way})"
+        text = f"tl.associative_scan({tile}, {place}, {combiner(terms, function, tile.dtype)}{way})"
     return cast(tile.with_text(text), op.target.dtype)
 
 

@@ -14,6 +14,7 @@ from akg_triton.dialect import Dialect
 from akg_triton.emit.functions import LIBDEVICE, TEXTS, WHOLE
 from akg_triton.emit.terms import ATOM, LOOSE, PRODUCT, RANKS, SUM, TRITON, Term, cast, held, literal, wide
 from akg_triton.emit.tiles import Tile
+from akg_triton.library import called
 
 NARROW = 2**31 - 2**22  # index arithmetic below this stays in 32 bits; what is left is for lanes that do not exist
 LOGIC = {"and": "&", "or": "|"}
@@ -29,6 +30,7 @@ class ExpressionPrinter:
         self.dialect = dialect
         self.body, self.bounds, self.divisors, self.load = body, body.bounds, divisors, load
         self.order = [axis for axis in order if not body.axes[axis].unit]
+        self.needs: set[str] = set()  # of the library
         self.tiles: dict[str, Tile] = {}
         self.values: dict[str, Term] = {}
         self.known: dict[Expr, Term] = {}  # expressions that have a name in the access at hand
@@ -242,6 +244,7 @@ class ExpressionPrinter:
 
     def function(self, form: str, terms: Sequence[Term], dtype: str) -> Term:
         """`form` with the terms in it."""
+        self.needs |= called(form.format(*"abc"))
         fitted, axes = self.fitted(terms)
         spaced = _spaced(form)
         text = form.format(*(t.operand if spaced else t.text for t in fitted))

@@ -25,7 +25,8 @@ class Function:
     `programs`: extent and step of each grid. `blocks`: lanes that only the launch knows, by the name of the argument.
     `rooms`: memory that the launch allocates, handed over after the tensors. `most`: programs to launch at most, 0 for
     as many as there are places in the grid. `described`: tensors that it takes as descriptors, and rows and columns of
-    their blocks. `members`: how many programs wait for each other, 0 where none do.
+    their blocks. `members`: how many programs wait for each other, 0 where none do. `needs`: what it calls of the
+    library.
     """
 
     name: str
@@ -40,3 +41,4 @@ class Function:
     most: int = 0
     described: tuple[tuple[str, tuple[int, int]], ...] = ()
     members: int = 0
+    needs: frozenset[str] = frozenset()

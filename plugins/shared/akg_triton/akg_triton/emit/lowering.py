@@ -105,6 +105,7 @@ def _function(
         dialect.units if printer.grid.persistent else 0,
         tuple(printer.memory.described.items()),
         printer.grid.members if rooms else 0,
+        frozenset(printer.terms.needs),
     )
 
 

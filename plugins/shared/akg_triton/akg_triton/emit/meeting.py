@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import Axis, Op, fold
-from akg_core.plugin.sketch import INDEX, OPERATIONS, Binary, Call, Expr, Name, Number, Unary, is_float, numerics, walk
+from akg_core.plugin.sketch import INDEX, OPERATIONS, Binary, Call, Expr, Name, Number, Unary, numerics, walk
 from akg_core.plugin.tile import replaced
-from akg_triton.emit.combine import folded, held_dtype
+from akg_triton.emit.combine import combiner, folded, held_dtype
+from akg_triton.emit.expression import ExpressionPrinter
 from akg_triton.emit.function import Room
 from akg_triton.emit.grid import GridPrinter, tiles_of
 from akg_triton.emit.terms import ZERO, Term, cast, literal, strong, wide
@@ -70,6 +71,7 @@ class Meetings:
         counter = f"arrived + {number} * {terms.term(self.total).operand} + group" if number else "arrived + group"
         printer.say(f"tl.store({base} + member * {lanes}{_places(blocks)}, {tile})")
         self.foresee(op, rest, {tile.text: room} if lanes == 1 else {})
+        terms.needs.add("meet")
         printer.say(f"meet({counter}, {members})")
         width = 1 << (members - 1).bit_length()
         variable = printer.named("members", Term(f"tl.arange(0, {width})", "i64"))
@@ -78,7 +80,7 @@ class Meetings:
         mask = f", mask={column} < {members}, other={none}" if width != members else ""
         pointer = f"{base} + {column} * {lanes}{_places(blocks, 'None, ')}"
         parts = printer.named(f"{op.function}_parts", Term(f'tl.load({pointer}{mask}, cache_modifier=".cg")', held))
-        return cast(Term(_over_members(function, parts.text, held), held, tile.axes), dtype)
+        return cast(Term(_over_members(terms, function, parts.text, held), held, tile.axes), dtype)
 
     def foresee(self, op: Op, rest: Sequence[Op], written: dict[str, Room]) -> None:
         """Write what spares later meetings of the same programs a wait; `written`: rooms by what is in them."""
@@ -146,11 +148,11 @@ def _places(blocks: Sequence[int], first: str = "") -> str:
     return text
 
 
-def _over_members(function: str, tile: str, dtype: str) -> str:
+def _over_members(terms: ExpressionPrinter, function: str, tile: str, dtype: str) -> str:
     """A tile of parts reduced over its first dimension."""
-    floats = is_float(dtype)
-    names = {"max": "maximum" if floats else "larger", "min": "minimum" if floats else "smaller"}
-    return f"tl.sum({tile}, axis=0)" if function == "sum" else f"tl.reduce({tile}, 0, {names[function]})"
+    return (
+        f"tl.sum({tile}, axis=0)" if function == "sum" else f"tl.reduce({tile}, 0, {combiner(terms, function, dtype)})"
+    )
 
 
 def _later(rest: Sequence[Op], op: Op) -> Iterator[tuple[Op, Expr]]:

@@ -5,6 +5,6 @@ from __future__ import annotations
 import builtins
 import keyword
 
-from akg_triton.emit.functions import SUPPORT
+from akg_triton.library import HELPERS
 
-RESERVED = frozenset([*keyword.kwlist, *dir(builtins), "tl", "triton", "libdevice", "pid", *SUPPORT])
+RESERVED = frozenset([*keyword.kwlist, *dir(builtins), "tl", "triton", "libdevice", "pid", *HELPERS])

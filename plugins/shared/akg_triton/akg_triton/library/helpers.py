@@ -1,0 +1,141 @@
+"""Functions that a kernel file defines when its kernels call them. This file is read as text, never imported."""
+
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+
+
+@triton.jit
+def maximum(a, b):
+    """The larger; NaN if either is NaN."""
+    return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
+
+
+@triton.jit
+def minimum(a, b):
+    """The smaller; NaN if either is NaN."""
+    return tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)
+
+
+@triton.jit
+def larger(a, b):
+    return tl.maximum(a, b)
+
+
+@triton.jit
+def smaller(a, b):
+    return tl.minimum(a, b)
+
+
+@triton.jit
+def multiply(a, b):
+    return a * b
+
+
+@triton.jit
+def argmax(a, i, b, j):
+    """The larger with its position: the first of equals; a NaN counts as largest."""
+    first = (a > b) | ((a != a) & (b == b)) | (((a == b) | ((a != a) & (b != b))) & (i < j))
+    return tl.where(first, a, b), tl.where(first, i, j)
+
+
+@triton.jit
+def argmin(a, i, b, j):
+    """The smaller with its position: the first of equals; a NaN counts as smallest."""
+    first = (a < b) | ((a != a) & (b == b)) | (((a == b) | ((a != a) & (b != b))) & (i < j))
+    return tl.where(first, a, b), tl.where(first, i, j)
+
+
+@triton.jit
+def sigmoid(x):
+    return 1.0 / (1.0 + libdevice.exp(-x))
+
+
+@triton.jit
+def silu(x):
+    return x / (1.0 + libdevice.exp(-x))
+
+
+@triton.jit
+def gelu(x):
+    return 0.5 * x * (1.0 + libdevice.erf(x * 0.7071067811865476))
+
+
+@triton.jit
+def gelu_tanh(x):
+    return 0.5 * x * (1.0 + libdevice.tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))
+
+
+@triton.jit
+def softplus(x):
+    return libdevice.log1p(libdevice.exp(-tl.abs(x))) + maximum(x, 0.0)
+
+
+@triton.jit
+def remainder(a, b):
+    """The remainder with the sign of b."""
+    r = libdevice.fmod(a, b)
+    return tl.where((r != 0.0) & ((r < 0.0) != (b < 0.0)), r + b, r)
+
+
+@triton.jit
+def floor_quotient(a, b):
+    """a / b rounded down, exact where the quotient is."""
+    r = libdevice.fmod(a, b)
+    q = (a - r) / b
+    q = tl.where((r != 0.0) & ((r < 0.0) != (b < 0.0)), q - 1.0, q)
+    whole = tl.floor(q)
+    return tl.where(b == 0.0, a / b, tl.where(q - whole > 0.5, whole + 1.0, whole))
+
+
+@triton.jit
+def floor_div(a, b):
+    """Integer division that rounds down."""
+    q, r = a // b, a % b
+    return tl.where((r != 0) & ((r < 0) != (b < 0)), q - 1, q)
+
+
+@triton.jit
+def floor_mod(a, b):
+    """The remainder with the sign of b."""
+    r = a % b
+    return tl.where((r != 0) & ((r < 0) != (b < 0)), r + b, r)
+
+
+@triton.jit
+def int_power(a, b):
+    """a to the power b, wrapping; b is not negative."""
+    power = a * 0 + b * 0 + 1
+    for _ in tl.static_range(6):
+        power = tl.where((b & 1) != 0, power * a, power)
+        a = a * a
+        b = b >> 1
+    return power
+
+
+@triton.jit
+def meet(arrived, members):
+    """Wait until all members of a group of programs have come here; what each wrote before, all can read after."""
+    tl.debug_barrier()
+    tl.atomic_add(arrived, 1)
+    while tl.atomic_add(arrived, 0) < members:
+        pass
+    tl.debug_barrier()
+
+
+@triton.jit
+def uniform(seed, index):
+    """f32 in [0, 1) from Philox4x32-10 with key `seed` and counter `index`: the 24 high bits of the first word."""
+    seed = tl.cast(seed, tl.int64)
+    index = tl.cast(index, tl.int64)
+    low = tl.cast(index & 0xFFFFFFFF, tl.uint32)
+    high = tl.cast((index >> 32) & 0xFFFFFFFF, tl.uint32)
+    word, _, _, _ = tl.philox(seed, low, high, low * 0, low * 0)
+    return (word >> 8).to(tl.float32) * 5.9604644775390625e-08
+
+
+@triton.jit
+def round_tf32(x):
+    """x to the ten bits of tf32's fraction, to nearest, ties away from zero."""
+    bits = (x.to(tl.int32, bitcast=True) + 0x1000) & -0x2000
+    return tl.where(tl.abs(x) < float("inf"), bits.to(tl.float32, bitcast=True), x)
