@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from akg_core import stages
 from akg_core.errors import AkgError, DoesNotFit, KernelFailed, SketchError, Unsupported, WorkerFailed
-from akg_core.lower.roofline import Work
+from akg_core.lower.resources.work import Work
 from akg_core.records import Advice, KernelSource, Shortage, Sketch, Task
 from akg_core.sketch.schedule import smaller
 from akg_core.stages import Candidate

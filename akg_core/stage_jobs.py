@@ -51,7 +51,7 @@ def design_job(payload: dict[str, Any]) -> dict[str, Any]:
 
 def work_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{sketch, schedules} → {work: [[Work]]}: for each schedule, what each launch does."""
-    from akg_core.lower.roofline import work
+    from akg_core.lower.resources.work import work
     from akg_core.sketch.check import require
     from akg_core.sketch.parse import parse
 
@@ -132,7 +132,7 @@ def _given(given: dict[str, str], task: Task) -> Sketch:
 
 def _described(sketch: Sketch, room: int) -> dict[str, Any]:
     """The sketch, checked, with what is left to tuning; a designed one's default keeps within `room` bytes."""
-    from akg_core.lower.fitting import fitting
+    from akg_core.lower.resources.fitting import fitting
     from akg_core.sketch.check import sound
     from akg_core.sketch.parse import parse
     from akg_core.sketch.schedule import default, space

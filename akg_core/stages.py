@@ -32,7 +32,7 @@ from akg_core.worker.limits import Limits
 from akg_core.worker.usage import cores
 
 if TYPE_CHECKING:
-    from akg_core.lower.roofline import Work
+    from akg_core.lower.resources.work import Work
     from akg_core.worker.pool import Pool
 
 CAPTURE_SECONDS = 120.0
@@ -159,7 +159,7 @@ def emit(pool: Pool, request: Request, design: Design, schedule: Schedule) -> tu
 
 def work(pool: Pool, design: Design, schedules: Sequence[Schedule]) -> tuple[tuple[Work, ...], ...]:
     """What each launch of a design does under each of some schedules."""
-    from akg_core.lower.roofline import Work
+    from akg_core.lower.resources.work import Work
 
     payload = {
         "sketch": design.sketch.model_dump(mode="json"),

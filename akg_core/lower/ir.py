@@ -7,11 +7,12 @@ a branch with ops inside. Elementwise expressions stay whole; whatever must see 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from akg_core.sketch.affine import Bounds
-from akg_core.sketch.ast import NOWHERE, Binary, Call, Element, Expr, Kernel, Name, Place, Unary, walk
+from akg_core.sketch.ast import NOWHERE, Binary, Call, Element, Expr, Kernel, Name, Number, Place, Unary, walk
 from akg_core.sketch.ops import OPERATIONS
 
 
@@ -42,6 +43,12 @@ class Axis:
     @property
     def unit(self) -> bool:
         return self.capacity == 1
+
+    @property
+    def has_one_tile(self) -> bool:
+        """Whether its tile certainly holds all of it."""
+        extent, step = self.extent, self.step
+        return step is None or (isinstance(extent, Number) and isinstance(step, Number) and extent.value <= step.value)
 
 
 @dataclass(eq=False, slots=True)
@@ -158,6 +165,10 @@ class Body:
     def ops(self) -> Iterator[Op]:
         """Every op, those inside of others after them."""
         return (inner for region in self.regions for op in region.ops for inner in op.inside())
+
+    def lanes_of(self, axes: Iterable[str], unknown: int = 1024) -> int:
+        """Elements of a padded tile along `axes`, with so many for what only the launch knows."""
+        return math.prod(self.axes[axis].lanes or unknown for axis in axes)
 
     def axes_of(self, expr: Expr) -> frozenset[str]:
         """The axes (units left out) along which an expression of an op really varies."""

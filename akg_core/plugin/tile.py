@@ -10,6 +10,7 @@ from akg_core.lower.build import KEPT
 from akg_core.lower.decompose import decompose
 from akg_core.lower.divisors import Divisors
 from akg_core.lower.explicit import make_explicit
+from akg_core.lower.products import Way, Ways, is_matrix_product, precision_of, way_of
 from akg_core.lower.show import show_ir
 from akg_core.lower.substitute import replaced
 from akg_core.lower.tile.constants import collect_constants
@@ -17,7 +18,7 @@ from akg_core.lower.tile.copies import propagate_copies
 from akg_core.lower.tile.interleave import interleave
 from akg_core.lower.tile.lanewise import keep_lanewise
 from akg_core.lower.tile.masks import EXISTS, mask
-from akg_core.lower.tile.order import Pairing, accesses, gathers, order
+from akg_core.lower.tile.order import Pairing, accesses, gathers, order, pairings
 from akg_core.lower.tile.padding import pad
 from akg_core.lower.tile.rows import write_out_rows
 from akg_core.lower.tile.share import share
@@ -31,22 +32,28 @@ __all__ = [
     "BrokenIR",
     "Divisors",
     "Pairing",
+    "Way",
+    "Ways",
     "accesses",
     "collect_constants",
     "decompose",
     "gathers",
     "interleave",
+    "is_matrix_product",
     "keep_lanewise",
     "make_explicit",
     "mask",
     "order",
     "pad",
+    "pairings",
+    "precision_of",
     "propagate_copies",
     "replaced",
     "share",
     "show_ir",
     "unroll_single",
     "verify",
+    "way_of",
     "write_out_rows",
     "write_out_taps",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from akg_core.judge.timing.floor import Machine
-from akg_core.lower.roofline import Work
+from akg_core.lower.resources.work import Work
 from akg_core.records import Scalar
 
 NEAREST = 4.0

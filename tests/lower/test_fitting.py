@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from akg_core.lower.fitting import fitting
+from akg_core.lower.resources.fitting import fitting
 from akg_core.sketch.check import sound
 from akg_core.sketch.check.capacity import peak
 from akg_core.sketch.parse import parse

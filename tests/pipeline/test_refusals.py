@@ -14,7 +14,7 @@ import pytest
 from akg_core import jobs, stages
 from akg_core.building import Spill, fitted, smaller_of, spills, unbuildable
 from akg_core.errors import AkgError, DoesNotFit, KernelFailed
-from akg_core.lower.roofline import Work
+from akg_core.lower.resources.work import Work
 from akg_core.pipeline import Pipeline
 from akg_core.records import Choice, Interface, Schedule, Shortage, Sketch, Target
 from akg_core.registry import installed

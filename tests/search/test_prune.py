@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from akg_core.judge.timing.floor import Machine
-from akg_core.lower.roofline import Work, work
+from akg_core.lower.resources.work import Work, work
 from akg_core.records import Schedule
 from akg_core.search.prune import NEAREST, least_seconds, spilling, too_slow
 from akg_core.sketch.check import require

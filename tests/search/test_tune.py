@@ -9,7 +9,7 @@ import pytest
 
 from akg_core.judge.records import Verdict
 from akg_core.judge.timing.floor import Machine
-from akg_core.lower.roofline import Work
+from akg_core.lower.resources.work import Work
 from akg_core.records import (
     Artifact,
     Availability,

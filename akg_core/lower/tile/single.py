@@ -16,15 +16,9 @@ def unroll_single(body: Body) -> None:
     """Put the body of each loop of one turn in its place, and begin the only tile of a grid axis at 0."""
     for region in body.regions:
         for axis in region.grid:
-            if has_one_tile(axis) and not axis.together:
+            if axis.has_one_tile and not axis.together:
                 replace_in(region.ops, _whole(axis))
         region.ops = _flat(region.ops)
-
-
-def has_one_tile(axis: Axis) -> bool:
-    """Whether the tile of an axis certainly holds all of it."""
-    extent, step = axis.extent, axis.step
-    return step is None or (isinstance(extent, Number) and isinstance(step, Number) and extent.value <= step.value)
 
 
 def _flat(ops: Sequence[Op]) -> list[Op]:
@@ -32,7 +26,7 @@ def _flat(ops: Sequence[Op]) -> list[Op]:
     for op in ops:
         op.body, op.orelse = _flat(op.body), _flat(op.orelse)
         axis = op.axis
-        if op.kind == "tiles" and axis is not None and has_one_tile(axis) and op.bounds == (ZERO, axis.extent):
+        if op.kind == "tiles" and axis is not None and axis.has_one_tile and op.bounds == (ZERO, axis.extent):
             replace_in(op.body, _whole(axis))
             axis.step = None
             made += op.body

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from akg_cuda.chips import CHIPS, LANES, capability_of, gpu_of
-from akg_cuda.occupancy import occupancy
 from akg_triton.check_source import kernels
 from akg_triton.described import launches_of
 
@@ -35,6 +34,7 @@ from akg_core.plugin import (
     with_sketch_lines,
     write_source,
 )
+from akg_core.plugin.resources import occupancy
 from akg_plugin_triton_cuda import ahead
 from akg_plugin_triton_cuda.probe import INSTALL, triton_version
 from akg_plugin_triton_cuda.shortages import shortage
@@ -91,7 +91,7 @@ def _result(
         if "error" in said:
             errors.append(f"{name} does not compile:\n{said['error']}\n")
             continue
-        share = occupancy(said["registers"], said["shared_bytes"], warps, CHIPS[capability])
+        share = occupancy(said["registers"], said["shared_bytes"], warps, CHIPS[capability].unit)
         logs.append(
             f"{name}: {said['registers']} registers, {said['spilled_bytes']} bytes spilled, "
             f"{said['shared_bytes']} bytes of shared memory, {warps} warps, occupancy {share:.0%}\n"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from akg_cuda import occupancy
 from akg_cuda.chips import CHIPS
 
-from akg_core.plugin import Shortage
+from akg_core.plugin import Shortage, resources
 
 _MESSAGES = {
     r"numel \((?P<needs>\d+)\) exceeds triton maximum tensor numel \((?P<has>\d+)\)": "elements of a tile",
@@ -23,8 +22,8 @@ def shortage(launch: dict[str, Any], said: dict[str, Any], capability: int) -> S
     if "error" in said:
         found = ((re.search(pattern, said["error"]), of) for pattern, of in _MESSAGES.items())
         return next((_told(kernel, of, match) for match, of in found if match), None)
-    chip, warps = CHIPS[capability], launch["num_warps"]
-    return occupancy.shortage(kernel, said["registers"], said["shared_bytes"], warps, chip)
+    unit, warps = CHIPS[capability].unit, launch["num_warps"]
+    return resources.shortage(kernel, said["registers"], said["shared_bytes"], warps, unit)
 
 
 def _told(kernel: str, of: str, match: re.Match[str]) -> Shortage:

@@ -1,3 +1,3 @@
-"""NVIDIA GPUs for plugins of akg-core: chips, devices, the driver, occupancy. It knows no language."""
+"""NVIDIA GPUs for plugins of akg-core: chips, devices, the driver. It knows no language."""
 
 __version__ = "0.1.0"

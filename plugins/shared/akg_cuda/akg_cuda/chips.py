@@ -10,12 +10,14 @@ import sys
 from dataclasses import dataclass
 
 from akg_core.plugin import Target
+from akg_core.plugin.resources import UnitLimits
 
 BACKEND = "cuda"
 DEFAULT_CAPABILITY = 90  # compiled for where no GPU says otherwise
 REGISTERS = 65536  # of a multiprocessor
 LANES = 32  # threads of a warp
 THREADS = 1024  # of a program, at most
+RESERVED_BYTES = 1024  # of shared memory, for each program
 _COUNT = """
 import ctypes
 
@@ -37,6 +39,13 @@ class Chip:
     shared_bytes: int
     warps: int
     programs: int
+
+    @property
+    def unit(self) -> UnitLimits:
+        """What one multiprocessor has, by the rules of NVIDIA's CUDA programming guide."""
+        return UnitLimits(
+            REGISTERS, self.shared_bytes, self.warps, self.programs, THREADS, LANES, reserved_bytes=RESERVED_BYTES
+        )
 
 
 CHIPS = {

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from akg_cuda import chips
 from akg_cuda.chips import CHIPS, Gpu, capability_of, gpu_of, refusal
-from akg_cuda.occupancy import shortage
 
 from akg_core.plugin import Target
+from akg_core.plugin.resources import shortage
 
 SOURCES = sorted((Path(__file__).parents[1] / "akg_cuda").rglob("*.py"))
 H200 = Gpu("NVIDIA H200", 90, "143771 MiB", "570.0")
@@ -57,5 +57,5 @@ def test_what_is_no_chip_is_refused(here) -> None:
     ],
 )
 def test_what_a_kernel_needs_more_of(registers: int, shared_bytes: int, warps: int, lacks: str) -> None:
-    found = shortage("k", registers, shared_bytes, warps, CHIPS[89])
+    found = shortage("k", registers, shared_bytes, warps, CHIPS[89].unit)
     assert str(found or "") == lacks

@@ -12,7 +12,8 @@ import torch
 import triton
 from akg_cuda import device, hold
 from akg_cuda.chips import CHIPS
-from akg_cuda.occupancy import programs_at_once
+
+from akg_core.plugin.resources import programs_at_once
 
 PTXAS = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "ptxas"
 LIMIT = 16  # of a thread, at most, for all threads to find room
@@ -37,8 +38,8 @@ def test_it_fills_a_multiprocessor(capability: int, tmp_path: Path) -> None:
         check=True,
     )
     assert "0 bytes spill stores" in made.stderr
-    chip, warps = CHIPS[capability], hold._THREADS // 32
-    assert programs_at_once(LIMIT, 0, warps, chip) * warps == chip.warps
+    unit, warps = CHIPS[capability].unit, hold._THREADS // 32
+    assert programs_at_once(LIMIT, 0, warps, unit) * warps == unit.warps
 
 
 def test_what_is_timed_is_launched_while_the_device_is_held(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from akg_cuda.chips import CHIPS
-from akg_cuda.occupancy import occupancy, programs_at_once
+
+from akg_core.plugin.resources import occupancy, programs_at_once
 
 KIB = 1024
 
@@ -27,6 +28,6 @@ KIB = 1024
 def test_programs_of_a_multiprocessor(
     capability: int, registers: int, shared_bytes: int, warps: int, programs: int
 ) -> None:
-    chip = CHIPS[capability]
-    assert programs_at_once(registers, shared_bytes, warps, chip) == programs
-    assert occupancy(registers, shared_bytes, warps, chip) == programs * warps / chip.warps
+    unit = CHIPS[capability].unit
+    assert programs_at_once(registers, shared_bytes, warps, unit) == programs
+    assert occupancy(registers, shared_bytes, warps, unit) == programs * warps / unit.warps

@@ -5,6 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from akg_core.plugin.resources import ProgramLimits
+from akg_core.plugin.tile import Way
+
+WAYS = {
+    "ieee": Way(exact=True),
+    "bf16x3": Way(parts=2, bytes=2),
+    "bf16x6": Way(parts=3, bytes=2),
+    "tf32x3": Way(parts=2, bytes=4),
+}
+"""How a product is made, by its `input_precision`; any other one takes factors as they are."""
+
 LAUNCHER = '''\
 class _Launcher:
     """Launches a function of kernel.py, as Triton does it."""
@@ -65,3 +76,9 @@ class Dialect:
     store_past: str = ""
     launcher: str = LAUNCHER
     together: str = ""
+
+    @property
+    def limits(self) -> ProgramLimits:
+        """What one program has."""
+        ways = {precision: WAYS.get(word, Way()) for precision, word in self.precisions.items()}
+        return ProgramLimits(self.shared_bytes, self.lanes, self.most_warps, self.register_elements, self.stages, ways)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from akg_core.plugin.lower import Op
 from akg_core.plugin.sketch import INDEX, Binary, Number, is_float, numerics, promote
+from akg_core.plugin.tile import precision_of
 from akg_triton.dialect import Dialect
 from akg_triton.emit.expression import ExpressionPrinter
 from akg_triton.emit.terms import LOOSE, Term, cast, literal, strong, wide
@@ -151,17 +152,6 @@ def _dot(
         options.append("max_num_imprecise_acc=1")  # keeps the compiler from adding inside of the product
     product = _restored(terms, f"tl.dot({', '.join([left, right, *options])})", dtype, batch, rows, columns)
     return _added(terms, into, product, op.target.dtype if op.target else dtype)
-
-
-def precision_of(op: Op) -> str:
-    """The precision of a product, in the language's word."""
-    word = op.hints.get("precision")
-    return str(getattr(word, "value", "ieee"))
-
-
-def is_exact(dialect: Dialect, dtype: str, precision: str) -> bool:
-    """Whether a product runs outside of the matrix units."""
-    return dtype == "f64" or (dtype == "f32" and dialect.precisions[precision] == "ieee")
 
 
 def _options(dialect: Dialect, dtype: str, held: str, precision: str) -> list[str]:

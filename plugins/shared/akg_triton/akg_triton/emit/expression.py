@@ -51,10 +51,6 @@ class ExpressionPrinter:
         known = self.body.axes[axis].lanes
         return str(self.tiles[axis].lanes if known is None else known)
 
-    def lanes_of(self, axes: Iterable[str], unknown: int = 1024) -> int:
-        """Elements of a tile along `axes`, with so many for what only the launch knows."""
-        return math.prod(self.body.axes[axis].lanes or unknown for axis in axes)
-
     def aligned(self, term: Term, axes: tuple[str, ...]) -> str:
         """The term's text with a dimension for each of `axes`."""
         if not term.axes or term.axes == axes:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import Body, Op, Region
+from akg_core.plugin.resources import stages_of
 from akg_core.plugin.sketch import Name, Number
 from akg_core.plugin.tile import Divisors
 from akg_triton.dialect import Dialect
@@ -15,7 +16,6 @@ from akg_triton.emit.expression import ExpressionPrinter
 from akg_triton.emit.grid import ONE, GridPrinter
 from akg_triton.emit.meeting import Meetings
 from akg_triton.emit.memory import MemoryPrinter, tensors_of
-from akg_triton.emit.stages import options_of
 from akg_triton.emit.terms import LOOSE, ZERO, Term, cast, strong, wide
 from akg_triton.emit.writer import Writer
 
@@ -155,9 +155,7 @@ class RegionPrinter(Writer):
         else:
             bounds = f"{first}, {stop}" if first.text != "0" or by.text != "1" else f"0, {stop}"
             head = f"for {variable} in tl.range({bounds}{'' if by.text == '1' else f', {by}'}"
-        options, stages, unrolled = options_of(self.body, self.dialect, op, self.terms)
-        self.stages, self.unrolled = max(self.stages, stages), max(self.unrolled, unrolled)
-        self.say(f"{head}{options}):")
+        self.say(f"{head}{self.options_of(op)}):")
         self.lines = outside.nest()
         if op.reverse:
             plus = "" if first.text == "0" else f"{first} + "
@@ -184,8 +182,7 @@ class RegionPrinter(Writer):
             if turns <= UNROLLED or (isinstance(unroll, Number) and unroll.value >= turns):
                 word = "tl.static_range"
         if word == "tl.range":
-            options, stages, unrolled = options_of(self.body, self.dialect, op, self.terms)
-            self.stages, self.unrolled = max(self.stages, stages), max(self.unrolled, unrolled)
+            options = self.options_of(op)
         bounds = f"{start}, {stop}" if start.text != "0" or by.text != "1" else f"{stop}"
         bounds += "" if by.text == "1" else f", {by}"
         self.say(f"for {op.target.name} in {word}({bounds}{options}):")
@@ -196,6 +193,15 @@ class RegionPrinter(Writer):
         self.ops(op.body)
         self.repeating -= 1
         self.lines = outside
+
+    def options_of(self, op: Op) -> str:
+        """The keywords of a loop's `tl.range`; what they say of stages and turns in a row is noted."""
+        stages = stages_of(self.body, self.terms.order, op, self.dialect.limits)
+        unroll = op.hints.get("unroll")
+        turns = int(unroll.value) if isinstance(unroll, Number) else 1
+        self.stages, self.unrolled = max(self.stages, stages), max(self.unrolled, turns)
+        text = f", num_stages={stages}" if stages else ""
+        return text + (f", loop_unroll_factor={turns}" if turns > 1 else "")
 
     def branch(self, op: Op) -> None:
         assert op.expr is not None

@@ -1,0 +1,129 @@
+"""Stages of loops: how many turns' loads are under way at once, by the memory beside a unit and what products keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from akg_core.errors import Unsupported
+from akg_core.lower.ir import Body, Op
+from akg_core.lower.products import Way, is_matrix_product, way_of
+from akg_core.lower.resources.limits import ProgramLimits
+from akg_core.lower.tile.order import accesses, gathers
+from akg_core.sketch.ast import Call, Expr, Name, Number
+from akg_core.sketch.dtypes import DTYPES
+from akg_core.sketch.show import show_expression
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """What a product multiplies. `lanes`: elements of its tile; `loaded`: the dtype of the load that it is, or is a
+    cast of; "" if computed."""
+
+    key: str
+    axes: frozenset[str]
+    lanes: int
+    dtype: str
+    loaded: str
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """The factors of a product: `left` may be in registers, `right` is in memory beside the unit."""
+
+    left: Factor
+    right: Factor
+    way: Way
+
+    def bytes_of(self, factor: Factor, lanes: int) -> int:
+        return lanes * (self.way.parts * self.way.bytes or DTYPES[factor.dtype].size)
+
+    def direct(self, factor: Factor) -> bool:
+        """Whether the product reads a factor as it was loaded."""
+        return not self.way.parts and factor.loaded == factor.dtype
+
+    def kept(self, axis: str) -> int:
+        """Bytes of what the product reads there and no turn of a loop along `axis` loads as it is."""
+        total = 0
+        for factor, in_registers in ((self.left, True), (self.right, False)):
+            direct = self.direct(factor)
+            if not (direct and axis in factor.axes) and (direct or self.way.parts or not in_registers):
+                total += self.bytes_of(factor, factor.lanes)
+        return total
+
+
+def stages_of(body: Body, order: Sequence[str], op: Op, limits: ProgramLimits) -> int:
+    """The stages of a loop, as many as are asked for and fit; 0 where nothing asks. `order`: axes, rows first."""
+    wanted = op.hints.get("stages")
+    stages = int(wanted.value) if isinstance(wanted, Number) else 0
+    if op.kind != "tiles":
+        return stages
+    found = accesses(body, op.body)
+    inside = [inner for each in op.body for inner in each.inside()]
+    if not stages and any(inner.kind == "dot" or "over" in inner.hints for inner in inside):
+        stages = 1 if gathers(found) else limits.stages  # a gather is better prefetched by many warps than by stages
+    if not stages:
+        return 0
+    loaded = sum(a.size * body.lanes_of(a.axes) for a in found if not a.stores and len(a.axes) > 1)
+    pairs = [factors_of(body, order, inner, limits) for inner in inside if is_matrix_product(inner)]
+    return _fitting(stages, loaded, op.axis.name if op.axis else "", pairs, limits.near_bytes)
+
+
+def factors_of(body: Body, order: Sequence[str], op: Op, limits: ProgramLimits) -> Factors:
+    """The factors of a product of floats; raises Unsupported where one is too large in itself."""
+    assert op.expr is not None and op.other is not None
+    left, right = (_factor(body, expr) for expr in (op.expr, op.other))
+    every = [axis for axis in order if axis in left.axes | right.axes]
+    rows, columns = (
+        next(a for a in every if a in one.axes and a not in other.axes) for one, other in ((left, right), (right, left))
+    )
+    if every.index(rows) > every.index(columns):
+        left, right = right, left
+    found = Factors(left, right, way_of(op, limits.ways))
+    sizes = [found.bytes_of(factor, body.lanes_of(factor.axes, unknown=1)) for factor in (left, right)]
+    least = max(sizes)
+    if least > limits.near_bytes:
+        large, other = (left, right) if sizes[0] == least else (right, left)
+        axes = [a for a in every if a in large.axes and a not in other.axes] + list(op.over)
+        longest = max(axes, key=lambda name: body.lanes_of([name]))
+        raise Unsupported(
+            f"A factor of a product takes {least} bytes of shared memory, and there are {limits.near_bytes}.",
+            f"Make the tile of the axis {longest} smaller.",
+        )
+    return found
+
+
+def _factor(body: Body, expr: Expr) -> Factor:
+    assert expr.type is not None
+    axes = body.axes_of(expr)
+    return Factor(show_expression(expr), axes, body.lanes_of(axes), expr.type.dtype, _loaded(body, expr))
+
+
+def _loaded(body: Body, expr: Expr) -> str:
+    if isinstance(expr, Name) and expr.id in body.values and not body.values[expr.id].mutable:
+        made = next((op for op in body.ops() if op.target is body.values[expr.id]), None)
+        return _loaded(body, made.expr) if made is not None and made.kind == "map" and made.expr is not None else ""
+    if isinstance(expr, Call) and expr.op == "cast":
+        return _loaded(body, expr.args[0])
+    if isinstance(expr, Call) and expr.op == "load" and expr.type is not None:
+        return expr.type.dtype
+    return ""
+
+
+def _fitting(most: int, loaded: int, axis: str, factors: Sequence[Factors], room: int) -> int:
+    """Stages, `most` at most, of a loop along `axis` that loads so many bytes a turn into `room` bytes.
+
+    What a product reads as it was loaded is kept until it has been read, so that it takes a stage more than the rest.
+    """
+    direct = {
+        f.key: f.lanes * DTYPES[f.dtype].size
+        for pair in factors
+        for f in (pair.left, pair.right)
+        if pair.direct(f) and axis in f.axes
+    }
+    longer = min(sum(direct.values()), loaded)
+    kept = max((pair.kept(axis) for pair in factors), default=0)
+    stages = max(1, min(most, room // max(loaded, 1)))
+    while stages > 1 and longer * stages + (loaded - longer) * (stages - 1) + kept > room:
+        stages -= 1
+    return stages
