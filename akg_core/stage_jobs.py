@@ -147,7 +147,7 @@ def _described(sketch: Sketch, room: int) -> dict[str, Any]:
         raise
     choices, schedule = space(checked.tree), default(checked.tree)
     if room and sketch.origin == "builtin":
-        schedule = fitting(checked.launched, choices, schedule, room)
+        schedule = fitting(checked.tree, choices, schedule, room)
     return {
         "sketch": sketch.model_dump(mode="json"),
         "space": [choice.model_dump(mode="json") for choice in choices],

@@ -1,6 +1,6 @@
 """Every finding of the parser and the checker: a stable code and what it stands for.
 
-SK1xx syntax, SK2xx names, SK3xx axes, SK4xx dtypes, SK5xx loops, SK6xx outputs, SK7xx ranges and capacity,
+SK1xx syntax, SK2xx names, SK3xx axes, SK4xx dtypes, SK5xx loops, SK6xx outputs, SK7xx ranges,
 SK8xx programs, SK9xx hints (warnings).
 """
 
@@ -53,7 +53,6 @@ CODES: dict[str, str] = {
     "SK605": "a tensor read that may only be written",
     "SK606": "elements written and read by different programs of one kernel",
     "SK701": "an index that is always outside the tensor",
-    "SK702": "tiles that exceed the capacity",
     "SK703": "a loop over nothing",
     "SK704": "a division of a whole number by 0",
     "SK705": "a whole number beyond 64 bits",

@@ -11,9 +11,9 @@ from akg_core.sketch.codes import CODES
 from akg_core.sketch.parse import parse
 
 
-def findings(text: str, capacity: int | None = None) -> tuple[Finding, ...]:
+def findings(text: str) -> tuple[Finding, ...]:
     try:
-        return check(parse(text), capacity).findings
+        return check(parse(text)).findings
     except SketchError as error:
         return error.findings
 
@@ -161,15 +161,8 @@ def test_code(code: str) -> None:
     assert found[0].message.endswith((".", "`", "?")) and found[0].suggestion
 
 
-def test_capacity() -> None:
-    text = rows(COPY.replace("load(x[m, n])", "exp(load(x[m, n])) + load(x[m, n])").replace("8", "4096"))
-    assert not findings(text)
-    (found,) = findings(text, capacity=16384)
-    assert found.code == "SK702" and "32768" in found.message
-
-
 def test_every_code_has_a_sketch() -> None:
-    assert BAD.keys() | {"SK702"} == CODES.keys()
+    assert BAD.keys() == CODES.keys()
 
 
 def test_one_mistake_is_reported_once() -> None:

@@ -8,7 +8,6 @@ from akg_core.errors import SketchError
 from akg_core.sketch import ast
 from akg_core.sketch.ast import Type
 from akg_core.sketch.check import check, require
-from akg_core.sketch.check.capacity import peak
 from akg_core.sketch.dtypes import DTYPES, promote
 from akg_core.sketch.parse import parse
 
@@ -178,23 +177,6 @@ def test_require_raises_with_every_finding() -> None:
     with pytest.raises(SketchError, match=r"file\.py:4:17: SK201 There is no `q` here\. \(1 more\)") as caught:
         require(parse(text), "file.py")
     assert len([f for f in caught.value.findings if f.severity == "error"]) == 2
-
-
-def test_peak_counts_what_lives_together() -> None:
-    text = """
-@kernel
-def k(x: In["f32", "M", "N"], y: Out["f32", "M", "N"]):
-    for m in grid(M, 4):
-        for n in tiles(N, 8):
-            a = load(x[m, n])
-            b = exp(a)
-            c = a + b
-            store(y[m, n], c)
-"""
-    (kernel,) = require(parse(text)).kernels
-    found = peak(kernel)
-    assert (found.bytes, found.place.line) == (2 * 4 * 8 * 4, 8) and set(found.names) == {"a", "b"}
-    assert peak(kernel, {"N": ast.Number(2)}).bytes == 2 * 4 * 2 * 4
 
 
 @pytest.mark.parametrize("first", DTYPES)

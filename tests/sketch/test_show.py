@@ -108,7 +108,7 @@ def test_round_trip(kernel: ast.Kernel) -> None:
 @given(kernels)
 def test_any_tree_can_be_checked(kernel: ast.Kernel) -> None:
     """However wrong it is, the checker names what is wrong, and does not fail itself."""
-    checked = check(ast.SketchFile((kernel,)), capacity=1024)
+    checked = check(ast.SketchFile((kernel,)))
     assert checked.errors  # its Const has no value
     assert checked.tree.kernels[0] == kernel
 

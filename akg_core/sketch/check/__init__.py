@@ -1,45 +1,39 @@
 """Checks a sketch: types filled in, and every finding with its code, place and cure.
 
 Axes, dtypes and loop-carried variables (check_types), programs and shapes (check_program), outputs and indices
-(check_outputs), whole numbers (check_numbers), bytes of tiles (check_capacity), hints (check_hints). docs/sketch.md
+(check_outputs), whole numbers (check_numbers), hints (check_hints). docs/sketch.md
 lists the codes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from akg_core.errors import SketchError
 from akg_core.records import Finding
 from akg_core.sketch import ast
-from akg_core.sketch.check.capacity import check_capacity
 from akg_core.sketch.check.hints import check_hints, check_products
 from akg_core.sketch.check.numbers import check_numbers
 from akg_core.sketch.check.outputs import check_outputs
-from akg_core.sketch.check.program import Launched, ProgramCheck
+from akg_core.sketch.check.program import ProgramCheck
 from akg_core.sketch.check.types import check_kernel
 from akg_core.sketch.program import program_of
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A sketch whose expressions know their types (None where a finding says why not), and what was found.
-
-    `launched`: the launches of its program, as far as the check came to them.
-    """
+    """A sketch whose expressions know their types (None where a finding says why not), and what was found."""
 
     tree: ast.SketchFile
     findings: tuple[Finding, ...]
-    launched: tuple[Launched, ...] = ()
 
     @property
     def errors(self) -> tuple[Finding, ...]:
         return tuple(found for found in self.findings if found.severity == "error")
 
 
-def check(tree: ast.SketchFile, capacity: int | None = None) -> Checked:
-    """Check `tree`, free choices at their defaults; `capacity` is bytes of tiles that one program may hold.
+def check(tree: ast.SketchFile) -> Checked:
+    """Check `tree`, free choices at their defaults.
 
     Findings come in the order of the text, errors and warnings together. A later group of checks is left out where
     an earlier one found errors, because it would only repeat them.
@@ -61,9 +55,7 @@ def check(tree: ast.SketchFile, capacity: int | None = None) -> Checked:
     findings += program.findings
     if not any(found.severity == "error" for found in findings):
         findings += check_outputs(program)
-        for launched in program.launched if capacity is not None else ():
-            findings += check_capacity(launched.kernel, launched.values, capacity or 0)
-    return _checked(tree, findings, program.launched)
+    return _checked(tree, findings)
 
 
 def require(tree: ast.SketchFile, filename: str = "<sketch>") -> ast.SketchFile:
@@ -82,9 +74,9 @@ def sound(tree: ast.SketchFile, filename: str = "<sketch>") -> Checked:
     raise SketchError(message, first.suggestion, checked.findings)
 
 
-def _checked(tree: ast.SketchFile, findings: list[Finding], launched: Sequence[Launched] = ()) -> Checked:
+def _checked(tree: ast.SketchFile, findings: list[Finding]) -> Checked:
     unique = sorted(dict.fromkeys(findings), key=lambda found: (found.line, found.column, found.code))
-    return Checked(tree, tuple(unique), tuple(launched))
+    return Checked(tree, tuple(unique))
 
 
 def _float_constants(tree: ast.SketchFile) -> set[tuple[str, str]]:

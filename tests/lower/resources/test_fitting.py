@@ -6,7 +6,6 @@ import pytest
 
 from akg_core.lower.resources.fitting import fitting
 from akg_core.sketch.check import sound
-from akg_core.sketch.check.capacity import peak
 from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import default, space
 
@@ -42,10 +41,5 @@ def model(x: In["f32", 4096, 4096]):
 )
 def test_tiles_of_what_is_too_large_are_cut_and_others_left(room: int, wide: tuple[int, int], narrow: int) -> None:
     checked = sound(parse(TEXT))
-    found = fitting(checked.launched, space(checked.tree), default(checked.tree), room).values
+    found = fitting(checked.tree, space(checked.tree), default(checked.tree), room).values
     assert (found["wide.BM"], found["wide.BN"], found["narrow.BM"]) == (*wide, narrow)
-
-
-def test_a_tile_is_held_as_a_power_of_two() -> None:
-    narrow = sound(parse(TEXT.replace("4096", "4097"))).tree.kernels[1]
-    assert peak(narrow).bytes == 2 * 8192 * 4
