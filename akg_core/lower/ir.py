@@ -78,6 +78,9 @@ class Op:
     scan      target = running function of expr along over[0], backwards when `reverse`
     dot       target = (target when `accumulate`) + product of expr and other over `over`
     regroup   target = expr with its lanes, of axes over[0] and over[1], as those of over[2] and over[3]
+    positions target = expr + the number of each lane of `axis`, which its tile begins at
+    begin     target = expr * step of `axis`: where the tile of a program begins
+    end       target = expr + step of `axis`, or other where that is less: where its tile ends
     meet      target = function of expr over all programs of the grid axis over[0]
     store     element = expr where `mask`, or everywhere; atomics too, by `function`
     tiles     body for each tile of `axis`, backwards when `reverse`; bounds are start, stop

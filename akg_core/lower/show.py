@@ -54,6 +54,9 @@ def show_op(op: Op) -> str:
     match op.kind:
         case "map":
             return f"{target} = {expr}"
+        case "positions" | "begin" | "end":
+            assert op.axis is not None
+            return f"{target} = {op.kind} of {op.axis.name} at {expr}"
         case "reduce" | "scan" | "meet":
             back = ", backwards" if op.reverse else ""
             return f"{target} = {op.function} over {', '.join(op.over)} of {expr}{_held(op)}{back}"

@@ -42,7 +42,8 @@ class _Verifier:
                 self.block(op.body, axes | {op.axis.name}, known)
             elif op.kind == "range":
                 assert op.target is not None
-                self.block(op.body, axes, known | {op.target.name})
+                opened = {op.axis.name} if op.axis is not None else set[str]()
+                self.block(op.body, axes | opened, known | {op.target.name})
             elif op.kind == "if":
                 self.require(op, not self.axes_of(op.expr), "a condition is a scalar")
                 self.block(op.body, axes, known)
@@ -68,20 +69,24 @@ class _Verifier:
         self.require(op, left <= op.target.axes, "the target has the axes of what it is made of")
 
     def expression(self, op: Op, expr: Expr, axes: set[str], known: set[str]) -> None:
+        blocks = [n.args[0] for n in walk(expr) if isinstance(n, Call) and n.op == "load_block"]
         for node in walk(expr):
-            if isinstance(node, Element):
+            if isinstance(node, Element) and any(node is block for block in blocks):
+                self.require(op, len(node.indices) == 2, "a block is at a row and a column")
+            elif isinstance(node, Element):
                 dims = self.tensors[node.tensor].dims
                 self.require(op, len(node.indices) == len(dims), f"{node.tensor} has {len(dims)} dimensions")
             elif isinstance(node, Call) and node.op == "load":
                 self.require(op, isinstance(node.args[0], Element), "a load is of an element")
+            elif isinstance(node, Name) and node.id in known:
+                continue
             elif isinstance(node, Name) and node.id in self.body.axes:
                 self.require(op, node.id in axes, f"the axis {node.id} is open")
             elif isinstance(node, Name) and node.id in self.bounds_of_axes:
                 self.require(op, self.bounds_of_axes[node.id] in axes, f"the axis of {node.id} is open")
             elif isinstance(node, Name) and node.id in self.body.values:
                 value = self.body.values[node.id]
-                there = value.definition is not None or node.id in known
-                self.require(op, there, f"{node.id} is read after it is there")
+                self.require(op, value.definition is not None, f"{node.id} is read after it is there")
 
     def axes_of(self, expr: Expr | None) -> set[str]:
         return set() if expr is None else set(self.body.axes_of(expr))

@@ -7,7 +7,7 @@ the language.
 """
 
 from akg_core.sketch import ast, numerics
-from akg_core.sketch.affine import INDEX, Bounds, Polynomial, digits, number, polynomial
+from akg_core.sketch.affine import INDEX, NARROW, Bounds, Polynomial, digits, number, polynomial
 from akg_core.sketch.ast import (
     Assign,
     AxisList,
@@ -36,6 +36,7 @@ from akg_core.sketch.show import show, show_expression
 __all__ = [
     "DTYPES",
     "INDEX",
+    "NARROW",
     "OPERATIONS",
     "Assign",
     "AxisList",

@@ -13,13 +13,16 @@ from akg_core.lower.explicit import make_explicit
 from akg_core.lower.products import Way, Ways, is_matrix_product, precision_of, way_of
 from akg_core.lower.show import show_ir
 from akg_core.lower.substitute import replaced
+from akg_core.lower.tile.blocks import load_blocks
 from akg_core.lower.tile.constants import collect_constants
 from akg_core.lower.tile.copies import propagate_copies
 from akg_core.lower.tile.interleave import interleave
 from akg_core.lower.tile.lanewise import keep_lanewise
 from akg_core.lower.tile.masks import EXISTS, mask
+from akg_core.lower.tile.opened import open_tiles
 from akg_core.lower.tile.order import Pairing, accesses, gathers, order, pairings
 from akg_core.lower.tile.padding import pad
+from akg_core.lower.tile.programs import Programs, tiles_of
 from akg_core.lower.tile.rows import write_out_rows
 from akg_core.lower.tile.share import share
 from akg_core.lower.tile.single import unroll_single
@@ -32,6 +35,7 @@ __all__ = [
     "BrokenIR",
     "Divisors",
     "Pairing",
+    "Programs",
     "Way",
     "Ways",
     "accesses",
@@ -41,8 +45,10 @@ __all__ = [
     "interleave",
     "is_matrix_product",
     "keep_lanewise",
+    "load_blocks",
     "make_explicit",
     "mask",
+    "open_tiles",
     "order",
     "pad",
     "pairings",
@@ -51,6 +57,7 @@ __all__ = [
     "replaced",
     "share",
     "show_ir",
+    "tiles_of",
     "unroll_single",
     "verify",
     "way_of",

@@ -15,6 +15,7 @@ from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Text, Type, Un
 from akg_core.sketch.dtypes import is_float
 
 INDEX = Type(dtype="i64")
+NARROW = 2**31 - 2**22  # less than this fits in 32 bits, with what lanes that do not exist may add
 Terms = Mapping[tuple[Expr, ...], int]
 
 
@@ -163,6 +164,8 @@ class Bounds:
             return _extreme(expr.op, self.interval(expr.args[0]), self.interval(expr.args[1]))
         if isinstance(expr, Call) and expr.op == "where":
             return _either(self.interval(expr.args[1]), self.interval(expr.args[2]))
+        if isinstance(expr, Call) and expr.op == "cdiv":
+            return 0, self.interval(expr.args[0])[1]
         if isinstance(expr, Call) and expr.op == "abs":
             return _magnitude(self.interval(expr.args[0]))
         if isinstance(expr, Call) and expr.op == "cast":
@@ -212,6 +215,11 @@ class Bounds:
         if isinstance(expr, Call) and expr.op in ("maximum", "minimum") and len(expr.args) == 2:
             return _combined(expr.op, self.real(expr.args[0]), self.real(expr.args[1]))
         return None
+
+    def narrow(self, expr: Expr) -> bool:
+        """Whether index arithmetic stays within 32 bits for certain, lanes beyond the last position included."""
+        low, high = self.interval(expr)
+        return low is not None and high is not None and low > -NARROW and high < NARROW
 
     def within(self, expr: Expr, size: Expr) -> bool:
         """Whether 0 <= expr < size is certain."""

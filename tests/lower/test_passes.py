@@ -13,11 +13,13 @@ from akg_core.lower.explicit import make_explicit
 from akg_core.lower.ir import Body
 from akg_core.lower.show import show_ir
 from akg_core.lower.specialise import instances
+from akg_core.lower.tile.blocks import load_blocks
 from akg_core.lower.tile.constants import collect_constants
 from akg_core.lower.tile.copies import propagate_copies
 from akg_core.lower.tile.interleave import interleave
 from akg_core.lower.tile.lanewise import keep_lanewise
 from akg_core.lower.tile.masks import mask
+from akg_core.lower.tile.opened import open_tiles
 from akg_core.lower.tile.padding import pad
 from akg_core.lower.tile.rows import write_out_rows
 from akg_core.lower.tile.share import share
@@ -274,3 +276,65 @@ def test_the_verifier_names_the_op_that_is_wrong() -> None:
     body.regions[0].ops[0].axis = body.regions[0].grid[0]
     with pytest.raises(BrokenIR, match="is open"):
         verify(body)
+
+
+def opened(body: Body) -> None:
+    for region in body.regions:
+        open_tiles(body, region, rows=8)
+
+
+def test_tiles_become_numbers_and_loops_count() -> None:
+    assert ops(SUM, pad, share, mask, opened) == expected("""
+        m: i64 = begin of m at program()
+        total: f32 = 0.0
+        for n_begin: i64 from 0 to 100 by 32:
+            n: i64[n] = positions of n at n_begin
+            n_in: bool[n] = n < 100
+            x_tile: f32[n] = load(x[m, n], other=0, mask=n_in)
+            sum: f32 = reduce_sum over n of where(n_in, x_tile * 2.0, 0) in f32 from 0
+            total: f32 = total + sum
+        store y[m] = total
+    """), "and what nobody asks for is not there"
+    reverse = ops(SUM.replace("32):", "32, reverse=True):"), pad, share, mask, opened)
+    assert (
+        "for n_turn: i64 from 0 to n_turns by 1:" in reverse and "n_begin: i64 = (n_turns - 1 - n_turn) * 32" in reverse
+    )
+
+
+GRID = """
+@kernel
+def f(x: In["f32", 640, 640], y: Out["f32", 640, 640]):
+    for m in grid(640, 8):
+        for n in grid(640, 8):
+            store(y[m, n], load(x[m, n]))
+"""
+
+
+def test_programs_walk_rows_together_and_take_place_after_place() -> None:
+    assert "pid_m: i32 = swizzled_row(pid // 80, pid % 80, 80, 80, 8)" in ops(GRID, pad, opened)
+    plain = ops(GRID.replace("grid(640, 8)", "grid(640, 8, swizzle=1)"), pad, opened)
+    assert "pid_n: i32 = pid % 80" in plain and "pid_m: i32 = pid // 80" in plain
+    persistent = ops(GRID.replace("grid(640, 8)", "grid(640, 8, swizzle=1, persistent=True)"), pad, opened)
+    assert persistent.startswith("for pid: i32 from program() to 6400 by programs():")
+
+
+BLOCKS = """
+@kernel
+def f(x: In["f16", 3, 64, 64], y: Out["f16", 3, 64, 64]):
+    for b in grid(3, 1):
+        for m in grid(64, 16):
+            for n in grid(64, 16):
+                store(y[b, m, n], load(x[b, m, n], via="bulk"))
+"""
+
+
+def test_what_is_loaded_in_whole_blocks_is_loaded_by_a_row_and_a_column() -> None:
+    divisors = []
+
+    def blocks(body: Body) -> None:
+        (region,) = body.regions
+        divisors.append(load_blocks(body, region, pad(body)))
+
+    assert 'load_block(x[b * 64 + m_begin, n_begin], "m", "n")' in ops(BLOCKS, blocks)
+    assert divisors == [{"x": (16, 16)}]
+    assert "load_block" not in ops(BLOCKS.replace("grid(64, 16)", "grid(64, 24)"), blocks), "one would reach beyond"

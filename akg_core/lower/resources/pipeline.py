@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from akg_core.errors import Unsupported
-from akg_core.lower.ir import Body, Op
+from akg_core.lower.ir import Body, Op, Region
 from akg_core.lower.products import Way, is_matrix_product, way_of
 from akg_core.lower.resources.limits import ProgramLimits
 from akg_core.lower.tile.order import accesses, gathers
 from akg_core.sketch.ast import Call, Expr, Name, Number
 from akg_core.sketch.dtypes import DTYPES
 from akg_core.sketch.show import show_expression
+
+WRITTEN_OUT = 4  # turns of a counted loop that are written out, whatever is asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,25 @@ class Factors:
             if not (direct and axis in factor.axes) and (direct or self.way.parts or not in_registers):
                 total += self.bytes_of(factor, factor.lanes)
         return total
+
+
+def pipeline(body: Body, region: Region, order: Sequence[str], limits: ProgramLimits) -> tuple[int, int]:
+    """Have each loop of a region say its stages (`stages`), or that it is written out (`written_out`).
+
+    Gives the most stages of a loop, and the most turns that one takes in a row.
+    """
+    most, in_a_row = 1, 1
+    for op in (inner for each in region.ops for inner in each.inside() if inner.kind in ("tiles", "range")):
+        unroll = op.hints.get("unroll")
+        turns = int(unroll.value) if isinstance(unroll, Number) else 1
+        numbers = [int(bound.value) for bound in op.bounds if isinstance(bound, Number)]
+        if op.kind == "range" and len(numbers) == 3 and len(range(*numbers)) <= max(WRITTEN_OUT, turns):
+            op.hints = {**op.hints, "written_out": Number(True)}
+            continue
+        stages = stages_of(body, order, op, limits)
+        op.hints = {**op.hints, "stages": Number(stages)}
+        most, in_a_row = max(most, stages), max(in_a_row, turns)
+    return most, in_a_row
 
 
 def stages_of(body: Body, order: Sequence[str], op: Op, limits: ProgramLimits) -> int:

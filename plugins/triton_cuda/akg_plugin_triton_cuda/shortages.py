@@ -7,7 +7,8 @@ from typing import Any
 
 from akg_cuda.chips import CHIPS
 
-from akg_core.plugin import Shortage, resources
+from akg_core.plugin import Shortage
+from akg_core.plugin.resources import shortage as beyond
 
 _MESSAGES = {
     r"numel \((?P<needs>\d+)\) exceeds triton maximum tensor numel \((?P<has>\d+)\)": "elements of a tile",
@@ -23,7 +24,7 @@ def shortage(launch: dict[str, Any], said: dict[str, Any], capability: int) -> S
         found = ((re.search(pattern, said["error"]), of) for pattern, of in _MESSAGES.items())
         return next((_told(kernel, of, match) for match, of in found if match), None)
     unit, warps = CHIPS[capability].unit, launch["num_warps"]
-    return resources.shortage(kernel, said["registers"], said["shared_bytes"], warps, unit)
+    return beyond(kernel, said["registers"], said["shared_bytes"], warps, unit)
 
 
 def _told(kernel: str, of: str, match: re.Match[str]) -> Shortage:

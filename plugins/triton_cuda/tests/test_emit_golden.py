@@ -232,9 +232,9 @@ def swept(a: In["f16", 128, 64], b: In["f16", 64, 512], y: Out["f32", 128, 512])
 
 
 def test_names_that_python_takes_are_changed() -> None:
-    text = ADD.replace("x:", "tl:").replace("x[n]", "tl[n]").replace("for n", "for pid").replace("[n]", "[pid]")
+    text = ADD.replace("x:", "tl:").replace("x[n]", "tl[n]").replace("for n", "for int").replace("[n]", "[int]")
     found = emitted(text).files["kernel.py"]
-    assert "def add(tl_, z, y, N)" in found and "tl.load(tl_ + pid_2" in found
+    assert "def add(tl_, z, y, N)" in found and "tl.load(tl_ + int_2" in found
 
 
 def test_64_bits_only_where_sizes_ask_for_them() -> None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from akg_core.plugin.lower import TORCH_NAMES, Call, Instance, fold
-from akg_core.plugin.sketch import INDEX, Binary, Expr, Name, ast, show_expression
+from akg_core.plugin.sketch import INDEX, Binary, Expr, Name, Number, ast, show_expression
+from akg_core.plugin.tile import tiles_of
 from akg_triton.dialect import Dialect
 from akg_triton.emit.function import Function
-from akg_triton.emit.grid import ONE, tiles_of
 
 _PRELUDE = '''\
 import sys
@@ -109,7 +109,7 @@ def statement(each: Function, instance: Instance, call: Call) -> tuple[Launched,
 
         return show_expression(ast.rewrite(expr, put))
 
-    total: Expr = ONE
+    total: Expr = Number(1, type=INDEX)
     for extent, step in each.programs:
         total = fold(Binary("*", total, tiles_of(extent, step), type=INDEX))
     values = [host[n if n in host else n.rstrip("_")] for n in each.sizes]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from akg_core.plugin.lower import Op
-from akg_core.plugin.sketch import INDEX, Binary, Number, is_float, numerics, promote
+from akg_core.plugin.sketch import is_float, numerics, promote
 from akg_core.plugin.tile import precision_of
 from akg_triton.dialect import Dialect
 from akg_triton.emit.expression import ExpressionPrinter
@@ -59,14 +60,11 @@ def reduced(terms: ExpressionPrinter, op: Op) -> Term:
 
 
 def _argreduced(terms: ExpressionPrinter, op: Op) -> Term:
-    assert op.expr is not None
+    assert op.expr is not None and op.other is not None
     (axis,) = op.over
     tile = terms.spread(strong(terms.term(op.expr)), [axis])
     tile = cast(tile, held_dtype("reduce_max", tile.dtype))
-    place, position = tile.axes.index(axis), terms.tiles[axis].positions()
-    if terms.body.axes[axis].partial:  # lanes that do not exist come last among equals
-        last = f"tl.where({terms.tiles[axis].mask()}, {position}, {2**31 - 1})"
-        position = position.with_text(last)
+    place, position = tile.axes.index(axis), terms.term(op.other)
     at = f"tl.broadcast_to({terms.aligned(position, tile.axes)}, {terms.shape(tile.axes)})"
     rest = tuple(name for name in tile.axes if name != axis)
     return Term(
@@ -79,15 +77,13 @@ def _argreduced(terms: ExpressionPrinter, op: Op) -> Term:
 
 def _picked(terms: ExpressionPrinter, op: Op) -> Term:
     """The value at one position: the only lane that is not made zero before a sum."""
-    assert op.expr is not None and op.target is not None
+    assert op.expr is not None and op.other is not None and op.target is not None
     (name,) = op.over
-    tile, axis = strong(terms.term(op.expr)), terms.body.axes[name]
+    tile = strong(terms.term(op.expr))
     if name not in tile.axes:
         return tile
-    last = Binary("-", axis.end, Number(1, type=INDEX), type=INDEX)
-    wanted = terms.term(axis.begin if op.function == "first" else last)
     dtype = {"bool": "i32", "i8": "i32", "i16": "i32", "u8": "i32", "bf16": "f32"}.get(tile.dtype, tile.dtype)
-    chosen = Term(f"{terms.tiles[name].positions().operand} == {wanted.operand}", "bool", (name,), LOOSE)
+    chosen = terms.term(op.other)
     (here, value), axes = terms.fitted([chosen, cast(wide(tile), dtype)])
     kept = Term(f"tl.where({here}, {value}, {literal(0, dtype)})", dtype, axes)
     return cast(folded(terms, "sum", kept, [name]), op.target.dtype)
@@ -196,10 +192,6 @@ def _restored(
 
 
 def _count(terms: ExpressionPrinter, names: Sequence[str]) -> str:
-    lanes = [terms.tiles[name].lanes for name in names]
-    if not all(isinstance(each, int) for each in lanes):
-        return " * ".join(map(str, lanes))
-    total = 1
-    for each in lanes:
-        total *= int(each)
-    return str(total)
+    known = [terms.body.axes[name].lanes for name in names]
+    lanes = [number for number in known if number is not None]
+    return str(math.prod(lanes)) if len(lanes) == len(names) else " * ".join(map(terms.lanes, names))

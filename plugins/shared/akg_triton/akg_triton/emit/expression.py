@@ -9,14 +9,12 @@ from dataclasses import replace
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import Body, fold
 from akg_core.plugin.sketch import INDEX, Binary, Call, Expr, Name, Number, Text, Unary, is_float, is_integer
-from akg_core.plugin.tile import EXISTS, Divisors
+from akg_core.plugin.tile import Divisors
 from akg_triton.dialect import Dialect
-from akg_triton.emit.functions import LIBDEVICE, TEXTS, WHOLE
+from akg_triton.emit.functions import LIBDEVICE, PLACES, TEXTS, WHOLE
 from akg_triton.emit.terms import ATOM, LOOSE, PRODUCT, RANKS, SUM, TRITON, Term, cast, held, literal, wide
-from akg_triton.emit.tiles import Tile
 from akg_triton.library import called
 
-NARROW = 2**31 - 2**22  # index arithmetic below this stays in 32 bits; what is left is for lanes that do not exist
 LOGIC = {"and": "&", "or": "|"}
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
@@ -31,10 +29,9 @@ class ExpressionPrinter:
         self.body, self.bounds, self.divisors, self.load = body, body.bounds, divisors, load
         self.order = [axis for axis in order if not body.axes[axis].unit]
         self.needs: set[str] = set()  # of the library
-        self.tiles: dict[str, Tile] = {}
+        self.blocks: dict[str, str] = {}  # arguments that give lanes which only the launch knows, by axis
         self.values: dict[str, Term] = {}
         self.known: dict[Expr, Term] = {}  # expressions that have a name in the access at hand
-        self.scalars: dict[str, Callable[[], Term]] = {}  # ends of tiles, each printed where it is first needed
 
     # --- axes and shapes ---
 
@@ -47,9 +44,9 @@ class ExpressionPrinter:
         return f"[{', '.join(self.lanes(axis) for axis in axes)}]"
 
     def lanes(self, axis: str) -> str:
-        """The lanes of an axis, which its tile need not be at hand for where they are known."""
+        """The lanes of an axis."""
         known = self.body.axes[axis].lanes
-        return str(self.tiles[axis].lanes if known is None else known)
+        return self.blocks[axis] if known is None else str(known)
 
     def aligned(self, term: Term, axes: tuple[str, ...]) -> str:
         """The term's text with a dimension for each of `axes`."""
@@ -90,12 +87,10 @@ class ExpressionPrinter:
                 return self.unary(expr)
             case Binary():
                 return self.known.get(expr) or self.binary(expr)
-            case Call(op="load"):
+            case Call(op="load" | "load_block"):
                 return self.load(expr)
             case Call(op="cast", args=(inner, Text(value=dtype))):
                 return self.cast(inner, dtype)
-            case Call(op=op, args=(Name(id=axis), *_)) if op == EXISTS:
-                return Term(self.tiles[axis].mask(), "bool", (axis,))
             case Call(op="where"):
                 (c, a, b), axes = self.fitted([self.term(arg) for arg in expr.args])
                 return Term(f"tl.where({c}, {a}, {b})", _dtype(expr), axes, narrow=a.narrow and b.narrow)
@@ -106,6 +101,8 @@ class ExpressionPrinter:
                 if form == "tf32":
                     return cast(self.function("round_tf32({0})", [cast(tile, "f32")], "f32"), tile.dtype)
                 return cast(cast(tile, form), tile.dtype)
+            case Call(op=op) if op in PLACES:
+                return self.function(PLACES[op], [self.term(arg) for arg in expr.args], _dtype(expr))
             case Call():
                 made = self.elementwise(expr.op, [self.term(arg) for arg in expr.args], _dtype(expr.args[0]))
                 return replace(made, dtype=_dtype(expr))
@@ -114,10 +111,6 @@ class ExpressionPrinter:
     def name(self, name: str) -> Term:
         if name in self.values:
             return self.values[name]
-        if name in self.tiles:
-            return self.tiles[name].positions()
-        if name in self.scalars:
-            return self.scalars[name]()
         return Term(name, "i64", narrow=True)  # a size that the launch gives
 
     def cast(self, inner: Expr, dtype: str) -> Term:
@@ -174,7 +167,7 @@ class ExpressionPrinter:
             start, lanes, factor = found
             if math.gcd(factor, int(divisor.value)) % lanes == 0:
                 return self.digit(op, start, lanes, expr)
-        if dtype == "i64" and left.narrow and right.narrow and not self.fits(expr):
+        if dtype == "i64" and left.narrow and right.narrow and not self.bounds.narrow(expr):
             pair = left, right = [wide(left), wide(right)]
         if op in ("//", "%") and not (self.positive(expr.left, left) and self.positive(expr.right, right)):
             made = self.function(f"{'floor_div' if op == '//' else 'floor_mod'}({{0}}, {{1}})", pair, dtype)
@@ -193,8 +186,8 @@ class ExpressionPrinter:
     def counting(self, expr: Expr) -> tuple[Expr, int, int] | None:
         """Where the positions that `expr` counts up from start in the tile at hand, how many there are, and what
         divides the start: `k`, or `k % 64` where no tile of k crosses a multiple of 64."""
-        if isinstance(expr, Name) and expr.id in self.tiles:
-            axis = self.tiles[expr.id].axis
+        if isinstance(expr, Name) and expr.id in self.body.axes:
+            axis = self.body.axes[expr.id]
             return None if axis.lanes is None else (axis.begin, axis.lanes, self.divisors.of(axis.begin))
         if not (isinstance(expr, Binary) and expr.op == "%" and isinstance(expr.right, Number)):
             return None
@@ -204,11 +197,6 @@ class ExpressionPrinter:
         start, lanes, factor = found
         factor = math.gcd(factor, int(expr.right.value))
         return (fold(Binary("%", start, expr.right, type=INDEX)), lanes, factor) if factor % lanes == 0 else None
-
-    def fits(self, expr: Expr) -> bool:
-        """Whether index arithmetic stays within 32 bits for certain."""
-        low, high = self.bounds.interval(expr)
-        return low is not None and high is not None and low > -NARROW and high < NARROW
 
     def positive(self, expr: Expr, term: Term) -> bool:
         low = self.bounds.interval(expr)[0]
@@ -240,7 +228,7 @@ class ExpressionPrinter:
 
     def function(self, form: str, terms: Sequence[Term], dtype: str) -> Term:
         """`form` with the terms in it."""
-        self.needs |= called(form.format(*"abc"))
+        self.needs |= called(form.format(*"abcde"))
         fitted, axes = self.fitted(terms)
         spaced = _spaced(form)
         text = form.format(*(t.operand if spaced else t.text for t in fitted))

@@ -30,6 +30,13 @@ TEXTS = {
     "relu": "maximum({0}, 0.0)",
     "clamp": "minimum(maximum({0}, {1}), {2})",
 }
+PLACES = {  # of programs and tiles
+    "program": "tl.program_id(0)",
+    "programs": "tl.num_programs(0)",
+    "cdiv": "tl.cdiv({0}, {1})",
+    "swizzled_row": "tl.swizzle2d({0}, {1}, {2}, {3}, {4})[0]",
+    "swizzled_column": "tl.swizzle2d({0}, {1}, {2}, {3}, {4})[1]",
+}
 WHOLE = {  # of integers
     "abs": "tl.abs({0})",
     "floor": "{0}",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import Body, Instance, Line, Region, body_of, renamed
-from akg_core.plugin.resources import factors_of, warps_of
-from akg_core.plugin.sketch import ast
+from akg_core.plugin.lower import Axis, Body, Instance, Line, Region, body_of, renamed
+from akg_core.plugin.resources import factors_of, pipeline, warps_of
+from akg_core.plugin.sketch import Expr, ast
 from akg_core.plugin.tile import (
     KEPT,
     Divisors,
@@ -13,8 +13,10 @@ from akg_core.plugin.tile import (
     interleave,
     is_matrix_product,
     keep_lanewise,
+    load_blocks,
     make_explicit,
     mask,
+    open_tiles,
     order,
     pad,
     pairings,
@@ -30,7 +32,7 @@ from akg_triton.emit.function import Function
 from akg_triton.emit.region import RegionPrinter
 from akg_triton.emit.words import RESERVED
 
-OWN = frozenset({"member", "group", "members", "arrived", "pids", "pid_in", *(f"parts{n}" for n in range(1, 9))})
+OWN = frozenset({"members", "arrived", *(f"parts{n}" for n in range(1, 9))})
 LEAST = 16  # lanes of an axis that matrix units run along
 
 
@@ -68,10 +70,15 @@ def functions(instance: Instance, dialect: Dialect) -> list[Function]:
 def _function(
     name: str, instance: Instance, body: Body, region: Region, divisors: Divisors, dialect: Dialect
 ) -> Function:
-    limits = dialect.limits
-    printer = RegionPrinter(body, region, divisors, order(body, region, pairings(body, region, limits.ways)), dialect)
-    for op in (inner for each in region.ops for inner in each.inside() if is_matrix_product(inner)):
-        factors_of(body, printer.terms.order, op, limits)  # refuses what has no room
+    limits, axes = dialect.limits, order(body, region, pairings(body, region, dialect.limits.ways))
+    products = [op for each in region.ops for op in each.inside() if op.kind == "dot"]
+    for op in filter(is_matrix_product, products):
+        factors_of(body, axes, op, limits)  # refuses what has no room
+    stages, turns = pipeline(body, region, axes, limits)
+    warps = warps_of(body, region, limits, stages, turns)
+    blocks = load_blocks(body, region, divisors) if dialect.bulk else {}
+    programs = open_tiles(body, region, dialect.group if products else 0, dialect.persistent)
+    printer = RegionPrinter(body, region, divisors, axes, dialect, programs)
     printer.print()
     tensors = tuple(tensor.name for tensor in instance.kernel.tensors)
     sizes = (*(n for n in instance.dimensions if n not in instance.known), *instance.open)
@@ -80,7 +87,7 @@ def _function(
         *tensors,
         *(room.name for room in rooms),
         *sizes,
-        *(f"{block}: tl.constexpr" for block in printer.blocks),
+        *(f"{block}: tl.constexpr" for block in printer.terms.blocks.values()),
     ]
     head = [Line("@triton.jit"), Line(f"def {name}({', '.join(parameters)}):")]
     doc = " ".join(instance.kernel.doc.replace('"', "'").replace("\\", "/").split())
@@ -94,16 +101,20 @@ def _function(
         lines,
         tensors,
         sizes,
-        tuple(printer.blocks.items()),
-        tuple(printer.grid.programs),
-        warps_of(body, region, limits, printer.stages, printer.unrolled),
-        printer.stages,
+        tuple((block, _size(body.axes[axis])) for axis, block in printer.terms.blocks.items()),
+        tuple(programs.grid),
+        warps,
+        stages,
         rooms,
-        dialect.units if printer.grid.persistent else 0,
-        tuple(printer.memory.described.items()),
-        printer.grid.members if rooms else 0,
+        dialect.units if programs.persistent else 0,
+        tuple(blocks.items()),
+        programs.members if rooms else 0,
         frozenset(printer.terms.needs),
     )
+
+
+def _size(axis: Axis) -> Expr:
+    return axis.step or axis.extent
 
 
 def _refuse_lacking(instance: Instance, dialect: Dialect) -> None:

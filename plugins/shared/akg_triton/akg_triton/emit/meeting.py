@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import Axis, Op, fold
@@ -17,32 +18,31 @@ from akg_core.plugin.tile import replaced
 from akg_triton.emit.combine import combiner, folded, held_dtype
 from akg_triton.emit.expression import ExpressionPrinter
 from akg_triton.emit.function import Room
-from akg_triton.emit.grid import GridPrinter, tiles_of
-from akg_triton.emit.terms import ZERO, Term, cast, literal, strong, wide
-from akg_triton.emit.writer import Writer
+from akg_triton.emit.terms import Term, cast, literal, strong, wide
+
+if TYPE_CHECKING:
+    from akg_triton.emit.region import RegionPrinter
 
 
 class Meetings:
     """The meetings of one region. `rooms`: memory for what programs write for each other."""
 
-    def __init__(self, printer: Writer, grid: GridPrinter) -> None:
-        self.printer, self.grid = printer, grid
+    def __init__(self, printer: RegionPrinter) -> None:
+        self.printer, self.programs = printer, printer.programs
         self.parts: list[Room] = []
         self.foreseen: dict[str, tuple[Expr, dict[str, Room]]] = {}  # by what a later meeting combines
 
-    @property
-    def total(self) -> Expr:
-        """How many programs there are."""
-        total: Expr = Number(1, type=INDEX)
-        for extent, step in self.grid.programs:
-            total = fold(Binary("*", total, tiles_of(extent, step), type=INDEX))
-        return total
+    def place(self) -> tuple[str, str]:
+        """The names of the group of programs that meet, and of the program's number in it."""
+        group, member = self.programs.group, self.programs.member
+        assert group is not None and member is not None
+        return group.id, member.id
 
     def rooms(self) -> tuple[Room, ...]:
         """What a launch allocates: the parts of each meeting, and a counter a meeting for each group."""
         if not self.parts:
             return ()
-        count = fold(Binary("*", self.total, Number(len(self.parts), type=INDEX), type=INDEX))
+        count = fold(Binary("*", self.programs.count, Number(len(self.parts), type=INDEX), type=INDEX))
         return (Room("arrived", "i32", count, zeroed=True), *self.parts)
 
     def met(self, op: Op, rest: Sequence[Op], alone: bool) -> Term:
@@ -53,10 +53,10 @@ class Meetings:
         if op.target.name in self.foreseen:
             return cast(self.of_all(op), dtype)
         tile = strong(terms.term(op.expr))
-        if not self.grid.members:  # the only program of its axis
+        if not self.programs.members:  # the only program of its axis
             return tile
         lanes_known = all(terms.body.axes[axis].lanes is not None for axis in tile.axes)
-        if not alone or self.grid.members < 0 or not lanes_known:
+        if not alone or self.programs.members < 0 or not lanes_known:
             raise Unsupported(
                 f"{op.function} inside of a loop, or of sizes that only the launch knows, has no form in Triton.",
                 "Meet outside of loops, with a fixed number of programs and tiles of a fixed size.",
@@ -64,12 +64,14 @@ class Meetings:
         held = held_dtype(op.function, tile.dtype)
         tile = printer.named(f"{op.function}_part", cast(wide(tile), held))
         blocks = [terms.body.axes[axis].lanes or 1 for axis in tile.axes]
-        lanes, members = math.prod(blocks), self.grid.members
+        lanes, members = math.prod(blocks), self.programs.members
+        group, member = self.place()
         room = self.room(held, lanes)
-        base = f"{room.name} + group * {members * lanes}"
+        base = f"{room.name} + {group} * {members * lanes}"
         number = len(self.parts) - 1
-        counter = f"arrived + {number} * {terms.term(self.total).operand} + group" if number else "arrived + group"
-        printer.say(f"tl.store({base} + member * {lanes}{_places(blocks)}, {tile})")
+        ahead = f"{number} * {terms.term(self.programs.count).operand} + " if number else ""
+        counter = f"arrived + {ahead}{group}"
+        printer.say(f"tl.store({base} + {member} * {lanes}{_places(blocks)}, {tile})")
         self.foresee(op, rest, {tile.text: room} if lanes == 1 else {})
         terms.needs.add("meet")
         printer.say(f"meet({counter}, {members})")
@@ -86,6 +88,7 @@ class Meetings:
         """Write what spares later meetings of the same programs a wait; `written`: rooms by what is in them."""
         printer, terms = self.printer, self.printer.terms
         assert op.target is not None
+        group, member = self.place()
         for later, combined in _later(rest, op):
             names = sorted({n.id for n in walk(combined) if isinstance(n, Name)} - {op.target.name})
             found = {name: terms.values.get(name) for name in names}
@@ -96,7 +99,7 @@ class Meetings:
             for term in own.values():
                 if term.text not in written:
                     room = written[term.text] = self.room(term.dtype, 1)
-                    printer.say(f"tl.store({room.name} + group * {self.grid.members} + member, {term})")
+                    printer.say(f"tl.store({room.name} + {group} * {self.programs.members} + {member}, {term})")
             assert later.target is not None
             self.foreseen[later.target.name] = combined, {name: written[term.text] for name, term in own.items()}
 
@@ -105,7 +108,8 @@ class Meetings:
         printer, terms = self.printer, self.printer.terms
         assert op.target is not None
         combined, rooms = self.foreseen[op.target.name]
-        function, count = numerics.function_of(op.function), self.grid.members
+        group, _ = self.place()
+        function, count = numerics.function_of(op.function), self.programs.members
         width = 1 << (count - 1).bit_length()
         extent = Number(count, type=INDEX)
         name = terms.body.unique("member_of_all")
@@ -113,11 +117,12 @@ class Meetings:
         terms.body.axes[name] = axis
         terms.body.bounds.extents[name] = extent
         terms.order.append(name)
-        tile = printer.open(axis, ZERO, None, None)
-        mask = f", mask={tile.mask()}, other=0.0" if axis.partial else ""
+        printer.say(f"{name} = tl.arange(0, {width})")
+        printer.say(f"{name}_in = {name} < {count}")
+        mask = f", mask={name}_in, other=0.0" if axis.partial else ""
         around = dict(terms.values)
         for value, room in rooms.items():
-            pointer = f"{room.name} + group * {count} + {tile.positions()}"
+            pointer = f"{room.name} + {group} * {count} + {name}"
             loaded = Term(f'tl.load({pointer}{mask}, cache_modifier=".cg")', room.dtype, (name,))
             terms.values[value] = printer.named(f"{value}_of_all", loaded)
         found = strong(terms.term(combined))
@@ -125,13 +130,13 @@ class Meetings:
         found = terms.spread(cast(wide(found), held), [name])
         if axis.partial:
             none = literal(numerics.identity(op.function, held), held)
-            found = found.with_text(f"tl.where({tile.mask()}, {found}, {none})")
+            found = found.with_text(f"tl.where({name}_in, {found}, {none})")
         terms.values.update({value: around[value] for value in rooms})
         return folded(terms, function, found, [name])
 
     def room(self, dtype: str, lanes: int) -> Room:
         """A new room for the parts of one meeting."""
-        count = fold(Binary("*", self.total, Number(lanes, type=INDEX), type=INDEX))
+        count = fold(Binary("*", self.programs.count, Number(lanes, type=INDEX), type=INDEX))
         self.parts.append(Room(f"parts{len(self.parts) + 1}", dtype, count))
         return self.parts[-1]
 

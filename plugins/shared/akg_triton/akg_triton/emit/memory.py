@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import Op, fold
-from akg_core.plugin.sketch import INDEX, OPERATIONS, Binary, Call, Element, Expr, Number, walk
-from akg_triton.emit.bulk import Block, block_axes, through_descriptor
-from akg_triton.emit.expression import NARROW, ExpressionPrinter
+from akg_core.plugin.sketch import INDEX, NARROW, OPERATIONS, Binary, Call, Element, Expr, Number, Text, walk
+from akg_triton.emit.expression import ExpressionPrinter
 from akg_triton.emit.terms import PRODUCT, TRITON, Term, wide
 
 ATOMIC = {
@@ -21,10 +20,8 @@ ATOMIC = {
 class MemoryPrinter:
     """Prints accesses to the tensors of a kernel, by the expressions in them."""
 
-    def __init__(
-        self, terms: ExpressionPrinter, described: Mapping[str, Block], named: Callable[[str, Term], Term]
-    ) -> None:
-        self.terms, self.described, self.named = terms, described, named
+    def __init__(self, terms: ExpressionPrinter, named: Callable[[str, Term], Term]) -> None:
+        self.terms, self.named = terms, named
         self.tensors = {t.name: t for t in terms.body.kernel.tensors}
 
     def pointer(self, element: Element, mask: Expr | None) -> tuple[str, tuple[str, ...]]:
@@ -80,10 +77,11 @@ class MemoryPrinter:
         element, keywords = call.args[0], dict(call.keywords)
         assert isinstance(element, Element)
         dtype = self.tensors[element.tensor].dtype
-        if element.tensor in self.described:
-            block = block_axes(self.terms.body, call, self.terms.divisors, self.terms)
-            assert block is not None, "what is described is loaded in blocks"
-            return through_descriptor(self.terms, call, *block)
+        if call.op == "load_block":
+            names = tuple(axis.value for axis in call.args[1:] if isinstance(axis, Text))
+            text = f"{element.tensor}.load([{', '.join(str(self.terms.term(index)) for index in element.indices)}])"
+            ordered = self.terms.ordered(names)
+            return Term(text if ordered == names else f"tl.trans({text})", dtype, ordered)
         pointer, axes = self.pointer(element, keywords.get("mask"))
         options = []
         if mask := self.mask(keywords.get("mask"), axes):

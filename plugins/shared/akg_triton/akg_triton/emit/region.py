@@ -1,4 +1,4 @@
-"""One parallel region of a kernel as a Triton function: the grid, loops, assignments, stores."""
+"""One parallel region of a kernel as a Triton function: loops, assignments, stores."""
 
 from __future__ import annotations
 
@@ -6,57 +6,65 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import Body, Op, Region
-from akg_core.plugin.resources import stages_of
+from akg_core.plugin.lower import Body, Lines, Op, Region
 from akg_core.plugin.sketch import Name, Number
-from akg_core.plugin.tile import Divisors
+from akg_core.plugin.tile import Divisors, Programs
 from akg_triton.dialect import Dialect
-from akg_triton.emit import bulk, combine
+from akg_triton.emit import combine
 from akg_triton.emit.expression import ExpressionPrinter
-from akg_triton.emit.grid import ONE, GridPrinter
 from akg_triton.emit.meeting import Meetings
 from akg_triton.emit.memory import MemoryPrinter, tensors_of
-from akg_triton.emit.terms import LOOSE, ZERO, Term, cast, strong, wide
-from akg_triton.emit.writer import Writer
-
-UNROLLED = 4  # turns of a counted loop that are written out
+from akg_triton.emit.terms import PRODUCT, SUM, Term, cast, held, strong, wide
 
 
-class RegionPrinter(Writer):
-    """Prints the body of one function: `stages` and `unrolled` are the most stages and turns in a row of a loop."""
+class RegionPrinter:
+    """Prints the body of one function. `line`: that of the sketch at hand; `repeating`: loops around."""
 
-    def __init__(self, body: Body, region: Region, divisors: Divisors, order: Sequence[str], dialect: Dialect) -> None:
-        terms = ExpressionPrinter(body, divisors, order, dialect, lambda call: self.memory.load(call))
-        super().__init__(terms)
-        self.region, self.dialect = region, dialect
-        blocks = bulk.described(body, region, divisors, terms) if dialect.bulk else {}
-        self.memory = MemoryPrinter(terms, blocks, self.named)
-        self.stages = self.unrolled = 1
+    def __init__(
+        self,
+        body: Body,
+        region: Region,
+        divisors: Divisors,
+        order: Sequence[str],
+        dialect: Dialect,
+        programs: Programs,
+    ) -> None:
+        self.terms = ExpressionPrinter(body, divisors, order, dialect, lambda call: self.memory.load(call))
+        self.body, self.region, self.dialect, self.programs = body, region, dialect, programs
+        self.lines = self.top = Lines()
+        self.line = 0
+        self.memory = MemoryPrinter(self.terms, self.named)
         self.repeating, self.promoted = 0, False
         self.shared = _shared(region)
         self.waited = 0  # the line of the sketch for which the threads have waited for each other
         self.rest: Sequence[Op] = ()
         self.has_products = any(op.kind == "dot" for each in region.ops for op in each.inside())
-        self.grid = GridPrinter(self, region.grid, dialect.group if self.has_products else 0, dialect.persistent)
-        self.meetings = Meetings(self, self.grid)
+        self.meetings = Meetings(self)
 
     def print(self) -> None:
-        regrouped = {name for op in self.body.ops() if op.kind == "regroup" for name in op.over[2:]}
-        for axis in self.body.axes.values():
-            if axis.step is None and axis not in self.region.grid and axis.name not in regrouped:
-                self.open(axis, ZERO, None, None)
-        self.grid.print()
+        for axis in self.programs.opened:
+            if axis.lanes is None and axis.name not in self.terms.blocks:
+                self.terms.blocks[axis.name] = self.body.unique(f"{axis.name.upper()}_LANES")
         self.ops(self.region.ops)
+
+    def say(self, text: str, lines: Lines | None = None) -> None:
+        (lines or self.lines).add(text, self.line)
+
+    def named(self, name: str, term: Term) -> Term:
+        """The term in a variable."""
+        if term.text.isidentifier() or term.text.isdigit():
+            return term
+        variable = self.body.unique(name)
+        self.say(f"{variable} = {term}")
+        return term.with_text(variable)
 
     # --- statements ---
 
     def ops(self, ops: Sequence[Op]) -> None:
         for number, op in enumerate(ops):
-            self.line, self.rest = op.place.line, ops[number + 1 :]
+            self.line, self.rest = op.place.line or self.line, ops[number + 1 :]
             self.wait_for_threads(op)
             match op.kind:
-                case "tiles":
-                    self.tiles(op)
                 case "range":
                     self.range(op)
                 case "if":
@@ -97,6 +105,12 @@ class RegionPrinter(Writer):
         match op.kind:
             case "map":
                 return self.terms.term(op.expr)
+            case "positions":
+                return self.positions(op)
+            case "begin":
+                return self.begin(op)
+            case "end":
+                return self.end(op)
             case "reduce":
                 return combine.reduced(self.terms, op)
             case "scan":
@@ -105,103 +119,67 @@ class RegionPrinter(Writer):
                 return self.regrouped(op)
             case "dot":
                 return combine.multiplied(self.terms, op, self.dialect, self.promoted)
-        if self.grid.members and not self.dialect.together:
+        if self.programs.members and not self.dialect.together:
             raise Unsupported(f"{op.function}: programs of this chip do not wait for each other.", "Use one program.")
         return self.meetings.met(op, self.rest, alone=not self.repeating)
+
+    def positions(self, op: Op) -> Term:
+        axis = op.axis
+        assert axis is not None and op.expr is not None
+        begin, text = self.terms.term(op.expr), f"tl.arange(0, {self.terms.lanes(axis.name)})"
+        text = text if begin.text == "0" else f"{begin.operand} + {text}"
+        text = f"tl.max_contiguous({text}, 1)" if axis.single else text
+        narrow = begin.narrow and self.body.bounds.narrow(Name(axis.name))
+        return Term(text, "i64", (axis.name,), SUM, narrow)
+
+    def begin(self, op: Op) -> Term:
+        assert op.expr is not None and op.axis is not None and op.axis.step is not None
+        place, size = self.terms.term(op.expr), self.terms.term(op.axis.step)
+        narrow = self.body.bounds.narrow(Name(op.axis.name))
+        number = place if narrow else held(place, "tl.int64")
+        text = f"{number.beside('*')} * {size.operand}" if size.text != "1" else number.text
+        return Term(text, "i64", (), PRODUCT, narrow)
+
+    def end(self, op: Op) -> Term:
+        assert op.expr is not None and op.axis is not None
+        axis, begin = op.axis, self.terms.term(op.expr)
+        past = self.terms.joined("+", [begin, self.terms.term(axis.step or axis.extent)], "i64")
+        if op.other is not None:
+            past = self.terms.function("tl.minimum({0}, {1})", [past, self.terms.term(op.other)], "i64")
+        return replace(past, narrow=begin.narrow and self.body.bounds.narrow(Name(axis.name)))
 
     def regrouped(self, op: Op) -> Term:
         """The lanes of a tile as those of two other axes."""
         assert op.expr is not None
-        wide, tall, positions, channels = op.over
-        for name in (positions, channels):
-            axis = self.body.axes[name]
-            begin = self.terms.term(axis.begin)
-            self.open(axis, begin if begin.text != "0" else ZERO, None, None)
+        wide, tall, *made = op.over
         value = self.terms.term(op.expr)
         text = value.text if value.axes == (wide, tall) else f"tl.trans({value})"
-        text = f"tl.reshape({text}, {self.terms.shape((positions, channels))})"
-        axes = self.terms.ordered((positions, channels))
-        return Term(text if axes == (positions, channels) else f"tl.trans({text})", value.dtype, axes)
-
-    def tiles(self, op: Op) -> None:
-        axis = op.axis
-        assert axis is not None and axis.step is not None
-        start, stop = (self.terms.term(bound) for bound in op.bounds)
-        size, by = self.terms.term(axis.extent), self.terms.term(axis.step)
-        if op.bounds[1] != axis.extent and not self.body.bounds.at_most(op.bounds[1], axis.extent):
-            stop = self.terms.function("tl.minimum({0}, {1})", [stop, size], "i64")
-            stop = replace(stop, narrow=stop.narrow)
-        first = start
-        negative = not self.terms.positive(op.bounds[0], start)
-        if negative:  # tiles that end before position 0 have no positions
-            start = self.named(f"{axis.name}_start", start)
-            skipped = f"tl.maximum(-{start.operand}, 0) // {by.operand} * {by.operand}"
-            first = self.named(f"{axis.name}_first", Term(f"{start} + {skipped}", "i64", (), LOOSE, start.narrow))
-        single = axis.step == ONE and not negative
-        variable = (
-            axis.name
-            if single
-            else (
-                axis.begin.id if isinstance(axis.begin, Name) and not negative else self.body.unique(f"{axis.name}_at")
-            )
-        )
-        narrow = first.narrow and stop.narrow
-        outside = self.lines
-        if op.reverse:
-            distance = stop.text if first.text == "0" else f"{stop.operand} - {first.operand}"
-            turns = self.named(f"{axis.name}_turns", Term(f"tl.cdiv({distance}, {by})", "i64", narrow=narrow))
-            counter = self.body.unique(f"{axis.name}_turn")
-            head = f"for {counter} in tl.range(0, {turns}"
-        else:
-            bounds = f"{first}, {stop}" if first.text != "0" or by.text != "1" else f"0, {stop}"
-            head = f"for {variable} in tl.range({bounds}{'' if by.text == '1' else f', {by}'}"
-        self.say(f"{head}{self.options_of(op)}):")
-        self.lines = outside.nest()
-        if op.reverse:
-            plus = "" if first.text == "0" else f"{first} + "
-            self.say(f"{variable} = {plus}({turns} - 1 - {counter}) * {by.operand}")
-        begin, least = Term(variable, "i64", narrow=narrow), None
-        if negative:
-            least = self.named(f"{axis.name}_least", Term(f"tl.maximum({variable}, 0)", "i64", narrow=narrow))
-        self.open(axis, begin, least, None if op.bounds[1] == axis.extent and isinstance(axis.extent, Number) else stop)
-        around, self.promoted = self.promoted, self.promoted or "promote" in op.hints
-        self.repeating += 1
-        self.ops(op.body)
-        self.repeating -= 1
-        self.lines, self.promoted = outside, around
+        text = f"tl.reshape({text}, {self.terms.shape(made)})"
+        axes = self.terms.ordered(made)
+        return Term(text if axes == tuple(made) else f"tl.trans({text})", value.dtype, axes)
 
     def range(self, op: Op) -> None:
         assert op.target is not None
         run = [self.terms.term(bound) for bound in op.bounds]
         start, stop, by = run
-        numbers = [int(bound.value) for bound in op.bounds if isinstance(bound, Number)]
-        options, word = "", "tl.range"
-        if len(numbers) == len(run):
-            turns = len(range(*numbers))
-            unroll = op.hints.get("unroll")
-            if turns <= UNROLLED or (isinstance(unroll, Number) and unroll.value >= turns):
-                word = "tl.static_range"
-        if word == "tl.range":
-            options = self.options_of(op)
+        unroll, stages = op.hints.get("unroll"), op.hints.get("stages")
+        turns = int(unroll.value) if isinstance(unroll, Number) else 1
+        options = f", num_stages={int(stages.value)}" if isinstance(stages, Number) and stages.value else ""
+        options += f", loop_unroll_factor={turns}" if turns > 1 else ""
+        word = "tl.range"
+        if "written_out" in op.hints:
+            word, options = "tl.static_range", ""
         bounds = f"{start}, {stop}" if start.text != "0" or by.text != "1" else f"{stop}"
         bounds += "" if by.text == "1" else f", {by}"
         self.say(f"for {op.target.name} in {word}({bounds}{options}):")
+        narrow = op.target.dtype == "i64" and all(t.narrow for t in run)
+        self.terms.values[op.target.name] = Term(op.target.name, op.target.dtype, narrow=narrow)
         outside, self.lines = self.lines, self.lines.nest()
-        narrow = all(t.narrow for t in run)
-        self.terms.values[op.target.name] = Term(op.target.name, "i64", narrow=narrow)
-        self.repeating += 1
+        around = self.repeating, self.promoted
+        self.repeating += "programs" not in op.hints
+        self.promoted = self.promoted or "promote" in op.hints
         self.ops(op.body)
-        self.repeating -= 1
-        self.lines = outside
-
-    def options_of(self, op: Op) -> str:
-        """The keywords of a loop's `tl.range`; what they say of stages and turns in a row is noted."""
-        stages = stages_of(self.body, self.terms.order, op, self.dialect.limits)
-        unroll = op.hints.get("unroll")
-        turns = int(unroll.value) if isinstance(unroll, Number) else 1
-        self.stages, self.unrolled = max(self.stages, stages), max(self.unrolled, turns)
-        text = f", num_stages={stages}" if stages else ""
-        return text + (f", loop_unroll_factor={turns}" if turns > 1 else "")
+        self.lines, (self.repeating, self.promoted) = outside, around
 
     def branch(self, op: Op) -> None:
         assert op.expr is not None

@@ -7,4 +7,4 @@ import keyword
 
 from akg_triton.library import HELPERS
 
-RESERVED = frozenset([*keyword.kwlist, *dir(builtins), "tl", "triton", "libdevice", "pid", *HELPERS])
+RESERVED = frozenset([*keyword.kwlist, *dir(builtins), "tl", "triton", "libdevice", *HELPERS])
