@@ -23,7 +23,8 @@ def steps(tree: ast.SketchFile, schedule: Schedule) -> float:
 
     What stands under a condition counts as if it held, and loops whose bounds only a launch knows as if they had all.
     """
-    return sum(_steps(instance.kernel.body, 1.0, {}) for _, instance in instances(bind(tree, schedule)))
+    launched = instances(bind(tree, schedule))
+    return sum(_steps(instance.kernel.body, float(call.turns), {}) for call, instance in launched)
 
 
 def _steps(body: Sequence[ast.Statement], turns: float, tiles: dict[str, float]) -> float:

@@ -19,7 +19,8 @@ def least_seconds(launches: Sequence[Work], machine: Machine, units: int) -> flo
     """No kernels that do this, one after the other, take less; `units`: how many programs really run at once."""
     rate = NEAREST * max(machine.bytes_per_second.values())
     return sum(
-        max(each.bytes / rate, each.operations / machine.operations_per_second / min(1.0, each.programs / units))
+        each.turns
+        * max(each.bytes / rate, each.operations / machine.operations_per_second / min(1.0, each.programs / units))
         for each in launches
     )
 

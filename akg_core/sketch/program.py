@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from akg_core.errors import SketchError
 from akg_core.sketch import ast
 from akg_core.sketch.codes import finding
@@ -41,6 +43,17 @@ def _fail(code: str, node: ast.Kernel | ast.TensorParameter | ast.ConstParameter
     cure = "Write a @program that allocates tensors, launches the kernels and returns the results."
     found = finding(code, node.place, message, cure)
     raise SketchError(f"{node.place.line}:{node.place.column}: {code} {message}", cure, (found,))
+
+
+def statements(program: ast.Program) -> Iterator[ast.Statement]:
+    """Every statement of a program in the order of the text, those of loops after their loop."""
+    return (node for node in ast.walk(program.body) if isinstance(node, ast.Statement))
+
+
+def turns(loop: ast.Range) -> int:
+    """How often a loop of a program turns; 1 where only a call knows."""
+    bounds = [int(bound.value) for bound in (loop.start, loop.stop, loop.step) if isinstance(bound, ast.Number)]
+    return len(range(*bounds)) if len(bounds) == 3 else 1
 
 
 def kept_tensors(program: ast.Program) -> frozenset[str]:

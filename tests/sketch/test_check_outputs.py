@@ -7,7 +7,8 @@ import pytest
 from akg_core.sketch import ast
 from akg_core.sketch.check import check
 from akg_core.sketch.check.outputs import _covered, _Write
-from akg_core.sketch.check.program import ProgramCheck, sized
+from akg_core.sketch.check.program import ProgramCheck
+from akg_core.sketch.check.shapes import sized
 from akg_core.sketch.check.sites import Walk
 from akg_core.sketch.parse import parse
 from akg_core.sketch.program import program_of

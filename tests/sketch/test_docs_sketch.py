@@ -23,7 +23,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "sketch.md").read_text()
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.S | re.M)
 SKETCHES = [block for block in BLOCKS if not block.startswith("import torch")]
 PAIRS = [(a, b) for a, b in pairwise(BLOCKS) if b.startswith("import torch")]
-SIZES = {"M": 13, "N": 37, "K": 19, "B": 2, "C": 3, "H": 5, "W": 7}
+SIZES = {"M": 13, "N": 37, "K": 19, "B": 2, "T": 5, "C": 3, "H": 5, "W": 7}
 
 
 def name(block: str) -> str:

@@ -16,9 +16,9 @@ from akg_core.lower.host.arguments import called, collections, constant, literal
 from akg_core.lower.host.checks import TORCH_NAMES, Given, checked, python_tuple, sizes_of
 from akg_core.records import HOST, Interface, Sketch
 from akg_core.sketch import ast
-from akg_core.sketch.check.program import sized, substitute
+from akg_core.sketch.check.shapes import sized, substitute
 from akg_core.sketch.dtypes import is_float
-from akg_core.sketch.program import kept_tensors, program_of
+from akg_core.sketch.program import kept_tensors, program_of, statements, turns
 from akg_core.sketch.show import show_expression
 
 Dims = tuple[ast.Expr, ...]
@@ -31,7 +31,7 @@ class Call:
     `index` counts the program's launches from 0. `tensors` are Python names of torch tensors in the order of the
     kernel's tensor parameters; `sizes` gives, for each dimension name of the kernel in order of first appearance, a
     Python expression, `expressions` the same over the program's dimension names, as a tree. `constants`: the
-    launch's Consts.
+    launch's Consts. `turns`: how often the loops of the program around it turn, those counted that a number bounds.
     """
 
     index: int
@@ -41,6 +41,7 @@ class Call:
     sizes: Mapping[str, str]
     expressions: Mapping[str, ast.Expr]
     constants: Mapping[str, ast.Expr]
+    turns: int = 1
 
 
 def write_module(
@@ -74,7 +75,7 @@ class _Forward:
         self.interface, self.tree, self.program, self.launch = interface, tree, program, launch
         self.dims: dict[str, Dims] = {tensor.name: tensor.dims for tensor in program.tensors}
         self.dtypes = {tensor.name: tensor.dtype for tensor in program.tensors}
-        for node in program.body:
+        for node in statements(program):
             if isinstance(node, ast.Allocate):
                 self.dims[node.target], self.dtypes[node.target] = node.dims, node.dtype
             elif isinstance(node, ast.View):
@@ -92,9 +93,11 @@ class _Forward:
         names = {name: self.name(name) for name in bound}
         self.sizes = sizes_of(interface, inputs, bound, names)
         self.once = kept_tensors(program)
+        self.numbers = {id(node): number for number, node in enumerate(self.launches())}
+        self.turns = {id(node): count for node, count in _turned(program.body)}
 
     def launches(self) -> list[ast.Launch]:
-        return [node for node in self.program.body if isinstance(node, ast.Launch)]
+        return [node for node in statements(self.program) if isinstance(node, ast.Launch)]
 
     def lines(self) -> list[str]:
         lines = [f"def forward(self{''.join(f', {text}' for text in signature(self.interface.arguments))}):"]
@@ -178,6 +181,7 @@ class _Forward:
             {name: self.text(size) for name, size in sizes.items()},
             sizes,
             constants,
+            self.turns[id(node)],
         )
 
     # --- sizes --------------------------------------------------------------------------------------
@@ -225,17 +229,19 @@ class _Forward:
     # --- statements -----------------------------------------------------------------------------------
 
     def _statements(self) -> list[str]:
-        lines, index = self._kept(), 0
-        for node in self.program.body:
+        lines = self._kept()
+        for node, depth in _in_loops(self.program.body):
+            indent = "    " * depth
             match node:
+                case ast.Range():
+                    bounds = ", ".join(map(self.text, (node.start, node.stop, node.step)))
+                    lines.append(f"{indent}for {self.name(node.variable)} in range({bounds}):")
                 case ast.Allocate() if node.target not in self.once:
                     lines.append(self._allocate(node))
                 case ast.View() if node.target not in self.once:
-                    lines.append(self._view(node))
-                case ast.Launch():
-                    if not node.once:
-                        lines += self._launch(self.call(index, node))
-                    index += 1
+                    lines.append(f"{indent}{self._view(node)}")
+                case ast.Launch() if not node.once:
+                    lines += [f"{indent}{line}" for line in self._launch(self.call(self.numbers[id(node)], node))]
                 case ast.Return():
                     lines += self._return([self.name(name) for name in node.tensors])
         return lines
@@ -298,7 +304,7 @@ class _Forward:
 
     def _root(self, name: str) -> str:
         """The tensor that a view is of, through all views in between; any other tensor itself."""
-        viewed = {node.target: node.tensor for node in self.program.body if isinstance(node, ast.View)}
+        viewed = {node.target: node.tensor for node in statements(self.program) if isinstance(node, ast.View)}
         while name in viewed:
             name = viewed[name]
         return name
@@ -312,7 +318,6 @@ class _Forward:
         results = [self.name(name) for name in self.dims if name in self.once]
         sizes = map(self.name, self.program.dimensions)
         lines = [f"kept = _kept(self, {python_tuple(sources)}, {python_tuple(sizes)})", "if kept.tensors is None:"]
-        index = 0
         for node in self.program.body:
             match node:
                 case ast.Allocate() if node.target in self.once:
@@ -321,8 +326,8 @@ class _Forward:
                     lines.append(f"    {self._view(node)}")
                 case ast.Launch():
                     if node.once:
-                        lines += [f"    {line}" for line in self._launch(self.call(index, node))]
-                    index += 1
+                        number = self.numbers[id(node)]
+                        lines += [f"    {line}" for line in self._launch(self.call(number, node))]
         lines.append(f"    kept.keep({python_tuple(sources)}, {python_tuple(results)})")
         lines.append(f"{python_tuple(results)} = kept.tensors")
         later = {self.name(self._root(name)) for node in self.launches() if not node.once for name in node.tensors}
@@ -333,7 +338,8 @@ class _Forward:
         """Names of the program that Python or forward's own arguments take get an underscore."""
         arguments = {argument.name for argument in self.interface.arguments} | {*collections(self.interface.arguments)}
         taken = {"self", "torch", "max", "min", "kept", "updates", "_", "_device", "_grad", *keyword.kwlist}
-        names = [*self.dims, *self.program.dimensions]
+        counters = [node.variable for node in statements(self.program) if isinstance(node, ast.Range)]
+        names = [*self.dims, *self.program.dimensions, *counters]
         own = {tensor.name: argument.name for tensor, argument in self.arguments}
         clash = {name for name in names if name in taken or (name in arguments and own.get(name) != name)}
         result = {}
@@ -343,6 +349,22 @@ class _Forward:
                 fresh += "_"
             result[name] = fresh
         return result
+
+
+def _in_loops(body: Sequence[ast.Statement], depth: int = 0) -> Iterator[tuple[ast.Statement, int]]:
+    """The statements of a program in order, with how many loops are around each."""
+    for node in body:
+        yield node, depth
+        if isinstance(node, ast.Range):
+            yield from _in_loops(node.body, depth + 1)
+
+
+def _turned(body: Sequence[ast.Statement], count: int = 1) -> Iterator[tuple[ast.Statement, int]]:
+    """The statements of a program in order, with how often each is done."""
+    for node in body:
+        yield node, count
+        if isinstance(node, ast.Range):
+            yield from _turned(node.body, count * turns(node))
 
 
 def _viewed(node: ast.View, dims: Dims) -> Dims:

@@ -21,13 +21,14 @@ from akg_core.sketch.schedule import bind
 class Work(Record):
     """One launch: `programs` that may run at once, `bytes` that they load and store, `operations` of their products.
 
-    `kernel`: the name of what is launched.
+    `kernel`: the name of what is launched; `turns`: how often, one after the other.
     """
 
     programs: int
     bytes: float
     operations: float
     kernel: str = ""
+    turns: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +43,9 @@ class _Loop:
 
 def work(tree: ast.SketchFile, schedule: Schedule) -> list[Work]:
     """What each launch of a checked sketch does under a schedule."""
-    launched = [instance for _, instance in instances(bind(tree, schedule))]
-    known = {instance: _done_by(instance.kernel) for instance in dict.fromkeys(launched)}
-    return [known[instance] for instance in launched]
+    launched = instances(bind(tree, schedule))
+    known = {instance: _done_by(instance.kernel) for instance in dict.fromkeys(i for _, i in launched)}
+    return [known[instance].model_copy(update={"turns": call.turns}) for call, instance in launched]
 
 
 def _done_by(kernel: ast.Kernel) -> Work:

@@ -17,7 +17,7 @@ from akg_core.sketch.check.numbers import check_numbers
 from akg_core.sketch.check.outputs import check_outputs
 from akg_core.sketch.check.program import ProgramCheck
 from akg_core.sketch.check.types import check_kernel
-from akg_core.sketch.program import program_of
+from akg_core.sketch.program import program_of, statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def _checked(tree: ast.SketchFile, findings: list[Finding]) -> Checked:
 
 def _float_constants(tree: ast.SketchFile) -> set[tuple[str, str]]:
     """(kernel, Const) wherever a launch of the program hands over a float."""
-    body = tree.program.body if tree.program else ()
+    body = statements(tree.program) if tree.program else ()
     return {
         (launch.kernel, name)
         for launch in body

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from akg_core.records import Finding
 from akg_core.sketch import ast
 from akg_core.sketch.codes import finding
+from akg_core.sketch.program import statements
 
 _CURE = (
     "Drop once=True: only what depends on Params alone, and on nothing else that writes there, is the same each time."
@@ -30,7 +31,7 @@ class _Use:
 def check_kept(tree: ast.SketchFile, program: ast.Program, roots: Mapping[str, str]) -> list[Finding]:
     """A finding for every launch that is kept though what it reads or writes may change; `roots`: whose memory a
     tensor of the program is."""
-    uses = [use for node in program.body if isinstance(node, ast.Launch) for use in _uses(tree, node, roots)]
+    uses = [use for node in statements(program) if isinstance(node, ast.Launch) for use in _uses(tree, node, roots)]
     writers: dict[str, list[ast.Launch]] = {}
     for use in uses:
         for root in use.writes:

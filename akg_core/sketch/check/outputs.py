@@ -13,9 +13,11 @@ from itertools import combinations
 from akg_core.records import Finding
 from akg_core.sketch import ast
 from akg_core.sketch.affine import Polynomial, number
-from akg_core.sketch.check.program import Launched, ProgramCheck, sized
+from akg_core.sketch.check.program import Launched, ProgramCheck
+from akg_core.sketch.check.shapes import sized
 from akg_core.sketch.check.sites import Atom, Site, Walk, at_least_zero, may_be_positive
 from akg_core.sketch.codes import finding
+from akg_core.sketch.program import statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def check_outputs(program: ProgramCheck) -> list[Finding]:
 
 
 def _launches(program: ProgramCheck) -> int:
-    return sum(isinstance(node, ast.Launch) for node in program.program.body)
+    return sum(isinstance(node, ast.Launch) for node in statements(program.program))
 
 
 def _unwritten(launched: Launched, sites: Iterable[Site]) -> Iterable[Finding]:

@@ -6,15 +6,26 @@ be kept between calls is a check of its own (check_kept).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from akg_core.records import Finding
 from akg_core.sketch import ast
-from akg_core.sketch.affine import Polynomial, number, polynomial
 from akg_core.sketch.check.kept import check_kept
+from akg_core.sketch.check.shapes import (
+    VIEW_USAGE,
+    Rows,
+    apart,
+    leading_narrow,
+    shape,
+    shown_size,
+    sized,
+    substitute,
+    viewed,
+)
 from akg_core.sketch.codes import finding, near
+from akg_core.sketch.program import statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +39,7 @@ class Tensor:
     dims: tuple[ast.Expr, ...] | None
     contiguous: bool
     place: ast.Place
+    rows: Rows | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +64,24 @@ class ProgramCheck:
     ready: set[str] = field(default_factory=set)  # roots that hold values
     filled: set[str] = field(default_factory=set)  # roots that an allocation filled
     sizes: set[str] = field(default_factory=set)
+    ended: dict[str, Tensor] = field(default_factory=dict)  # views of loops
     updated: dict[str, set[str]] = field(default_factory=dict)  # by kernel, the tensors that atomics change
 
     def run(self) -> None:
         for parameter in self.program.tensors:
             self._declare(parameter)
-        for position, statement in enumerate(self.program.body):
+        self._statements(self.program.body)
+        roots = {name: tensor.root for name, tensor in (self.tensors | self.ended).items()}
+        self.findings += check_kept(self.tree, self.program, roots)
+        if not any(isinstance(statement, ast.Return) for statement in self.program.body):
+            self._report("SK803", self.program.place, "The program returns nothing.", "End it with `return y`.")
+        for kernel in self.tree.kernels:
+            if kernel.name not in {n.kernel for n in statements(self.program) if isinstance(n, ast.Launch)}:
+                message = f"The kernel `{kernel.name}` is never launched."
+                self._report("SK809", kernel.place, message, "Launch it in the program, or drop it.", "warning")
+
+    def _statements(self, body: Sequence[ast.Statement]) -> None:
+        for position, statement in enumerate(body):
             match statement:
                 case ast.Allocate():
                     self._allocate(statement)
@@ -65,15 +89,23 @@ class ProgramCheck:
                     self._view(statement)
                 case ast.Launch():
                     self._launch(statement)
+                case ast.Range():
+                    self._loop(statement)
                 case ast.Return():
                     self._return(statement, position)
-        self.findings += check_kept(self.tree, self.program, {name: t.root for name, t in self.tensors.items()})
-        if not any(isinstance(statement, ast.Return) for statement in self.program.body):
-            self._report("SK803", self.program.place, "The program returns nothing.", "End it with `return y`.")
-        for kernel in self.tree.kernels:
-            if kernel.name not in {n.kernel for n in self.program.body if isinstance(n, ast.Launch)}:
-                message = f"The kernel `{kernel.name}` is never launched."
-                self._report("SK809", kernel.place, message, "Launch it in the program, or drop it.", "warning")
+
+    def _loop(self, node: ast.Range) -> None:
+        """A loop: its counter is a size inside of it, and what it names ends with it."""
+        self._known((node.start, node.stop, node.step), node.place)
+        if node.variable in self.tensors or node.variable in self.sizes:
+            self._report("SK203", node.place, f"`{node.variable}` exists already.", "Give the loop another name.")
+        if not (isinstance(node.step, ast.Number) and node.step.value > 0):
+            self._report("SK506", node.place, "The step of a program's loop is a positive number.")
+        before = set(self.tensors)
+        self.sizes.add(node.variable)
+        self._statements(node.body)
+        self.sizes.remove(node.variable)
+        self.ended |= {name: self.tensors.pop(name) for name in self.tensors.keys() - before}
 
     def _report(
         self,
@@ -109,7 +141,7 @@ class ProgramCheck:
         place: ast.Place,
         contiguous: bool = True,
     ) -> None:
-        if name in self.tensors or name in self.sizes:
+        if name in self.tensors or name in self.sizes or name in self.ended:
             self._report("SK203", place, f"`{name}` exists already.", "Give this tensor another name.")
         self.tensors[name] = Tensor(name, root, origin, dtype, dims, contiguous, place)
 
@@ -133,13 +165,15 @@ class ProgramCheck:
         if source is None:
             return
         known = self._known(node.args, node.place)
-        dims = _viewed(node, source.dims) if source.dims is not None and known else None
+        dims = viewed(node, source.dims) if source.dims is not None and known else None
         if dims is None and source.dims is not None and known:
-            shape = _shape(source.dims)
-            message = f"{node.op} of `{source.name}` with the shape {shape} does not fit."
-            self._report("SK807", node.place, message, _VIEW_USAGE[node.op])
-        contiguous = source.contiguous and (node.op == "reshape" or _leading_narrow(node))
+            message = f"{node.op} of `{source.name}` with the shape {shape(source.dims)} does not fit."
+            self._report("SK807", node.place, message, VIEW_USAGE[node.op])
+        contiguous = source.contiguous and (node.op == "reshape" or leading_narrow(node))
         self._add(node.target, source.root, source.origin, source.dtype, dims, node.place, contiguous)
+        if leading_narrow(node):
+            rows = (source.name, node.args[1], node.args[2])
+            self.tensors[node.target] = replace(self.tensors[node.target], rows=rows)
 
     def _tensor(self, name: str, place: ast.Place) -> Tensor | None:
         if name not in self.tensors:
@@ -223,7 +257,8 @@ class ProgramCheck:
         for position, first in enumerate(kernel.tensors):
             for second in kernel.tensors[position + 1 :]:
                 same = tensors[first.name].root == tensors[second.name].root
-                if same and (first.role, second.role) != ("In", "In"):
+                separate = apart(tensors[first.name].rows, tensors[second.name].rows)
+                if same and not separate and (first.role, second.role) != ("In", "In"):
                     message = f"`{first.name}` and `{second.name}` share memory, and one is written."
                     self._report("SK802", node.place, message, "Declare one InOut parameter, or use another tensor.")
 
@@ -240,7 +275,7 @@ class ProgramCheck:
             if len(dims) != len(parameter.dims):
                 message = (
                     f"`{kernel.name}` takes `{parameter.name}` with {len(parameter.dims)} dimensions; "
-                    f"`{tensors[parameter.name].name}` has {len(dims)}: {_shape(dims)}."
+                    f"`{tensors[parameter.name].name}` has {len(dims)}: {shape(dims)}."
                 )
                 self._report("SK807", node.place, message, "Reshape it, or declare it with that many dimensions.")
                 return False
@@ -274,8 +309,8 @@ class ProgramCheck:
             return True
         certain = all(isinstance(atom, ast.Name) for atom in difference.atoms())
         message = (
-            f"Dimension {position} of `{parameter.name}` of `{kernel.name}` is {_size(parameter.dims[position])}, "
-            f"which is {_size(expected)} here; the tensor has {_size(size)}."
+            f"Dimension {position} of `{parameter.name}` of `{kernel.name}` is {shown_size(parameter.dims[position])}, "
+            f"which is {shown_size(expected)} here; the tensor has {shown_size(size)}."
         )
         cure = "Use one name for sizes that are equal, or two for sizes that may differ."
         self._report("SK807", node.place, message, cure, "error" if certain else "warning")
@@ -291,72 +326,3 @@ class ProgramCheck:
             if tensor and tensor.root not in self.ready:
                 message = f"`{name}` is returned, but nothing has written it."
                 self._report("SK804", node.place, message, "Launch the kernel that writes it.")
-
-
-_VIEW_USAGE = {
-    "reshape": "A reshape keeps the number of elements: reshape(y, M, N).",
-    "permute": "A permute names every dimension once: permute(y, 1, 0).",
-    "narrow": "narrow(y, dimension, start, length) takes a part of one dimension; a step may follow.",
-    "expand": "expand(y, M, N) names every dimension; those of size 1 may grow.",
-}
-
-
-def _viewed(node: ast.View, dims: tuple[ast.Expr, ...]) -> tuple[ast.Expr, ...] | None:
-    """The dimensions of a view, or None when it cannot be."""
-    args = node.args
-    match node.op:
-        case "reshape":
-            difference = _elements(args) + -_elements(dims)
-            certain = all(isinstance(atom, ast.Name) for atom in difference.atoms())
-            return None if difference.terms and certain else args
-        case "permute":
-            order = [a.value for a in args if isinstance(a, ast.Number)]
-            return tuple(dims[int(i)] for i in order) if sorted(order) == list(range(len(dims))) else None
-        case "narrow":
-            position = args[0].value if len(args) in (3, 4) and isinstance(args[0], ast.Number) else -1
-            if not 0 <= position < len(dims):
-                return None
-            return tuple(args[2] if i == position else dim for i, dim in enumerate(dims))
-    return args if len(args) == len(dims) else None
-
-
-def _leading_narrow(node: ast.View) -> bool:
-    return node.op == "narrow" and len(node.args) == 3 and node.args[0] == ast.Number(0)
-
-
-def _elements(dims: tuple[ast.Expr, ...]) -> Polynomial:
-    total = number(1)
-    for dim in dims:
-        total = total * sized(dim)
-    return total
-
-
-def substitute(expr: ast.Expr, values: Mapping[str, ast.Expr]) -> ast.Expr:
-    """`expr` with names replaced by what they stand for."""
-    return ast.rewrite(expr, lambda n: values.get(n.id, n) if isinstance(n, ast.Name) else n)
-
-
-def sized(expr: ast.Expr) -> Polynomial:
-    """A size as a polynomial, divisions of numbers carried out."""
-    return polynomial(ast.rewrite(expr, _divide))
-
-
-def _divide(node: object) -> object:
-    if isinstance(node, ast.Binary) and node.op in ("//", "%"):
-        top, bottom = polynomial(node.left), polynomial(node.right).constant
-        if bottom == 1:
-            return node.left if node.op == "//" else ast.Number(0)
-        if top.constant is not None and bottom:
-            return ast.Number(top.constant // bottom if node.op == "//" else top.constant % bottom)
-    return node
-
-
-def _size(expr: ast.Expr) -> str:
-    from akg_core.sketch.show import show_expression
-
-    constant = sized(expr).constant
-    return str(constant) if constant is not None else show_expression(expr)
-
-
-def _shape(dims: tuple[ast.Expr, ...]) -> str:
-    return f"({', '.join(map(_size, dims))})"

@@ -138,6 +138,10 @@ class _ProgramRun:
                     self.tensors[target] = self._view(statement)
                 case ast.Launch():
                     self._launch(statement)
+                case ast.Range(variable=name, start=start, stop=stop, step=step, body=body):
+                    for turn in range(*map(self._number, (start, stop, step))):
+                        self.sizes.values[name] = integer(turn, uniform=True)
+                        self._run(body)
                 case ast.Return(tensors=names):
                     results = tuple(self._tensor(name, statement.place) for name in names)
         return results

@@ -12,7 +12,8 @@ from akg_core.sketch.parse.expression import ExpressionParser
 
 _LOOPS = ("grid", "tiles", "range")
 _ALLOWED = "A kernel has for loops over grid, tiles and range, if, assignments, and store or atomic calls."
-_ALLOWED_PROGRAM = "A program has allocations, views, launches of kernels and one return at its end."
+_ALLOWED_PROGRAM = "A program has allocations, views, launches of kernels, loops over range and one return at its end."
+_ALLOWED_TURN = "A loop of a program has views, launches of kernels and loops over range."
 VIEWS = ("reshape", "permute", "narrow", "expand")
 
 
@@ -87,7 +88,8 @@ class StatementParser(ExpressionParser):
         self.target = name
         keywords = self._keywords(call)
         if kind == "range":
-            return self._range(name, call, keywords, node.body, place)
+            bounds, hints = self._bounds(call, place), self.hints(keywords)
+            return ast.Range(name, *bounds, self.body(node.body), hints, place=place)
         args = dict(zip(("extent", "step", "start", "stop")[: 4 if kind == "tiles" else 2], call.args, strict=False))
         if len(args) < len(call.args):
             self.fail(call.args[len(args)], "SK106", f"{kind} takes at most {len(args)} positions.", _usage(kind))
@@ -110,18 +112,14 @@ class StatementParser(ExpressionParser):
         start, stop = parts.get("start"), parts.get("stop")
         return ast.Tiles(name, extent, step, self.body(node.body), start, stop, reverse, hints, place=place)
 
-    def _range(
-        self, name: str, call: python.Call, keywords: dict[str, python.expr], body: list[python.stmt], place: ast.Place
-    ) -> ast.Range:
+    def _bounds(self, call: python.Call, place: ast.Place) -> tuple[ast.Expr, ast.Expr, ast.Expr]:
+        """Start, stop and step of a range."""
         if not 1 <= len(call.args) <= 3:
             self.fail(call, "SK106", "range takes one to three numbers.", _usage("range"))
         slots = ("stop",) if len(call.args) == 1 else ("start", "stop", "step")[: len(call.args)]
         parts = {slot: self.slot(slot, value) for slot, value in zip(slots, call.args, strict=False)}
         zero, one = ast.Number(0, place=place), ast.Number(1, place=place)
-        hints = self.hints(keywords)
-        return ast.Range(
-            name, parts.get("start", zero), parts["stop"], parts.get("step", one), self.body(body), hints, place=place
-        )
+        return parts.get("start", zero), parts["stop"], parts.get("step", one)
 
     def _assign(self, target: python.expr, value: python.expr, place: ast.Place) -> ast.Statement:
         names = self.names(target, "SK104", "Assign to a name, or to several: `n, h, w = split(p, (B, H, W))`.")
@@ -166,11 +164,33 @@ class StatementParser(ExpressionParser):
                 self.fail(call, "SK109", f"`{name}` makes no tensor.", cure or _ALLOWED_PROGRAM)
             case python.Expr(value=python.Call(func=python.Name(id=name)) as call):
                 return self._launch(name, call, kernels, place)
+            case python.For():
+                return self._program_loop(node, kernels)
             case python.Return(value=value) if value is not None:
                 return ast.Return(
                     self.names(value, "SK109", "Assign it to a name first, then return that."), place=place
                 )
         self.fail(node, "SK109", f"`{_first_line(node)}` is not a statement of a program.", _ALLOWED_PROGRAM)
+
+    def _program_loop(self, node: python.For, kernels: tuple[str, ...]) -> ast.Statement:
+        """`for t in range(T):` over views and launches; what it writes outlives a turn, so it allocates nothing."""
+        call = node.iter
+        if not (isinstance(call, python.Call) and isinstance(call.func, python.Name) and call.func.id == "range"):
+            found = f"`{python.unparse(call)}` is not something that a program loops over."
+            self.fail(call, "SK106", found, "Write `for t in range(T):`; grid and tiles are loops of kernels.")
+        if not isinstance(node.target, python.Name) or node.orelse:
+            self.fail(node, "SK106", "A loop of a program has one name and no else.", "Write `for t in range(T):`.")
+        bounds = self._bounds(call, self.place(node))
+        body = tuple(self.program_statement(statement, kernels) for statement in node.body)
+        for inner, statement in zip(node.body, body, strict=True):
+            if isinstance(statement, (ast.Allocate, ast.Return)) or (
+                isinstance(statement, ast.Launch) and statement.once
+            ):
+                found = f"`{_first_line(inner)}` stands in a loop."
+                self.fail(inner, "SK109", found, f"{_ALLOWED_TURN} Allocate, return and launch once outside of it.")
+        if keywords := self._keywords(call):
+            self.fail(call, "SK106", f"`{min(keywords)}=` does not fit here.", _usage("range"))
+        return ast.Range(node.target.id, *bounds, body, (), place=self.place(node))
 
     def _allocate(self, target: str, name: str, call: python.Call, place: ast.Place) -> ast.Allocate:
         skipped = 2 if name == "full" else 1
