@@ -29,6 +29,7 @@ from akg_core.task.fake import quiet
 from akg_core.task.graph import random_nodes, resolve, size, spelled
 from akg_core.task.guards import conditions
 from akg_core.task.load import ReferenceModule
+from akg_core.task.recurrent import whole
 from akg_core.task.single import from_two
 from akg_core.task.translate import Sizes, Translated, dtype_name, translate
 
@@ -183,7 +184,7 @@ def _traced(reference: ReferenceModule, example: Example, *, vary: bool, numbers
         dims = tuple(dict.fromkeys(sorted(varying), Vary.AUTO) for v, varying in pairs if isinstance(v, torch.Tensor))
 
     def export(model: nn.Module) -> ExportedProgram:
-        with flat_forward(model, example.inputs, values, names):
+        with flat_forward(model, example.inputs, values, names), whole():
             return torch.export.export(model, inputs, dynamic_shapes=dims, strict=False)
 
     model = example.model
@@ -203,17 +204,11 @@ def _traced(reference: ReferenceModule, example: Example, *, vary: bool, numbers
 
 
 def _decompositions() -> Any:
-    """PyTorch's own table, with interpolation, which is gathers and elementwise work.
-
-    Without recurrent layers: unrolled, they are thousands of operators and minutes.
-    """
+    """PyTorch's own table, with interpolation, which is gathers and elementwise work."""
     table = torch.export.default_decompositions()
     aten = torch.ops.aten
     interpolation = [aten.upsample_nearest2d.vec, aten.upsample_bilinear2d.vec, aten.grid_sampler_2d.default]
     table.update(get_decompositions(interpolation))
-    for packet in (torch.ops.aten.lstm, torch.ops.aten.gru, torch.ops.aten.rnn_tanh, torch.ops.aten.rnn_relu):
-        for overload in packet.overloads():
-            table.pop(getattr(packet, overload), None)
     return table
 
 

@@ -19,6 +19,7 @@ from akg_core.errors import TaskError
 from akg_core.records import Dim, Graph, Node, Parameter
 from akg_core.task import wording
 from akg_core.task.graph import reference, references, resolve
+from akg_core.task.recurrent import captured_as
 
 DTYPES = {
     torch.float64: "f64",
@@ -233,7 +234,7 @@ class _Translation:
             return
         if value is None or isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool, int, float, bool)):
             return
-        op = str(node.target)
+        op = captured_as(str(node.target))
         if _CHECK in node.args:  # after an operator of linear algebra: whether it succeeded
             return
         if not isinstance(node.target, torch._ops.OpOverload):

@@ -10,19 +10,21 @@ from akg_core.design.graph.values import (
     Attention,
     Concat,
     Fold,
+    Loop,
     Map,
     Positions,
     Product,
     Reduction,
     Scan,
     Shape,
+    States,
     Value,
     View,
     operands,
 )
 from akg_core.design.nest.terms import Buffer
 
-HeadKey = Reduction | Product | Scan | Concat | Attention
+HeadKey = Reduction | Product | Scan | Concat | Attention | Loop
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -60,7 +62,7 @@ class Cluster:
 
     def roots(self) -> list[Value]:
         """What the heads are made of, and what is stored."""
-        args = [a for h in self.heads for a in (operands(h) if not isinstance(h, Reduction) else (h.arg,))]
+        args = [a for h in self.heads for a in _arguments(h)]
         return args + [t.value for t in self.targets]
 
     def moved(self, value: Value, at: Positions) -> Positions | None:
@@ -119,7 +121,15 @@ class Clusters:
         self._ranks = {cluster: rank for rank, cluster in enumerate(self._order)}
 
 
+def _arguments(head: HeadKey) -> tuple[Value, ...]:
+    if isinstance(head, Reduction):
+        return (head.arg,)
+    return (*head.given, *head.initial, *head.fixed) if isinstance(head, Loop) else operands(head)
+
+
 def head_of(value: Value) -> HeadKey | None:
     if isinstance(value, Fold):
         return value.reduction
+    if isinstance(value, States):
+        return value.loop
     return value if isinstance(value, (Product, Scan, Concat, Attention)) else None

@@ -11,6 +11,7 @@ from itertools import chain
 
 from akg_core.design.algebra.index import Index, flatten, product, unflatten
 from akg_core.design.fuse.cluster import Cluster, Clusters, HeadKey, Target, head_of
+from akg_core.design.fuse.looping import Looped, add_loop
 from akg_core.design.graph.distribute import distributed, through_maps
 from akg_core.design.graph.reach import Reach, parts_first, slid_over
 from akg_core.design.graph.trace import Trace
@@ -20,6 +21,7 @@ from akg_core.design.graph.values import (
     Fold,
     Heavy,
     Literal,
+    Loop,
     Map,
     Positions,
     Product,
@@ -28,6 +30,7 @@ from akg_core.design.graph.values import (
     Scores,
     Shape,
     Source,
+    States,
     Value,
     View,
     Window,
@@ -65,6 +68,7 @@ class Partition:
         self.orders: dict[Value, tuple[int, ...]] = {}
         self._halving = halving
         self.halves: dict[Product, tuple[Halves, Halves]] = {}
+        self.loops: dict[Loop, Looped] = {}
 
     # --- the order ---------------------------------------------------------------------------------
 
@@ -85,20 +89,27 @@ class Partition:
         for part in parts_first(value, self._added):
             self._added.add(part)
             head = head_of(part)
-            if head is None or head in self._done:
-                continue
-            self._done.add(head)
-            if isinstance(head, Reduction):
-                self._add_reduction(head)
-            elif isinstance(head, Product):
-                self._add_product(head)
-            elif isinstance(head, Attention):
-                self._add_attention(head)
-            elif isinstance(head, Scan):
-                cluster = Cluster("scan", head.arg.shape, frozenset((head.dim,)), heads=[head])
-                self._home[head] = self._new(cluster)
-            elif isinstance(head, Concat):
-                self.store(head, self.buffer_for(head))
+            if head is not None and head not in self._done:
+                self._done.add(head)
+                self._add_head(head)
+            if isinstance(part, States):
+                self.made_by[part] = self._home[part.loop]
+                self.buffers[part] = self.loops[part.loop].states[part.part]
+
+    def _add_head(self, head: HeadKey) -> None:
+        if isinstance(head, Reduction):
+            self._add_reduction(head)
+        elif isinstance(head, Product):
+            self._add_product(head)
+        elif isinstance(head, Attention):
+            self._add_attention(head)
+        elif isinstance(head, Loop):
+            self._home[head] = add_loop(self, head)
+        elif isinstance(head, Scan):
+            cluster = Cluster("scan", head.arg.shape, frozenset((head.dim,)), heads=[head])
+            self._home[head] = self._new(cluster)
+        elif isinstance(head, Concat):
+            self.store(head, self.buffer_for(head))
 
     def _new(self, cluster: Cluster, before: Cluster | None = None) -> Cluster:
         self.clusters.add(cluster, before)
@@ -207,7 +218,7 @@ class Partition:
         Values of the kept dims' size are taken to be over these; those of the whole space's size over that.
         """
         full, kept = cluster.positions()
-        candidates = [(cluster.kept, kept)]
+        candidates = [(cluster.kept, kept)] if cluster.kind != "loop" else []
         if cluster.kind in ("fold", "map") and not cluster.split:
             candidates.insert(len(candidates) if cluster.reduced else 0, (cluster.space, full))
         if cluster.kind == "scan":
@@ -284,7 +295,9 @@ class Partition:
         return self.buffers[value]
 
     def store(self, value: Value, buffer: Buffer, before: Cluster | None = None) -> None:
-        """Have `value` written to `buffer`, by the cluster that suits it best."""
+        """Have `value` written to `buffer`, by the cluster that suits it best; states of loops stay where they are."""
+        if isinstance(value, States):
+            return self.add(value)
         for part in through_maps(value):
             if not isinstance(part, (Map, Concat)):  # what it waits for may have concatenations stored
                 self.add(part)
@@ -303,6 +316,10 @@ class Partition:
         else:
             self.made_by[value] = self._store_part(value, Target(value, buffer, buffer.place), before)
         self.buffers[value] = buffer
+
+    def write(self, target: Target, before: Cluster) -> None:
+        """Have a value written to a place of a tensor before a cluster runs."""
+        self._store_part(target.value, target, before)
 
     def _store_part(
         self, value: Value, target: Target, before: Cluster | None, beside: Cluster | None = None

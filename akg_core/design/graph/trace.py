@@ -16,6 +16,7 @@ from akg_core.design.operators import (
     pointwise,
     pooling,
     products,
+    recurrent,
     reductions,
     scans,
     views,
@@ -24,7 +25,7 @@ from akg_core.records import Node, Task
 from akg_core.task.graph import RANDOM
 
 # A family of operators is a module whose functions are marked with @rule; importing it registers them.
-FAMILIES = (pointwise, views, gathers, reductions, normalisations, products, scans, convolutions, pooling)
+FAMILIES = (pointwise, views, gathers, reductions, normalisations, products, scans, convolutions, pooling, recurrent)
 
 
 @dataclass(frozen=True, slots=True)

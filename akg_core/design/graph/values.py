@@ -1,14 +1,14 @@
 """What a captured graph is rewritten to: a few kinds of values that every kernel can be made of.
 
 A value is a function from positions to numbers, with a shape and the dtype that it is computed in. Views are maps of
-positions, so they cost nothing; `Fold`, `Product`, `Attention`, `Scan` and `Concat` are the values that shape kernels.
+positions, so they cost nothing; `Fold`, `Product`, `Attention`, `Scan`, `Concat` and `States` are what shapes kernels.
 Identity is what tells values apart: the same object is computed once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from akg_core.design.algebra.index import Index, flatten, index, product, unflatten
 from akg_core.sketch.dtypes import DTYPES
@@ -195,7 +195,34 @@ class Attention(Value):
     zeroed: bool
 
 
-Heavy = Fold | Scan | Product | Concat | Attention | Scores
+@dataclass(frozen=True, eq=False, slots=True)
+class Loop:
+    """`steps` turns of the same work, each going on from the states that the one before has left.
+
+    A turn reads `given` at its own position of dim 0, the states and `fixed`; in its values `after`, which are the new
+    states, these are the sources `now`, `before` and `held`. `reverse`: the turn of the last position comes first.
+    """
+
+    steps: Index
+    given: tuple[Value, ...]
+    initial: tuple[Value, ...]
+    fixed: tuple[Value, ...]
+    now: tuple[Source, ...]
+    before: tuple[Source, ...]
+    held: tuple[Source, ...]
+    after: tuple[Value, ...]
+    reverse: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class States(Value):
+    """State `part` of a loop before its first turn and after each, along dim 0 in the order of the positions."""
+
+    loop: Loop
+    part: int
+
+
+Heavy = Fold | Scan | Product | Concat | Attention | Scores | States
 
 
 def wide(dtype: str) -> str:
@@ -224,20 +251,6 @@ def cast(value: Value, dtype: str) -> Value:
     if isinstance(value, Literal):
         return Literal(literal(value.number, dtype).number, shape=value.shape, dtype=dtype)
     return Map("cast", (value,), shape=value.shape, dtype=dtype)
-
-
-def uncast(value: Value) -> Value:
-    """What `value` is a wider form of, below views and copies; itself where it is none."""
-    match value:
-        case View(arg=arg):
-            inner = uncast(arg)
-            return value if inner is arg else replace(value, arg=inner, dtype=inner.dtype)
-        case Map(op="copy", args=(arg,)):
-            inner = uncast(arg)
-            return value if inner is arg else inner
-        case Map(op="cast", dtype="f32", args=(arg,)) if arg.dtype in NARROW:
-            return arg
-    return value
 
 
 def broadcast_shape(shapes: Sequence[Shape]) -> Shape:
@@ -349,14 +362,6 @@ def narrow(value: Value, dim: int, start: Index, length: Index) -> Value:
     return value if length == value.shape[dim] else view(value, shape, rule, ("narrow", (index(dim), start, length)))
 
 
-def flip(value: Value, dims: Collection[int]) -> Value:
-    """`value` walked backwards along `dims`."""
-    if not dims:
-        return value
-    sizes = value.shape
-    return view(value, sizes, lambda at: tuple(sizes[d] - 1 - p if d in dims else p for d, p in enumerate(at)))
-
-
 def counting(shape: Shape, rule: Callable[[Positions], Index], dtype: str = "i64") -> Value:
     return cast(Counting(rule, shape=shape, dtype="i64"), dtype)
 
@@ -386,6 +391,8 @@ def operands(value: Value) -> tuple[Value, ...]:
             return (left, right, *(v for g in guards or () for v in (g.exact, g.back)))
         case Concat(parts=parts):
             return parts
+        case States(loop=loop):
+            return (*loop.given, *loop.initial, *loop.fixed)
         case Attention(query=query, key=key, scores=scores, right=right):
             return (query, key, scores, right)
     return ()

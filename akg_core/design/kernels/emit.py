@@ -60,6 +60,7 @@ class Emission:
     def __init__(self, nest: Nest, names: dict[Axis, str], stream: Callable[[Store], bool]) -> None:
         self.nest = nest
         self.writer = Writer(names)
+        self.writer.unjoin((store.buffer, store.at) for store in nest.stores)
         self.tunes: list[TuneParameter] = []
         self.stream = stream
         self.terms = nest.terms()

@@ -42,6 +42,7 @@ class Writer:
     names: set[str] = field(default_factory=set)
     known: dict[Term, Expr] = field(default_factory=dict)
     sizes: dict[Index, str] = field(default_factory=dict)
+    unjoined: set[Buffer] = field(default_factory=set)
 
     def fresh(self, hint: str) -> str:
         """A name that nothing in the kernel has."""
@@ -70,10 +71,9 @@ class Writer:
 
     def element(self, buffer: Buffer, at: Positions, write: bool = False) -> Element:
         """The place in a buffer, and the parameter that the kernel needs for it."""
-        walked = segments(at, buffer.shape)
-        # A dim of one position says nothing, unless positions leave it or it is all there is.
-        dims = [d for s in walked for d in factored(s) if d[1] != 1 or not s.safe]
-        dims = dims or [d for s in walked for d in factored(s)][:1]
+        dims = _walked(buffer, at)
+        if buffer in self.unjoined:
+            dims = list(zip(at, buffer.shape, strict=True))
         sizes = tuple(s for _, s in dims)
         key = (buffer, sizes)
         if key not in self.parameters:
@@ -81,6 +81,14 @@ class Writer:
         parameter = self.parameters[key]
         parameter.read, parameter.written = parameter.read or not write, parameter.written or write
         return Element(parameter.name, tuple(self.index(p) for p, _ in dims))
+
+    def unjoin(self, places: Iterable[tuple[Buffer, Positions]]) -> None:
+        """See tensors in their own dims where places in one would join these in several ways: it is one parameter."""
+        ways: dict[Buffer, tuple[Index, ...]] = {}
+        for buffer, at in places:
+            sizes = tuple(s for _, s in _walked(buffer, at))
+            if ways.setdefault(buffer, sizes) != sizes:
+                self.unjoined.add(buffer)
 
     def declared(self) -> tuple[list[TensorParameter], list[Parameter]]:
         """The kernel's tensor parameters, read ones first, and what they stand for."""
@@ -201,3 +209,11 @@ class Writer:
                 found.add(term)
                 stack += inputs(term)
         return found
+
+
+def _walked(buffer: Buffer, at: Positions) -> list[tuple[Index, Index]]:
+    """Positions and sizes of the dims that a place is seen in, neighbours joined where they can be."""
+    segmented = segments(at, buffer.shape)
+    # A dim of one position says nothing, unless positions leave it or it is all there is.
+    dims = [d for s in segmented for d in factored(s) if d[1] != 1 or not s.safe]
+    return dims or [d for s in segmented for d in factored(s)][:1]

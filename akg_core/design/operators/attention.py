@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from akg_core.design.algebra.index import Axis, position
+from akg_core.design.graph.casts import uncast
 from akg_core.design.graph.values import (
     Attention,
     Fold,
@@ -23,7 +24,6 @@ from akg_core.design.graph.values import (
     View,
     cast,
     operands,
-    uncast,
 )
 
 

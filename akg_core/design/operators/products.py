@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from akg_core.design.algebra.index import index
+from akg_core.design.graph.casts import uncast
 from akg_core.design.graph.rules import Call, rule
 from akg_core.design.graph.values import (
     NARROW,
@@ -20,7 +21,6 @@ from akg_core.design.graph.values import (
     is_float,
     permute,
     reshape,
-    uncast,
     wide,
 )
 from akg_core.design.operators.attention import attention

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from akg_core.design.algebra.index import index
 from akg_core.design.graph.rules import Call, rule
@@ -16,9 +16,9 @@ from akg_core.design.graph.values import (
     cast,
     comparison,
     counting,
-    flip,
     is_float,
     map_of,
+    view,
     where,
     wide,
     window,
@@ -61,6 +61,14 @@ def running_extreme(c: Call) -> tuple[Value, Value]:
 def flipped(c: Call) -> Value:
     value = c.raw(0)
     return _flipped(value, frozenset(d % len(value.shape) for d in c.arg(1)))
+
+
+def flip(value: Value, dims: Collection[int]) -> Value:
+    """`value` walked backwards along `dims`."""
+    if not dims:
+        return value
+    sizes = value.shape
+    return view(value, sizes, lambda at: tuple(sizes[d] - 1 - p if d in dims else p for d, p in enumerate(at)))
 
 
 def _flipped(value: Value, dims: frozenset[int]) -> Value:

@@ -13,9 +13,9 @@ from akg_core.design.fuse.partition import Partition
 from akg_core.design.fuse.sharing import shared
 from akg_core.design.graph.reach import readers
 from akg_core.design.graph.trace import Origin, Trace
-from akg_core.design.graph.values import Map, Product, Reduction, Shape, Source, Value, View
+from akg_core.design.graph.values import Loop, Map, Product, Reduction, Shape, Source, States, Value, View
 from akg_core.design.kernels.contraction import flattened, split_chunk
-from akg_core.design.kernels.emit import Emitted, emit_elementwise, emit_far, emit_merge, emit_near, emit_partials
+from akg_core.design.kernels.emit import emit_elementwise, emit_far, emit_merge, emit_near, emit_partials
 from akg_core.design.kernels.flash import emit_attention, tile_attention
 from akg_core.design.kernels.fold import RESULTS, state_dtypes, states
 from akg_core.design.kernels.halves import Halving
@@ -28,6 +28,7 @@ from akg_core.design.nest.sliding import tile_windows
 from akg_core.design.nest.terms import Buffer, Load, Result, below
 from akg_core.design.nest.tiling import chunk_size, example, in_chunks, splits, tile, walk
 from akg_core.design.program.launches import ProgramWriter, kept_between_calls
+from akg_core.design.program.repeated import Repeated, Step, changed, kernels, repeated
 from akg_core.records import Task, Traits
 from akg_core.sketch import ast
 from akg_core.sketch.dtypes import DTYPES
@@ -68,7 +69,7 @@ class Assembly:
     traits: Traits
     policy: Policy
     partition: Partition = field(init=False)
-    emitted: list[Emitted] = field(default_factory=list)
+    emitted: list[Step] = field(default_factory=list)
     allocated: list[Buffer] = field(default_factory=list)
     finished: list[tuple[Value, Buffer]] = field(default_factory=list)
     _kernels: set[str] = field(default_factory=set)
@@ -86,14 +87,39 @@ class Assembly:
         """The whole sketch."""
         returned = self._place_outputs()
         self._place_mutations()
+        self._emit_all()
+        program = self._program(returned)
+        return ast.SketchFile(tuple({e.kernel.name: e.kernel for e in kernels(self.emitted)}.values()), program)
+
+    def _emit_all(self) -> None:
         self.partition.cut()
         nests = [(c, without_places(nest_of(self.partition, c))) for c in self.partition.clusters]
         self._read = {t.buffer for _, n in nests for t in n.terms() if isinstance(t, Load)}
+        self._read |= {b for looped in self.partition.loops.values() for b in (*looped.given, *looped.fixed)}
         for cluster, nest in nests:
-            if not all(index(0) in s.buffer.shape for s in nest.stores):
+            if cluster.kind == "loop":
+                self._emit_loop(cluster)
+            elif not all(index(0) in s.buffer.shape for s in nest.stores):
                 self._emit(cluster, nest)
-        program = self._program(returned)
-        return ast.SketchFile(tuple({e.kernel.name: e.kernel for e in self.emitted}.values()), program)
+
+    def _emit_loop(self, cluster: Cluster) -> None:
+        """The kernels of one turn, made as those of a graph of its own, launched once a turn."""
+        (loop,) = cluster.heads
+        assert isinstance(loop, Loop)
+        looped = self.partition.loops[loop]
+        sources = {"now": loop.now, "before": loop.before, "held": loop.held}
+        found = Trace(sources={s.origin: s for group in sources.values() for s in group})
+        turn = Assembly(self.task, found, self.traits, replace(self.policy, halves=False))
+        turn._kernels, turn.partition.names = self._kernels, self.partition.names
+        inner = {kind: [turn.partition.source_buffer(s) for s in group] for kind, group in sources.items()}
+        inner["after"] = []
+        for value, state in zip(loop.after, looped.states, strict=True):
+            name, shape = turn.partition.unique(f"new_{state.label}"), state.shape[1:]
+            inner["after"].append(Buffer(name, state.label, state.dtype, shape, tuple(range(len(shape)))))
+            copy = Map("copy", (value,), shape=value.shape, dtype=value.dtype)
+            turn.partition.store(copy, inner["after"][-1])
+        turn._emit_all()
+        self.emitted += repeated(loop, looped, inner, kernels(turn.emitted))
 
     # --- what goes out ----------------------------------------------------------------------------
 
@@ -134,7 +160,7 @@ class Assembly:
         best: tuple[Value, list[View]] | None = None
         order: tuple[int, ...] | None = _memory_order(value, origin, self.task.symbols)
         while True:
-            if isinstance(value, Source):
+            if isinstance(value, (Source, States)):
                 return value, views
             if order is not None:
                 best = (value, list(views))
@@ -305,7 +331,8 @@ class Assembly:
     def _program(self, returned: list[tuple[Buffer, list[View], tuple[int, ...]]]) -> ast.Program:
         sources = {self.partition.buffers[s]: where for where, s in self.trace.sources.items()}
         by_origin = {where: b for b, where in sources.items()}
-        self.emitted = shared([with_sizes(e, self.task.symbols, by_origin.values()) for e in self.emitted])
+        sized = changed(self.emitted, lambda es: [with_sizes(e, self.task.symbols, by_origin.values()) for e in es])
+        self.emitted = changed(sized, shared)
         used = {p.buffer for e in self.emitted for p in e.parameters} | {b for b, _, _ in returned}
         tensors: list[ast.TensorParameter] = []
         names = set(self._kernels)
@@ -326,8 +353,11 @@ class Assembly:
         parameters = {b for b, where in sources.items() if where.startswith("parameter:")}
         kept = kept_between_calls(self.emitted, parameters, {*sources, *(b for b, _, _ in returned)})
         writer = ProgramWriter({b: b.shape for b in sources}, names | {b.name for b in used}, self.partition.zeroed)
-        for number, emitted in enumerate(self.emitted):
-            writer.launch(emitted, number in kept)
+        for number, step in enumerate(self.emitted):
+            if isinstance(step, Repeated):
+                writer.repeat(step)
+            else:
+                writer.launch(step, number in kept)
         results = [writer.result(buffer, views) for buffer, views, _ in returned]
         writer.body.append(ast.Return(tuple(results)))
         return ast.Program("model", tuple(tensors), tuple(writer.body))

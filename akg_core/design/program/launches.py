@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from akg_core.design.algebra.expression import to_expr
-from akg_core.design.algebra.index import Index, index
+from akg_core.design.algebra.index import Index, Symbol, index, position
 from akg_core.design.graph.values import Shape, View
 from akg_core.design.kernels.emit import Emitted
 from akg_core.design.nest.terms import Buffer
+from akg_core.design.program.repeated import Repeated, Row, Step
 from akg_core.sketch import ast
 
 
@@ -61,6 +62,38 @@ class ProgramWriter:
         names = tuple(self.tensor(p.buffer, p.dims) for p in emitted.parameters)
         self.body.append(ast.Launch(emitted.kernel.name, names, once=once))
 
+    def repeat(self, repeated: Repeated) -> None:
+        """Launch kernels turn after turn; what no row of a tensor stands for is allocated before."""
+        counter, body = self._fresh("t"), list[ast.Statement]()
+        turn = position(Symbol(counter, 1))
+        views: dict[tuple[Buffer, Shape], str] = {}
+        for launch in repeated.body:
+            names = []
+            for parameter in launch.parameters:
+                row, dims = repeated.rows.get(parameter.buffer), parameter.dims
+                if row is None:
+                    names.append(self.tensor(parameter.buffer, dims))
+                    continue
+                key = (parameter.buffer, dims)
+                if key not in views:
+                    views[key] = self._row(row, row.number(turn), dims, parameter.buffer.name, body)
+                names.append(views[key])
+            body.append(ast.Launch(launch.kernel.name, tuple(names)))
+        zero, one = ast.Number(0), ast.Number(1)
+        self.body.append(ast.Range(counter, zero, to_expr(repeated.steps), one, tuple(body)))
+
+    def _row(self, row: Row, number: Index, dims: Shape, hint: str, body: list[ast.Statement]) -> str:
+        """A row of a tensor seen in a shape: rows of the tensor in that shape, for these lie in one piece."""
+        count, *rest = dims or (index(1),)
+        whole = self.tensor(row.of, (row.of.shape[0] * count, *rest))
+        name = self._fresh(hint)
+        body.append(ast.View(name, "narrow", whole, tuple(map(to_expr, (index(0), number * count, count)))))
+        if dims:
+            return name
+        scalar = self._fresh(hint)
+        body.append(ast.View(scalar, "reshape", name, ()))
+        return scalar
+
     def result(self, buffer: Buffer, views: list[View]) -> str:
         name = self.tensor(buffer, buffer.shape)
         if buffer.order != tuple(range(len(buffer.order))):
@@ -72,7 +105,7 @@ class ProgramWriter:
         return name
 
 
-def kept_between_calls(launches: Sequence[Emitted], parameters: set[Buffer], outer: set[Buffer]) -> set[int]:
+def kept_between_calls(launches: Sequence[Step], parameters: set[Buffer], outer: set[Buffer]) -> set[int]:
     """The numbers of the launches that need to run only once: what they read and what they write is steady.
 
     Steady is a parameter that nothing writes, and a tensor of the program's own that only such launches write.
@@ -83,7 +116,11 @@ def kept_between_calls(launches: Sequence[Emitted], parameters: set[Buffer], out
         for parameter in launch.parameters:
             if parameter.written:
                 writers.setdefault(parameter.buffer, set()).add(number)
-    kept = {number for number, launch in enumerate(launches) if any(p.read for p in launch.parameters)}
+    kept = {
+        number
+        for number, launch in enumerate(launches)
+        if isinstance(launch, Emitted) and any(p.read for p in launch.parameters)
+    }
 
     def steady(buffer: Buffer) -> bool:
         made = writers.get(buffer, set())

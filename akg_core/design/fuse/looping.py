@@ -1,0 +1,68 @@
+"""A loop among the clusters: what its turns read is stored before, its states have tensors of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from akg_core.design.algebra.index import Index, index
+from akg_core.design.fuse.cluster import Cluster, Target
+from akg_core.design.graph.values import Loop, Map, Positions, Value, View
+from akg_core.design.nest.terms import Buffer
+
+if TYPE_CHECKING:
+    from akg_core.design.fuse.partition import Partition
+
+
+@dataclass(frozen=True, slots=True)
+class Looped:
+    """The tensors of a loop: those of its `given` and `fixed` values, and one for each state."""
+
+    given: tuple[Buffer, ...]
+    fixed: tuple[Buffer, ...]
+    states: tuple[Buffer, ...]
+
+
+def add_loop(partition: Partition, loop: Loop) -> Cluster:
+    """Give a loop its cluster and its tensors; all that its turns read is written before."""
+    cluster = Cluster("loop", (), frozenset(), heads=[loop])
+    partition.clusters.add(cluster)
+    given, fixed = (tuple(_whole(partition, v, cluster) for v in values) for values in (loop.given, loop.fixed))
+    states = []
+    for source, value in zip(loop.before, loop.initial, strict=True):
+        name = source.origin.partition(":")[2]
+        shape = (loop.steps + 1, *source.shape)
+        buffer = Buffer(partition.unique(name), name, source.dtype, shape, tuple(range(len(shape))))
+        first = loop.steps if loop.reverse else index(0)
+        partition.write(Target(_copied(value), buffer, _row(first)), cluster)
+        states.append(buffer)
+    partition.loops[loop] = Looped(given, fixed, tuple(states))
+    return cluster
+
+
+def _row(number: Index) -> Callable[[Positions], Positions]:
+    return lambda at: (number, *at)
+
+
+def _copied(value: Value) -> Value:
+    return Map("copy", (value,), shape=value.shape, dtype=value.dtype)
+
+
+def _whole(partition: Partition, value: Value, reader: Cluster) -> Buffer:
+    """A tensor that holds `value` in row-major order; written for it, where it lies otherwise or nowhere yet."""
+    order, inner = list(range(len(value.shape))), value
+    while isinstance(inner, View) and inner.move is not None and inner.move[0] == "permute":
+        moved = [dim.constant or 0 for dim in inner.move[1]]
+        order, inner = [moved[d] for d in order], inner.arg
+    held = partition.buffers.get(inner)
+    if held is not None and held.order == tuple(order):
+        return held
+    name = next((o.name for v in (value, inner) if (o := partition.trace.origins.get(v))), "given")
+    if held is None and isinstance(inner, Map):
+        value, shape = inner, tuple(inner.shape[d] for d in order)
+    else:
+        value, order, shape = _copied(value), list(range(len(value.shape))), value.shape
+    buffer = Buffer(partition.unique(name), name, value.dtype, shape, tuple(order))
+    partition.store(value, buffer, before=reader)
+    return buffer

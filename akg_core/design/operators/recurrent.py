@@ -1,0 +1,200 @@
+"""Rules of recurrent layers: the products with the input of all steps at once, then a loop over the steps.
+
+Weights are those of PyTorch, for each layer and direction `w_ih` [G*H, I], `w_hh` [G*H, P], the biases `b_ih` and
+`b_hh` [G*H] and the projection `w_hr` [P, H], as far as there are any; P is H without a projection. The gates of an
+LSTM are input, forget, cell and output, those of a GRU reset, update and new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from akg_core.design.algebra.index import Index, index
+from akg_core.design.graph.rules import Call, rule
+from akg_core.design.graph.values import (
+    Concat,
+    Loop,
+    Source,
+    States,
+    Value,
+    arithmetic,
+    cast,
+    map_of,
+    narrow,
+    permute,
+    reshape,
+    view,
+)
+from akg_core.design.operators.products import matrix_product
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The weights of one layer in one direction; of a turn these are sources."""
+
+    hidden: Value
+    bias: Value | None
+    projection: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of layer. `turn` makes the new states from the input's part [B, G*H], the states and the weights.
+
+    `apart`: whether the hidden state's bias has a part in it that is not simply added to the input's.
+    """
+
+    states: int
+    turn: Callable[[Value, Sequence[Value], Weights, str], tuple[Value, ...]]
+    apart: bool = False
+
+
+def _product(x: Value, weight: Value, dtype: str) -> Value:
+    """x [*rows, K] times weight [N, K] transposed, computed as `dtype` is."""
+    *rows, k = x.shape
+    flat = reshape(x, (x.size.exact(k) or index(1), k))
+    found = matrix_product(flat, permute(weight, (1, 0)), dtype)
+    return reshape(found, (*rows, weight.shape[0]))
+
+
+def _gate(gates: Value, number: int, size: Index) -> Value:
+    return narrow(gates, 1, size * number, size)
+
+
+def _apply(op: str, *args: Value) -> Value:
+    return map_of(op, *args, dtype=args[0].dtype)
+
+
+def _lstm_turn(now: Value, states: Sequence[Value], weights: Weights, dtype: str) -> tuple[Value, ...]:
+    hidden, cell = states
+    size = cell.shape[1]
+    gates = _apply("+", now, cast(_product(hidden, weights.hidden, dtype), now.dtype))
+    entering, kept, leaving = (_apply("sigmoid", _gate(gates, n, size)) for n in (0, 1, 3))
+    wide = cast(cell, now.dtype)
+    after = _apply("+", _apply("*", kept, wide), _apply("*", entering, _apply("tanh", _gate(gates, 2, size))))
+    seen = _apply("*", leaving, _apply("tanh", after))
+    if weights.projection is not None:
+        seen = cast(_product(cast(seen, dtype), weights.projection, dtype), now.dtype)
+    return seen, after
+
+
+def _gru_turn(now: Value, states: Sequence[Value], weights: Weights, dtype: str) -> tuple[Value, ...]:
+    (hidden,) = states
+    size = hidden.shape[1]
+    gates = cast(_product(hidden, weights.hidden, dtype), now.dtype)
+    if weights.bias is not None:
+        gates = arithmetic("+", gates, weights.bias, dtype=now.dtype)
+    reset, update = (_apply("sigmoid", _apply("+", _gate(now, n, size), _gate(gates, n, size))) for n in (0, 1))
+    new = _apply("tanh", _apply("+", _gate(now, 2, size), _apply("*", reset, _gate(gates, 2, size))))
+    return (_apply("+", new, _apply("*", update, _apply("-", cast(hidden, now.dtype), new))),)
+
+
+def _plain_turn(function: str) -> Callable[[Value, Sequence[Value], Weights, str], tuple[Value, ...]]:
+    def turn(now: Value, states: Sequence[Value], weights: Weights, dtype: str) -> tuple[Value, ...]:
+        (hidden,) = states
+        gates = _apply("+", now, cast(_product(hidden, weights.hidden, dtype), now.dtype))
+        return (_apply(function, gates),)
+
+    return turn
+
+
+_KINDS = {
+    "lstm": Kind(2, _lstm_turn),
+    "gru": Kind(1, _gru_turn, apart=True),
+    "rnn_tanh": Kind(1, _plain_turn("tanh")),
+    "rnn_relu": Kind(1, _plain_turn("relu")),
+}
+
+
+@rule("lstm.input", "gru.input", "rnn_tanh.input", "rnn_relu.input")
+def recurrent(c: Call) -> tuple[Value, ...]:
+    """The last layer's hidden states at all steps, and the last states of every layer and direction."""
+    kind = _KINDS[c.name]
+    biased, layers, dropout, training, both, batch_first = (c.arg(n) for n in range(3, 9))
+    if dropout and training and layers > 1:
+        raise c.unsupported("with dropout between its layers in training", "Call eval() on it, or set dropout to 0.")
+    initial = [c.refer(r) for r in c.arg(1)] if isinstance(c.arg(1), list) else [c.raw(1)]
+    params = [c.refer(r) for r in c.arg(2)]
+    each = len(params) // (layers * (2 if both else 1))
+    x = c.raw(0)
+    if 0 in x.shape or 0 in initial[0].shape:
+        raise c.unsupported("on a sequence without elements")
+    ends: list[tuple[Value, ...]] = []
+    for _ in range(layers):
+        outputs: list[Value] = []
+        for reverse in (False, True)[: 2 if both else 1]:
+            place = len(ends)
+            own = params[place * each : (place + 1) * each]
+            first = [view(s, s.shape[1:], _at_row(index(place))) for s in initial]
+            states = _run(c, kind, x, own, first, reverse, bool(biased), bool(batch_first))
+            steps = states[0].shape[0] - 1
+            last = index(0) if reverse else steps
+            ends.append(tuple(view(s, s.shape[1:], _at_row(last)) for s in states))
+            hidden = narrow(states[0], 0, index(0 if reverse else 1), steps)
+            outputs.append(permute(hidden, (1, 0, 2)) if batch_first else hidden)
+        x = _beside(outputs, 2)
+    stacked = (_stacked([end[n] for end in ends]) for n in range(kind.states))
+    return (x, *stacked)
+
+
+def _run(
+    c: Call,
+    kind: Kind,
+    x: Value,
+    params: Sequence[Value],
+    initial: Sequence[Value],
+    reverse: bool,
+    biased: bool,
+    batch_first: bool,
+) -> list[States]:
+    """One layer in one direction over x [T, B, I], or [B, T, I]: its states [T + 1, B, H]."""
+    dtype, wide = c.dtype, c.wide
+    of_input, of_hidden, *others = params
+    biases, projections = (others[:2], others[2:]) if biased else ([], others)
+    now = cast(_product(x, of_input, dtype), wide)
+    for bias in biases[: 1 if kind.apart else 2]:
+        now = arithmetic("+", now, bias, dtype=wide)
+    if batch_first:
+        now = permute(now, (1, 0, 2))
+    fixed = [of_hidden, *(biases[1:] if kind.apart else ()), *projections]
+    held = [Source(f"turn:weight_{n}", shape=v.shape, dtype=v.dtype) for n, v in enumerate(fixed)]
+    weights = Weights(held[0], held[1] if kind.apart and biased else None, held[-1] if projections else None)
+    part = Source("turn:input_part", shape=now.shape[1:], dtype=now.dtype)
+    names = ("hidden", "cell")
+    before = [Source(f"turn:{n}", shape=v.shape, dtype=dtype) for n, v in zip(names, initial, strict=False)]
+    after = kind.turn(part, before, weights, dtype)
+    loop = Loop(
+        now.shape[0],
+        (now,),
+        tuple(initial),
+        tuple(fixed),
+        (part,),
+        tuple(before),
+        tuple(held),
+        tuple(after),
+        reverse,
+    )
+    return [States(loop, n, shape=(now.shape[0] + 1, *s.shape), dtype=s.dtype) for n, s in enumerate(before)]
+
+
+def _at_row(number: Index) -> Callable[[tuple[Index, ...]], tuple[Index, ...]]:
+    return lambda at: (number, *at)
+
+
+def _stacked(values: Sequence[Value]) -> Value:
+    """Values beside each other along a new first dim."""
+    return _beside([reshape(v, (index(1), *v.shape)) for v in values], 0)
+
+
+def _beside(values: Sequence[Value], dim: int) -> Value:
+    """Values beside each other along a dim."""
+    if len(values) == 1:
+        return values[0]
+    starts, size = [], index(0)
+    for value in values:
+        starts.append(tuple(size if d == dim else index(0) for d in range(len(value.shape))))
+        size = size + value.shape[dim]
+    shape = tuple(size if d == dim else s for d, s in enumerate(values[0].shape))
+    ways = tuple((d, 1) for d in range(len(shape)))
+    return Concat(tuple(values), tuple(starts), ways, shape=shape, dtype=values[0].dtype)

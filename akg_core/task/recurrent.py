@@ -1,0 +1,87 @@
+"""Recurrent layers as one operator each while forward is traced, however many steps they take.
+
+PyTorch's own tracing runs them step by step, even on tensors without data: minutes for some hundred steps. Inside
+`whole`, `torch.lstm`, `gru`, `rnn_tanh` and `rnn_relu` are operators of our own with the same arguments, which know
+only what shapes come out. Worker side only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+NAMES = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+_NAMESPACE = "akg_core"
+_OPTIONS = (
+    "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first"
+)
+_LIBRARY = torch.library.Library(_NAMESPACE, "DEF")
+
+
+def captured_as(op: str) -> str:
+    """The name of PyTorch's operator for what stands for it in a trace: "aten.lstm.input"; other names are as given."""
+    namespace, _, name = op.partition(".")
+    return f"aten.{name.partition('.')[0]}.input" if namespace == _NAMESPACE else op
+
+
+class whole(TorchFunctionMode):
+    """Inside, recurrent layers over a padded sequence are not run step by step."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        name = getattr(func, "__name__", "")
+        if name in NAMES and func == getattr(torch._C._VariableFunctions, name) and _padded(name, args):
+            return getattr(getattr(torch.ops, _NAMESPACE), name)(*args, **(kwargs or {}))
+        return func(*args, **(kwargs or {}))
+
+
+def _padded(name: str, args: Sequence[Any]) -> bool:
+    """Whether a call is the one over a tensor of all steps, not the one over a packed sequence."""
+    return len(args) > 2 and isinstance(args[2], (list, tuple)) and not (name == "lstm" and torch.is_tensor(args[1]))
+
+
+def _outputs(x: Tensor, state: Tensor, bidirectional: bool, batch_first: bool) -> tuple[Tensor, Tensor]:
+    """Empty tensors for the states of the last layer at all steps, and for the last states of all layers."""
+    batch, steps = (x.shape[0], x.shape[1]) if batch_first else (x.shape[1], x.shape[0])
+    states = x.new_empty((steps, batch, state.shape[-1] * (2 if bidirectional else 1)))
+    return states.transpose(0, 1) if batch_first else states, x.new_empty(state.shape)
+
+
+def _lstm(
+    input: Tensor,
+    hx: list[Tensor],
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    states, last = _outputs(input, hx[0], bidirectional, batch_first)
+    return states, last, input.new_empty(hx[1].shape)
+
+
+def _one_state(
+    input: Tensor,
+    hx: Tensor,
+    params: list[Tensor],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[Tensor, Tensor]:
+    return _outputs(input, hx, bidirectional, batch_first)
+
+
+for _name in NAMES:
+    _hx, _results = ("Tensor[] hx", "Tensor, Tensor, Tensor") if _name == "lstm" else ("Tensor hx", "Tensor, Tensor")
+    _LIBRARY.define(f"{_name}(Tensor input, {_hx}, {_OPTIONS}) -> ({_results})")
+    torch.library.register_fake(f"{_NAMESPACE}::{_name}", _lstm if _name == "lstm" else _one_state, lib=_LIBRARY)

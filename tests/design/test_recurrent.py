@@ -1,0 +1,98 @@
+"""Recurrent layers: every kind in all its options, as loops of the program over few kernels."""
+
+from __future__ import annotations
+
+import pytest
+
+from akg_core.sketch import ast
+from akg_core.sketch.parse import parse
+from akg_core.sketch.program import program_of, statements
+from tests.design.judging import SMALL, USUAL, designed, judge, reference
+
+LSTM_STATES = "torch.randn({0}, 3, {1}), torch.randn({0}, 3, 6)"
+
+
+def layer(made: str, call: str = "self.layer(x)", inputs: str = "torch.randn(5, 3, 4)") -> str:
+    """A reference of one layer, over five steps of three sequences."""
+    names = ", ".join(("x", "h", "c")[: inputs.count("torch.")])
+    body = f"""    def __init__(self):
+        super().__init__()
+        self.layer = nn.{made}
+
+    def forward(self, {names}):
+        y, end = {call}
+        return (y, *end) if isinstance(end, tuple) else (y, end)"""
+    return reference(body, f"[{inputs}]")
+
+
+@pytest.mark.parametrize("kind", ["RNN(4, 6", "RNN(4, 6, nonlinearity='relu'", "LSTM(4, 6", "GRU(4, 6"])
+@pytest.mark.parametrize("options", ["", ", bias=False", ", num_layers=2", ", bidirectional=True", ", batch_first=True"])
+def test_layer(kind: str, options: str) -> None:
+    judge(layer(f"{kind}{options})"))
+
+
+@pytest.mark.parametrize("kind", ["RNN(4, 6", "LSTM(4, 6", "GRU(4, 6"])
+def test_all_options_together(kind: str) -> None:
+    states = LSTM_STATES.format(4, 6) if "LSTM" in kind else "torch.randn(4, 3, 6)"
+    call = "self.layer(x, (h, c))" if "LSTM" in kind else "self.layer(x, h)"
+    made = f"{kind}, num_layers=2, bidirectional=True, batch_first=True)"
+    judge(layer(made, call, f"torch.randn(3, 5, 4), {states}"), traits=USUAL)
+
+
+@pytest.mark.parametrize("options", ["", ", bias=False", ", num_layers=2, bidirectional=True"])
+def test_projected(options: str) -> None:
+    count = 4 if "bid" in options else 1
+    inputs = f"torch.randn(5, 3, 4), {LSTM_STATES.format(count, 2)}"
+    judge(layer(f"LSTM(4, 6, proj_size=2{options})", "self.layer(x, (h, c))", inputs))
+
+
+@pytest.mark.parametrize("made", ["LSTM(4, 6)", "GRU(4, 6, bidirectional=True)"])
+@pytest.mark.parametrize("inputs", ["torch.randn(5, 4)", "torch.randn(1, 3, 4)", "torch.randn(5, 1, 4)"])
+def test_without_a_batch_and_of_one(made: str, inputs: str) -> None:
+    judge(layer(made, inputs=inputs))
+
+
+@pytest.mark.parametrize("made", ["LSTM(1, 1)", "GRU(4, 1)", "RNN(1, 3)"])
+def test_of_one_feature(made: str) -> None:
+    judge(layer(made, inputs=f"torch.randn(5, 2, {made.split('(')[1][0]})"))
+
+
+@pytest.mark.parametrize("made", ["LSTM(4, 6, dtype=torch.double)", "GRU(4, 6, num_layers=2, dtype=torch.double)"])
+def test_double(made: str) -> None:
+    judge(layer(made, inputs="torch.randn(5, 3, 4).double()"))
+
+
+def test_among_other_operators() -> None:
+    body = """    def __init__(self):
+        super().__init__()
+        self.into, self.layer, self.out = nn.Linear(4, 5), nn.GRU(5, 6, batch_first=True), nn.Linear(6, 3)
+
+    def forward(self, x, lengths):
+        y, _ = self.layer(torch.relu(self.into(x)))
+        return torch.softmax(self.out(y[torch.arange(x.size(0)), lengths]), -1), y.mean(1)"""
+    judge(reference(body, "[torch.randn(3, 7, 4), torch.tensor([6, 0, 3])]"))
+
+
+@pytest.mark.parametrize("made", ["LSTM(4, 6, num_layers=2)", "GRU(4, 6, batch_first=True)", "RNN(4, 6)"])
+def test_any_length(made: str) -> None:
+    judge(layer(made), dynamic=True)
+
+
+@pytest.mark.parametrize(("made", "most"), [("LSTM(4, 6)", 2), ("GRU(4, 6)", 2), ("RNN(4, 6)", 1)])
+def test_a_turn_launches_few_kernels(made: str, most: int) -> None:
+    tree = parse(designed(layer(made, inputs="torch.randn(500, 3, 4)"), USUAL))
+    (loop,) = [node for node in statements(program_of(tree)) if isinstance(node, ast.Range)]
+    assert loop.stop == ast.Number(500)
+    assert sum(isinstance(node, ast.Launch) for node in loop.body) <= most
+
+
+def test_weights_are_prepared_outside_of_the_loop() -> None:
+    body = """    def __init__(self):
+        super().__init__()
+        self.layer = nn.GRU(4, 6)
+
+    def forward(self, x):
+        return self.layer(x)[0]"""
+    tree = parse(designed(reference(body, "[torch.randn(9, 3, 4)]"), SMALL))
+    (loop,) = [node for node in statements(program_of(tree)) if isinstance(node, ast.Range)]
+    assert not any(isinstance(node, ast.Allocate) for node in loop.body)
