@@ -36,7 +36,11 @@ _LATER = (
     ),
     ("torch._inductor.compile_fx", "akg_core.judge.timing.baseline"),
 )
-_HARNESS = ("torch", "akg_core.judge.candidate.harness")
+_HARNESS = (
+    "torch",
+    "torch._dynamo",  # once imported, it has changed torch
+    "akg_core.judge.candidate.harness",
+)
 WARM = (_FIRST, *_LATER)
 
 
