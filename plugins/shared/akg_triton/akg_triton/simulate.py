@@ -15,10 +15,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from akg_triton.older import adapt, to_tensor
 from akg_triton.quicken import quicken
 
 _PLAIN = "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh rint trunc"
@@ -44,14 +46,14 @@ def prepare(functions: str = "triton.language.extra.libdevice") -> None:
     import triton.language as tl
     from triton.runtime import interpreter
 
-    library = importlib.import_module(functions)
+    library = _library(functions)
 
     def like(value: Any, other: Any) -> Any:
         return tl.core.tensor(interpreter.TensorHandle(value, other.dtype.scalar), other.type)
 
     def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*tensors: Any) -> Any:
-            tensors = tuple(tl.semantic.TritonSemantic(interpreter.interpreter_builder).to_tensor(t) for t in tensors)
+            tensors = tuple(to_tensor(tl, interpreter, tensor) for tensor in tensors)
             widest = max(tensors, key=lambda t: t.handle.data.size)
             with np.errstate(all="ignore"):
                 made = function(*(t.handle.data.astype(np.float64) for t in tensors))
@@ -63,12 +65,25 @@ def prepare(functions: str = "triton.language.extra.libdevice") -> None:
         setattr(library, name, elementwise(function))
     interpreter.ReduceOps.generic_reduce = _reduce
     interpreter.ScanOps.generic_scan = _scan
-    precisions = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6")  # all are computed exactly
+    adapt(interpreter, tl)
+    precisions = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6", "hf32")  # all are computed exactly
     interpreter.InterpreterOptions.allowed_dot_input_precisions = precisions
     object.__setattr__(interpreter.interpreter_builder.options, "allowed_dot_input_precisions", precisions)
     quicken(interpreter, tl)
     _round_brain_floats(interpreter, tl)
     _let_programs_meet(interpreter)
+
+
+def _library(functions: str) -> ModuleType:
+    """The module of elementary functions; an empty one where this is not the Triton of the chip that has it."""
+    try:
+        return importlib.import_module(functions)
+    except ModuleNotFoundError:
+        package, _, name = functions.rpartition(".")
+        library = ModuleType(functions)
+        sys.modules[functions] = library
+        setattr(_library(package), name, library)
+        return library
 
 
 def _forget() -> None:

@@ -228,7 +228,7 @@ class ExpressionPrinter:
 
     def function(self, form: str, terms: Sequence[Term], dtype: str) -> Term:
         """`form` with the terms in it."""
-        self.needs |= called(form.format(*"abcde"))
+        self.needs |= called(form.format(*"abcde"), self.dialect.helpers)
         fitted, axes = self.fitted(terms)
         spaced = _spaced(form)
         text = form.format(*(t.operand if spaced else t.text for t in fitted))

@@ -28,18 +28,21 @@ HELPERS: Mapping[str, str] = _texts()
 """Texts of functions by name, those that others call before them."""
 
 
+def called(text: str, others: Iterable[str] = ()) -> frozenset[str]:
+    """The helpers that Python text names, of those here and `others`; "libdevice" is one where it names that."""
+    return _named(text) & {*HELPERS, *others, LIBDEVICE}
+
+
 @cache
-def called(text: str) -> frozenset[str]:
-    """The helpers that Python text names, "libdevice" among them where it names that."""
-    names = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
-    return frozenset(names & {*HELPERS, LIBDEVICE})
+def _named(text: str) -> frozenset[str]:
+    return frozenset(node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
 
 
 def library(wanted: Iterable[str], others: Mapping[str, str], functions: str) -> tuple[str, str]:
     """The import and the functions that a file needs for helpers by name.
 
-    `others`: texts in place of `HELPERS`; `functions`: the module of "libdevice". Raises Unsupported where one that is
-    needed has no text.
+    `others`: texts in place of `HELPERS`, and functions of the chip's own, which come after them. `functions`: the
+    module of "libdevice". Raises Unsupported where one that is needed has no text.
     """
     known = {**HELPERS, **others}
     needed: set[str] = set()
@@ -51,7 +54,7 @@ def library(wanted: Iterable[str], others: Mapping[str, str], functions: str) ->
             continue
         if not known[name]:
             raise Unsupported(f"`{name}` has no form in the Triton of this chip.")
-        waiting |= called(known[name]) - needed
+        waiting |= called(known[name], others) - needed
     package, _, module = functions.rpartition(".")
     imported = f"from {package} import {module}" if LIBDEVICE in needed else ""
-    return imported, "\n".join(known[name] for name in HELPERS if name in needed)
+    return imported, "\n".join(known[name] for name in known if name in needed)

@@ -1,0 +1,46 @@
+"""What the interpreter of Triton 3.2, on which forks still stand, has otherwise than that of today's Triton."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+
+def is_older(tl: Any) -> bool:
+    """Whether semantics are functions of a module there, and no class yet."""
+    return not hasattr(tl.semantic, "TritonSemantic")
+
+
+def to_tensor(tl: Any, interpreter: Any, value: Any) -> Any:
+    """A number or a tensor as a tensor of the interpreter."""
+    if is_older(tl):
+        return tl.semantic.to_tensor(value, interpreter.interpreter_builder)
+    return tl.semantic.TritonSemantic(interpreter.interpreter_builder).to_tensor(value)
+
+
+def adapt(interpreter: Any, tl: Any) -> None:
+    """Give an older interpreter the forms of today's; leaves today's as it is."""
+    if not is_older(tl):
+        return
+    _unpack_what_is_one(interpreter.ReduceOps)
+    interpreter.InterpreterBuilder.get_int1_ty = lambda self: tl.int1
+    patch = interpreter._patch_lang
+
+    def patched(function: Any) -> Any:
+        patch(function)
+        scope = contextlib.ExitStack()
+        scope.restore = scope.close  # type: ignore[attr-defined]
+        return scope
+
+    interpreter._patch_lang = patched
+
+
+def _unpack_what_is_one(operations: Any) -> None:
+    """Let a reduction of one value give that, and no list of it."""
+    reduce = operations.generic_reduce
+
+    def generic_reduce(self: Any, inputs: Any) -> Any:
+        made = reduce(self, inputs)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    operations.generic_reduce = generic_reduce
