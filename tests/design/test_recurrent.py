@@ -26,7 +26,9 @@ def layer(made: str, call: str = "self.layer(x)", inputs: str = "torch.randn(5, 
 
 
 @pytest.mark.parametrize("kind", ["RNN(4, 6", "RNN(4, 6, nonlinearity='relu'", "LSTM(4, 6", "GRU(4, 6"])
-@pytest.mark.parametrize("options", ["", ", bias=False", ", num_layers=2", ", bidirectional=True", ", batch_first=True"])
+@pytest.mark.parametrize(
+    "options", ["", ", bias=False", ", num_layers=2", ", bidirectional=True", ", batch_first=True"]
+)
 def test_layer(kind: str, options: str) -> None:
     judge(layer(f"{kind}{options})"))
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from akg_core.errors import SketchError
-from akg_core.lower.roofline import work
+from akg_core.lower.resources.work import work
 from akg_core.lower.specialise import instances
 from akg_core.records import Schedule
 from akg_core.sketch.check import check, require

@@ -244,7 +244,7 @@ class Partition:
                 owner = next(h for h in cluster.heads if isinstance(h, Attention) and h.inner is value)
                 return pool.result(owner, 1, value.dtype)
             head = head_of(value)
-            if head in cluster.heads:
+            if head in cluster.heads and not isinstance(head, Loop):  # whose turns have kernels of their own
                 own = full if isinstance(value, Scan) else kept
                 if [p for p in at if p != 0] != [p for p in own if p != 0]:  # dims of size 1 do not count
                     raise NotInside(value)
