@@ -12,7 +12,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from akg_core.sketch.affine import Bounds
-from akg_core.sketch.ast import NOWHERE, Binary, Call, Element, Expr, Kernel, Name, Number, Place, Unary, walk
+from akg_core.sketch.ast import (
+    NOWHERE,
+    Binary,
+    Call,
+    Element,
+    Expr,
+    Kernel,
+    Name,
+    Number,
+    Place,
+    TensorParameter,
+    Unary,
+    walk,
+)
 from akg_core.sketch.ops import OPERATIONS
 
 
@@ -82,6 +95,7 @@ class Op:
     begin     target = expr * step of `axis`: where the tile of a program begins
     end       target = expr + step of `axis`, or other where that is less: where its tile ends
     meet      target = function of expr over all programs of the grid axis over[0]
+    wait      until all programs of a group have come here; they count at `element`, so many as bounds say
     store     element = expr where `mask`, or everywhere; atomics too, by `function`
     tiles     body for each tile of `axis`, backwards when `reverse`; bounds are start, stop
     range     body for each value of the scalar `target`; bounds are start, stop, step
@@ -142,7 +156,10 @@ class Region:
 
 @dataclass(slots=True)
 class Body:
-    """A kernel in ops: its parallel regions in order, its values and axes by their unique names."""
+    """A kernel in ops: its parallel regions in order, its values and axes by their unique names.
+
+    `workspace`: tensors that a launch allocates beside those of the kernel.
+    """
 
     kernel: Kernel
     regions: list[Region]
@@ -150,6 +167,7 @@ class Body:
     axes: dict[str, Axis]
     bounds: Bounds
     taken: set[str] = field(default_factory=set)
+    workspace: dict[str, TensorParameter] = field(default_factory=dict)
 
     def fresh(self, name: str, axes: Iterable[str], dtype: str, *, mutable: bool = False) -> Value:
         """A new value, under this name or one like it that nobody has."""

@@ -66,6 +66,9 @@ def show_op(op: Op) -> str:
             assert op.other is not None
             sign = "+=" if op.accumulate else "="
             return f"{target} {sign} {expr} · {show_expression(op.other)} over {', '.join(op.over)}"
+        case "wait":
+            assert op.element is not None
+            return f"wait for {show_expression(op.bounds[0])} programs at {show_expression(op.element)}"
         case "store":
             assert op.element is not None
             where = "" if op.mask is None else f" where {show_expression(op.mask)}"

@@ -48,7 +48,7 @@ class _Verifier:
                 self.require(op, not self.axes_of(op.expr), "a condition is a scalar")
                 self.block(op.body, axes, known)
                 self.block(op.orelse, axes, known)
-            elif op.kind != "store":
+            elif op.kind not in ("store", "wait"):
                 axes = axes | set(op.over[2:] if op.kind == "regroup" else ())
                 self.defined(op, axes)
                 assert op.target is not None
@@ -74,7 +74,7 @@ class _Verifier:
             if isinstance(node, Element) and any(node is block for block in blocks):
                 self.require(op, len(node.indices) == 2, "a block is at a row and a column")
             elif isinstance(node, Element):
-                dims = self.tensors[node.tensor].dims
+                dims = (self.tensors | self.body.workspace)[node.tensor].dims
                 self.require(op, len(node.indices) == len(dims), f"{node.tensor} has {len(dims)} dimensions")
             elif isinstance(node, Call) and node.op == "load":
                 self.require(op, isinstance(node.args[0], Element), "a load is of an element")

@@ -19,6 +19,7 @@ from akg_core.lower.tile.copies import propagate_copies
 from akg_core.lower.tile.interleave import interleave
 from akg_core.lower.tile.lanewise import keep_lanewise
 from akg_core.lower.tile.masks import EXISTS, mask
+from akg_core.lower.tile.meetings import Met, Room, meet
 from akg_core.lower.tile.opened import open_tiles
 from akg_core.lower.tile.order import Pairing, accesses, gathers, order, pairings
 from akg_core.lower.tile.padding import pad
@@ -34,8 +35,10 @@ __all__ = [
     "KEPT",
     "BrokenIR",
     "Divisors",
+    "Met",
     "Pairing",
     "Programs",
+    "Room",
     "Way",
     "Ways",
     "accesses",
@@ -48,6 +51,7 @@ __all__ = [
     "load_blocks",
     "make_explicit",
     "mask",
+    "meet",
     "open_tiles",
     "order",
     "pad",

@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import pytest
 
+from akg_core.errors import Unsupported
 from akg_core.lower.build import KEPT, body_of
 from akg_core.lower.decompose import decompose
 from akg_core.lower.explicit import make_explicit
@@ -19,6 +20,7 @@ from akg_core.lower.tile.copies import propagate_copies
 from akg_core.lower.tile.interleave import interleave
 from akg_core.lower.tile.lanewise import keep_lanewise
 from akg_core.lower.tile.masks import mask
+from akg_core.lower.tile.meetings import meet
 from akg_core.lower.tile.opened import open_tiles
 from akg_core.lower.tile.padding import pad
 from akg_core.lower.tile.rows import write_out_rows
@@ -338,3 +340,29 @@ def test_what_is_loaded_in_whole_blocks_is_loaded_by_a_row_and_a_column() -> Non
     assert 'load_block(x[b * 64 + m_begin, n_begin], "m", "n")' in ops(BLOCKS, blocks)
     assert divisors == [{"x": (16, 16)}]
     assert "load_block" not in ops(BLOCKS.replace("grid(64, 16)", "grid(64, 24)"), blocks), "one would reach beyond"
+
+
+def test_programs_meet_by_what_each_has_written() -> None:
+    rooms = []
+
+    def met(body: Body) -> None:
+        (region,) = body.regions
+        rooms.extend(meet(body, region, open_tiles(body, region)).rooms)
+
+    written = ops(MEETING, pad, share, mask, met)
+    after = written[written.index("store parts1") :]
+    assert after.startswith(
+        expected("""
+        store parts1[group, member] = most
+        wait for 4 programs at arrived[0, group]
+        members: i64[members] = positions of members at 0
+        parts1_tile: f32[members] = load(parts1[group, members], coherent=True)
+        most: f32 = reduce_max over members of parts1_tile in f32 from -inf
+    """)
+    )
+    assert [(room.name, room.zeroed) for room in rooms] == [("arrived", True), ("parts1", False)]
+    inside = MEETING.replace("            most", "            for k in range(2):\n                most").replace(
+        "t - most", "t"
+    )
+    with pytest.raises(Unsupported, match="inside of a loop"):
+        ops(inside, pad, share, mask, met)

@@ -101,6 +101,8 @@ class ExpressionPrinter:
                 if form == "tf32":
                     return cast(self.function("round_tf32({0})", [cast(tile, "f32")], "f32"), tile.dtype)
                 return cast(cast(tile, form), tile.dtype)
+            case Call(op="lane", args=(Name(id=axis), *_)):
+                return Term(f"tl.arange(0, {self.lanes(axis)})", "i64", (axis,), narrow=True)
             case Call(op=op) if op in PLACES:
                 return self.function(PLACES[op], [self.term(arg) for arg in expr.args], _dtype(expr))
             case Call():

@@ -6,16 +6,7 @@ from dataclasses import dataclass
 
 from akg_core.plugin.lower import Line
 from akg_core.plugin.sketch import Expr
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """Memory that a launch allocates beside the sketch's tensors: `count` elements, all 0 when `zeroed`."""
-
-    name: str
-    dtype: str
-    count: Expr
-    zeroed: bool = False
+from akg_core.plugin.tile import Room
 
 
 @dataclass(frozen=True, slots=True)

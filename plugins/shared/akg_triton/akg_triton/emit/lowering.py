@@ -9,6 +9,8 @@ from akg_core.plugin.sketch import Expr, ast
 from akg_core.plugin.tile import (
     KEPT,
     Divisors,
+    Met,
+    Programs,
     collect_constants,
     interleave,
     is_matrix_product,
@@ -16,6 +18,7 @@ from akg_core.plugin.tile import (
     load_blocks,
     make_explicit,
     mask,
+    meet,
     open_tiles,
     order,
     pad,
@@ -78,14 +81,14 @@ def _function(
     warps = warps_of(body, region, limits, stages, turns)
     blocks = load_blocks(body, region, divisors) if dialect.bulk else {}
     programs = open_tiles(body, region, dialect.group if products else 0, dialect.persistent)
-    printer = RegionPrinter(body, region, divisors, axes, dialect, programs)
+    met = _met(body, region, programs, dialect)
+    printer = RegionPrinter(body, region, divisors, [*met.axes, *axes], dialect, programs)
     printer.print()
     tensors = tuple(tensor.name for tensor in instance.kernel.tensors)
     sizes = (*(n for n in instance.dimensions if n not in instance.known), *instance.open)
-    rooms = printer.meetings.rooms()
     parameters = [
         *tensors,
-        *(room.name for room in rooms),
+        *(room.name for room in met.rooms),
         *sizes,
         *(f"{block}: tl.constexpr" for block in printer.terms.blocks.values()),
     ]
@@ -105,12 +108,21 @@ def _function(
         tuple(programs.grid),
         warps,
         stages,
-        rooms,
+        met.rooms,
         dialect.units if programs.persistent else 0,
         tuple(blocks.items()),
-        programs.members if rooms else 0,
+        programs.members if met.rooms else 0,
         frozenset(printer.terms.needs),
     )
+
+
+def _met(body: Body, region: Region, programs: Programs, dialect: Dialect) -> Met:
+    """The meetings written out; raises Unsupported on a chip whose programs do not wait for each other."""
+    meets = [op for each in region.ops for op in each.inside() if op.kind == "meet"]
+    if meets and programs.members and not dialect.together:
+        what = f"{meets[0].function}: programs of this chip do not wait for each other."
+        raise Unsupported(what, "Use one program.")
+    return meet(body, region, programs)
 
 
 def _size(axis: Axis) -> Expr:

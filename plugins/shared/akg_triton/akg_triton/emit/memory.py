@@ -6,7 +6,18 @@ from collections.abc import Callable, Sequence
 
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import Op, fold
-from akg_core.plugin.sketch import INDEX, NARROW, OPERATIONS, Binary, Call, Element, Expr, Number, Text, walk
+from akg_core.plugin.sketch import (
+    INDEX,
+    NARROW,
+    OPERATIONS,
+    Binary,
+    Call,
+    Element,
+    Expr,
+    Number,
+    Text,
+    walk,
+)
 from akg_triton.emit.expression import ExpressionPrinter
 from akg_triton.emit.terms import PRODUCT, TRITON, Term, wide
 
@@ -17,12 +28,15 @@ ATOMIC = {
 }
 
 
+COHERENT = 'cache_modifier=".cg"'  # past the cache that programs do not share
+
+
 class MemoryPrinter:
     """Prints accesses to the tensors of a kernel, by the expressions in them."""
 
     def __init__(self, terms: ExpressionPrinter, named: Callable[[str, Term], Term]) -> None:
         self.terms, self.named = terms, named
-        self.tensors = {t.name: t for t in terms.body.kernel.tensors}
+        self.tensors = {t.name: t for t in terms.body.kernel.tensors} | terms.body.workspace
 
     def pointer(self, element: Element, mask: Expr | None) -> tuple[str, tuple[str, ...]]:
         """The pointers to an element's places, and their axes; an index that the mask compares gets a name."""
@@ -90,6 +104,8 @@ class MemoryPrinter:
             options = [f"mask={mask}", f"other={self.terms.aligned(outside, axes)}"]
         if keywords.get("stream") == Number(True) and self.terms.dialect.load_once:
             options.append(self.terms.dialect.load_once)
+        if keywords.get("coherent") == Number(True):
+            options.append(COHERENT)
         return Term(f"tl.load({', '.join([pointer, *options])})", dtype, axes)
 
     def store(self, op: Op, passes_by: bool) -> str:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import Body, Lines, Op, Region
 from akg_core.plugin.sketch import Name, Number
 from akg_core.plugin.tile import Divisors, Programs
 from akg_triton.dialect import Dialect
 from akg_triton.emit import combine
 from akg_triton.emit.expression import ExpressionPrinter
-from akg_triton.emit.meeting import Meetings
 from akg_triton.emit.memory import MemoryPrinter, tensors_of
 from akg_triton.emit.terms import PRODUCT, SUM, Term, cast, held, strong, wide
 
@@ -35,11 +33,9 @@ class RegionPrinter:
         self.line = 0
         self.memory = MemoryPrinter(self.terms, self.named)
         self.repeating, self.promoted = 0, False
-        self.shared = _shared(region)
+        self.shared = _shared(region) - set(body.workspace)
         self.waited = 0  # the line of the sketch for which the threads have waited for each other
-        self.rest: Sequence[Op] = ()
         self.has_products = any(op.kind == "dot" for each in region.ops for op in each.inside())
-        self.meetings = Meetings(self)
 
     def print(self) -> None:
         for axis in self.programs.opened:
@@ -61,18 +57,27 @@ class RegionPrinter:
     # --- statements ---
 
     def ops(self, ops: Sequence[Op]) -> None:
-        for number, op in enumerate(ops):
-            self.line, self.rest = op.place.line or self.line, ops[number + 1 :]
+        for op in ops:
+            self.line = op.place.line or self.line
             self.wait_for_threads(op)
             match op.kind:
                 case "range":
                     self.range(op)
                 case "if":
                     self.branch(op)
+                case "wait":
+                    self.wait(op)
                 case "store":
                     self.say(self.memory.store(op, self.has_products and self.repeating > 0))
                 case _:
                     self.assign(op)
+
+    def wait(self, op: Op) -> None:
+        """Wait for the other programs of the group."""
+        assert op.element is not None
+        self.terms.needs.add("meet")
+        counter, _ = self.memory.pointer(op.element, None)
+        self.say(f"meet({counter}, {self.terms.term(op.bounds[0])})")
 
     def wait_for_threads(self, op: Op) -> None:
         """Wait for the program's other threads before a tensor is touched that the region both reads and writes."""
@@ -119,9 +124,7 @@ class RegionPrinter:
                 return self.regrouped(op)
             case "dot":
                 return combine.multiplied(self.terms, op, self.dialect, self.promoted)
-        if self.programs.members and not self.dialect.together:
-            raise Unsupported(f"{op.function}: programs of this chip do not wait for each other.", "Use one program.")
-        return self.meetings.met(op, self.rest, alone=not self.repeating)
+        raise TypeError(f"no op with a result: {op.kind}")
 
     def positions(self, op: Op) -> Term:
         axis = op.axis

@@ -1,0 +1,244 @@
+"""Programs of a grid axis that meet: each writes its part, waits for the others, and combines what all have written.
+
+What a later meeting combines may follow from scalars that were there before this one and from its result, as the sum of
+exponentials of a row follows from those of its parts and their peaks. Then each program writes these scalars, too, and
+computes for all what they would bring: they meet once.
+
+wait                    an op: until all members of a group have added to a counter; what each wrote, all can read
+load(…, coherent=True)  of what other programs of the launch have written
+lane(n)                 the number of each lane of the tile of n
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from akg_core.errors import Unsupported
+from akg_core.lower.fold import fold
+from akg_core.lower.ir import Axis, Body, Op, Region, Value
+from akg_core.lower.substitute import replaced
+from akg_core.lower.tile.programs import ZERO, Programs
+from akg_core.sketch import numerics
+from akg_core.sketch.affine import INDEX
+from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, TensorParameter, Text, Type, Unary, walk
+from akg_core.sketch.ops import OPERATIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Memory that a launch allocates beside the sketch's tensors: `count` elements, all 0 when `zeroed`, of which
+    programs see `dims`."""
+
+    name: str
+    dtype: str
+    count: Expr
+    dims: tuple[Expr, ...]
+    zeroed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """`rooms`: what a launch allocates, the counters first; `axes`: those of members, the first dimensions of tiles."""
+
+    rooms: tuple[Room, ...] = ()
+    axes: tuple[str, ...] = ()
+
+
+def meet(body: Body, region: Region, programs: Programs) -> Met:
+    """Write out the meetings of a region whose tiles are open."""
+    meetings = _Meetings(body, programs)
+    region.ops = meetings.block(region.ops, {}, alone=True)
+    rooms = meetings.rooms()
+    body.workspace |= {room.name: TensorParameter(room.name, "Scratch", room.dtype, room.dims) for room in rooms}
+    return Met(rooms, tuple(meetings.axes))
+
+
+class _Meetings:
+    def __init__(self, body: Body, programs: Programs) -> None:
+        self.body, self.programs = body, programs
+        self.parts: list[Room] = []
+        self.axes: list[str] = []
+        self.foreseen: dict[str, tuple[Expr, dict[str, Room]]] = {}  # by what a later meeting combines
+
+    def rooms(self) -> tuple[Room, ...]:
+        if not self.parts:
+            return ()
+        number = Number(len(self.parts), type=INDEX)
+        total = self.programs.count
+        count = fold(Binary("*", total, number, type=INDEX))
+        return (Room("arrived", "i32", count, (number, total), zeroed=True), *self.parts)
+
+    def block(self, ops: Sequence[Op], known: dict[str, Op], *, alone: bool) -> list[Op]:
+        """The ops of a block; `known`: what made the values that are there, `alone`: it is in no loop."""
+        known, made = dict(known), list[Op]()
+        for number, op in enumerate(ops):
+            if op.kind == "meet":
+                made += self.met(op, ops[number + 1 :], known, alone)
+            else:
+                inner = alone and op.kind != "range"
+                op.body = self.block(op.body, known, alone=inner)
+                op.orelse = self.block(op.orelse, known, alone=inner)
+                made.append(op)
+            if op.target is not None:
+                known[op.target.name] = op
+        return made
+
+    def met(self, op: Op, rest: Sequence[Op], known: dict[str, Op], alone: bool) -> list[Op]:
+        """What gives all programs the value that they have together."""
+        assert op.expr is not None and op.target is not None
+        if op.target.name in self.foreseen:
+            return self.of_all(op)
+        if not self.programs.members:  # the only program of its axis
+            op.kind, op.over, op.function = "map", (), ""
+            return [op]
+        axes = [name for name in self.body.axes if name in self.body.axes_of(op.expr)]
+        lanes = [self.body.axes[name].lanes for name in axes]
+        if not alone or self.programs.members < 0 or None in lanes:
+            raise Unsupported(
+                f"{op.function} inside of a loop, or of sizes that only the launch knows, has no form here.",
+                "Meet outside of loops, with a fixed number of programs and tiles of a fixed size.",
+            )
+        dtype, made = self.held(op), list[Op]()
+        part = op.expr
+        if not isinstance(part, Name) or _dtype(part) != dtype:
+            value = self.body.fresh(f"{op.function}_part", axes, dtype)
+            made.append(Op("map", op.place, target=value, expr=_cast(op.expr, dtype)))
+            part = Name(value.name, type=Type(dtype=dtype))
+        room = self.room(dtype, [each or 1 for each in lanes])
+        own = tuple(Call("lane", (Name(name, type=INDEX),), type=INDEX) for name in axes)
+        group, member = self.programs.group, self.programs.member
+        assert group is not None and member is not None
+        counter = Element("arrived", (Number(len(self.parts) - 1, type=INDEX), group))
+        made.append(Op("store", op.place, "store", expr=part, element=Element(room.name, (group, member, *own))))
+        made += self.foresee(op, rest, known, {part.id: room} if not axes else {})
+        made.append(Op("wait", op.place, element=counter, bounds=(Number(self.programs.members, type=INDEX),)))
+        name, exists = self.members(op, "members", made)
+        none = numerics.identity(op.function, dtype)
+        every = self.loaded(op, room, name, own, none, exists, made)
+        return [*made, self.combined(op, every, name)]
+
+    def held(self, op: Op) -> str:
+        assert op.expr is not None
+        found = numerics.reduced(op.function, _dtype(op.expr))
+        return "i32" if found == "bool" else found
+
+    def combined(self, op: Op, every: Expr, axis: str) -> Op:
+        function = f"reduce_{numerics.function_of(op.function)}"
+        return Op("reduce", op.place, function, target=op.target, expr=every, over=(axis,))
+
+    def members(self, op: Op, name: str, made: list[Op]) -> tuple[str, Expr | None]:
+        """A new axis whose positions are the members of a group, and which of its lanes are such."""
+        count = self.programs.members
+        extent, lanes = Number(count, type=INDEX), 1 << (count - 1).bit_length()
+        name = self.body.unique(name)
+        axis = Axis(name, extent, ZERO, extent, None, op.place, lanes=lanes, partial=lanes != count)
+        self.body.axes[name], self.body.bounds.extents[name] = axis, extent
+        self.axes.append(name)
+        at = self.body.values[name] = Value(name, frozenset((name,)), "i64")
+        made.append(Op("positions", op.place, target=at, expr=ZERO, axis=axis))
+        if not axis.partial:
+            return name, None
+        exists = self.body.fresh(f"{name}_in", (name,), "bool")
+        here = Binary("<", Name(name, type=INDEX), extent, type=Type(dtype="bool"))
+        made.append(Op("map", op.place, target=exists, expr=here))
+        return name, Name(exists.name, type=Type(dtype="bool"))
+
+    def loaded(
+        self,
+        op: Op,
+        room: Room,
+        at: str,
+        own: Sequence[Expr],
+        other: float,
+        exists: Expr | None,
+        made: list[Op],
+    ) -> Name:
+        """What all members have written to a room."""
+        kind = Type(dtype=room.dtype)
+        assert self.programs.group is not None
+        place = Element(room.name, (self.programs.group, Name(at, type=INDEX), *own))
+        mask = () if exists is None else (("other", Number(other, type=kind)), ("mask", exists))
+        load = Call("load", (place,), (*mask, ("coherent", Number(True))), type=kind)
+        value = self.body.fresh(f"{room.name}_tile", self.body.axes_of(load), room.dtype)
+        made.append(Op("map", op.place, target=value, expr=load))
+        return Name(value.name, type=kind)
+
+    def foresee(self, op: Op, rest: Sequence[Op], known: dict[str, Op], written: dict[str, Room]) -> Iterator[Op]:
+        """Write what spares later meetings of the same programs a wait; `written`: rooms by what is in them."""
+        assert op.target is not None
+        group, member = self.programs.group, self.programs.member
+        assert group is not None and member is not None
+        for later, combined in _later(rest, op):
+            names = sorted({n.id for n in walk(combined) if isinstance(n, Name)} - {op.target.name})
+            values = [self.body.values[name] for name in names if name in known and not _is_number(known[name])]
+            scalars = all(not value.axes and value.dtype in ("f32", "f64") for value in values)
+            if not scalars or not values or any(name not in known for name in names):
+                continue
+            for value in values:
+                if value.name not in written:
+                    room = written[value.name] = self.room(value.dtype, [])
+                    own = Name(value.name, type=Type(dtype=value.dtype))
+                    yield Op("store", op.place, "store", expr=own, element=Element(room.name, (group, member)))
+            assert later.target is not None
+            self.foreseen[later.target.name] = combined, {value.name: written[value.name] for value in values}
+
+    def of_all(self, op: Op) -> list[Op]:
+        """What a foreseen meeting gives: its tile computed for every program, then combined."""
+        assert op.target is not None
+        combined, rooms = self.foreseen[op.target.name]
+        made: list[Op] = []
+        at, exists = self.members(op, "member_of_all", made)
+        names: dict[str, Expr] = {
+            name: self.loaded(op, room, at, (), 0.0, exists, made) for name, room in rooms.items()
+        }
+        dtype = self.held(op)
+        every = _cast(replaced(combined, names), dtype)
+        if exists is not None:
+            none = Number(numerics.identity(op.function, dtype), type=Type(dtype=dtype))
+            every = Call("where", (exists, every, none), type=Type(dtype=dtype))
+        return [*made, self.combined(op, every, at)]
+
+    def room(self, dtype: str, lanes: Sequence[int]) -> Room:
+        """A new room for the parts of one meeting."""
+        total, each = self.programs.count, Number(prod(lanes), type=INDEX)
+        groups = fold(Binary("//", total, Number(self.programs.members, type=INDEX), type=INDEX))
+        dims = (groups, *(Number(size, type=INDEX) for size in (self.programs.members, *lanes)))
+        count = fold(Binary("*", total, each, type=INDEX))
+        self.parts.append(Room(f"parts{len(self.parts) + 1}", dtype, count, dims))
+        return self.parts[-1]
+
+
+def _later(rest: Sequence[Op], op: Op) -> Iterator[tuple[Op, Expr]]:
+    """Meetings along the same axis further on, and what they combine in terms of values that are there before."""
+    made: dict[str, Expr] = {}
+    for later in rest:
+        if later.target is None or later.expr is None:
+            continue
+        combined = replaced(later.expr, made)
+        if later.kind == "meet":
+            if later.over == op.over and all(map(_scalar_work, walk(combined))):
+                yield later, combined
+            made.pop(later.target.name, None)
+        elif later.kind == "map":
+            made[later.target.name] = combined
+
+
+def _scalar_work(node: object) -> bool:
+    """Whether a node of an expression computes at one position what it can at another."""
+    if isinstance(node, Call):
+        return node.op == "where" or OPERATIONS[node.op].kind in ("elementwise", "cast")
+    return not isinstance(node, Expr) or isinstance(node, (Name, Number, Binary, Unary)) or hasattr(node, "value")
+
+
+def _is_number(op: Op) -> bool:
+    return op.kind == "map" and isinstance(op.expr, Number) and op.target is not None and not op.target.mutable
+
+
+def _dtype(expr: Expr) -> str:
+    return expr.type.dtype if expr.type else "i64"
+
+
+def _cast(expr: Expr, dtype: str) -> Expr:
+    return expr if _dtype(expr) == dtype else Call("cast", (expr, Text(dtype)), type=Type(dtype=dtype))

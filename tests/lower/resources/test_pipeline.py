@@ -1,0 +1,92 @@
+"""Stages of loops, factors of products and warps of programs, by the numbers of a chip."""
+
+from __future__ import annotations
+
+import pytest
+
+from akg_core.errors import Unsupported
+from akg_core.lower.build import KEPT, body_of
+from akg_core.lower.explicit import make_explicit
+from akg_core.lower.ir import Body
+from akg_core.lower.products import Way
+from akg_core.lower.resources.limits import ProgramLimits
+from akg_core.lower.resources.occupancy import waves
+from akg_core.lower.resources.pipeline import factors_of, pipeline
+from akg_core.lower.resources.threads import warps_of
+from akg_core.lower.specialise import specialise
+from akg_core.lower.tile.order import order
+from akg_core.lower.tile.padding import pad
+from akg_core.sketch.ast import Number
+from akg_core.sketch.check import require
+from akg_core.sketch.parse import parse
+
+PRODUCT = """
+@kernel
+def f(a: In["f16", 256, 256], b: In["f16", 256, 256], y: Out["f32", 256, 256]):
+    for m in grid(256, 128):
+        for n in grid(256, 128):
+            acc = zeros([m, n], "f32")
+            for k in tiles(256, 64):
+                acc = dot(load(a[m, k]), load(b[k, n]), over=k, into=acc)
+            store(y[m, n], acc)
+"""
+COPY = """
+@kernel
+def f(x: In["f32", 8192], y: Out["f32", 8192]):
+    for n in grid(8192, 4096):
+        store(y[n], load(x[n]) * 2.0)
+"""
+STAGE = 2 * 128 * 64 * 2  # bytes of both factors of PRODUCT
+
+
+def lowered(text: str) -> Body:
+    (kernel,) = require(parse(text)).kernels
+    body = body_of(specialise(kernel, {}, {}, "f"), cheap=KEPT)
+    make_explicit(body)
+    pad(body, 16)
+    return body
+
+
+def stages(text: str, limits: ProgramLimits) -> int:
+    body = lowered(text)
+    (region,) = body.regions
+    return pipeline(body, region, order(body, region), limits)[0]
+
+
+@pytest.mark.parametrize(("room", "most"), [(4 * STAGE, 3), (3 * STAGE, 3), (2 * STAGE, 2), (STAGE, 1)])
+def test_as_many_stages_as_fit(room: int, most: int) -> None:
+    assert stages(PRODUCT, ProgramLimits(near_bytes=room)) == most
+
+
+def test_a_loop_without_products_has_the_stages_that_it_asks_for() -> None:
+    looped = COPY.replace("        store", "        for k in tiles(4, 1):\n            store").replace("x[n]", "x[n]")
+    assert stages(looped, ProgramLimits(near_bytes=1 << 20)) == 1
+    assert stages(looped.replace("tiles(4, 1)", "tiles(4, 1, stages=2)"), ProgramLimits(near_bytes=1 << 20)) == 2
+
+
+def test_split_factors_take_the_room_of_their_parts() -> None:
+    text = PRODUCT.replace("f16", "f32").replace("into=acc)", 'into=acc, precision="split3")')
+    ways = {"ieee": Way(exact=True), "split3": Way(parts=3, bytes=2), "fast": Way()}
+    body = lowered(text)
+    (region,) = body.regions
+    (op,) = (op for op in body.ops() if op.kind == "dot")
+    found = factors_of(body, order(body, region), op, ProgramLimits(near_bytes=1 << 20, ways=ways))
+    assert found.bytes_of(found.left, 100) == 600
+    with pytest.raises(Unsupported, match=f"takes {128 * 64 * 6} bytes"):
+        factors_of(body, order(body, region), op, ProgramLimits(near_bytes=128 * 64 * 6 - 1, ways=ways))
+
+
+def test_a_program_has_warps_for_its_largest_tile() -> None:
+    limits = ProgramLimits(near_bytes=1 << 20)
+    for text, warps in ((COPY, 4), (COPY.replace("4096", "64"), 2), (PRODUCT, 8)):
+        body = lowered(text)
+        (region,) = body.regions
+        assert warps_of(body, region, limits, 1, 1) == warps
+    body = lowered(COPY.replace("grid(8192, 4096)", "grid(8192, 4096, warps=16)"))
+    (region,) = body.regions
+    assert warps_of(body, region, limits, 1, 1) == 16
+    assert region.grid[0].hints["warps"] == Number(16)
+
+
+def test_waves_fill_all_units() -> None:
+    assert (waves(264, 2, 132), waves(265, 2, 132), waves(1, 2, 132)) == (1, 2, 1)
