@@ -61,6 +61,17 @@ def work_job(payload: dict[str, Any]) -> dict[str, Any]:
     return {"work": [[each.model_dump() for each in work(tree, schedule)] for schedule in schedules]}
 
 
+def held_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{sketch, schedules} → {held}: for each schedule, the most bytes of tiles that a program holds at once."""
+    from akg_core.lower.resources.fitting import Holding
+    from akg_core.sketch.check import require
+    from akg_core.sketch.parse import parse
+
+    sketch = Sketch(**payload["sketch"])
+    holding = Holding(require(parse(sketch.text, sketch.name), sketch.name))
+    return {"held": [holding.most(Schedule(**values)) for values in payload["schedules"]]}
+
+
 def steps_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{sketch, schedule} → {steps}: how much it is to run a sketch by simulation; see `lower.interpretation_steps`."""
     from akg_core.lower.interpretation_steps import steps

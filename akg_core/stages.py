@@ -169,6 +169,15 @@ def work(pool: Pool, design: Design, schedules: Sequence[Schedule]) -> tuple[tup
     return tuple(tuple(Work(**launch) for launch in launches) for launches in value["work"])
 
 
+def held(pool: Pool, design: Design, schedules: Sequence[Schedule]) -> list[int]:
+    """The most bytes of tiles that a program of a design holds at once under each of some schedules."""
+    payload = {
+        "sketch": design.sketch.model_dump(mode="json"),
+        "schedules": [schedule.model_dump() for schedule in schedules],
+    }
+    return [int(each) for each in _plugin_job(pool, "held_job", payload, DESIGN_SECONDS)["held"]]
+
+
 def steps(pool: Pool, design: Design, schedule: Schedule) -> float:
     """How much it is to run a design under a schedule by simulation, in operations on tiles."""
     payload = {"sketch": design.sketch.model_dump(mode="json"), "schedule": schedule.model_dump()}

@@ -1,4 +1,4 @@
-"""Which candidates are not worth timing: no machine runs them as fast as others, or they spill registers."""
+"""Which candidates are not worth timing: they cannot fit, no machine runs them as fast as others, or they spill."""
 
 from __future__ import annotations
 
@@ -33,6 +33,16 @@ def too_slow(least: Sequence[float], best: float | None) -> list[str]:
     """
     limit = best or NEAREST * min(least, default=0.0)
     return [f"Its bytes and products alone take {each * 1e3:.3g} ms." if each > limit else "" for each in least]
+
+
+def too_large(held: Sequence[int], room: int) -> list[str]:
+    """Why each schedule of one sketch cannot fit, by the bytes of tiles that a program holds; "" where it may.
+
+    `room`: what a program may hold, 0 where nothing limits that.
+    """
+    return [
+        f"A program would hold {each} bytes of tiles; there are {room}." if each > room > 0 else "" for each in held
+    ]
 
 
 def spilling(details: Sequence[Mapping[str, Scalar]]) -> list[str]:

@@ -26,7 +26,7 @@ from akg_core.judge.verify import verify
 from akg_core.records import HOST, Availability, KernelSource, Record, Schedule, Target, Task
 from akg_core.runs import RunFolder
 from akg_core.search.moves import Moves, Point, sketch_hash
-from akg_core.search.prune import least_seconds, spilling, too_slow
+from akg_core.search.prune import least_seconds, spilling, too_large, too_slow
 from akg_core.search.race import Track, race
 from akg_core.spell import spell_seconds
 from akg_core.stages import Candidate, Design, Request
@@ -67,7 +67,7 @@ class Tuned(Record):
 class Ground:
     """What a search stands on: the task and its designs, where candidates are built, what the machine can do.
 
-    `units`: the chip's cores or multiprocessors.
+    `units`: the chip's cores or multiprocessors; `room`: bytes of tiles that a program may hold, 0 for any.
     """
 
     pool: Pool
@@ -76,6 +76,7 @@ class Ground:
     designs: tuple[Design, ...]
     machine: floor.Machine
     units: int
+    room: int = 0
 
 
 def open_archive(url: str, task: Task, request: Request, machine: Availability, versions: dict[str, str]) -> Archive:
@@ -206,7 +207,18 @@ class Search:
         )
 
     def _promising(self, points: list[Point]) -> list[Point]:
-        """Those that may be faster than the best, by what the schedule moves and computes."""
+        """Those that fit and may be faster than the best, by what the schedule holds, moves and computes.
+
+        A sketch's first schedule is tried even where its tiles could not be made small enough.
+        """
+
+        def reasons_of_size(design: int, mine: list[Point]) -> list[str]:
+            pool, room = self._ground.pool, self._ground.room
+            found = too_large(stages.held(pool, self._designs[design], [point.schedule for point in mine]), room)
+            return ["" if point in self._firsts else reason for point, reason in zip(mine, found, strict=True)]
+
+        if self._ground.room:
+            points = self._kept(points, reasons_of_size)
 
         def reasons(design: int, mine: list[Point]) -> list[str]:
             found = stages.work(self._ground.pool, self._designs[design], [point.schedule for point in mine])

@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from akg_core.judge.timing.floor import Machine
+from akg_core.lower.resources.fitting import Holding
 from akg_core.lower.resources.work import Work, work
 from akg_core.records import Schedule
-from akg_core.search.prune import NEAREST, least_seconds, spilling, too_slow
+from akg_core.search.prune import NEAREST, least_seconds, spilling, too_large, too_slow
 from akg_core.sketch.check import require
 from akg_core.sketch.parse import parse
 
@@ -85,3 +86,15 @@ def test_what_spills_much_is_left_out_unless_everything_does() -> None:
     assert [bool(reason) for reason in spilling([spilled(0, 300), spilled(100), {}])] == [True, False, False]
     assert spilling([spilled(900), spilled(400)]) == ["A thread spills 900 bytes.", ""]
     assert spilling([]) == []
+
+
+def test_what_a_program_cannot_hold_is_not_timed() -> None:
+    tree = require(parse(PRODUCT, "t"), "t")
+    holding = Holding(tree)
+    small, large = (holding.most(Schedule(values={"mm.BM": b, "mm.BN": b, "mm.BK": 32})) for b in (16, 64))
+    assert small < large and large >= 4 * (64 * 64 + 2 * 64 * 32)
+    assert too_large([small, large], large) == ["", ""] == too_large([small, large], 0)
+    assert too_large([small, large], large - 1) == [
+        "",
+        f"A program would hold {large} bytes of tiles; there are {large - 1}.",
+    ]

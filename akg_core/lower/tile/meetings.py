@@ -7,6 +7,7 @@ computes for all what they would bring: they meet once.
 wait                    an op: until all members of a group have added to a counter; what each wrote, all can read
 load(…, coherent=True)  of what other programs of the launch have written
 lane(n)                 the number of each lane of the tile of n
+ordered=True            a hint of a reduction: parts are combined as they lie, in no order that a compiler likes better
 """
 
 from __future__ import annotations
@@ -117,7 +118,9 @@ class _Meetings:
         name, exists = self.members(op, "members", made)
         none = numerics.identity(op.function, dtype)
         every = self.loaded(op, room, name, own, none, exists, made)
-        return [*made, self.combined(op, every, name)]
+        combined = self.combined(op, every, name)
+        combined.hints = {"ordered": Number(True)}
+        return [*made, combined]
 
     def held(self, op: Op) -> str:
         assert op.expr is not None

@@ -27,11 +27,11 @@ def combiner(terms: ExpressionPrinter, function: str, dtype: str) -> str:
     return found
 
 
-def folded(terms: ExpressionPrinter, function: str, tile: Term, axes: Sequence[str]) -> Term:
-    """A tile reduced over `axes`, last dimension first."""
+def folded(terms: ExpressionPrinter, function: str, tile: Term, axes: Sequence[str], ordered: bool = False) -> Term:
+    """A tile reduced over `axes`, last dimension first; `ordered`: its lanes stay where they are."""
     text, left = tile.text, list(tile.axes)
     places = sorted((left.index(axis) for axis in axes), reverse=True)
-    if len(places) == len(left) and function == "sum":
+    if len(places) == len(left) and function == "sum" and not ordered:
         return Term(f"tl.sum({text})", tile.dtype)
     for place in places:
         if function == "sum":
@@ -56,7 +56,7 @@ def reduced(terms: ExpressionPrinter, op: Op) -> Term:
         made = folded(terms, "max" if function == "any" else "min", bits, op.over)
         return Term(f"{made} != 0", "bool", made.axes, LOOSE)
     tile = terms.spread(cast(wide(tile), held_dtype(op.function, tile.dtype)), op.over)
-    return cast(folded(terms, function, tile, op.over), op.target.dtype)
+    return cast(folded(terms, function, tile, op.over, "ordered" in op.hints), op.target.dtype)
 
 
 def _argreduced(terms: ExpressionPrinter, op: Op) -> Term:
