@@ -4,6 +4,9 @@
 `propagate_copies`, `make_explicit`, `decompose`, `unroll_single`, `pad`, `write_out_taps`, `write_out_rows`,
 `collect_constants`, `share`, `interleave`, `mask`, `keep_lanewise`; `verify` raises BrokenIR where one of them erred,
 and `show_ir` is the text of what came out. `order` says which axis is the first dimension of tiles and which the last.
+
+Further down, region by region, for a language of programs in one dimension: `load_blocks` where a unit copies memory,
+`open_tiles` makes numbers of grids, loops, positions and masks, and `meet` writes out how programs wait for each other.
 """
 
 from akg_core.lower.build import KEPT

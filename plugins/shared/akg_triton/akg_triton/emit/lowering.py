@@ -35,7 +35,7 @@ from akg_triton.emit.function import Function
 from akg_triton.emit.region import RegionPrinter
 from akg_triton.emit.words import RESERVED
 
-OWN = frozenset({"members", "arrived", *(f"parts{n}" for n in range(1, 9))})
+OWN = frozenset({"arrived", *(f"parts{n}" for n in range(1, 9))})
 LEAST = 16  # lanes of an axis that matrix units run along
 
 
