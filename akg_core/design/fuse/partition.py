@@ -51,6 +51,7 @@ class Partition:
     ) -> None:
         self.trace = trace
         self.clusters = Clusters()
+        self._rank = self.clusters.rank
         self.buffers: dict[Value, Buffer] = {}
         self.made_by: dict[Value, Cluster] = {}
         self._split = split
@@ -71,9 +72,6 @@ class Partition:
         self.loops: dict[Loop, Looped] = {}
 
     # --- the order ---------------------------------------------------------------------------------
-
-    def _rank(self, cluster: Cluster | None) -> int:
-        return self.clusters.rank(cluster)
 
     def _latest(self, heads: frozenset[HeadKey]) -> int:
         """Where in the order the last of these heads is made."""
@@ -106,8 +104,7 @@ class Partition:
         elif isinstance(head, Loop):
             self._home[head] = add_loop(self, head)
         elif isinstance(head, Scan):
-            cluster = Cluster("scan", head.arg.shape, frozenset((head.dim,)), heads=[head])
-            self._home[head] = self._new(cluster)
+            self._home[head] = self._new(Cluster("scan", head.arg.shape, frozenset((head.dim,)), heads=[head]))
         elif isinstance(head, Concat):
             self.store(head, self.buffer_for(head))
 
@@ -158,8 +155,9 @@ class Partition:
         halves = self._halving.of(head) if self._halving is not None else None
         for half in halves or ():
             self.add(half.back)
-        cluster = self._new(Cluster("product", (*batch, m, n, k), frozenset((len(batch) + 2,)), heads=[head]))
-        self._home[head] = cluster
+        cluster = self._home[head] = self._new(
+            Cluster("product", (*batch, m, n, k), frozenset((len(batch) + 2,)), heads=[head])
+        )
         for guard in head.guards or ():
             self._store_scale(guard.back, cluster)
         for operand in (head.left, head.right):
@@ -193,8 +191,7 @@ class Partition:
         *batch, m, k = head.query.shape
         *_, n, f = head.right.shape
         reduced = frozenset((len(batch) + 2, len(batch) + 3))
-        cluster = self._new(Cluster("attention", (*batch, m, f, n, k), reduced, heads=[head]))
-        self._home[head] = cluster
+        cluster = self._home[head] = self._new(Cluster("attention", (*batch, m, f, n, k), reduced, heads=[head]))
         for operand in (head.key, head.right):
             self._stored_operand(operand, cluster)
 
@@ -309,22 +306,16 @@ class Partition:
                 if isinstance(part, Literal) and part.number == 0 and buffer not in outside:
                     self.zeroed.add(buffer)
                     continue
-                target = Target(part, buffer, _placed(buffer, joined, number))
-                beside = self._store_part(part, target, before, beside)
+                beside = self.write(Target(part, buffer, _placed(buffer, joined, number)), before, beside)
             makers = [c for c in self.clusters if any(t.buffer is buffer for t in c.targets)]
             self.made_by[value] = makers[-1]
         else:
-            self.made_by[value] = self._store_part(value, Target(value, buffer, buffer.place), before)
+            self.made_by[value] = self.write(Target(value, buffer, buffer.place), before)
         self.buffers[value] = buffer
 
-    def write(self, target: Target, before: Cluster) -> None:
-        """Have a value written to a place of a tensor before a cluster runs."""
-        self._store_part(target.value, target, before)
-
-    def _store_part(
-        self, value: Value, target: Target, before: Cluster | None, beside: Cluster | None = None
-    ) -> Cluster:
+    def write(self, target: Target, before: Cluster | None = None, beside: Cluster | None = None) -> Cluster:
         """The cluster that writes a target; `beside`: one that writes to the same tensor."""
+        value = target.value
         self.add(value)
         needed = self.needs(value)
         last = self._latest(needed)

@@ -13,7 +13,7 @@ from typing import Any
 
 from akg_core.design.algebra.expression import parse_size
 from akg_core.design.algebra.index import Index
-from akg_core.design.graph.values import Counting, Literal, Shape, Value, arithmetic, cast, wide
+from akg_core.design.graph.values import Counting, Literal, Shape, Value, arithmetic, cast, literal, wide
 from akg_core.errors import UnsupportedOperator
 from akg_core.records import Node
 from akg_core.sketch.dtypes import DTYPES, promote
@@ -175,3 +175,10 @@ def _fractional(node: ast.AST) -> bool:
         isinstance(n, (ast.Div, ast.Pow)) or (isinstance(n, ast.Constant) and isinstance(n.value, float))
         for n in ast.walk(node)
     )
+
+
+def size_value(size: Index) -> Value:
+    """A size as a scalar value."""
+    if size.constant is not None:
+        return literal(size.constant, "i64")
+    return Counting(lambda at: size, shape=(), dtype="i64")

@@ -396,10 +396,3 @@ def operands(value: Value) -> tuple[Value, ...]:
         case Attention(query=query, key=key, scores=scores, right=right):
             return (query, key, scores, right)
     return ()
-
-
-def size_value(size: Index) -> Value:
-    """A size as a scalar value."""
-    if size.constant is not None:
-        return literal(size.constant, "i64")
-    return Counting(lambda at: size, shape=(), dtype="i64")

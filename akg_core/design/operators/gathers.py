@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import product
 
 from akg_core.design.algebra.index import Axis, Index, index, position
-from akg_core.design.graph.rules import Call, rule
+from akg_core.design.graph.rules import Call, rule, size_value
 from akg_core.design.graph.values import (
     Counting,
     Gather,
@@ -24,7 +24,6 @@ from akg_core.design.graph.values import (
     is_float,
     map_of,
     reshape,
-    size_value,
     view,
     where,
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from akg_core.design.algebra.index import Index, ceil_div, index, product
-from akg_core.design.graph.rules import Call, rule
+from akg_core.design.graph.rules import Call, rule, size_value
 from akg_core.design.graph.values import (
     Positions,
     Shape,
@@ -20,7 +20,6 @@ from akg_core.design.graph.values import (
     literal,
     map_of,
     reshape,
-    size_value,
     where,
     window,
 )

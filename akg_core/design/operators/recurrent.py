@@ -31,7 +31,7 @@ from akg_core.design.operators.products import matrix_product
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weights of one layer in one direction; of a turn these are sources."""
+    """The weights of one layer in one direction as its turns read them, [P, G*H], [G*H] and [H, P]."""
 
     hidden: Value
     bias: Value | None
@@ -51,11 +51,10 @@ class Kind:
 
 
 def _product(x: Value, weight: Value, dtype: str) -> Value:
-    """x [*rows, K] times weight [N, K] transposed, computed as `dtype` is."""
+    """x [*rows, K] times weight [K, N], computed as `dtype` is."""
     *rows, k = x.shape
     flat = reshape(x, (x.size.exact(k) or index(1), k))
-    found = matrix_product(flat, permute(weight, (1, 0)), dtype)
-    return reshape(found, (*rows, weight.shape[0]))
+    return reshape(matrix_product(flat, weight, dtype), (*rows, weight.shape[1]))
 
 
 def _gate(gates: Value, number: int, size: Index) -> Value:
@@ -152,12 +151,17 @@ def _run(
     dtype, wide = c.dtype, c.wide
     of_input, of_hidden, *others = params
     biases, projections = (others[:2], others[2:]) if biased else ([], others)
-    now = cast(_product(x, of_input, dtype), wide)
+    now = cast(_product(x, permute(of_input, (1, 0)), dtype), wide)
     for bias in biases[: 1 if kind.apart else 2]:
         now = arithmetic("+", now, bias, dtype=wide)
     if batch_first:
         now = permute(now, (1, 0, 2))
-    fixed = [of_hidden, *(biases[1:] if kind.apart else ()), *projections]
+    # Every turn reads all weights, and reads them fastest along the rows that it computes.
+    fixed = [
+        permute(of_hidden, (1, 0)),
+        *(biases[1:] if kind.apart else ()),
+        *(permute(p, (1, 0)) for p in projections),
+    ]
     held = [Source(f"turn:weight_{n}", shape=v.shape, dtype=v.dtype) for n, v in enumerate(fixed)]
     weights = Weights(held[0], held[1] if kind.apart and biased else None, held[-1] if projections else None)
     part = Source("turn:input_part", shape=now.shape[1:], dtype=now.dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from akg_core.design.algebra.index import index, product
-from akg_core.design.graph.rules import Call, rule
+from akg_core.design.graph.rules import Call, rule, size_value
 from akg_core.design.graph.values import (
     Literal,
     Value,
@@ -16,7 +16,6 @@ from akg_core.design.graph.values import (
     fold,
     map_of,
     reshape,
-    size_value,
     where,
     wide,
 )

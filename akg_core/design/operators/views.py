@@ -6,7 +6,7 @@ from itertools import accumulate
 from operator import mul
 
 from akg_core.design.algebra.index import Index, index
-from akg_core.design.graph.rules import Call, rule
+from akg_core.design.graph.rules import Call, rule, size_value
 from akg_core.design.graph.values import (
     Concat,
     Literal,
@@ -22,7 +22,6 @@ from akg_core.design.graph.values import (
     narrow,
     permute,
     reshape,
-    size_value,
     view,
     where,
     wide,
