@@ -28,7 +28,7 @@ from akg_core.task.example import Example, flat_forward, make_example, tensor_at
 from akg_core.task.fake import quiet
 from akg_core.task.graph import random_nodes, resolve, size, spelled
 from akg_core.task.guards import conditions
-from akg_core.task.load import ReferenceModule
+from akg_core.task.load import ReferenceModule, as_buffers
 from akg_core.task.recurrent import whole
 from akg_core.task.single import from_two
 from akg_core.task.translate import Sizes, Translated, dtype_name, translate
@@ -184,18 +184,19 @@ def _traced(reference: ReferenceModule, example: Example, *, vary: bool, numbers
         dims = tuple(dict.fromkeys(sorted(varying), Vary.AUTO) for v, varying in pairs if isinstance(v, torch.Tensor))
 
     def export(model: nn.Module) -> ExportedProgram:
-        with flat_forward(model, example.inputs, values, names), whole():
+        with flat_forward(model, example.inputs, values, names, example.replaced), whole():
             return torch.export.export(model, inputs, dynamic_shapes=dims, strict=False)
 
     model = example.model
     program = export(model)
     if any(isinstance(constant, FakeTensor) for constant in program.constants.values()):
         # Decomposition computes with constants, so they must be real.
-        model = reference.model(eval=eval)
+        model = as_buffers(reference.model(eval=eval), example.replaced)
         program = export(model)
     exported, program = program, program.run_decompositions(_decompositions())
     sizes = _declare_sizes(program, inputs)
-    translated = translate(program, names, sizes, load.reference_filename(reference.name), tensor_attributes(model))
+    attributes = {*tensor_attributes(model), *example.replaced}
+    translated = translate(program, names, sizes, load.reference_filename(reference.name), attributes)
     if any(_may_vary(leaf) and leaf.name in translated.updated for leaf in example.leaves):
         raise _Mismatch("a number is no tensor that can be updated")
     if numbers:

@@ -19,7 +19,7 @@ from akg_core.errors import TaskError
 from akg_core.task.arguments import Leaf, leaves, portable, rebuilt, require_apart
 from akg_core.task.fake import fake_mode, fake_or_real, faked, run
 from akg_core.task.graph import spelled
-from akg_core.task.load import ReferenceModule
+from akg_core.task.load import ReferenceModule, as_buffers
 from akg_core.task.translate import dtype_name
 
 
@@ -28,7 +28,7 @@ class Example:
     """`inputs`: as get_inputs gives them; `leaves`: the same taken apart, and defaults that are left to forward.
 
     `varying`: for each leaf the dimensions that vary. `outputs`: flat, fake; `handed`: those that are an argument
-    itself, by the name of its leaf.
+    itself, by the name of its leaf. `replaced`: attributes of the module that forward replaces, buffers of `model`.
     """
 
     mode: FakeTensorMode
@@ -38,6 +38,7 @@ class Example:
     varying: tuple[frozenset[int], ...]
     outputs: list[Any]
     handed: dict[int, str]
+    replaced: tuple[str, ...] = ()
 
 
 def make_example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Example:
@@ -62,12 +63,7 @@ def make_example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Ex
     shapes = {name: value.shape for name, value in given.items()}
     versions = {name: value._version for name, value in given.items()}
     outputs = run(reference.name, mode, probe, fakes)
-    for name, tensor in tensor_attributes(probe).items():
-        if before.get(name, tensor) is not tensor:
-            raise TaskError(
-                f"{reference.name}: forward replaces the module's attribute {name}, which a kernel cannot.",
-                "Make it a buffer (register_buffer) and update it in place.",
-            )
+    replaced = _replaced(reference.name, before, tensor_attributes(probe))
     for name, value in given.items():
         if value.shape != shapes[name]:
             raise TaskError(
@@ -76,7 +72,21 @@ def make_example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Ex
             )
     require_apart(reference.name, found, [name for name, value in given.items() if value._version != versions[name]])
     handed = {place: name for place, out in enumerate(outputs) for name, value in given.items() if out is value}
-    return Example(mode, model, inputs, found, varying, outputs, handed)
+    return Example(mode, as_buffers(model, replaced), inputs, found, varying, outputs, handed, replaced)
+
+
+def _replaced(file: str, before: dict[str, torch.Tensor], after: dict[str, torch.Tensor]) -> tuple[str, ...]:
+    """The attributes that forward has replaced by tensors of the same shape and dtype."""
+    names = tuple(name for name, tensor in after.items() if before.get(name, tensor) is not tensor)
+    for name in names:
+        old, new = before[name], after[name]
+        if (old.shape, old.dtype) != (new.shape, new.dtype):
+            raise TaskError(
+                f"{file}: forward replaces the module's attribute {name} by a tensor of another shape or dtype, which "
+                "a kernel cannot.",
+                "Give it the shape and dtype in the constructor that it has after a call.",
+            )
+    return names
 
 
 def tensor_attributes(model: nn.Module) -> dict[str, torch.Tensor]:
@@ -91,18 +101,26 @@ def tensor_attributes(model: nn.Module) -> dict[str, torch.Tensor]:
 
 @contextmanager
 def flat_forward(
-    model: nn.Module, inputs: Sequence[Any], values: Sequence[Any], names: Sequence[str]
+    model: nn.Module, inputs: Sequence[Any], values: Sequence[Any], names: Sequence[str], replaced: Sequence[str] = ()
 ) -> Iterator[None]:
     """Inside, forward takes only the tensors among the leaves of its inputs, under these names; the rest is as given.
 
-    Whatever Python values a file gives are then none that tracing meets.
+    Whatever Python values a file gives are then none that tracing meets. Buffers that forward has `replaced` are
+    updated.
     """
     original = model.forward
 
     def forward(*tensors: Any) -> Any:
         given = iter(tensors)
         leaves = [next(given) if isinstance(value, torch.Tensor) else value for value in values]
-        return original(*rebuilt(inputs, leaves))
+        held = {name: model.get_buffer(name) for name in replaced}
+        result = original(*rebuilt(inputs, leaves))
+        for name, tensor in held.items():
+            path, _, attribute = name.rpartition(".")
+            owner = model.get_submodule(path)
+            if (new := getattr(owner, attribute)) is not tensor:
+                setattr(owner, attribute, tensor.copy_(new))
+        return result
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     forward.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore[attr-defined]

@@ -153,6 +153,11 @@ class GraphIndex:
         return node.dtypes[result], node.shapes[result]
 
 
+def replaced(interface: Interface) -> tuple[str, ...]:
+    """The attributes of the module, no buffers, that forward replaces by other tensors."""
+    return tuple(p.name for p in interface.parameters if p.kind == "constant" and p.mutated)
+
+
 def random_nodes(graph: Graph) -> list[Node]:
     """The nodes that draw random numbers."""
     return [node for node in graph.nodes if node.op.rpartition(".")[0] in RANDOM]

@@ -14,7 +14,7 @@ import linecache
 import sys
 import traceback
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +35,8 @@ FORMAT = "A reference file defines Model, get_inputs and get_init_inputs."
 class ReferenceModule:
     """A loaded reference file. Its methods run the file's functions and raise TaskError for what goes wrong.
 
-    `device` is torch's name of where modules and inputs are made.
+    `device` is torch's name of where modules and inputs are made. `replaced`: attributes of the module that forward
+    replaces by tensors, which are buffers of the modules made.
     """
 
     name: str
@@ -45,6 +46,7 @@ class ReferenceModule:
     get_init_inputs: Callable[[], Sequence[Any]]
     get_inputs_dyn_list: Callable[[], Sequence[Sequence[Any]]] | None = None
     device: str = HOST
+    replaced: tuple[str, ...] = ()
 
     def model(self, seed: int = 0, *, eval: bool = False) -> nn.Module:
         """A new module, its parameters drawn after `torch.manual_seed(seed)`; `eval` switches its mode."""
@@ -54,7 +56,7 @@ class ReferenceModule:
         if not isinstance(arguments, (list, tuple)):
             raise TaskError(f"{self.name}: get_init_inputs returns a {type(arguments).__name__}, not a list.", FORMAT)
         with blame(self.name, "Model's constructor"):
-            model = moved(self.Model(*arguments), self.device)
+            model = as_buffers(moved(self.Model(*arguments), self.device), self.replaced)
         return model.eval() if eval else model
 
     def inputs(self, seed: int = 0) -> list[Any]:
@@ -115,6 +117,26 @@ def moved(model: nn.Module, device: str) -> nn.Module:
     for attributes in map(vars, model.modules()):
         attributes |= {k: value.to(device) for k, value in attributes.items() if isinstance(value, torch.Tensor)}
     return model.to(device)
+
+
+def as_buffers(model: nn.Module, names: Iterable[str]) -> nn.Module:
+    """A module with these plain attributes, by qualified name, as buffers: a state dict tells what is left there.
+
+    To Python code nothing changes. Raises AttributeError where there is no such tensor.
+    """
+    for name in names:
+        path, _, attribute = name.rpartition(".")
+        owner = model.get_submodule(path)
+        if attribute not in owner._buffers:
+            owner.register_buffer(attribute, _taken(owner, attribute))
+    return model
+
+
+def _taken(owner: nn.Module, attribute: str) -> torch.Tensor:
+    value = vars(owner).pop(attribute, None)
+    if not isinstance(value, torch.Tensor):
+        raise AttributeError(f"{type(owner).__name__} has no tensor {attribute}, which forward of Model replaces")
+    return value
 
 
 def read(path: str | Path) -> str:

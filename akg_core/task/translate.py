@@ -191,7 +191,9 @@ class _Translation:
             if spec.kind == InputKind.CONSTANT_TENSOR and spec.target not in attributes:
                 self._inline(spec.arg.name, self._program.constants[spec.target])
                 continue
-            kind: Literal["parameter", "buffer", "constant"] = _PARAMETER_KINDS.get(spec.kind, "constant")
+            plain = spec.target in attributes  # an attribute that forward replaces is a buffer of what is traced
+            kind: Literal["parameter", "buffer", "constant"]
+            kind = "constant" if plain else _PARAMETER_KINDS.get(spec.kind, "constant")
             self._values[spec.arg.name] = f"parameter:{spec.target}"
             self._parameters[spec.arg.name] = Parameter(
                 name=spec.target, dtype=dtype_name(tensor.dtype), shape=tuple(tensor.shape), kind=kind

@@ -99,6 +99,17 @@ HONEST = {
         "self.seen = torch.tensor(self.seen.item() + 1)\nreturn each(x, lambda v: v + self.seen.item())",
         "self.register_buffer('seen', torch.zeros(()))",
     ),
+    "an attribute that is replaced": (
+        "self.last = self.last * 2 + x.mean()\nreturn x + self.last",
+        "mean = sum(sum(x.tolist(), [])) / 20\nput(self.last, lambda v: 2 * v + mean)\n"
+        "return each(x, lambda v: v + self.last.item())",
+        "self.last = torch.ones(())",
+    ),
+    "an attribute that is replaced by a kernel, too": (
+        "self.last = self.last + 1\nreturn x + self.last",
+        "self.last = torch.tensor(self.last.item() + 1)\nreturn each(x, lambda v: v + self.last.item())",
+        "self.last = torch.ones(())",
+    ),
     "a table that no state dict holds": (
         "return x + self.inner.table",
         "return each(x, lambda v: v + 3)",
@@ -149,6 +160,22 @@ WRONG = {
         "return each(x, lambda v: v + 1)",
         "state seen: it is not updated",
     ),
+    "an attribute that is not replaced": (
+        "self.last = self.last + 1\nreturn x + 1",
+        "return each(x, lambda v: v + 1)",
+        "state last: it is not updated",
+    ),
+    "an attribute that is replaced by something else": (
+        "self.last = self.last + 1\nreturn x + 1",
+        "put(self.last, lambda v: v + 2)\nreturn each(x, lambda v: v + 1)",
+        "state last",
+    ),
+    "an attribute that counts calls elsewhere": (
+        "self.last = self.last + 1\nreturn x + self.last",
+        "self.calls = getattr(self, 'calls', 1) + 1\nput(self.last, lambda v: self.calls)\n"
+        "return each(x, lambda v: v + self.calls)",
+        "differ|wrong|off|due",
+    ),
 }
 
 
@@ -156,6 +183,7 @@ WRONG = {
 def test_an_answer_of_another_kind_is_wrong(judged: Callable[..., Verdict], name: str) -> None:
     forward, answer, reason = WRONG[name]
     init = "self.register_buffer('seen', torch.zeros(()))" if "seen" in forward else ""
+    init = "self.last = torch.zeros(())" if "last" in forward else init
     verdict = judged(forward, answer, init)
     assert verdict.status == "incorrect"
     assert re.search(reason, verdict.reason), verdict.reason

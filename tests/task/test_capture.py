@@ -180,10 +180,28 @@ def test_a_generator_that_looks_at_values_is_run_for_real():
     assert task.interface.arguments[0].shape == (5, 6)
 
 
-def test_state_kept_in_a_plain_attribute_is_refused():
-    source = reference_text("self.h = self.h + x\nreturn self.h", "self.h = torch.zeros(4, 6)")
-    with pytest.raises(Exception, match="replaces the module's attribute h"):
+def test_state_kept_in_a_plain_attribute_is_updated():
+    source = reference_text("self.h = self.h + x\nreturn self.h * 2", "self.h = torch.zeros(4, 6)")
+    task = capture(load.load_source(source, "ref"))
+    (parameter,) = task.interface.parameters
+    assert (parameter.name, parameter.kind, parameter.mutated) == ("h", "constant", True)
+    assert task.graph.mutations.keys() == {"h"}
+
+
+def test_state_of_another_shape_is_refused():
+    source = reference_text("self.h = x.sum(0)\nreturn self.h", "self.h = torch.zeros(4, 6)")
+    with pytest.raises(Exception, match="replaces the module's attribute h by a tensor of another shape"):
         capture(load.load_source(source, "ref"))
+
+
+@pytest.mark.parametrize("layer", ["LSTM", "GRU", "RNN"])
+def test_a_recurrent_layer_is_one_operator(layer):
+    source = reference_text("return self.layer(x)[0]", f"self.layer = nn.{layer}(6, 3)", "torch.randn(100_000, 2, 6)")
+    task = capture(load.load_source(source, "ref"))  # 100 000 steps, were they run
+    *states, operator = task.graph.nodes  # the states before the first step are zeros
+    assert {node.op for node in states} == {"aten.full.default"}
+    assert operator.op == f"aten.{layer.lower()}{'_tanh' * (layer == 'RNN')}.input"
+    assert operator.shapes[0] == (100_000, 2, 3)
 
 
 # --- sizes that vary -------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from akg_core.judge.reference.schedule import Plan
 from akg_core.judge.reference.updates import places
 from akg_core.records import Case, Placement, Task
 from akg_core.task import draws, edges
+from akg_core.task.graph import replaced
 from akg_core.task.load import ReferenceModule
 from akg_core.task.patterns import Deal
 from akg_core.worker.tensors import save
@@ -90,6 +91,7 @@ def plan(reference: Reference, asked: Plan) -> Draw:
         reference=reference.folder / "reference.py",
         training=reference.task.training,
         updates=places(reference.task.interface),
+        replaced=replaced(reference.task.interface),
         placed=_placed(asked) if reference.device.name == HOST.name else "",
     )
     kind = asked.kind if asked.deal is None else asked.deal.kinds[0] if len(asked.deal.kinds) == 1 else "rows"

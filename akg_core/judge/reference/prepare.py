@@ -15,6 +15,7 @@ from akg_core.errors import OutOfMemory, TaskError
 from akg_core.judge.records import Draw, OutputComparison, Preparation
 from akg_core.record import Sentence
 from akg_core.records import Case, Record, Target, Task
+from akg_core.task.graph import replaced
 from akg_core.worker.limits import JobResult, Limits
 
 if TYPE_CHECKING:
@@ -127,7 +128,14 @@ class Prepared:
         """What a kernel's process is called with first: it loads the kernel, and is not told where any input lies."""
         reference = self.folder / _REFERENCE
         nowhere = Path("nowhere")
-        return Case(name="opening", inputs=None, outputs=nowhere, reference=reference, training=self.task.training)
+        return Case(
+            name="opening",
+            inputs=None,
+            outputs=nowhere,
+            reference=reference,
+            training=self.task.training,
+            replaced=replaced(self.task.interface),
+        )
 
     @property
     def first(self) -> Draw:
