@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from akg_core.errors import UnsupportedOperator
 from akg_core.sketch import ast
 from akg_core.sketch.parse import parse
 from akg_core.sketch.program import program_of, statements
@@ -98,3 +99,9 @@ def test_weights_are_prepared_outside_of_the_loop() -> None:
     tree = parse(designed(reference(body, "[torch.randn(9, 3, 4)]"), SMALL))
     (loop,) = [node for node in statements(program_of(tree)) if isinstance(node, ast.Range)]
     assert not any(isinstance(node, ast.Allocate) for node in loop.body)
+
+
+def test_dropout_between_layers_is_refused_in_training() -> None:
+    with pytest.raises(UnsupportedOperator, match="with dropout between its layers in training"):
+        designed(layer("LSTM(4, 6, num_layers=2, dropout=0.5)"))
+    judge(layer("GRU(4, 6, num_layers=2, dropout=0.5).eval()"))

@@ -101,6 +101,27 @@ def model(x: In["f32", "M", "K"]):
 """
 
 
+LOOP = """
+@program
+def model(x: In["f32", "M", "K"]):
+    y = empty("f32", 3 * M, K)
+    first = narrow(y, 0, 0, M)
+    scale(x, first, S=1)
+    for max in range(2):
+        before = narrow(y, 0, max * M, M)
+        after = narrow(y, 0, (max + 1) * M, M)
+        scale(before, after)
+    return y
+"""
+
+
+def test_a_loop_launches_turn_after_turn(tmp_path: Path) -> None:
+    module = load(tmp_path, LOOP)
+    x = torch.randn(4, 6)
+    assert torch.equal(module.ModelNew(6)(x), torch.cat([x, 2 * x, 4 * x]))
+    assert module.LAUNCHED == ["scale"] * 3
+
+
 def test_model_is_the_references(tmp_path: Path) -> None:
     module = load(tmp_path, SCALE)
     model = module.ModelNew(6)
