@@ -1,0 +1,275 @@
+"""What sees a whole axis: reductions, scans, picks, products. Masks are in what they get, where these are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from akg_core.plugin.lower import Op
+from akg_core.plugin.sketch import DTYPES, INDEX, Binary, Expr, Name, Number, is_float, numerics, promote
+from akg_plugin_tilelang.emit.terms import HELD, Term, cast, literal, strong
+
+if TYPE_CHECKING:
+    from akg_plugin_tilelang.emit.region import RegionPrinter
+
+LAST = 2**31 - 1  # a position behind all others
+OPERATORS = {"sum": "{0} + {1}", "prod": "{0} * {1}"}
+
+
+def reduce(printer: RegionPrinter, op: Op) -> None:
+    """A reduction, an argreduction or a pick."""
+    assert op.expr is not None and op.target is not None
+    name, axes = printer.hold(op)
+    if op.function in ("first", "last"):
+        printer.fill(name, axes, _stored(_picked(printer, op), op.target.dtype))
+        return
+    if op.function in ("argmax", "argmin"):
+        printer.fill(name, axes, _argreduced(printer, op))
+        return
+    function, source = numerics.function_of(op.function), _dtype(op.expr)
+    if function in ("any", "all"):
+        truth = cast(cast(strong(printer.terms.term(op.expr)), "bool"), "i32")
+        folded = _folded(printer, op, truth, "max" if function == "any" else "min")
+        printer.fill(name, axes, folded)
+        return
+    held = numerics.reduced(op.function, source)
+    term = cast(strong(printer.terms.term(op.expr)), held)
+    if function == "prod":
+        made = _product(printer, op, term)
+    elif function == "sum":
+        made = _folded(printer, op, term, function)
+    else:
+        made = _extreme(printer, op, term, function)
+    printer.fill(name, axes, _stored(cast(made, op.target.dtype), op.target.dtype))
+
+
+def _stored(term: Term, dtype: str) -> Term:
+    return cast(term, "i32") if dtype == "bool" else term
+
+
+def _folded(printer: RegionPrinter, op: Op, term: Term, function: str) -> Term:
+    """A term of the axes of an op's source, reduced over those that it goes over, the last first."""
+    assert op.expr is not None
+    axes = printer.ordered(printer.body.axes_of(op.expr) | set(op.over))
+    tile = printer.allocate(printer.body.unique("part"), axes, HELD[term.dtype])
+    printer.fill(tile, axes, term)
+    for axis in reversed([axis for axis in axes if axis in op.over]):
+        place = axes.index(axis)
+        axes = tuple(each for each in axes if each != axis)
+        smaller = printer.allocate(printer.body.unique(function), axes, HELD[term.dtype])
+        printer.say(f"T.reduce_{function}({tile}, {smaller}, dim={place})")
+        tile = smaller
+    return Term(printer.terms.at(tile, axes), term.dtype)
+
+
+def _key(term: Term, function: str) -> Term:
+    """What compares as whole numbers as the term does, where a NaN is beyond all others."""
+    if not is_float(term.dtype):
+        return term if term.dtype in ("i32", "i64") else cast(term, "i32")
+    term = term if term.dtype == "f64" else cast(term, "f32")
+    whole = "i64" if term.dtype == "f64" else "i32"
+    beyond = DTYPES[whole].highest if function == "max" else DTYPES[whole].lowest
+    return Term(f"ordered({term}, {literal(beyond, whole)})", whole)
+
+
+def _extreme(printer: RegionPrinter, op: Op, term: Term, function: str) -> Term:
+    """The largest or smallest. TileLang drops NaNs of floats: it compares their bits as whole numbers instead."""
+    found = _folded(printer, op, _key(term, function), function)
+    if not is_float(term.dtype):
+        return cast(found, term.dtype)
+    return cast(Term(f"restored({found})", "f64" if term.dtype == "f64" else "f32"), term.dtype)
+
+
+def _argreduced(printer: RegionPrinter, op: Op) -> Term:
+    """The first position of the extreme: the least of those that equal it."""
+    assert op.expr is not None
+    (axis,), function = op.over, numerics.function_of(op.function)
+    key = _key(strong(printer.terms.term(op.expr)), function)
+    best = _folded(printer, op, key, function)
+    position = printer.terms.tiles[axis].position()
+    found = Term(f"T.if_then_else({key} == {best}, T.cast({position}, 'int32'), {LAST})", "i32")
+    return cast(_folded(printer, op, found, "min"), "i64")
+
+
+def _picked(printer: RegionPrinter, op: Op) -> Term:
+    """The value at one position: the only lane that is not zero in a sum."""
+    assert op.expr is not None and op.target is not None
+    (name,) = op.over
+    term, axis = strong(printer.terms.term(op.expr)), printer.body.axes[name]
+    if name not in printer.body.axes_of(op.expr):
+        return term
+    last = Binary("-", axis.end, Number(1, type=INDEX), type=INDEX)
+    wanted = printer.terms.term(axis.begin if op.function == "first" else last)
+    dtype = {"bool": "i32", "i8": "i32", "i16": "i32", "u8": "i32", "bf16": "f32", "f16": "f32"}.get(
+        term.dtype, term.dtype
+    )
+    here = f"{printer.terms.tiles[name].position()} == {wanted.operand}"
+    kept = Term(f"T.if_then_else({here}, {cast(term, dtype)}, {literal(0, dtype)})", dtype)
+    return cast(_folded(printer, op, kept, "sum"), op.target.dtype)
+
+
+def _product(printer: RegionPrinter, op: Op, term: Term) -> Term:
+    """A product over axes: the last of running products over one after the other."""
+    assert op.expr is not None
+    axes = printer.ordered(printer.body.axes_of(op.expr) | set(op.over))
+    tile = printer.allocate(printer.body.unique("part"), axes, HELD[term.dtype], "shared")
+    printer.fill(tile, axes, term)
+    for axis in op.over:
+        _run(printer, tile, axes, axis, "prod", term.dtype, reverse=False)
+    places = (f"{printer.lanes(a)} - 1" if a in op.over else printer.terms.lanes[a] for a in axes)
+    return Term(f"{tile}[{', '.join(places)}]", term.dtype)
+
+
+def scan(printer: RegionPrinter, op: Op) -> None:
+    """A running function: in log2(lanes) steps over a tile in shared memory."""
+    assert op.expr is not None and op.target is not None
+    (axis,), function = op.over, numerics.function_of(op.function)
+    name, _ = printer.hold(op)
+    axes = printer.ordered(printer.body.axes_of(op.expr) | {axis})
+    term = strong(printer.terms.term(op.expr))
+    term = cast(term, numerics.reduced(op.function, term.dtype))
+    tile = printer.allocate(printer.body.unique("run"), axes, HELD[term.dtype], "shared")
+    printer.fill(tile, axes, _stored(term, term.dtype))
+    _run(printer, tile, axes, axis, function, term.dtype, op.reverse)
+    made = cast(Term(printer.terms.at(tile, axes), term.dtype), op.target.dtype)
+    printer.fill(name, printer.ordered(op.target.axes), _stored(made, op.target.dtype))
+
+
+def _run(
+    printer: RegionPrinter, tile: str, axes: Sequence[str], axis: str, function: str, dtype: str, reverse: bool
+) -> None:
+    """Run along an axis in place: each step combines with what lies twice as far away as before."""
+    after = printer.allocate(printer.body.unique(f"{tile}_next"), axes, HELD[dtype])
+    lane, lanes, step = printer.terms.lanes[axis], printer.lanes(axis), printer.body.unique("step")
+    turns = str((int(lanes) - 1).bit_length()) if lanes.isdigit() else f"({lanes} - 1).bit_length()"
+    there = f"{lane} + (1 << {step})" if reverse else f"{lane} - (1 << {step})"
+    condition = f"{there} < {lanes}" if reverse else f"{there} >= 0"
+    at = printer.terms.at(tile, axes)
+    other = f"{tile}[{', '.join(there if a == axis else printer.terms.lanes[a] for a in axes)}]"
+    if function in OPERATORS:
+        both = OPERATORS[function].format(other, at)
+    else:
+        word = {"max": "maximum", "min": "minimum"}[function]
+        other = f"T.if_then_else({condition}, {other}, {at})"  # what a macro takes is computed in any case
+        both = f"{word if is_float(dtype) else f'T.{function}'}({other}, {at})"
+    outside = printer.block(f"for {step} in T.serial({turns}):")
+    printer.fill(after, axes, Term(f"T.if_then_else({condition}, {both}, {at})", dtype))
+    printer.fill(tile, axes, Term(printer.terms.at(after, axes), dtype))
+    printer.lines = outside
+
+
+# --- products ---
+
+
+def multiply(printer: RegionPrinter, op: Op) -> None:
+    """A product: by matrix units where these take it, else element by element."""
+    assert op.expr is not None and op.other is not None and op.target is not None
+    name, axes = printer.hold(op)
+    source = promote(_dtype(op.expr), _dtype(op.other))
+    held = numerics.contracted(_dtype(op.expr), _dtype(op.other))
+    own = [printer.body.axes_of(e) - set(op.over) for e in (op.expr, op.other)]
+    rows, columns = (printer.ordered(a - b) for a, b in (own, reversed(own)))
+    if not rows or not columns or not is_float(held):
+        _fold_products(printer, op, held)
+        return
+    left, right = op.expr, op.other
+    if axes.index(rows[0]) > axes.index(columns[0]):
+        left, right, rows, columns = right, left, columns, rows
+    matrices = (rows, columns, op.over)
+    if _on_matrix_units(printer, op, source, matrices) and op.target.dtype == "f32" and axes == (*rows, *columns):
+        a, b = (_factor(printer, expr, source, group) for expr, group in ((left, rows), (right, columns)))
+        turned = [
+            printer.ordered([group[0], op.over[0]]) != order
+            for group, order in ((rows, (rows[0], op.over[0])), (columns, (op.over[0], columns[0])))
+        ]
+        options = "".join(f", transpose_{n}=True" for n, turn in zip("AB", turned, strict=True) if turn)
+        options += "" if op.accumulate else ", clear_accum=True"
+        printer.say(f"T.gemm({a}, {b}, {name}{options})")
+        return
+    _by_elements(printer, op, left, right, held)
+
+
+def _on_matrix_units(printer: RegionPrinter, op: Op, dtype: str, groups: Sequence[Sequence[str]]) -> bool:
+    """Whether T.gemm takes a product: one axis each of rows, columns and what is summed over, and tiles of its size."""
+    if any(len(group) != 1 for group in groups):
+        return False
+    if (
+        op.expr is None
+        or op.other is None
+        or printer.body.axes_of(op.expr) & printer.body.axes_of(op.other) - set(op.over)
+    ):
+        return False
+    exact = dtype == "f64" or (dtype == "f32" and precision_of(op) != "fast")
+    rows, columns, over = (printer.body.axes[group[0]].lanes or 0 for group in groups)
+    return not exact and rows % 64 == 0 and columns % 16 == 0 and over % 16 == 0 and bool(rows and columns and over)
+
+
+def precision_of(op: Op) -> str:
+    """The precision of a product, in the language's word."""
+    return str(getattr(op.hints.get("precision"), "value", "ieee"))
+
+
+def _factor(printer: RegionPrinter, expr: Expr, dtype: str, group: Sequence[str] = ()) -> str:
+    """A tile in shared memory that holds a factor."""
+    axes = printer.ordered(printer.body.axes_of(expr))
+    name = expr.id if isinstance(expr, Name) else "factor"
+    tile = printer.allocate(printer.body.unique(f"{name}_shared"), axes, HELD[dtype], "shared")
+    printer.fill(tile, axes, cast(strong(printer.terms.term(expr)), dtype))
+    return tile
+
+
+def _by_elements(printer: RegionPrinter, op: Op, left: Expr, right: Expr, held: str) -> None:
+    """A product outside of matrix units: each lane of the result goes along what is summed over."""
+    assert op.target is not None
+    name, axes = printer.hold(op)
+    dtypes = [_dtype(e) for e in (left, right)]
+    tiles = [_factor(printer, e, d) for e, d in zip((left, right), dtypes, strict=True)]
+    every = [printer.ordered(printer.body.axes_of(e)) for e in (left, right)]
+    total = name
+    if not (op.accumulate and op.target.dtype == held):
+        total = printer.allocate(printer.body.unique(f"{name}_sum"), axes, HELD[held])
+        printer.fill(total, axes, Term(literal(0, held), held))
+    outside = printer.lines
+    for axis in printer.ordered(op.over):
+        printer.block(f"for {printer.terms.lanes[axis]} in T.serial({printer.lanes(axis)}):")
+    factors = [cast(Term(printer.terms.at(t, x), d), held) for t, x, d in zip(tiles, every, dtypes, strict=True)]
+    at = printer.terms.at(total, axes)
+    printer.fill(total, axes, Term(f"{at} + {factors[0]} * {factors[1]}", held))
+    printer.lines = outside
+    if total != name:
+        made = cast(Term(at, held), op.target.dtype)
+        before = f"{printer.terms.at(name, axes)} + " if op.accumulate else ""
+        printer.fill(name, axes, Term(f"{before}{made}", op.target.dtype))
+
+
+def _fold_products(printer: RegionPrinter, op: Op, held: str) -> None:
+    """A product of which one factor has no axis of its own, or of whole numbers: multiplied, then summed."""
+    assert op.expr is not None and op.other is not None and op.target is not None
+    name, axes = printer.hold(op)
+    pair = [cast(strong(printer.terms.term(e)), held) for e in (op.expr, op.other)]
+    term = Term(f"{pair[0].beside('*')} * {pair[1].beside('*', right=True)}", held)
+    both = Op(op.kind, op.place, target=op.target, expr=Binary("*", op.expr, op.other), over=op.over)
+    made = cast(_folded(printer, both, term, "sum"), op.target.dtype)
+    before = f"{printer.terms.at(name, axes)} + " if op.accumulate else ""
+    printer.fill(name, axes, Term(f"{before}{made}", op.target.dtype))
+
+
+def regroup(printer: RegionPrinter, op: Op) -> None:
+    """The lanes of a tile as those of two other axes, by way of shared memory."""
+    assert op.expr is not None and op.target is not None
+    wide, tall, positions, channels = op.over
+    for each in (positions, channels):
+        axis = printer.body.axes[each]
+        printer.open(axis, printer.terms.term(axis.begin), printer.terms.term(axis.end))
+    dtype = _dtype(op.expr)
+    tile = printer.allocate(printer.body.unique("regrouped"), (wide, tall), HELD[dtype], "shared")
+    printer.fill(tile, (wide, tall), strong(printer.terms.term(op.expr)))
+    name, axes = printer.hold(op)
+    lanes = [printer.terms.lanes.get(n, "0") for n in (positions, channels)]
+    flat = f"({lanes[0]} * {printer.lanes(channels)} + {lanes[1]})"
+    printer.fill(name, axes, Term(f"{tile}[{flat} // {printer.lanes(tall)}, {flat} % {printer.lanes(tall)}]", dtype))
+
+
+def _dtype(expr: Expr) -> str:
+    assert expr.type is not None
+    return expr.type.dtype

@@ -1,0 +1,103 @@
+"""Prints the tile IR as TileLang: a function for each parallel region of a kernel's instance."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from akg_core.plugin.lower import Body, Instance, Line, Region, body_of, renamed
+from akg_core.plugin.sketch import Expr, Name, Number
+from akg_core.plugin.tile import (
+    KEPT,
+    collect_constants,
+    interleave,
+    keep_lanewise,
+    make_explicit,
+    mask,
+    pad,
+    propagate_copies,
+    share,
+    unroll_single,
+    verify,
+    write_out_rows,
+    write_out_taps,
+)
+from akg_plugin_tilelang.emit.functions import SUPPORT
+from akg_plugin_tilelang.emit.region import MOST_THREADS, RegionPrinter
+from akg_plugin_tilelang.emit.terms import STORED
+
+RESERVED = frozenset([*keyword.kwlist, *dir(builtins), "T", "tilelang", "pid", *SUPPORT])
+LEAST = 16  # lanes of an axis that matrix units run along
+REGISTER_ELEMENTS = 64 * MOST_THREADS
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of kernel.py. `sizes`: numbers it takes besides tensors; `blocks`: what it is made for, by name."""
+
+    name: str
+    lines: list[Line]
+    tensors: tuple[str, ...]
+    sizes: tuple[str, ...]
+    blocks: tuple[tuple[str, Expr], ...]
+    threads: int
+
+
+def lowered(instance: Instance) -> Body:
+    """The tile IR of an instance as TileLang wants it."""
+    body = body_of(instance, RESERVED, KEPT)
+    make_explicit(body, lacking=("f16", "bf16"))
+    propagate_copies(body)
+    unroll_single(body)
+    divisors = pad(body, LEAST)
+    write_out_taps(body)
+    write_out_rows(body)
+    collect_constants(body)
+    share(body)
+    interleave(body, divisors)
+    mask(body)
+    keep_lanewise(body, REGISTER_ELEMENTS)
+    verify(body)
+    return body
+
+
+def functions(instance: Instance) -> list[Function]:
+    """The functions of one instance, in the order in which they are launched."""
+    safe = renamed(instance, RESERVED)
+    body = lowered(safe)
+    name = instance.symbol if instance.symbol not in RESERVED else f"{instance.symbol}_kernel"
+    several = len(body.regions) > 1
+    return [
+        _function(f"{name}_part{number}" if several else name, safe, body, region)
+        for number, region in enumerate(body.regions, 1)
+    ]
+
+
+def _function(name: str, instance: Instance, body: Body, region: Region) -> Function:
+    printer = RegionPrinter(body, region)
+    printer.print()
+    kernel = instance.kernel
+    shown = {dim.id for tensor in kernel.tensors for dim in tensor.dims if isinstance(dim, Name)}
+    unknown = [n for n in instance.dimensions if n not in instance.known]
+    sizes = [n for n in (*unknown, *instance.open) if n not in shown]
+    parameters = [f"{t.name}: T.Tensor({_shape(printer, t.dims)}, {STORED[t.dtype]!r})" for t in kernel.tensors]
+    parameters += [f"{n}: T.int32" if n in unknown else f"{n}: T.float64" for n in sizes]
+    symbols = [n for n in unknown if n in shown]
+    head = [Line(f'{n} = T.dynamic("{n}")') for n in symbols]
+    head += [Line("@T.prim_func"), Line(f"def {name}({', '.join(parameters)}):")]
+    doc = " ".join(kernel.doc.replace('"', "'").replace("\\", "/").split())
+    if doc:
+        head.append(Line(f'    """{doc}"""'))
+    lines = [*head, *printer.top.flat(depth=1, nothing="pass")]
+    if printer.blocks:
+        inner = [Line(f"    {each.text}" if each.text else "", each.sketch) for each in lines]
+        lines = [Line(f"def {name}({', '.join(printer.blocks)}):"), *inner, Line(f"    return {name}")]
+    tensors = tuple(tensor.name for tensor in kernel.tensors)
+    return Function(name, lines, tensors, tuple(sizes), tuple(printer.blocks.items()), printer.threads)
+
+
+def _shape(printer: RegionPrinter, dims: Sequence[Expr]) -> str:
+    texts = [str(d.value) if isinstance(d, Number) else str(printer.terms.term(d)) for d in dims] or ["1"]
+    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"

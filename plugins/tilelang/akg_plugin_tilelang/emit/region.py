@@ -1,0 +1,331 @@
+"""One parallel region of a kernel as the body of a T.Kernel: the grid, loops, assignments, stores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from akg_core.plugin import Unsupported
+from akg_core.plugin.lower import Axis, Body, Lines, Op, Region, fold
+from akg_core.plugin.sketch import INDEX, Binary, Element, Expr, Name, Number, is_float, walk
+from akg_core.plugin.tile import order
+from akg_plugin_tilelang.emit import combine
+from akg_plugin_tilelang.emit.expression import ExpressionPrinter, Tile
+from akg_plugin_tilelang.emit.terms import ATOM, HELD, LOOSE, PRODUCT, STORED, TILELANG, Term, cast, strong
+
+ATOMIC = {
+    "atomic_add": ("f32", "f64", "f16", "bf16", "i32"),
+    "atomic_max": ("f32", "f64", "i32"),
+    "atomic_min": ("f32", "f64", "i32"),
+}
+MOST_THREADS = 512
+ELEMENTS = 16  # of the largest tile, for a thread
+
+
+class RegionPrinter:
+    """Prints the body of one function. `blocks`: lanes that only the launch knows; `threads`: of a program."""
+
+    def __init__(self, body: Body, region: Region) -> None:
+        self.body, self.region = body, region
+        self.terms = ExpressionPrinter(body)
+        self.order = [axis for axis in order(body, region, ()) if not body.axes[axis].unit]
+        for name in self.order:
+            whole = body.axes[name].step is None
+            self.terms.lanes[name] = name if whole else body.unique(f"i_{name}")
+        self.lines = self.top = Lines()
+        self.held = self.top
+        self.line = 0
+        self.blocks: dict[str, Expr] = {}
+        self.programs: list[tuple[Expr, Expr]] = []
+        self.threads = self.wanted_threads()
+        self.has_products = any(op.kind == "dot" for each in region.ops for op in each.inside())
+        self.stored = {op.element.tensor for each in region.ops for op in each.inside() if op.element is not None}
+
+    def print(self) -> None:
+        for axis in self.body.axes.values():
+            if axis.step is None and axis not in self.region.grid:
+                self.open(axis, Term("0", "i64", narrow=True, number=True), self.terms.term(axis.extent))
+        self.grid()
+        self.ops(self.region.ops)
+
+    # --- axes ---
+
+    def say(self, text: str) -> None:
+        self.lines.add(text, self.line)
+
+    def block(self, head: str) -> Lines:
+        """Write the head of a block, and write inside of it from now on; returns where the block stands."""
+        outside = self.lines
+        self.say(head)
+        self.lines = outside.nest()
+        return outside
+
+    def lanes(self, name: str) -> str:
+        axis = self.body.axes[name]
+        if axis.lanes is None:
+            block = f"{name.upper()}_LANES"
+            self.blocks[block] = axis.step or axis.extent
+            return block
+        return str(axis.lanes)
+
+    def lanes_of(self, axes: Iterable[str], unknown: int = 1024) -> int:
+        return math.prod(self.body.axes[axis].lanes or unknown for axis in axes)
+
+    def shape(self, axes: Sequence[str]) -> str:
+        return f"({', '.join(map(self.lanes, axes)) or '1'}{',' if len(axes) < 2 else ''})"
+
+    def ordered(self, axes: Iterable[str]) -> tuple[str, ...]:
+        wanted = set(axes)
+        return tuple(axis for axis in self.order if axis in wanted)
+
+    def open(self, axis: Axis, begin: Term, end: Term, stop: Term | None = None) -> None:
+        """Bring the tile of an axis to hand; `end`: what its positions end before, `stop`: those of all its tiles."""
+        full = isinstance(axis.step, Number) and axis.lanes == axis.step.value
+        limit = stop if full and stop is not None else end
+        self.terms.tiles[axis.name] = Tile(begin, limit.operand, self.terms.lanes.get(axis.name, ""))
+        if axis.step is not None and isinstance(axis.begin, Name):
+            self.terms.values[axis.begin.id] = begin
+        if axis.step is not None and isinstance(axis.end, Name):
+            self.terms.values[axis.end.id] = end
+
+    def tile_end(self, axis: Axis, begin: Term, stop: Term) -> Term:
+        """What the positions of a tile end before: where it is full unless the axis ends, that end will do."""
+        assert axis.step is not None
+        step = self.terms.term(axis.step)
+        past = Term(f"{begin.operand} + {step.operand}" if begin.text != "0" else step.text, "i64", LOOSE, begin.narrow)
+        if not axis.partial:
+            return past
+        return Term(f"T.min({past}, {stop})", "i64", ATOM, begin.narrow and stop.narrow)
+
+    def grid(self) -> None:
+        """A program for each tile of the grid; the last axis runs fastest."""
+        counts: list[str] = []
+        for axis in self.region.grid:
+            assert axis.step is not None
+            if axis.together:
+                raise Unsupported("Programs that meet have no form in TileLang yet.", "Use one program.")
+            self.programs.append((axis.extent, axis.step))
+            past = fold(Binary("+", axis.extent, fold(Binary("-", axis.step, Number(1, type=INDEX), type=INDEX))))
+            count = fold(Binary("//", past, axis.step, type=INDEX))
+            text = f"T.ceildiv({self.terms.term(axis.extent)}, {self.terms.term(axis.step)})"
+            counts.append(str(count.value) if isinstance(count, Number) else text)
+        self.line = self.region.grid[0].place.line if self.region.grid else 0
+        total = " * ".join(count for count in counts if count != "1") or "1"
+        total = str(math.prod(map(int, counts))) if all(c.isdigit() for c in counts) else total
+        self.block(f"with T.Kernel({total}, threads={self.threads}) as pid:")
+        self.held = self.lines.later()
+        rest = Term("pid", "i64", narrow=True)
+        places: dict[str, Term] = {}
+        left = [n for n, count in enumerate(counts) if count != "1"]
+        for n in reversed(left):
+            text = rest.text if n == left[0] else f"{rest.beside('%')} % {counts[n]}"
+            places[self.region.grid[n].name] = Term(text, "i64", PRODUCT, True)
+            rest = Term(f"{rest.beside('//')} // {counts[n]}", "i64", PRODUCT, True)
+        for axis, count in zip(self.region.grid, counts, strict=True):
+            self.line = axis.place.line
+            self.grid_axis(axis, places.get(axis.name, Term("0", "i64", narrow=True, number=True)), count)
+
+    def grid_axis(self, axis: Axis, place: Term, count: str) -> None:
+        assert axis.step is not None
+        begin = place
+        if axis.hints.get("descending") == Number(True) and place.text != "0":
+            place = Term(f"{count} - 1 - {place.operand}", "i64", LOOSE, True)
+        if place.text != "0":
+            step = self.terms.term(axis.step)
+            narrow = self.terms.fits(Name(axis.name))
+            place = place if narrow else strong(place)
+            variable = axis.begin.id if isinstance(axis.begin, Name) else self.body.unique(f"{axis.name}_begin")
+            self.say(
+                f"{variable} = {place}" if step.text == "1" else f"{variable} = {place.beside('*')} * {step.operand}"
+            )
+            begin = Term(variable, "i64", narrow=narrow)
+        extent = self.terms.term(axis.extent)
+        self.open(axis, begin, self.tile_end(axis, begin, extent), extent)
+
+    # --- statements ---
+
+    def ops(self, ops: Sequence[Op]) -> None:
+        for op in ops:
+            self.line = op.place.line
+            self.wait_for_threads(op)
+            match op.kind:
+                case "tiles":
+                    self.tiles(op)
+                case "range":
+                    self.range(op)
+                case "if":
+                    self.branch(op)
+                case "store":
+                    self.store(op)
+                case "map":
+                    self.map(op)
+                case "reduce":
+                    combine.reduce(self, op)
+                case "scan":
+                    combine.scan(self, op)
+                case "dot":
+                    combine.multiply(self, op)
+                case "regroup":
+                    combine.regroup(self, op)
+                case _:
+                    raise Unsupported(f"{op.function}: programs do not wait for each other.", "Use one program.")
+
+    def wait_for_threads(self, op: Op) -> None:
+        """Wait for the program's other threads before a tensor is touched that the region both reads and writes."""
+        loads = {n.tensor for e in op.expressions() if e is not op.element for n in walk(e) if isinstance(n, Element)}
+        ops = [inner for each in self.region.ops for inner in each.inside()]
+        read = {
+            n.tensor
+            for o in ops
+            for e in o.expressions()
+            if e is not o.element
+            for n in walk(e)
+            if isinstance(n, Element)
+        }
+        touched = loads | ({op.element.tensor} if op.element is not None else set())
+        if touched & self.stored & read:
+            self.say("T.sync_threads()")
+
+    def allocate(self, name: str, axes: Sequence[str], dtype: str, scope: str = "fragment") -> str:
+        """A tile of a dtype of TileLang, under a name that nobody has."""
+        self.held.add(f"{name} = T.alloc_{scope}({self.shape(axes)}, {dtype!r})", self.line)
+        return name
+
+    def each(self, axes: Sequence[str]) -> Lines:
+        """Go over all lanes of these axes; returns where the loop stands."""
+        if not axes:
+            return self.block("for _ in T.Parallel(1):")
+        names = ", ".join(self.terms.lanes[axis] for axis in axes)
+        return self.block(f"for {names} in T.Parallel({', '.join(map(self.lanes, axes))}):")
+
+    def fill(self, name: str, axes: Sequence[str], term: Term) -> None:
+        """Write a term to each lane of a tile."""
+        outside = self.each(axes)
+        self.say(f"{self.terms.at(name, axes)} = {term}")
+        self.lines = outside
+
+    def hold(self, op: Op, scope: str = "fragment") -> tuple[str, tuple[str, ...]]:
+        """The tile of an op's target, allocated where it is not there yet."""
+        assert op.target is not None
+        value, axes = op.target, self.ordered(op.target.axes)
+        if value.name not in self.terms.values:
+            self.allocate(value.name, axes, HELD[value.dtype], scope)
+            text = self.terms.at(value.name, axes)
+            truth = value.dtype == "bool"
+            self.terms.values[value.name] = Term(
+                f"{text} != 0" if truth else text, value.dtype, LOOSE if truth else ATOM
+            )
+        return value.name, axes
+
+    def map(self, op: Op) -> None:
+        assert op.target is not None and op.expr is not None
+        value, term = op.target, self.terms.term(op.expr)
+        if value.axes:
+            name, axes = self.hold(op)
+            self.fill(name, axes, cast(strong(term), "i32") if term.dtype == "bool" else strong(term))
+        elif not value.mutable:
+            if not (term.text.isidentifier() or term.number):
+                self.say(f"{value.name} = {term}")
+                term = Term(value.name, term.dtype, narrow=term.narrow)
+            self.terms.values[value.name] = term
+        else:
+            if value.name not in self.terms.values:
+                self.held.add(f"{value.name} = T.alloc_var({TILELANG[value.dtype]!r})", self.line)
+                self.terms.values[value.name] = Term(value.name, value.dtype)
+            self.say(f"{value.name} = {strong(term)}")
+
+    def store(self, op: Op) -> None:
+        assert op.element is not None and op.expr is not None
+        dtype = self.terms.tensors[op.element.tensor].dtype
+        axes = self.ordered(self.body.axes_of(op.element) | self.body.axes_of(op.expr))
+        outside = self.each(axes)
+        if op.mask is not None:
+            self.block(f"if {self.terms.term(op.mask)}:")
+        value, place = strong(self.terms.term(op.expr)), self.terms.place(op.element)
+        if op.function == "store":
+            self.say(f"{place} = {f'T.cast({value}, {STORED[dtype]!r})' if dtype == 'bool' else value}")
+        elif dtype in ATOMIC[op.function]:
+            self.say(f"T.{op.function}({place}, {value})")
+        else:
+            raise Unsupported(f"{op.function} on {dtype} has no form in TileLang.", "Use a tensor of f32 or i32.")
+        self.lines = outside
+
+    def tiles(self, op: Op) -> None:
+        axis = op.axis
+        assert axis is not None and axis.step is not None
+        start, stop = (self.terms.term(bound) for bound in op.bounds)
+        extent, step = self.terms.term(axis.extent), self.terms.term(axis.step)
+        if op.bounds[1] != axis.extent and not self.body.bounds.at_most(op.bounds[1], axis.extent):
+            stop = Term(f"T.min({stop}, {extent})", "i64", narrow=stop.narrow and extent.narrow)
+        low = self.terms.bounds.interval(op.bounds[0])[0]
+        negative = low is None or low < 0
+        distance = stop if start.text == "0" else Term(f"{stop.operand} - {start.operand}", "i64", LOOSE, stop.narrow)
+        turns = self.count(distance, step)
+        turn = self.body.unique(f"{axis.name}_turn")
+        outside = self.block(f"for {turn} in T.serial({turns}):")
+        counted = f"({turns} - 1 - {turn})" if op.reverse else turn
+        place = counted if step.text == "1" else f"{counted} * {step.operand}"
+        plus = "" if start.text == "0" else f"{start} + "
+        begin = Term(self.body.unique(f"{axis.name}_at"), "i64", narrow=start.narrow and stop.narrow)
+        self.say(f"{begin} = {plus}{place}")
+        first = Term(f"T.max({begin}, 0)", "i64", narrow=begin.narrow) if negative else begin
+        end = self.tile_end(axis, begin, stop)
+        if negative:  # tiles that end before position 0 have no positions
+            first = Term(self.body.unique(f"{axis.name}_first"), "i64", narrow=begin.narrow)
+            self.say(f"{first} = T.max({begin}, 0)")
+            self.block(f"if {first} < {end}:")
+        self.open(axis, first, end, None if negative else stop)
+        self.ops(op.body)
+        self.lines = outside
+
+    def count(self, distance: Term, step: Term) -> str:
+        """How many tiles there are; none over less than nothing."""
+        if distance.text.isdigit() and step.text.isdigit():
+            return str(-(-int(distance.text) // int(step.text)))
+        return f"T.max(T.ceildiv({distance}, {step}), 0)"
+
+    def range(self, op: Op) -> None:
+        assert op.target is not None
+        start, stop, by = (self.terms.term(bound) for bound in op.bounds)
+        name = op.target.name
+        if (start.text, by.text) == ("0", "1"):
+            outside = self.block(f"for {name} in T.serial({stop}):")
+        else:
+            turn = self.body.unique(f"{name}_turn")
+            span = f"{stop} - {start.operand}" if by.text[0] != "-" else f"{start} - {stop.operand}"
+            size = by.text.removeprefix("-")
+            outside = self.block(f"for {turn} in T.serial(T.max(T.ceildiv({span}, {size}), 0)):")
+            self.say(f"{name} = {start} + {turn} * {by.operand}")
+        self.terms.values[name] = Term(name, "i64", narrow=start.narrow and stop.narrow)
+        self.ops(op.body)
+        self.lines = outside
+
+    def branch(self, op: Op) -> None:
+        assert op.expr is not None
+        if isinstance(op.expr, Number):
+            self.ops(op.body if op.expr.value else op.orelse)
+            return
+        for ops, head in ((op.body, f"if {self.terms.term(op.expr)}:"), (op.orelse, "else:")):
+            if ops or head != "else:":
+                outside = self.block(head)
+                if not ops:
+                    self.say("pass")
+                self.ops(ops)
+                self.lines = outside
+
+    def wanted_threads(self) -> int:
+        """As the sketch says, else by the largest tile."""
+        hints = {name: hint for axis in self.region.grid for name, hint in axis.hints.items()}
+        warps = hints.get("warps")
+        if isinstance(warps, Number):
+            return 32 * max(1, 1 << (int(warps.value).bit_length() - 1))
+        ops = [inner for each in self.region.ops for inner in each.inside()]
+        largest = max([1, *(self.lanes_of(self.axes_at(op)) for op in ops)])
+        least = 128 if any(op.kind == "dot" and op.target and is_float(op.target.dtype) for op in ops) else 32
+        return min(max(least, 1 << (max(largest // ELEMENTS, 1).bit_length() - 1)), MOST_THREADS)
+
+    def axes_at(self, op: Op) -> frozenset[str]:
+        own = op.target.axes if op.target is not None else frozenset[str]()
+        return own.union(
+            *(self.body.axes_of(e) for e in op.expressions() if op.kind not in ("dot", "tiles", "range", "if"))
+        )

@@ -1,0 +1,72 @@
+"""Texts of TileLang expressions for one element, with what is known of their values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from akg_core.plugin.sketch import is_float
+
+TILELANG = {
+    "f64": "float64",
+    "f32": "float32",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "i64": "int64",
+    "i32": "int32",
+    "i16": "int16",
+    "i8": "int8",
+    "u8": "uint8",
+    "bool": "bool",
+}
+STORED = TILELANG | {"bool": "uint8"}  # in memory: vectors of bool have no form in CUDA
+HELD = TILELANG | {"bool": "int32"}  # in a tile
+LOOSE, SUM, PRODUCT, ATOM = range(4)  # how strongly a text holds together
+RANKS = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT}
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """An expression of one element. `narrow`: an i64 of the sketch that is held in 32 bits; `number`: a literal."""
+
+    text: str
+    dtype: str
+    rank: int = ATOM
+    narrow: bool = False
+    number: bool = False
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def operand(self) -> str:
+        return self.text if self.rank == ATOM else f"({self.text})"
+
+    def beside(self, op: str, right: bool = False) -> str:
+        """The text as an operand of `op`, with brackets where reading would need them."""
+        rank = RANKS.get(op, LOOSE)
+        return self.text if self.rank > rank or (self.rank == rank > LOOSE and not right) else f"({self.text})"
+
+
+def literal(value: int | float | bool, dtype: str) -> str:
+    """A number of a dtype as TileLang's text."""
+    if is_float(dtype):
+        special = math.isinf(value) or math.isnan(value)
+        return f"T.{TILELANG[dtype]}({f'float({str(float(value))!r})' if special else repr(float(value))})"
+    return f"T.bool({bool(value)})" if dtype == "bool" else f"T.{TILELANG[dtype]}({int(value)})"
+
+
+def cast(term: Term, dtype: str) -> Term:
+    """The term in another dtype of the sketch."""
+    if term.dtype == dtype:
+        return term
+    if dtype == "bool":
+        return Term(f"{term.operand} != {literal(0, term.dtype)}", dtype, LOOSE)
+    return replace(term, text=f"T.cast({term}, {TILELANG[dtype]!r})", dtype=dtype, rank=ATOM, narrow=False)
+
+
+def strong(term: Term) -> Term:
+    """An index in the 64 bits that the sketch gives it; a term of another dtype as it is."""
+    if not term.narrow:
+        return term
+    return Term(f"T.cast({term}, 'int64')", "i64") if not term.number else Term(f"T.int64({term})", "i64")

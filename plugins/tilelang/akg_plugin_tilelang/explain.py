@@ -1,0 +1,38 @@
+"""From messages to what must change: those of TileLang, of nvcc and of GPUs."""
+
+from __future__ import annotations
+
+import re
+
+from akg_core.plugin import Advice, advice_on
+
+_PLACED = re.compile(r"kernel\.py:(?P<line>\d+)(?::\d+)?(?: \(sketch line (?P<sketch>\d+)\))?")
+_COMPILER = {
+    r"Cannot convert type boolx\d+ to CUDA type": "Keep truths as bytes or int32: TileLang has no vectors of bool.",
+    r"Layout infer conflict": "Two loops want one fragment laid out differently: copy it through T.alloc_shared.",
+    r"Invalid reduce output shape": "The result of T.reduce_* has the source's shape without `dim`, or (1,).",
+    r"Target context required": "Call tilelang.lower within the target's context: `with target:`.",
+    r"CLI target string form": 'Give the target as a dict: {"kind": "cuda", "arch": "sm_90a"}.',
+    r"(?P<name>\w+) is not defined": "Define {name} before this line; a kernel sees arguments and module-level names.",
+    r"has no attribute '(?P<name>\w+)'": "There is no {name} in this TileLang: the api page names what there is.",
+    r"needs (?P<need>\d+) bytes of shared memory": "Make the tiles in T.alloc_shared smaller, or use fewer stages.",
+    r"took more than \d+ s": "Lowering took too long: know sizes ahead where you can, or use smaller tiles.",
+    r"ptxas (?:error|fatal)": "ptxas refused the kernel: most often for too much shared memory or too many registers.",
+}
+_RUNTIME = {
+    r"is outside of a dimension of \d+": "Mask the access: an index that is not proved inside needs T.if_then_else.",
+    r"illegal memory access": "A load or a store is outside of its tensor: mask every index that is not proved inside.",
+    r"the simulation knows no (?P<name>\S+)": "{name} runs on a GPU only: the api page names what is simulated.",
+    r"timed out": "It ran too long: look for a loop whose bound is wrong.",
+}
+
+
+def explain(log: str) -> tuple[Advice, ...]:
+    """Advice for each message of the compiler in `log`, else for what the runtime said, at the places named."""
+    found = advice_on(log, _COMPILER) or advice_on(log, _RUNTIME)[:1]
+    places = list(_PLACED.finditer(log))
+    line, sketch = (int(places[-1]["line"]), int(places[-1]["sketch"] or 0)) if places else (0, 0)
+    if not found and log.strip():
+        last = log.strip().splitlines()[-1].strip()
+        found = [(last, "Read the message at the line that it names; the language page says what TileLang allows.")]
+    return tuple(Advice(problem=p, advice=advice, source_line=line, sketch_line=sketch) for p, advice in found)
