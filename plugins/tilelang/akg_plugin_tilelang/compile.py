@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from akg_cuda import occupancy
 from akg_cuda.chips import CHIPS, LANES, capability_of
 
 from akg_core.plugin import (
@@ -26,6 +25,7 @@ from akg_core.plugin import (
     with_sketch_lines,
     write_source,
 )
+from akg_core.plugin.resources import shortage
 from akg_plugin_tilelang.probe import INSTALL, nvcc, tilelang_version
 
 SECONDS = 240.0  # for all kernels of one source
@@ -65,7 +65,7 @@ def _shortage(name: str, said: dict[str, Any], capability: int) -> Shortage | No
     if "error" in said:
         return None
     warps = max(1, said["threads"] // LANES)
-    return occupancy.shortage(name, said["registers"], said["shared_bytes"], warps, CHIPS[capability])
+    return shortage(name, said["registers"], said["shared_bytes"], warps, CHIPS[capability].unit)
 
 
 def _told(name: str, said: dict[str, Any], lacks: Shortage | None, capability: int) -> str:
