@@ -21,12 +21,11 @@ from akg_core.plugin import cores
 
 def compile_all(folder: Path, arch: str, nvcc: str) -> dict[str, dict[str, Any]]:
     """What is known of each PrimFunc in the folder's kernel.py, by name; one that takes lanes first is not known."""
-    from tvm import tirx
-    from tvm.target import Target
+    from tilelang import tvm  # it brings a TVM of its own
 
-    target = Target({"kind": "cuda", "arch": arch})
+    target = tvm.target.Target({"kind": "cuda", "arch": arch})
     try:
-        functions = {n: f for n, f in vars(_module(folder / "kernel.py")).items() if isinstance(f, tirx.PrimFunc)}
+        functions = {n: f for n, f in vars(_module(folder / "kernel.py")).items() if isinstance(f, tvm.tirx.PrimFunc)}
     except Exception as error:
         return {"kernel.py": {"error": _spelled(error)}}
     found: dict[str, dict[str, Any]] = {}

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 PRELUDE = '''\
 import sys
 
-try:
-    import tilelang
-except ImportError as error:
-    raise ImportError(f"This kernel needs TileLang ({error}): pip install tilelang==0.1.15") from error
+if importlib.util.find_spec("tilelang") is None:
+    raise ImportError("This kernel needs TileLang: pip install tilelang==0.1.15")
+import tilelang
 
 
 def _kernels():

@@ -6,9 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tvm import tirx
+from tilelang import tvm  # it brings a TVM of its own
 
 from akg_core.plugin.lower import Lines
+
+tirx = tvm.tirx
 
 _BINARY = {
     tirx.Add: "+",

@@ -51,8 +51,10 @@ def _folded(printer: RegionPrinter, op: Op, term: Term, function: str) -> Term:
     """A term of the axes of an op's source, reduced over those that it goes over, the last first."""
     assert op.expr is not None
     axes = printer.ordered(printer.body.axes_of(op.expr) | set(op.over))
-    tile = printer.allocate(printer.body.unique("part"), axes, HELD[term.dtype])
-    printer.fill(tile, axes, term)
+    tile = _tile(printer, term, axes, "fragment")
+    if not tile:
+        tile = printer.allocate(printer.body.unique("part"), axes, HELD[term.dtype])
+        printer.fill(tile, axes, term)
     for axis in reversed([axis for axis in axes if axis in op.over]):
         place = axes.index(axis)
         axes = tuple(each for each in axes if each != axis)
@@ -60,6 +62,12 @@ def _folded(printer: RegionPrinter, op: Op, term: Term, function: str) -> Term:
         printer.say(f"T.reduce_{function}({tile}, {smaller}, dim={place})")
         tile = smaller
     return Term(printer.terms.at(tile, axes), term.dtype)
+
+
+def _tile(printer: RegionPrinter, term: Term, axes: Sequence[str], scope: str) -> str:
+    """The name of the tile whose elements a term is, if it lies in such memory; "" where it does not."""
+    name = term.text.partition("[")[0]
+    return name if printer.scopes.get(name) == scope and term.text == printer.terms.at(name, axes) else ""
 
 
 def _key(term: Term, function: str) -> Term:
@@ -177,7 +185,7 @@ def multiply(printer: RegionPrinter, op: Op) -> None:
         left, right, rows, columns = right, left, columns, rows
     matrices = (rows, columns, op.over)
     if _on_matrix_units(printer, op, source, matrices) and op.target.dtype == "f32" and axes == (*rows, *columns):
-        a, b = (_factor(printer, expr, source, group) for expr, group in ((left, rows), (right, columns)))
+        a, b = (_factor(printer, expr, source) for expr in (left, right))
         turned = [
             printer.ordered([group[0], op.over[0]]) != order
             for group, order in ((rows, (rows[0], op.over[0])), (columns, (op.over[0], columns[0])))
@@ -209,12 +217,14 @@ def precision_of(op: Op) -> str:
     return str(getattr(op.hints.get("precision"), "value", "ieee"))
 
 
-def _factor(printer: RegionPrinter, expr: Expr, dtype: str, group: Sequence[str] = ()) -> str:
+def _factor(printer: RegionPrinter, expr: Expr, dtype: str) -> str:
     """A tile in shared memory that holds a factor."""
-    axes = printer.ordered(printer.body.axes_of(expr))
+    axes, term = printer.ordered(printer.body.axes_of(expr)), cast(strong(printer.terms.term(expr)), dtype)
+    if found := _tile(printer, term, axes, "shared"):
+        return found
     name = expr.id if isinstance(expr, Name) else "factor"
     tile = printer.allocate(printer.body.unique(f"{name}_shared"), axes, HELD[dtype], "shared")
-    printer.fill(tile, axes, cast(strong(printer.terms.term(expr)), dtype))
+    printer.fill(tile, axes, term)
     return tile
 
 

@@ -36,9 +36,12 @@ class RegionPrinter:
         self.held = self.top
         self.line = 0
         self.blocks: dict[str, Expr] = {}
+        self.scopes: dict[str, str] = {}  # of each tile by name
         self.programs: list[tuple[Expr, Expr]] = []
         self.threads = self.wanted_threads()
-        self.has_products = any(op.kind == "dot" for each in region.ops for op in each.inside())
+        products = [op for each in region.ops for op in each.inside() if op.kind == "dot"]
+        factors = {e.id for op in products for e in (op.expr, op.other) if isinstance(e, Name)}
+        self.factors = {n for n, v in body.values.items() if n in factors and not v.mutable and is_float(v.dtype)}
         self.stored = {op.element.tensor for each in region.ops for op in each.inside() if op.element is not None}
 
     def print(self) -> None:
@@ -188,6 +191,7 @@ class RegionPrinter:
 
     def allocate(self, name: str, axes: Sequence[str], dtype: str, scope: str = "fragment") -> str:
         """A tile of a dtype of TileLang, under a name that nobody has."""
+        self.scopes[name] = scope
         self.held.add(f"{name} = T.alloc_{scope}({self.shape(axes)}, {dtype!r})", self.line)
         return name
 
@@ -221,7 +225,7 @@ class RegionPrinter:
         assert op.target is not None and op.expr is not None
         value, term = op.target, self.terms.term(op.expr)
         if value.axes:
-            name, axes = self.hold(op)
+            name, axes = self.hold(op, "shared" if value.name in self.factors else "fragment")
             self.fill(name, axes, cast(strong(term), "i32") if term.dtype == "bool" else strong(term))
         elif not value.mutable:
             if not (term.text.isidentifier() or term.number):

@@ -1,0 +1,75 @@
+"""The text that the emitter writes, held against golden files, and what emit() gives around it. Takes no TileLang."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from akg_plugin_tilelang.emit import emit, module_text
+from akg_plugin_tilelang.emit.lowering import functions
+
+from akg_core.plugin import KernelSource, Schedule, Sketch, Target, Unsupported
+from akg_core.testing.emission import cases
+from akg_core.testing.emission.running import Launched, Run
+from akg_core.testing.emission.sketches import ADD, SOFTMAX, sketch_of
+
+GOLDEN = Path(__file__).parent / "golden"
+SM_90 = Target(backend="cuda", arch="sm_90")
+LINEAR = """
+@kernel
+def linear(x: In["f16", 512, 256], w: In["f16", 384, 256], y: Out["f16", 512, 384]):
+    for m in grid(512, 128):
+        for n in grid(384, 64):
+            acc = zeros([m, n])
+            for k in tiles(256, 32):
+                acc = dot(load(x[m, k]), load(w[n, k]), over=k, into=acc)
+            store(y[m, n], maximum(acc, 0.0))
+"""
+SCAN = """
+@kernel
+def run(x: In["f32", 6, 300], y: Out["f32", 6, 300], z: Out["i64", 6]):
+    n = whole(300)
+    for m in grid(6, 2):
+        t = load(x[m, n])
+        store(y[m, n], scan_max(t, n))
+        store(z[m], argmin(t, n))
+"""
+
+
+def source_of(sketch: Sketch) -> KernelSource:
+    return emit(sketch, Schedule(), SM_90)
+
+
+@pytest.mark.parametrize(("name", "text"), [("add", ADD), ("softmax", SOFTMAX), ("linear", LINEAR), ("scan", SCAN)])
+def test_golden(name: str, text: str, golden: Callable[[Path, str], None]) -> None:
+    golden(GOLDEN / f"{name}.txt", source_of(sketch_of(text)).files["kernel.py"])
+
+
+def test_what_is_around_the_kernel() -> None:
+    source = source_of(sketch_of(SOFTMAX))
+    assert source.plugin == "tilelang" and set(source.files) == {"kernel.py", "model_new.py"}
+    assert "_launch_softmax((x, y))" in source.files["model_new.py"]
+    assert "pip install tilelang==" in source.files["model_new.py"]
+    assert all(place.startswith("kernel.py:") for place in source.line_map)
+
+
+class Printed(Run):
+    """A run in which every launch is printed, too, and read as Python."""
+
+    def execute(self, launched: Launched) -> None:
+        ast.parse(module_text(functions(launched.instance))[0])
+        launched.interpret()
+
+
+@pytest.mark.parametrize("family", ["maps", "bools", "reductions", "scans", "dots", "halves", "places", "control"])
+def test_every_case_is_printed(family: str) -> None:
+    for case in [*cases.family(family)][::6]:
+        Printed(case).go()
+
+
+def test_programs_that_meet_are_refused() -> None:
+    (case, *_) = (case for case in cases.small() if case.name.startswith("meet_"))
+    with pytest.raises(Unsupported, match="Programs that meet"):
+        Printed(case).go()
