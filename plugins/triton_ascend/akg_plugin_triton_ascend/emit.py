@@ -1,0 +1,39 @@
+"""A sketch becomes Triton for Ascend NPUs: akg_triton writes it, in the dialect that these take."""
+
+from __future__ import annotations
+
+import akg_triton.emit
+from akg_triton.dialect import Dialect
+
+from akg_core.plugin import KernelSource, Schedule, Sketch, Target
+from akg_plugin_triton_ascend.chips import CHIPS, DEFAULT, chip_of
+from akg_plugin_triton_ascend.functions import FORMS, HELPERS
+
+LACKS = ("f64",)  # no unit of these chips computes in it
+PRECISIONS = {"ieee": "ieee", "split3": "ieee", "fast": "hf32"}  # cube cores multiply f32 as it is, or cut to 19 bits
+
+
+def dialect(target: Target) -> Dialect:
+    """How Triton is written for a target.
+
+    A grid is persistent: a launch of more programs than cores runs them in rounds, each of which starts anew.
+    """
+    chip = chip_of(target) or CHIPS[DEFAULT]
+    return Dialect(
+        device="npu",
+        shared_bytes=chip.l1,
+        units=chip.vectors,
+        lacks=LACKS,
+        warps=False,
+        persistent=True,
+        precisions=PRECISIONS,
+        functions="triton.language.extra.ascend.libdevice",
+        forms=FORMS,
+        helpers=HELPERS,
+        barrier="",
+    )
+
+
+def emit(sketch: Sketch, schedule: Schedule, target: Target) -> KernelSource:
+    """`kernel.py`, and `model_new.py` that launches its functions. Raises SketchError for a bad sketch."""
+    return akg_triton.emit.emit(sketch, schedule, target, "triton_ascend", dialect(target))
