@@ -14,7 +14,6 @@ from akg_core.sketch.ast import Call, Expr, Name, Number
 from akg_core.sketch.dtypes import DTYPES
 from akg_core.sketch.show import show_expression
 
-WRITTEN_OUT = 4  # turns of a counted loop that are written out, whatever is asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,8 @@ def pipeline(body: Body, region: Region, order: Sequence[str], limits: ProgramLi
         unroll = op.hints.get("unroll")
         turns = int(unroll.value) if isinstance(unroll, Number) else 1
         numbers = [int(bound.value) for bound in op.bounds if isinstance(bound, Number)]
-        if op.kind == "range" and len(numbers) == 3 and len(range(*numbers)) <= max(WRITTEN_OUT, turns):
+        counted = len(range(*numbers)) if op.kind == "range" and len(numbers) == 3 else None
+        if counted is not None and (counted <= limits.written_out or (unroll and counted <= turns)):
             op.hints = {**op.hints, "written_out": Number(True)}
             continue
         stages = stages_of(body, order, op, limits)

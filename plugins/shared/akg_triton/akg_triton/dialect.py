@@ -37,12 +37,14 @@ class Dialect:
 
     Numbers. `shared_bytes`: what one program may keep in memory beside its unit, by which the stages of a pipelined
     loop are limited. `register_elements`: f32 values that one warp holds comfortably; `lanes`: threads of a warp;
-    `most_warps`: of one program. `stages`: of a loop with a product. `units`: programs of a persistent grid. `group`:
-    programs of a matrix product that walk through the grid together.
+    `most_warps`: of one program. `stages`: of a loop with a product; `written_out`: turns of a counted loop that are
+    written out. `units`: programs of a persistent grid. `group`: programs of a matrix product that walk through the
+    grid together.
 
     What there is. `lacks`: dtypes of the sketch language that no kernel can compute in. `warps`: whether a launch says
-    how many warps a program has. `persistent`: whether every grid is launched with at most `units` programs. `bulk`:
-    the module of `TensorDescriptor`, where the chip copies blocks of memory by descriptors.
+    how many warps a program has. `persistent`: whether every grid is launched with at most `units` programs. `pairs`:
+    whether a reduction combines two values at once. `branches`: whether a branch may hold a product. `bulk`: the module
+    of `TensorDescriptor`, where the chip copies blocks of memory by descriptors.
 
     Words of kernel.py. `precisions`: `input_precision` of `tl.dot` on f32 for each precision of the language.
     `functions`: the module of elementary functions, which has to end in "libdevice". `forms`: elementwise operations on
@@ -61,11 +63,14 @@ class Dialect:
     lanes: int = 32
     most_warps: int = 16
     stages: int = 3
+    written_out: int = 4
     units: int = 128
     group: int = 8
     lacks: tuple[str, ...] = ()
     warps: bool = True
     persistent: bool = False
+    pairs: bool = True
+    branches: bool = True
     bulk: str = ""
     precisions: Mapping[str, str] = field(default_factory=lambda: {"ieee": "ieee", "split3": "tf32x3", "fast": "tf32"})
     functions: str = "triton.language.extra.libdevice"
@@ -81,4 +86,5 @@ class Dialect:
     def limits(self) -> ProgramLimits:
         """What one program has."""
         ways = {precision: WAYS.get(word, Way()) for precision, word in self.precisions.items()}
-        return ProgramLimits(self.shared_bytes, self.lanes, self.most_warps, self.register_elements, self.stages, ways)
+        numbers = (self.shared_bytes, self.lanes, self.most_warps, self.register_elements, self.stages)
+        return ProgramLimits(*numbers, self.written_out, ways)

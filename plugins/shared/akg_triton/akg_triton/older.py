@@ -23,6 +23,7 @@ def adapt(interpreter: Any, tl: Any) -> None:
     if not is_older(tl):
         return
     _unpack_what_is_one(interpreter.ReduceOps)
+    interpreter.interpreter_builder.codegen_fns["min_dot_size"] = lambda *_: (1, 1, 1)
     interpreter.InterpreterBuilder.get_int1_ty = lambda self: tl.int1
     patch = interpreter._patch_lang
 

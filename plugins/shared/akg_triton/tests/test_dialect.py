@@ -119,3 +119,38 @@ def test_a_helper_without_a_form_is_refused_and_one_with_another_text_has_that()
         written(replace(PLAIN, helpers={"uniform": ""}), made)
     other = "\n@triton.jit\ndef uniform(seed, index):\n    return index * 0.5\n"
     assert other in written(replace(PLAIN, helpers={"uniform": other}), made).files["kernel.py"]
+
+
+ARGMAX = """
+@kernel
+def places(x: In["f32", 37, 100], y: Out["i64", 37]):
+    for m in grid(37, 1):
+        n = whole(100)
+        store(y[m], argmax(load(x[m, n]), n))
+
+@program
+def model(x: In["f32", 37, 100]):
+    y = empty("i64", 37)
+    places(x, y)
+    return y
+"""
+
+
+def test_where_values_are_combined_one_at_a_time_a_place_is_found_by_its_value() -> None:
+    interface = Interface(arguments=(Argument(name="x", kind="tensor", dtype="f32", shape=(37, 100)),))
+    sketch = Sketch(name="places", text=ARGMAX, interface=interface)
+
+    def text(dialect: Dialect) -> str:
+        return emit(sketch, Schedule(), Target(backend="npu"), "triton_npu", dialect).files["kernel.py"]
+
+    assert "tl.reduce((" in text(PLAIN) and "argmax_along(" not in text(PLAIN)
+    alone = text(replace(PLAIN, pairs=False))
+    assert "tl.reduce((" not in alone and "def argmax_along(" in alone
+
+
+def test_functions_of_the_chip_s_own_are_written_where_they_are_called() -> None:
+    own = "\n@triton.jit\ndef root(x):\n    return power(x)\n"
+    other = "\n@triton.jit\ndef power(x):\n    return x\n"
+    dialect = replace(PLAIN, forms={"sqrt": "root({0})"}, helpers={"root": own, "power": other, "unused": "never"})
+    text = written(dialect).files["kernel.py"]
+    assert own in text and other in text and "never" not in text

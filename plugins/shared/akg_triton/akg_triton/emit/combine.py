@@ -67,6 +67,9 @@ def _argreduced(terms: ExpressionPrinter, op: Op) -> Term:
     place, position = tile.axes.index(axis), terms.term(op.other)
     at = f"tl.broadcast_to({terms.aligned(position, tile.axes)}, {terms.shape(tile.axes)})"
     rest = tuple(name for name in tile.axes if name != axis)
+    if not terms.dialect.pairs:
+        terms.needs.add(f"{op.function}_along")
+        return Term(f"{op.function}_along({tile}, {at}, {place})", "i64", rest, narrow=position.narrow)
     return Term(
         f"tl.reduce(({tile}, {at}), {place}, {combiner(terms, op.function, tile.dtype)})[1]",
         "i64",

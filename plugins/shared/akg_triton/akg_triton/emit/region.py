@@ -189,7 +189,11 @@ class RegionPrinter:
         if isinstance(op.expr, Number):
             self.ops(op.body if op.expr.value else op.orelse)
             return
-        self.say(f"if {self.terms.term(op.expr)}:")
+        if not (op.orelse or self.dialect.branches) and any(inner.kind == "dot" for inner in op.inside()):
+            turns = f"tl.where({self.terms.term(op.expr)}, 1, 0)"  # a loop of one turn or none
+            self.say(f"for {self.body.unique('taken')} in tl.range(0, {turns}):")
+        else:
+            self.say(f"if {self.terms.term(op.expr)}:")
         outside = self.lines
         for ops, head in ((op.body, ""), (op.orelse, "else:")):
             if head and ops:

@@ -47,6 +47,20 @@ def argmin(a, i, b, j):
 
 
 @triton.jit
+def argmax_along(t, at, axis: tl.constexpr):
+    """Where the largest is along an axis: the first of equals; a NaN counts as largest."""
+    best = tl.expand_dims(tl.reduce(t, axis, maximum), axis)
+    return tl.reduce(tl.where((t == best) | (t != t), at, 2147483647), axis, smaller)
+
+
+@triton.jit
+def argmin_along(t, at, axis: tl.constexpr):
+    """Where the smallest is along an axis: the first of equals; a NaN counts as smallest."""
+    best = tl.expand_dims(tl.reduce(t, axis, minimum), axis)
+    return tl.reduce(tl.where((t == best) | (t != t), at, 2147483647), axis, smaller)
+
+
+@triton.jit
 def sigmoid(x):
     return 1.0 / (1.0 + libdevice.exp(-x))
 
