@@ -72,7 +72,7 @@ def made(text: str, folder: Path, target: str, seconds: float) -> Made:
     (folder / "linalg.mlir").write_text(re.sub(r', mix_mode\s*=\s*"[^"]*"', "", linalg))
     tool = compiler()
     assert tool is not None, "a probe found it"
-    command = [tool, "linalg.mlir", f"--target={target}", *_OPTIONS, "--save-temps=.", "-o", "kernel"]
+    command = [str(tool), "linalg.mlir", f"--target={target}", *_OPTIONS, "--save-temps=.", "-o", "kernel"]
     try:
         ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:

@@ -113,4 +113,6 @@ def _said(helper: str) -> str:
 
 
 FORMS = {op: f"{_text(name)}({_PLACES.get(name, '{0}')})" for op, name in LIBDEVICE.items()}
-HELPERS = {name: _said(text) for name, text in SUPPORT.items() if "libdevice." in text} | _OWN | {"meet": ""}
+_SIGNED = SUPPORT["uniform"].replace("(word >> 8)", "(word >> 8).to(tl.int32)")  # no unit converts u32 to f32
+HELPERS = {name: _said(text) for name, text in SUPPORT.items() if "libdevice." in text}
+HELPERS |= {**_OWN, "meet": "", "uniform": _SIGNED}

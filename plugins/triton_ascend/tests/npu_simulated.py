@@ -1,7 +1,7 @@
 """Runs sketches with their kernels emitted to Triton and interpreted, and compares with the sketch's own interpreter.
 
-`python npu_simulated.py FOLDER` reads the names of cases, one a line, and answers each with a line of JSON: what was wrong,
-"" where nothing was. It is a process of its own because Triton decides at import whether it interprets.
+`python npu_simulated.py FOLDER` reads the names of cases, one a line, and answers each with a line of JSON: what was
+wrong, "" where nothing was. It is a process of its own because Triton decides at import whether it interprets.
 """
 
 from __future__ import annotations

@@ -1,0 +1,69 @@
+"""Kernels become HIVM in the environment of the toolchain, where that is set up."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from typing import Any
+
+import pytest
+from akg_plugin_triton_ascend.emit import emit
+
+from akg_core import environment
+from akg_core.plugin import Schedule, Target
+from akg_core.registry import environment_of
+from akg_core.testing.emission.sized import SIZES, sized
+
+ASCEND = Target(backend="ascend")
+COMPILE = """
+import json, sys
+from pathlib import Path
+from akg_core.plugin import KernelSource
+from akg_plugin_triton_ascend.compile import compile_kernel
+
+for name, said in json.load(sys.stdin).items():
+    source = KernelSource(**said)
+    result = compile_kernel(source, source.target, Path(sys.argv[1]) / name)
+    print(json.dumps([name, result.model_dump(mode="json")]))
+"""
+FAULTY = "a kernel with a fault"
+NEEDED = environment_of("triton_ascend")
+MADE = environment.find("triton_ascend", NEEDED) if NEEDED else None
+
+pytestmark = pytest.mark.skipif(MADE is None, reason="The environment of triton_ascend is not set up.")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """What compiling the twelve gives, and one with a fault; one process compiles all."""
+    sources = {name: emit(sized(name), Schedule(), ASCEND) for name in sorted(SIZES)}
+    softmax = sources["softmax"]
+    text = softmax.files["kernel.py"].replace("tl.sum(", "tl.summ(")
+    sources[FAULTY] = softmax.model_copy(update={"files": {**softmax.files, "kernel.py": text}})
+    assert MADE is not None
+    ended = subprocess.run(
+        [MADE.python, "-c", COMPILE, str(tmp_path_factory.mktemp("compiled"))],
+        input=json.dumps({name: source.model_dump(mode="json") for name, source in sources.items()}),
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(MADE.search_path())},
+    )
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    return dict(json.loads(line) for line in ended.stdout.splitlines() if line.startswith("["))
+
+
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_the_twelve_become_hivm(results: dict[str, dict[str, Any]], name: str) -> None:
+    result = results[name]
+    assert result["ok"] or result["shortages"], result["log"]
+    if result["ok"]:
+        taken = [value for key, value in result["details"].items() if key.endswith("ub_bytes")]
+        assert all(0 < value <= 192 * 1024 for value in taken)
+        assert {"HIVM", "a binary"} & {*result["details"].values()}
+
+
+def test_a_fault_is_told_by_its_line(results: dict[str, dict[str, Any]]) -> None:
+    result = results[FAULTY]
+    assert not result["ok"] and not result["shortages"]
+    assert "kernel.py:" in result["log"] and "(sketch line" in result["log"] and "summ" in result["log"]

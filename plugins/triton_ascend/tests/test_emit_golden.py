@@ -1,0 +1,85 @@
+"""The text that the emitter writes for these chips, held against golden files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from akg_plugin_triton_ascend.emit import dialect, emit
+from akg_triton.emit.functions import LIBDEVICE
+
+from akg_core.plugin import Schedule, Sketch, Target, Unsupported
+from akg_core.testing.emission.sized import SIZES, sized
+from akg_core.testing.emission.sketches import sketch_of
+
+ASCEND = Target(backend="ascend")
+GOLDEN = Path(__file__).parent / "golden"
+MAP = """
+@kernel
+def one(x: In["f32", 300], y: Out["f32", 300]):
+    for n in grid(300, 128):
+        t = load(x[n])
+        store(y[n], {made})
+"""
+TRIANGLE = """
+@kernel
+def triangle(a: In["f32", 208, 208], b: In["f32", 208, 208], y: Out["f32", 208, 208]):
+    for m in grid(208, 64):
+        for n in grid(208, 128):
+            acc = zeros([m, n])
+            if begin(m) < 100:
+                for k in tiles(208, 64):
+                    acc = dot(load(a[m, k]), load(b[k, n]), over=k, into=acc)
+            store(y[m, n], acc)
+"""
+
+
+def kernel(sketch: Sketch) -> str:
+    return emit(sketch, Schedule(), ASCEND).files["kernel.py"]
+
+
+@pytest.mark.parametrize("name", ["softmax", "linear_gelu", "argmax", "max_pool2d"])
+def test_golden(name: str, golden: Callable[[Path, str], None]) -> None:
+    golden(GOLDEN / f"{name}.txt", kernel(sized(name)))
+
+
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_programs_are_as_many_as_cores_and_nothing_is_said_of_warps(name: str) -> None:
+    files = emit(sized(name), Schedule(), ASCEND).files
+    module, text = files["model_new.py"], files["kernel.py"]
+    assert "num_warps" not in module and "eviction_policy" not in text and "debug_barrier" not in text
+    assert "tl.reduce((" not in text, "the compiler reduces one tile at a time"
+    assert "min(" not in module or ", 40)" in module
+
+
+@pytest.mark.parametrize("op", sorted({*LIBDEVICE} - {"atan2", "fmod", "pow", "erfc"}))
+def test_functions_are_those_that_the_chip_has(op: str) -> None:
+    text = kernel(sketch_of(MAP.format(made=f"{op}(t)")))
+    called = set(re.findall(r"libdevice\.(\w+)", text))
+    assert called <= {"log1p", "tan", "atan", "tanh", "pow"}
+    assert not called or "from triton.language.extra.ascend import libdevice" in text
+
+
+def test_what_has_no_form_is_refused() -> None:
+    with pytest.raises(Unsupported, match="`erfc` has no form"):
+        kernel(sketch_of(MAP.format(made="erfc(t)")))
+
+
+def test_f64_is_refused() -> None:
+    with pytest.raises(Unsupported, match="no f64"):
+        kernel(sketch_of(MAP.format(made="t").replace("f32", "f64")))
+
+
+def test_a_product_in_a_branch_is_in_a_loop_of_one_turn_or_none() -> None:
+    text = kernel(sketch_of(TRIANGLE))
+    assert "for taken in tl.range(0, tl.where(m_begin < 100, 1, 0)):" in text and "if " not in text
+
+
+def test_loops_are_not_written_out() -> None:
+    assert "static_range" not in kernel(sized("max_pool2d"))
+
+
+def test_every_memory_is_the_chip_s() -> None:
+    assert dialect(ASCEND).shared_bytes == 512 * 1024 and dialect(ASCEND).lacks == ("f64",)
