@@ -1,7 +1,7 @@
 """Ascend NPUs that kernels are made for, with the numbers of their cores.
 
 Cores and sizes of memory are those that `bishengir-compile` 1.2.0 writes into a module it compiles for the chip
-(`dlti.target_system_spec`). Bandwidths and rates are of Huawei's data sheets, rounded; only estimates use them.
+(`dlti.target_system_spec`).
 """
 
 from __future__ import annotations
@@ -12,28 +12,20 @@ from akg_core.plugin import Target
 
 BACKEND = "ascend"
 DEFAULT = "910b4"  # compiled for where no target says otherwise
-ALIGNMENT = 32  # bytes of a block of the unified buffer
 
 
 @dataclass(frozen=True, slots=True)
 class Chip:
     """An NPU. Each cube core has two vector cores beside it.
 
-    `target`: the compiler's name of it; `cubes`: cube cores. Bytes: `unified` of a vector core's buffer; of a cube
-    core, `l1`, `l0a` and `l0b` for the factors of a product, `l0c` for what it makes. `bandwidth`: bytes a second of
-    its memory; `cube_rate`, `vector_rate`: operations a second on f16 in its cube cores, on f32 in its vector cores.
+    `target`: the compiler's name of it; `cubes`: cube cores. `unified`: bytes of a vector core's buffer, `l1`: of the
+    memory of a cube core where the factors of products lie.
     """
 
     target: str
     cubes: int
-    bandwidth: float
-    cube_rate: float
-    vector_rate: float
     unified: int = 192 * 1024
     l1: int = 512 * 1024
-    l0a: int = 64 * 1024
-    l0b: int = 64 * 1024
-    l0c: int = 128 * 1024
 
     @property
     def vectors(self) -> int:
@@ -41,12 +33,12 @@ class Chip:
 
 
 CHIPS = {
-    "910b1": Chip("Ascend910B1", 24, 1.6e12, 378e12, 11.8e12),
-    "910b2": Chip("Ascend910B2", 24, 1.6e12, 353e12, 11.1e12),
-    "910b3": Chip("Ascend910B3", 20, 1.6e12, 313e12, 9.8e12),
-    "910b4": Chip("Ascend910B4", 20, 0.8e12, 280e12, 8.8e12),
-    "910_9362": Chip("Ascend910_9362", 20, 1.6e12, 313e12, 9.8e12),
-    "910_9392": Chip("Ascend910_9392", 24, 1.6e12, 376e12, 11.8e12),
+    "910b1": Chip("Ascend910B1", 24),
+    "910b2": Chip("Ascend910B2", 24),
+    "910b3": Chip("Ascend910B3", 20),
+    "910b4": Chip("Ascend910B4", 20),
+    "910_9362": Chip("Ascend910_9362", 20),
+    "910_9392": Chip("Ascend910_9392", 24),
 }
 
 

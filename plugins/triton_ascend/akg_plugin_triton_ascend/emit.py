@@ -10,7 +10,7 @@ from akg_plugin_triton_ascend.chips import CHIPS, DEFAULT, chip_of
 from akg_plugin_triton_ascend.functions import FORMS, HELPERS
 
 LACKS = ("f64",)  # no unit of these chips computes in it
-PRECISIONS = {"ieee": "ieee", "split3": "ieee", "fast": "hf32"}  # cube cores multiply f32 as it is, or cut to 19 bits
+PRECISIONS = {"ieee": "ieee", "split3": "ieee", "fast": "hf32"}  # cube cores multiply f32 as it is, or with fewer bits
 
 
 def dialect(target: Target) -> Dialect:
