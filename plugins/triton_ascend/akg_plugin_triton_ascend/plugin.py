@@ -57,6 +57,11 @@ def akg_docs() -> tuple[DocPage, ...]:
 
 
 @hookimpl
+def akg_refine_sketch(sketch: Sketch, target: Target) -> tuple[Sketch, ...]:
+    return (sketch,)  # cube cores multiply f32 as it is
+
+
+@hookimpl
 def akg_emit(sketch: Sketch, schedule: Schedule, target: Target) -> KernelSource:
     from akg_plugin_triton_ascend.emit import emit
 
