@@ -58,7 +58,9 @@ def akg_docs() -> tuple[DocPage, ...]:
 
 @hookimpl
 def akg_refine_sketch(sketch: Sketch, target: Target) -> tuple[Sketch, ...]:
-    return (sketch,)  # cube cores multiply f32 as it is
+    from akg_plugin_triton_ascend.refine import refine
+
+    return refine(sketch)
 
 
 @hookimpl

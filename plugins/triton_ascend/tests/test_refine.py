@@ -1,0 +1,32 @@
+"""What kernels carry in f64 they carry in f32 on these chips; tensors keep their dtype."""
+
+from __future__ import annotations
+
+from akg_plugin_triton_ascend.emit import emit
+from akg_plugin_triton_ascend.refine import refine
+
+from akg_core.plugin import Schedule, Target
+from akg_core.testing.emission.sketches import sketch_of
+
+RUNNING = """
+@kernel
+def running(x: In["f32", 37, 1000], y: Out["f32", 37, 1000]):
+    for m in grid(37, 1):
+        before = full([m], 0, "f64")
+        for n in tiles(1000, 256):
+            within = scan_sum(load(x[m, n]), n)
+            store(y[m, n], within + f32(before))
+            before = before + f64(last(within, n))
+"""
+
+
+def test_a_carried_sum_is_in_f32() -> None:
+    (view,) = refine(sketch_of(RUNNING))
+    assert "f64" not in view.text and 'full([m], 0, "f32")' in view.text
+    assert "tl.float64" not in emit(view, Schedule(), Target(backend="ascend")).files["kernel.py"]
+
+
+def test_tensors_of_f64_stay_and_what_has_none_is_as_it_was() -> None:
+    wide = sketch_of(RUNNING.replace('In["f32"', 'In["f64"'))
+    plain = sketch_of(RUNNING.replace("f64", "f32"))
+    assert refine(wide) == (wide,) and refine(plain) == (plain,)
