@@ -12,8 +12,8 @@ from akg_core.lower.products import Way, Ways
 class ProgramLimits:
     """What one program has. `near_bytes`: memory beside its unit, for loads that are under way and for factors of
     products; `lanes`: threads of a warp; `warps`: at most; `elements`: f32 values that a warp holds comfortably in
-    registers; `stages`: of a loop with a product; `written_out`: turns of a counted loop that are written out, whatever is
-    asked for; `ways`: how products of f32 are made.
+    registers; `stages`: of a loop with a product; `written_out`: turns of a counted loop that are written out, whatever
+    is asked for; `ways`: how products of f32 are made.
     """
 
     near_bytes: int

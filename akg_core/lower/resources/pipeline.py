@@ -15,7 +15,6 @@ from akg_core.sketch.dtypes import DTYPES
 from akg_core.sketch.show import show_expression
 
 
-
 @dataclass(frozen=True, slots=True)
 class Factor:
     """What a product multiplies. `lanes`: elements of its tile; `loaded`: the dtype of the load that it is, or is a

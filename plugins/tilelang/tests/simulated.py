@@ -17,7 +17,7 @@ from akg_plugin_tilelang.emit.lowering import functions
 from akg_plugin_tilelang.simulate import simulated
 
 from akg_core.plugin.sketch import ast
-from akg_core.sketch.interpret_expression import Evaluator, Frame
+from akg_core.sketch.interpret.expression import Evaluator, Frame
 from akg_core.testing.emission import cases
 from akg_core.testing.emission.running import Case, Launched, Run, compare_all
 

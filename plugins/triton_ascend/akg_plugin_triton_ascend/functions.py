@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from akg_triton.emit.functions import LIBDEVICE, SUPPORT
+from akg_triton.emit.functions import LIBDEVICE
+from akg_triton.library import HELPERS as LIBRARY
 
 _OF_TRITON = ("exp", "exp2", "log", "log2", "sin", "cos", "rsqrt", "erf")
 _OF_LIBRARY = ("log1p", "tan", "atan", "tanh", "pow")
@@ -113,6 +114,6 @@ def _said(helper: str) -> str:
 
 
 FORMS = {op: f"{_text(name)}({_PLACES.get(name, '{0}')})" for op, name in LIBDEVICE.items()}
-_SIGNED = SUPPORT["uniform"].replace("(word >> 8)", "(word >> 8).to(tl.int32)")  # no unit converts u32 to f32
-HELPERS = {name: _said(text) for name, text in SUPPORT.items() if "libdevice." in text}
+_SIGNED = LIBRARY["uniform"].replace("(word >> 8)", "(word >> 8).to(tl.int32)")  # no unit converts u32 to f32
+HELPERS = {name: _said(text) for name, text in LIBRARY.items() if "libdevice." in text}
 HELPERS |= {**_OWN, "meet": "", "uniform": _SIGNED}

@@ -24,8 +24,8 @@ from akg_triton.emit import functions, module_text  # noqa: E402
 
 from akg_core.plugin import Target  # noqa: E402
 from akg_core.plugin.sketch import ast  # noqa: E402
-from akg_core.sketch.interpret_expression import Evaluator, Frame  # noqa: E402
-from akg_core.sketch.tiles import TORCH  # noqa: E402
+from akg_core.sketch.interpret.expression import Evaluator, Frame  # noqa: E402
+from akg_core.sketch.interpret.tiles import TORCH  # noqa: E402
 from akg_core.testing.emission import cases  # noqa: E402
 from akg_core.testing.emission.running import Case, Launched, Run, compare_all  # noqa: E402
 
