@@ -2,7 +2,8 @@
 
 A printer of what comes out converts nothing by itself: where dtypes differ there is a `cast`, and every number has the
 dtype of what it meets. Floats that only a launch knows are computed in f64, as the host would. Functions of f16 and
-bf16 that round are computed in f32, and so is all that is of a dtype in which a language does not compute.
+bf16 that round are computed in f32, and so is all that is of a dtype in which a language does not compute. Languages of
+loops add up by themselves: `hold` gives each accumulator its dtype and what it begins with.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from akg_core.lower.ir import Body, Op
+from akg_core.sketch import numerics
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, TensorParameter, Text, Type, Unary
-from akg_core.sketch.dtypes import as_float, combine, is_float
+from akg_core.sketch.dtypes import DTYPES, as_float, combine, is_float
 from akg_core.sketch.ops import OPERATIONS
 
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
@@ -21,7 +23,7 @@ EXACT = frozenset({"abs", "sign", "maximum", "minimum", "relu", "clamp", "isnan"
 
 
 def make_explicit(body: Body, lacking: Collection[str] = (), known_at_launch: str = "f64") -> None:
-    """Rewrite the expressions of every op of a body that keeps all its values.
+    """Rewrite the expressions of every op, the definitions of values that are computed where they are used, and axes.
 
     `lacking`: dtypes that the language loads and stores but does not compute in; `known_at_launch`: that of floats
     which only a launch knows.
@@ -29,6 +31,23 @@ def make_explicit(body: Body, lacking: Collection[str] = (), known_at_launch: st
     conversions = _Conversions(body, lacking, known_at_launch)
     for op in body.ops():
         conversions.op(op)
+    for value in body.values.values():
+        if value.definition is not None:
+            value.definition = conversions.to(value.definition, value.dtype)
+    for axis in body.axes.values():
+        axis.extent, axis.begin, axis.end = (conversions.to(e, "i64") for e in (axis.extent, axis.begin, axis.end))
+        axis.step = None if axis.step is None else conversions.to(axis.step, "i64")
+
+
+def hold(body: Body) -> None:
+    """Give each reduction and scan of an explicit body the dtype that it is held in, in which it reads its operand."""
+    for op in body.ops():
+        if op.kind in ("reduce", "scan") and op.expr is not None:
+            assert op.expr.type is not None
+            held = (numerics.scanned if op.kind == "scan" else numerics.reduced)(op.function, op.expr.type.dtype)
+            kind = Type(dtype=held, uniform=True)
+            op.start = Number(_number(numerics.identity(op.function, held), held), place=op.place, type=kind)
+            op.expr = _cast(op.expr, held)
 
 
 class _Conversions:
@@ -104,7 +123,7 @@ class _Conversions:
         if operation.kind == "random":
             dtypes, made = ["i64", "i64"], "f32"
         elif operation.kind == "round":
-            return replace(call, args=(self.to(call.args[0], held), call.args[1]), type=Type(dtype=held))
+            return self.rounded(call, held)
         elif call.op == "where":
             dtypes, made = ["bool", held, held], held
         else:
@@ -115,6 +134,14 @@ class _Conversions:
             dtypes, made = [dtype] * len(call.args), "bool" if operation.dtype == "bool" else dtype
         args = tuple(self.to(a, d) for a, d in zip(call.args, dtypes, strict=True))
         return _cast(replace(call, args=args, type=Type(dtype=made)), held)
+
+    def rounded(self, call: Call, held: str) -> Expr:
+        """A rounding to a format: a cast and one back, or for tf32, which is no dtype, an operation of f32."""
+        inner, form = call.args
+        assert isinstance(form, Text)
+        if form.value in DTYPES:
+            return _cast(self.to(inner, form.value), held)
+        return _cast(replace(call, args=(self.to(inner, "f32"), form), type=Type(dtype="f32")), held)
 
     def load(self, call: Call) -> Expr:
         element = call.args[0]

@@ -103,6 +103,7 @@ class Op:
 
     `iterates`: the axes that loops around it must open; `blocked`: those among its axes that no loop around it
     may open, because it needs the whole tile (a matrix product). `depth`: loops and branches around it in the sketch.
+    `start`: what the accumulator of a reduction or scan begins with, in the dtype in which it is held.
     """
 
     kind: str
@@ -122,6 +123,7 @@ class Op:
     orelse: list[Op] = field(default_factory=list)
     mask: Expr | None = None
     depth: int = 0
+    start: Number | None = None
     iterates: frozenset[str] = frozenset()
     blocked: frozenset[str] = frozenset()
     reads: frozenset[Value] = frozenset()
@@ -212,6 +214,17 @@ class Body:
                     yield value
                 else:
                     yield from self.values_of(value.definition)
+
+    def names_of(self, expr: Expr) -> Iterator[str]:
+        """The names that decide where an expression can be computed: what it reads, and the axes of that."""
+        for node in walk(expr):
+            if isinstance(node, Name):
+                value = self.values.get(node.id)
+                if value is not None and value.definition is not None:
+                    yield from self.names_of(value.definition)
+                else:
+                    yield node.id
+                    yield from value.axes if value is not None else ()
 
     def loads_of(self, expr: Expr) -> Iterator[Call]:
         """The loads in an expression, those of virtual values included."""

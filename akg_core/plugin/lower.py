@@ -7,12 +7,14 @@ with the lines of the sketch that it is for, `annotated` writes them out, and `w
 the text that launches each `Call` of the program.
 """
 
-from akg_core.lower.access import accesses, place, segment, step, uniform
+from akg_core.lower.access import place, step, uniform
 from akg_core.lower.build import body_of
+from akg_core.lower.explicit import hold, make_explicit
 from akg_core.lower.fold import fold
 from akg_core.lower.host.module import TORCH_NAMES, Call, write_module
 from akg_core.lower.ir import Axis, Body, Op, Region, Value
-from akg_core.lower.loops.cost import work
+from akg_core.lower.loops.grid import positions, product, tiles_of, uneven
+from akg_core.lower.loops.lanes import on_lines, squares
 from akg_core.lower.loops.nest import Block, Leaf, Loop, Plan, plan
 from akg_core.lower.loops.strides import place_drift
 from akg_core.lower.source_text import Line, Lines, annotated
@@ -33,18 +35,23 @@ __all__ = [
     "Plan",
     "Region",
     "Value",
-    "accesses",
     "annotated",
     "body_of",
     "fold",
+    "hold",
     "instances",
+    "make_explicit",
+    "on_lines",
     "place",
     "place_drift",
     "plan",
+    "positions",
+    "product",
     "renamed",
-    "segment",
+    "squares",
     "step",
+    "tiles_of",
+    "uneven",
     "uniform",
-    "work",
     "write_module",
 ]

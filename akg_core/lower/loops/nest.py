@@ -13,7 +13,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from akg_core.lower.ir import Axis, Body, Op, Value
+from akg_core.lower.loops.cost import work
 from akg_core.lower.loops.fuse import SMALL, Fusion
+from akg_core.lower.loops.lanes import segments, vectors_a_turn
+from akg_core.sketch.ast import Expr
 
 
 @dataclass(eq=False, slots=True)
@@ -38,7 +41,8 @@ class Loop:
 
     `lanes`: a vector of positions a turn. `jam`: so many positions a turn, which a loop over the same axis further in
     takes one by one. `across`: it steps along memory while the lanes step across it, so that whole squares
-    are loaded and transposed.
+    are loaded and transposed. `unroll`: vectors a turn. `segment`: the length of the pieces in which memory moves
+    evenly.
     """
 
     axis: Axis
@@ -48,16 +52,22 @@ class Loop:
     reverse: bool = False
     jam: int = 0
     across: bool = False
+    unroll: int = 1
+    segment: Expr | None = None
 
 
 @dataclass(eq=False, slots=True)
 class Leaf:
-    """An op in its place; a compound one with the blocks of its body and its else branch."""
+    """An op in its place; a compound one with the blocks of its body and its else branch.
+
+    `unroll`: vectors that a turn of the loop along the lanes around it takes.
+    """
 
     op: Op
     block: Block
     body: Block | None = None
     orelse: Block | None = None
+    unroll: int = 1
 
 
 Node = Loop | Leaf
@@ -69,11 +79,14 @@ class Plan:
     """The loops of one region, and where each value lives.
 
     `homes`: the block in which a value is declared. `kept`: the axes of its buffer, in memory order; none: a register.
+    `leaves`: where each op is done. `work`: roughly the operations of one program.
     """
 
     root: Block
     homes: dict[Value, Block]
     kept: dict[Value, tuple[str, ...]]
+    leaves: dict[Op, Leaf]
+    work: int
 
 
 def plan(body: Body, ops: Sequence[Op]) -> Plan:
@@ -99,7 +112,24 @@ class _Planner(Fusion):
             if crossed and home.lane is not None and home.lane in value.axes:
                 crossed |= {home.lane}  # memory holds a place for each lane
             kept[value] = self.layout(value, crossed)
-        return Plan(root, homes, kept)
+        leaves: dict[Op, Leaf] = {}
+        self.settle(root, 1, leaves)
+        return Plan(root, homes, kept, leaves, work(self.body, self.ops))
+
+    def settle(self, block: Block, unroll: int, leaves: dict[Op, Leaf]) -> None:
+        """Decide how the loops along the lanes go, now that it is known what is in them."""
+        for node in block.nodes:
+            if isinstance(node, Leaf):
+                leaves[node.op], node.unroll = node, unroll
+                for inner in (node.body, node.orelse):
+                    if inner is not None:
+                        self.settle(inner, unroll, leaves)
+                continue
+            if node.lanes and not node.reverse:
+                compound = any(isinstance(inner, Leaf) and inner.op.compound for inner in node.block.nodes)
+                node.unroll = 1 if compound else vectors_a_turn(self.body, node.ops, node.axis.name)
+                node.segment = segments(self.body, node.ops, node.axis.name)
+            self.settle(node.block, node.unroll if node.lanes else unroll, leaves)
 
     # --- loops ---
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from akg_core.plugin.lower import Body, step, uniform
 from akg_core.plugin.sketch import (
     DTYPES,
-    OPERATIONS,
     Binary,
     Call,
     Expr,
@@ -16,16 +15,14 @@ from akg_core.plugin.sketch import (
     Number,
     Text,
     Unary,
-    combine,
     is_float,
     is_integer,
     polynomial,
-    walk,
 )
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
 
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-LOGIC = {"and": ("&&", "&"), "or": ("||", "|"), "&": ("&&", "&"), "|": ("||", "|"), "^": ("!=", "^")}
+LOGIC = {"and": ("&&", "&"), "or": ("||", "|"), "^": ("!=", "^")}
 POWERS: dict[float, str] = {2: "square", 3: "cube", 0.5: "sqrt", -1: "reciprocal", -0.5: "rsqrt"}
 
 
@@ -47,6 +44,16 @@ def literal(value: int | float | bool, dtype: str) -> str:
     if "." not in text and "e" not in text:
         text += ".0"
     return text if dtype == "f64" else f"{text}f" if dtype == "f32" else f"{dtype}({text}f)"
+
+
+def register(dtype: str, vector: bool) -> str:
+    """The C++ type of what a variable holds."""
+    return dtype if not vector else "Mask" if dtype == "bool" else f"Vec<{dtype}>"
+
+
+def dtype_of(expr: Expr) -> str:
+    """The dtype of an explicit expression; what has none is index arithmetic."""
+    return expr.type.dtype if expr.type else "i64"
 
 
 class ExpressionWriter:
@@ -71,40 +78,30 @@ class ExpressionWriter:
 
     # --- terms --------------------------------------------------------------------------------------------
 
-    def term(self, expr: Expr, scope: Scope, dtype: str = "") -> Term:
-        """`expr` in `dtype`, or in its own."""
-        wanted = dtype or (expr.type.dtype if expr.type else "i64")
-        if isinstance(expr, Number):
-            return Term(literal(expr.value, wanted), wanted, atomic=not str(expr.value).startswith("-"))
-        kind = expr.type
-        if kind is not None and kind.weak and is_float(kind.dtype):
-            return self.convert(self.compute(expr, scope, "f64"), wanted)
-        return self.convert(self.compute(expr, scope, kind.dtype if kind else "i64"), wanted)
-
-    def convert(self, term: Term, dtype: str) -> Term:
-        if term.dtype == dtype:
-            return term
-        return Term(f"convert<{dtype}>({term})", dtype, term.vector)
-
-    def vector(self, term: Term) -> str:
-        """The term as a vector, a scalar in every lane."""
-        if term.vector:
-            return term.text
-        return f"Mask({term})" if term.dtype == "bool" else f"Vec<{term.dtype}>({term})"
-
-    def compute(self, expr: Expr, scope: Scope, dtype: str) -> Term:
+    def term(self, expr: Expr, scope: Scope) -> Term:
+        """An explicit expression: what it is made of has the dtypes that it wants."""
         match expr:
+            case Number(value=value):
+                dtype = dtype_of(expr)
+                return Term(literal(value, dtype), dtype, atomic=not str(value).startswith("-"))
             case Name():
                 return self.name(expr, scope)
             case Unary():
-                return self.unary(expr, scope, dtype)
+                return self.unary(expr, scope)
             case Binary():
-                return self.binary(expr, scope, dtype)
+                return self.binary(expr, scope)
             case Call(op="load"):
                 return self.load(expr, scope)
             case Call():
-                return self.call(expr, scope, dtype)
+                return self.call(expr, scope)
         raise TypeError(f"not a value: {expr}")
+
+    def cast(self, term: Term, dtype: str) -> Term:
+        return term if term.dtype == dtype else Term(f"convert<{dtype}>({term})", dtype, term.vector)
+
+    def vector(self, term: Term) -> str:
+        """The term as a vector, a scalar in every lane."""
+        return term.text if term.vector else f"{register(term.dtype, True)}({term})"
 
     def load(self, call: Call, scope: Scope) -> Term:
         raise NotImplementedError
@@ -112,12 +109,11 @@ class ExpressionWriter:
     def name(self, expr: Name, scope: Scope) -> Term:
         raise NotImplementedError
 
-    def unary(self, expr: Unary, scope: Scope, dtype: str) -> Term:
-        operand = self.term(expr.operand, scope, dtype if expr.op != "not" else "bool")
-        if expr.op == "not" or dtype == "bool":
+    def unary(self, expr: Unary, scope: Scope) -> Term:
+        operand = self.term(expr.operand, scope)
+        if operand.dtype == "bool":
             return Term(f"!{operand.operand}", "bool", operand.vector)
-        text = f"{expr.op}{operand.operand}"
-        return self.narrowed(Term(text, dtype, operand.vector, atomic=False))
+        return self.narrowed(Term(f"{expr.op}{operand.operand}", operand.dtype, operand.vector, atomic=False))
 
     def narrowed(self, term: Term) -> Term:
         """C++ computes scalars narrower than int in int: cut them back."""
@@ -125,58 +121,46 @@ class ExpressionWriter:
             return Term(f"{term.dtype}({term})", term.dtype)
         return term
 
-    def binary(self, expr: Binary, scope: Scope, dtype: str) -> Term:
+    def binary(self, expr: Binary, scope: Scope) -> Term:
         op = expr.op
-        if op in COMPARISONS:
-            return self.comparison(expr, scope)
-        if op in LOGIC and dtype == "bool":
-            left, right = (self.term(e, scope, "bool") for e in (expr.left, expr.right))
-            vector = left.vector or right.vector
-            text = f"{left.operand} {LOGIC[op][vector]} {right.operand}"
-            return Term(text, "bool", vector, atomic=False)
-        if op == "**":
-            return self.power(expr, scope, dtype)
         if op in ("//", "%"):
-            return self.division(expr, scope, dtype)
-        left, right = (self.term(e, scope, dtype) for e in (expr.left, expr.right))
-        vector = left.vector or right.vector
+            return self.division(expr, scope)
+        left, right = (self.term(e, scope) for e in (expr.left, expr.right))
+        if op == "**":
+            return self.power(expr.right, left, right)
+        dtype, vector = left.dtype, left.vector or right.vector
+        if op in COMPARISONS:
+            if left.vector != right.vector and dtype == "bool":
+                left, right = (Term(self.vector(t), dtype, True) for t in (left, right))
+            return Term(f"{left.operand} {op} {right.operand}", "bool", vector, atomic=False)
+        if dtype == "bool":
+            return Term(f"{left.operand} {LOGIC[op][vector]} {right.operand}", "bool", vector, atomic=False)
         # a product inside a sum, and a sum that goes on, read without brackets
         first = left.text if op == "+" and _operator(expr.left) in ("+", "-", "*") else left.operand
         second = right.text if op in ("+", "-") and _operator(expr.right) == "*" else right.operand
         return self.narrowed(Term(f"{first} {op} {second}", dtype, vector, atomic=False))
 
-    def comparison(self, expr: Binary, scope: Scope) -> Term:
-        sides = [(e.type.dtype, e.type.weak) if e.type else ("i64", False) for e in (expr.left, expr.right)]
-        dtype = combine(sides)[0]
-        left, right = (self.term(e, scope, dtype) for e in (expr.left, expr.right))
-        if left.vector != right.vector and dtype == "bool":
-            left, right = (Term(self.vector(t), dtype, True) for t in (left, right))
-        return Term(f"{left.operand} {expr.op} {right.operand}", "bool", left.vector or right.vector, atomic=False)
+    def power(self, exponent: Expr, base: Term, by: Term) -> Term:
+        name = POWERS.get(exponent.value) if isinstance(exponent, Number) else None
+        if name is not None and (is_float(base.dtype) or name in ("square", "cube")):
+            return self.narrowed(Term(f"{name}({base})", base.dtype, base.vector))
+        return self.function("pow", (base, by), base.dtype)
 
-    def power(self, expr: Binary, scope: Scope, dtype: str) -> Term:
-        base = self.term(expr.left, scope, dtype)
-        if isinstance(expr.right, Number):
-            name = POWERS.get(expr.right.value)
-            if name is not None and (is_float(dtype) or expr.right.value in (2, 3)):
-                return self.narrowed(Term(f"{name}({base})", dtype, base.vector))
-        exponent = self.term(expr.right, scope, dtype)
-        return self.function("pow", (base, exponent), dtype)
-
-    def division(self, expr: Binary, scope: Scope, dtype: str) -> Term:
+    def division(self, expr: Binary, scope: Scope) -> Term:
         """`//` and `%` round down; where nothing is negative C++'s own operators do."""
+        dtype = dtype_of(expr)
         if scope.lane is not None and dtype == "i64":
             gain = self.lane_step(expr, scope)
             if gain == 0:
                 return Term(self.index(expr, scope), "i64", atomic=False)
             if gain == 1:
                 return Term(f"iota<i64>({self.index(expr, scope)})", "i64", True)
-        left, right = (self.term(e, scope, dtype) for e in (expr.left, expr.right))
-        name = "floor_div" if expr.op == "//" else "floor_mod"
+        left, right = (self.term(e, scope) for e in (expr.left, expr.right))
         if not left.vector and not right.vector and is_integer(dtype):
             low, least = self.body.bounds.interval(expr.left)[0], self.body.bounds.interval(expr.right)[0]
             if low is not None and low >= 0 and least is not None and least >= 0:
                 return Term(f"{left.operand} {'/' if expr.op == '//' else '%'} {right.operand}", dtype, atomic=False)
-        return self.function(name, (left, right), dtype)
+        return self.function("floor_div" if expr.op == "//" else "floor_mod", (left, right), dtype)
 
     def function(self, name: str, arguments: tuple[Term, ...], dtype: str) -> Term:
         """A call whose scalar arguments become vectors when any is one."""
@@ -190,49 +174,33 @@ class ExpressionWriter:
 
     # --- operations ---------------------------------------------------------------------------------------
 
-    def call(self, expr: Call, scope: Scope, dtype: str) -> Term:
-        op = expr.op
+    def call(self, expr: Call, scope: Scope) -> Term:
+        op, dtype = expr.op, dtype_of(expr)
         if op == "cast":
-            assert isinstance(expr.args[1], Text)
-            return (
-                self.term(expr.args[0], scope, expr.args[1].value)
-                if isinstance(expr.args[0], Number)
-                else self.convert(self.term(expr.args[0], scope), expr.args[1].value)
-            )
-        if op == "where":
-            condition = self.term(expr.args[0], scope, "bool")
-            chosen = [self.term(a, scope, dtype) for a in expr.args[1:]]
-            if not condition.vector and any(c.vector for c in chosen):
-                return Term(f"select({condition}, {self.vector(chosen[0])}, {self.vector(chosen[1])})", dtype, True)
-            return self.function("select", (condition, *chosen), dtype)
-        if op == "rand":
-            seed, index = (self.term(a, scope, "i64") for a in expr.args)
-            if seed.vector or not index.vector:
-                return self.function("rand", (seed, index), "f32")
-            return Term(f"rand({seed}, {index})", "f32", True)
+            return self.cast(self.term(expr.args[0], scope), dtype)
         if op == "round_to":
             assert isinstance(expr.args[1], Text)
-            value = self.term(expr.args[0], scope, "f32")
-            return self.convert(Term(f"round_to<{expr.args[1].value}>({value})", "f32", value.vector), dtype)
-        return self.costly(expr, scope) or self.bare(expr, scope)
+            value = self.term(expr.args[0], scope)
+            return Term(f"round_to<{expr.args[1].value}>({value})", dtype, value.vector)
+        if op not in ("where", "rand"):
+            return self.costly(expr, scope) or self.bare(expr, scope)
+        first, *others = (self.term(a, scope) for a in expr.args)
+        if not first.vector and any(t.vector for t in others):  # one condition, one seed for all lanes
+            texts = [first.text, *map(self.vector, others)]
+            return Term(f"{_FUNCTIONS.get(op, op)}({', '.join(texts)})", dtype, True)
+        return self.function(_FUNCTIONS.get(op, op), (first, *others), dtype)
 
     def costly(self, expr: Call, scope: Scope) -> Term | None:
         """Work that an outer loop can do once is done there."""
         if self.body.cost(expr) < 3 or any(v.mutable for v in self.body.values_of(expr)):
             return None
-        home = scope.home(self.names_of(expr))
+        home = scope.home(set(self.body.names_of(expr)))
         if home is scope:
             return None
         return self.remember(expr, f"{expr.op}_once", home, scope, lambda: self.bare(expr, home))
 
     def bare(self, expr: Call, scope: Scope) -> Term:
-        dtype = expr.type.dtype if expr.type else "f32"
-        if expr.type is not None and expr.type.weak and is_float(dtype):
-            dtype = "f64"
-        inner = dtype
-        if OPERATIONS[expr.op].dtype == "bool":
-            inner = expr.args[0].type.dtype if expr.args[0].type else "f32"
-        return self.function(expr.op, tuple(self.term(a, scope, inner) for a in expr.args), dtype)
+        return self.function(expr.op, tuple(self.term(a, scope) for a in expr.args), dtype_of(expr))
 
     def remember(self, expr: Expr, hint: str, home: Scope, user: Scope, write: Callable[[], Term]) -> Term:
         """The variable that holds `expr`, declared in `home` when there is none yet."""
@@ -245,25 +213,11 @@ class ExpressionWriter:
             home.known[expr] = known
         return known
 
-    def names_of(self, expr: Expr) -> set[str]:
-        """The names on which the place of a computation depends, those behind virtual values included."""
-        return set(self._names(expr))
-
-    def _names(self, expr: Expr) -> Iterator[str]:
-        for node in walk(expr):
-            if isinstance(node, Name):
-                value = self.body.values.get(node.id)
-                if value is not None and value.definition is not None:
-                    yield from self._names(value.definition)
-                else:
-                    yield node.id
-                    yield from value.axes if value is not None else ()
-
     # --- indices --------------------------------------------------------------------------------------------
 
     def index(self, expr: Expr, scope: Scope) -> str:
         """An index at the first lane, as a scalar."""
-        return self.term(expr, self.at_head(scope), "i64").text
+        return self.term(expr, self.at_head(scope)).text
 
     def at_head(self, scope: Scope) -> Scope:
         """The same place without lanes: the loop's axis is the position of the first one."""
@@ -283,6 +237,9 @@ class ExpressionWriter:
         assert scope.lane is not None
         gain = step(self.body, polynomial(expr), scope.lane.axis, scope.lane.segment)
         return None if gain is None else gain.constant
+
+
+_FUNCTIONS = {"where": "select"}
 
 
 def _operator(expr: Expr) -> str:

@@ -5,7 +5,25 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import prod
 
-from akg_core.plugin.lower import Axis, Body, Instance, Line, Lines, Region, body_of, fold, plan, renamed, work
+from akg_core.plugin.lower import (
+    Axis,
+    Body,
+    Instance,
+    Line,
+    Lines,
+    Plan,
+    Region,
+    body_of,
+    fold,
+    hold,
+    make_explicit,
+    plan,
+    positions,
+    product,
+    renamed,
+    tiles_of,
+    uneven,
+)
 from akg_core.plugin.sketch import DTYPES, INDEX, Binary, Expr, Name, Number
 from akg_plugin_cpp_cpu.emit.nests import NestWriter
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
@@ -18,14 +36,17 @@ def function(instance: Instance) -> list[Line]:
     """The lines of `extern "C" void akg_<symbol>(…)`."""
     instance = renamed(instance, RESERVED)
     body = body_of(instance, RESERVED)
+    planned = [plan(body, region.ops) for region in body.regions]
+    make_explicit(body)  # conversions come after: they cost too little to decide a loop
+    hold(body)
     lines = Lines()
     head = f'extern "C" void akg_{instance.symbol}(void* const* tensors, const i64* sizes)'
     lines.add(f"{head} {{", instance.kernel.place.line)
     inside = lines.nest()
     _parameters(instance, inside)
     mapped, streamed = inside.later(), set[str]()
-    for region in body.regions:
-        streamed |= _region(body, region, inside)
+    for region, nests in zip(body.regions, planned, strict=True):
+        streamed |= _region(body, region, nests, inside)
     _fresh(instance, streamed, mapped)
     lines.add("}")
     return lines.flat()
@@ -64,77 +85,32 @@ def _fresh(instance: Instance, streamed: Collection[str], lines: Lines) -> None:
             lines.add(f"constexpr bool {tensor.name}_fresh = false;")
 
 
-def _region(body: Body, region: Region, lines: Lines) -> set[str]:
+def _region(body: Body, region: Region, planned: Plan, lines: Lines) -> set[str]:
     """One parallel loop; returns the tensors that it may store past the caches."""
     writer = NestWriter(body)
-    writer.running = {}
-    planned = plan(body, region.ops)
     top = Scope(lines, planned.root)
     if not region.grid:
         lines.add("{")
         writer.region(planned, top.inner())
         lines.add("}")
         return writer.streamed
-    together = [axis for axis in region.grid if axis.together]
-    apart = [axis for axis in region.grid if not axis.together]
-    programs = _product([_tiles(axis) for axis in apart])
     writer.line = region.grid[0].place.line
-    count = writer.index(programs, top)
+    count = writer.index(product(tiles_of(axis) for axis in region.grid if not axis.together), top)
+    together = [axis for axis in region.grid if axis.together]
     if together:
-        members = writer.index(_tiles(together[0]), top)
+        members = writer.index(tiles_of(together[0]), top)
         opening = f"together_for({count}, {members}, [&](i64 program, i64 member, Team& team) {{"
-    elif _uneven(region):
+    elif uneven(region):
         opening = f"parallel_for_dynamic({count}, 1, [&](i64 program) {{"
     else:
-        opening = f"parallel_for({count}, {work(body, region.ops)}, [&](i64 program) {{"
+        opening = f"parallel_for({count}, {planned.work}, [&](i64 program) {{"
     lines.add(opening, writer.line)
     scope = top.inner(fixed=True)
-    _positions(writer, region, scope)
+    for axis, tile in positions(region):
+        _position(writer, axis, tile, scope)
     writer.region(planned, scope)
     lines.add("});")
     return writer.streamed
-
-
-def _tiles(axis: Axis) -> Expr:
-    """How many tiles a grid axis has."""
-    assert axis.step is not None
-    if isinstance(axis.extent, Number) and isinstance(axis.step, Number):
-        return Number(-(-int(axis.extent.value) // int(axis.step.value)), type=INDEX)
-    short = fold(Binary("-", axis.step, Number(1, type=INDEX), type=INDEX))
-    return fold(Binary("//", fold(Binary("+", axis.extent, short, type=INDEX)), axis.step, type=INDEX))
-
-
-def _product(sizes: list[Expr]) -> Expr:
-    total: Expr = Number(1, type=INDEX)
-    for size in sizes:
-        total = fold(Binary("*", total, size, type=INDEX))
-    return total
-
-
-def _uneven(region: Region) -> bool:
-    """Whether programs take unequal time: a loop of which one end is fixed and the other is not."""
-    for op in region.ops:
-        for inner in op.inside():
-            if inner.kind in ("tiles", "range"):
-                start, stop = (isinstance(bound, Number) for bound in inner.bounds[:2])
-                if start != stop and (inner.axis is None or inner.bounds[1] != inner.axis.extent):
-                    return True
-    return False
-
-
-def _positions(writer: NestWriter, region: Region, scope: Scope) -> None:
-    """Which tile of each grid axis a program is; the last axis turns fastest."""
-    names = [axis for axis in region.grid if not axis.together]
-    rest: Expr = Name("program", type=INDEX)
-    for number in range(len(names) - 1, -1, -1):
-        axis = names[number]
-        tiles = _tiles(axis)
-        tile: Expr = rest if number == 0 else fold(Binary("%", rest, tiles, type=INDEX))
-        rest = fold(Binary("//", rest, tiles, type=INDEX))
-        _position(writer, axis, tile, scope)
-    for axis in region.grid:
-        if axis.together:
-            _position(writer, axis, Name("member", type=INDEX), scope)
 
 
 def _position(writer: NestWriter, axis: Axis, tile: Expr, scope: Scope) -> None:
@@ -148,7 +124,7 @@ def _position(writer: NestWriter, axis: Axis, tile: Expr, scope: Scope) -> None:
         return
     whole = fold(Binary("%", axis.extent, axis.step, type=INDEX)) == Number(0)
     end = f"{first.id} + {writer.index(axis.step, scope)}"
-    if _tiles(axis) == Number(1):
+    if tiles_of(axis) == Number(1):
         end = writer.index(axis.extent, scope)
     elif not whole:
         end = f"std::min<i64>({end}, {writer.index(axis.extent, scope)})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from akg_core.plugin.lower import Body, Op, Plan, Value, fold, place, place_drift, step
+from akg_core.plugin.lower import Body, Op, Plan, Value, fold, on_lines, place, place_drift, step
 from akg_core.plugin.sketch import (
     INDEX,
     Binary,
@@ -18,8 +18,8 @@ from akg_core.plugin.sketch import (
     polynomial,
     rewrite,
 )
-from akg_plugin_cpp_cpu.emit.expression import ExpressionWriter
-from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
+from akg_plugin_cpp_cpu.emit.expression import ExpressionWriter, dtype_of
+from akg_plugin_cpp_cpu.emit.scope import Scope, Term
 
 MOST_LANES = 16  # of any instruction set; `LANES` divides it
 
@@ -54,6 +54,9 @@ class MemoryWriter(ExpressionWriter):
     def __init__(self, body: Body) -> None:
         super().__init__(body)
         self.tensors = {t.name: t for t in body.kernel.tensors}
+        maps = (op for op in body.ops() if op.kind == "map")
+        self.formulas = {op.target.name: op.expr for op in maps if op.target and op.expr and not op.target.mutable}
+        self.formulas |= {v.name: v.definition for v in body.values.values() if v.definition is not None}
         self.buffers: dict[Value, Buffer] = {}
         self.streamed: set[str] = set()
         self.plan: Plan
@@ -72,19 +75,18 @@ class MemoryWriter(ExpressionWriter):
         if found is not None and found.text:
             return found
         if expr.id in self.body.axes:
-            return self.term(self.body.axes[expr.id].begin, scope, "i64")  # one position, or the first of a tile
-        dtype = expr.type.dtype if expr.type else "i64"
-        return Term(expr.id, dtype)
+            return self.term(self.body.axes[expr.id].begin, scope)  # one position, or the first of a tile
+        return Term(expr.id, dtype_of(expr))
 
     def virtual(self, value: Value, scope: Scope) -> Term:
         """A value that is computed where it is used: once a scope."""
         expr = Name(value.name)
         assert value.definition is not None
-        home = scope.home(self.names_of(value.definition))
+        home = scope.home(set(self.body.names_of(value.definition)))
         definition = value.definition
         if isinstance(definition, Call) and definition.op == "load":
-            return self.convert(self.load(definition, scope, value.name), value.dtype)
-        return self.remember(expr, value.name, home, scope, lambda: self.term(definition, home, value.dtype))
+            return self.load(definition, scope, value.name)
+        return self.remember(expr, value.name, home, scope, lambda: self.term(definition, home))
 
     def kept(self, value: Value, scope: Scope) -> Term:
         """A value in a buffer, at the position at hand."""
@@ -131,7 +133,6 @@ class MemoryWriter(ExpressionWriter):
 
     def keep(self, value: Value, term: Term, scope: Scope) -> None:
         """Write a value where it lives."""
-        term = self.convert(term, value.dtype)
         if value not in self.buffers:
             held = scope.find(value.name)
             assert held is not None, value
@@ -146,7 +147,7 @@ class MemoryWriter(ExpressionWriter):
         head = self.at_head(scope)
         terms: list[tuple[int, str]] = []
         for product, factor in sorted(p.terms, key=_widest):
-            texts = [self.term(atom, head, "i64").operand for atom in product]
+            texts = [self.term(atom, head).operand for atom in product]
             if abs(factor) != 1 or not texts:
                 texts.append(str(abs(factor)))
             terms.append((factor, " * ".join(texts)))
@@ -160,7 +161,7 @@ class MemoryWriter(ExpressionWriter):
         """A polynomial as a vector of places."""
         total = ""
         for product, factor in p.terms:
-            terms = [self.term(atom, scope, "i64") for atom in product]
+            terms = [self.term(atom, scope) for atom in product]
             vectors = [self.vector(t) for t in terms] or [f"Vec<i64>({factor})"]
             text = " * ".join(vectors) + (f" * Vec<i64>({factor})" if product and factor != 1 else "")
             total = f"{total} + {text}" if total else text
@@ -180,7 +181,7 @@ class MemoryWriter(ExpressionWriter):
             if gain is not None:
                 runs.append(f"{self.index(index, scope)}, {gain}, {limit}")
             else:
-                lanes.append(f"inside({self.vector(self.term(index, scope, 'i64'))}, {limit})")
+                lanes.append(f"inside({self.vector(self.term(index, scope))}, {limit})")
         if len(runs) == 1 and not lanes:
             return Guard(" && ".join(whole), runs[0])
         return Guard(" && ".join(whole), lanes=" & ".join([*(f"window({run})" for run in runs), *lanes]))
@@ -192,7 +193,7 @@ class MemoryWriter(ExpressionWriter):
         tensor = self.tensors[element.tensor]
         if tensor.role != "In" or any(v.mutable for v in self.body.values_of(call)):
             return self.loaded(call, element, scope)
-        home = scope.home(self.names_of(call))
+        home = scope.home(set(self.body.names_of(call)))
         return self.remember(
             call, hint or f"{element.tensor}_at", home, scope, lambda: self.loaded(call, element, home)
         )
@@ -202,14 +203,14 @@ class MemoryWriter(ExpressionWriter):
         dtype, name = tensor.dtype, element.tensor
         where = place(element.indices, tensor.dims)
         guard = self.guard(element, scope)
-        other = dict(call.keywords).get("other", Number(0))
+        other = dict(call.keywords).get("other", Number(0, type=call.type))
         lane = scope.lane
         if lane is None or all(self.even(i, scope) for i in element.indices):
             text = f"{name}[{self.sum(where, scope)}]"
             if not guard.whole:
                 return Term(text, dtype)
-            return Term(f"{guard.whole} ? {text} : {self.term(other, scope, dtype)}", dtype, atomic=False)
-        outside = self.term(other, scope, dtype)
+            return Term(f"{guard.whole} ? {text} : {self.term(other, scope)}", dtype, atomic=False)
+        outside = self.term(other, scope)
         gain = step(self.body, where, lane.axis, lane.segment)
         mask = " & ".join(m for m in (guard.lanes, f"window({guard.run})" * bool(guard.run)) if m)
         masked = f"{mask} & {lane.part}.mask()" if mask else f"{lane.part}.mask()"
@@ -255,9 +256,9 @@ class MemoryWriter(ExpressionWriter):
 
         def spelled(node: object) -> object:
             """What varies along the lanes by its formula: the variable that holds it is a vector."""
-            if not isinstance(node, Name) or node.id not in self.body.bounds.formulas or self.even(node, scope):
+            if not isinstance(node, Name) or node.id not in self.formulas or self.even(node, scope):
                 return node
-            return rewrite(self.body.bounds.formulas[node.id], spelled)
+            return rewrite(self.formulas[node.id], spelled)
 
         plain = Polynomial(tuple((tuple(rewrite(atom, spelled) for atom in atoms), by) for atoms, by in p.terms))
         last = self.at_head(scope)
@@ -276,10 +277,9 @@ class MemoryWriter(ExpressionWriter):
         """A store or an atomic."""
         element = op.element
         assert element is not None and op.expr is not None
-        tensor = self.tensors[element.tensor]
-        value = self.term(op.expr, scope, tensor.dtype)
+        value = self.term(op.expr, scope)
         guard = self.guard(element, scope)
-        where = place(element.indices, tensor.dims)
+        where = place(element.indices, self.tensors[element.tensor].dims)
         text = self.written(op, element, where, value, guard, scope)
         if guard.whole:
             text = f"if ({guard.whole}) {text}"
@@ -303,22 +303,15 @@ class MemoryWriter(ExpressionWriter):
         if gain is not None and gain.constant == 1:
             if checks:
                 return f"store({source}, {vector}, {mask});"
-            if dict(op.hints).get("stream") == Number(True) and self.on_lines(where, lane):
+            if dict(op.hints).get("stream") == Number(True) and on_lines(
+                self.body, where, lane.axis, lane.segment, MOST_LANES
+            ):
                 self.streamed.add(name)
                 return f"stream_if({name}_fresh, {source}, {vector}, {lane.part});"
             return f"store({source}, {vector}, {lane.part});"
         if gain is not None and not checks:
             return f"store_strided({source}, {self.sum(gain, scope)}, {vector}, {lane.part}.n);"
         return f"scatter({source}, {self.lane_places(where, gain, scope)}, {vector}, {mask});"
-
-    def on_lines(self, where: Polynomial, lane: Lane) -> bool:
-        """Whether every whole vector stored along the lanes certainly starts where a line of memory may start."""
-        axis = self.body.axes[lane.axis]
-        starts = [axis.begin if axis.step is None else axis.step, *([] if lane.segment is None else [lane.segment])]
-        apart = [factor for product, factor in where.terms if product != (Name(lane.axis),)]
-        return all(isinstance(s, Number) and s.value % MOST_LANES == 0 for s in starts) and all(
-            factor % MOST_LANES == 0 for factor in apart
-        )
 
 
 def plus(name: str, offset: str) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from akg_core.plugin.lower import Axis, Block, Body, Leaf, Loop, Op, Plan, Value, accesses, fold, place, segment, step
-from akg_core.plugin.sketch import INDEX, Binary, Call, Element, Expr, Name, Number, number
+from akg_core.plugin.lower import Axis, Block, Body, Leaf, Loop, Op, Plan, Value, fold, squares
+from akg_core.plugin.sketch import INDEX, Binary, Element, Expr, Name, Number
+from akg_plugin_cpp_cpu.emit.expression import dtype_of, register
 from akg_plugin_cpp_cpu.emit.matrix import MatrixWriter
 from akg_plugin_cpp_cpu.emit.memory import Buffer, plus
 from akg_plugin_cpp_cpu.emit.reduction import ReductionWriter
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
 
-FEW = 4  # positions for which a vector of their own is worse than a gather
 STACK_ELEMENTS = 4096  # a buffer of at most this many elements lives on the stack
 
 
@@ -21,6 +21,7 @@ class NestWriter(ReductionWriter, MatrixWriter):
     def __init__(self, body: Body) -> None:
         super().__init__(body)
         self.declared: set[Value] = set()
+        self.running = {}
 
     def region(self, plan: Plan, scope: Scope) -> None:
         """The whole plan. Buffers are declared first."""
@@ -73,11 +74,8 @@ class NestWriter(ReductionWriter, MatrixWriter):
                 vector = scope.lane is not None and scope.lane.axis in value.axes
                 scope.names[value.name] = Term(value.name, value.dtype, vector)
                 if not any(isinstance(n, Leaf) and n.op.target is value for n in block.nodes):
-                    scope.lines.add(f"{self.type(value.dtype, vector)} {value.name};", self.line)
+                    scope.lines.add(f"{register(value.dtype, vector)} {value.name};", self.line)
                     self.declared.add(value)
-
-    def type(self, dtype: str, vector: bool) -> str:
-        return dtype if not vector else "Mask" if dtype == "bool" else f"Vec<{dtype}>"
 
     # --- blocks -------------------------------------------------------------------------------------------
 
@@ -114,7 +112,7 @@ class NestWriter(ReductionWriter, MatrixWriter):
 
     def map(self, op: Op, scope: Scope) -> None:
         assert op.target is not None and op.expr is not None
-        self.assign(op.target, self.term(op.expr, scope, op.target.dtype), scope)
+        self.assign(op.target, self.term(op.expr, scope), scope)
 
     def assign(self, value: Value, term: Term, scope: Scope) -> None:
         """A value gets its content: a new constant in a register, or a write to where it lives."""
@@ -130,7 +128,7 @@ class NestWriter(ReductionWriter, MatrixWriter):
         vector = scope.lane is not None and scope.lane.axis in value.axes
         text = self.vector(term) if vector else term.text
         const = "" if value.mutable else "const "
-        scope.lines.add(f"{const}{self.type(value.dtype, vector)} {value.name} = {text};", self.line)
+        scope.lines.add(f"{const}{register(value.dtype, vector)} {value.name} = {text};", self.line)
         self.declared.add(value)
         scope.names[value.name] = Term(value.name, value.dtype, vector)
 
@@ -165,8 +163,8 @@ class NestWriter(ReductionWriter, MatrixWriter):
         elif loop.across:
             self.squares(loop, begin, end, scope)
         elif loop.lanes:
-            lane = Lane(name, self.segment(loop))
-            body, unroll = f"[&](auto u, i64 {name}, auto part)", self.unroll(loop)
+            lane = Lane(name, loop.segment)
+            body, unroll = f"[&](auto u, i64 {name}, auto part)", loop.unroll
             call = f"lanes_backwards<{unroll}>({begin}, {end}" if loop.reverse else f"lanes<{unroll}>({begin}, {end}"
             if lane.segment is not None:
                 call = f"lanes_by_segment<{unroll}>({begin}, {end}, {self.index(lane.segment, scope)}"
@@ -195,23 +193,17 @@ class NestWriter(ReductionWriter, MatrixWriter):
         outer = scope.inner(loop.block)
         outer.lines.add(f"const i64 {name}_n = std::min<i64>(LANES, {end} - {name}_0);")
         known: dict[Expr, Term] = {}
-        for call in dict.fromkeys(c for p in loop.ops for e in p.expressions() for c in self.body.loads_of(e)):
+        for call, where, by in squares(self.body, loop.ops, lane.axis, name):
             element = call.args[0]
             assert isinstance(element, Element)
-            tensor = self.tensors[element.tensor]
-            where = place(element.indices, tensor.dims)
-            by, along = step(self.body, where, lane.axis), step(self.body, where, name)
-            proved = all(map(self.body.bounds.within, element.indices, tensor.dims))
-            if not proved or tensor.role != "In" or along != number(1) or by is None or by.constant in (0, 1):
-                continue
             first = Scope(outer.lines, outer.block, outer)
             first.names[name] = Term(f"{name}_0", "i64")
-            square = self.fresh(f"{tensor.name}_square")
-            source = plus(tensor.name, self.sum(where, first))
-            outer.lines.add(f"Vec<{tensor.dtype}> {square}[LANES];", self.line)
+            square, dtype = self.fresh(f"{element.tensor}_square"), dtype_of(call)
+            source = plus(element.tensor, self.sum(where, first))
+            outer.lines.add(f"Vec<{dtype}> {square}[LANES];", self.line)
             by_lane = self.sum(by, scope)
             outer.lines.add(f"load_square({square}, {source}, {by_lane}, {lane.part}.n, {name}_n);", self.line)
-            known[call] = Term(f"{square}[{name} - {name}_0]", tensor.dtype, True)
+            known[call] = Term(f"{square}[{name} - {name}_0]", dtype, True)
         outer.lines.add(f"for (i64 {name} = {name}_0; {name} < {name}_0 + {name}_n; ++{name}) {{", self.line)
         inner = outer.inner(loop.block)
         inner.names[name] = Term(name, "i64")
@@ -219,32 +211,6 @@ class NestWriter(ReductionWriter, MatrixWriter):
         self.block(loop.block, inner)
         outer.lines.add("}")
         scope.lines.add("}")
-
-    def unroll(self, loop: Loop) -> int:
-        """Vectors a turn: several where a sum would wait for itself, unless the work between is long."""
-        reduces = [p for p in loop.ops if p.kind == "reduce" and loop.axis.name in p.over and p.function in _ADDED]
-        if not reduces or any(isinstance(n, Leaf) and n.op.compound for n in loop.block.nodes):
-            return 1
-        if loop.reverse or any(p.kind == "scan" for p in loop.ops):
-            return 1
-        work = sum(self.body.cost(e) for p in loop.ops for e in p.expressions())
-        return 4 if work <= 16 else 2 if work <= 48 else 1
-
-    def segment(self, loop: Loop) -> Expr | None:
-        """The segments in which everything in a loop along the lanes moves evenly, where that is not so anyway."""
-        ops = [p for op in loop.ops for p in op.inside()]
-        axis = loop.axis.name
-        needed = False
-        for op in ops:
-            found = accesses(self.body, op)
-            for access in found:
-                proved = all(map(self.body.bounds.within, access.element.indices, access.tensor.dims))
-                needed |= step(self.body, access.place, axis) is None or not proved
-            needed |= any(segment(self.body, [e], axis) is not None for e in op.expressions() for e in _values(e))
-        if not needed or loop.reverse:
-            return None
-        length = segment(self.body, (e for p in ops for e in p.expressions()), axis)
-        return None if isinstance(length, Number) and length.value < FEW else length
 
     # --- loops over tiles, counters, branches ---------------------------------------------------------------
 
@@ -308,24 +274,12 @@ class NestWriter(ReductionWriter, MatrixWriter):
     def branch(self, node: Leaf, scope: Scope) -> None:
         op = node.op
         assert op.expr is not None and node.body is not None and node.orelse is not None
-        scope.lines.add(f"if ({self.term(op.expr, scope, 'bool')}) {{", self.line)
+        scope.lines.add(f"if ({self.term(op.expr, scope)}) {{", self.line)
         self.block(node.body, scope.inner(node.body, fixed=True))
         if node.orelse.nodes:
             scope.lines.add("} else {")
             self.block(node.orelse, scope.inner(node.orelse, fixed=True))
         scope.lines.add("}")
-
-
-_ADDED = frozenset({"reduce_sum", "reduce_prod", "reduce_max", "reduce_min"})
-
-
-def _values(expr: Expr) -> Iterator[Expr]:
-    """The parts of an expression that are values rather than places in tensors."""
-    if isinstance(expr, Binary):
-        yield expr
-    elif isinstance(expr, Call) and expr.op != "load":
-        for argument in expr.args:
-            yield from _values(argument)
 
 
 def _operand(text: str) -> str:

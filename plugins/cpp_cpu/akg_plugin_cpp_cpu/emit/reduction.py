@@ -4,46 +4,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from akg_core.plugin.lower import Block, Leaf, Loop, Op, Value
-from akg_core.plugin.sketch import Expr, Name, numerics
+from akg_core.plugin.lower import Loop, Op, Value
+from akg_core.plugin.sketch import Name, numerics
+from akg_plugin_cpp_cpu.emit.expression import dtype_of, literal, register
 from akg_plugin_cpp_cpu.emit.memory import Buffer, MemoryWriter
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
 
-ACROSS = {
-    "reduce_sum": "AcrossSum",
-    "reduce_prod": "AcrossProd",
-    "reduce_max": "AcrossMax",
-    "reduce_min": "AcrossMin",
-}
-SCANS = {"scan_sum": "reduce_sum", "scan_prod": "reduce_prod", "scan_max": "reduce_max", "scan_min": "reduce_min"}
+
+def begun(op: Op) -> str:
+    """What the accumulator of a reduction or scan begins with."""
+    assert op.start is not None
+    value, dtype = op.start.value, dtype_of(op.start)
+    return literal(value, dtype) if dtype == "bool" or abs(value) > 1 else f"{dtype}({value:g})"
 
 
-def accumulated(op: Op, dtype: str) -> str:
-    """The dtype in which a reduction or scan of `dtype` adds up."""
-    return numerics.scanned(op.function, dtype) if op.kind == "scan" else numerics.reduced(op.function, dtype)
+def function_of(op: Op) -> str:
+    """What combines two partial results: "sum", "prod", "max", "min", "any", "all"; "first" and "last" pick."""
+    return numerics.function_of(op.function)
 
 
-def identity(function: str, dtype: str) -> str:
-    """What changes nothing when combined by `function`."""
-    if function in ("reduce_any", "reduce_all"):
-        return "true" if function == "reduce_all" else "false"
-    if function == "reduce_sum":
-        return f"{dtype}(0)"
-    if function == "reduce_prod":
-        return f"{dtype}(1)"
-    return f"LOWEST<{dtype}>" if function in ("reduce_max", "argmax") else f"HIGHEST<{dtype}>"
+def arg_reduces(op: Op) -> bool:
+    return op.function in ("argmax", "argmin")
+
+
+def farthest(op: Op) -> str:
+    """Where the best of an arg-reduction begins."""
+    return "lowest" if op.function == "argmax" else "highest"
 
 
 def combine(function: str, left: str, right: str, vector: bool) -> str:
     """Two partial results put together."""
-    if function == "reduce_sum":
-        return f"{left} + {right}"
-    if function == "reduce_prod":
-        return f"{left} * {right}"
-    if function in ("reduce_any", "reduce_all"):
-        symbol = "|" if function == "reduce_any" else "&"
+    if function in ("sum", "prod"):
+        return f"{left} {'+' if function == 'sum' else '*'} {right}"
+    if function in ("any", "all"):
+        symbol = "|" if function == "any" else "&"
         return f"{left} {symbol if vector else symbol * 2} {right}"
-    return f"{'maximum' if function == 'reduce_max' else 'minimum'}({left}, {right})"
+    return f"{function}imum({left}, {right})"
 
 
 @dataclass(slots=True)
@@ -70,75 +66,57 @@ class ReductionWriter(MemoryWriter):
     def buffer(self, name: str, dtype: str, axes: tuple[str, ...]) -> Buffer:
         raise NotImplementedError
 
-    def unroll(self, loop: Loop) -> int:
-        raise NotImplementedError
-
     def start(self, op: Op, loop: Loop, scope: Scope) -> None:
         """Before a loop over an axis that is reduced: the accumulator, when it can be had here."""
         assert op.target is not None and op.expr is not None
         open = loop.block.open - {loop.axis.name}
         missing = op.target.axes - open - ({loop.axis.name} if op.kind == "scan" else set())
-        dtype = accumulated(op, self.dtype_of(op.expr))
         if op not in self.running:
-            make = self.buffered if missing else self.register
-            self.running[op] = make(op, dtype, loop, scope)
+            self.running[op] = self.buffered(op, loop, scope) if missing else self.register(op, scope)
             self.running[op].outer = loop
             return
         running = self.running[op]
         buffered = running.buffer is not None and running.local is None
         if buffered and not missing and op.function not in ("first", "last"):
-            running.local = self.register(op, dtype, loop, scope)
+            running.local = self.register(op, scope)
             running.loop = loop
 
-    def dtype_of(self, expr: Expr) -> str:
-        return expr.type.dtype if expr.type else "i64"
-
-    def register(self, op: Op, dtype: str, loop: Loop, scope: Scope) -> Running:
+    def register(self, op: Op, scope: Scope) -> Running:
         """An accumulator in a variable: a scalar, a vector with a result a lane, or one across the lanes."""
-        assert op.target is not None
-        lane = leaf_lane(loop.block, op)
+        assert op.target is not None and op.start is not None
+        leaf, dtype, function = self.plan.leaves[op], dtype_of(op.start), function_of(op)
+        lane = leaf.block.lane
         across = lane is not None and lane in op.over
         vector = lane is not None and not across and lane in op.iterates
         name = self.fresh(f"{op.target.name}_so_far")
-        function = SCANS.get(op.function, op.function)
-        if function in ("argmax", "argmin"):
+        kind, start = register(dtype, vector), f" = {begun(op)}"
+        if arg_reduces(op):
             kind = f"Best<{dtype}>" if across or vector else f"ScalarBest<{dtype}>"
-            start = "lowest" if function == "argmax" else "highest"
-            scope.lines.add(f"auto {name} = {kind}::{start}();", op.place.line)
+            kind, start = "auto", f" = {kind}::{farthest(op)}()"
         elif function in ("first", "last"):
-            scope.lines.add(f"{_type(dtype, vector)} {name}{{}};", op.place.line)
+            start = "{}"
         elif across and op.kind == "scan":
-            scope.lines.add(f"{dtype} {name} = {identity(function, dtype)};", op.place.line)
-        elif across and function in ACROSS:
-            scope.lines.add(f"{ACROSS[function]}<{dtype}, {self.unroll_at(loop, op)}> {name};", op.place.line)
+            kind = dtype
         elif across:
-            scope.lines.add(f"{'AcrossAny' if function == 'reduce_any' else 'AcrossAll'} {name};", op.place.line)
-        else:
-            scope.lines.add(f"{_type(dtype, vector)} {name} = {identity(function, dtype)};", op.place.line)
+            sized = "" if dtype == "bool" else f"<{dtype}, {leaf.unroll}>"
+            kind, start = f"Across{function.capitalize()}{sized}", ""
+        scope.lines.add(f"{kind} {name}{start};", op.place.line)
         return Running(name, dtype, across, vector)
 
-    def unroll_at(self, loop: Loop, op: Op) -> int:
-        """The unrolling of the loop along the lanes around an op."""
-        if loop.lanes:
-            return self.unroll(loop)
-        inner = next(n for n in loop.block.nodes if isinstance(n, Loop) and op in n.ops)
-        return self.unroll_at(inner, op)
-
-    def buffered(self, op: Op, dtype: str, loop: Loop, scope: Scope) -> Running:
+    def buffered(self, op: Op, loop: Loop, scope: Scope) -> Running:
         """An accumulator for each position of axes that open further in, filled with the identity."""
-        assert op.target is not None
+        assert op.target is not None and op.start is not None
         missing = op.target.axes - loop.block.open - set(op.over)
         if scope.lane is not None and scope.lane.axis in op.target.axes:
             missing |= {scope.lane.axis}  # memory holds a place for each lane
         home = self.buffers.get(op.target)
         axes = tuple(a for a in (home.axes if home else sorted(missing)) if a in missing)
-        function = SCANS.get(op.function, op.function)
-        arg = function in ("argmax", "argmin")
+        dtype, arg = dtype_of(op.start), arg_reduces(op)
         final = home is not None and home.dtype == dtype and home.axes == axes and not arg and op.kind == "reduce"
         made = home if final and home else self.buffer(self.fresh(f"{op.target.name}_so_far"), dtype, axes)
         running = Running(made.name, dtype, buffer=made, final=final)
         size = self.index(made.size, scope)
-        scope.lines.add(f"fill({made.name}, {size}, {identity(function, dtype)});", op.place.line)
+        scope.lines.add(f"fill({made.name}, {size}, {begun(op)});", op.place.line)
         if arg:
             running.places = self.buffer(self.fresh(f"{op.target.name}_places"), "i64", axes)
             scope.lines.add(f"fill({running.places.name}, {size}, HIGHEST<i64>);", op.place.line)
@@ -148,7 +126,7 @@ class ReductionWriter(MemoryWriter):
         """One turn of a reduction: the value at hand goes into the accumulator."""
         assert op.expr is not None
         into = self.running[op].local or self.running[op]
-        term = self.term(op.expr, scope, into.dtype)
+        term = self.term(op.expr, scope)
         lane = scope.lane
         if into.places is not None:
             vector = lane is not None and lane.axis in into.places.axes
@@ -164,10 +142,10 @@ class ReductionWriter(MemoryWriter):
             vector = lane is not None and lane.axis in into.buffer.axes
             value = term.operand if term.vector or not vector else self.vector(term)
             if lane is not None and lane.axis in op.over:
-                value = self.across_lanes(op.function, term, lane)
-            text = combine(op.function, held, value, vector)
+                value = self.across_lanes(op, term, lane)
+            text = combine(function_of(op), held, value, vector)
             self.put(into.buffer, text, scope)
-        elif op.function in ("argmax", "argmin"):
+        elif arg_reduces(op):
             position = self.position(op, scope, into.across or into.vector)
             value = self.vector(term) if into.across or into.vector else str(term)
             which = f", {lane.part}.mask()" if into.across and lane is not None else ""
@@ -177,17 +155,17 @@ class ReductionWriter(MemoryWriter):
             scope.lines.add(f"{into.name}.add({lane.unroll}, {self.vector(term)}, {lane.part});", self.line)
         else:
             value = term.operand if term.vector or not into.vector else self.vector(term)
-            scope.lines.add(f"{into.name} = {combine(op.function, into.name, value, into.vector)};", self.line)
+            scope.lines.add(f"{into.name} = {combine(function_of(op), into.name, value, into.vector)};", self.line)
 
-    def across_lanes(self, function: str, term: Term, lane: Lane) -> str:
+    def across_lanes(self, op: Op, term: Term, lane: Lane) -> str:
         """A vector that is reduced at once, because the accumulator is not along the lanes."""
-        return f"{function}(keep({self.vector(term)}, {identity(function, term.dtype)}, {lane.part}))"
+        return f"{op.function}(keep({self.vector(term)}, {begun(op)}, {lane.part}))"
 
     def extreme(self, op: Op, running: Running, term: Term, scope: Scope) -> tuple[str, str]:
         """The same for an arg-reduction: its value and its position."""
         assert scope.lane is not None
-        name, start = self.fresh("here"), "lowest" if op.function == "argmax" else "highest"
-        scope.lines.add(f"auto {name}_lanes = Best<{running.dtype}>::{start}();", self.line)
+        name = self.fresh("here")
+        scope.lines.add(f"auto {name}_lanes = Best<{running.dtype}>::{farthest(op)}();", self.line)
         position = self.position(op, scope, True)
         step = f"{op.function}_step({name}_lanes, {self.vector(term)}, {position}, {scope.lane.part}.mask());"
         scope.lines.add(step, self.line)
@@ -197,7 +175,7 @@ class ReductionWriter(MemoryWriter):
 
     def position(self, op: Op, scope: Scope, vector: bool) -> str:
         """Where on the axis an arg-reduction stands."""
-        term = self.term(Name(op.over[0]), scope, "i64")
+        term = self.term(Name(op.over[0]), scope)
         return self.vector(term) if vector else str(term)
 
     def pick(self, op: Op, into: Running, term: Term, scope: Scope) -> None:
@@ -251,19 +229,19 @@ class ReductionWriter(MemoryWriter):
                 self.arg_in_buffer(op, running, f"{name}.value", f"{name}.at", scope)
             else:
                 term = self.result(op, local)
-                text = combine(op.function, self.at(running.buffer, scope), str(term), term.vector)
+                text = combine(function_of(op), self.at(running.buffer, scope), str(term), term.vector)
                 self.put(running.buffer, text, scope)
         if running.outer is loop:
             del self.running[op]
             if op.kind == "scan":
                 return
             if running.buffer is None:
-                self.assign(op.target, self.convert(self.result(op, running), op.target.dtype), scope)
+                self.assign(op.target, self.cast(self.result(op, running), op.target.dtype), scope)
             elif not running.final:
                 self.settle(op, running, scope)
 
     def result(self, op: Op, running: Running) -> Term:
-        if op.function in ("argmax", "argmin"):
+        if arg_reduces(op):
             text = f"{running.name}.at" if running.vector else f"{op.function}({running.name})"
             return Term(text, "i64", running.vector)
         if running.across and op.function not in ("first", "last"):
@@ -283,7 +261,7 @@ class ReductionWriter(MemoryWriter):
             at = self.open(axis, along, at)
         vector = at.lane is not None and at.lane.axis in source.axes
         term = Term(self.at(source, at), source.dtype, vector)
-        self.assign(op.target, self.convert(term, op.target.dtype), at)
+        self.assign(op.target, self.cast(term, op.target.dtype), at)
         for outer, bracket in reversed(closing):
             outer.lines.add(bracket)
 
@@ -307,14 +285,14 @@ class ReductionWriter(MemoryWriter):
         """One position of a scan, or, along the scanned axis itself, one vector of positions."""
         assert op.target is not None and op.expr is not None
         running = self.running[op]
-        function = SCANS[op.function]
-        term = self.term(op.expr, scope, running.dtype)
+        function = function_of(op)
+        term = self.term(op.expr, scope)
         lane = scope.lane
         if running.across or (lane is not None and lane.axis in op.over):
             assert lane is not None
             state = running.name if running.buffer is None else self.at(running.buffer, scope)
             name = self.fresh(f"{op.target.name}_run")
-            kept = f"keep({self.vector(term)}, {identity(function, running.dtype)}, {lane.part})"
+            kept = f"keep({self.vector(term)}, {begun(op)}, {lane.part})"
             way = "_reverse" if op.reverse else ""
             run = combine(function, f"{op.function}{way}({kept})", f"Vec<{running.dtype}>({state})", True)
             scope.lines.add(f"const auto {name} = {run};", self.line)
@@ -333,18 +311,4 @@ class ReductionWriter(MemoryWriter):
             value = term.operand if term.vector or not running.vector else self.vector(term)
             scope.lines.add(f"{running.name} = {combine(function, running.name, value, running.vector)};", self.line)
             result = Term(running.name, running.dtype, running.vector)
-        self.assign(op.target, self.convert(result, op.target.dtype), scope)
-
-
-def leaf_lane(block: Block, op: Op) -> str | None:
-    """The axis along the lanes where an op is done."""
-    for node in block.nodes:
-        if isinstance(node, Leaf) and node.op is op:
-            return block.lane
-        if isinstance(node, Loop) and op in node.ops:
-            return leaf_lane(node.block, op)
-    raise AssertionError("an op is inside its loop")
-
-
-def _type(dtype: str, vector: bool) -> str:
-    return dtype if not vector else "Mask" if dtype == "bool" else f"Vec<{dtype}>"
+        self.assign(op.target, self.cast(result, op.target.dtype), scope)

@@ -1,0 +1,51 @@
+"""The programs of a region, counted: how many there are, and which tile of each grid axis one of them has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from akg_core.lower.fold import fold
+from akg_core.lower.ir import Axis, Region
+from akg_core.sketch.affine import INDEX
+from akg_core.sketch.ast import Binary, Expr, Name, Number
+
+
+def tiles_of(axis: Axis) -> Expr:
+    """How many tiles a grid axis has."""
+    assert axis.step is not None
+    if isinstance(axis.extent, Number) and isinstance(axis.step, Number):
+        return Number(-(-int(axis.extent.value) // int(axis.step.value)), type=INDEX)
+    short = fold(Binary("-", axis.step, Number(1, type=INDEX), type=INDEX))
+    return fold(Binary("//", fold(Binary("+", axis.extent, short, type=INDEX)), axis.step, type=INDEX))
+
+
+def product(sizes: Iterable[Expr]) -> Expr:
+    """Sizes multiplied."""
+    total: Expr = Number(1, type=INDEX)
+    for size in sizes:
+        total = fold(Binary("*", total, size, type=INDEX))
+    return total
+
+
+def positions(region: Region) -> Iterator[tuple[Axis, Expr]]:
+    """Each grid axis with the tile that `program` has along it, the last first, which turns fastest.
+
+    Axes whose programs meet come at the end; there `member` is the tile.
+    """
+    apart = [axis for axis in region.grid if not axis.together]
+    rest: Expr = Name("program", type=INDEX)
+    for number in range(len(apart) - 1, -1, -1):
+        tiles = tiles_of(apart[number])
+        yield apart[number], rest if number == 0 else fold(Binary("%", rest, tiles, type=INDEX))
+        rest = fold(Binary("//", rest, tiles, type=INDEX))
+    yield from ((axis, Name("member", type=INDEX)) for axis in region.grid if axis.together)
+
+
+def uneven(region: Region) -> bool:
+    """Whether programs take unequal time: a loop of which one end is fixed and the other is not."""
+    for inner in (inner for op in region.ops for inner in op.inside()):
+        if inner.kind in ("tiles", "range"):
+            start, stop = (isinstance(bound, Number) for bound in inner.bounds[:2])
+            if start != stop and (inner.axis is None or inner.bounds[1] != inner.axis.extent):
+                return True
+    return False
