@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from akg_core.plugin.lower import Op
 from akg_core.plugin.sketch import DTYPES, INDEX, Binary, Expr, Name, Number, is_float, numerics, promote
+from akg_plugin_tilelang.emit.region import RegionPrinter
 from akg_plugin_tilelang.emit.terms import HELD, Term, cast, literal, strong
-
-if TYPE_CHECKING:
-    from akg_plugin_tilelang.emit.region import RegionPrinter
 
 LAST = 2**31 - 1  # a position behind all others
 OPERATORS = {"sum": "{0} + {1}", "prod": "{0} * {1}"}
+
+
+def combine(printer: RegionPrinter, op: Op) -> None:
+    """A reduction, scan, product or regrouping."""
+    {"reduce": reduce, "scan": scan, "dot": multiply, "regroup": regroup}[op.kind](printer, op)
 
 
 def reduce(printer: RegionPrinter, op: Op) -> None:

@@ -24,6 +24,7 @@ from akg_core.plugin.tile import (
     write_out_rows,
     write_out_taps,
 )
+from akg_plugin_tilelang.emit.combine import combine
 from akg_plugin_tilelang.emit.functions import SUPPORT
 from akg_plugin_tilelang.emit.region import MOST_THREADS, RegionPrinter
 from akg_plugin_tilelang.emit.terms import STORED
@@ -76,7 +77,7 @@ def functions(instance: Instance) -> list[Function]:
 
 
 def _function(name: str, instance: Instance, body: Body, region: Region) -> Function:
-    printer = RegionPrinter(body, region)
+    printer = RegionPrinter(body, region, combine)
     printer.print()
     kernel = instance.kernel
     shown = {dim.id for tensor in kernel.tensors for dim in tensor.dims if isinstance(dim, Name)}

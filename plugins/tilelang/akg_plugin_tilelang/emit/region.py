@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import Axis, Body, Lines, Op, Region, fold
 from akg_core.plugin.sketch import INDEX, Binary, Element, Expr, Name, Number, is_float, walk
 from akg_core.plugin.tile import order
-from akg_plugin_tilelang.emit import combine
 from akg_plugin_tilelang.emit.expression import ExpressionPrinter, Tile
 from akg_plugin_tilelang.emit.terms import ATOM, HELD, LOOSE, PRODUCT, STORED, TILELANG, Term, cast, strong
 
@@ -23,10 +22,13 @@ ELEMENTS = 16  # of the largest tile, for a thread
 
 
 class RegionPrinter:
-    """Prints the body of one function. `blocks`: lanes that only the launch knows; `threads`: of a program."""
+    """Prints the body of one function. `blocks`: lanes that only the launch knows; `threads`: of a program.
 
-    def __init__(self, body: Body, region: Region) -> None:
-        self.body, self.region = body, region
+    `combine` prints what sees a whole axis.
+    """
+
+    def __init__(self, body: Body, region: Region, combine: Callable[[RegionPrinter, Op], None]) -> None:
+        self.body, self.region, self.combine = body, region, combine
         self.terms = ExpressionPrinter(body)
         self.order = [axis for axis in order(body, region, ()) if not body.axes[axis].unit]
         for name in self.order:
@@ -162,14 +164,8 @@ class RegionPrinter:
                     self.store(op)
                 case "map":
                     self.map(op)
-                case "reduce":
-                    combine.reduce(self, op)
-                case "scan":
-                    combine.scan(self, op)
-                case "dot":
-                    combine.multiply(self, op)
-                case "regroup":
-                    combine.regroup(self, op)
+                case "reduce" | "scan" | "dot" | "regroup":
+                    self.combine(self, op)
                 case _:
                     raise Unsupported(f"{op.function}: programs do not wait for each other.", "Use one program.")
 
