@@ -62,10 +62,10 @@ class Environment:
         command = [sys.executable, "-m", "pip", "--python", str(self.folder / "bin" / "python"), "install", "--quiet"]
         subprocess.run([*command, "--no-index", *map(str, wheels)], check=True, capture_output=True, text=True)
 
-    def akg(self, *words: object, code: int = 0) -> str:
-        """What `akg-core` prints there; AssertionError when it ends with another exit code."""
+    def akg(self, *words: object, code: int = 0, **variables: str) -> str:
+        """What `akg-core` prints there, with environment `variables`; AssertionError at another exit code."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST", "AKG_"))}
         command = [str(self.folder / "bin" / "akg-core"), *map(str, words)]
-        ended = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=kept)
+        ended = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=kept | variables)
         assert ended.returncode == code, f"{ended.stdout}\n{ended.stderr}"
         return ended.stdout
