@@ -52,7 +52,7 @@ def test_the_builtin_kernel_is_kept_and_why_no_model_tried_to_beat_it_is_said(wo
         result = work(server, plugin="cpp_cpu", hybrid=True, without=frozenset({"sketch"}))
     assert result.exit_code == 0 and result.verdict.correct and result.timing.status == "ok"
     assert {stage.name: stage.note for stage in result.stages}["builtin"].startswith("It is correct and takes")
-    (note,) = result.notes
+    (note,) = (note for note in result.notes if note.startswith(server.url))  # beside what is said of a busy machine
     assert note.startswith(f"{server.url} wants a key") and "Set AKG_LLM_API_KEY" in note
 
 

@@ -89,8 +89,8 @@ def test_places_that_nobody_asks_for_are_not_looked_for() -> None:
     ("line", "narrow"),
     [
         ("x.cumsum(1)", True),
-        ("x.cumprod(1)", True),
         ("x.flip(1).cumsum(1).flip(1) * 2", True),
+        ("x.cumprod(1)", False),  # wide all the way: its rounding errors multiply
         ("x.double().cumsum(1)", False),
         ("x.cummax(1)", False),
     ],
