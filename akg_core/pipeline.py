@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from akg_core import building, stages
 from akg_core.errors import AkgError, DoesNotFit, KernelFailed, ToolchainError
-from akg_core.judge.candidate.examinee import Examinee
+from akg_core.judge.candidate.session import CandidateSession
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.reference.prepare import Prepared, prepare
 from akg_core.judge.timing import floor
@@ -38,7 +38,7 @@ from akg_core.records import (
 from akg_core.registry import forward_trace
 from akg_core.results import DETAILS, Failure, RunResult, advice_on, by_kernel, versions
 from akg_core.runs import RunFolder
-from akg_core.search.tune import REFUSALS, Ground, Search, Tuned, open_archive
+from akg_core.search.tune import REFUSALS, Search, SearchContext, Tuned, open_archive
 from akg_core.stages import Candidate, Design, Request
 from akg_core.variants import Variants
 
@@ -216,18 +216,18 @@ class Pipeline:
         self.details = details
         self.folder.write(f"kernel/{DETAILS}", json.dumps(details, indent=1) + "\n")
 
-    def examinee(self, prepared: Prepared, artifact: Artifact) -> Examinee:
+    def session(self, prepared: Prepared, artifact: Artifact) -> CandidateSession:
         """The kernel in the process that it will be judged in, which begins to load it."""
         plugin, seconds = self.request.plugin, self.request.time_limit
         most = int(SIMULATED_STEPS / self.steps) if self.steps else 0
-        return Examinee(
+        return CandidateSession(
             self.pool, prepared, plugin, artifact, self.target, seconds=seconds, simulated=self.simulated, most=most
         )
 
-    def verify(self, prepared: Prepared, artifact: Artifact, examinee: Examinee | None = None) -> Verdict:
-        """The judge's verdict, on the `examinee` where the kernel is being loaded already; writes verdict.json."""
+    def verify(self, prepared: Prepared, artifact: Artifact, session: CandidateSession | None = None) -> Verdict:
+        """The judge's verdict, on the `session` where the kernel is being loaded already; writes verdict.json."""
         with self.progress.stage("verify") as note:
-            found = examine(examinee or self.examinee(prepared, artifact), note.tell)
+            found = examine(session or self.session(prepared, artifact), note.tell)
             self.verdict = found
             forward_trace(found.log)
             self.folder.write("verdict.json", found)
@@ -243,7 +243,9 @@ class Pipeline:
         self.require_clock()
         where = {"plugin": self.request.plugin, "target": self.target.model_dump(mode="json")}
         machine, found = floor.machine(self.pool, where), self.available
-        ground = Ground(self.pool, self.request, task, designs, machine, found.traits.units, found.traits.program_bytes)
+        ground = SearchContext(
+            self.pool, self.request, task, designs, machine, found.traits.units, found.traits.program_bytes
+        )
         software = versions(self.request.plugin, found)
         return Search(ground, open_archive(archive or default_url(), task, self.request, found, software))
 
@@ -292,11 +294,11 @@ class Pipeline:
         candidates: Iterable[Candidate],
         built: Candidate | None = None,
         tries: int = ATTEMPTS,
-        examinee: Examinee | None = None,
+        session: CandidateSession | None = None,
     ) -> Candidate:
         """The first of `candidates` that is judged correct, built; `built` is the one to judge next.
 
-        `examinee` is what is built, being loaded. So many are tried at most; without a correct one it is the
+        `session` is what is built, being loaded. So many are tried at most; without a correct one it is the
         last of them. Raises ValueError when none is left.
         """
         judged: Candidate | None = None
@@ -306,7 +308,7 @@ class Pipeline:
                 break
             assert candidate.artifact is not None
             judged, tries = candidate, tries - 1
-            found, examinee = self.verify(prepared, candidate.artifact, examinee), None
+            found, session = self.verify(prepared, candidate.artifact, session), None
             if found.status not in REFUSALS:
                 break
             self.refused += ((candidate, found),)

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from akg_core.agents.budget import Budget, BudgetSpent
 from akg_core.agents.prices import dollars, price_of
 from akg_core.agents.records import Answer, Message, Question, Usage
+from akg_core.agents.replay_cache import ReplayCache
 from akg_core.agents.settings import Level, Settings, settings_file
-from akg_core.agents.tape import Tape
 from akg_core.errors import AkgError, UsageError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class _Streamed:
 class Client:
     """Asks the models of some settings within a budget. Thread-safe; close it, or use it as a context."""
 
-    def __init__(self, settings: Settings, budget: Budget, tape: Tape | None = None) -> None:
+    def __init__(self, settings: Settings, budget: Budget, tape: ReplayCache | None = None) -> None:
         self.settings, self.budget, self.tape = settings, budget, tape
         self._together = threading.BoundedSemaphore(settings.together)
         self._counts_streams = True  # until an endpoint refuses to count the tokens of a stream

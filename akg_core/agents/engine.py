@@ -23,12 +23,12 @@ from akg_core.agents.budget import Budget, BudgetSpent, Limits
 from akg_core.agents.client import Client
 from akg_core.agents.knowledge import RECALLED, Knowledge, Origin, gather
 from akg_core.agents.library import KernelEntry, Library
-from akg_core.agents.likeness import described
 from akg_core.agents.prompts import coder, designer
 from akg_core.agents.records import Tally
+from akg_core.agents.replay_cache import ReplayCache
 from akg_core.agents.settings import Settings
+from akg_core.agents.similarity import described
 from akg_core.agents.stopwatch import Stopwatch
-from akg_core.agents.tape import Tape
 from akg_core.agents.trace import Trace
 from akg_core.agents.verifier import Verifier
 from akg_core.errors import AkgError, KernelFailed
@@ -90,7 +90,7 @@ def make(pipeline: Pipeline, agenda: Agenda) -> None:
     folder = pipeline.folder
     earlier = agenda.replay or folder.path
     with contextlib.ExitStack() as opened:
-        tape = Tape(earlier / ANSWERS, only=agenda.replay is not None)
+        tape = ReplayCache(earlier / ANSWERS, only=agenda.replay is not None)
         client = opened.enter_context(Client(agenda.settings, budget, tape))
         known = gather(
             task,

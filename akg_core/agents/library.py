@@ -1,6 +1,6 @@
 """What a model is told: sections of plugins' documents and kernels that were verified, in one SQLite file.
 
-Sections are found by full text (FTS5, BM25); kernels by what they compute, and on what (`likeness`).
+Sections are found by full text (FTS5, BM25); kernels by what they compute, and on what (`similarity`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from akg_core.agents.likeness import Described, described, likeness
 from akg_core.agents.sections import Section, sections
+from akg_core.agents.similarity import Described, described, similarity
 from akg_core.errors import UsageError
 from akg_core.records import DocPage, PageKind, Record, Target, Task
 from akg_core.storage import cache_folder
@@ -143,7 +143,7 @@ class Library:
         query = "SELECT digest, target, what FROM kernels WHERE plugin = ?"
         rows = self._run(lambda connection: connection.execute(query, (plugin,)).fetchall())
         found = [
-            (likeness(wanted, Described.model_validate_json(what), where == str(target)), digest)
+            (similarity(wanted, Described.model_validate_json(what), where == str(target)), digest)
             for digest, where, what in rows
         ]
         best = [digest for like, digest in sorted(found, reverse=True)[:most] if like]

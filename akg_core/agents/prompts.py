@@ -15,9 +15,9 @@ from akg_core.agents.conductor import Action, Step
 from akg_core.agents.embeddings import fused
 from akg_core.agents.knowledge import Knowledge
 from akg_core.agents.library import KernelEntry
-from akg_core.agents.likeness import structural_likeness
 from akg_core.agents.records import Message
 from akg_core.agents.sections import Section, sections
+from akg_core.agents.similarity import structural_likeness
 from akg_core.foreign import fenced, sentence
 from akg_core.records import Graph, PageKind, Task
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from akg_core.errors import AkgError
-from akg_core.judge.candidate.examinee import Examinee
+from akg_core.judge.candidate.session import CandidateSession
 from akg_core.judge.reference.prepare import Prepared
 from akg_core.judge.timing.entrants import Baselines, Entrant
 from akg_core.pipeline import Pipeline
@@ -21,7 +21,7 @@ class Cast:
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
         self.prepared: Prepared | None = None
-        self.examinee: Examinee | None = None
+        self.session: CandidateSession | None = None
         self.baselines: Baselines | None = None
         self.entrant: Entrant | None = None
         self._entered: Artifact | None = None
@@ -40,8 +40,8 @@ class Cast:
 
     def load(self, artifact: Artifact) -> None:
         """Start to load a kernel in the process that it will be judged in."""
-        if self.prepared and not self.examinee:
-            self.examinee = self._leaving.enter_context(self._pipeline.examinee(self.prepared, artifact))
+        if self.prepared and not self.session:
+            self.session = self._leaving.enter_context(self._pipeline.session(self.prepared, artifact))
 
     def warm(self, modes: tuple[str, ...], patient: bool = False) -> None:
         """Start to warm up the baselines."""
@@ -63,8 +63,8 @@ class Cast:
         """Wait for what was started."""
         if self.prepared:
             self.prepared.started()
-        if self.examinee:
-            self.examinee.loaded()
+        if self.session:
+            self.session.loaded()
         if self.baselines:
             self.baselines.opened()
         if self.entrant:
@@ -72,13 +72,13 @@ class Cast:
 
     def has_run(self, seconds: float) -> None:
         """Wait for the kernel to have been run, or for the end of the attempt, when it was started ahead of that."""
-        if self.examinee:
-            self.examinee.has_run(seconds)
+        if self.session:
+            self.session.has_run(seconds)
 
     def examined(self) -> None:
         """End the process that the kernel was judged in, or was to be."""
-        if self.examinee:
-            self.examinee.close()
+        if self.session:
+            self.session.close()
 
     def begin(self) -> None:
         """Have all that are to be timed go on."""

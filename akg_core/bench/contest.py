@@ -14,7 +14,7 @@ from akg_core.bench.results import REFUSED, Row, digest, measured
 from akg_core.bench.suite import Problem
 from akg_core.errors import AkgError, OutOfMemory, TaskError, UnsupportedOperator
 from akg_core.judge.records import Timing, Verdict
-from akg_core.judge.reference.need import bytes_on_device
+from akg_core.judge.reference.memory_estimate import bytes_on_device
 from akg_core.judge.timing.measure import clock
 from akg_core.pipeline import ATTEMPTS, Pipeline
 from akg_core.progress import Progress, Stage
@@ -220,7 +220,7 @@ class Contest:
             with self._failing():
                 pipeline = self.pipeline
                 self._judged = self._built = pipeline.accept(
-                    prepared, self._candidates, self._built, tries, self._cast.examinee
+                    prepared, self._candidates, self._built, tries, self._cast.session
                 )
                 if self._search:
                     pipeline.settle(self._search)

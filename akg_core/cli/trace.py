@@ -19,7 +19,7 @@ def trace(
     import json
 
     from akg_core.agents.engine import ANSWERS
-    from akg_core.agents.tape import Tape
+    from akg_core.agents.replay_cache import ReplayCache
     from akg_core.agents.trace import read_trace
     from akg_core.errors import UsageError
     from akg_core.report.trace import as_page, show_trace
@@ -31,7 +31,7 @@ def trace(
     if as_json:
         print(json.dumps([event.model_dump(mode="json", exclude_defaults=True) for event in events], indent=2))
     elif html:
-        write_whole(run / "trace.html", as_page(events, run.resolve().name, Tape(run / ANSWERS)))
+        write_whole(run / "trace.html", as_page(events, run.resolve().name, ReplayCache(run / ANSWERS)))
         print(f"written to {run / 'trace.html'}")
     else:
         show_trace(events)

@@ -150,7 +150,7 @@ class Verdict(Record):
 
 
 class Measurement(Record):
-    """The times of one contestant in seconds: median with its 95 % interval, and every sample in the order taken."""
+    """The times of one participant in seconds: median with its 95 % interval, and every sample in the order taken."""
 
     name: str
     median: float
@@ -209,5 +209,5 @@ class Timing(Record):
     seconds: float = 0.0
 
     def median(self, name: str) -> float | None:
-        """The median of a contestant, when it was measured."""
+        """The median of a participant, when it was measured."""
         return next((m.median for m in self.measurements if m.name == name), None)

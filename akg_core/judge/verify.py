@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from akg_core.judge.candidate.examinee import Examinee
 from akg_core.judge.candidate.health import require_device
+from akg_core.judge.candidate.session import CandidateSession
 from akg_core.judge.records import (
     FEWEST_CALLS,
     ORDINARY,
@@ -28,7 +28,7 @@ from akg_core.judge.records import (
     VerdictStatus,
     different,
 )
-from akg_core.judge.reference.need import has_work
+from akg_core.judge.reference.memory_estimate import has_work
 from akg_core.judge.reference.prepare import Prepared
 from akg_core.judge.source.rules import COPIES_ONLY
 from akg_core.records import Artifact, Case, CaseReport, RunReport, Target
@@ -54,11 +54,11 @@ def verify(
     seconds: float = 0.0,
     simulated: bool = False,
 ) -> Verdict:
-    """Load a kernel and judge it; arguments are those of an `Examinee`, errors those of `examine`."""
-    return examine(Examinee(pool, prepared, plugin, artifact, target, seconds=seconds, simulated=simulated))
+    """Load a kernel and judge it; arguments are those of an `CandidateSession`, errors those of `examine`."""
+    return examine(CandidateSession(pool, prepared, plugin, artifact, target, seconds=seconds, simulated=simulated))
 
 
-def examine(kernel: Examinee, tell: Callable[[str], None] = lambda said: None) -> Verdict:
+def examine(kernel: CandidateSession, tell: Callable[[str], None] = lambda said: None) -> Verdict:
     """Run a kernel on all prepared cases and judge it. It is closed at the end. `tell` hears how far that is.
 
     Raises TaskError when the reference itself does not run, and ToolchainError when the device does not work any more
@@ -125,7 +125,7 @@ def _left_out(preparation: Preparation, drawn: Sequence[Draw]) -> list[str]:
     return [f"Left out, to simulate less: {', '.join(draw.name for draw in rest)}."] if rest else []
 
 
-def _cases(kernel: Examinee, preparation: Preparation) -> list[Case]:
+def _cases(kernel: CandidateSession, preparation: Preparation) -> list[Case]:
     """The draws' cases with outputs in the kernel's folder, each with another poison; last the first case once more.
 
     That is many calls in a row, on it and on other inputs, in an order that nobody knows beforehand. On tensors that

@@ -10,8 +10,8 @@ from jinja2 import Environment, FileSystemLoader
 from rich.console import Console
 from rich.markup import escape
 
+from akg_core.agents.replay_cache import ReplayCache
 from akg_core.agents.stopwatch import Spent
-from akg_core.agents.tape import Tape
 from akg_core.agents.trace import Event
 from akg_core.report.table import plain_table
 from akg_core.spell import spell_seconds
@@ -33,7 +33,7 @@ def show_trace(events: Sequence[Event]) -> None:
     console.print(f"\n{_total(events)}", soft_wrap=True)
 
 
-def as_page(events: Sequence[Event], name: str, tape: Tape) -> str:
+def as_page(events: Sequence[Event], name: str, tape: ReplayCache) -> str:
     """The page of HTML."""
     exchanges = {event.asked.question: tape.exchange(event.asked.question) for event in events if event.asked}
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)

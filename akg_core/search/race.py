@@ -13,10 +13,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from akg_core.judge.candidate.examinee import kernel_payload
+from akg_core.judge.candidate.session import kernel_payload
 from akg_core.judge.reference.prepare import Fresh, Prepared
-from akg_core.judge.timing.contestant import KERNEL_JOB, Contestant, Unusable
 from akg_core.judge.timing.measure import exclusively
+from akg_core.judge.timing.participant import KERNEL_JOB, Participant, Unusable
 from akg_core.records import Artifact, Target, TimingPlan
 from akg_core.worker.limits import Limits
 
@@ -64,10 +64,10 @@ class Track:
         with self.pool.session(limits, KERNEL_JOB) as session:
             yield session
 
-    def contestant(self, session: Session, artifact: Artifact) -> Contestant:
+    def participant(self, session: Session, artifact: Artifact) -> Participant:
         """A kernel that is to be timed in a process."""
         payload = kernel_payload(self.plugin, artifact, self.target)
-        return Contestant("candidate", session, KERNEL_JOB, payload, self.prepared, SECONDS)
+        return Participant("candidate", session, KERNEL_JOB, payload, self.prepared, SECONDS)
 
 
 def race(track: Track, artifacts: Sequence[Artifact], *, rounds: int = ROUNDS) -> list[Lap]:
@@ -79,13 +79,13 @@ def in_turns(track: Track, artifacts: Sequence[Artifact], rounds: int = ROUNDS) 
     """Sample every kernel once a round, each in a process of its own."""
     laps = [Lap() for _ in artifacts]
     with ExitStack() as stack:
-        contestants = [track.contestant(stack.enter_context(track.process()), artifact) for artifact in artifacts]
+        participants = [track.participant(stack.enter_context(track.process()), artifact) for artifact in artifacts]
         stack.enter_context(exclusively(track.target.backend))
         for number in range(-1, rounds):  # the first round is for warming up
             fresh = stack.enter_context(track.prepared.fresh(1))
-            for contestant, lap in zip(contestants, laps, strict=True):
+            for participant, lap in zip(participants, laps, strict=True):
                 if not lap.failure:
-                    _turn(contestant, lap, fresh, keep=number >= 0)
+                    _turn(participant, lap, fresh, keep=number >= 0)
     return laps
 
 
@@ -125,29 +125,29 @@ class _Process:
             return
         if self._session is None:
             self._session = self._stack.enter_context(self._track.process())
-        contestant, first = self._track.contestant(self._session, artifact), Lap()
-        _sample(contestant, first, _AT_FIRST)
+        participant, first = self._track.participant(self._session, artifact), Lap()
+        _sample(participant, first, _AT_FIRST)
         if first.seconds is None or first.seconds > max(_LONG, _FAR * fastest):
             lap.samples, lap.failure = lap.samples + first.samples, first.failure
         else:
-            _sample(contestant, lap, _SHORTLY)
+            _sample(participant, lap, _SHORTLY)
         if lap.failure:
             self._session.close()
             self._session = None
 
 
-def _turn(contestant: Contestant, lap: Lap, fresh: Fresh, *, keep: bool) -> None:
+def _turn(participant: Participant, lap: Lap, fresh: Fresh, *, keep: bool) -> None:
     try:
-        samples, _ = contestant.turns(_ONCE, fresh)
+        samples, _ = participant.turns(_ONCE, fresh)
     except Unusable as error:
         lap.failure = str(error)
         return
     lap.samples += samples if keep else ()
 
 
-def _sample(contestant: Contestant, lap: Lap, plan: TimingPlan) -> None:
+def _sample(participant: Participant, lap: Lap, plan: TimingPlan) -> None:
     try:
-        samples = contestant.sample(plan)
+        samples = participant.sample(plan)
     except Unusable as error:
         lap.failure = str(error)
         return

@@ -64,7 +64,7 @@ class Tuned(Record):
 
 
 @dataclass(frozen=True)
-class Ground:
+class SearchContext:
     """What a search stands on: the task and its designs, where candidates are built, what the machine can do.
 
     `units`: the chip's cores or multiprocessors; `room`: bytes of tiles that a program may hold, 0 for any.
@@ -96,7 +96,7 @@ def open_archive(url: str, task: Task, request: Request, machine: Availability, 
 class Search:
     """One search: what has been measured, the best so far, and what to try next."""
 
-    def __init__(self, ground: Ground, archive: Archive) -> None:
+    def __init__(self, ground: SearchContext, archive: Archive) -> None:
         self._ground, self._archive, self._designs = ground, archive, ground.designs
         self._name = _digest([sketch_hash(design) for design in ground.designs])
         self._defaults = [Point(number, design.default) for number, design in enumerate(ground.designs)]

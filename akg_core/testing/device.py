@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from akg_core.judge.candidate.examinee import kernel_payload
+from akg_core.judge.candidate.session import kernel_payload
 from akg_core.judge.records import Verdict
-from akg_core.judge.timing.contestant import KERNEL_JOB, Contestant, Unusable
+from akg_core.judge.timing.participant import KERNEL_JOB, Participant, Unusable
 from akg_core.records import Artifact, TimingPlan
 from akg_core.testing.contract import example_source, examples, fail
 from akg_core.testing.subject import CHEATED, FOLDER, TASKS, Subject
@@ -121,7 +121,7 @@ class OnDevice:
         outside = not prepared.lends
         limits = Limits(confined=True, paused=outside, timed=outside, writable=(folder,))
         with subject.pool.session(limits, KERNEL_JOB) as session:
-            sleeper = Contestant("kernel", session, KERNEL_JOB, payload, prepared)
+            sleeper = Participant("kernel", session, KERNEL_JOB, payload, prepared)
             plan = TimingPlan(warmup=1 if prepared.lends else 0, samples=4)
             sleeper.open(plan)
             try:

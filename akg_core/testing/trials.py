@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from akg_core import stages
 from akg_core.errors import AkgError, KernelFailed, Unsupported
-from akg_core.judge.candidate.examinee import kernel_payload
+from akg_core.judge.candidate.session import kernel_payload
 from akg_core.records import HOST, Artifact, Case, KernelSource, Record, RunReport, Schedule, Sketch
 from akg_core.runs import RunFolder
 from akg_core.stages import Design, Request, require_allowed

@@ -10,15 +10,15 @@ import pytest
 from akg_core.agents.budget import Budget, BudgetSpent, Limits
 from akg_core.agents.client import Client, ModelFailed
 from akg_core.agents.records import Message
+from akg_core.agents.replay_cache import ReplayCache
 from akg_core.agents.settings import Price, Settings
-from akg_core.agents.tape import Tape
 from akg_core.errors import AkgError, UsageError
 from tests.agents.server import Hang, Raw, Refuse, Say, Server
 
 HELLO = (Message(role="user", content="Write a kernel, please."),)
 
 
-def client(server: Server, limits: Limits = Limits(), tape: Tape | None = None, **given) -> Client:
+def client(server: Server, limits: Limits = Limits(), tape: ReplayCache | None = None, **given) -> Client:
     chosen = {"base_url": server.url, "model": "toy", "retries": 2, "silence_seconds": 0.5}
     chosen["prices"] = {"toy": Price(read=1, written=4)}
     return Client(Settings(**(chosen | given)), Budget(limits), tape)
@@ -161,10 +161,10 @@ def test_how_an_answer_ended(turn, ending):
 
 
 def test_a_tape_repeats_a_conversation_without_an_endpoint(tmp_path):
-    with Server(Say("first"), Say("second")) as server, client(server, tape=Tape(tmp_path)) as asked:
+    with Server(Say("first"), Say("second")) as server, client(server, tape=ReplayCache(tmp_path)) as asked:
         said = [asked.ask(asked.question("code", HELLO, sample)).text for sample in (0, 1)]
         assert said == ["first", "second"]
-    with client(server, tape=Tape(tmp_path, only=True)) as asked:
+    with client(server, tape=ReplayCache(tmp_path, only=True)) as asked:
         again = [asked.ask(asked.question("code", HELLO, sample)) for sample in (0, 1)]
         assert [answer.text for answer in again] == said
         assert all(answer.replayed for answer in again)
@@ -177,7 +177,7 @@ def test_the_answers_of_a_run_that_goes_on_are_not_asked_again_but_paid_for(tmp_
     spent = []
     with Server(Say("yes")) as server:
         for _ in range(2):
-            with client(server, tape=Tape(tmp_path)) as asked:
+            with client(server, tape=ReplayCache(tmp_path)) as asked:
                 assert not asked.ask(asked.question("code", HELLO)).replayed
                 spent.append((asked.budget.dollars, asked.budget.usage, asked.budget.answers))
         assert len(server.requests) == 1
@@ -187,12 +187,12 @@ def test_the_answers_of_a_run_that_goes_on_are_not_asked_again_but_paid_for(tmp_
 def test_a_tape_tells_every_part_of_a_request_apart(tmp_path):
     with Server(Say("yes")) as server:
         for given in ({}, {"temperature": 0.5}, {"model": "other"}, {"answer_tokens": 9}):
-            ask(server, tape=Tape(tmp_path), **given)
+            ask(server, tape=ReplayCache(tmp_path), **given)
         assert len(server.requests) == 4
 
 
 def test_a_damaged_tape(tmp_path):
-    with Server(Say("yes")) as server, client(server, tape=Tape(tmp_path)) as asked:
+    with Server(Say("yes")) as server, client(server, tape=ReplayCache(tmp_path)) as asked:
         asked.ask(asked.question("code", HELLO))
         next(tmp_path.iterdir()).write_text("{")
         with pytest.raises(UsageError, match="no answer that akg-core wrote"):

@@ -11,8 +11,8 @@ from akg_core.agents import prompts
 from akg_core.agents.conductor import Step
 from akg_core.agents.knowledge import Knowledge, Origin
 from akg_core.agents.library import KernelEntry, Library
-from akg_core.agents.likeness import Described
 from akg_core.agents.prompts import Attempted, Prompt, coder, decider, designer
+from akg_core.agents.similarity import Described
 from akg_core.records import DocPage, PluginInfo, Target
 from akg_core.task.capture import capture_file
 from tests.agents.plain_c import KERNEL, MODEL, REFERENCE, SKETCH

@@ -8,8 +8,8 @@ from contextlib import closing
 import pytest
 
 from akg_core.agents.library import KernelEntry, Library
-from akg_core.agents.likeness import described, structure
 from akg_core.agents.sections import sections
+from akg_core.agents.similarity import described, structure
 from akg_core.errors import UsageError
 from akg_core.records import Argument, DocPage, Graph, Interface, Node, Target, Task
 from akg_core.registry import hooks, installed

@@ -9,8 +9,8 @@ import pytest
 
 from akg_core.agents.knowledge import Knowledge, Origin
 from akg_core.agents.library import KernelEntry, Library
-from akg_core.agents.likeness import Described
 from akg_core.agents.prompts import VERSION, Attempted, coder, decider, designer, interface, language
+from akg_core.agents.similarity import Described
 from akg_core.records import Graph, Node, Target
 from akg_core.registry import hooks
 from akg_core.task.capture import capture_file

@@ -64,7 +64,7 @@ class Pipeline:
     def reference(self, task, patient=False):
         return contextlib.nullcontext(SimpleNamespace(begin=lambda: None, started=lambda: None))
 
-    def examinee(self, prepared, artifact):
+    def session(self, prepared, artifact):
         return contextlib.nullcontext(
             SimpleNamespace(loaded=lambda: None, has_run=lambda seconds: None, close=lambda: None)
         )
@@ -72,7 +72,7 @@ class Pipeline:
     def refusals(self, judged):
         return ()
 
-    def accept(self, prepared, candidates, built, tries, examinee):
+    def accept(self, prepared, candidates, built, tries, session):
         self.verdict = self.device.judge()
         return built
 

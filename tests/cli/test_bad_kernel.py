@@ -120,10 +120,10 @@ def test_a_bad_kernel(judge, line, status, said):
 
 
 def test_a_kernel_that_hangs(judge, monkeypatch):
-    from akg_core.judge.candidate import examinee
+    from akg_core.judge.candidate import session
 
-    monkeypatch.setattr(examinee, "_GRACE_SECONDS", 3.0)
-    monkeypatch.setattr(examinee, "_SLOWER", 1.0)
+    monkeypatch.setattr(session, "_GRACE_SECONDS", 3.0)
+    monkeypatch.setattr(session, "_SLOWER", 1.0)
     ended, verdict = judge("time.sleep(1000)")
     assert (ended.code, verdict["status"]) == (1, "timed out"), ended.text
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from akg_core.design import design
 from akg_core.design.graph.values import literal
-from akg_core.design.kernels import halves
+from akg_core.design.kernels import split_precision
 from akg_core.records import Traits
 from akg_core.sketch.interpret import interpret
 from akg_core.sketch.parse import parse
@@ -133,7 +133,7 @@ def test_opposite_scales_meet() -> None:
     "constant, value, pattern", [("SPREAD", 2.0**120, "far apart"), ("LARGEST", 2.0**200, "subnormal")]
 )
 def test_the_conditions_are_needed(constant: str, value: float, pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(halves, constant, value)
+    monkeypatch.setattr(split_precision, constant, value)
     x, y = _drawn()
     x = PATTERNS[pattern](x)
     assert _excess(x, y, _product(x, y)) > 1
@@ -141,7 +141,7 @@ def test_the_conditions_are_needed(constant: str, value: float, pattern: str, mo
 
 @pytest.mark.parametrize("pattern", ["large", "tiny", "rows"])
 def test_the_scales_are_needed(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(halves, "power_of", lambda top: literal(1.0, "f32"))
+    monkeypatch.setattr(split_precision, "power_of", lambda top: literal(1.0, "f32"))
     x, y = _drawn()
     x = PATTERNS[pattern](x)
     assert _excess(x, y, _product(x, y)) > 1

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from akg_core.device import Device
-from akg_core.judge.candidate import contender, sampling
+from akg_core.judge.candidate import sampling, timed_model
 from akg_core.judge.candidate.harness import profile_case
 from akg_core.judge.timing import inside
 from akg_core.judge.timing.entrants import KERNEL
@@ -136,7 +136,7 @@ def test_what_goes_on_after_a_call_is_the_time_to_wait_for_it(tmp_path: Path) ->
 
 
 class Ticking:
-    """Stands in for a contestant: samples around a second, so much apart."""
+    """Stands in for a participant: samples around a second, so much apart."""
 
     def __init__(self, name: str, width: float) -> None:
         self.name, self.draw, self.width = name, random.Random(name), width
@@ -147,8 +147,8 @@ class Ticking:
 
 @pytest.mark.parametrize(("kernel", "eager", "count"), [(0.005, 0.005, 8), (0.005, 0.2, 40), (0.2, 0.005, 40)])
 def test_there_are_no_more_rounds_once_intervals_are_narrow(kernel: float, eager: float, count: int) -> None:
-    contestants = [Ticking(KERNEL, kernel), Ticking("eager", eager)]
-    rounds = inside._rounds(contestants, TimingPlan(), 1e9, {})
+    participants = [Ticking(KERNEL, kernel), Ticking("eager", eager)]
+    rounds = inside._rounds(participants, TimingPlan(), 1e9, {})
     assert [len(samples) for samples in rounds.values()] == [count, count]
 
 
@@ -179,7 +179,7 @@ def test_updated_arguments_hold_again_what_they_held(
     copies: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each sample does the same work, and an answer that lies in an argument is none that changed afterwards."""
-    monkeypatch.setattr(contender, "_COPIES", ((1 << 30, copies),))
+    monkeypatch.setattr(timed_model, "_COPIES", ((1 << 30, copies),))
     timed, other = torch.rand(5, 7), torch.rand(5, 7)
     save(tmp_path / "timed", [[torch.ones(3), timed]])
     save(tmp_path / "other", [[torch.ones(3), other]])

@@ -13,7 +13,7 @@ from akg_core.errors import OutOfMemory
 from akg_core.judge.compare.case import Expected
 from akg_core.judge.compare.ties import Tie
 from akg_core.judge.reference.memory import answer_bytes, cases_that_fit, rationed
-from akg_core.judge.reference.need import (
+from akg_core.judge.reference.memory_estimate import (
     FASTER,
     ROW_BYTES,
     await_room,

@@ -10,7 +10,7 @@ from textwrap import dedent
 
 import pytest
 
-from akg_core.judge.candidate.examinee import Examinee
+from akg_core.judge.candidate.session import CandidateSession
 from akg_core.judge.records import Verdict
 from akg_core.judge.reference.prepare import Prepared, prepare
 from akg_core.judge.verify import examine, verify
@@ -63,7 +63,7 @@ def test_a_kernel_is_loaded_while_nothing_is_drawn_yet(
     artifact = kernels.kernel(tmp_path / "kernel", toy, softmax_source, HONEST, "")
     with prepare(pool, capture(softmax_source), tmp_path / "cases", patient=True) as prepared:
         prepared.started()
-        kernel = Examinee(pool, prepared, "toy", artifact, CPU, seconds=60.0)
+        kernel = CandidateSession(pool, prepared, "toy", artifact, CPU, seconds=60.0)
         kernel.loaded()
         assert not list((tmp_path / "cases" / "cases").glob("*")), "no input is there that it could find"
         prepared.begin()
@@ -384,7 +384,7 @@ def test_a_simulation_takes_fewer_cases_and_says_how_far_it_is(
     artifact = kernels.kernel(tmp_path / "kernel", toy, softmax_source, slow, "")
     every = [draw.name for draw in prepared.ready().draws]
     told: list[str] = []
-    kernel = Examinee(pool, prepared, "toy", artifact, CPU, seconds=60.0, simulated=True, most=1)
+    kernel = CandidateSession(pool, prepared, "toy", artifact, CPU, seconds=60.0, simulated=True, most=1)
     verdict = examine(kernel, told.append)
     assert verdict.correct and [case.name for case in verdict.cases] == [*every[:3], f"{every[0]}, again"]
     assert f"Left out, to simulate less: {', '.join(every[3:])}." in verdict.notes

@@ -127,7 +127,7 @@ def shape(block: Block) -> list[object]:
     found: list[object] = []
     for node in block.nodes:
         if isinstance(node, Loop):
-            mark = ":" if node.lanes else "|" if node.jam else "/" if node.across else ""
+            mark = ":" if node.lanes else "|" if node.unroll_and_jam else "/" if node.across else ""
             found.append([node.axis.name + mark, *shape(node.block)])
         elif isinstance(node, Leaf) and node.body is not None:
             found.append([node.op.kind, *shape(node.body)])

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from akg_core.judge.candidate.examinee import Examinee
+from akg_core.judge.candidate.session import CandidateSession
 from akg_core.judge.records import CaseVerdict, Verdict, VerdictStatus
 from akg_core.judge.reference.prepare import Prepared
 from akg_core.pipeline import Pipeline
@@ -39,7 +39,7 @@ class Judged(Pipeline):
         self.built += 1
         return CompileResult(ok=True, seconds=0.0, artifact=Artifact(folder=Path(design.sketch.name)))
 
-    def verify(self, prepared: Prepared, artifact: Artifact, examinee: Examinee | None = None) -> Verdict:
+    def verify(self, prepared: Prepared, artifact: Artifact, session: CandidateSession | None = None) -> Verdict:
         cases = tuple(CaseVerdict(name="drawn", ok=ok) for ok in self.right)
         self.verdict = Verdict(status=self.says.pop(0), reason=f"said of {artifact.folder}", cases=cases)
         return self.verdict

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from akg_core.judge.timing.contestant import Unusable
+from akg_core.judge.timing.participant import Unusable
 from akg_core.records import Artifact, Target, TimingPlan
 from akg_core.search.race import Track, race
 
@@ -43,7 +43,7 @@ class Practice(Track):
         self.processes.append(session)
         yield session
 
-    def contestant(self, session, artifact):
+    def participant(self, session, artifact):
         assert not session.closed
         return self.runners[int(artifact.folder.name)]
 

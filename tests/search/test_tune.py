@@ -96,7 +96,7 @@ def world(monkeypatch, tmp_path):
 
     def search(*designs):
         archive = Archive(str(tmp_path / "archive.sqlite"), "task", "machine", "versions")
-        return tune.Search(tune.Ground(pool, request, task, designs, MACHINE, units=1), archive)
+        return tune.Search(tune.SearchContext(pool, request, task, designs, MACHINE, units=1), archive)
 
     world.search = search
     return world

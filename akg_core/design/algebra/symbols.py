@@ -8,7 +8,7 @@ from itertools import chain, count
 
 from akg_core.design.algebra.expression import to_expr
 from akg_core.design.algebra.index import Symbol, position
-from akg_core.design.kernels.emit import Emitted
+from akg_core.design.kernels.builder import Emitted
 from akg_core.design.kernels.writer import Parameter
 from akg_core.design.nest.terms import Buffer
 from akg_core.sketch import ast

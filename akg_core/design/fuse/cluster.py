@@ -9,11 +9,11 @@ from akg_core.design.algebra.index import Axis, Index, flatten, index, position,
 from akg_core.design.graph.values import (
     Attention,
     Concat,
-    Fold,
     Loop,
-    Map,
+    Pointwise,
     Positions,
     Product,
+    Reduced,
     Reduction,
     Scan,
     Shape,
@@ -69,7 +69,7 @@ class Cluster:
         """Where `value` has what a head has `at`, when it is that head moved by transposes and reshapes."""
         if head_of(value) in self.heads:
             return at
-        if isinstance(value, Map):
+        if isinstance(value, Pointwise):
             return next((p for p in (self.moved(a, at) for a in value.args) if p is not None), None)
         if not isinstance(value, View) or value.move is None:
             return None
@@ -128,7 +128,7 @@ def _arguments(head: HeadKey) -> tuple[Value, ...]:
 
 
 def head_of(value: Value) -> HeadKey | None:
-    if isinstance(value, Fold):
+    if isinstance(value, Reduced):
         return value.reduction
     if isinstance(value, States):
         return value.loop

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from akg_core.design.algebra.index import Index, index
 from akg_core.design.fuse.cluster import Cluster, Target
-from akg_core.design.graph.values import Loop, Map, Positions, Value, View
+from akg_core.design.graph.values import Loop, Pointwise, Positions, Value, View
 from akg_core.design.nest.terms import Buffer
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def add_loop(partition: Partition, loop: Loop) -> Cluster:
     for source, value in zip(loop.before, loop.initial, strict=True):
         name = source.origin.partition(":")[2]
         shape = (loop.steps + 1, *source.shape)
-        buffer = Buffer(partition.unique(name), name, source.dtype, shape, tuple(range(len(shape))))
+        buffer = partition.buffers.part(name, source.dtype, shape)
         first = loop.steps if loop.reverse else index(0)
         partition.write(Target(_copied(value), buffer, _row(first)), cluster)
         states.append(buffer)
@@ -46,7 +46,7 @@ def _row(number: Index) -> Callable[[Positions], Positions]:
 
 
 def _copied(value: Value) -> Value:
-    return Map("copy", (value,), shape=value.shape, dtype=value.dtype)
+    return Pointwise("copy", (value,), shape=value.shape, dtype=value.dtype)
 
 
 def _whole(partition: Partition, value: Value, reader: Cluster) -> Buffer:
@@ -59,10 +59,10 @@ def _whole(partition: Partition, value: Value, reader: Cluster) -> Buffer:
     if held is not None and held.order == tuple(order):
         return held
     name = next((o.name for v in (value, inner) if (o := partition.trace.origins.get(v))), "given")
-    if held is None and isinstance(inner, Map):
+    if held is None and isinstance(inner, Pointwise):
         value, shape = inner, tuple(inner.shape[d] for d in order)
     else:
         value, order, shape = _copied(value), list(range(len(value.shape))), value.shape
-    buffer = Buffer(partition.unique(name), name, value.dtype, shape, tuple(order))
+    buffer = Buffer(partition.buffers.unique(name), name, value.dtype, shape, tuple(order))
     partition.store(value, buffer, before=reader)
     return buffer

@@ -10,21 +10,22 @@ from collections.abc import Callable
 from itertools import chain
 
 from akg_core.design.algebra.index import Index, flatten, product, unflatten
+from akg_core.design.fuse.buffers import Buffers
 from akg_core.design.fuse.cluster import Cluster, Clusters, HeadKey, Target, head_of
 from akg_core.design.fuse.looping import Looped, add_loop
 from akg_core.design.graph.distribute import distributed, through_maps
 from akg_core.design.graph.reach import Reach, parts_first, slid_over
 from akg_core.design.graph.trace import Trace
 from akg_core.design.graph.values import (
+    Anchor,
     Attention,
     Concat,
-    Fold,
-    Heavy,
     Literal,
     Loop,
-    Map,
+    Pointwise,
     Positions,
     Product,
+    Reduced,
     Reduction,
     Scan,
     Scores,
@@ -36,7 +37,7 @@ from akg_core.design.graph.values import (
     Window,
     operands,
 )
-from akg_core.design.kernels.halves import Halves, Halving
+from akg_core.design.kernels.split_precision import Halves, SplitPrecision
 from akg_core.design.nest.terms import Buffer, Inliner, NotInside, Pool, Term
 
 _LIGHT = ("copy", "cast", "round_to")  # operations that an operand of a product may have in its place
@@ -47,12 +48,12 @@ class Partition:
     `halving` which products are made of halves."""
 
     def __init__(
-        self, trace: Trace, split: Callable[[Shape, frozenset[int], str], bool], halving: Halving | None = None
+        self, trace: Trace, split: Callable[[Shape, frozenset[int], str], bool], halving: SplitPrecision | None = None
     ) -> None:
         self.trace = trace
         self.clusters = Clusters()
         self._rank = self.clusters.rank
-        self.buffers: dict[Value, Buffer] = {}
+        self.buffers = Buffers(trace)
         self.made_by: dict[Value, Cluster] = {}
         self._split = split
         self._home: dict[HeadKey, Cluster] = {}
@@ -64,9 +65,7 @@ class Partition:
         self._origins = {value: origin.name for value, origin in trace.origins.items()}
         reach = Reach()
         self.needs, self.reads = reach.needs, reach.reads
-        self.names: set[str] = set()
         self.zeroed: set[Buffer] = set()  # tensors that hold zeros where nothing is written
-        self.orders: dict[Value, tuple[int, ...]] = {}
         self._halving = halving
         self.halves: dict[Product, tuple[Halves, Halves]] = {}
         self.loops: dict[Loop, Looped] = {}
@@ -106,7 +105,7 @@ class Partition:
         elif isinstance(head, Scan):
             self._home[head] = self._new(Cluster("scan", head.arg.shape, frozenset((head.dim,)), heads=[head]))
         elif isinstance(head, Concat):
-            self.store(head, self.buffer_for(head))
+            self.store(head, self.buffers.new(head))
 
     def _new(self, cluster: Cluster, before: Cluster | None = None) -> Cluster:
         self.clusters.add(cluster, before)
@@ -177,7 +176,7 @@ class Partition:
             arguments = (h.arg for h in self.needs(back) if isinstance(h, Reduction))
             sources = sorted(s.origin.partition(":")[2] for a in arguments for s in self.reads(a))
             name = [*sources, "operand"][0]
-            self.store(back, self._buffer_of(back, f"{name}_scale", f"scale_{name}"), before=reader)
+            self.store(back, self.buffers.like(back, f"{name}_scale", f"scale_{name}"), before=reader)
 
     def _store_halves(self, side: str, half: Halves, reader: Cluster) -> None:
         for value, name, label in (
@@ -185,7 +184,7 @@ class Partition:
             (half.high, "high", f"split_{side}"),
             (half.low, "low", f"split_{side}"),
         )[: 3 if half.stored else 1]:
-            self.store(value, self._buffer_of(value, f"{side}_{name}", label), before=reader)
+            self.store(value, self.buffers.like(value, f"{side}_{name}", label), before=reader)
 
     def _add_attention(self, head: Attention) -> None:
         *batch, m, k = head.query.shape
@@ -198,13 +197,13 @@ class Partition:
     def _stored_operand(self, value: Value, reader: Cluster, packed: bool = False) -> None:
         """A product reads its operands many times: what takes work is stored before, or only what asks for it."""
         while value not in self.buffers and (
-            isinstance(value, (View, Window)) or (isinstance(value, Map) and value.op.split()[0] in _LIGHT)
+            isinstance(value, (View, Window)) or (isinstance(value, Pointwise) and value.op.split()[0] in _LIGHT)
         ):
             value = operands(value)[0]
-        if isinstance(value, Map) and value not in self.buffers and (value.op == "stored" or not packed):
+        if isinstance(value, Pointwise) and value not in self.buffers and (value.op == "stored" or not packed):
             sources = sorted(s.origin.partition(":")[2] for s in self.reads(value))
             name = sources[0] if value.op == "stored" and sources else ""
-            buffer = self._buffer_of(value, f"{name}_packed", f"pack_{name}") if name else self.buffer_for(value)
+            buffer = self.buffers.like(value, f"{name}_packed", f"pack_{name}") if name else self.buffers.new(value)
             self.store(value, buffer, before=reader)
 
     # --- fitting --------------------------------------------------------------------------------------
@@ -236,7 +235,7 @@ class Partition:
         """What brings values to positions inside a cluster; a `probing` one takes other clusters' values as given."""
         full, kept = cluster.positions()
 
-        def inside(value: Heavy, at: Positions) -> Term:
+        def inside(value: Anchor, at: Positions) -> Term:
             if isinstance(value, Scores):
                 owner = next(h for h in cluster.heads if isinstance(h, Attention) and h.inner is value)
                 return pool.result(owner, 1, value.dtype)
@@ -245,7 +244,7 @@ class Partition:
                 own = full if isinstance(value, Scan) else kept
                 if [p for p in at if p != 0] != [p for p in own if p != 0]:  # dims of size 1 do not count
                     raise NotInside(value)
-                return pool.result(head, value.part if isinstance(value, Fold) else 0, value.dtype)
+                return pool.result(head, value.part if isinstance(value, Reduced) else 0, value.dtype)
             if probing:
                 return pool.constant(0, value.dtype)
             raise NotInside(value)
@@ -261,42 +260,12 @@ class Partition:
 
     # --- what is stored -------------------------------------------------------------------------------
 
-    def buffer_for(self, value: Value, name: str = "") -> Buffer:
-        """A new tensor for a value, in the dtype that eager PyTorch has it in."""
-        origin = self.trace.origins.get(value)
-        order = self.orders.get(value, tuple(range(len(value.shape))))
-        label = origin.name if origin else "part"
-        shape = tuple(value.shape[d] for d in order)
-        return Buffer(self.unique(name or label), label, origin.dtype if origin else value.dtype, shape, order)
-
-    def _buffer_of(self, value: Value, name: str, label: str) -> Buffer:
-        """A new tensor for a value as it is."""
-        return Buffer(self.unique(name), label, value.dtype, value.shape, tuple(range(len(value.shape))))
-
-    def part_buffer(self, name: str, dtype: str, shape: Shape) -> Buffer:
-        """A new tensor for what several programs hand to a merge."""
-        return Buffer(self.unique(name), name, dtype, shape, tuple(range(len(shape))))
-
-    def unique(self, name: str) -> str:
-        name = name.replace(".", "_")
-        number, found = 1, name
-        while found in self.names:
-            found, number = f"{name}_{number}", number + 1
-        self.names.add(found)
-        return found
-
-    def source_buffer(self, value: Source) -> Buffer:
-        if value not in self.buffers:
-            label = value.origin.partition(":")[2]
-            self.buffers[value] = self._buffer_of(value, label, label)
-        return self.buffers[value]
-
     def store(self, value: Value, buffer: Buffer, before: Cluster | None = None) -> None:
         """Have `value` written to `buffer`, by the cluster that suits it best; states of loops stay where they are."""
         if isinstance(value, States):
             return self.add(value)
         for part in through_maps(value):
-            if not isinstance(part, (Map, Concat)):  # what it waits for may have concatenations stored
+            if not isinstance(part, (Pointwise, Concat)):  # what it waits for may have concatenations stored
                 self.add(part)
         joined = value if isinstance(value, Concat) else distributed(value, self._done)
         if joined is not None:
@@ -370,14 +339,15 @@ class Partition:
             return
         home = self._maker(max(foreign, key=lambda h: self._rank(self._maker(h))))
         assert home is not None
-        rounding = isinstance(value, Map) and value.op.startswith("round_to")  # done where the value is multiplied
+        # what is rounded is rounded where it is multiplied
+        rounding = isinstance(value, Pointwise) and value.op.startswith("round_to")
         light = rounding or isinstance(value, (View, Window, Literal)) or foreign != self.needs(value)
         if head is None and self._at_hand(value, reader):
             return
         # A window slides over dims that a product has only once it is reshaped.
         spread = value in self._slid and not set(operands(value)) & self.made_by.keys()
         if head is not None or ((spread or not light) and self._absorbs(home, value)):
-            buffer = self.buffer_for(value)
+            buffer = self.buffers.new(value)
             home.targets.append(Target(value, buffer, buffer.place))
             self.made_by[value], self.buffers[value] = home, buffer
             return

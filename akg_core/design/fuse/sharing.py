@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
 
-from akg_core.design.kernels.emit import Emitted
+from akg_core.design.kernels.builder import Emitted
 from akg_core.sketch import ast
 
 _NAMED = ("id", "name", "tensor", "targets", "axis", "axes", "variable")  # fields that hold names of the kernel's own

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from akg_core.design.graph.values import NARROW, Map, Value, View
+from akg_core.design.graph.values import NARROW, Pointwise, Value, View
 
 
 def uncast(value: Value) -> Value:
@@ -13,9 +13,9 @@ def uncast(value: Value) -> Value:
         case View(arg=arg):
             inner = uncast(arg)
             return value if inner is arg else replace(value, arg=inner, dtype=inner.dtype)
-        case Map(op="copy", args=(arg,)):
+        case Pointwise(op="copy", args=(arg,)):
             inner = uncast(arg)
             return value if inner is arg else inner
-        case Map(op="cast", dtype="f32", args=(arg,)) if arg.dtype in NARROW:
+        case Pointwise(op="cast", dtype="f32", args=(arg,)) if arg.dtype in NARROW:
             return arg
     return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from akg_core.design.graph.values import Concat, Map, Value, operands, view
+from akg_core.design.graph.values import Concat, Pointwise, Value, operands, view
 
 
 def distributed(value: Value, stored: Container[object]) -> Concat | None:
@@ -24,7 +24,7 @@ def through_maps(value: Value) -> list[Value]:
         at = stack.pop()
         if at not in found:
             found[at] = None
-            stack += operands(at) if isinstance(at, Map) else ()
+            stack += operands(at) if isinstance(at, Pointwise) else ()
     return list(found)
 
 
@@ -35,9 +35,9 @@ def _restricted(value: Value, joined: Concat, number: int, memo: dict[Value, Val
             isinstance(value, Concat) and (value.starts, value.ways) == (joined.starts, joined.ways)
         ):
             memo[value] = value.parts[number]
-        elif isinstance(value, Map):
+        elif isinstance(value, Pointwise):
             args = tuple(_restricted(a, joined, number, memo) for a in value.args)
-            memo[value] = Map(value.op, args, shape=args[0].shape, dtype=value.dtype)
+            memo[value] = Pointwise(value.op, args, shape=args[0].shape, dtype=value.dtype)
         else:
             memo[value] = view(value, joined.parts[number].shape, lambda at: joined.place(number, at))
     return memo[value]

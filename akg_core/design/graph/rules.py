@@ -13,7 +13,7 @@ from typing import Any
 
 from akg_core.design.algebra.expression import parse_size
 from akg_core.design.algebra.index import Index
-from akg_core.design.graph.values import Counting, Literal, Shape, Value, arithmetic, cast, literal, wide
+from akg_core.design.graph.values import Iota, Literal, Shape, Value, arithmetic, cast, literal, wide
 from akg_core.errors import UnsupportedOperator
 from akg_core.records import Node
 from akg_core.sketch.dtypes import DTYPES, promote
@@ -133,7 +133,7 @@ class Call:
                 case ast.Constant(value=float(value)):
                     return Literal(value, shape=(), dtype="f32")
             size = parse_size(ast.unparse(node), self.symbols)
-            return Counting(lambda at: size, shape=(), dtype="i64")
+            return Iota(lambda at: size, shape=(), dtype="i64")
 
         return read(ast.parse(text, mode="eval").body)
 
@@ -181,4 +181,4 @@ def size_value(size: Index) -> Value:
     """A size as a scalar value."""
     if size.constant is not None:
         return literal(size.constant, "i64")
-    return Counting(lambda at: size, shape=(), dtype="i64")
+    return Iota(lambda at: size, shape=(), dtype="i64")

@@ -1,7 +1,7 @@
 """What a captured graph is rewritten to: a few kinds of values that every kernel can be made of.
 
 A value is a function from positions to numbers, with a shape and the dtype that it is computed in. Views are maps of
-positions, so they cost nothing; `Fold`, `Product`, `Attention`, `Scan`, `Concat` and `States` are what shapes kernels.
+positions, so they cost nothing; `Reduced`, `Product`, `Attention`, `Scan`, `Concat` and `States` shape kernels.
 Identity is what tells values apart: the same object is computed once.
 """
 
@@ -44,14 +44,14 @@ class Literal(Value):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Counting(Value):
+class Iota(Value):
     """The number that `rule` makes of the position itself."""
 
     rule: Callable[[Positions], Index]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Map(Value):
+class Pointwise(Value):
     """An elementwise operation of the sketch language on values of the same shape; "cast" goes to `dtype`.
 
     "round_to tf32" is an operation with a word. "copy" is its argument; "stored" is too, in memory of its own.
@@ -114,7 +114,7 @@ class Reduction:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Fold(Value):
+class Reduced(Value):
     """Result `part` of a reduction; its shape is that of the kept dims."""
 
     reduction: Reduction
@@ -222,7 +222,7 @@ class States(Value):
     part: int
 
 
-Heavy = Fold | Scan | Product | Concat | Attention | Scores | States
+Anchor = Reduced | Scan | Product | Concat | Attention | Scores | States
 
 
 def wide(dtype: str) -> str:
@@ -250,7 +250,7 @@ def cast(value: Value, dtype: str) -> Value:
         return value
     if isinstance(value, Literal):
         return Literal(literal(value.number, dtype).number, shape=value.shape, dtype=dtype)
-    return Map("cast", (value,), shape=value.shape, dtype=dtype)
+    return Pointwise("cast", (value,), shape=value.shape, dtype=dtype)
 
 
 def broadcast_shape(shapes: Sequence[Shape]) -> Shape:
@@ -281,7 +281,7 @@ def expand(value: Value, shape: Shape) -> Value:
 def map_of(op: str, *args: Value, dtype: str) -> Value:
     """An elementwise operation, arguments expanded to each other."""
     shape = broadcast_shape([a.shape for a in args])
-    return Map(op, tuple(expand(a, shape) for a in args), shape=shape, dtype=dtype)
+    return Pointwise(op, tuple(expand(a, shape) for a in args), shape=shape, dtype=dtype)
 
 
 def arithmetic(op: str, *args: Value | bool | int | float, dtype: str) -> Value:
@@ -363,7 +363,7 @@ def narrow(value: Value, dim: int, start: Index, length: Index) -> Value:
 
 
 def counting(shape: Shape, rule: Callable[[Positions], Index], dtype: str = "i64") -> Value:
-    return cast(Counting(rule, shape=shape, dtype="i64"), dtype)
+    return cast(Iota(rule, shape=shape, dtype="i64"), dtype)
 
 
 def fold(kind: str, arg: Value, dims: Sequence[int], dtypes: Sequence[str], keep: bool = False) -> tuple[Value, ...]:
@@ -372,20 +372,20 @@ def fold(kind: str, arg: Value, dims: Sequence[int], dtypes: Sequence[str], keep
     reduction = Reduction(kind, arg, dims)
     shape = tuple(arg.shape[d] for d in reduction.kept)
     kept = tuple(index(1) if d in dims else s for d, s in enumerate(arg.shape))
-    results = (Fold(reduction, part, shape=shape, dtype=dtype) for part, dtype in enumerate(dtypes))
+    results = (Reduced(reduction, part, shape=shape, dtype=dtype) for part, dtype in enumerate(dtypes))
     return tuple(reshape(r, kept) if keep else r for r in results)
 
 
 def operands(value: Value) -> tuple[Value, ...]:
     """The values that `value` is directly made of."""
     match value:
-        case Map(args=args):
+        case Pointwise(args=args):
             return args
         case View(arg=arg) | Window(arg=arg) | Scan(arg=arg):
             return (arg,)
         case Gather(arg=arg, places=places):
             return (arg, *places)
-        case Fold(reduction=reduction):
+        case Reduced(reduction=reduction):
             return (reduction.arg,)
         case Product(left=left, right=right, guards=guards):
             return (left, right, *(v for g in guards or () for v in (g.exact, g.back)))

@@ -8,8 +8,8 @@ from math import gcd
 
 from akg_core.design.algebra.index import Axis, Index, Quotient, Remainder, position
 from akg_core.design.graph.values import Product
-from akg_core.design.kernels.emit import Emission, Emitted
-from akg_core.design.kernels.fold import call
+from akg_core.design.kernels.builder import Emitted, KernelBuilder
+from akg_core.design.kernels.reduction import call
 from akg_core.design.nest.nest import Nest, Store, fused
 from akg_core.design.nest.terms import Constant, Load, Place, Result, Term, axes_of, below
 from akg_core.design.nest.tiling import ONE, Step, Tiling, choices_around, example, power_below
@@ -150,7 +150,7 @@ class Sum:
 
 
 def plain_sum(
-    e: Emission, kept: tuple[str, ...], over: Expr, operands: tuple[Term, ...] | None = None, precision: str = ""
+    e: KernelBuilder, kept: tuple[str, ...], over: Expr, operands: tuple[Term, ...] | None = None, precision: str = ""
 ) -> Sum:
     """One product of the operands' tiles each turn; `kept`: axes of a result's tile."""
     head = e.nest.heads[0]
@@ -174,27 +174,27 @@ def plain_sum(
     return Sum(acc, [Assign((acc,), Call("zeros", (AxisList(kept), Text(total))))], body)
 
 
-Summing = Callable[[Emission, tuple[str, ...], Expr], Sum]
+Summing = Callable[[KernelBuilder, tuple[str, ...], Expr], Sum]
 Chunk = tuple[Axis, int]  # an axis over chunks of the first contracted one, and positions of a chunk
 
 
-def opened(nest: Nest, stream: Callable[[Store], bool]) -> Emission:
+def opened(nest: Nest, stream: Callable[[Store], bool]) -> KernelBuilder:
     """A kernel of a product with its axes named: m the rows, n the columns, k the contracted axis."""
     single, row, column, contracted = roles(nest)
     names = dict(zip(single, ("b", "c", "d", "e", "f", "h"), strict=False))
     names |= {a: n for a, n in ((row, "m"), (column, "n")) if a is not None}
     names |= dict(zip(reversed(contracted), ("k", "l", "j", "u", "v"), strict=False))
-    return Emission(nest, names, stream)
+    return KernelBuilder(nest, names, stream)
 
 
 def product_tile(
-    e: Emission, tiling: Tiling, chunk: Chunk | None = None, summed: Summing = plain_sum
+    e: KernelBuilder, tiling: Tiling, chunk: Chunk | None = None, summed: Summing = plain_sum
 ) -> list[Statement]:
     """Statements for one tile of the result: its sum over the contracted axes, or over a chunk, and its stores."""
     return [*summed_tile(e, tiling, chunk, summed), *e.stores(list(e.nest.stores))]
 
 
-def summed_tile(e: Emission, tiling: Tiling, chunk: Chunk | None, summed: Summing) -> list[Statement]:
+def summed_tile(e: KernelBuilder, tiling: Tiling, chunk: Chunk | None, summed: Summing) -> list[Statement]:
     """Statements for the sum of one tile of the result."""
     over = tuple(Name(e.axis(a)) for a, _ in tiling.loops)
     made = summed(e, tuple(e.axis(a) for a, _ in tiling.grid), over[0] if len(over) == 1 else Group(over))
@@ -214,7 +214,7 @@ def summed_tile(e: Emission, tiling: Tiling, chunk: Chunk | None, summed: Summin
     return [*made.start, *body, *made.finish]
 
 
-def in_chunks(e: Emission, tiling: Tiling, chunk: Chunk | None, body: list[Statement]) -> list[Statement]:
+def in_chunks(e: KernelBuilder, tiling: Tiling, chunk: Chunk | None, body: list[Statement]) -> list[Statement]:
     """`body` for each chunk, in parallel."""
     return [Grid("g", e.extent(tiling.loops[0][0]), Number(chunk[1]), tuple(body))] if chunk else body
 
@@ -236,7 +236,7 @@ def emit_product(
     return e.kernel(name, in_chunks(e, tiling, chunk, e.in_grid(tiling.grid, body)))
 
 
-def _needed(e: Emission, stores: tuple[Store, ...]) -> Expr | None:
+def _needed(e: KernelBuilder, stores: tuple[Store, ...]) -> Expr | None:
     """When a tile's product is needed at all: a store that masks it by positions leaves whole tiles out."""
     if len(stores) != 1:
         return None
@@ -257,7 +257,7 @@ def _needed(e: Emission, stores: tuple[Store, ...]) -> Expr | None:
     return None if limit is None else call(op, limit, Number(0))
 
 
-def extreme(e: Emission, value: Index, high: bool) -> Expr | None:
+def extreme(e: KernelBuilder, value: Index, high: bool) -> Expr | None:
     """The largest (or smallest) that a linear position is in the tile at hand."""
     shift = 0
     ends: list[tuple[int, Expr]] = []

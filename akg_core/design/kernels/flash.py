@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from akg_core.design.graph.values import NARROW, Attention
-from akg_core.design.kernels.emit import Emission, Emitted
-from akg_core.design.kernels.fold import call
-from akg_core.design.nest.bulk import in_bulk, plain
+from akg_core.design.kernels.builder import Emitted, KernelBuilder
+from akg_core.design.kernels.reduction import call
+from akg_core.design.nest.descriptors import in_bulk, plain
 from akg_core.design.nest.nest import Head, Nest, Store
 from akg_core.design.nest.terms import Constant, Result, Term
 from akg_core.design.nest.tiling import ONE, WHOLE, Step, Tiling, choices_around, power_below
@@ -55,7 +55,7 @@ def emit_attention(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Stor
     """For each tile of queries: the softmax of its scores times the values, tile by tile along the keys."""
     *single, m, f, n, k = nest.axes
     names = dict(zip(single, ("b", "h", "c", "d", "g", "i", "j"), strict=False)) | {m: "m", f: "f", n: "n", k: "e"}
-    e = Emission(nest, names, stream)
+    e = KernelBuilder(nest, names, stream)
     (head,) = nest.heads
     assert isinstance(head.of, Attention)
     query, key, scores, right = head.args
@@ -113,7 +113,7 @@ class _Run:
     held: tuple[Comparison, ...] = ()
 
 
-def _runs(e: Emission, first: Bound | None, last: Bound | None, step: Expr, many: bool) -> list[_Run]:
+def _runs(e: KernelBuilder, first: Bound | None, last: Bound | None, step: Expr, many: bool) -> list[_Run]:
     """The tiles that a mask crosses at the start, those that it leaves alone, and those that it crosses at the end.
 
     With few tiles, or without a mask that says it, they are one run.
@@ -139,7 +139,9 @@ def _multiple(value: Expr, step: Expr) -> Expr:
     return call("*", call("//", value, step), step)
 
 
-def _turn(e: Emission, head: Head, scores: Term, carried: _Carried, tiling: Tiling, whole: bool) -> list[Statement]:
+def _turn(
+    e: KernelBuilder, head: Head, scores: Term, carried: _Carried, tiling: Tiling, whole: bool
+) -> list[Statement]:
     """One tile of keys: its scores, their weights, and the values that these weigh."""
     assert isinstance(head.of, Attention)
     writer, (query, key, _, right) = e.writer, head.args
@@ -185,7 +187,7 @@ def _scaled(scores: Term) -> tuple[Term | None, float]:
     return None, 1.0
 
 
-def _scores(e: Emission, head: Attention, query: Term, key: Term, tiling: Tiling, whole: bool) -> list[Statement]:
+def _scores(e: KernelBuilder, head: Attention, query: Term, key: Term, tiling: Tiling, whole: bool) -> list[Statement]:
     """The product of queries and keys of a tile, in one step or tile by tile along the head."""
     writer, product = e.writer, e.writer.fresh("product")
     out: list[Statement] = []

@@ -10,6 +10,7 @@ from math import prod
 
 from akg_core.design.algebra.index import Axis
 from akg_core.design.graph.values import Product
+from akg_core.design.kernels.builder import Emitted, KernelBuilder
 from akg_core.design.kernels.contraction import (
     Chunk,
     Sum,
@@ -22,10 +23,9 @@ from akg_core.design.kernels.contraction import (
     summed_tile,
     tile_product,
 )
-from akg_core.design.kernels.emit import Emission, Emitted
-from akg_core.design.kernels.fold import call
-from akg_core.design.kernels.halves import LOW, Halves
-from akg_core.design.nest.bulk import in_bulk, plain
+from akg_core.design.kernels.reduction import call
+from akg_core.design.kernels.split_precision import LOW, Halves
+from akg_core.design.nest.descriptors import in_bulk, plain
 from akg_core.design.nest.nest import Head, Nest, Store, widened
 from akg_core.design.nest.terms import Result, Term, axes_of, below
 from akg_core.design.nest.tiling import Step, Tiling, example, power_below
@@ -172,7 +172,7 @@ def _skinny(nest: Nest, traits: Traits) -> Tiling | None:
     return _at_most(_staged(tiling, tile, _FULL, traits), _DEEPEST)
 
 
-def _sum_in_bulk(e: Emission, kept: tuple[str, ...], over: Expr) -> Sum:
+def _sum_in_bulk(e: KernelBuilder, kept: tuple[str, ...], over: Expr) -> Sum:
     found, operands = plain_sum(e, kept, over), e.nest.heads[0].args
     if all(map(plain, operands)):
         found.body = in_bulk(found.body, e.writer, list(operands))
@@ -229,7 +229,7 @@ def _emit_split(nest: Nest, tiling: Tiling, name: str, stream: Stream, chunk: Ch
     return emit_product(nest, tiling, name, stream, chunk, _sum_of_split)
 
 
-def _sum_of_stored(e: Emission, kept: tuple[str, ...], over: Expr) -> Sum:
+def _sum_of_stored(e: KernelBuilder, kept: tuple[str, ...], over: Expr) -> Sum:
     """high * high in a sum of its own each turn, since matrix units drop low bits of long sums; the other products,
     which are too small for that to matter, in one that goes on while that sum is added."""
     found, (high, low), (other_high, other_low) = _halves_at_hand(e, kept)
@@ -243,7 +243,7 @@ def _sum_of_stored(e: Emission, kept: tuple[str, ...], over: Expr) -> Sum:
     return _taken_back(e, found, call("+", Name(acc), call("*", Name(rest), Number(1 / LOW))))
 
 
-def _sum_of_split(e: Emission, kept: tuple[str, ...], over: Expr) -> Sum:
+def _sum_of_split(e: KernelBuilder, kept: tuple[str, ...], over: Expr) -> Sum:
     """All products of a turn in one sum, the small ones first: splitting operands leaves no registers for two."""
     found, (high, low), (other_high, other_low) = _halves_at_hand(e, kept)
     acc, part = found.result, e.writer.fresh("part")
@@ -257,7 +257,7 @@ def _sum_of_split(e: Emission, kept: tuple[str, ...], over: Expr) -> Sum:
     return _taken_back(e, found, Name(acc))
 
 
-def _halves_at_hand(e: Emission, kept: tuple[str, ...]) -> tuple[Sum, tuple[Expr, Expr], tuple[Expr, Expr]]:
+def _halves_at_hand(e: KernelBuilder, kept: tuple[str, ...]) -> tuple[Sum, tuple[Expr, Expr], tuple[Expr, Expr]]:
     """An accumulator, and high and low of both operands."""
     args = e.nest.heads[0].args
     found = Sum(e.writer.fresh("acc"))
@@ -270,14 +270,14 @@ def _halves_at_hand(e: Emission, kept: tuple[str, ...]) -> tuple[Sum, tuple[Expr
     return found, (high, low), (other_high, other_low)
 
 
-def _taken_back(e: Emission, found: Sum, value: Expr) -> Sum:
+def _taken_back(e: KernelBuilder, found: Sum, value: Expr) -> Sum:
     product = e.writer.fresh("product")
     found.finish.append(Assign((product,), _back(e, value)))
     found.result = product
     return found
 
 
-def _back(e: Emission, value: Expr) -> Expr:
+def _back(e: KernelBuilder, value: Expr) -> Expr:
     """A product of scaled operands, times the powers of two that they were divided by."""
     for back in e.nest.heads[0].args[2::3]:
         value = call("*", value, e.writer.expression(back))
@@ -314,7 +314,7 @@ def _emit_rest(nest: Nest, tiling: Tiling, name: str, stream: Stream, chunk: Chu
     e = opened(nest, stream)
     left, left_back, right, right_back = nest.heads[0].args
 
-    def exact(e: Emission, kept: tuple[str, ...], over: Expr) -> Sum:
+    def exact(e: KernelBuilder, kept: tuple[str, ...], over: Expr) -> Sum:
         return plain_sum(e, kept, over, (left, right), "ieee")
 
     sweep = _Sweep(e, tiling, units)
@@ -329,7 +329,7 @@ def _emit_rest(nest: Nest, tiling: Tiling, name: str, stream: Stream, chunk: Chu
     return e.kernel(name, sweep.over(in_chunks(e, tiling, chunk, out)))
 
 
-def _anywhere(e: Emission, back: Term) -> Expr:
+def _anywhere(e: KernelBuilder, back: Term) -> Expr:
     """Whether a factor of the tile at hand is NaN."""
     axes = axes_of(below([back]), frozenset())[back]
     names = tuple(sorted((e.writer.special.get(a, Name(e.axis(a))) for a in axes), key=repr))
@@ -345,7 +345,7 @@ class _Sweep:
     `name`: the axis of all columns of a program.
     """
 
-    def __init__(self, e: Emission, tiling: Tiling, units: int) -> None:
+    def __init__(self, e: KernelBuilder, tiling: Tiling, units: int) -> None:
         _, _, column, _ = roles(e.nest)
         assert column is not None
         self.e, self.column, self.name = e, column, e.writer.fresh("s")

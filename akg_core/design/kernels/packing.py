@@ -13,7 +13,18 @@ from math import prod
 
 from akg_core.design.algebra.index import index, product, unflatten
 from akg_core.design.graph.taps import Taps, Weights, chosen, correlated, multiplied
-from akg_core.design.graph.values import Guard, Map, Positions, Product, Shape, Value, expand, reshape, view, window
+from akg_core.design.graph.values import (
+    Guard,
+    Pointwise,
+    Positions,
+    Product,
+    Shape,
+    Value,
+    expand,
+    reshape,
+    view,
+    window,
+)
 from akg_core.design.kernels.narrowed import HELD, narrowed, row_scales, sample_scale
 
 LANE = 16  # channels of a copy come in multiples of this; many in f16 in multiples of twice that
@@ -87,11 +98,11 @@ def _factor(value: Value, form: str, scale: Value | None) -> Value:
 
 
 def _rounded(value: Value, form: str) -> Value:
-    return Map(f"round_to {form}", (value,), shape=value.shape, dtype=value.dtype) if form else value
+    return Pointwise(f"round_to {form}", (value,), shape=value.shape, dtype=value.dtype) if form else value
 
 
 def _stored(value: Value) -> Value:
-    return Map("stored", (value,), shape=value.shape, dtype=value.dtype)
+    return Pointwise("stored", (value,), shape=value.shape, dtype=value.dtype)
 
 
 @dataclass(frozen=True, slots=True)

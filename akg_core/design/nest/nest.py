@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from akg_core.design.algebra.index import Axis, Index, Quotient, Remainder, flatten, index, position, product, unflatten
-from akg_core.design.graph.values import Heavy, Positions, Reduction, Shape
+from akg_core.design.graph.values import Anchor, Positions, Reduction, Shape
 from akg_core.design.nest.terms import Buffer, Load, Place, Pool, Result, Term, below, rewritten
 
 
@@ -27,7 +27,7 @@ class Store:
 class Head:
     """What a nest reduces, contracts or scans: `of` the value's own record, `args` its arguments as terms."""
 
-    of: Reduction | Heavy
+    of: Reduction | Anchor
     args: tuple[Term, ...]
 
 
@@ -120,7 +120,7 @@ def refined(nest: Nest) -> Nest:
 def without_places(nest: Nest) -> Nest:
     """The nest with extremes whose places nobody asks for as plain ones."""
     asked = {(t.head, t.part) for t in nest.terms() if isinstance(t, Result)}
-    plain: dict[Reduction | Heavy, Reduction] = {}
+    plain: dict[Reduction | Anchor, Reduction] = {}
     for head in nest.heads:
         if isinstance(head.of, Reduction) and head.of.kind.startswith("arg") and (head.of, 1) not in asked:
             plain[head.of] = replace(head.of, kind=head.of.kind.removeprefix("arg"))
@@ -130,7 +130,7 @@ def without_places(nest: Nest) -> Nest:
     return replace(with_results(nest, plain), fixed=nest.fixed - free)
 
 
-def with_results(nest: Nest, new: Mapping[Reduction | Heavy, Reduction]) -> Nest:
+def with_results(nest: Nest, new: Mapping[Reduction | Anchor, Reduction]) -> Nest:
     """The nest with other reductions in the place of what it reduces or contracts, their first results for its own."""
     pool = nest.pool
     terms: dict[Term, Term] = {}

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from akg_core.design.algebra.index import Axis, Data, Index, index, position
 from akg_core.design.graph.values import (
-    Counting,
+    Anchor,
     Gather,
-    Heavy,
+    Iota,
     Literal,
-    Map,
+    Pointwise,
     Positions,
     Reduction,
     Shape,
@@ -83,7 +83,7 @@ class Place(Term):
 class Result(Term):
     """Result `part` of what the kernel reduces, contracts or scans: `head` says which."""
 
-    head: Reduction | Heavy
+    head: Reduction | Anchor
     part: int
 
 
@@ -142,7 +142,7 @@ class Pool:
             return self.constant(index.constant, "i64")
         return self._intern(("place", index), lambda n: Place("place", "i64", (), n, "", index=index))
 
-    def result(self, head: Reduction | Heavy, part: int, dtype: str, name: str = "") -> Term:
+    def result(self, head: Reduction | Anchor, part: int, dtype: str, name: str = "") -> Term:
         return self._intern(
             ("result", id(head), part), lambda n: Result("result", dtype, (), n, name, head=head, part=part)
         )
@@ -169,7 +169,7 @@ class Inliner:
         self,
         pool: Pool,
         stored: Callable[[Value], Buffer | None],
-        inside: Callable[[Heavy, Positions], Term],
+        inside: Callable[[Anchor, Positions], Term],
         names: Mapping[Value, str],
     ) -> None:
         self.pool = pool
@@ -191,7 +191,7 @@ class Inliner:
         match value:
             case Literal(number=number):
                 return self.pool.constant(number, value.dtype)
-            case Counting(rule=rule):
+            case Iota(rule=rule):
                 return self.pool.place(rule(at))
             case View(arg=arg, rule=look):
                 return self.at(arg, look(at))
@@ -200,14 +200,14 @@ class Inliner:
             case Gather(arg=arg, places=places, rule=gather):
                 found = tuple(position(Data(self.at(p, at))) for p in places)
                 return self.at(arg, gather(at, found))
-            case Map(op="copy" | "stored", args=(arg,)):
+            case Pointwise(op="copy" | "stored", args=(arg,)):
                 return self.at(arg, at)
-            case Map(op="cast", args=(arg,)):
+            case Pointwise(op="cast", args=(arg,)):
                 return self.pool.cast(self.at(arg, at), value.dtype)
-            case Map(op=op, args=args):
+            case Pointwise(op=op, args=args):
                 name = self.names.get(value, "")
                 return self.pool.apply(op, tuple(self.at(a, at) for a in args), value.dtype, name)
-        assert isinstance(value, Heavy)
+        assert isinstance(value, Anchor)
         return self.inside(value, at)
 
     def _windowed(self, value: Window, places: Positions) -> Term:
@@ -233,7 +233,12 @@ class Inliner:
 def _unwrapped(value: Value, places: Positions, stored: Callable[[Value], Buffer | None]) -> tuple[Value, Positions]:
     """What is below casts, permutations and dims of size 1, which leave inside what is inside."""
     while stored(value) is None:
-        if isinstance(value, Map) and value.op == "cast" and is_float(value.dtype) and is_float(value.args[0].dtype):
+        if (
+            isinstance(value, Pointwise)
+            and value.op == "cast"
+            and is_float(value.dtype)
+            and is_float(value.args[0].dtype)
+        ):
             value = value.args[0]
         elif isinstance(value, View) and value.move is not None and value.move[0] == "permute":
             places = value.rule(places)

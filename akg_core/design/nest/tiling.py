@@ -14,7 +14,7 @@ from akg_core.records import Traits
 from akg_core.sketch.dtypes import DTYPES
 
 MANY_TILES = 12  # sums of more tiles than this carry what rounding lost
-_MULTIPASS = ("moments", "softsum")  # read their tile twice
+_MULTIPASS = ("moments", "online_softmax")  # read their tile twice
 _LINE = 4  # tiles of a copy in a line of results that a program holds
 _ROWS = 4  # rows that are added to such a line at a time
 _BLOCK = 4  # tiles of a copy in a block of columns

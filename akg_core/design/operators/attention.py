@@ -13,12 +13,12 @@ from akg_core.design.algebra.index import Axis, position
 from akg_core.design.graph.casts import uncast
 from akg_core.design.graph.values import (
     Attention,
-    Fold,
     Gather,
     Literal,
-    Map,
+    Pointwise,
     Positions,
     Product,
+    Reduced,
     Scores,
     Value,
     View,
@@ -62,7 +62,7 @@ def narrowed(value: Value, dtype: str) -> Value:
     Its weights are then rounded, too, by less than the results are.
     """
     match value:
-        case View(arg=arg) | Map(op="copy", args=(arg,)):
+        case View(arg=arg) | Pointwise(op="copy", args=(arg,)):
             inner = narrowed(arg, dtype)
             if inner is arg:
                 return value
@@ -92,7 +92,7 @@ def _below_views(value: Value) -> tuple[Value, list[View]]:
         if isinstance(value, View):
             views.append(value)
             value = value.arg
-        elif isinstance(value, Map) and value.op in ("copy", "cast"):
+        elif isinstance(value, Pointwise) and value.op in ("copy", "cast"):
             (value,) = value.args
         else:
             return value, views
@@ -105,20 +105,20 @@ def _bare(value: Value) -> Value:
 def _softmax(value: Value) -> tuple[Value, bool] | None:
     """The scores that `value` is the softmax of, and whether rows of -inf alone give 0 rather than NaN."""
     match value:
-        case Map(op="where", args=(condition, zero, softmax)) if _is_number(zero, 0):
+        case Pointwise(op="where", args=(condition, zero, softmax)) if _is_number(zero, 0):
             found = _softmax(softmax)
             return (found[0], True) if found and _all_infinite(condition, found[0]) else None
-        case Map(op="*", args=(Map(op="exp", args=(Map(op="-", args=(scores, peak)),)), share)):
+        case Pointwise(op="*", args=(Pointwise(op="exp", args=(Pointwise(op="-", args=(scores, peak)),)), share)):
             share = _bare(share)
             top = _bare(peak)
-            if not isinstance(share, Map) or share.op != "reciprocal":
+            if not isinstance(share, Pointwise) or share.op != "reciprocal":
                 return None
             total = _bare(share.args[0])
             if (
-                isinstance(top, Fold)
-                and isinstance(total, Fold)
+                isinstance(top, Reduced)
+                and isinstance(total, Reduced)
                 and top.reduction is total.reduction
-                and top.reduction.kind == "softsum"
+                and top.reduction.kind == "online_softmax"
                 and (top.part, total.part) == (0, 1)
                 and top.reduction.arg is scores
                 and top.reduction.dims == (len(scores.shape) - 1,)
@@ -130,13 +130,13 @@ def _softmax(value: Value) -> tuple[Value, bool] | None:
 def _all_infinite(condition: Value, scores: Value) -> bool:
     """Whether `condition` says that no score of a row differs from -inf."""
     negated = _bare(condition)
-    if not isinstance(negated, Map) or negated.op != "not":
+    if not isinstance(negated, Pointwise) or negated.op != "not":
         return False
     anywhere = _bare(negated.args[0])
-    if not isinstance(anywhere, Fold) or anywhere.reduction.kind != "any":
+    if not isinstance(anywhere, Reduced) or anywhere.reduction.kind != "any":
         return False
     match anywhere.reduction.arg:
-        case Map(op="not", args=(Map(op="==", args=(compared, number)),)):
+        case Pointwise(op="not", args=(Pointwise(op="==", args=(compared, number)),)):
             return compared is scores and _is_number(number, -math.inf)
     return False
 
@@ -158,7 +158,7 @@ def _products(value: Value, at: Positions, found: dict[Product, set[Positions]])
             found.setdefault(value, set()).add(at)
         case View(arg=arg, rule=rule):
             return _products(arg, rule(at), found)
-        case Map(args=args):
+        case Pointwise(args=args):
             return all(_products(a, at, found) for a in args)
         case Gather(arg=arg, places=places):
             inside: dict[Product, set[Positions]] = {}
@@ -175,7 +175,7 @@ def _replaced(value: Value, old: Value, new: Value, memo: dict[Value, Value]) ->
         if isinstance(value, View):
             arg = _replaced(value.arg, old, new, memo)
             memo[value] = value if arg is value.arg else replace(value, arg=arg, move=None)
-        elif isinstance(value, Map):
+        elif isinstance(value, Pointwise):
             args = tuple(_replaced(a, old, new, memo) for a in value.args)
             changed = any(a is not b for a, b in zip(args, value.args, strict=True))
             memo[value] = replace(value, args=args) if changed else value

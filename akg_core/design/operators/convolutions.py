@@ -19,7 +19,7 @@ from akg_core.design.graph.taps import Taps, Weights, correlated
 from akg_core.design.graph.values import (
     Concat,
     Literal,
-    Map,
+    Pointwise,
     Positions,
     Shape,
     Value,
@@ -156,7 +156,7 @@ def _joined(weights: Weights, lead: Sequence[int], last: Sizes, rows: _Rows) -> 
     if dilation > 1:
         met = comparison("==", counting(shape, lambda at: reach(at) % dilation), 0)
         tensor = where(met, tensor, 0.0, tensor.dtype)
-    stored = Map("stored", (tensor,), shape=shape, dtype=tensor.dtype)
+    stored = Pointwise("stored", (tensor,), shape=shape, dtype=tensor.dtype)
     joined = replace(weights, tensor=stored, place=lambda g, o, i, t: (g, o, i, *t), outputs=outputs)
     return joined, Taps(high - low + 1, 0, 1, 1, low, 1)
 

@@ -10,10 +10,10 @@ from itertools import product
 from akg_core.design.algebra.index import Axis, Index, index, position
 from akg_core.design.graph.rules import Call, rule, size_value
 from akg_core.design.graph.values import (
-    Counting,
     Gather,
+    Iota,
     Literal,
-    Map,
+    Pointwise,
     Positions,
     Value,
     View,
@@ -116,23 +116,23 @@ def _limits(places: Value) -> tuple[float, float] | None:
     match places:
         case Literal(number=number):
             return number, number
-        case Counting(rule=rule):
+        case Iota(rule=rule):
             at = tuple(position(Axis(f"d{d}", size)) for d, size in enumerate(places.shape))
             bounds = rule(at).bounds()
             low, high = (None, None) if bounds is None else (b.constant for b in bounds)
             return None if low is None or high is None else (low, high)
-        case View(arg=arg) | Map(op="copy", args=(arg,)):
+        case View(arg=arg) | Pointwise(op="copy", args=(arg,)):
             return _limits(arg)
-        case Map(op="maximum", args=args) if None in (found := [_limits(a) for a in args]):
+        case Pointwise(op="maximum", args=args) if None in (found := [_limits(a) for a in args]):
             lows = [f[0] for f in found if f is not None]
             return (max(lows), _FAR) if lows else None
-        case Map(op=op, args=args) if op in _MONOTONE:
+        case Pointwise(op=op, args=args) if op in _MONOTONE:
             known = [limits for a in args if (limits := _limits(a)) is not None]
             if len(known) < len(args):
                 return None
             corners = [_MONOTONE[op](*map(float, ends)) for ends in product(*known)]
             return min(corners), max(corners)
-        case Map(op="cast" | "floor" as op, args=(arg,), dtype=dtype):
+        case Pointwise(op="cast" | "floor" as op, args=(arg,), dtype=dtype):
             within = _limits(arg)
             if within is None or (op == "cast" and is_float(dtype)):
                 return within
@@ -140,7 +140,7 @@ def _limits(places: Value) -> tuple[float, float] | None:
             # What is rounded in f32 may lie on the other side of a whole number.
             first, last = (n if n == round(n) else n + slip for n, slip in zip(within, (-_SLIP, _SLIP), strict=True))
             return down(first), down(last)
-        case Map(op="abs", args=(arg,)):
+        case Pointwise(op="abs", args=(arg,)):
             within = _limits(arg)
             return within and (max(within[0], -within[1], 0), max(-within[0], within[1]))
     return None

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from akg_core.design.algebra.index import Axis, Index, position
+from akg_core.design.kernels.builder import KernelBuilder
 from akg_core.design.kernels.contraction import extreme
-from akg_core.design.kernels.emit import Emission
-from akg_core.design.kernels.fold import call
+from akg_core.design.kernels.reduction import call
 from akg_core.design.nest.terms import Constant, Place, Pool, Term
 from akg_core.sketch.ast import Binary, Expr, Number
 
@@ -32,7 +32,7 @@ class Bound:
     by: Comparison
 
 
-def bounds(e: Emission, m: Axis, n: Axis, scores: Term) -> tuple[Bound | None, Bound | None]:
+def bounds(e: KernelBuilder, m: Axis, n: Axis, scores: Term) -> tuple[Bound | None, Bound | None]:
     """The first key that queries at hand see, and one past the last; None when no mask says."""
     first = last = None
     for by in _visible(scores):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from akg_core.design.graph.rules import Call, Rule, rule
 from akg_core.design.graph.values import (
     Literal,
-    Map,
+    Pointwise,
     Value,
     arithmetic,
     cast,
@@ -251,8 +251,13 @@ def tanh(c: Call) -> Value:
 def _softened(value: Value) -> Value | None:
     """The x of log(1 + exp(x)), where what is large is itself; None of anything else."""
     match value:
-        case Map(
-            op="where", args=(Map(op=">", args=(x, Literal(number=n))), large, Map(op="log1p", args=(Map() as e,)))
+        case Pointwise(
+            op="where",
+            args=(
+                Pointwise(op=">", args=(x, Literal(number=n))),
+                large,
+                Pointwise(op="log1p", args=(Pointwise() as e,)),
+            ),
         ):
             return x if n == _LINEAR and large is x and e.op == "exp" and e.args == (x,) else None
     return None
@@ -285,7 +290,7 @@ def copy(c: Call) -> Value:
 
 def copied(value: Value) -> Value:
     """`value` in memory of its own."""
-    return Map("copy", (value,), shape=value.shape, dtype=value.dtype)
+    return Pointwise("copy", (value,), shape=value.shape, dtype=value.dtype)
 
 
 @rule("native_dropout", "dropout")

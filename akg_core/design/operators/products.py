@@ -10,7 +10,7 @@ from akg_core.design.graph.rules import Call, rule
 from akg_core.design.graph.values import (
     NARROW,
     Literal,
-    Map,
+    Pointwise,
     Product,
     Shape,
     Value,
@@ -61,11 +61,13 @@ def _unscaled(value: Value) -> tuple[Value, float]:
         case View(arg=arg):
             inner, factor = _unscaled(arg)
             return (value, 1.0) if factor == 1 else (replace(value, arg=inner, dtype=inner.dtype, move=None), factor)
-        case Map(op="copy", args=(arg,)):
+        case Pointwise(op="copy", args=(arg,)):
             inner, factor = _unscaled(arg)
             return (value, 1.0) if factor == 1 else (inner, factor)
-        case Map(op="*", args=(arg, Literal(number=number))) if 1 / _MODEST <= abs(number) <= _MODEST:
-            inner = arg.args[0] if isinstance(arg, Map) and arg.op == "cast" and is_float(arg.args[0].dtype) else arg
+        case Pointwise(op="*", args=(arg, Literal(number=number))) if 1 / _MODEST <= abs(number) <= _MODEST:
+            inner = (
+                arg.args[0] if isinstance(arg, Pointwise) and arg.op == "cast" and is_float(arg.args[0].dtype) else arg
+            )
             return inner, float(number)
     return value, 1.0
 

@@ -1,4 +1,4 @@
-"""Rules of reductions, norms, softmax: what is left of each is a few `Fold`s and elementwise work around them."""
+"""Rules of reductions, norms, softmax: what is left of each is a few `Reduced`s and elementwise work around them."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def distances(c: Call) -> Value:
 @rule("logsumexp")
 def logsumexp(c: Call) -> Value:
     x = cast(c.value(0), c.wide)
-    peak, total = fold("softsum", x, c.dims(c.arg(1), len(x.shape)), (x.dtype, x.dtype))
+    peak, total = fold("online_softmax", x, c.dims(c.arg(1), len(x.shape)), (x.dtype, x.dtype))
     # An infinite peak is the answer itself, where the sum of differences would be NaN.
     infinite = map_of("isinf", peak, dtype="bool")
     finite = arithmetic("+", peak, arithmetic("log", total, dtype=x.dtype), dtype=x.dtype)
@@ -159,7 +159,7 @@ def softmax(c: Call) -> Value:
         x = reshape(x, c.shape)
         zero = arithmetic("-", x, x, dtype=x.dtype)
         return zero if "log" in c.name else arithmetic("exp", zero, dtype=x.dtype)
-    peak, total = fold("softsum", x, c.dims(c.arg(1), len(x.shape)), (x.dtype, x.dtype), keep=True)
+    peak, total = fold("online_softmax", x, c.dims(c.arg(1), len(x.shape)), (x.dtype, x.dtype), keep=True)
     shifted = arithmetic("-", x, peak, dtype=x.dtype)
     if "log" in c.name:
         return arithmetic("-", shifted, arithmetic("log", total, dtype=x.dtype), dtype=x.dtype)

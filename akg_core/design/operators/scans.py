@@ -8,7 +8,7 @@ from akg_core.design.algebra.index import index
 from akg_core.design.graph.rules import Call, rule
 from akg_core.design.graph.values import (
     Literal,
-    Map,
+    Pointwise,
     Positions,
     Scan,
     Shape,
@@ -114,7 +114,7 @@ def _is(value: Value, number: float) -> bool:
 def _uncast(value: Value) -> tuple[Value, list[str]]:
     """What a value is a cast of, and the dtypes that it is cast to, the last one first."""
     casts: list[str] = []
-    while isinstance(value, Map) and value.op in ("cast", "copy"):
+    while isinstance(value, Pointwise) and value.op in ("cast", "copy"):
         casts.append(value.dtype)
         (value,) = value.args
     return value, casts

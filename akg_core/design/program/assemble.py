@@ -13,15 +13,15 @@ from akg_core.design.fuse.partition import Partition
 from akg_core.design.fuse.sharing import shared
 from akg_core.design.graph.reach import readers
 from akg_core.design.graph.trace import Origin, Trace
-from akg_core.design.graph.values import Loop, Map, Product, Reduction, Shape, Source, States, Value, View
+from akg_core.design.graph.values import Loop, Pointwise, Product, Reduction, Shape, Source, States, Value, View
+from akg_core.design.kernels.builder import emit_elementwise, emit_far, emit_merge, emit_near, emit_partials
 from akg_core.design.kernels.contraction import flattened, split_chunk
-from akg_core.design.kernels.emit import emit_elementwise, emit_far, emit_merge, emit_near, emit_partials
 from akg_core.design.kernels.flash import emit_attention, tile_attention
-from akg_core.design.kernels.fold import RESULTS, state_dtypes, states
-from akg_core.design.kernels.halves import Halving
 from akg_core.design.kernels.multiplying import forms
-from akg_core.design.kernels.running import emit_running, scan_chunk, split_running, tile_running
-from akg_core.design.nest.joint import tile_together
+from akg_core.design.kernels.reduction import RESULTS, state_dtypes, states
+from akg_core.design.kernels.scan import emit_scan, scan_chunk, split_scan, tile_scan
+from akg_core.design.kernels.split_precision import SplitPrecision
+from akg_core.design.nest.cooperative import tile_together
 from akg_core.design.nest.nest import Head, Nest, Store, refined, with_results, without_places
 from akg_core.design.nest.nests import nest_of
 from akg_core.design.nest.sliding import tile_windows
@@ -51,9 +51,9 @@ class Policy:
     rounded: bool = False
     halves: bool = True
 
-    def halving(self, traits: Traits) -> Halving | None:
+    def halving(self, traits: Traits) -> SplitPrecision | None:
         """Which products of f32 are made of halves; None for none."""
-        return Halving(traits.half_tile, traits.units) if self.halves and traits.half_tile is not None else None
+        return SplitPrecision(traits.half_tile, traits.units) if self.halves and traits.half_tile is not None else None
 
     def longest_attended(self, traits: Traits) -> int:
         """How long the values may be that attention sums in one kernel: a tile of results has to stay near."""
@@ -81,7 +81,7 @@ class Assembly:
             return wanted and self.policy.split is not False
 
         self.partition = Partition(self.trace, split, self.policy.halving(self.traits))
-        self.partition.names |= set(self.task.symbols)
+        self.partition.buffers.names |= set(self.task.symbols)
 
     def sketch(self) -> ast.SketchFile:
         """The whole sketch."""
@@ -110,13 +110,13 @@ class Assembly:
         sources = {"now": loop.now, "before": loop.before, "held": loop.held}
         found = Trace(sources={s.origin: s for group in sources.values() for s in group})
         turn = Assembly(self.task, found, self.traits, replace(self.policy, halves=False))
-        turn._kernels, turn.partition.names = self._kernels, self.partition.names
-        inner = {kind: [turn.partition.source_buffer(s) for s in group] for kind, group in sources.items()}
+        turn._kernels, turn.partition.buffers.names = self._kernels, self.partition.buffers.names
+        inner = {kind: [turn.partition.buffers.source(s) for s in group] for kind, group in sources.items()}
         inner["after"] = []
         for value, state in zip(loop.after, looped.states, strict=True):
-            name, shape = turn.partition.unique(f"new_{state.label}"), state.shape[1:]
+            name, shape = turn.partition.buffers.unique(f"new_{state.label}"), state.shape[1:]
             inner["after"].append(Buffer(name, state.label, state.dtype, shape, tuple(range(len(shape)))))
-            copy = Map("copy", (value,), shape=value.shape, dtype=value.dtype)
+            copy = Pointwise("copy", (value,), shape=value.shape, dtype=value.dtype)
             turn.partition.store(copy, inner["after"][-1])
         turn._emit_all()
         self.emitted += repeated(loop, looped, inner, kernels(turn.emitted))
@@ -127,7 +127,7 @@ class Assembly:
         """For each output the buffer that holds it, and the views that make it of that."""
         p = self.partition
         for source in self.trace.sources.values():
-            p.source_buffer(source)
+            p.buffers.source(source)
         found: list[tuple[Value, list[View]]] = []
         for output in self.trace.outputs:
             if output is None:
@@ -136,7 +136,7 @@ class Assembly:
         result = []
         for value, views in found:
             if value not in p.buffers:
-                p.store(value, p.buffer_for(value, "y" if "y" not in p.names else "out"))
+                p.store(value, p.buffers.new(value, "y" if "y" not in p.buffers.names else "out"))
             buffer = p.buffers[value]
             result.append((buffer, views, buffer.order))
         return result
@@ -148,7 +148,7 @@ class Assembly:
             base = base.arg
         updated = {f"argument:{argument.name}" for argument in self.task.interface.arguments if argument.mutated}
         if isinstance(base, Source) and base.origin in updated:
-            return Map("stored", (value,), shape=value.shape, dtype=value.dtype), origin
+            return Pointwise("stored", (value,), shape=value.shape, dtype=value.dtype), origin
         return value, origin
 
     def _base(self, value: Value, origin: Origin) -> tuple[Value, list[View]]:
@@ -164,7 +164,7 @@ class Assembly:
                 return value, views
             if order is not None:
                 best = (value, list(views))
-                self.partition.orders.setdefault(value, order)
+                self.partition.buffers.orders.setdefault(value, order)
             if not isinstance(value, View) or value.move is None:
                 return best or (value, views)
             below_it = self.trace.origins.get(value.arg)
@@ -184,13 +184,13 @@ class Assembly:
         for source, value in changed.items():
             if value is source:
                 continue
-            copy: Value = Map("copy", (value,), shape=value.shape, dtype=value.dtype)
+            copy: Value = Pointwise("copy", (value,), shape=value.shape, dtype=value.dtype)
             if by_changes[source] == 1 and not by_outputs[source]:
-                p.store(copy, p.source_buffer(source))
+                p.store(copy, p.buffers.source(source))
             else:
                 if value not in p.buffers:
-                    p.store(value, p.buffer_for(value))
-                late.append((copy, p.source_buffer(source)))
+                    p.store(value, p.buffers.new(value))
+                late.append((copy, p.buffers.source(source)))
         for copy, buffer in late:
             cluster = Cluster("map", copy.shape, frozenset(), targets=[Target(copy, buffer, buffer.place)])
             p.clusters.add(cluster)
@@ -237,20 +237,20 @@ class Assembly:
 
     def _emit_scan(self, nest: Nest, hint: str) -> None:
         """One kernel, or three where several programs share a row."""
-        tiling = tile_running(nest, self.traits)
+        tiling = tile_scan(nest, self.traits)
         chunk = scan_chunk(tiling, self.traits, self.policy.split)
         if not chunk:
-            self.emitted.append(emit_running(nest, tiling, self._name(hint), self._stream))
+            self.emitted.append(emit_scan(nest, tiling, self._name(hint), self._stream))
             return
         tiling = replace(tiling, chunk=chunk)
         group = Axis("group", ceil_div(tiling.loops[0][0].extent, chunk))
         dtype, shape = nest.heads[0].args[0].dtype, (*(a.extent for a in nest.kept), group.extent)
-        totals, through = (self.partition.part_buffer(n, dtype, shape) for n in ("chunk_totals", "running_totals"))
-        parts, carried, before = split_running(nest, group, totals, through)
+        totals, through = (self.partition.buffers.part(n, dtype, shape) for n in ("chunk_totals", "running_totals"))
+        parts, carried, before = split_scan(nest, group, totals, through)
         self.emitted.append(emit_partials(parts, tiling, group, self._name(f"{hint}_totals")))
-        carry = tile_running(carried, self.traits)
-        self.emitted.append(emit_running(carried, carry, self._name(f"{hint}_carried"), lambda store: False))
-        self.emitted.append(emit_running(nest, tiling, self._name(hint), self._stream, (group, before)))
+        carry = tile_scan(carried, self.traits)
+        self.emitted.append(emit_scan(carried, carry, self._name(f"{hint}_carried"), lambda store: False))
+        self.emitted.append(emit_scan(nest, tiling, self._name(hint), self._stream, (group, before)))
 
     def _emit_split(self, nest: Nest, hint: str) -> None:
         """States of chunks in one kernel, their merge and what is stored in another; one kernel when a chunk is all."""
@@ -278,7 +278,7 @@ class Assembly:
             dtypes = state_dtypes(head.of.kind, head.args[0].dtype)
             hints = (*RESULTS[head.of.kind], "count")
             for number in range(states(head.of.kind)):
-                buffer = self.partition.part_buffer(f"{hints[number]}_parts", dtypes[number], shape)
+                buffer = self.partition.buffers.part(f"{hints[number]}_parts", dtypes[number], shape)
                 parts.setdefault(head.of, []).append(buffer)
                 stores.append(Store(buffer, places, nest.pool.result(head.of, number, dtypes[number])))
         partial = refined(replace(nest, stores=tuple(stores)))
@@ -316,7 +316,7 @@ class Assembly:
         total = next(t for s in nest.stores for t in below([s.term]) if isinstance(t, Result))
         at = tuple(position(a) for a in nest.kept)
         shape = (group.extent, *(a.extent for a in nest.kept))
-        buffer = self.partition.part_buffer("product_parts", total.dtype, shape)
+        buffer = self.partition.buffers.part("product_parts", total.dtype, shape)
         store = Store(buffer, (position(group), *at), total)
         emit(replace(nest, stores=(store,)), f"{hint}_parts", (group, chunk))
         load = nest.pool.load(buffer, (position(group), *at))
@@ -340,7 +340,7 @@ class Assembly:
             if argument.kind == "constant":
                 continue
             buffer = by_origin.get(f"argument:{argument.name}")
-            name = buffer.name if buffer else self.partition.unique(argument.name)
+            name = buffer.name if buffer else self.partition.buffers.unique(argument.name)
             dims = tuple(to_expr(parse_size(d, self.task.symbols)) for d in argument.shape)
             tensors.append(ast.TensorParameter(name, "In", argument.dtype or "f64", dims))
             names.add(name)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from akg_core.design.algebra.expression import to_expr
 from akg_core.design.algebra.index import Index, Symbol, index, position
 from akg_core.design.graph.values import Shape, View
-from akg_core.design.kernels.emit import Emitted
+from akg_core.design.kernels.builder import Emitted
 from akg_core.design.nest.terms import Buffer
 from akg_core.design.program.repeated import Repeated, Row, Step
 from akg_core.sketch import ast

@@ -11,12 +11,12 @@ from typing import Any
 import torch
 
 from akg_core.device import Device
-from akg_core.judge.candidate.contender import inputs_of
 from akg_core.judge.candidate.failures import said
 from akg_core.judge.candidate.guard import Guard
 from akg_core.judge.candidate.holdings import held
 from akg_core.judge.candidate.rounding import Modes
 from akg_core.judge.candidate.subject import Subject
+from akg_core.judge.candidate.timed_model import inputs_of
 from akg_core.judge.compare.bits import changed, named
 from akg_core.judge.reference.placement import Walls, placed
 from akg_core.records import Case, CaseReport

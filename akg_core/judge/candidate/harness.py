@@ -30,11 +30,11 @@ import torch
 from akg_core.device import HOST, Device
 from akg_core.errors import KernelFailed
 from akg_core.judge.candidate import confinement, guard, integrity
-from akg_core.judge.candidate.contender import Contender, inputs_of
 from akg_core.judge.candidate.failures import lost, said
 from akg_core.judge.candidate.guard import forbid_searches, removal
 from akg_core.judge.candidate.guarded import lent, run, write_answer
 from akg_core.judge.candidate.subject import Subject
+from akg_core.judge.candidate.timed_model import TimedModel, inputs_of
 from akg_core.judge.candidate.turns import take_turns
 from akg_core.judge.compare.bits import same_bits
 from akg_core.judge.source.native import ForbiddenCode, MachineCode
@@ -127,9 +127,9 @@ def profile_case(
             lent.pop().take_back()
         if not case.inputs:
             device.make_ready()
-            _contenders.clear()
+            _timed_models.clear()
             return ProfileReport(samples=(), timer=timer)
-        contender = _contender(subject, case)
+        contender = _timed_model(subject, case)
         compare_harness = subject.watch()
         samples = []
         with torch.no_grad():
@@ -253,18 +253,18 @@ def _rehearse(subject: Subject, case: Case) -> None:
 
 
 _subjects: dict[tuple[int, Path | None, bool], tuple[Any, Subject]] = {}  # a module is held: its id stays its own
-_contenders: dict[tuple[int, Path | None, Path | None], Contender] = {}
+_timed_models: dict[tuple[int, Path | None, Path | None], TimedModel] = {}
 
 
-def _contender(subject: Subject, case: Case) -> Contender:
+def _timed_model(subject: Subject, case: Case) -> TimedModel:
     key = (id(subject), case.inputs, case.state)
-    if key not in _contenders:
-        alike = (each for (_, inputs, _), each in _contenders.items() if inputs == case.inputs and each.are_as_drawn)
+    if key not in _timed_models:
+        alike = (each for (_, inputs, _), each in _timed_models.items() if inputs == case.inputs and each.are_as_drawn)
         copies = next((each.copies for each in alike), None)
-        _contenders.clear()  # the inputs of one that had its turn would take memory
+        _timed_models.clear()  # the inputs of one that had its turn would take memory
         subject.device.release_unused()
-        _contenders[key] = Contender(subject, case, copies)
-    return _contenders[key]
+        _timed_models[key] = TimedModel(subject, case, copies)
+    return _timed_models[key]
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from akg_core.judge.candidate.contender import inputs_of
+from akg_core.judge.candidate.timed_model import inputs_of
 from akg_core.judge.compare.bits import flatten
 from akg_core.judge.reference.memory import keep_freed
 from akg_core.records import Case, TimingPlan

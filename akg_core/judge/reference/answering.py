@@ -20,7 +20,7 @@ from akg_core.judge.compare.ties import ties
 from akg_core.judge.records import Draw
 from akg_core.judge.reference.drawing import Reference, State, drawn
 from akg_core.judge.reference.memory import is_kept
-from akg_core.judge.reference.need import await_room, bytes_to_answer
+from akg_core.judge.reference.memory_estimate import await_room, bytes_to_answer
 from akg_core.judge.reference.precise import double_model, doubled, in_double, is_of_dtypes
 from akg_core.judge.reference.updates import touched
 from akg_core.task.load import blame, sentence

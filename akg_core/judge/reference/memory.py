@@ -10,7 +10,7 @@ import torch
 
 from akg_core.device import HOST, Device
 from akg_core.judge.compare.case import Expected
-from akg_core.judge.reference.need import KEPT_BYTES, cases_within
+from akg_core.judge.reference.memory_estimate import KEPT_BYTES, cases_within
 from akg_core.records import Task
 
 _MMAP_MAX, _TRIM_THRESHOLD = -4, -1  # of mallopt

@@ -24,11 +24,11 @@ from akg_core.judge.reference.answering import answer_case, forget, forget_large
 from akg_core.judge.reference.beyond import refusal
 from akg_core.judge.reference.drawing import Reference, State, current, drawn, every, keep, plan, write
 from akg_core.judge.reference.locality import Locality, locality
+from akg_core.judge.reference.lower_bound import least, longest_reduction
 from akg_core.judge.reference.memory import cases_that_fit, keep_freed, nbytes, rationed
-from akg_core.judge.reference.need import await_room, bytes_on_device, is_of_memory, require_room
+from akg_core.judge.reference.memory_estimate import await_room, bytes_on_device, is_of_memory, require_room
 from akg_core.judge.reference.prepare import CASES
 from akg_core.judge.reference.schedule import Plan, calls, planned
-from akg_core.judge.reference.work import least, longest_reduction
 from akg_core.records import Task
 from akg_core.task import draws
 from akg_core.task.graph import replaced

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from akg_core.device import HOST, Device
 from akg_core.judge.records import CALLS, FEWEST_CALLS, StateKind
 from akg_core.judge.reference.locality import Locality
-from akg_core.judge.reference.need import FASTER, ROW_BYTES
-from akg_core.judge.reference.work import effort, has_products
+from akg_core.judge.reference.lower_bound import effort, has_products
+from akg_core.judge.reference.memory_estimate import FASTER, ROW_BYTES
 from akg_core.records import Node, Task
 from akg_core.task import draws, edges
 from akg_core.task.graph import GraphIndex, references

@@ -8,10 +8,10 @@ from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING
 
 from akg_core.errors import AkgError
-from akg_core.judge.candidate.examinee import kernel_payload
+from akg_core.judge.candidate.session import kernel_payload
 from akg_core.judge.reference.prepare import Prepared
 from akg_core.judge.timing.baseline import EAGER, MODES
-from akg_core.judge.timing.contestant import CALL_SECONDS, KERNEL_JOB, Contestant, Unusable
+from akg_core.judge.timing.participant import CALL_SECONDS, KERNEL_JOB, Participant, Unusable
 from akg_core.records import Artifact, Target, TimingPlan
 from akg_core.worker.limits import Limits
 
@@ -50,7 +50,7 @@ class Entrant:
         session = self._leaving.enter_context(pool.session(limits, KERNEL_JOB))
         payload = kernel_payload(plugin, artifact, target)
         self._pool = pool
-        self._kernel = Contestant(KERNEL, session, KERNEL_JOB, payload, prepared)
+        self._kernel = Participant(KERNEL, session, KERNEL_JOB, payload, prepared)
         self._loaded = pool.background(self._kernel.open, self.plan)
         self._warm: Future[None] | None = None
         if not patient:
@@ -78,7 +78,7 @@ class Entrant:
         """End the kernel's process."""
         self._leaving.close()
 
-    def ready(self) -> Contestant:
+    def ready(self) -> Participant:
         """The kernel. Waits for it to be warm."""
         self.begin()
         assert self._warm is not None
@@ -114,7 +114,7 @@ class Baselines:
         self._closing, self._lock = contextlib.ExitStack(), threading.Lock()
         self._closed = False
         self._opened = {mode: pool.background(self._open, prepared, mode) for mode in modes}
-        self._warm: dict[str, Future[Contestant]] = {}
+        self._warm: dict[str, Future[Participant]] = {}
         if not patient:
             self.begin()
 
@@ -139,7 +139,7 @@ class Baselines:
             self._closed = True
         self._closing.close()
 
-    def ready(self) -> tuple[list[Contestant], dict[str, str]]:
+    def ready(self) -> tuple[list[Participant], dict[str, str]]:
         """The baselines that run, and why the others do not. Waits for them to be warm."""
         self.begin()
         found, missing = [], {}
@@ -150,7 +150,7 @@ class Baselines:
                 missing[mode] = str(error)
         return found, missing
 
-    def _open(self, prepared: Prepared, mode: str) -> Contestant:
+    def _open(self, prepared: Prepared, mode: str) -> Participant:
         with self._lock:
             if self._closed:
                 raise Unusable("Nobody waits for it any more.")
@@ -162,11 +162,11 @@ class Baselines:
                 limits = Limits(CALL_SECONDS, paused=outside, timed=outside)
                 session = self._pool.session(limits, _REFERENCE if prepared.lends else _BASELINE)
                 self._closing.callback(session.close)
-        contestant = Contestant(mode, session, _BASELINE, {**prepared.where, "mode": mode}, prepared)
-        contestant.open(self._plan)
-        return contestant
+        participant = Participant(mode, session, _BASELINE, {**prepared.where, "mode": mode}, prepared)
+        participant.open(self._plan)
+        return participant
 
-    def _sample(self, mode: str) -> Contestant:
-        contestant = self._opened[mode].result()
-        contestant.warm(self._plan)
-        return contestant
+    def _sample(self, mode: str) -> Participant:
+        participant = self._opened[mode].result()
+        participant.warm(self._plan)
+        return participant

@@ -17,8 +17,8 @@ from akg_core.judge.candidate import sampling
 from akg_core.judge.records import Draw, TimingStatus
 from akg_core.judge.reference.prepare import Prepared
 from akg_core.judge.timing import statistics
-from akg_core.judge.timing.contestant import Contestant, Unusable
 from akg_core.judge.timing.entrants import KERNEL, Entrant
+from akg_core.judge.timing.participant import Participant, Unusable
 from akg_core.judge.timing.rounds import FEWEST, LOOKS, MOST, QUICK, Sampled, are_narrow, in_turn
 from akg_core.records import TimingPlan
 
@@ -36,7 +36,7 @@ _ASKING_SECONDS = 0.003  # what a call takes beside its samples
 
 
 def sample(
-    pool: Pool, prepared: Prepared, entrant: Entrant, rivals: list[Contestant], each: float, seconds: float
+    pool: Pool, prepared: Prepared, entrant: Entrant, rivals: list[Participant], each: float, seconds: float
 ) -> Sampled:
     """Samples of a kernel and its rivals, in rounds; `each`: what a sample takes beside what it counts, as known.
 
@@ -59,23 +59,23 @@ def sample(
 
 
 def _measured(
-    contestants: list[Contestant],
+    participants: list[Participant],
     plan: TimingPlan,
     seconds: float,
     missing: dict[str, str],
     check: Callable[[], str],
 ) -> tuple[dict[str, list[tuple[float, ...]]], str]:
-    """Samples by contestant and round, and why the clock of the kernel, the first, is not believed; "" when it is.
+    """Samples by participant and round, and why the clock of the kernel, the first, is not believed; "" when it is.
 
     Nothing takes much less time when caches are empty. On a machine that is busy for a while samples with full caches
     may have waited for others: then all are taken anew.
     """
-    kernel, warm = contestants[0], math.inf
+    kernel, warm = participants[0], math.inf
     for _ in range(_MEASUREMENTS):
         if lie := check():
             return {}, lie
         warm = min(warm, kernel.warm_seconds)
-        rounds = _rounds(contestants, plan, seconds, missing)
+        rounds = _rounds(participants, plan, seconds, missing)
         cold = statistics.interval(rounds[KERNEL])[0]
         if cold > _MUCH_QUICKER * warm:
             return rounds, ""
@@ -83,26 +83,26 @@ def _measured(
 
 
 def _rounds(
-    contestants: list[Contestant], plan: TimingPlan, seconds: float, missing: dict[str, str]
+    participants: list[Participant], plan: TimingPlan, seconds: float, missing: dict[str, str]
 ) -> dict[str, list[tuple[float, ...]]]:
-    """Samples by contestant and round; a baseline that fails goes to `missing`."""
+    """Samples by participant and round; a baseline that fails goes to `missing`."""
     started = time.monotonic()
     plans: dict[str, TimingPlan] = {}
-    for contestant in list(contestants):
+    for participant in list(participants):
         try:
-            once = contestant.sample(plan.model_copy(update={"warmup": 1, "samples": 1}))[0]
+            once = participant.sample(plan.model_copy(update={"warmup": 1, "samples": 1}))[0]
         except Unusable as error:
-            if contestant.name == KERNEL:
+            if participant.name == KERNEL:
                 raise
-            missing[contestant.name] = str(error)
-            contestants.remove(contestant)
+            missing[participant.name] = str(error)
+            participants.remove(participant)
         else:
             several = {"warmup": 1, "samples": 3} if once < QUICK else {"warmup": 0, "samples": 1}
-            plans[contestant.name] = plan.model_copy(update=several)
-    rounds: dict[str, list[tuple[float, ...]]] = {c.name: [] for c in contestants}
+            plans[participant.name] = plan.model_copy(update=several)
+    rounds: dict[str, list[tuple[float, ...]]] = {c.name: [] for c in participants}
     for number in range(MOST):
-        for contestant in in_turn(contestants, number):
-            rounds[contestant.name].append(contestant.sample(plans[contestant.name]))
+        for participant in in_turn(participants, number):
+            rounds[participant.name].append(participant.sample(plans[participant.name]))
         if number + 1 >= FEWEST and time.monotonic() - started > seconds:
             break
         if (number + 1) % LOOKS == 0 and are_narrow(rounds):
@@ -110,7 +110,7 @@ def _rounds(
     return rounds
 
 
-def _clock_lies(pool: Pool, prepared: Prepared, kernel: Contestant, plan: TimingPlan, each: float) -> str:
+def _clock_lies(pool: Pool, prepared: Prepared, kernel: Participant, plan: TimingPlan, each: float) -> str:
     """Why the kernel's clock is not believed; "" when it is. `each` are the seconds beside each sample, as known.
 
     On a machine that is busy these are more, and what a kernel that does nothing takes at the same time tells.
@@ -121,7 +121,7 @@ def _clock_lies(pool: Pool, prepared: Prepared, kernel: Contestant, plan: Timing
     return lie
 
 
-def _works_beside(kernel: Contestant, plan: TimingPlan, median: float) -> str:
+def _works_beside(kernel: Participant, plan: TimingPlan, median: float) -> str:
     """Why a device's clock is not believed when some of a kernel's work is none that it sees; "" when all is."""
     for _ in range(_CHECKS):
         samples = kernel.sample(plan.model_copy(update={"warmup": 1, "samples": _AFTERWARDS, "after": True}))
@@ -131,7 +131,7 @@ def _works_beside(kernel: Contestant, plan: TimingPlan, median: float) -> str:
     return f"Its clock counted {median:.3g} s, and {after:.3g} s after it had returned it was still at work."
 
 
-def _disagreement(kernel: Contestant, plan: TimingPlan, beside: Callable[[int], float], patient: bool = True) -> str:
+def _disagreement(kernel: Participant, plan: TimingPlan, beside: Callable[[int], float], patient: bool = True) -> str:
     """Whether the samples that the kernel's process reports fit the time that passes here while it takes them.
 
     `beside` gives the seconds that so many samples take beside what they count; it is asked before and after.
@@ -162,7 +162,7 @@ def _disagreement(kernel: Contestant, plan: TimingPlan, beside: Callable[[int], 
 
 
 def _wrong_afterwards(
-    kernel: Contestant, prepared: Prepared, draws: tuple[Draw, ...], folder: Path, plan: TimingPlan, median: float
+    kernel: Participant, prepared: Prepared, draws: tuple[Draw, ...], folder: Path, plan: TimingPlan, median: float
 ) -> tuple[TimingStatus, str]:
     """What is wrong with the answer to other inputs put where the timed ones were, or with how long that one takes.
 

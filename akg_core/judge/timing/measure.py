@@ -1,6 +1,6 @@
-"""How fast a kernel is: samples of it and of the baselines, taken in turns, each contestant in a process of its own.
+"""How fast a kernel is: samples of it and of the baselines, taken in turns, each participant in a process of its own.
 
-A round asks every contestant for a few samples, in changing order, so that what the machine does meanwhile hits all
+A round asks every participant for a few samples, in changing order, so that what the machine does meanwhile hits all
 alike. Medians get bootstrap intervals over rounds, of which there are no more once these are narrow; a speed-up whose
 interval holds 1 is inconclusive, and an interval is the wider the longer processes had to wait for a processor. Kernels
 of the host are timed from outside, those of another device by their own process (see `akg_core.judge.timing.outside`
@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from akg_core.judge.records import Measurement, Preparation, Speedup, Timing
 from akg_core.judge.reference.prepare import Prepared
 from akg_core.judge.timing import floor, inside, outside, statistics
-from akg_core.judge.timing.contestant import Unusable
 from akg_core.judge.timing.entrants import KERNEL, Baselines, Entrant
 from akg_core.judge.timing.floor import Machine
+from akg_core.judge.timing.participant import Unusable
 from akg_core.judge.timing.rounds import Sampled
 from akg_core.records import Artifact, Target, TimingPlan
 from akg_core.storage import cache_folder

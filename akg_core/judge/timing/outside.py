@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from akg_core.judge.reference.prepare import Fresh, Prepared
-from akg_core.judge.timing.contestant import Contestant, Kept, Unusable
 from akg_core.judge.timing.entrants import KERNEL, Entrant
 from akg_core.judge.timing.floor import Machine
+from akg_core.judge.timing.participant import Kept, Participant, Unusable
 from akg_core.judge.timing.rounds import FEWEST, LOOKS, MOST, QUICK, Sampled, are_narrow, in_turn
 from akg_core.records import TimingPlan
 
@@ -32,14 +32,16 @@ _EXACT = 6.0  # times as long as eager that a comparison takes, about
 _LEAST = 0.01  # of a turn, which is time however long letting go took
 
 
-def sample(prepared: Prepared, entrant: Entrant, rivals: list[Contestant], machine: Machine, seconds: float) -> Sampled:
+def sample(
+    prepared: Prepared, entrant: Entrant, rivals: list[Participant], machine: Machine, seconds: float
+) -> Sampled:
     """Samples of a kernel and its rivals in rounds. Raises Unusable when the kernel gives none."""
     kernel, plan, found = entrant.ready(), entrant.plan, Sampled()
     started = time.monotonic()
     once = dict(_once([kernel, *rivals], prepared, plan, machine, found))
-    contestants = [one for one in (kernel, *rivals) if one.name in once]
-    found.rounds = {one.name: [] for one in contestants}
-    waited: dict[str, list[float]] = {one.name: [] for one in contestants}
+    participants = [one for one in (kernel, *rivals) if one.name in once]
+    found.rounds = {one.name: [] for one in participants}
+    waited: dict[str, list[float]] = {one.name: [] for one in participants}
     with _Answers(prepared) as answers:
         for number in range(MOST):
             calls = {name: _calls(quickest, prepared) for name, quickest in once.items()}
@@ -48,7 +50,7 @@ def sample(prepared: Prepared, entrant: Entrant, rivals: list[Contestant], machi
             turns = _TURNS if is_quick else 1
             with contextlib.ExitStack() as held:
                 fresh = held.enter_context(prepared.fresh(turns * most))
-                for one in in_turn(contestants, number):
+                for one in in_turn(participants, number):
                     asked = plan.model_copy(update={"warmup": 1, "samples": turns, "calls": calls[one.name]})
                     took, kept = one.turns(asked, fresh, keep=one is kernel)
                     samples = tuple(_called(turn, calls[one.name], machine) for turn in took)
@@ -121,12 +123,12 @@ class _Answers:
 
 
 def _once(
-    contestants: list[Contestant], prepared: Prepared, plan: TimingPlan, machine: Machine, found: Sampled
+    participants: list[Participant], prepared: Prepared, plan: TimingPlan, machine: Machine, found: Sampled
 ) -> Iterator[tuple[str, float]]:
     """About how long one call of each takes, by few calls; a baseline that fails goes to what is missing."""
     asked = plan.model_copy(update={"warmup": 1, "samples": 2})
     with prepared.fresh(2) as fresh:
-        for one in contestants:
+        for one in participants:
             try:
                 took, _ = one.turns(asked, fresh)
             except Unusable as error:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from akg_core.judge.records import TimingStatus
 from akg_core.judge.timing import statistics
-from akg_core.judge.timing.contestant import Contestant
 from akg_core.judge.timing.entrants import KERNEL
+from akg_core.judge.timing.participant import Participant
 
 FEWEST, MOST = 4, 40
 LOOKS = 8  # rounds, after so many of which each time the intervals are looked at
@@ -17,14 +17,14 @@ QUICK = 0.02  # seconds; what is quicker gets several samples a round
 _NARROW = 0.03  # of a median or ratio: an interval that needs no more rounds, whether or not it holds 1
 
 Rounds = dict[str, list[tuple[float, ...]]]
-"""Samples in seconds by contestant and round."""
+"""Samples in seconds by participant and round."""
 
 
 @dataclass
 class Sampled:
     """What came of taking samples; `missing` says why a baseline has none.
 
-    `waited`: by contestant, the part of its time in which it was ready to run and had no processor. `resolution`:
+    `waited`: by participant, the part of its time in which it was ready to run and had no processor. `resolution`:
     seconds by which a sample may be off that the clock itself adds.
     """
 
@@ -36,10 +36,10 @@ class Sampled:
     resolution: float = 0.0
 
 
-def in_turn(contestants: Sequence[Contestant], number: int) -> list[Contestant]:
+def in_turn(participants: Sequence[Participant], number: int) -> list[Participant]:
     """The order of a round: another one begins each time."""
-    turn = number % len(contestants)
-    return [*contestants[turn:], *contestants[:turn]]
+    turn = number % len(participants)
+    return [*participants[turn:], *participants[:turn]]
 
 
 def are_narrow(rounds: Rounds) -> bool:

@@ -94,7 +94,7 @@ class Fusion:
         scores = self.votes.get(op, {})
         return max(axes, key=lambda a: (scores.get(a, 0.0), self.totals.get(a, 0.0), self.length(a)))
 
-    def favourite(self, group: Sequence[Op], axes: frozenset[str]) -> str:
+    def preferred(self, group: Sequence[Op], axes: frozenset[str]) -> str:
         """The axis that a group as a whole would best have along the lanes."""
         leaves = [leaf for op in group for leaf in op.inside() if leaf in self.votes]
         score = {a: sum(self.votes[leaf].get(a, 0.0) * self.weight(leaf) for leaf in leaves) for a in axes}
@@ -129,7 +129,7 @@ class Fusion:
 
     # --- which ops may share a loop ---
 
-    def openable(self, op: Op, open: frozenset[str]) -> frozenset[str]:
+    def fusible(self, op: Op, open: frozenset[str]) -> frozenset[str]:
         """The axes that a loop right around an op may open."""
         if not op.compound:
             return op.iterates - op.blocked - open
@@ -179,21 +179,21 @@ class Fusion:
             allowed = named if allowed is None else allowed & named
         return allowed or frozenset()
 
-    def torn(self, first: Op, second: Op, open: frozenset[str]) -> frozenset[str]:
+    def conflicting(self, first: Op, second: Op, open: frozenset[str]) -> frozenset[str]:
         """The axes that one of two independent ops wants along the lanes and the other, just as wide, does not."""
         if any(p.compound or len(p.iterates - open) < 2 for p in (first, second)):
             return frozenset()
         wanted = {self.lane_axis(first, open), self.lane_axis(second, open)} - {None}
         return frozenset(a for a in wanted if a is not None) if len(wanted) > 1 else frozenset()
 
-    def groups(self, ops: Sequence[Op], open: frozenset[str], barred: Mapping[Op, frozenset[str]]) -> list[Group]:
+    def groups(self, ops: Sequence[Op], open: frozenset[str], excluded: Mapping[Op, frozenset[str]]) -> list[Group]:
         """Ops that can share a loop, in an order that keeps every dependency, with the axes that they share.
 
-        `open`: the axes of loops around; `barred`: axes that no loop right here may open around an op.
+        `open`: the axes of loops around; `excluded`: axes that no loop right here may open around an op.
         """
         groups: list[Group] = []
         for op in ops:
-            wide = self.openable(op, open) - barred.get(op, frozenset())
+            wide = self.fusible(op, open) - excluded.get(op, frozenset())
             earliest, shared = 0, list(self.compatible(groups, op, wide, open))
             for number, (group, _) in enumerate(groups):
                 if any(self.fusable(p, op, ()) is not None for p in group):
@@ -228,7 +228,7 @@ class Fusion:
             for other in group:
                 if allowed:
                     limit = self.fusable(other, op, allowed)
-                    allowed = allowed - self.torn(other, op, open) if limit is None else limit
+                    allowed = allowed - self.conflicting(other, op, open) if limit is None else limit
                     allowed -= _opposed(other, op)
             yield allowed
 
@@ -261,7 +261,7 @@ class Fusion:
         """(lane axis, other axis) when loads are contiguous along the other axis of a group only."""
         if any(p.compound for p in group):
             return ()
-        lane = self.favourite(group, axes)
+        lane = self.preferred(group, axes)
         if self.length(lane) < 8 or any(p.kind == "dot" for p in group):
             return ()
         for axis in sorted(axes - {lane}):

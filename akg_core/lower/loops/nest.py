@@ -39,8 +39,8 @@ class Block:
 class Loop:
     """A loop over the positions of `axis`'s tile.
 
-    `lanes`: a vector of positions a turn. `jam`: so many positions a turn, which a loop over the same axis further in
-    takes one by one. `across`: it steps along memory while the lanes step across it, so that whole squares
+    `lanes`: a vector of positions a turn. `unroll_and_jam`: so many positions a turn, which a loop over the same axis
+    further in takes one by one. `across`: it steps along memory while the lanes step across it, so that whole squares
     are loaded and transposed. `unroll`: vectors a turn. `segment`: the length of the pieces in which memory moves
     evenly.
     """
@@ -50,7 +50,7 @@ class Loop:
     block: Block
     ops: list[Op]
     reverse: bool = False
-    jam: int = 0
+    unroll_and_jam: int = 0
     across: bool = False
     unroll: int = 1
     segment: Expr | None = None
@@ -71,7 +71,7 @@ class Leaf:
 
 
 Node = Loop | Leaf
-Bars = Mapping[Op, frozenset[str]]
+Exclusions = Mapping[Op, frozenset[str]]
 
 
 @dataclass(slots=True)
@@ -133,21 +133,21 @@ class _Planner(Fusion):
 
     # --- loops ---
 
-    def arrange(self, ops: Sequence[Op], block: Block, barred: Bars = MappingProxyType({})) -> None:
-        """Put ops into a block, in loops. `barred`: axes that no loop right here may open around an op."""
-        for group, axes in self.groups(ops, block.open, barred):
+    def arrange(self, ops: Sequence[Op], block: Block, excluded: Exclusions = MappingProxyType({})) -> None:
+        """Put ops into a block, in loops. `excluded`: axes that no loop right here may open around an op."""
+        for group, axes in self.groups(ops, block.open, excluded):
             if not axes:
                 for op in group:
                     self.put(op, block)
                 continue
-            self.open_loop(group, axes, block, barred)
+            self.open_loop(group, axes, block, excluded)
 
-    def open_loop(self, group: list[Op], axes: frozenset[str], block: Block, barred: Bars) -> None:
+    def open_loop(self, group: list[Op], axes: frozenset[str], block: Block, excluded: Exclusions) -> None:
         """Choose the axis and the shape of a loop around a group: what does not go along the lanes goes outside."""
         along, across = self.lane_weights(group, axes, block.open)
-        best = self.favourite(group, axes)
-        torn = [a for a in axes if along[a] == across[a] and (a != best or len(axes) == 1)]
-        scalar = [a for a in axes if block.lane is not None or along[a] < across[a] or a in torn]
+        best = self.preferred(group, axes)
+        conflicting = [a for a in axes if along[a] == across[a] and (a != best or len(axes) == 1)]
+        scalar = [a for a in axes if block.lane is not None or along[a] < across[a] or a in conflicting]
         if scalar:
             square = self.square(group, axes) if block.lane is None else ()
             rest = [a for a in scalar if a not in square] or scalar
@@ -155,18 +155,18 @@ class _Planner(Fusion):
             if outermost in square:
                 self.across(group, square, block)
             elif block.lane is None and self.jams(group, outermost, block.open):
-                self.jam(group, outermost, block)
+                self.unroll_and_jam(group, outermost, block)
             else:
                 self.loop(group, outermost, False, block)
             return
         axis = max(axes, key=lambda a: (along[a], a))
         inner = [p for p in group if self.turns_inside(p, axis, block.open) > 1]
         if any(not self.near(p, axis, block.open) or axis in p.over for p in inner):
-            bars = dict(barred)
+            bars = dict(excluded)
             for p in inner:
-                if p.compound or self.openable(p, block.open) - barred.get(p, frozenset()) - {axis}:
-                    bars[p] = barred.get(p, frozenset()) | {axis}
-            if bars != barred:
+                if p.compound or self.fusible(p, block.open) - excluded.get(p, frozenset()) - {axis}:
+                    bars[p] = excluded.get(p, frozenset()) | {axis}
+            if bars != excluded:
                 self.arrange(group, block, bars)
                 return
         self.loop(group, axis, self.length(axis) >= 4, block)
@@ -180,12 +180,12 @@ class _Planner(Fusion):
                 self.definitions.setdefault(target, []).append(block)
         self.arrange(group, inner)
 
-    def jam(self, group: list[Op], axis: str, block: Block) -> None:
+    def unroll_and_jam(self, group: list[Op], axis: str, block: Block) -> None:
         """Loops over blocks of `axis`, then along the lanes, then over the positions of a block."""
         lane = self.lane_axis(group[0], block.open)
         assert lane is not None
         outer = Block(open=block.open, parent=block)
-        block.nodes.append(Loop(self.body.axes[axis], False, outer, group, jam=SMALL))
+        block.nodes.append(Loop(self.body.axes[axis], False, outer, group, unroll_and_jam=SMALL))
         for op in group:
             assert op.target is not None
             self.definitions.setdefault(op.target, []).append(block)

@@ -120,19 +120,19 @@ def _by_access(found: Sequence[Access], axes: Sequence[str], wishes: Sequence[Se
 
     `wishes`: orders that the sketch asks for; the last axis of each is to run along the lanes.
     """
-    even, torn = dict.fromkeys(axes, 0.0), dict.fromkeys(axes, 0.0)
+    even, conflicting = dict.fromkeys(axes, 0.0), dict.fromkeys(axes, 0.0)
     for access in found:
         weight = TURNS**access.depth * (1.5 if access.stores else 1.0)
         for axis, gain in access.steps.items():
             if gain is not None and gain.constant == 1:
                 even[axis] += weight
             elif gain is None and access.last is not None:
-                torn[axis] += weight * _run(access.last, axis) / RUN
+                conflicting[axis] += weight * _run(access.last, axis) / RUN
     for wish in wishes:
         for rank, axis in enumerate(wish, 1):
-            (torn if rank == len(wish) and torn[axis] > even[axis] else even)[axis] += rank * WISHED
-    first = sorted((a for a in axes if torn[a] > even[a]), key=lambda a: -torn[a])
-    last = sorted((a for a in axes if torn[a] <= even[a]), key=lambda a: even[a])
+            (conflicting if rank == len(wish) and conflicting[axis] > even[axis] else even)[axis] += rank * WISHED
+    first = sorted((a for a in axes if conflicting[a] > even[a]), key=lambda a: -conflicting[a])
+    last = sorted((a for a in axes if conflicting[a] <= even[a]), key=lambda a: even[a])
     return [*first, *last]
 
 

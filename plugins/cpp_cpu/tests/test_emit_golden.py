@@ -133,10 +133,10 @@ def test_names_that_cpp_takes_are_changed() -> None:
 
 
 def test_lines_that_rows_tear_are_not_streamed() -> None:
-    torn, whole = (
+    conflicting, whole = (
         emitted(MIRROR.replace("1006", n).replace("1000", m)) for n, m in (("1006", "1000"), ("1024", "1018"))
     )
-    assert "stream" not in torn.files["kernel.cpp"] and "stream_if(y_fresh, " in whole.files["kernel.cpp"]
+    assert "stream" not in conflicting.files["kernel.cpp"] and "stream_if(y_fresh, " in whole.files["kernel.cpp"]
 
 
 def test_proved_indices_have_no_masks() -> None:

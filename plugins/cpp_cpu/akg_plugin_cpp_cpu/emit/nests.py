@@ -153,10 +153,12 @@ class NestWriter(ReductionWriter, MatrixWriter):
             self.start(op, loop, scope)
         name = axis.name
         begin, end = scope.ranges.get(name) or (self.index(axis.begin, scope), self.index(axis.end, scope))
-        if loop.jam:
-            scope.lines.add(f"for (i64 {name}_0 = {begin}; {name}_0 < {end}; {name}_0 += {loop.jam}) {{", self.line)
+        if loop.unroll_and_jam:
+            scope.lines.add(
+                f"for (i64 {name}_0 = {begin}; {name}_0 < {end}; {name}_0 += {loop.unroll_and_jam}) {{", self.line
+            )
             inner = scope.inner(loop.block)
-            inner.lines.add(f"const i64 {name}_1 = std::min<i64>({name}_0 + {loop.jam}, {end});")
+            inner.lines.add(f"const i64 {name}_1 = std::min<i64>({name}_0 + {loop.unroll_and_jam}, {end});")
             inner.ranges = {**scope.ranges, name: (f"{name}_0", f"{name}_1")}
             self.block(loop.block, inner)
             scope.lines.add("}")

@@ -29,7 +29,7 @@ KERNEL_JOB = "akg_core.judge.candidate.jobs:profile_job"
 
 
 class Unusable(Exception):
-    """A contestant gave no samples."""
+    """A participant gave no samples."""
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Kept:
         self.file.unlink(missing_ok=True)
 
 
-class Contestant:
+class Participant:
     """Something that can be timed: a session, and the job that takes samples in it, each call in `seconds` at most.
 
     The job gets the `payload` with the first of the `prepared` cases.

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from akg_core.design.algebra.index import Axis, position
 from akg_core.design.graph.values import Reduction, Scan
-from akg_core.design.kernels.emit import Emission, Emitted, name_axes
-from akg_core.design.kernels.fold import call
+from akg_core.design.kernels.builder import Emitted, KernelBuilder, name_axes
+from akg_core.design.kernels.reduction import call
 from akg_core.design.nest.nest import Head, Nest, Store
 from akg_core.design.nest.terms import Buffer, Result, Term
 from akg_core.design.nest.tiling import MANY_TILES, ONE, Step, Tiling, choices_around, power_below, walk
@@ -23,7 +23,7 @@ from akg_core.sketch.numerics import identity
 _JOIN = {"sum": "+", "prod": "*", "max": "maximum", "min": "minimum"}
 
 
-def tile_running(nest: Nest, traits: Traits) -> Tiling:
+def tile_scan(nest: Nest, traits: Traits) -> Tiling:
     """Long tiles along the row; where rows lie side by side in memory, several of them a program."""
     walked = walk(nest)
     grid: list[tuple[Axis, Step]] = []
@@ -53,7 +53,7 @@ def scan_chunk(tiling: Tiling, traits: Traits, wanted: bool | None) -> int:
     return max(min(each, tiles // 2), 1) * step.default
 
 
-def emit_running(
+def emit_scan(
     nest: Nest,
     tiling: Tiling,
     name: str,
@@ -67,7 +67,7 @@ def emit_running(
     head = nest.heads[0]
     assert isinstance(head.of, Scan)
     axes = tuple(a for a, _ in tiling.loops)
-    e = Emission(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *axes)), stream)
+    e = KernelBuilder(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *axes)), stream)
     ((axis, step),) = tiling.loops
     along, kept = e.axis(axis), tuple(e.axis(a) for a, _ in tiling.grid)
     dtype = head.args[0].dtype
@@ -125,7 +125,7 @@ def _narrow(nest: Nest) -> Term:
     return narrow if narrowed and not results & {s.term for s in nest.stores} else wide
 
 
-def split_running(nest: Nest, group: Axis, totals: Buffer, through: Buffer) -> tuple[Nest, Nest, Term]:
+def split_scan(nest: Nest, group: Axis, totals: Buffer, through: Buffer) -> tuple[Nest, Nest, Term]:
     """A scan in chunks: the nest of the chunks' totals, that of their running totals, and what precedes a chunk.
 
     `totals` and `through` hold a number for each position of the kept axes and each chunk `group`.

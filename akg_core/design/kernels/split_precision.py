@@ -20,7 +20,7 @@ from math import prod
 
 from akg_core.design.algebra.index import Axis, Index, ceil_div, flatten, index, position
 from akg_core.design.graph.values import (
-    Map,
+    Pointwise,
     Positions,
     Product,
     Shape,
@@ -76,7 +76,7 @@ class Halves:
 
 
 @dataclass(frozen=True, slots=True)
-class Halving:
+class SplitPrecision:
     """Which products are made of halves: those with work enough for the kernels before them.
 
     `tile`: rows, columns and contracted positions of a good tile, to which halves are padded. `units`: of the chip.
@@ -105,7 +105,7 @@ class Halving:
 def _plain(value: Value) -> bool:
     """Whether no element of `value` is one of several that are seen or computed from the same."""
     match value:
-        case View(arg=arg) | Map(op="copy" | "cast", args=(arg,)):
+        case View(arg=arg) | Pointwise(op="copy" | "cast", args=(arg,)):
             return value.size.example <= arg.size.example and _plain(arg)
         case Window():
             return False
@@ -163,7 +163,7 @@ def _order(value: Value) -> tuple[int, ...]:
     dims = tuple(range(len(value.shape)))
     axes = [Axis(f"d{d}", size) for d, size in enumerate(value.shape)]
     at = tuple(map(position, axes))
-    while isinstance(value, View) or (isinstance(value, Map) and value.op in ("copy", "cast")):
+    while isinstance(value, View) or (isinstance(value, Pointwise) and value.op in ("copy", "cast")):
         at = value.rule(at) if isinstance(value, View) else at
         (value,) = operands(value)
     far, near = (flatten(at, value.shape).coefficient(axis) for axis in axes[-2:])

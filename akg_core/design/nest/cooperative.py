@@ -15,7 +15,7 @@ from akg_core.records import Traits
 from akg_core.sketch.dtypes import DTYPES
 
 _HELD = 8  # tiles of a copy that a program holds of a row
-_KINDS = ("sum", "max", "min", "moments", "softsum")  # what programs can meet for
+_KINDS = ("sum", "max", "min", "moments", "online_softmax")  # what programs can meet for
 
 
 def tile_together(nest: Nest, traits: Traits) -> tuple[Nest, Tiling] | None:

@@ -23,7 +23,7 @@ _PAGE = 4096  # bytes, of which the system knows whether anybody has looked at t
 _COPIES = ((32 << 20, 3), (1 << 30, 2))  # inputs of less than so many bytes are rotated among so many copies
 
 
-class Contender:
+class TimedModel:
     """A model that is being timed, and the copies of its inputs: new ones, or those of another on the same case."""
 
     def __init__(self, subject: Any, case: Case, copies: list[list[Any]] | None) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from akg_core.judge.records import FEWEST_CALLS, Draw, Preparation
-from akg_core.judge.reference import need
+from akg_core.judge.reference import memory_estimate
 from akg_core.judge.reference.prepare import Prepared
 from akg_core.judge.source.rules import broken_rule
 from akg_core.records import Artifact, Case, Target
@@ -29,7 +29,7 @@ _IN_A_ROW = 10  # calls in a row that count as one case
 _MEMORY = 2 << 30  # for torch and a toolchain; what a case holds, several times over, comes on top
 
 
-class Examinee:
+class CandidateSession:
     """Loads in the background from the start, unless its text names what no kernel may use: then `rule` says what.
 
     Loading and running may take `seconds` each; 0 sets that by the reference's time. `simulated`: the plugin runs the
@@ -60,17 +60,17 @@ class Examinee:
         self.folder = self._leaving.enter_context(prepared.room())
         self._limits = Limits(
             seconds=seconds or (_LONGEST if simulated else _GRACE_SECONDS),
-            memory_bytes=_MEMORY + need.bytes_of_process(prepared.task),
+            memory_bytes=_MEMORY + memory_estimate.bytes_of_process(prepared.task),
             confined=True,
             paused=not prepared.lends,
             writable=(self.folder,),
-            file_bytes=(256 << 20) + 4 * need.bytes_of_answers(prepared.task),
+            file_bytes=(256 << 20) + 4 * memory_estimate.bytes_of_answers(prepared.task),
         )
         if not self.rule:
             self._session = self._leaving.enter_context(pool.session(self._limits, _JOB))
             self._loaded = pool.background(self._session.call, _JOB, self._opening)
 
-    def __enter__(self) -> Examinee:
+    def __enter__(self) -> CandidateSession:
         return self
 
     def __exit__(self, *_: object) -> None:

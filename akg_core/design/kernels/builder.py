@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from akg_core.design.algebra.index import Axis, Index
-from akg_core.design.graph.values import Heavy, Reduction
-from akg_core.design.kernels.fold import RESULTS, Reducing, call
+from akg_core.design.graph.values import Anchor, Reduction
+from akg_core.design.kernels.reduction import RESULTS, ReductionBuilder, call
 from akg_core.design.kernels.tidy import without_unread
 from akg_core.design.kernels.writer import Parameter, Writer
 from akg_core.design.nest.nest import Head, Nest, Store
@@ -54,7 +54,7 @@ def name_axes(nest: Nest, order: tuple[Axis, ...]) -> dict[Axis, str]:
     return dict(zip(kept, _KEPT_NAMES, strict=False)) | dict(zip(reduced, _REDUCED_NAMES, strict=False))
 
 
-class Emission:
+class KernelBuilder:
     """One kernel in the making. `stream(buffer)` says whether a store should go past the caches."""
 
     def __init__(self, nest: Nest, names: dict[Axis, str], stream: Callable[[Store], bool]) -> None:
@@ -139,13 +139,13 @@ class Emission:
             found = call("*", found, size)
         return found
 
-    def reducing(self, head: Reduction, tiling: Tiling, dtype: str) -> Reducing:
+    def reducing(self, head: Reduction, tiling: Tiling, dtype: str) -> ReductionBuilder:
         kept = tuple(self.axis(a) for a, _ in tiling.grid) + tuple(self.axis(a) for a in tiling.inside)
         axes = tuple(self.axis(a) for a in tiling.reduced)
         joint = self.axis(tiling.joint) if tiling.joint else ""
-        return Reducing(head.kind, dtype, axes, kept, self.writer.fresh, tiling.tiles > MANY_TILES, joint)
+        return ReductionBuilder(head.kind, dtype, axes, kept, self.writer.fresh, tiling.tiles > MANY_TILES, joint)
 
-    def bind(self, head: Reduction | Heavy, results: tuple[Expr, ...]) -> None:
+    def bind(self, head: Reduction | Anchor, results: tuple[Expr, ...]) -> None:
         for term in self.terms:
             if isinstance(term, Result) and term.head is head:
                 self.writer.known[term] = results[term.part]
@@ -170,7 +170,7 @@ class Emission:
 def emit_elementwise(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool]) -> Emitted:
     """Stores of elementwise values."""
     order = (*(a for a, _ in tiling.grid), *tiling.inside)
-    e = Emission(nest, name_axes(nest, order), stream)
+    e = KernelBuilder(nest, name_axes(nest, order), stream)
     # What does not vary along the innermost axis is computed once for all of it.
     before = e.writer.hoisted(e.terms, [s.term for s in nest.stores], frozenset(order[-1:]), loads=False)
     body = [*e.wholes(tiling.inside), *before, *e.stores(list(nest.stores))]
@@ -184,7 +184,7 @@ def _twice(head: Reduction) -> bool:
 def emit_near(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool]) -> Emitted:
     """Reductions whose tile stays near: loaded once, straight-line code."""
     loops = tuple(a for a, _ in tiling.loops)
-    e = Emission(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), stream)
+    e = KernelBuilder(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), stream)
     inside = frozenset(tiling.reduced)
     body = e.wholes(a for a in loops if a != tiling.joint)
     roots = [*(h.args[0] for h in nest.heads), *(s.term for s in nest.stores)]
@@ -208,7 +208,7 @@ def emit_near(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], b
 
 def _weights(terms: list[Term], head: Head) -> Term | None:
     """exp(x - peak), where what follows a softmax's sum needs it again."""
-    if not isinstance(head.of, Reduction) or head.of.kind != "softsum":
+    if not isinstance(head.of, Reduction) or head.of.kind != "online_softmax":
         return None
     for term in terms:
         if term.op == "exp" and term.args[0].op == "-":
@@ -234,7 +234,7 @@ def _shared(writer: Writer, terms: list[Term], roots: list[Term], among: set[Ter
 def emit_far(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool]) -> Emitted:
     """Reductions over tiles, a pass for each that waits for another, and a last pass for what is stored elementwise."""
     loops = tuple(a for a, _ in tiling.loops)
-    e = Emission(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), stream)
+    e = KernelBuilder(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), stream)
     body = e.wholes(a for a, s in tiling.loops if s is WHOLE)
     stages = stage_of(nest)
     for stage in sorted(set(stages.values())):
@@ -252,7 +252,7 @@ def emit_far(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bo
     return e.kernel(name, e.in_grid(tiling.grid, body))
 
 
-def _pass(e: Emission, tiling: Tiling, heads: list[Head]) -> list[Statement]:
+def _pass(e: KernelBuilder, tiling: Tiling, heads: list[Head]) -> list[Statement]:
     """One pass over the reduced axes; afterwards all parts of the heads' states are known."""
     inside = frozenset(a for a, _ in tiling.loops)
     roots = [h.args[0] for h in heads]
@@ -273,7 +273,7 @@ def _pass(e: Emission, tiling: Tiling, heads: list[Head]) -> list[Statement]:
     return out
 
 
-def _looped(e: Emission, tiling: Tiling, body: list[Statement], reverse: bool = False) -> list[Statement]:
+def _looped(e: KernelBuilder, tiling: Tiling, body: list[Statement], reverse: bool = False) -> list[Statement]:
     for number, (axis, step) in reversed(list(enumerate(tiling.loops))):
         if step is WHOLE:
             continue
@@ -292,7 +292,7 @@ def emit_partials(nest: Nest, tiling: Tiling, chunk: Axis, name: str) -> Emitted
     `chunk` is the axis over chunks that the stores are indexed by.
     """
     loops = tuple(a for a, _ in tiling.loops)
-    e = Emission(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), lambda store: False)
+    e = KernelBuilder(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), lambda store: False)
     e.writer.names.add("g")
     e.writer.special[chunk] = call("//", Call("begin", (Name("g"),)), Number(tiling.chunk))
     body = e.wholes(a for a, s in tiling.loops if s is WHOLE)
@@ -308,7 +308,7 @@ def emit_merge(
 ) -> Emitted:
     """Results from the states of chunks, and what is stored of them."""
     loops = tuple(a for a, _ in tiling.loops)
-    e = Emission(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), stream)
+    e = KernelBuilder(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), stream)
     body = e.wholes(loops)
     for head in nest.heads:
         assert isinstance(head.of, Reduction)

@@ -15,7 +15,7 @@ from typing import Any
 from akg_core.records import Graph, Record, Task
 from akg_core.task.category import category
 
-_STEPS = 10  # in which likeness is counted, so that what differs little is decided on the next level
+_STEPS = 10  # in which similarity is counted, so that what differs little is decided on the next level
 
 
 class Described(Record):
@@ -40,7 +40,7 @@ def described(task: Task) -> Described:
     )
 
 
-def likeness(wanted: Described, kept: Described, same_target: bool) -> tuple[float, ...]:
+def similarity(wanted: Described, kept: Described, same_target: bool) -> tuple[float, ...]:
     """How alike, as a tuple of which the first difference decides; () when they have nothing in common."""
     computed = (overlap(wanted.operators, kept.operators) + overlap(wanted.flow, kept.flow)) / 2
     if not computed:

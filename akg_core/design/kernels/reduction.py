@@ -31,7 +31,7 @@ from akg_core.sketch.numerics import identity
 RESULTS = {
     "sum": ("total",), "prod": ("product",), "max": ("peak",), "min": ("floor",), "any": ("any",), "all": ("all",),
     "argmax": ("peak", "place"), "argmin": ("floor", "place"), "moments": ("mean", "squares"),
-    "softsum": ("peak", "total"),
+    "online_softmax": ("peak", "total"),
 }  # fmt: skip
 _REDUCE = {"sum": "reduce_sum", "prod": "reduce_prod", "max": "reduce_max", "min": "reduce_min", "any": "reduce_any",
            "all": "reduce_all"}  # fmt: skip
@@ -69,7 +69,7 @@ def _same(dtype: str, value: Expr) -> Expr:
 
 
 @dataclass(slots=True)
-class Reducing:
+class ReductionBuilder:
     """One reduction inside a kernel: `axes` are reduced, `kept` remain, `dtype` is the argument's and the state's.
 
     `name` makes a fresh variable out of a hint; `careful`: there are many tiles, so sums carry what rounding lost;
@@ -107,13 +107,13 @@ class Reducing:
         hints = RESULTS[self.kind]
         if self.kind in _REDUCE:
             return out, (self._set(out, hints[0], self._back(self.reduce(self.kind, tile))),)
-        if self.joint and self.kind in ("moments", "softsum"):
+        if self.joint and self.kind in ("moments", "online_softmax"):
             return out, self._together(out, tile, count)
         if self.kind == "moments":
             mean = self._set(out, "mean", call("/", self.reduce("sum", tile), count))
             squares = self._set(out, "squares", self.reduce("sum", _square(call("-", tile, mean))))
             return out, (mean, squares)
-        if self.kind == "softsum":
+        if self.kind == "online_softmax":
             peak = self._set(out, "peak", self.reduce("max", tile))
             weights = call("exp", call("-", tile, peak))
             weights = self._set(out, "weights", weights) if keep else weights
@@ -174,7 +174,7 @@ class Reducing:
     def _state(self) -> list[tuple[str, str, int | float | bool]]:
         dtypes = state_dtypes(self.kind, self.dtype)
         firsts: list[int | float | bool] = [identity(self.kind, self.dtype)] + [0] * len(dtypes)
-        if self.kind == "softsum":
+        if self.kind == "online_softmax":
             firsts[0] = -math.inf
         return list(zip(RESULTS[self.kind], dtypes, firsts, strict=False))
 
@@ -213,7 +213,7 @@ class Reducing:
             out.append(Assign((first,), joined))
         elif self.kind == "moments":
             self._step_moments(out, tile)
-        elif self.kind == "softsum":
+        elif self.kind == "online_softmax":
             self._step_softsum(out, tile)
         else:
             self._step_place(out, tile)
@@ -282,7 +282,7 @@ class Reducing:
             mean = self._set(out, "mean", call("/", self.reduce("sum", call("*", first, counts)), total))
             spread = call("+", parts[1], call("*", counts, _square(call("-", first, mean))))
             return out, (mean, self._set(out, "squares", self.reduce("sum", spread)))
-        if self.kind == "softsum":
+        if self.kind == "online_softmax":
             peak = self._set(out, "peak", self.reduce("max", first))
             anchor = self._set(out, "anchor", _finite_below(peak))
             scaled = call("*", parts[1], call("exp", call("-", first, anchor)))

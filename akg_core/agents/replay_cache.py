@@ -19,7 +19,7 @@ class Exchange(Record):
     answer: Answer
 
 
-class Tape:
+class ReplayCache:
     """A folder of exchanges, one file a question.
 
     `only`: it is another run's. What is not on it is not asked either, and what is on it costs nothing again; without
