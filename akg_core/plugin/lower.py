@@ -14,9 +14,9 @@ from akg_core.lower.fold import fold
 from akg_core.lower.host.module import TORCH_NAMES, Call, write_module
 from akg_core.lower.ir import Axis, Body, Op, Region, Value
 from akg_core.lower.loops.grid import positions, product, tiles_of, uneven
+from akg_core.lower.loops.lane_access import LaneAccess, lane_access, order
 from akg_core.lower.loops.lanes import on_lines, squares
 from akg_core.lower.loops.nest import Block, Leaf, Loop, Plan, plan
-from akg_core.lower.loops.strides import place_drift
 from akg_core.lower.source_text import Line, Lines, annotated
 from akg_core.lower.specialise import Instance, instances, renamed
 
@@ -27,6 +27,7 @@ __all__ = [
     "Body",
     "Call",
     "Instance",
+    "LaneAccess",
     "Leaf",
     "Line",
     "Lines",
@@ -40,10 +41,11 @@ __all__ = [
     "fold",
     "hold",
     "instances",
+    "lane_access",
     "make_explicit",
     "on_lines",
+    "order",
     "place",
-    "place_drift",
     "plan",
     "positions",
     "product",

@@ -184,11 +184,12 @@ class ExpressionWriter:
             return Term(f"round_to<{expr.args[1].value}>({value})", dtype, value.vector)
         if op not in ("where", "rand"):
             return self.costly(expr, scope) or self.bare(expr, scope)
+        name = "select" if op == "where" else op
         first, *others = (self.term(a, scope) for a in expr.args)
         if not first.vector and any(t.vector for t in others):  # one condition, one seed for all lanes
             texts = [first.text, *map(self.vector, others)]
-            return Term(f"{_FUNCTIONS.get(op, op)}({', '.join(texts)})", dtype, True)
-        return self.function(_FUNCTIONS.get(op, op), (first, *others), dtype)
+            return Term(f"{name}({', '.join(texts)})", dtype, True)
+        return self.function(name, (first, *others), dtype)
 
     def costly(self, expr: Call, scope: Scope) -> Term | None:
         """Work that an outer loop can do once is done there."""
@@ -237,9 +238,6 @@ class ExpressionWriter:
         assert scope.lane is not None
         gain = step(self.body, polynomial(expr), scope.lane.axis, scope.lane.segment)
         return None if gain is None else gain.constant
-
-
-_FUNCTIONS = {"where": "select"}
 
 
 def _operator(expr: Expr) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from akg_core.plugin.lower import Body, Op, Plan, Value, fold, on_lines, place, place_drift, step
+from akg_core.plugin.lower import Axis, Body, LaneAccess, Op, Plan, Value, fold, lane_access, on_lines, order
 from akg_core.plugin.sketch import (
     INDEX,
     Binary,
@@ -14,14 +15,14 @@ from akg_core.plugin.sketch import (
     Name,
     Number,
     Polynomial,
-    number,
     polynomial,
     rewrite,
 )
-from akg_plugin_cpp_cpu.emit.expression import ExpressionWriter, dtype_of
-from akg_plugin_cpp_cpu.emit.scope import Scope, Term
+from akg_plugin_cpp_cpu.emit.expression import ExpressionWriter, dtype_of, register
+from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
 
 MOST_LANES = 16  # of any instruction set; `LANES` divides it
+STACK_ELEMENTS = 4096  # a buffer of at most this many elements lives on the stack
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,8 @@ class Buffer:
 class Guard:
     """What must hold for an element to be inside its tensor.
 
-    `whole`: a condition for all lanes together. `run`: arguments (first index, step, size) of the one index that moves
-    evenly along the lanes. `lanes`: a mask, for anything else.
+    `whole`: a condition for all lanes together. `lanes`: a mask of those inside. `run`: where that is about one index
+    that moves evenly along the lanes, its first value, its step and the size.
     """
 
     whole: str = ""
@@ -59,7 +60,7 @@ class MemoryWriter(ExpressionWriter):
         self.formulas |= {v.name: v.definition for v in body.values.values() if v.definition is not None}
         self.buffers: dict[Value, Buffer] = {}
         self.streamed: set[str] = set()
-        self.plan: Plan
+        self.declared: set[Value] = set()
 
     # --- names ----------------------------------------------------------------------------------------------
 
@@ -68,7 +69,7 @@ class MemoryWriter(ExpressionWriter):
         if value is not None and value.definition is not None:
             return self.virtual(value, scope)
         if value is not None and value in self.buffers:
-            return scope.find(f"{value.name} at hand") or self.kept(value, scope)
+            return scope.recall(Name(value.name)) or self.read(self.buffers[value], scope)
         if scope.lane is not None and expr.id == scope.lane.axis:
             return Term(f"iota<i64>({expr.id})", "i64", True)
         found = scope.find(expr.id)
@@ -87,10 +88,6 @@ class MemoryWriter(ExpressionWriter):
         if isinstance(definition, Call) and definition.op == "load":
             return self.load(definition, scope, value.name)
         return self.remember(expr, value.name, home, scope, lambda: self.term(definition, home))
-
-    def kept(self, value: Value, scope: Scope) -> Term:
-        """A value in a buffer, at the position at hand."""
-        return self.read(self.buffers[value], scope)
 
     def read(self, buffer: Buffer, scope: Scope) -> Term:
         """What a buffer holds for the position at hand, or for a vector of positions."""
@@ -131,14 +128,53 @@ class MemoryWriter(ExpressionWriter):
                 terms.append(f"{text if text.isidentifier() else f'({text})'} * {by}")
         return " + ".join(terms) or "0"
 
-    def keep(self, value: Value, term: Term, scope: Scope) -> None:
-        """Write a value where it lives."""
-        if value not in self.buffers:
-            held = scope.find(value.name)
-            assert held is not None, value
-            scope.lines.add(f"{held} = {self.vector(term) if held.vector else term};", self.line)
+    def assign(self, value: Value, term: Term, scope: Scope) -> None:
+        """A value gets its content: a new constant in a register, or a write to where it lives."""
+        if value in self.buffers:
+            if not value.mutable:  # later ops of this turn read the register, not the buffer
+                name = self.fresh(f"{value.name}_here")
+                scope.lines.add(f"const auto {name} = {term};", self.line)
+                scope.known[Name(value.name)] = term = Term(name, value.dtype, term.vector)
+            self.write(self.buffers[value], term, scope)
             return
-        self.write(self.buffers[value], term, scope)
+        known = scope.find(value.name) if value in self.declared else None
+        vector = known.vector if known else scope.lane is not None and scope.lane.axis in value.axes
+        kind = "" if known else f"{'' if value.mutable else 'const '}{register(value.dtype, vector)} "
+        scope.lines.add(f"{kind}{value.name} = {self.vector(term) if vector else term};", self.line)
+        if not known:
+            self.declared.add(value)
+            scope.names[value.name] = Term(value.name, value.dtype, vector)
+
+    def allocate(self, plan: Plan, scope: Scope) -> None:
+        """A buffer for each value of a region that crosses loops, declared at its beginning."""
+        self.plan, self.root, self.arena_used = plan, scope, False
+        self.declarations = scope.lines.later()
+        for value, axes in plan.kept.items():
+            if axes:
+                self.buffers[value] = self.buffer(value.name, value.dtype, axes)
+
+    def buffer(self, name: str, dtype: str, axes: Sequence[str]) -> Buffer:
+        """Declare memory of the program for a tile along `axes`, the last one contiguous."""
+        lines = self.declarations
+        strides: list[Expr] = []
+        size: Expr = Number(1, type=INDEX)
+        for axis in reversed(axes):
+            strides.insert(0, size)
+            size = fold(Binary("*", size, self.capacity(self.body.axes[axis]), type=INDEX))
+        if isinstance(size, Number) and size.value <= STACK_ELEMENTS:
+            lines.add(f"alignas(64) {dtype} {name}[{size.value} + LANES];", self.line)
+        else:
+            if not self.arena_used:
+                lines.add("Arena& arena = scratch();")
+                lines.add("Arena::Frame frame(arena);")
+                self.arena_used = True
+            lines.add(f"{dtype}* const {name} = arena.take<{dtype}>({self.index(size, self.root)});", self.line)
+        return Buffer(name, dtype, tuple(axes), tuple(strides), size)
+
+    def capacity(self, axis: Axis) -> Expr:
+        if axis.capacity is not None:
+            return Number(axis.capacity, type=INDEX)
+        return axis.extent if axis.step is None else axis.step
 
     # --- places in tensors ------------------------------------------------------------------------------------
 
@@ -167,24 +203,23 @@ class MemoryWriter(ExpressionWriter):
             total = f"{total} + {text}" if total else text
         return total or "Vec<i64>(0)"
 
-    def guard(self, element: Element, scope: Scope) -> Guard:
-        """Checks of the indices that are not proved to be inside."""
+    def access(self, element: Element, scope: Scope) -> LaneAccess:
+        lane = scope.lane
+        return lane_access(self.body, element, lane.axis if lane else None, lane.segment if lane else None)
+
+    def guard(self, access: LaneAccess, scope: Scope) -> Guard:
+        """The checks of the indices that are not proved to be inside."""
         whole, runs, lanes = [], [], []
-        for index, size in zip(element.indices, self.tensors[element.tensor].dims, strict=True):
-            if self.body.bounds.within(index, size):
-                continue
-            limit = self.index(size, scope)
-            if self.even(index, scope):
-                whole.append(f"inside({self.index(index, scope)}, {limit})")
-                continue
-            gain = self.lane_step(index, scope)
-            if gain is not None:
-                runs.append(f"{self.index(index, scope)}, {gain}, {limit}")
+        for check in access.checks:
+            limit = self.index(check.size, scope)
+            if check.step == 0:
+                whole.append(f"inside({self.index(check.index, scope)}, {limit})")
+            elif check.step is not None:
+                runs.append(f"{self.index(check.index, scope)}, {check.step}, {limit}")
             else:
-                lanes.append(f"inside({self.vector(self.term(index, scope))}, {limit})")
-        if len(runs) == 1 and not lanes:
-            return Guard(" && ".join(whole), runs[0])
-        return Guard(" && ".join(whole), lanes=" & ".join([*(f"window({run})" for run in runs), *lanes]))
+                lanes.append(f"inside({self.vector(self.term(check.index, scope))}, {limit})")
+        run = runs[0] if len(runs) == 1 and not lanes else ""
+        return Guard(" && ".join(whole), run, " & ".join([*(f"window({run})" for run in runs), *lanes]))
 
     def load(self, call: Call, scope: Scope, hint: str = "") -> Term:
         """A load, named once and moved out of the loops that do not change it."""
@@ -199,60 +234,41 @@ class MemoryWriter(ExpressionWriter):
         )
 
     def loaded(self, call: Call, element: Element, scope: Scope) -> Term:
-        tensor = self.tensors[element.tensor]
-        dtype, name = tensor.dtype, element.tensor
-        where = place(element.indices, tensor.dims)
-        guard = self.guard(element, scope)
-        other = dict(call.keywords).get("other", Number(0, type=call.type))
-        lane = scope.lane
-        if lane is None or all(self.even(i, scope) for i in element.indices):
-            text = f"{name}[{self.sum(where, scope)}]"
-            if not guard.whole:
-                return Term(text, dtype)
-            return Term(f"{guard.whole} ? {text} : {self.term(other, scope)}", dtype, atomic=False)
-        outside = self.term(other, scope)
-        gain = step(self.body, where, lane.axis, lane.segment)
-        mask = " & ".join(m for m in (guard.lanes, f"window({guard.run})" * bool(guard.run)) if m)
-        masked = f"{mask} & {lane.part}.mask()" if mask else f"{lane.part}.mask()"
-        fixed, moving = (number(0), where) if gain is not None else self.parted(where, scope)
-        source = plus(name, self.sum(where if gain is not None else fixed, scope))
-        if gain is not None and not guard.lanes and guard.run:
-            text = f"load_inside({source}, {self.sum(gain, scope)}, {guard.run}, {lane.part}, {outside})"
-        elif gain is not None and gain.constant == 1:
-            text = f"load({source}, {masked}, {outside})" if mask else f"load({source}, {lane.part})"
-        elif gain is not None and not mask:
-            text = f"load_strided({source}, {self.sum(gain, scope)}, {lane.part}.n)"
-        elif gain is None and not mask:
-            text = self.gathered(source, moving, scope)
+        dtype, lane = self.tensors[element.tensor].dtype, scope.lane
+        access = self.access(element, scope)
+        guard = self.guard(access, scope)
+        outside = self.term(dict(call.keywords).get("other", Number(0, type=call.type)), scope)
+        if lane is None or access.single:
+            text = f"{element.tensor}[{self.sum(access.base, scope)}]"
+            checked = f"{guard.whole} ? {text} : {outside}"
+            return Term(checked, dtype, atomic=False) if guard.whole else Term(text, dtype)
+        source, mask = plus(element.tensor, self.sum(access.base, scope)), f"{guard.lanes} & {lane.part}.mask()"
+        if access.step is not None and guard.run:
+            text = f"load_inside({source}, {self.sum(access.step, scope)}, {guard.run}, {lane.part}, {outside})"
+        elif access.contiguous:
+            text = f"load({source}, {mask}, {outside})" if guard.lanes else f"load({source}, {lane.part})"
+        elif guard.lanes:
+            text = f"gather({source}, {self.lane_places(access, scope)}, {mask}, {outside})"
+        elif access.step is not None:
+            text = f"load_strided({source}, {self.sum(access.step, scope)}, {lane.part}.n)"
         else:
-            text = f"gather({source}, {self.lane_places(moving, gain, scope)}, {masked}, {outside})"
+            text = self.gathered(source, access, lane, scope)
         if guard.whole:
-            text = f"{guard.whole} ? {text} : {self.vector(outside)}"
-            return Term(text, dtype, True, atomic=False)
+            return Term(f"{guard.whole} ? {text} : {self.vector(outside)}", dtype, True, atomic=False)
         return Term(text, dtype, True)
 
-    def parted(self, where: Polynomial, scope: Scope) -> tuple[Polynomial, Polynomial]:
-        """A place as what all lanes share and what each has of its own."""
-        own = tuple(t for t in where.terms if not all(self.even(atom, scope) for atom in t[0]))
-        return where + -Polynomial(own), Polynomial(own)
-
-    def gathered(self, source: str, moving: Polynomial, scope: Scope) -> str:
+    def gathered(self, source: str, access: LaneAccess, lane: Lane, scope: Scope) -> str:
         """A load at places that do not move evenly; where they stay close, or may go one by one, without a gather."""
-        lane = scope.lane
-        assert lane is not None
-        places = self.sum_of_lanes(moving, scope)
-        least, most = place_drift(self.body, moving, lane.axis)
-        if (least is not None and least >= 0) or (most is not None and most <= 0):
+        places, known = self.lane_places(access, scope), order(self.body, access, lane.axis)
+        if known == "monotonic":
             return f"load_between({source}, {places}, {lane.part})"
-        if most == 1:
-            first, last = self.ends_of_lanes(moving, scope)
+        if known == "one by one":
+            first, last = self.ends_of_lanes(access.own, lane, scope)
             return f"load_run({source}, {first}, {last}, {lane.part}, [&] {{ return {places}; }})"
         return f"gather({source}, {places}, {lane.part}.mask())"
 
-    def ends_of_lanes(self, p: Polynomial, scope: Scope) -> tuple[str, str]:
+    def ends_of_lanes(self, p: Polynomial, lane: Lane, scope: Scope) -> tuple[str, str]:
         """A polynomial at the first lane and at the last one."""
-        lane = scope.lane
-        assert lane is not None
 
         def spelled(node: object) -> object:
             """What varies along the lanes by its formula: the variable that holds it is a vector."""
@@ -265,53 +281,40 @@ class MemoryWriter(ExpressionWriter):
         last.names[lane.axis] = Term(f"{lane.axis} + {lane.part}.n - 1", "i64", atomic=False)
         return self.sum(plain, self.at_head(scope)), self.sum(plain, last)
 
-    def lane_places(self, where: Polynomial, gain: Polynomial | None, scope: Scope) -> str:
-        """The places of the lanes: from the first one when they are evenly spaced, else in full."""
-        if gain is None:
-            return self.sum_of_lanes(where, scope)
-        return f"iota<i64>() * Vec<i64>({self.sum(gain, scope)})"
+    def lane_places(self, access: LaneAccess, scope: Scope) -> str:
+        """How far from the base each lane reaches."""
+        if access.step is None:
+            return self.sum_of_lanes(access.own, scope)
+        return f"iota<i64>() * Vec<i64>({self.sum(access.step, scope)})"
 
     # --- stores -------------------------------------------------------------------------------------------------
 
     def store(self, op: Op, scope: Scope) -> None:
         """A store or an atomic."""
-        element = op.element
-        assert element is not None and op.expr is not None
-        value = self.term(op.expr, scope)
-        guard = self.guard(element, scope)
-        where = place(element.indices, self.tensors[element.tensor].dims)
-        text = self.written(op, element, where, value, guard, scope)
-        if guard.whole:
-            text = f"if ({guard.whole}) {text}"
-        scope.lines.add(text, self.line)
+        assert op.element is not None and op.expr is not None
+        value, access = self.term(op.expr, scope), self.access(op.element, scope)
+        guard = self.guard(access, scope)
+        text = self.written(op, access, op.element.tensor, value, guard.lanes, scope)
+        scope.lines.add(f"if ({guard.whole}) {text}" if guard.whole else text, self.line)
 
-    def written(self, op: Op, element: Element, where: Polynomial, value: Term, guard: Guard, scope: Scope) -> str:
-        name, lane = element.tensor, scope.lane
-        if lane is None or all(self.even(i, scope) for i in element.indices):
+    def written(self, op: Op, access: LaneAccess, name: str, value: Term, checks: str, scope: Scope) -> str:
+        at, lane = self.sum(access.base, scope), scope.lane
+        if lane is None or access.single:
             single = f"lane({value}, 0)" if value.vector else str(value)
-            if op.function == "store":
-                return f"{name}[{self.sum(where, scope)}] = {single};"
-            return f"{op.function}({plus(name, self.sum(where, scope))}, {single});"
-        gain = step(self.body, where, lane.axis, lane.segment)
-        source = name if gain is None else plus(name, self.sum(where, scope))
-        vector = self.vector(value)
-        checks = [m for m in (guard.lanes, f"window({guard.run})" * bool(guard.run)) if m]
-        mask = " & ".join([*checks, f"{lane.part}.mask()"])
-        if op.function != "store":
-            combine = op.function.replace("atomic", "scatter")
-            return f"{combine}({source}, {self.lane_places(where, gain, scope)}, {vector}, {mask});"
-        if gain is not None and gain.constant == 1:
-            if checks:
-                return f"store({source}, {vector}, {mask});"
-            if dict(op.hints).get("stream") == Number(True) and on_lines(
-                self.body, where, lane.axis, lane.segment, MOST_LANES
-            ):
+            written = f"{name}[{at}] = {single};"
+            return written if op.function == "store" else f"{op.function}({plus(name, at)}, {single});"
+        target, vector = plus(name, at), self.vector(value)
+        mask = f"{checks} & {lane.part}.mask()" if checks else f"{lane.part}.mask()"
+        if op.function == "store" and access.contiguous:
+            lined = dict(op.hints).get("stream") == Number(True) and not checks
+            if lined and on_lines(self.body, access.base, lane.axis, lane.segment, MOST_LANES):
                 self.streamed.add(name)
-                return f"stream_if({name}_fresh, {source}, {vector}, {lane.part});"
-            return f"store({source}, {vector}, {lane.part});"
-        if gain is not None and not checks:
-            return f"store_strided({source}, {self.sum(gain, scope)}, {vector}, {lane.part}.n);"
-        return f"scatter({source}, {self.lane_places(where, gain, scope)}, {vector}, {mask});"
+                return f"stream_if({name}_fresh, {target}, {vector}, {lane.part});"
+            return f"store({target}, {vector}, {mask if checks else lane.part});"
+        if op.function == "store" and access.step is not None and not checks:
+            return f"store_strided({target}, {self.sum(access.step, scope)}, {vector}, {lane.part}.n);"
+        combine = op.function.replace("atomic", "scatter").replace("store", "scatter")
+        return f"{combine}({target}, {self.lane_places(access, scope)}, {vector}, {mask});"
 
 
 def plus(name: str, offset: str) -> str:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from akg_core.plugin.lower import Axis, Block, Body, Leaf, Loop, Op, Plan, Value, fold, squares
-from akg_core.plugin.sketch import INDEX, Binary, Element, Expr, Name, Number
+from akg_core.plugin.lower import Block, Body, Leaf, Loop, Op, Plan, squares
+from akg_core.plugin.sketch import Element, Expr, Name, Number
 from akg_plugin_cpp_cpu.emit.expression import dtype_of, register
 from akg_plugin_cpp_cpu.emit.matrix import MatrixWriter
-from akg_plugin_cpp_cpu.emit.memory import Buffer, plus
+from akg_plugin_cpp_cpu.emit.memory import plus
 from akg_plugin_cpp_cpu.emit.reduction import ReductionWriter
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
-
-STACK_ELEMENTS = 4096  # a buffer of at most this many elements lives on the stack
 
 
 class NestWriter(ReductionWriter, MatrixWriter):
@@ -20,48 +16,14 @@ class NestWriter(ReductionWriter, MatrixWriter):
 
     def __init__(self, body: Body) -> None:
         super().__init__(body)
-        self.declared: set[Value] = set()
         self.running = {}
 
     def region(self, plan: Plan, scope: Scope) -> None:
         """The whole plan. Buffers are declared first."""
-        self.plan = plan
-        self.root = scope
-        self.declarations = scope.lines.later()
-        self.allocate()
+        self.allocate(plan, scope)
         self.block(plan.root, scope)
 
-    # --- where values live --------------------------------------------------------------------------------
-
-    def allocate(self) -> None:
-        """A buffer for each value that crosses loops."""
-        self.arena_used = False
-        for value, axes in self.plan.kept.items():
-            if axes:
-                self.buffers[value] = self.buffer(value.name, value.dtype, axes)
-
-    def buffer(self, name: str, dtype: str, axes: Sequence[str]) -> Buffer:
-        """Declare memory of the program for a tile along `axes`, the last one contiguous."""
-        lines = self.declarations
-        strides: list[Expr] = []
-        size: Expr = Number(1, type=INDEX)
-        for axis in reversed(axes):
-            strides.insert(0, size)
-            size = fold(Binary("*", size, self.capacity(self.body.axes[axis]), type=INDEX))
-        if isinstance(size, Number) and size.value <= STACK_ELEMENTS:
-            lines.add(f"alignas(64) {dtype} {name}[{size.value} + LANES];", self.line)
-        else:
-            if not self.arena_used:
-                lines.add("Arena& arena = scratch();")
-                lines.add("Arena::Frame frame(arena);")
-                self.arena_used = True
-            lines.add(f"{dtype}* const {name} = arena.take<{dtype}>({self.index(size, self.root)});", self.line)
-        return Buffer(name, dtype, tuple(axes), tuple(strides), size)
-
-    def capacity(self, axis: Axis) -> Expr:
-        if axis.capacity is not None:
-            return Number(axis.capacity, type=INDEX)
-        return axis.extent if axis.step is None else axis.step
+    # --- blocks -------------------------------------------------------------------------------------------
 
     def declare(self, block: Block, scope: Scope) -> None:
         """Registers of mutable values that live in this block; buffers may be read from here inwards only."""
@@ -76,8 +38,6 @@ class NestWriter(ReductionWriter, MatrixWriter):
                 if not any(isinstance(n, Leaf) and n.op.target is value for n in block.nodes):
                     scope.lines.add(f"{register(value.dtype, vector)} {value.name};", self.line)
                     self.declared.add(value)
-
-    # --- blocks -------------------------------------------------------------------------------------------
 
     def block(self, block: Block, scope: Scope) -> None:
         self.declare(block, scope)
@@ -113,24 +73,6 @@ class NestWriter(ReductionWriter, MatrixWriter):
     def map(self, op: Op, scope: Scope) -> None:
         assert op.target is not None and op.expr is not None
         self.assign(op.target, self.term(op.expr, scope), scope)
-
-    def assign(self, value: Value, term: Term, scope: Scope) -> None:
-        """A value gets its content: a new constant in a register, or a write to where it lives."""
-        if value in self.buffers and not value.mutable:
-            # later ops of this turn read the register, not the buffer
-            name = self.fresh(f"{value.name}_here")
-            scope.lines.add(f"const auto {name} = {term};", self.line)
-            term = Term(name, value.dtype, term.vector)
-            scope.names[f"{value.name} at hand"] = term
-        if value in self.buffers or value in self.declared:
-            self.keep(value, term, scope)
-            return
-        vector = scope.lane is not None and scope.lane.axis in value.axes
-        text = self.vector(term) if vector else term.text
-        const = "" if value.mutable else "const "
-        scope.lines.add(f"{const}{register(value.dtype, vector)} {value.name} = {text};", self.line)
-        self.declared.add(value)
-        scope.names[value.name] = Term(value.name, value.dtype, vector)
 
     def meet(self, op: Op, scope: Scope) -> None:
         """Programs of a grid axis combine what each has."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from akg_core.plugin.lower import Loop, Op, Value
+from akg_core.plugin.lower import Loop, Op
 from akg_core.plugin.sketch import Name, numerics
 from akg_plugin_cpp_cpu.emit.expression import dtype_of, literal, register
 from akg_plugin_cpp_cpu.emit.memory import Buffer, MemoryWriter
@@ -62,9 +62,6 @@ class ReductionWriter(MemoryWriter):
     """Accumulators, from before the loop that reduces to after it."""
 
     running: dict[Op, Running]
-
-    def buffer(self, name: str, dtype: str, axes: tuple[str, ...]) -> Buffer:
-        raise NotImplementedError
 
     def start(self, op: Op, loop: Loop, scope: Scope) -> None:
         """Before a loop over an axis that is reduced: the accumulator, when it can be had here."""
@@ -275,9 +272,6 @@ class ReductionWriter(MemoryWriter):
         inner = scope.inner(lane=Lane(axis) if lanes else None)
         inner.names[axis] = Term(axis, "i64")
         return inner
-
-    def assign(self, value: Value, term: Term, scope: Scope) -> None:
-        raise NotImplementedError
 
     # --- scans ------------------------------------------------------------------------------------------------
 
