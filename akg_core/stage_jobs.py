@@ -1,147 +1,194 @@
-"""The stages between a task and a built kernel, as worker jobs: JSON in, JSON out.
+"""The stages between a task and a built kernel, as worker jobs: a record in, a record out, between processes as JSON.
 
 Each job imports what it needs itself; the orchestrating process runs none of this.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from akg_core.errors import SketchError
-from akg_core.records import Advice, Availability, Finding, KernelSource, Schedule, Sketch, Target, Task, Traits
+from akg_core.record import Record
+from akg_core.records import Advice, Availability, Finding, KernelSource, Sketch, Task
 from akg_core.registry import hooks
+from akg_core.stage_records import (
+    Addressed,
+    CompileAllInput,
+    Compiled,
+    CompiledAll,
+    CompileInput,
+    Design,
+    Designed,
+    DesignInput,
+    EmitInput,
+    Emitted,
+    Explained,
+    ExplainInput,
+    GivenSketch,
+    Held,
+    Scheduled,
+    Steps,
+)
+
+if TYPE_CHECKING:
+    from akg_core.lower.resources.work import Worked
+    from akg_core.sketch.ast import SketchFile
+
+Given = TypeVar("Given", bound=Record)
 
 
-def probe_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{plugin, target} → Availability; of a toolchain in an environment of its own the details have the version."""
-    caller = hooks(payload["plugin"])
-    found: Availability = caller.akg_probe(target=Target(**payload["target"]))
+def job(given: type[Given]) -> Callable[[Callable[[Given], Record]], Callable[[dict[str, Any]], dict[str, Any]]]:
+    """A function of a record as a job of the worker: JSON in, JSON out."""
+
+    def of_json(run: Callable[[Given], Record]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+        @functools.wraps(run)
+        def named(payload: dict[str, Any]) -> dict[str, Any]:
+            return run(given(**payload)).model_dump(mode="json")
+
+        return named
+
+    return of_json
+
+
+@job(Addressed)
+def probe_job(given: Addressed) -> Availability:
+    """What the plugin finds; of a toolchain in an environment of its own the details have the version."""
+    caller = hooks(given.plugin)
+    found: Availability = caller.akg_probe(target=given.target)
     info = caller.plugin.info
     if info and info.environment:
         version = importlib.metadata.version(info.environment.toolchain)
         found = found.model_copy(update={"details": {info.environment.toolchain: version} | found.details})
-    return found.model_dump(mode="json")
+    return found
 
 
-def design_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{task, plugin, target, traits, number, sketch?: {name, text}} → {sketches: [{sketch, space, default}], of}.
+@job(DesignInput)
+def design_job(given: DesignInput) -> Designed:
+    """Checked sketches: a plugin may have several views of the one that a policy leads to, and none of another.
 
-    `number`: which of the designer's policies, of which there are so many, the best guess first; a plugin may have
-    several views of the sketch that one leads to, and none of another. A sketch given by hand is checked against the
-    task and refined like a designed one. Without a plugin nothing is refined.
+    A sketch given by hand is checked against the task and refined like a designed one. Without a plugin nothing is
+    refined.
     """
     from akg_core.design import policies, variant
 
-    task = Task(**payload["task"])
-    target = Target(**payload["target"]) if payload.get("target") else None
-    caller = hooks(payload["plugin"]) if payload.get("plugin") else None
-    given, traits = payload.get("sketch"), Traits(**payload["traits"])
-    choices = policies(traits)
-    sketches = (_given(given, task) if given else variant(task, traits, choices[payload["number"]]),)
-    if caller and caller.has("akg_refine_sketch"):
-        views = caller.akg_refine_sketch(sketch=sketches[0], target=target)
-        sketches = tuple({view.text: view for view in views}.values())
-    return {
-        "sketches": [_described(sketch, traits.program_bytes) for sketch in sketches],
-        "of": 1 if given else len(choices),
-    }
-
-
-def work_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{sketch, schedules} → {work: [[Work]]}: for each schedule, what each launch does."""
-    from akg_core.lower.resources.work import work
-    from akg_core.sketch.check import require
-    from akg_core.sketch.parse import parse
-
-    sketch = Sketch(**payload["sketch"])
-    tree = require(parse(sketch.text, sketch.name), sketch.name)
-    schedules = [Schedule(**values) for values in payload["schedules"]]
-    return {"work": [[each.model_dump() for each in work(tree, schedule)] for schedule in schedules]}
-
-
-def held_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{sketch, schedules} → {held}: for each schedule, the most bytes of tiles that a program holds at once."""
-    from akg_core.lower.resources.fitting import Holding
-    from akg_core.sketch.check import require
-    from akg_core.sketch.parse import parse
-
-    sketch = Sketch(**payload["sketch"])
-    holding = Holding(require(parse(sketch.text, sketch.name), sketch.name))
-    return {"held": [holding.most(Schedule(**values)) for values in payload["schedules"]]}
-
-
-def steps_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{sketch, schedule} → {steps}: how much it is to run a sketch by simulation; see `lower.interpretation_steps`."""
-    from akg_core.lower.interpretation_steps import steps
-    from akg_core.sketch.check import require
-    from akg_core.sketch.parse import parse
-
-    sketch = Sketch(**payload["sketch"])
-    tree = require(parse(sketch.text, sketch.name), sketch.name)
-    return {"steps": steps(tree, Schedule(**payload["schedule"]))}
-
-
-def emit_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{plugin, target, sketch, schedule} → {source, findings}."""
-    caller, target = hooks(payload["plugin"]), Target(**payload["target"])
-    sketch, schedule = Sketch(**payload["sketch"]), Schedule(**payload["schedule"])
-    source = caller.akg_emit(sketch=sketch, schedule=schedule, target=target)
-    findings = caller.akg_check_source(source=source, target=target) if caller.has("akg_check_source") else ()
-    return {"source": source.model_dump(mode="json"), "findings": [finding.model_dump() for finding in findings]}
-
-
-def check_then_compile_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{plugin, target, source, folder} → {findings}, and what compile_job gives where none of these is an error."""
-    caller, source, findings = hooks(payload["plugin"]), KernelSource(**payload["source"]), tuple[Finding, ...]()
-    if caller.has("akg_check_source"):
-        findings = caller.akg_check_source(source=source, target=Target(**payload["target"]))
-    built = {} if any(found.severity == "error" for found in findings) else compile_job(payload)
-    return {"findings": [finding.model_dump() for finding in findings], **built}
-
-
-def compile_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{plugin, target, source, folder} → {compiled: CompileResult, advice: [Advice]}."""
-    caller, target = hooks(payload["plugin"]), Target(**payload["target"])
-    source = KernelSource(**payload["source"])
-    compiled = caller.akg_compile(source=source, target=target, workdir=Path(payload["folder"]))
-    said = [] if compiled.ok else explain_job({**payload, "log": compiled.log})["advice"]
-    return {"compiled": compiled.model_dump(mode="json"), "advice": said}
-
-
-def explain_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{plugin, target, log} → {advice: [Advice]}, of what a compiler or the runtime said."""
-    caller, advice = hooks(payload["plugin"]), tuple[Advice, ...]()
-    if caller.has("akg_explain"):
-        advice = caller.akg_explain(log=payload["log"], target=Target(**payload["target"]))
-    return {"advice": [piece.model_dump() for piece in advice]}
-
-
-def compile_all_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{plugin, target, builds: [{source, folder}]} → {compiled: [CompileResult]}."""
-    sources = tuple(KernelSource(**build["source"]) for build in payload["builds"])
-    folders = tuple(Path(build["folder"]) for build in payload["builds"])
-    compiled = hooks(payload["plugin"]).akg_compile_all(
-        sources=sources, target=Target(**payload["target"]), workdirs=folders
+    caller = hooks(given.plugin) if given.plugin else None
+    choices = policies(given.traits)
+    sketch = (
+        variant(given.task, given.traits, choices[given.number])
+        if given.sketch is None
+        else _given(given.sketch, given.task)
     )
-    return {"compiled": [result.model_dump(mode="json") for result in compiled]}
+    sketches = (sketch,)
+    if caller and caller.has("akg_refine_sketch"):
+        views = caller.akg_refine_sketch(sketch=sketch, target=given.target)
+        sketches = tuple({view.text: view for view in views}.values())
+    designs = tuple(_described(sketch, given.traits.program_bytes) for sketch in sketches)
+    return Designed(designs=designs, of=1 if given.sketch else len(choices))
 
 
-def _given(given: dict[str, str], task: Task) -> Sketch:
+@job(Scheduled)
+def work_job(given: Scheduled) -> Worked:
+    """What each launch does, for each schedule."""
+    from akg_core.lower.resources.work import Worked, work
+
+    tree = _tree(given.sketch)
+    return Worked(work=tuple(tuple(work(tree, schedule)) for schedule in given.schedules))
+
+
+@job(Scheduled)
+def held_job(given: Scheduled) -> Held:
+    """The most bytes of tiles that a program holds at once, for each schedule."""
+    from akg_core.lower.resources.fitting import Holding
+
+    return Held(bytes=tuple(map(Holding(_tree(given.sketch)).most, given.schedules)))
+
+
+@job(Scheduled)
+def steps_job(given: Scheduled) -> Steps:
+    """How much it is to run a sketch by simulation; see `lower.interpretation_steps`."""
+    from akg_core.lower.interpretation_steps import steps
+
+    tree = _tree(given.sketch)
+    return Steps(steps=tuple(steps(tree, schedule) for schedule in given.schedules))
+
+
+@job(EmitInput)
+def emit_job(given: EmitInput) -> Emitted:
+    """Source for a sketch under a schedule, and what the plugin finds forbidden in it."""
+    source = hooks(given.plugin).akg_emit(sketch=given.sketch, schedule=given.schedule, target=given.target)
+    return Emitted(source=source, findings=_findings(given, source))
+
+
+@job(CompileInput)
+def check_then_compile_job(given: CompileInput) -> Compiled:
+    """What the plugin finds forbidden in a source, and what `compile_job` gives where none of it is an error."""
+    findings = _findings(given, given.source)
+    if any(found.severity == "error" for found in findings):
+        return Compiled(findings=findings)
+    return _compiled(given).model_copy(update={"findings": findings})
+
+
+@job(CompileInput)
+def compile_job(given: CompileInput) -> Compiled:
+    """A build; of one that failed, also what the plugin advises."""
+    return _compiled(given)
+
+
+@job(CompileAllInput)
+def compile_all_job(given: CompileAllInput) -> CompiledAll:
+    """Builds, side by side."""
+    folders = tuple(map(Path, given.folders))
+    results = hooks(given.plugin).akg_compile_all(sources=given.sources, target=given.target, workdirs=folders)
+    return CompiledAll(results=results)
+
+
+@job(ExplainInput)
+def explain_job(given: ExplainInput) -> Explained:
+    """What the plugin advises about what a compiler or the runtime said."""
+    return Explained(advice=_advice(given, given.log))
+
+
+def _findings(given: Addressed, source: KernelSource) -> tuple[Finding, ...]:
+    caller = hooks(given.plugin)
+    return caller.akg_check_source(source=source, target=given.target) if caller.has("akg_check_source") else ()
+
+
+def _compiled(given: CompileInput) -> Compiled:
+    result = hooks(given.plugin).akg_compile(source=given.source, target=given.target, workdir=Path(given.folder))
+    return Compiled(compiled=result, advice=() if result.ok else _advice(given, result.log))
+
+
+def _advice(given: Addressed, log: str) -> tuple[Advice, ...]:
+    caller = hooks(given.plugin)
+    return caller.akg_explain(log=log, target=given.target) if caller.has("akg_explain") else ()
+
+
+def _tree(sketch: Sketch) -> SketchFile:
+    """The checked tree of a sketch."""
+    from akg_core.sketch.check import require
+    from akg_core.sketch.parse import parse
+
+    return require(parse(sketch.text, sketch.name), sketch.name)
+
+
+def _given(given: GivenSketch, task: Task) -> Sketch:
     from akg_core.sketch.check.interface import require_fit
     from akg_core.sketch.parse import parse
 
-    tree = parse(given["text"], given["name"])
+    tree = parse(given.text, given.name)
     try:
         require_fit(tree, task)
     except SketchError as error:
-        at = f"{given['name']}:" if error.message[0].isdigit() else f"{given['name']}: "
+        at = f"{given.name}:" if error.message[0].isdigit() else f"{given.name}: "
         raise SketchError(f"{at}{error.message}", error.cure) from None
-    return Sketch(name=task.name, text=given["text"], interface=task.interface, origin=given["name"])
+    return Sketch(name=task.name, text=given.text, interface=task.interface, origin=given.name)
 
 
-def _described(sketch: Sketch, room: int) -> dict[str, Any]:
+def _described(sketch: Sketch, room: int) -> Design:
     """The sketch, checked, with what is left to tuning; a designed one's default keeps within `room` bytes."""
     from akg_core.lower.resources.fitting import fitting
     from akg_core.sketch.check import sound
@@ -159,8 +206,4 @@ def _described(sketch: Sketch, room: int) -> dict[str, Any]:
     choices, schedule = space(checked.tree), default(checked.tree)
     if room and sketch.origin == "builtin":
         schedule = fitting(checked.tree, choices, schedule, room)
-    return {
-        "sketch": sketch.model_dump(mode="json"),
-        "space": [choice.model_dump(mode="json") for choice in choices],
-        "default": schedule.model_dump(mode="json"),
-    }
+    return Design(sketch=sketch, space=tuple(choices), default=schedule)

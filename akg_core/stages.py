@@ -9,25 +9,42 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from akg_core.errors import AkgError, KernelFailed, TaskError, ToolchainError, UsageError
+from akg_core.record import Record
 from akg_core.records import (
     Advice,
     Artifact,
     Availability,
-    Choice,
     CompileResult,
     Finding,
     KernelSource,
     Scalar,
     Schedule,
-    Sketch,
     Target,
     Task,
     Traits,
 )
 from akg_core.registry import forward_trace, hooks
+from akg_core.stage_records import (
+    Addressed,
+    CompileAllInput,
+    Compiled,
+    CompiledAll,
+    CompileInput,
+    Design,
+    Designed,
+    DesignInput,
+    EmitInput,
+    Emitted,
+    Explained,
+    ExplainInput,
+    GivenSketch,
+    Held,
+    Scheduled,
+    Steps,
+)
 from akg_core.worker.limits import Limits
 from akg_core.worker.usage import cores
 
@@ -39,6 +56,8 @@ CAPTURE_SECONDS = 120.0
 DESIGN_SECONDS = 120.0
 COMPILE_SECONDS = 300.0
 INTERPRET_SECONDS = 600.0
+
+Answer = TypeVar("Answer", bound=Record)
 
 
 @dataclass(frozen=True)
@@ -64,23 +83,6 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Design:
-    """A checked sketch, what it leaves to tuning, and the schedule that it would use by itself."""
-
-    sketch: Sketch
-    space: tuple[Choice, ...]
-    default: Schedule
-
-
-@dataclass(frozen=True)
-class Designed:
-    """What one variant of the designer's leads to, `of` so many."""
-
-    designs: tuple[Design, ...]
-    of: int
-
-
-@dataclass(frozen=True)
 class Candidate:
     """A design under a schedule: what may become the kernel of a run.
 
@@ -99,9 +101,9 @@ class Candidate:
     instead_of: Schedule | None = None
 
 
-def addressed(request: Request) -> dict[str, Any]:
-    """The part of a job's payload that says which plugin and which chip."""
-    return {"plugin": request.plugin, "target": request.target.model_dump() if request.target else None}
+def addressed(request: Request) -> Addressed:
+    """The part of what a job is given that says which plugin and which chip."""
+    return Addressed(plugin=request.plugin, target=request.target)
 
 
 def capture(pool: Pool, request: Request, work: int = 0) -> Task:
@@ -122,7 +124,8 @@ def capture(pool: Pool, request: Request, work: int = 0) -> Task:
 
 def probe(pool: Pool, request: Request) -> Availability:
     """What the plugin finds on this machine, where its toolchain is."""
-    return Availability(**pool.call("akg_core.stage_jobs:probe_job", addressed(request)).unwrap())
+    given = addressed(request).model_dump(mode="json")
+    return Availability(**pool.call("akg_core.stage_jobs:probe_job", given).unwrap())
 
 
 def design(pool: Pool, request: Request, task: Task, traits: Traits, number: int = 0) -> Designed:
@@ -130,58 +133,37 @@ def design(pool: Pool, request: Request, task: Task, traits: Traits, number: int
 
     `traits`: those of the chip, as the plugin found it.
     """
-    given = request.sketch
-    payload = {
-        **addressed(request),
-        "task": task.model_dump(mode="json"),
-        "traits": traits.model_dump(mode="json"),
-        "number": number,
-        "sketch": {"name": str(given), "text": given.read_text(encoding="utf-8")} if given else None,
-    }
-    found = _plugin_job(pool, "design_job", payload, DESIGN_SECONDS)
-    designs = (
-        Design(Sketch(**f["sketch"]), tuple(Choice(**choice) for choice in f["space"]), Schedule(**f["default"]))
-        for f in found["sketches"]
-    )
-    return Designed(tuple(designs), found["of"])
+    by_hand = request.sketch
+    sketch = GivenSketch(name=str(by_hand), text=by_hand.read_text(encoding="utf-8")) if by_hand else None
+    given = DesignInput(**dict(addressed(request)), task=task, traits=traits, number=number, sketch=sketch)
+    return _plugin_job(pool, "design_job", given, Designed, DESIGN_SECONDS)
 
 
 def emit(pool: Pool, request: Request, design: Design, schedule: Schedule) -> tuple[KernelSource, tuple[Finding, ...]]:
     """Source for a sketch under a schedule, and what the plugin finds forbidden in it."""
-    payload = {
-        **addressed(request),
-        "sketch": design.sketch.model_dump(mode="json"),
-        "schedule": schedule.model_dump(),
-    }
-    value = _plugin_job(pool, "emit_job", payload, DESIGN_SECONDS)
-    return KernelSource(**value["source"]), tuple(Finding(**finding) for finding in value["findings"])
+    given = EmitInput(**dict(addressed(request)), sketch=design.sketch, schedule=schedule)
+    emitted = _plugin_job(pool, "emit_job", given, Emitted, DESIGN_SECONDS)
+    return emitted.source, emitted.findings
 
 
 def work(pool: Pool, design: Design, schedules: Sequence[Schedule]) -> tuple[tuple[Work, ...], ...]:
     """What each launch of a design does under each of some schedules."""
-    from akg_core.lower.resources.work import Work
+    from akg_core.lower.resources.work import Worked
 
-    payload = {
-        "sketch": design.sketch.model_dump(mode="json"),
-        "schedules": [schedule.model_dump() for schedule in schedules],
-    }
-    value = _plugin_job(pool, "work_job", payload, DESIGN_SECONDS)
-    return tuple(tuple(Work(**launch) for launch in launches) for launches in value["work"])
+    given = Scheduled(sketch=design.sketch, schedules=tuple(schedules))
+    return _plugin_job(pool, "work_job", given, Worked, DESIGN_SECONDS).work
 
 
-def held(pool: Pool, design: Design, schedules: Sequence[Schedule]) -> list[int]:
+def held(pool: Pool, design: Design, schedules: Sequence[Schedule]) -> tuple[int, ...]:
     """The most bytes of tiles that a program of a design holds at once under each of some schedules."""
-    payload = {
-        "sketch": design.sketch.model_dump(mode="json"),
-        "schedules": [schedule.model_dump() for schedule in schedules],
-    }
-    return [int(each) for each in _plugin_job(pool, "held_job", payload, DESIGN_SECONDS)["held"]]
+    given = Scheduled(sketch=design.sketch, schedules=tuple(schedules))
+    return _plugin_job(pool, "held_job", given, Held, DESIGN_SECONDS).bytes
 
 
 def steps(pool: Pool, design: Design, schedule: Schedule) -> float:
     """How much it is to run a design under a schedule by simulation, in operations on tiles."""
-    payload = {"sketch": design.sketch.model_dump(mode="json"), "schedule": schedule.model_dump()}
-    return float(_plugin_job(pool, "steps_job", payload, DESIGN_SECONDS)["steps"])
+    given = Scheduled(sketch=design.sketch, schedules=(schedule,))
+    return _plugin_job(pool, "steps_job", given, Steps, DESIGN_SECONDS).steps[0]
 
 
 def require_usable(found: Availability, plugin: str) -> Availability:
@@ -200,8 +182,8 @@ def require_allowed(findings: tuple[Finding, ...]) -> None:
 
 def explain(pool: Pool, request: Request, log: str) -> tuple[Advice, ...]:
     """What the plugin advises about what the runtime said."""
-    value = _plugin_job(pool, "explain_job", {**addressed(request), "log": log}, DESIGN_SECONDS)
-    return tuple(Advice(**piece) for piece in value["advice"])
+    given = ExplainInput(**dict(addressed(request)), log=log)
+    return _plugin_job(pool, "explain_job", given, Explained, DESIGN_SECONDS).advice
 
 
 def trial(pool: Pool, task: Task, design: Design, seed: int | None) -> dict[str, Any]:
@@ -221,20 +203,19 @@ def trial(pool: Pool, task: Task, design: Design, seed: int | None) -> dict[str,
 
 def build(pool: Pool, request: Request, source: KernelSource, folder: Path) -> tuple[CompileResult, tuple[Advice, ...]]:
     """Compile into `folder`; when that fails, the plugin's advice on the compiler's message."""
-    payload = {**addressed(request), "source": source.model_dump(mode="json"), "folder": str(folder)}
-    value = _plugin_job(pool, "compile_job", payload, COMPILE_SECONDS, request.gives_way)
-    return CompileResult(**value["compiled"]), tuple(Advice(**advice) for advice in value["advice"])
+    given = CompileInput(**dict(addressed(request)), source=source, folder=str(folder))
+    built = _plugin_job(pool, "compile_job", given, Compiled, COMPILE_SECONDS, request.gives_way)
+    assert built.compiled is not None
+    return built.compiled, built.advice
 
 
 def check_then_build(
     pool: Pool, request: Request, source: KernelSource, folder: Path
 ) -> tuple[tuple[Finding, ...], CompileResult | None, tuple[Advice, ...]]:
     """What the plugin finds forbidden in a source by reading it; without an error, what `build` gives too."""
-    payload = {**addressed(request), "source": source.model_dump(mode="json"), "folder": str(folder)}
-    value = _plugin_job(pool, "check_then_compile_job", payload, COMPILE_SECONDS, request.gives_way)
-    findings = tuple(Finding(**finding) for finding in value["findings"])
-    compiled = CompileResult(**value["compiled"]) if "compiled" in value else None
-    return findings, compiled, tuple(Advice(**advice) for advice in value.get("advice", ()))
+    given = CompileInput(**dict(addressed(request)), source=source, folder=str(folder))
+    built = _plugin_job(pool, "check_then_compile_job", given, Compiled, COMPILE_SECONDS, request.gives_way)
+    return built.findings, built.compiled, built.advice
 
 
 def build_all(pool: Pool, request: Request, builds: Sequence[tuple[KernelSource, Path]]) -> tuple[CompileResult, ...]:
@@ -244,13 +225,13 @@ def build_all(pool: Pool, request: Request, builds: Sequence[tuple[KernelSource,
     if not hooks(request.plugin).has("akg_compile_all"):
         with ThreadPoolExecutor(max_workers=cores()) as builders:
             return tuple(builders.map(lambda each: _built(pool, request, *each), builds))
-    given = [{"source": source.model_dump(mode="json"), "folder": str(folder)} for source, folder in builds]
+    sources, folders = zip(*builds, strict=True)
+    given = CompileAllInput(**dict(addressed(request)), sources=sources, folders=tuple(map(str, folders)))
     try:
-        payload = {**addressed(request), "builds": given}
-        value = _plugin_job(pool, "compile_all_job", payload, COMPILE_SECONDS, request.gives_way)
+        built = _plugin_job(pool, "compile_all_job", given, CompiledAll, COMPILE_SECONDS, request.gives_way)
     except AkgError as error:
         return tuple(CompileResult(ok=False, seconds=0.0, log=str(error)) for _ in builds)
-    return tuple(CompileResult(**compiled) for compiled in value["compiled"])
+    return built.results
 
 
 def _built(pool: Pool, request: Request, source: KernelSource, folder: Path) -> CompileResult:
@@ -261,10 +242,10 @@ def _built(pool: Pool, request: Request, source: KernelSource, folder: Path) -> 
 
 
 def _plugin_job(
-    pool: Pool, name: str, payload: dict[str, Any], seconds: float, gives_way: bool = False
-) -> dict[str, Any]:
+    pool: Pool, name: str, given: Record, answer: type[Answer], seconds: float, gives_way: bool = False
+) -> Answer:
     """What a job of `akg_core.stage_jobs` gives; its trace of hook calls is reported as if they were made here."""
     limits = Limits(seconds=seconds, gives_way=gives_way)
-    result = pool.call(f"akg_core.stage_jobs:{name}", payload, limits=limits)
+    result = pool.call(f"akg_core.stage_jobs:{name}", given.model_dump(mode="json"), limits=limits)
     forward_trace(result.log)
-    return result.unwrap()
+    return answer(**result.unwrap())

@@ -84,7 +84,7 @@ def run(
         if available.simulated:  # nothing that is simulated has a time
             plan = replace(plan, baselines=(), tune=0.0)
         if plan.tune:
-            floor.machine(pool, addressed(request))  # once, before many ask for it
+            floor.machine(pool, addressed(request).model_dump(mode="json"))  # once, before many ask for it
         results = Results(
             suite=plan.suite,
             plugin=request.plugin,
@@ -112,7 +112,9 @@ def run(
             ways = _side_by_side(waiting, pool, plan) if timed else _each_as_it_ends(waiting, pool, plan)
         else:
             waiting = [(p, replace(r, gives_way=True)) for p, r in waiting]
-            ways = _group_by_group(waiting, pool, plan, lambda: floor.machine(pool, addressed(request)))
+            ways = _group_by_group(
+                waiting, pool, plan, lambda: floor.machine(pool, addressed(request).model_dump(mode="json"))
+            )
         for contest in ways:
             row = rows[contest.problem] = contest.row()
             done = tuple(rows[problem] for problem in problems if problem in rows)

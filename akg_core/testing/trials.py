@@ -85,7 +85,7 @@ class Trials:
         subject = self.subject
         if lacking := [dtype for dtype in trial.dtypes if dtype not in subject.info.dtypes]:
             raise Unsupported(f"akg_plugin_info names no {', '.join(lacking)}.")
-        design = Design(trial.sketch, (), trial.schedule)
+        design = Design(sketch=trial.sketch, space=(), default=trial.schedule)
         source, findings = stages.emit(subject.pool, self._request, design, trial.schedule)
         require_allowed(findings)
         return source

@@ -60,8 +60,10 @@ def test_which_sizes_a_sketch_is_interpreted_at(text, steps, interpreted, tmp_pa
         return {"outputs": []}
 
     sketch = Sketch(name="add", text=text, interface=whole.interface, origin="mine")
-    designed = stages.Design(sketch, (), Schedule(values={}))
-    monkeypatch.setattr(stages, "design", lambda pool, request, task, traits: stages.Designed((designed,), 1))
+    designed = stages.Design(sketch=sketch, space=(), default=Schedule(values={}))
+    monkeypatch.setattr(
+        stages, "design", lambda pool, request, task, traits: stages.Designed(designs=(designed,), of=1)
+    )
     monkeypatch.setattr(stages, "trial", trial)
     monkeypatch.setattr(stages, "steps", lambda pool, design, schedule: steps)
     request = stages.Request(reference=tmp_path / "add.py", plugin="", target=None)

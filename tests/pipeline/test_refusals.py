@@ -154,7 +154,7 @@ SPACE = (
     Choice(key="b.BM", choices=(1, 2), default=1),
 )
 DEFAULT = Schedule(values={choice.key: choice.default for choice in SPACE})
-DESIGN = Design(Sketch(name="s", text="", interface=Interface(arguments=())), SPACE, DEFAULT)
+DESIGN = Design(sketch=Sketch(name="s", text="", interface=Interface(arguments=())), space=SPACE, default=DEFAULT)
 
 
 def test_the_largest_tile_of_the_named_kernel_goes_one_choice_down() -> None:
@@ -237,7 +237,7 @@ def test_one_sketch_that_fails_says_why_by_itself() -> None:
 
 
 def variant(text: str) -> Design:
-    return Design(Sketch(name=text, text=text, interface=Interface(arguments=())), (), Schedule())
+    return Design(sketch=Sketch(name=text, text=text, interface=Interface(arguments=())), space=(), default=Schedule())
 
 
 def test_variants_are_designed_as_far_as_somebody_asks() -> None:
@@ -247,7 +247,8 @@ def test_variants_are_designed_as_far_as_somebody_asks() -> None:
         asked.append(number)
         if number == 3:
             raise AkgError("It took too long.")
-        return Designed(((variant("a"),), (variant("a"),), (variant("b"), variant("c")), (), ())[number], 5)
+        found = ((variant("a"),), (variant("a"),), (variant("b"), variant("c")), (), ())[number]
+        return Designed(designs=found, of=5)
 
     told = list[str]()
     variants = Variants(design, tell=told.append)

@@ -47,7 +47,7 @@ class Judged(Pipeline):
 
 def design(name: str, rounds: str = "") -> Design:
     sketch = Sketch(name=name, text="", interface=Interface(arguments=()), rounds=rounds)
-    return Design(sketch, (), Schedule(values={}))
+    return Design(sketch=sketch, space=(), default=Schedule(values={}))
 
 
 def variants(count: int) -> list[Candidate]:

@@ -12,7 +12,7 @@ INTERFACE = Interface(arguments=())
 def design(text: str, **space: tuple) -> Design:
     choices = tuple(Choice(key=key, choices=values, default=values[0]) for key, values in space.items())
     default = Schedule(values={choice.key: choice.default for choice in choices})
-    return Design(Sketch(name="s", text=text, interface=INTERFACE), choices, default)
+    return Design(sketch=Sketch(name="s", text=text, interface=INTERFACE), space=choices, default=default)
 
 
 def test_a_small_space_is_walked_whole_and_no_point_comes_twice():

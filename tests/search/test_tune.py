@@ -35,9 +35,9 @@ PREPARED = SimpleNamespace(ready=lambda: READY, lends=True)
 def design(text: str, sizes: range) -> Design:
     choice = Choice(key=f"{text}.B", choices=tuple(sizes), default=sizes[0])
     return Design(
-        Sketch(name=text, text=text, interface=Interface(arguments=())),
-        (choice,),
-        Schedule(values={choice.key: sizes[0]}),
+        sketch=Sketch(name=text, text=text, interface=Interface(arguments=())),
+        space=(choice,),
+        default=Schedule(values={choice.key: sizes[0]}),
     )
 
 
@@ -195,7 +195,7 @@ def test_a_first_schedule_that_does_not_fit_or_spills_is_tried_with_smaller_tile
     world.too_large = set(range(270, 300))
     world.spills = dict.fromkeys(range(250, 270), 2)  # bytes, where a launch moves one
     choice = Choice(key="right.B", choices=(*range(200, 300, 25), 299), default=299)
-    right = Design(RIGHT.sketch, (choice,), Schedule(values={choice.key: 299}))
+    right = Design(sketch=RIGHT.sketch, space=(choice,), default=Schedule(values={choice.key: 299}))
     search = world.search(right)
     search._moves.propose = lambda count, best, propose=search._moves.propose: propose(1, best)
     while search.build() and world.built[-1] > 225:
