@@ -87,7 +87,7 @@ def _counts(expr: Expr, axis: str, segment: Expr) -> bool:
 def _divides(segment: Expr, divisor: Expr) -> bool:
     if isinstance(segment, Number) and isinstance(divisor, Number):
         return segment.value != 0 and divisor.value % segment.value == 0
-    quotient = polynomial(divisor).divided_by(polynomial(segment))
+    quotient = polynomial(divisor).exact(polynomial(segment))
     return quotient is not None
 
 

@@ -7,88 +7,40 @@ and by 1 along `n`, and two spellings of one extent compare equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from akg_core import polynomial as ring
 from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Text, Type, Unary
 from akg_core.sketch.dtypes import is_float
 
 INDEX = Type(dtype="i64")
 NARROW = 2**31 - 2**22  # less than this fits in 32 bits, with what lanes that do not exist may add
-Terms = Mapping[tuple[Expr, ...], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Polynomial:
-    """A sum of integer multiples of products of atoms. The empty product is the constant term."""
+class Polynomial(ring.Polynomial[Expr]):
+    """An index of a sketch as a polynomial over its expressions."""
 
-    terms: tuple[tuple[tuple[Expr, ...], int], ...]
+    __slots__ = ()
 
-    @property
-    def constant(self) -> int | None:
-        """The value when there are no atoms."""
-        if not self.terms:
-            return 0
-        (product, factor), *rest = self.terms
-        return factor if not rest and not product else None
+    @staticmethod
+    def key(atom: Expr) -> str:
+        return _order(atom)
 
     def atoms(self) -> set[Expr]:
         return {atom for product, _ in self.terms for atom in product}
 
     def __add__(self, other: Polynomial) -> Polynomial:
-        return _collect((*self.terms, *other.terms))
+        return self.plus(other)
 
     def __mul__(self, other: Polynomial) -> Polynomial:
-        return _collect((_product(p, q), a * b) for p, a in self.terms for q, b in other.terms)
-
-    def __neg__(self) -> Polynomial:
-        return Polynomial(tuple((p, -a) for p, a in self.terms))
-
-    def factor_of(self, atom: Expr) -> Polynomial | None:
-        """The polynomial that multiplies `atom`; None when the atom stands in a higher power."""
-        terms = []
-        for product, factor in self.terms:
-            if atom in product:
-                rest = list(product)
-                rest.remove(atom)
-                if atom in rest:
-                    return None
-                terms.append((tuple(rest), factor))
-        return _collect(terms)
-
-    def divided_by(self, divisor: Polynomial) -> Polynomial | None:
-        """The exact quotient by a divisor of one term; None when there is none."""
-        if len(divisor.terms) != 1:
-            return None
-        ((wanted, by),) = divisor.terms
-        terms = []
-        for product, factor in self.terms:
-            rest = list(product)
-            for atom in wanted:
-                if atom not in rest:
-                    return None
-                rest.remove(atom)
-            if factor % by:
-                return None
-            terms.append((tuple(rest), factor // by))
-        return _collect(terms)
-
-
-def _product(p: tuple[Expr, ...], q: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    return tuple(sorted((*p, *q), key=_order)) if p and q else p or q
+        return self.times(other)
 
 
 @lru_cache(maxsize=65536)
 def _order(atom: Expr) -> str:
     return atom.id if isinstance(atom, Name) else repr(atom)
-
-
-def _collect(terms: Iterable[tuple[tuple[Expr, ...], int]]) -> Polynomial:
-    total: dict[tuple[Expr, ...], int] = {}
-    for product, factor in terms:
-        total[product] = total.get(product, 0) + factor
-    return Polynomial(tuple(sorted(((p, a) for p, a in total.items() if a), key=lambda t: tuple(map(_order, t[0])))))
 
 
 def number(value: int) -> Polynomial:
@@ -109,23 +61,20 @@ def _polynomial(expr: Expr) -> Polynomial:
     if isinstance(expr, Binary) and expr.op in ("+", "-", "*"):
         left, right = polynomial(expr.left), polynomial(expr.right)
         return left * right if expr.op == "*" else left + (right if expr.op == "+" else -right)
-    return _single(expr)
+    return Polynomial([((expr,), 1)])
 
 
 def recombine(p: Polynomial) -> Polynomial:
     """`p` with every `x // d * d + x % d` replaced by `x`."""
-    for atom in p.atoms():
-        if isinstance(atom, Binary) and atom.op == "%":
-            quotient = Binary("//", atom.left, atom.right, type=INDEX)
-            low, high = p.factor_of(atom), p.factor_of(quotient)
-            if low is not None and low.terms and high == low * polynomial(atom.right):
-                rest = p + -(low * _single(atom)) + -(high * _single(quotient))
-                return recombine(rest + low * polynomial(atom.left))
-    return p
+    whole = p.recombined(_parts)
+    return p if whole is None else recombine(whole)
 
 
-def _single(atom: Expr) -> Polynomial:
-    return Polynomial((((atom,), 1),))
+def _parts(atom: Expr) -> tuple[Polynomial, Polynomial, Expr] | None:
+    """(x, d, x // d) where an atom is x % d."""
+    if not (isinstance(atom, Binary) and atom.op == "%"):
+        return None
+    return polynomial(atom.left), polynomial(atom.right), Binary("//", atom.left, atom.right, type=INDEX)
 
 
 def digits(index: Expr, sizes: tuple[Expr, ...]) -> tuple[Expr, ...]:
@@ -254,7 +203,7 @@ class Bounds:
             return polynomial(expr.right)
         if isinstance(expr, Binary) and expr.op == "//":
             limit = self._limit(expr.left)
-            return None if limit is None else limit.divided_by(polynomial(expr.right))
+            return None if limit is None else limit.exact(polynomial(expr.right))
         if isinstance(expr, Binary) and expr.op == "+":
             for high, low in ((expr.left, expr.right), (expr.right, expr.left)):
                 if isinstance(high, Binary) and high.op == "*":

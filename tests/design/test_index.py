@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from akg_core.design.algebra.expression import parse_size, to_expr
 from akg_core.design.algebra.index import Axis, Index, Symbol, flatten, index, position, product, unflatten
+from akg_core.polynomial import Polynomial
 from akg_core.sketch.show import show_expression
 
 SIZES = st.lists(st.integers(1, 5), min_size=1, max_size=3)
@@ -72,3 +73,15 @@ def test_sizes_are_read_and_written() -> None:
     size = parse_size("(2*s0 + 1) * s1 // 3", {"s0": 4, "s1": 6})
     assert size.example == 18
     assert show_expression(to_expr(parse_size("2*s0 - 1", {"s0": 4}))) == "s0 * 2 - 1"
+
+
+@given(st.lists(st.tuples(st.lists(st.sampled_from("abc"), max_size=3), st.integers(-4, 4)), max_size=5), st.data())
+def test_division_gives_back_what_was_multiplied(terms: list[tuple[list[str], int]], data: st.DataObject) -> None:
+    """A product divided by one of its factors is the other, also by a sum; and q * d + r is what was divided."""
+    value: Polynomial[str] = Polynomial((tuple(sorted(m)), c) for m, c in terms)
+    divisor: Polynomial[str] = data.draw(
+        st.sampled_from([Polynomial([(("a",), 2)]), Polynomial([(("a", "b"), 1), ((), 1)]), Polynomial([((), 3)])])
+    )
+    assert value.times(divisor).exact(divisor) == value
+    whole, rest = value.divided(divisor)
+    assert whole.times(divisor).plus(rest) == value

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
+from akg_core.polynomial import Polynomial
+
 if TYPE_CHECKING:
     from akg_core.design.nest.terms import Term
 
@@ -51,7 +53,6 @@ class Data:
     term: Term
 
 
-_DIVISIONS = 64  # steps of a polynomial division; what is left then is a remainder like any other
 Atom = Symbol | Axis | Quotient | Remainder | Data
 Monomial = tuple[Atom, ...]
 
@@ -62,51 +63,26 @@ def _order(atom: Atom) -> tuple[int, str]:
     return kinds.index(type(atom)), atom.name if isinstance(atom, (Axis, Symbol)) else repr(atom)
 
 
-class Index:
+class Index(Polynomial[Atom]):
     """An immutable polynomial. Supports `+ - *`, and `//`, `%` by a positive Index, with ints mixed in."""
 
-    __slots__ = ("_hash", "terms")
+    __slots__ = ()
 
-    def __init__(self, terms: Iterable[tuple[Monomial, int]] = ()) -> None:
-        self.terms: tuple[tuple[Monomial, int], ...] = tuple(
-            sorted(((m, c) for m, c in terms if c), key=lambda t: [_order(a) for a in t[0]])
-        )
-        self._hash = hash(self.terms)
+    @staticmethod
+    def key(atom: Atom) -> tuple[int, str]:
+        return _order(atom)
 
     def __hash__(self) -> int:
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, int):
-            return self.constant == other
-        return isinstance(other, Index) and self.terms == other.terms
-
-    def __repr__(self) -> str:
-        return " + ".join("*".join([str(c), *(repr(a) for a in m)]) for m, c in self.terms) or "0"
-
-    @property
-    def constant(self) -> int | None:
-        """The number that this is, None when it has atoms."""
-        if not self.terms:
-            return 0
-        return self.terms[0][1] if len(self.terms) == 1 and not self.terms[0][0] else None
+        return self.constant == other if isinstance(other, int) else super().__eq__(other)
 
     def __add__(self, other: Index | int) -> Index:
-        sums = dict(self.terms)
-        for monomial, coefficient in index(other).terms:
-            sums[monomial] = sums.get(monomial, 0) + coefficient
-        return _recombined(Index(sums.items()))
+        return _simplified(self.plus(index(other)))
 
     def __mul__(self, other: Index | int) -> Index:
-        sums: dict[Monomial, int] = {}
-        for m, c in self.terms:
-            for n, d in index(other).terms:
-                monomial = tuple(sorted((*m, *n), key=_order))
-                sums[monomial] = sums.get(monomial, 0) + c * d
-        return _recombined(Index(sums.items()))
-
-    def __neg__(self) -> Index:
-        return Index((m, -c) for m, c in self.terms)
+        return _simplified(self.times(index(other)))
 
     def __sub__(self, other: Index | int) -> Index:
         return self + -index(other)
@@ -118,7 +94,7 @@ class Index:
 
     def __floordiv__(self, other: Index | int) -> Index:
         bottom = index(other)
-        whole, rest = self._divided(bottom)
+        whole, rest = self.divided(bottom)
         if not rest.terms or rest.within(0, bottom):
             return whole
         if rest.constant is not None and bottom.constant is not None:
@@ -128,48 +104,12 @@ class Index:
 
     def __mod__(self, other: Index | int) -> Index:
         bottom = index(other)
-        _, rest = self._divided(bottom)
+        _, rest = self.divided(bottom)
         if not rest.terms or rest.within(0, bottom):
             return rest
         if rest.constant is not None and bottom.constant is not None:
             return index(rest.constant % bottom.constant)
         return Index([((Remainder(rest, bottom),), 1)])
-
-    def _divided(self, bottom: Index) -> tuple[Index, Index]:
-        """(q, r) with self = q * bottom + r, where q takes every term that `bottom` divides."""
-        if self == bottom:
-            return index(1), index(0)
-        if len(bottom.terms) != 1:
-            return self._divided_by_sum(bottom)
-        ((atoms, factor),) = bottom.terms
-        whole, rest = [], []
-        for monomial, coefficient in self.terms:
-            left = _without(monomial, atoms)
-            if left is None or (coefficient % factor and monomial != ()):
-                rest.append((monomial, coefficient))
-            elif monomial == () and coefficient % factor:
-                whole.append((left, coefficient // factor))
-                rest.append((monomial, coefficient % factor))
-            else:
-                whole.append((left, coefficient // factor))
-        return Index(whole), Index(rest)
-
-    def _divided_by_sum(self, bottom: Index) -> tuple[Index, Index]:
-        """The same by several terms: polynomial division, led by the term with the most atoms."""
-        lead, factor = max(bottom.terms, key=lambda t: len(t[0]))
-        whole, rest = index(0), self
-        for _ in range(_DIVISIONS):
-            found = ((_without(m, lead), c // factor) for m, c in rest.terms if c % factor == 0)
-            part = Index([(m, c) for m, c in found if m is not None][:1])
-            if not part.terms:
-                break
-            whole, rest = whole + part, rest - part * bottom
-        return whole, rest
-
-    def exact(self, bottom: Index | int) -> Index | None:
-        """self / bottom when it divides exactly, else None."""
-        whole, rest = self._divided(index(bottom))
-        return whole if not rest.terms else None
 
     def bounds(self) -> tuple[Index, Index] | None:
         """Inclusive (low, high) over sizes only; None when unknown."""
@@ -220,16 +160,10 @@ class Index:
 
     def coefficient(self, axis: Axis) -> Index | None:
         """The factor of `axis` when this is linear in it, 0 when it does not occur, else None."""
-        factor = index(0)
-        for monomial, coefficient in self.terms:
-            if axis in monomial:
-                rest = _without(monomial, (axis,))
-                if rest is None or axis in rest:
-                    return None
-                factor = factor + Index([(rest, coefficient)])
-            elif any(axis in index_of.axes() for index_of in _inside(monomial)):
-                return None
-        return factor
+        others = (m for m, _ in self.terms if axis not in m)
+        if any(axis in part.axes() for monomial in others for part in _inside(monomial)):
+            return None
+        return self.factor_of(axis)
 
     @property
     def example(self) -> int:
@@ -282,15 +216,6 @@ def unflatten(offset: Index, shape: Sequence[Index]) -> tuple[Index, ...]:
 
 def _inside(monomial: Monomial) -> list[Index]:
     return [part for a in monomial if isinstance(a, (Quotient, Remainder)) for part in (a.top, a.bottom)]
-
-
-def _without(monomial: Monomial, atoms: Monomial) -> Monomial | None:
-    left = list(monomial)
-    for atom in atoms:
-        if atom not in left:
-            return None
-        left.remove(atom)
-    return tuple(left)
 
 
 @lru_cache(maxsize=65536)
@@ -359,26 +284,15 @@ def _with_joined_digits(total: Index) -> Index | None:
     return None
 
 
-def _recombined(total: Index) -> Index:
-    """(t // b) * b + t % b is t: the pair appears whenever a reshape is undone."""
+def _simplified(total: Index) -> Index:
+    """What reshapes that are undone leave behind, put together again."""
     joined = _with_joined_digits(total)
     if joined is not None:
         return joined
-    for monomial, coefficient in total.terms:
-        for atom in monomial:
-            if not isinstance(atom, Remainder):
-                continue
-            rest = Index([(_without(monomial, (atom,)) or (), coefficient)])
-            terms = dict(total.terms)
-            pair = position(Quotient(atom.top, atom.bottom))
-            wanted = [
-                (tuple(sorted((*m, *n, *pair.terms[0][0]), key=_order)), c * d)
-                for m, c in rest.terms
-                for n, d in atom.bottom.terms
-            ]
-            if all(terms.get(m) == c for m, c in wanted):
-                for m, _ in wanted:
-                    del terms[m]
-                del terms[monomial]
-                return Index(terms.items()) + atom.top * rest
-    return total
+    whole = total.recombined(_parts)
+    return total if whole is None else _simplified(whole)
+
+
+def _parts(atom: Atom) -> tuple[Index, Index, Atom] | None:
+    """(t, b, t // b) where an atom is t % b."""
+    return (atom.top, atom.bottom, Quotient(atom.top, atom.bottom)) if isinstance(atom, Remainder) else None

@@ -175,7 +175,7 @@ def _independent(a: Atom, b: Atom) -> bool:
     if a.root != b.root:
         return True
     for fine, coarse in ((a, b), (b, a)):
-        if fine.extent is not None and coarse.stride.divided_by(fine.stride * fine.extent) is not None:
+        if fine.extent is not None and coarse.stride.exact(fine.stride * fine.extent) is not None:
             return True
     return False
 

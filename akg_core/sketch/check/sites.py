@@ -269,7 +269,7 @@ class Walk:
             or {n.id for n in by.atoms() if isinstance(n, ast.Name)} & self.atoms.keys()
         ):
             return None
-        quotient = old.extent.divided_by(by)
+        quotient = old.extent.exact(by)
         if op == "//":
             new = replace(old, stride=old.stride * by, extent=quotient, full=old.full and quotient is not None)
         else:
