@@ -20,11 +20,12 @@ class Copies:
     def __init__(self) -> None:
         self._made: list[tuple[torch.Tensor, torch.Tensor]] = []
 
+    def __len__(self) -> int:
+        return len(self._made)
+
     def add(self, name: str, arguments: Any, result: Any) -> None:
         """Take in a copy by an operator of this name."""
-        source = arguments[1] if name == "copy_" else arguments[0]
-        if isinstance(source, torch.Tensor) and isinstance(result, torch.Tensor):
-            self._made.append((result, source))
+        self._made.append((result, arguments[1] if name == "copy_" else arguments[0]))
 
     def clear(self) -> None:
         self._made.clear()

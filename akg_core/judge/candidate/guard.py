@@ -25,6 +25,7 @@ from akg_core.judge.candidate import library
 from akg_core.judge.candidate.copies import Copies
 from akg_core.judge.candidate.library import LibraryCall
 from akg_core.judge.candidate.operators import ALLOCATIONS, COPIES, is_allowed, is_operator
+from akg_core.judge.candidate.unwatched import copies_elsewhere, is_complete
 from akg_core.judge.records import HUGE, ORDINARY, PATTERNS
 from akg_core.judge.reference.placement import Walls
 from akg_core.judge.source.rules import LIBRARIES
@@ -80,6 +81,7 @@ class Guard:
     def __enter__(self) -> Guard:
         self._profiler.__enter__()
         self._mode.__enter__()
+        torch.empty(0)  # which the profiler tells of in the end, unless it has been stopped meanwhile
         _processes().append([])
         return self
 
@@ -91,8 +93,12 @@ class Guard:
         whole = self._mode.is_watching()
         self._mode.__exit__(kind, value, traceback)
         self._profiler.__exit__(kind, value, traceback)
-        ran = {event.name for event in self._profiler.events() or ()}
-        called = {name for name in ran if is_operator(name) and not is_allowed(name)}
+        events = self._profiler.events() or ()
+        called = {name for name in {event.name for event in events} if is_operator(name) and not is_allowed(name)}
+        called |= copies_elsewhere(events)
+        whole = whole and is_complete(
+            events, self._mode.seen, self._mode.detached, len(self.copies) + self._mode.failed
+        )
         self.calls = tuple(sorted(called | self._mode.refused | set(_refused_past_modes)))
         self.rules = (*processes, *_searches(), *(() if whole else ("switches the guard off",)))
 
@@ -198,26 +204,29 @@ class _Refuse(TorchDispatchMode):
         super().__init__()
         self._copies, self._walls = copies, walls
         self.refused: set[str] = set()
-        self._seen = 0
+        self.seen = self.detached = self.failed = 0  # operators; `detach` among them; copies that were not made
         self._poison = poison
 
     def is_watching(self) -> bool:
         """Whether an operator that is called now still comes by here."""
-        before = self._seen
+        before = self.seen
         torch.empty(0)
-        return self._seen > before
+        return self.seen > before
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self._seen += 1
+        self.seen += 1
         kwargs = kwargs or {}
         full = func._schema.name
         name = full.partition("::")[2]
+        self.detached += name == "detach"
+        self.failed += full == f"aten::{name}" and name in COPIES
         if not is_allowed(full) or (name in COPIES and _converts(name, args, kwargs)):
             self.refused.add(full)
             raise LibraryCall(f"{full} is the library's work, not the kernel's")
         result = func(*args, **kwargs)
         if name in COPIES:
             self._copies.add(name, args, result)
+            self.failed -= 1
         if name in ALLOCATIONS and isinstance(result, torch.Tensor) and result.numel() and not result.is_meta:
             self._poison += 1
             if self._walls and name != "resize_":

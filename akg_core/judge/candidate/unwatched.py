@@ -1,0 +1,46 @@
+"""What a profiler has seen of a kernel that the mode which watches operators has not.
+
+A mode holds in one thread, and Python code can step out of it for a while; the profiler sees all threads, and marks
+where an operator comes by a mode. So an operator that was called elsewhere has no such mark above or below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from akg_core.judge.candidate.operators import COPIES
+
+_MARK = "PythonDispatchMode"
+
+
+def copies_elsewhere(events: Iterable[Any]) -> set[str]:
+    """Full names of the operators that copied where no mode was."""
+    listed = list(events)
+    known = {id(above) for event in listed if event.name == _MARK for above in _above(event)}
+    if not known and not any(event.name == _MARK for event in listed):
+        return set()  # an older torch, which marks nothing
+    found = (event for event in listed if _copies(event) and id(event) not in known)
+    return {event.name for event in found if not any(above.name == _MARK for above in _above(event))}
+
+
+def is_complete(events: Sequence[Any], seen: int, detached: int, copies: int) -> bool:
+    """Whether a mode that tells of so many operators, and copies among them, has told of all that came by it.
+
+    Nobody may have emptied its notes, or have had the profiler begin anew. `detached`: how many of them were `detach`,
+    which views and `data` call in a way that leaves no mark.
+    """
+    marks = [event for event in events if event.name == _MARK]
+    copied = [event for event in marks if event.cpu_parent is not None and _copies(event.cpu_parent)]
+    outer = [event for event in copied if not any(above.name == _MARK for above in _above(event))]
+    return not marks or (seen - detached <= len(marks) <= seen and len(outer) <= copies)
+
+
+def _copies(event: Any) -> bool:
+    space, _, name = event.name.partition("::")
+    return space == "aten" and name in COPIES
+
+
+def _above(event: Any) -> Iterable[Any]:
+    while (event := event.cpu_parent) is not None:
+        yield event
