@@ -2,7 +2,8 @@
 
 Dispatcher, modes and lists of names know who calls by their rules. Machine code need not: it can find a product among
 the pages of this process by itself, and jump there. So the pages that hold nothing but what computes (the linear
-algebra that torch brings, its vectorised loops) are made such that the processor does not execute them. With the
+algebra that torch brings, its vectorised loops, those of numpy, which torch imports, and what calls them) are made such
+that the processor does not execute them. With the
 filter of `akg_core.worker.seccomp`, which lets nobody make memory executable, that is for good.
 
 Which pages these are is read off the symbols of the library's file, once for each version of it. What harness and
@@ -18,7 +19,7 @@ import json
 import mmap
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from akg_core.storage import cache_folder, write_whole
@@ -27,7 +28,10 @@ from akg_core.worker.elf import Elf, ElfError
 
 _LEAST_PAGES = 1
 _LIBRARY = re.compile(r"libtorch_cpu\b")
-_ALGEBRA = re.compile(r"lib(scipy_|flexi)?(open)?(blas|lapack)|libmkl_(core|avx|def|mc|vml)|libdnnl")
+_NUMPY = re.compile(r"_multiarray_umath\b")
+_ALGEBRA = re.compile(
+    r"lib(scipy_|flexi)?(open)?(blas|lapack)|libmkl_(core|avx|def|mc|vml)|libdnnl|_umath_linalg|lapack_lite|_pocketfft|_simd\b"
+)
 """Files of which nothing is needed but by who computes with them."""
 _LOOPS = re.compile(
     rb"6native(?:6AVX512|4AVX2|7DEFAULT|6SVE\d\d\d|6ZVECTOR|3VSX|7cpublas)|6native12_GLOBAL__N_1\d+[a-z_]*?(?:kernel|vec|cpu_)"
@@ -41,6 +45,12 @@ _NOT_ALGEBRA = re.compile(
     rb"|[Ii]nit|mkl_(serv|set|get)|MKL_([Ss][Ee][Tt]|[Gg][Ee][Tt]|Read)|omp_(?!driver|parallel)|register|frame|main"
 )
 """How names in C begin that are not those of algebra, transforms and functions of vectors."""
+_OF_NUMPY = re.compile(
+    rb"[uU][fF]unc|sort|pivot|partition|[sS]imd|svml|_sum|Einstein|[cC]orrelate|matmul|_dot|argm(ax|in)|_inner"
+    rb"|^_(aligned|contig|cast|swap|strided)_|^(BOOL|U?BYTE|U?(SHORT|INT|LONG)|HALF|C?FLOAT|C?(LONG)?DOUBLE|U?LONGLONG)_"
+)
+"""Names of its loops over elements, and of what leads there: ufuncs, reductions, sums of products, orders, copies."""
+_DESCRIBES = re.compile(rb"[gs]etitem|copyswap|[Ii]nit|[Tt]ype|[Rr]egister|descr|dealloc|traverse")
 
 
 def take_away(*, algebra: bool) -> bool:
@@ -54,10 +64,10 @@ def take_away(*, algebra: bool) -> bool:
     rows: list[tuple[int, int]] = []
     found = False
     for path, begin, end, offset in _code():
-        if _LIBRARY.match(path.name):
+        if _LIBRARY.match(path.name) or _NUMPY.match(path.name):
             here = [(begin + low - offset, begin + high - offset) for low, high in _rows(path)]
             rows += [(low, high) for low, high in here if begin <= low and high <= end]
-            found = found or bool(rows)
+            found = found or bool(_LIBRARY.match(path.name) and here)
         elif algebra and _ALGEBRA.match(path.name):
             rows.append((begin, end))
     rows = [(low, high) for low, high in rows if protect(low, high - low, mmap.PROT_READ) == 0]
@@ -68,7 +78,7 @@ def take_away(*, algebra: bool) -> bool:
 def prepare() -> None:
     """Find out, in a warm parent, what `take_away` is to protect."""
     for path, _, _, _ in _code():
-        if _LIBRARY.match(path.name):
+        if _LIBRARY.match(path.name) or _NUMPY.match(path.name):
             _rows(path)
 
 
@@ -85,7 +95,7 @@ def _code() -> Iterator[tuple[Path, int, int, int]]:
 def _rows(path: Path) -> list[tuple[int, int]]:
     """Where in a library's file there are only functions that compute, in whole pages; kept in the user's cache."""
     status = path.stat()
-    names = [part.pattern for part in (_LOOPS, _HARMLESS, _BROUGHT, _NOT_ALGEBRA)]
+    names = [part.pattern for part in (_LOOPS, _HARMLESS, _BROUGHT, _NOT_ALGEBRA, _OF_NUMPY, _DESCRIBES)]
     asked = repr([str(path), status.st_size, status.st_mtime_ns, names, _LEAST_PAGES, mmap.PAGESIZE])
     kept = cache_folder() / "machine_code" / f"{hashlib.sha256(asked.encode()).hexdigest()}.json"
     try:
@@ -93,7 +103,7 @@ def _rows(path: Path) -> list[tuple[int, int]]:
     except (OSError, ValueError):
         pass
     try:
-        rows = _found(Elf(path))
+        rows = _found(Elf(path), computes if _LIBRARY.match(path.name) else computes_in_numpy)
     except ElfError:
         rows = []
     if rows and os.access(cache_folder(), os.W_OK):
@@ -101,7 +111,7 @@ def _rows(path: Path) -> list[tuple[int, int]]:
     return rows
 
 
-def _found(library: Elf) -> list[tuple[int, int]]:
+def _found(library: Elf, computes: Callable[[bytes], bool]) -> list[tuple[int, int]]:
     """Rows of whole pages in which no function begins, ends or lies that does not compute, by places in the file."""
     rows: list[tuple[int, int]] = []
     begin = end = reached = 0  # of functions that compute and follow each other; how far others have reached
@@ -125,6 +135,11 @@ def computes(name: bytes) -> bool:
     if name.startswith(b"_Z"):
         return bool(_BROUGHT.search(name) or _LOOPS.search(name)) and not _HARMLESS.search(name)
     return not _NOT_ALGEBRA.match(name)
+
+
+def computes_in_numpy(name: bytes) -> bool:
+    """Whether a function of numpy's core, by its symbol, computes on many elements, orders or copies them."""
+    return bool(_OF_NUMPY.search(name)) and not _DESCRIBES.search(name)
 
 
 prepare()  # as the module is imported, which a warm parent does once for all
