@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import shutil
+import secrets
 import tempfile
 from pathlib import Path
 
@@ -45,9 +45,35 @@ def sweep() -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder, with those in it that their owner may not list either."""
-    for path, names, _ in os.walk(folder):
-        for name in names:
-            if not Path(path, name).is_symlink():
-                Path(path, name).chmod(0o700)
-    shutil.rmtree(folder, ignore_errors=True)
+    """Remove a folder, with those in it that their owner may not list either, however deep they lie in each other.
+
+    What lies in a folder is lifted beside it, so that no path grows beyond what a system takes. Errors are passed over.
+    """
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        with contextlib.suppress(OSError):
+            here.chmod(0o700)
+            with os.scandir(here) as found:
+                entries = list(found)
+            for entry in entries:
+                _lift(entry, folder, waiting)
+        if here != folder:
+            with contextlib.suppress(OSError):
+                here.rmdir()
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def _lift(entry: os.DirEntry[str], folder: Path, waiting: list[Path]) -> None:
+    """Remove what is no folder; put a folder right into `folder`, under a name that nobody else has, among those that
+    are waiting to be removed.
+    """
+    with contextlib.suppress(OSError):
+        if not entry.is_dir(follow_symlinks=False):
+            os.unlink(entry.path)  # noqa: PTH108
+            return
+        above = folder / secrets.token_hex(16)
+        os.chmod(entry.path, 0o700)  # noqa: PTH101
+        os.rename(entry.path, above)  # noqa: PTH104
+        waiting.append(above)

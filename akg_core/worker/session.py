@@ -7,7 +7,6 @@ import json
 import math
 import os
 import select
-import shutil
 import signal
 import socket
 import threading
@@ -18,6 +17,7 @@ from typing import Any
 
 from akg_core.foreign import sentences, shown
 from akg_core.worker import usage, wire
+from akg_core.worker.folders import remove
 from akg_core.worker.limits import JobResult, Limits, Status
 
 _WATCH_SECONDS = 0.1  # how often memory and folders are looked at
@@ -117,7 +117,7 @@ class Session:
             self.closed = True
             if self._final is None:
                 self._final = JobResult("exited", reason=_CLOSED, protections=self.protections)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove(self.folder)
 
     def _hear(self, seconds: float) -> None:
         """Take in what the keeper reports within so many seconds."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 _IN_MEMORY = ("/memfd:", "/dev/shm/", "/dev/zero (deleted)", "/SYSV", "/anon_hugepage")
 """How names of files begin that are nowhere but in memory."""
+_LONGEST_PATH, _ENDLESS = 3000, 1 << 30  # characters of a path; files and folders
 
 
 def cores() -> int:
@@ -125,16 +126,23 @@ def is_still(process: int) -> bool:
 
 
 def folder_size(folder: Path) -> tuple[int, int]:
-    """Bytes on disk, and the number of files and folders, below `folder`; links are not followed."""
+    """Bytes on disk, and the number of files and folders, below `folder`; links are not followed.
+
+    A folder too deep to have a path, under which anything could lie, counts as more files than anybody may have.
+    """
     size = count = 0
-    with contextlib.suppress(OSError):
-        for entry in os.scandir(folder):
-            count += 1
-            with contextlib.suppress(OSError):
-                size += entry.stat(follow_symlinks=False).st_blocks * 512
-                if entry.is_dir(follow_symlinks=False):
-                    below = folder_size(Path(entry.path))
-                    size, count = size + below[0], count + below[1]
+    waiting = [str(folder)]
+    while waiting:
+        here = waiting.pop()
+        if len(here) > _LONGEST_PATH:
+            return size, count + _ENDLESS
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(here):
+                count += 1
+                with contextlib.suppress(OSError):
+                    size += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
     return size, count
 
 

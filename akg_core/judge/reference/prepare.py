@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -16,6 +15,7 @@ from akg_core.judge.records import Draw, OutputComparison, Preparation
 from akg_core.record import Sentence
 from akg_core.records import Case, Record, Target, Task
 from akg_core.task.graph import replaced
+from akg_core.worker.folders import remove
 from akg_core.worker.limits import JobResult, Limits
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Prepared:
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove(folder)
 
     @property
     def opening(self) -> Case:
