@@ -23,7 +23,13 @@ from akg_core.worker.system_calls import ALLOWED
 
 _LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_JMP|JSET|K, BPF_RET|K
 _ALLOW, _REFUSE, _UNKNOWN, _KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS, 0x80000000
-_NUMBER, _ARCHITECTURE, _ARGUMENT, _THIRD = 0, 4, 16, 32  # offsets in struct seccomp_data; low halves of arguments
+_NUMBER, _ARCHITECTURE, _ARGUMENT, _SECOND, _THIRD = (
+    0,
+    4,
+    16,
+    24,
+    32,
+)  # offsets in struct seccomp_data; low halves of arguments
 _AF_UNIX = 1
 _FILTER_MODE, _SECCOMP, _NO_NEW_PRIVS, _GET_NO_NEW_PRIVS = 2, 22, 38, 39
 _SET_FILTER, _ALL_THREADS = 1, 1  # of seccomp(2)
@@ -49,10 +55,11 @@ _FORKING = {
     "x86_64": (0xC000003E, 317, 56, (57, 58, 59, 322)),
     "aarch64": (0xC00000B7, 277, 220, (221, 281)),
 }
-# numbers of what sets the protection of memory by its third argument: mmap, mprotect, pkey_mprotect; and prctl
-_PROTECTING = {"x86_64": ((9, 10, 329), 157), "aarch64": ((222, 226, 288), 167)}
+# numbers of what sets the protection of memory by its third argument: mmap, mprotect, pkey_mprotect; prctl; and fcntl
+_PROTECTING = {"x86_64": ((9, 10, 329), 157, 72), "aarch64": ((222, 226, 288), 167, 25)}
 _EXECUTABLE = 4
 _NAMING = (15, 16, 0x53564D41, _GET_NO_NEW_PRIVS)  # of prctl: PR_SET_NAME, PR_GET_NAME, PR_SET_VMA
+_HANDLING = (*range(8), 36, 37, 38, 1030, 1031, 1032)  # of fcntl: copies, flags, locks; none that has signals sent
 _CLONE3, _CLONE_THREAD = 435, 0x10000
 _X32_BIT = 0x40000000  # the second set of numbers on x86_64
 
@@ -100,12 +107,13 @@ def confine_machine_code() -> bool:
     machine = platform.machine()
     if machine not in _PROTECTING or not forbid_processes():
         return False
-    protecting, naming = _PROTECTING[machine]
+    protecting, naming, handling = _PROTECTING[machine]
     refuse, allow = _step(_RETURN, _REFUSE), _step(_RETURN, _ALLOW)
     return _filter_all_threads(
         [
             *_when(protecting, [_step(_LOAD, _THIRD), _step(_ANY_BIT, _EXECUTABLE, 0, 1), refuse, allow]),
             *_when((naming,), [_step(_LOAD, _ARGUMENT), *_when(_NAMING, [allow]), refuse]),
+            *_when((handling,), [_step(_LOAD, _SECOND), *_when(_HANDLING, [allow]), refuse]),
             *(step for number in ALLOWED[machine] for step in _when((number,), [allow])),
             *_when((_CLONE3,), [_step(_RETURN, _UNKNOWN)]),
             refuse,

@@ -189,6 +189,7 @@ class Timekeeper:
                 offset += aligned(tensor["nbytes"])
             source += order["step"]
         self._sweep(order["sweep"])
+        self._require_still()
         size = 8 * answers * order["calls"] or 1
         waited, began = self._waited(), time.perf_counter()
         self._go_on()
@@ -205,6 +206,11 @@ class Timekeeper:
         if not os.WIFSTOPPED(status):
             self._ended = status
             raise _Unfit("its process ended while it was timed")
+
+    def _require_still(self) -> None:
+        """The system tells when a process has gone on since it stopped, though it may have stopped again."""
+        if os.waitpid(self._worker, os.WNOHANG | os.WUNTRACED | os.WCONTINUED)[0]:
+            raise _Unfit("its process went on while it was to stand still")
 
     def _go_on(self) -> None:
         os.kill(self._worker, signal.SIGCONT)

@@ -91,3 +91,26 @@ def test_inputs_without_elements_and_without_tensors() -> None:
     renewal, file = Renewal(lambda seed: [1.0, None], 1), io.BytesIO()
     renewal.write(file)
     assert renewal.given == [] and not file.getvalue()
+
+
+def test_nobody_knows_between_which_numbers_an_element_lies() -> None:
+    found = torch.stack(sets(lambda g: torch.rand(64, 400, generator=g), count=30))
+    low, high = found.amin(0), found.amax(0)
+    can_be_greatest = (high >= low.amax(1, keepdim=True)).double().mean()
+    assert float(can_be_greatest) > 0.9, "each place may hold a row's greatest"
+    columns = torch.arange(5.0) * 10
+    one, other = sets(lambda g: torch.rand(40, 5, generator=g) + columns)
+    assert all(torch.equal(value.floor_divide(10), columns.div(10).expand(40, 5)) for value in (one, other))
+
+
+def test_places_that_mean_something_stay() -> None:
+    def draw(generator: torch.Generator) -> torch.Tensor:
+        return torch.randint(1, 9, (20,), generator=generator).cumsum(0)
+
+    renewal, file = Renewal(lambda seed: [draw(torch.Generator().manual_seed(seed)), torch.rand(20)], 1), io.BytesIO()
+    for _ in range(6):
+        renewal.write(file)
+    data = torch.frombuffer(bytearray(file.getvalue()), dtype=torch.uint8).view(6, -1)
+    assert all((one[: 20 * 8].view(torch.int64).diff() > 0).all() for one in data), "offsets rise"
+    one, other = sets(lambda g: torch.randn(500, generator=g).relu())
+    assert not torch.equal(one == 0, other == 0), "zeros that lie elsewhere in each draw"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
+import socket
 import tempfile
 import time
 from collections.abc import Iterator
@@ -21,6 +23,7 @@ from akg_core.worker.limits import Limits
 from akg_core.worker.pool import Pool
 from akg_core.worker.session import Session
 from akg_core.worker.tensors import load
+from akg_core.worker.timekeeper import Timekeeper
 from tests.worker import turning
 
 GIVEN = described(torch.empty(4))["tensors"][0]
@@ -97,6 +100,29 @@ def test_one_that_hangs_is_ended(timed: Session) -> None:
     began = time.monotonic()
     result, told, _ = take(timed, "hangs", order(calls=1, turns=1), seconds=1.0)
     assert result.status == "timed out" and "error" in told and time.monotonic() - began < 15
+
+
+def test_one_that_goes_on_while_it_is_to_stand_still_is_told_of() -> None:
+    orders, clock = socket.socketpair()
+    child = os.fork()
+    if child == 0:
+        while True:
+            signal.pause()
+    keeper = Timekeeper(orders, clock, child)
+    try:
+        for how in ("stands still", "goes on", "goes on and stops"):
+            keeper._stop()
+            if how != "stands still":
+                os.kill(child, signal.SIGCONT)
+            if how == "goes on and stops":
+                os.kill(child, signal.SIGSTOP)
+                time.sleep(0.05)
+            with contextlib.nullcontext() if how == "stands still" else pytest.raises(Exception, match="stand still"):
+                keeper._require_still()
+            keeper._go_on()
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def test_memory_of_a_process_that_was_started_is_read_and_written() -> None:

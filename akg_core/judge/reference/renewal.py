@@ -1,8 +1,9 @@
 """New inputs for every timed call: other values in every place, at little cost, so that nothing can be remembered.
 
 Worker side, in the reference process. A tensor of real numbers is mixed, in each element by a random part of its own,
-from two draws of the task; what draws show to be meant is kept (see `Manner`). Where all inputs hold whole numbers,
-each set is a draw by the task's own generator.
+from two draws of the task, whose rows come in the order that they have but begin anywhere: else it would be known of
+each place between which numbers it lies, and where a row's greatest can be. What draws show to be meant is kept (see
+`Manner`). Where all inputs hold whole numbers, each set is a draw by the task's own generator.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Renewal:
         self._generator = torch.Generator().manual_seed(seed)
         self._bases = [self._drawn(), self._drawn()]
         self._manners = [_manner(one, other) for one, other in zip(*self._bases, strict=True)]
+        self._rows = [_row(one, other, m) for one, other, m in zip(*self._bases, self._manners, strict=True)]
 
     @property
     def given(self) -> list[dict[str, Any]]:
@@ -47,27 +49,35 @@ class Renewal:
         """Write the memory of another set's tensors, each on a boundary of `aligned`."""
         whole = all(manner == "whole" for manner in self._manners)
         bases = [self._drawn()] * 2 if whole else self._bases
-        for one, other, manner in zip(*bases, self._manners, strict=True):
+        for one, other, manner, row in zip(*bases, self._manners, self._rows, strict=True):
             size = memory(one).nbytes
             if manner in ("mixed", "scaled"):
-                self._write_mixed(file, memory(one), memory(other), manner)
+                self._write_mixed(file, memory(one), memory(other), manner, row)
             else:
-                _write(file, memory(self._renewed(one, other, manner)))
+                new = memory(self._renewed(one, other, manner))
+                begin = self._begin(len(new), row)
+                _write(file, new[begin:])
+                _write(file, new[:begin])
             file.write(bytes(aligned(size) - size))
 
     def _drawn(self) -> list[torch.Tensor]:
         seed = int(torch.randint(1 << 31, (), generator=self._generator))
         return [fresh(value) for value in flat((), self._draw(seed)) if isinstance(value, torch.Tensor)]
 
-    def _write_mixed(self, file: BinaryIO, one: torch.Tensor, other: torch.Tensor, manner: Manner) -> None:
+    def _begin(self, size: int, row: int) -> int:
+        """At which of so many elements a tensor of such rows begins; 0 for rows of none, which stay where they are."""
+        return int(torch.randint(max(1, size // row), (), generator=self._generator)) * row if row else 0
+
+    def _write_mixed(self, file: BinaryIO, one: torch.Tensor, other: torch.Tensor, manner: Manner, row: int) -> None:
         parts, new = torch.empty(2, min(_AT_ONCE, len(one)), dtype=one.dtype)
+        begin, beside = self._begin(len(one), row), self._begin(len(one), row)
         for start in range(0, len(one), _AT_ONCE):
-            ours = one[start : start + _AT_ONCE]
+            ours = _around(one, begin + start, min(_AT_ONCE, len(one) - start))
             part = self._parts(parts[: len(ours)])
             if manner == "scaled":
                 torch.mul(ours, part.mul_(0.5).add_(0.75), out=new[: len(ours)])
             else:
-                torch.lerp(ours, other[start : start + _AT_ONCE], part, out=new[: len(ours)])
+                torch.lerp(ours, _around(other, beside + start, len(ours)), part, out=new[: len(ours)])
             _write(file, new[: len(ours)])
 
     def _renewed(self, one: torch.Tensor, other: torch.Tensor, manner: Manner) -> torch.Tensor:
@@ -84,6 +94,13 @@ class Renewal:
         count = parts.numel()
         bits = torch.empty(math.ceil(count / 8), dtype=torch.int64).random_(generator=self._generator)
         return parts.copy_(bits.view(torch.uint8)[:count].view(parts.shape)).mul_(1 / 256)
+
+
+def _around(flat_memory: torch.Tensor, start: int, count: int) -> torch.Tensor:
+    """So many elements from a place on; behind the last comes the first."""
+    start %= len(flat_memory)
+    piece = flat_memory[start : start + count]
+    return piece if len(piece) == count else torch.cat((piece, flat_memory[: count - len(piece)]))
 
 
 def _write(file: BinaryIO, flat_memory: torch.Tensor) -> None:
@@ -104,3 +121,23 @@ def _manner(one: torch.Tensor, other: torch.Tensor) -> Manner:
         return "whole"  # labels, counts
     constant = torch.equal(one, other)
     return "scaled" if constant or float((sample == 0).double().mean()) > _ZEROS else "mixed"
+
+
+def _row(one: torch.Tensor, other: torch.Tensor, manner: Manner) -> int:
+    """How many elements of the memory are a row, with which it may begin; 0 where places mean something.
+
+    They do where draws have the same zeros or numbers there, or are sorted. A single row may begin anywhere.
+    """
+    count = memory(one).numel()
+    if manner in ("symmetric", "probabilities") or one.shape != other.shape or count != one.numel() or count < 2:
+        return 0
+    if torch.equal(one, other) or (manner != "mixed" and (torch.equal(one == 0, other == 0) or _is_sorted(one))):
+        return 0
+    length = next(size for size, stride in zip(one.shape, one.stride(), strict=True) if stride == 1 and size > 1)
+    return length if length < count else 1
+
+
+def _is_sorted(tensor: torch.Tensor) -> bool:
+    """Whether numbers rise, or fall, along the last dimension, as those do that tell where something begins."""
+    steps = tensor.double().diff(dim=-1)
+    return bool((steps >= 0).all()) or bool((steps <= 0).all())
