@@ -26,6 +26,7 @@ class Case(Record):
     With an `order` there is a call for each number in it, on the inputs at that place of `series`; the outputs of the
     n-th lie in `outputs_of(n)`. `apart`: before each call the state is as it was. `placed`: tensors lie where the
     allocator puts them, one element beyond that ("odd"), or between what is written to and what cannot be reached.
+    `threads`: with how many it is called, where not with as many as usual, and then `elsewhere`: in a new thread.
     """
 
     name: str
@@ -41,6 +42,8 @@ class Case(Record):
     order: tuple[int, ...] = ()
     apart: bool = False
     placed: Placement = ""
+    threads: int = 0
+    elsewhere: bool = False
 
     def outputs_of(self, call: int) -> Path:
         """Where the outputs of a call lie: those of the last at `outputs`, which is there when all have been made."""

@@ -75,6 +75,14 @@ def _constant_rows(shape: Shape, dtype: torch.dtype, draw: torch.Generator) -> t
     return new
 
 
+def _exact(shape: Shape, dtype: torch.dtype, draw: torch.Generator) -> torch.Tensor:
+    """Halves between -2 and 2, so that numbers are equal, whole, or zero; every second row is zero throughout."""
+    new = torch.randint(-4, 5, tuple(shape), generator=draw, device=draw.device) / 2
+    if len(shape) > 1:
+        new[1::2] = 0
+    return new
+
+
 def _cancelling(shape: Shape, dtype: torch.dtype, draw: torch.Generator) -> torch.Tensor:
     new = normal(shape, draw)
     if shape and shape[-1] > 1:
@@ -130,6 +138,7 @@ PATTERNS: dict[str, Pattern] = {
     "large": _large,
     "small": _small,
     "constant_rows": _constant_rows,
+    "exact": _exact,
     "cancelling": _cancelling,
     "offset": _offset,
     "huge": _huge,
@@ -143,5 +152,6 @@ PATTERNS: dict[str, Pattern] = {
     "all_nan": _all(math.nan),
 }
 """By kind. `large`: magnitudes of 100, beyond where exp overflows; `small`: of 1e-4, where epsilons matter;
-`constant_rows`: every other row holds one value; `cancelling`: each row holds v and nearly -v; `offset`: a mean of 1e4;
-`huge`: near the dtype's largest numbers; `tiny`: below its normal ones. The others hold what is not finite."""
+`constant_rows`: every other row holds one value; `exact`: halves, equal ones and zeros; `cancelling`: each row holds v
+and nearly -v; `offset`: a mean of 1e4; `huge`: near the dtype's largest numbers; `tiny`: below its normal ones. The
+others hold what is not finite."""

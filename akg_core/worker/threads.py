@@ -22,7 +22,7 @@ def _openmp() -> ctypes.CDLL | None:
     return None
 
 
-_gomp, _pause = _openmp(), ctypes.CDLL(None).pause  # looked up before a kernel is there
+gomp, _pause = _openmp(), ctypes.CDLL(None).pause  # looked up before a kernel is there
 
 
 @functools.cache
@@ -31,13 +31,13 @@ def spin_little() -> None:
 
     So it does where a process has more threads than there are cores: it gets two more, which do nothing for good.
     """
-    if not _gomp:
+    if not gomp:
         return
     started = _thread.allocate_lock()
 
     def wait() -> None:
         started.release()
-        _gomp.GOMP_parallel(_pause, None, 2, 0)
+        gomp.GOMP_parallel(_pause, None, 2, 0)
 
     started.acquire()
     _thread.start_new_thread(wait, ())

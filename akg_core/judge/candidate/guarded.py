@@ -22,7 +22,7 @@ from akg_core.judge.reference.placement import Walls, placed
 from akg_core.records import Case, CaseReport
 from akg_core.worker.answers import described
 from akg_core.worker.tensors import fresh, load, transform, write
-from akg_core.worker.threads import threads, threads_for
+from akg_core.worker.threads import alone, threads, threads_for
 
 lent: set[Device] = set()
 """Devices whose memory is lent for what was written."""
@@ -33,7 +33,7 @@ class _Run:
 
     def __init__(self, subject: Subject, case: Case) -> None:
         self.subject, self.case, self.walls = subject, case, Walls()
-        self.threads = torch.get_num_threads()
+        self.threads = case.threads or torch.get_num_threads()
         self.rules: list[str] = []
         self.calls: set[str] = set()
         self.copies: list[bool] = []
@@ -77,7 +77,7 @@ def run(subject: Subject, case: Case, launches: Callable[[], int] | None, copied
     found, error, launched = _Run(subject, case), "", launches() if launches else 0
     try:
         with threads_for(inputs_of(case).stat().st_size):
-            found.all_rows()
+            (alone(found.all_rows) if case.elsewhere else found.all_rows())
     except Exception as raised:
         error = said(raised)
     copied.append(not error and all(found.copies))
@@ -104,7 +104,7 @@ def write_answer(case: Case, result: Any, before: dict[str, Any], arguments: Seq
 
 def _call(subject: Subject, calls: Sequence[list[Any]], guard: Guard, count: int) -> list[Any]:
     """What the model gives on each of some arguments, in calls in a row under one guard, with so many threads."""
-    compare_harness, modes = subject.watch(), Modes()
+    compare_harness, modes = subject.watch(), Modes(count)
     try:
         with torch.no_grad(), threads(count), guard:
             results = [subject.model(*arguments) for arguments in calls]

@@ -25,6 +25,7 @@ from akg_core.task.graph import replaced
 from akg_core.task.load import ReferenceModule
 from akg_core.task.patterns import Deal
 from akg_core.worker.tensors import save
+from akg_core.worker.usage import cores
 
 State = dict[str, torch.Tensor]
 
@@ -83,6 +84,7 @@ def plan(reference: Reference, asked: Plan) -> Draw:
     name = _name(asked, state)
     name += f", {len(reference.plans)}" if name in reference.plans else ""
     folder = reference.folder / CASES / os.urandom(8).hex()
+    on_host = reference.device.name == HOST.name
     case = Case(
         name=name,
         inputs=folder / "inputs",
@@ -92,7 +94,9 @@ def plan(reference: Reference, asked: Plan) -> Draw:
         training=reference.task.training,
         updates=places(reference.task.interface),
         replaced=replaced(reference.task.interface),
-        placed=_placed(asked) if reference.device.name == HOST.name else "",
+        placed=_placed(asked) if on_host else "",
+        threads=_threads(asked) if on_host else 0,
+        elsewhere=on_host and asked.kind == "disturbed",
     )
     kind = asked.kind if asked.deal is None else asked.deal.kinds[0] if len(asked.deal.kinds) == 1 else "rows"
     if asked.deal:
@@ -151,6 +155,11 @@ def _placed(asked: Plan) -> Placement:
     if asked.kind == "disturbed":
         return "odd"
     return "walled" if asked.sizes or asked.kind == "signed" else ""
+
+
+def _threads(asked: Plan) -> int:
+    """With how many threads a case is called: one of the first with one, another with more than there are cores."""
+    return {"signed": 1, "disturbed": cores() + 1}.get(asked.kind, 0)
 
 
 def _name(asked: Plan, state: str) -> str:

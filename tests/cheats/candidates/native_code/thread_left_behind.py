@@ -1,7 +1,7 @@
 """Returns at once, and lets a thread that nobody knows of fill the output.
 
 Seen: in no published system that is known here.
-Verdict: incorrect
+Verdict: incorrect|crashed
 """
 
 import ctypes
