@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from akg_core.design.algebra.index import Axis, Index, flatten, index, position, unflatten
+from akg_core.design.graph.heavy import operands
 from akg_core.design.graph.values import (
     Attention,
     Concat,
@@ -16,24 +17,33 @@ from akg_core.design.graph.values import (
     Reduced,
     Reduction,
     Scan,
+    Scatter,
     Shape,
     States,
     Value,
     View,
-    operands,
 )
 from akg_core.design.nest.terms import Buffer
 
-HeadKey = Reduction | Product | Scan | Concat | Attention | Loop
+HeadKey = Reduction | Product | Scan | Scatter | Concat | Attention | Loop
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Target:
-    """A value to be stored at `place(position)` of a buffer."""
+    """A value to be stored at `place(position)` of a buffer.
+
+    `into`: the scatter whose updates the value is; `place` then is of the positions that this computes.
+    """
 
     value: Value
     buffer: Buffer
     place: Callable[[Positions], Positions]
+    into: Scatter | None = None
+
+    @property
+    def roots(self) -> tuple[Value, ...]:
+        """What has to be known for the store."""
+        return (self.value,) if self.into is None else (self.value, *self.into.places)
 
 
 @dataclass(eq=False, slots=True)
@@ -63,7 +73,7 @@ class Cluster:
     def roots(self) -> list[Value]:
         """What the heads are made of, and what is stored."""
         args = [a for h in self.heads for a in _arguments(h)]
-        return args + [t.value for t in self.targets]
+        return args + [root for t in self.targets for root in t.roots]
 
     def moved(self, value: Value, at: Positions) -> Positions | None:
         """Where `value` has what a head has `at`, when it is that head moved by transposes and reshapes."""
@@ -132,4 +142,4 @@ def head_of(value: Value) -> HeadKey | None:
         return value.reduction
     if isinstance(value, States):
         return value.loop
-    return value if isinstance(value, (Product, Scan, Concat, Attention)) else None
+    return value if isinstance(value, (Product, Scan, Scatter, Concat, Attention)) else None

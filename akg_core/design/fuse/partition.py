@@ -13,11 +13,12 @@ from akg_core.design.algebra.index import Index, flatten, product, unflatten
 from akg_core.design.fuse.buffers import Buffers
 from akg_core.design.fuse.cluster import Cluster, Clusters, HeadKey, Target, head_of
 from akg_core.design.fuse.looping import Looped, add_loop
+from akg_core.design.fuse.operands import add_attention, add_product
 from akg_core.design.graph.distribute import distributed, through_maps
+from akg_core.design.graph.heavy import Anchor, operands
 from akg_core.design.graph.reach import Reach, parts_first, slid_over
 from akg_core.design.graph.trace import Trace
 from akg_core.design.graph.values import (
-    Anchor,
     Attention,
     Concat,
     Literal,
@@ -28,6 +29,7 @@ from akg_core.design.graph.values import (
     Reduced,
     Reduction,
     Scan,
+    Scatter,
     Scores,
     Shape,
     Source,
@@ -35,12 +37,9 @@ from akg_core.design.graph.values import (
     Value,
     View,
     Window,
-    operands,
 )
 from akg_core.design.kernels.split_precision import Halves, SplitPrecision
 from akg_core.design.nest.terms import Buffer, Inliner, NotInside, Pool, Term
-
-_LIGHT = ("copy", "cast", "round_to")  # operations that an operand of a product may have in its place
 
 
 class Partition:
@@ -66,7 +65,7 @@ class Partition:
         reach = Reach()
         self.needs, self.reads = reach.needs, reach.reads
         self.zeroed: set[Buffer] = set()  # tensors that hold zeros where nothing is written
-        self._halving = halving
+        self.halving = halving
         self.halves: dict[Product, tuple[Halves, Halves]] = {}
         self.loops: dict[Loop, Looped] = {}
 
@@ -77,7 +76,7 @@ class Partition:
         return max((self._rank(self._maker(h)) for h in heads), default=-1)
 
     def _maker(self, head: HeadKey) -> Cluster | None:
-        return self.made_by.get(head) if isinstance(head, Concat) else self._home[head]
+        return self.made_by.get(head) if isinstance(head, (Concat, Scatter)) else self._home[head]
 
     # --- heads --------------------------------------------------------------------------------------
 
@@ -96,15 +95,13 @@ class Partition:
     def _add_head(self, head: HeadKey) -> None:
         if isinstance(head, Reduction):
             self._add_reduction(head)
-        elif isinstance(head, Product):
-            self._add_product(head)
-        elif isinstance(head, Attention):
-            self._add_attention(head)
+        elif isinstance(head, (Product, Attention)):
+            self._home[head] = add_product(self, head) if isinstance(head, Product) else add_attention(self, head)
         elif isinstance(head, Loop):
             self._home[head] = add_loop(self, head)
         elif isinstance(head, Scan):
             self._home[head] = self._new(Cluster("scan", head.arg.shape, frozenset((head.dim,)), heads=[head]))
-        elif isinstance(head, Concat):
+        elif isinstance(head, (Concat, Scatter)):
             self.store(head, self.buffers.new(head))
 
     def _new(self, cluster: Cluster, before: Cluster | None = None) -> Cluster:
@@ -148,63 +145,6 @@ class Partition:
         rank = self._rank(cluster)
         others = chain(self.clusters.between(rank + 1), self.clusters.between(0, rank))
         return any(not self.needs(v).isdisjoint(cluster.heads) for c in others for v in c.roots())
-
-    def _add_product(self, head: Product) -> None:
-        (*batch, m, k), n = head.left.shape, head.right.shape[-1]
-        halves = self._halving.of(head) if self._halving is not None else None
-        for half in halves or ():
-            self.add(half.back)
-        cluster = self._home[head] = self._new(
-            Cluster("product", (*batch, m, n, k), frozenset((len(batch) + 2,)), heads=[head])
-        )
-        for guard in head.guards or ():
-            self._store_scale(guard.back, cluster)
-        for operand in (head.left, head.right):
-            self._stored_operand(operand, cluster, packed=head.guards is not None)
-        for guard in head.guards or ():
-            self._stored_operand(guard.exact, cluster)
-        if halves is not None:
-            self.halves[head] = halves
-            for side, half in zip(("left", "right"), halves, strict=True):
-                self._store_halves(side, half, cluster)
-
-    def _store_scale(self, back: Value, reader: Cluster) -> None:
-        """Have the factor of a guarded operand stored, under the name of what it is a factor of."""
-        while isinstance(back, View):
-            back = back.arg
-        if back not in self.buffers:
-            arguments = (h.arg for h in self.needs(back) if isinstance(h, Reduction))
-            sources = sorted(s.origin.partition(":")[2] for a in arguments for s in self.reads(a))
-            name = [*sources, "operand"][0]
-            self.store(back, self.buffers.like(back, f"{name}_scale", f"scale_{name}"), before=reader)
-
-    def _store_halves(self, side: str, half: Halves, reader: Cluster) -> None:
-        for value, name, label in (
-            (half.back, "back", f"scale_{side}"),
-            (half.high, "high", f"split_{side}"),
-            (half.low, "low", f"split_{side}"),
-        )[: 3 if half.stored else 1]:
-            self.store(value, self.buffers.like(value, f"{side}_{name}", label), before=reader)
-
-    def _add_attention(self, head: Attention) -> None:
-        *batch, m, k = head.query.shape
-        *_, n, f = head.right.shape
-        reduced = frozenset((len(batch) + 2, len(batch) + 3))
-        cluster = self._home[head] = self._new(Cluster("attention", (*batch, m, f, n, k), reduced, heads=[head]))
-        for operand in (head.key, head.right):
-            self._stored_operand(operand, cluster)
-
-    def _stored_operand(self, value: Value, reader: Cluster, packed: bool = False) -> None:
-        """A product reads its operands many times: what takes work is stored before, or only what asks for it."""
-        while value not in self.buffers and (
-            isinstance(value, (View, Window)) or (isinstance(value, Pointwise) and value.op.split()[0] in _LIGHT)
-        ):
-            value = operands(value)[0]
-        if isinstance(value, Pointwise) and value not in self.buffers and (value.op == "stored" or not packed):
-            sources = sorted(s.origin.partition(":")[2] for s in self.reads(value))
-            name = sources[0] if value.op == "stored" and sources else ""
-            buffer = self.buffers.like(value, f"{name}_packed", f"pack_{name}") if name else self.buffers.new(value)
-            self.store(value, buffer, before=reader)
 
     # --- fitting --------------------------------------------------------------------------------------
 
@@ -264,15 +204,16 @@ class Partition:
         """Have `value` written to `buffer`, by the cluster that suits it best; states of loops stay where they are."""
         if isinstance(value, States):
             return self.add(value)
+        if isinstance(value, Scatter):
+            return self._scatter(value, buffer, before)
         for part in through_maps(value):
             if not isinstance(part, (Pointwise, Concat)):  # what it waits for may have concatenations stored
                 self.add(part)
         joined = value if isinstance(value, Concat) else distributed(value, self._done)
         if joined is not None:
             beside: Cluster | None = None
-            outside = {self.buffers[s] for s in self.trace.sources.values() if s in self.buffers}
             for number, part in enumerate(joined.parts):
-                if isinstance(part, Literal) and part.number == 0 and buffer not in outside:
+                if self._is_zero(part, buffer):
                     self.zeroed.add(buffer)
                     continue
                 beside = self.write(Target(part, buffer, _placed(buffer, joined, number)), before, beside)
@@ -281,6 +222,25 @@ class Partition:
         else:
             self.made_by[value] = self.write(Target(value, buffer, buffer.place), before)
         self.buffers[value] = buffer
+
+    def _is_zero(self, value: Value, buffer: Buffer) -> bool:
+        """Whether a tensor that the program allocates has this value from the start."""
+        outside = {self.buffers[s] for s in self.trace.sources.values() if s in self.buffers}
+        return isinstance(value, Literal) and value.number == 0 and buffer not in outside
+
+    def _scatter(self, head: Scatter, buffer: Buffer, before: Cluster | None) -> None:
+        """Have the base written to a tensor, and after it the updates to their places there."""
+        for part in operands(head):
+            self.add(part)
+        self._added.add(head)
+        self._done.add(head)
+        if self._is_zero(head.base, buffer):
+            self.zeroed.add(buffer)
+        elif self.buffers.get(head.base) is not buffer:
+            self.write(Target(head.base, buffer, buffer.place), before)
+        targets = [Target(head.updates, buffer, buffer.place, head)]
+        self.made_by[head] = self._new(Cluster("map", head.updates.shape, frozenset(), targets=targets), before)
+        self.buffers[head] = buffer
 
     def write(self, target: Target, before: Cluster | None = None, beside: Cluster | None = None) -> Cluster:
         """The cluster that writes a target; `beside`: one that writes to the same tensor."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from akg_core.design.graph.values import Concat, Pointwise, Value, operands, view
+from akg_core.design.graph.heavy import operands
+from akg_core.design.graph.values import Concat, Pointwise, Value, view
 
 
 def distributed(value: Value, stored: Container[object]) -> Concat | None:

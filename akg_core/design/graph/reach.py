@@ -7,7 +7,8 @@ from functools import reduce
 from operator import or_
 
 from akg_core.design.fuse.cluster import HeadKey, head_of
-from akg_core.design.graph.values import Product, Source, Value, View, Window, operands
+from akg_core.design.graph.heavy import operands
+from akg_core.design.graph.values import Product, Source, Value, View, Window
 
 
 class Reach:

@@ -19,13 +19,16 @@ from akg_core.design.operators import (
     recurrent,
     reductions,
     scans,
+    scatters,
     views,
 )
 from akg_core.records import Node, Task
 from akg_core.task.graph import RANDOM
 
 # A family of operators is a module whose functions are marked with @rule; importing it registers them.
-FAMILIES = (pointwise, views, gathers, reductions, normalisations, products, scans, convolutions, pooling, recurrent)
+FAMILIES = (
+    pointwise, views, gathers, scatters, reductions, normalisations, products, scans, convolutions, pooling, recurrent,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """What a captured graph is rewritten to: a few kinds of values that every kernel can be made of.
 
 A value is a function from positions to numbers, with a shape and the dtype that it is computed in. Views are maps of
-positions, so they cost nothing; `Reduced`, `Product`, `Attention`, `Scan`, `Concat` and `States` shape kernels.
+positions, so they cost nothing; `Reduced`, `Product`, `Attention`, `Scan`, `Scatter`, `Concat` and `States` are what
+shapes kernels (`heavy.py`).
 Identity is what tells values apart: the same object is computed once.
 """
 
@@ -132,6 +133,21 @@ class Scan(Value):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Scatter(Value):
+    """`base` with `updates` written, or joined by `op`, to places that are read from `places`.
+
+    `rule` builds the base's positions from those of the updates and what `places` hold there; outside of the base
+    nothing is written. `op`: "set", where updates that meet are equal or any of them will do, "add", "max" or "min".
+    """
+
+    base: Value
+    updates: Value
+    places: tuple[Value, ...]
+    rule: Callable[[Positions, Positions], Positions]
+    op: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Guard:
     """What an operand of a product stands for: `back` [*batch, M] or [*batch, N] times that operand is `exact`, except
     for numbers that its dtype does not hold. These are not finite there."""
@@ -220,9 +236,6 @@ class States(Value):
 
     loop: Loop
     part: int
-
-
-Anchor = Reduced | Scan | Product | Concat | Attention | Scores | States
 
 
 def wide(dtype: str) -> str:
@@ -376,23 +389,8 @@ def fold(kind: str, arg: Value, dims: Sequence[int], dtypes: Sequence[str], keep
     return tuple(reshape(r, kept) if keep else r for r in results)
 
 
-def operands(value: Value) -> tuple[Value, ...]:
-    """The values that `value` is directly made of."""
-    match value:
-        case Pointwise(args=args):
-            return args
-        case View(arg=arg) | Window(arg=arg) | Scan(arg=arg):
-            return (arg,)
-        case Gather(arg=arg, places=places):
-            return (arg, *places)
-        case Reduced(reduction=reduction):
-            return (reduction.arg,)
-        case Product(left=left, right=right, guards=guards):
-            return (left, right, *(v for g in guards or () for v in (g.exact, g.back)))
-        case Concat(parts=parts):
-            return parts
-        case States(loop=loop):
-            return (*loop.given, *loop.initial, *loop.fixed)
-        case Attention(query=query, key=key, scores=scores, right=right):
-            return (query, key, scores, right)
-    return ()
+def held(value: Value) -> Value:
+    """`value` in a tensor of its own, because it is read many times or in any order."""
+    nowhere = (index(0),) * len(value.shape)
+    ways = tuple((d, 1) for d in range(len(value.shape)))
+    return Concat((value,), (nowhere,), ways, shape=value.shape, dtype=value.dtype)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from akg_core.design.algebra.index import Axis, Index
-from akg_core.design.graph.values import Anchor, Reduction
+from akg_core.design.graph.heavy import Anchor
+from akg_core.design.graph.values import Reduction
 from akg_core.design.kernels.reduction import RESULTS, ReductionBuilder, call
 from akg_core.design.kernels.tidy import without_unread
 from akg_core.design.kernels.writer import Parameter, Writer
@@ -32,6 +33,7 @@ from akg_core.sketch.ast import (
 )
 from akg_core.sketch.numerics import identity
 
+_SCATTERED = {"set": "store", "add": "atomic_add", "max": "atomic_max", "min": "atomic_min"}
 _KEPT_NAMES = ("m", "p", "q", "r", "s", "u", "v")
 _REDUCED_NAMES = ("n", "k", "l", "j", "w", "y", "z")
 
@@ -83,13 +85,14 @@ class KernelBuilder:
         return Name(name)
 
     def store(self, store: Store) -> Statement:
-        hints = (("stream", Number(True)),) if self.stream(store) else ()
-        element = self.writer.element(store.buffer, store.at, write=True)
-        return Effect(Call("store", (element, self.writer.expression(store.term)), hints))
+        hints = (("stream", Number(True)),) if store.op == "store" and self.stream(store) else ()
+        element = self.writer.element(store.buffer, store.at, write=True, partly=store.op != "store")
+        op = store.op if store.op == "store" else _SCATTERED[store.op]
+        return Effect(Call(op, (element, self.writer.expression(store.term)), hints))
 
     def stores(self, stores: list[Store]) -> list[Statement]:
         """The stores, after names for what they share."""
-        out = self.writer.named(self.terms, [s.term for s in stores])
+        out = self.writer.named(self.terms, [t for s in stores for t in s.roots])
         return out + [self.store(s) for s in stores]
 
     def wholes(self, axes: Iterable[Axis]) -> list[Statement]:
@@ -172,7 +175,8 @@ def emit_elementwise(nest: Nest, tiling: Tiling, name: str, stream: Callable[[St
     order = (*(a for a, _ in tiling.grid), *tiling.inside)
     e = KernelBuilder(nest, name_axes(nest, order), stream)
     # What does not vary along the innermost axis is computed once for all of it.
-    before = e.writer.hoisted(e.terms, [s.term for s in nest.stores], frozenset(order[-1:]), loads=False)
+    roots = [t for s in nest.stores for t in s.roots]
+    before = e.writer.hoisted(e.terms, roots, frozenset(order[-1:]), loads=False)
     body = [*e.wholes(tiling.inside), *before, *e.stores(list(nest.stores))]
     return e.kernel(name, e.in_grid(tiling.grid, body))
 

@@ -69,8 +69,11 @@ class Writer:
             return self.expression(atom.term)
         return None
 
-    def element(self, buffer: Buffer, at: Positions, write: bool = False) -> Element:
-        """The place in a buffer, and the parameter that the kernel needs for it."""
+    def element(self, buffer: Buffer, at: Positions, write: bool = False, partly: bool = False) -> Element:
+        """The place in a buffer, and the parameter that the kernel needs for it.
+
+        `partly`: what is not written stays as it was.
+        """
         dims = _walked(buffer, at)
         if buffer in self.unjoined:
             dims = list(zip(at, buffer.shape, strict=True))
@@ -79,7 +82,7 @@ class Writer:
         if key not in self.parameters:
             self.parameters[key] = Parameter(self.fresh(buffer.name), buffer, sizes)
         parameter = self.parameters[key]
-        parameter.read, parameter.written = parameter.read or not write, parameter.written or write
+        parameter.read, parameter.written = parameter.read or not write or partly, parameter.written or write
         return Element(parameter.name, tuple(self.index(p) for p, _ in dims))
 
     def unjoin(self, places: Iterable[tuple[Buffer, Positions]]) -> None:

@@ -9,18 +9,36 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from akg_core.design.algebra.index import Axis, Index, Quotient, Remainder, flatten, index, position, product, unflatten
-from akg_core.design.graph.values import Anchor, Positions, Reduction, Shape
-from akg_core.design.nest.terms import Buffer, Load, Place, Pool, Result, Term, below, rewritten
+from akg_core.design.algebra.index import (
+    Axis,
+    Data,
+    Index,
+    Quotient,
+    Remainder,
+    flatten,
+    index,
+    position,
+    product,
+    unflatten,
+)
+from akg_core.design.graph.heavy import Anchor
+from akg_core.design.graph.values import Positions, Reduction, Shape
+from akg_core.design.nest.terms import Buffer, Load, Place, Pool, Result, Term, below, read_by, rewritten
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """`term` written to a buffer's place `at`."""
+    """`term` written to a buffer's place `at`; `op`: "store", or how a scatter joins what is there."""
 
     buffer: Buffer
     at: Positions
     term: Term
+    op: str = "store"
+
+    @property
+    def roots(self) -> list[Term]:
+        """The terms that the store reads, those inside its positions included."""
+        return [self.term, *read_by(self.at)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +67,7 @@ class Nest:
 
     def terms(self) -> list[Term]:
         """All terms, parts before wholes."""
-        return below([*(t for h in self.heads for t in h.args), *(s.term for s in self.stores)])
+        return below([*(t for h in self.heads for t in h.args), *(t for s in self.stores for t in s.roots)])
 
     def dims(self) -> set[Index]:
         """The sizes of all dims that a kernel of this nest sees of its tensors."""
@@ -209,15 +227,21 @@ def _changed(nest: Nest, new: dict[Axis, Index], axes: dict[Axis, tuple[Axis, ..
     def change(walk: Index) -> Index:
         return walk.replace(lambda atom: new.get(atom) if isinstance(atom, Axis) else None)
 
-    roots = [*(t for h in nest.heads for t in h.args), *(s.term for s in nest.stores)]
+    roots = [*(t for h in nest.heads for t in h.args), *(t for s in nest.stores for t in s.roots)]
     terms = rewritten(nest.pool, roots, change)
+
+    def moved(at: Positions) -> Positions:
+        return tuple(
+            change(p.replace(lambda a: position(Data(terms[a.term])) if isinstance(a, Data) else None)) for p in at
+        )
+
     return replace(
         nest,
         axes=listed(nest.axes),
         reduced=frozenset(listed(nest.reduced)),
         batch=frozenset(listed(nest.batch)),
         heads=tuple(replace(h, args=tuple(terms[t] for t in h.args)) for h in nest.heads),
-        stores=tuple(replace(s, at=tuple(change(p) for p in s.at), term=terms[s.term]) for s in nest.stores),
+        stores=tuple(replace(s, at=moved(s.at), term=terms[s.term]) for s in nest.stores),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from akg_core.design.algebra.index import Axis, flatten, unflatten
+from akg_core.design.algebra.index import Axis, Data, flatten, position, unflatten
 from akg_core.design.fuse.cluster import Cluster
 from akg_core.design.fuse.partition import Partition
 from akg_core.design.graph.values import Attention, Product, Reduction, Scan
@@ -57,7 +57,11 @@ def nest_of(partition: Partition, cluster: Cluster) -> Nest:
     for target in cluster.targets:
         here = partition.fits(cluster, target.value)
         assert here is not None
-        stores.append(Store(target.buffer, target.place(here), bring.at(target.value, here)))
+        into, op = here, "store"
+        if target.into is not None:
+            found = tuple(position(Data(bring.at(p, here))) for p in target.into.places)
+            into, op = target.into.rule(here, found), target.into.op
+        stores.append(Store(target.buffer, target.place(into), bring.at(target.value, here), op))
     own = {"product": 3, "attention": 4}.get(cluster.kind, 0)
     batch_axes = frozenset(axes[:-own]) if own else frozenset()
     return Nest(pool, axes, reduced, tuple(heads), tuple(stores), frozenset(fixed), batch_axes)

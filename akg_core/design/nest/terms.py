@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from akg_core.design.algebra.index import Axis, Data, Index, index, position
+from akg_core.design.graph.heavy import Anchor
 from akg_core.design.graph.values import (
-    Anchor,
     Gather,
     Iota,
     Literal,
@@ -273,10 +273,12 @@ def below(roots: Iterator[Term] | list[Term]) -> list[Term]:
 
 def inputs(term: Term) -> list[Term]:
     """The terms that a term reads, those inside its positions included."""
-    read = list(term.args)
-    for walk in positions(term):
-        read += [a.term for a in walk.atoms() if isinstance(a, Data)]
-    return read
+    return [*term.args, *read_by(positions(term))]
+
+
+def read_by(at: Positions) -> list[Term]:
+    """The terms that positions are computed from."""
+    return [a.term for walk in at for a in walk.atoms() if isinstance(a, Data)]
 
 
 def positions(term: Term) -> Positions:

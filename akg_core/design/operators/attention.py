@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from akg_core.design.algebra.index import Axis, position
 from akg_core.design.graph.casts import uncast
+from akg_core.design.graph.heavy import operands
 from akg_core.design.graph.values import (
     Attention,
     Gather,
@@ -23,7 +24,6 @@ from akg_core.design.graph.values import (
     Value,
     View,
     cast,
-    operands,
 )
 
 

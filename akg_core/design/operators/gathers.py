@@ -21,7 +21,9 @@ from akg_core.design.graph.values import (
     cast,
     comparison,
     expand,
+    held,
     is_float,
+    literal,
     map_of,
     reshape,
     view,
@@ -31,6 +33,7 @@ from akg_core.design.operators.reductions import reduced
 
 _FAR = 2.0**62  # beyond every position
 _SLIP = 1e-4
+_COUNTED = 32  # boundaries up to which it costs less to look at each
 # Operations whose extremes over intervals are at the intervals' ends.
 _MONOTONE: dict[str, Callable[..., float]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "maximum": max, "minimum": min, "neg": operator.neg,
@@ -85,7 +88,7 @@ def advanced_index(c: Call) -> Value:
     first, rank = dims[0] if together else 0, max(len(p.shape) for p in places)
     block = c.shape[first : first + rank]
     spread = tuple(
-        view(expand(_from_end(p, value.shape[d]), block), c.shape, lambda at: at[first : first + rank])
+        view(expand(from_end(p, value.shape[d]), block), c.shape, lambda at: at[first : first + rank])
         for d, p in zip(dims, places, strict=True)
     )
 
@@ -99,16 +102,43 @@ def advanced_index(c: Call) -> Value:
 @rule("bucketize", "searchsorted")
 def bucketize(c: Call) -> Value:
     """How many boundaries lie before each value, which is its bucket; a NaN comes after all."""
-    x, bounds = (c.value(0), c.value(1)) if c.name == "bucketize" else (c.value(1), c.value(0))
-    if len(bounds.shape) != 1 or c.arg(5) is not None or c.option("sorter") is not None:
-        raise c.unsupported("with rows of boundaries or with a sorter")
-    right = c.option("right", False) or c.option("side") == "right"
-    spread = (*x.shape, *bounds.shape)
+    first, second = (c.operand(n) for n in range(2))
+    x, bounds = (first, second) if c.name == "bucketize" else (second, first)
+    assert isinstance(bounds, Value)
+    x = x if isinstance(x, Value) else literal(x, "f32" if isinstance(x, float) else bounds.dtype)
+    if (sorter := c.option("sorter")) is not None:
+        order = c.refer(sorter)
+        bounds = Gather(bounds, (order,), lambda at, found: (*at[:-1], found[0]), shape=order.shape, dtype=bounds.dtype)
+        bounds = held(bounds)
+    right = bool(c.option("right", c.arg(3, False)) or c.option("side") == "right")
     dtype = c.common(x, bounds)
-    each = expand(reshape(cast(x, dtype), (*x.shape, index(1))), spread)
-    after = comparison(">" if right else ">=", expand(cast(bounds, dtype), spread), each)
-    before = cast(map_of("not", after, dtype="bool"), "i64")
-    return cast(reduced("sum", before, (len(x.shape),)), c.dtype)
+    return cast(searched(cast(bounds, dtype), cast(x, dtype), right), c.dtype)
+
+
+def searched(bounds: Value, x: Value, right: bool = False) -> Value:
+    """How many of `bounds` [*rows, N], in order, are below each of `x` [*rows, ...]; `right`: or equal to it.
+
+    A few are counted; more are found by halving what is left. All rows of `x` share bounds of one dim.
+    """
+    size, rows = bounds.shape[-1], len(bounds.shape) - 1
+    after = ">" if right else ">="
+    if size.constant is None or size.constant <= _COUNTED:
+        spread = (*x.shape, size)
+        each = expand(reshape(x, (*x.shape, index(1))), spread)
+        along = view(bounds, spread, lambda at: (*at[:rows], at[-1]))
+        before = cast(map_of("not", comparison(after, along, each), dtype="bool"), "i64")
+        return reduced("sum", before, (len(x.shape),))
+    found: Value = Literal(0, shape=x.shape, dtype="i64")
+    step = 1 << size.constant.bit_length() - 1
+    while step:
+        tried = arithmetic("+", found, step, dtype="i64")
+        last = arithmetic("-", tried, 1, dtype="i64")
+        bound = Gather(bounds, (last,), lambda at, n: (*at[:rows], n[0]), shape=x.shape, dtype=bounds.dtype)
+        before = map_of("not", comparison(after, bound, x), dtype="bool")
+        inside = comparison("<=", tried, size_value(size))
+        found = where(map_of("&", before, inside, dtype="bool"), tried, found, "i64")
+        step //= 2
+    return found
 
 
 def _limits(places: Value) -> tuple[float, float] | None:
@@ -146,7 +176,7 @@ def _limits(places: Value) -> tuple[float, float] | None:
     return None
 
 
-def _from_end(places: Value, size: Index) -> Value:
+def from_end(places: Value, size: Index) -> Value:
     """Positions counted from the end where they are negative."""
     places = cast(places, "i64")
     limits = _limits(places)

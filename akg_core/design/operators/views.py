@@ -146,6 +146,20 @@ def diagonal(c: Call) -> Value:
     return view(value, c.shape, look)
 
 
+@rule("diagonal_scatter")
+def diagonal_scattered(c: Call) -> Value:
+    value, part, rank = c.raw(0), c.raw(1), len(c.shape)
+    offset, first, second = c.arg(2, 0), c.arg(3, 0) % rank, c.arg(4, 1) % rank
+
+    def look(at: Positions) -> Positions:
+        rest = (p for d, p in enumerate(at) if d not in (first, second))
+        return (*rest, at[first] - max(-offset, 0))
+
+    dtype = wide(value.dtype)
+    on = comparison("==", counting(c.shape, lambda at: at[second] - at[first]), offset)
+    return where(on, cast(window(part, c.shape, look), dtype), cast(value, dtype), dtype)
+
+
 @rule("constant_pad_nd")
 def padded(c: Call) -> Value:
     value, pads, fill = c.raw(0), c.arg(1), c.arg(2) or 0

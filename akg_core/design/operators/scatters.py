@@ -1,0 +1,217 @@
+"""Rules of operators that write to positions read from a tensor: scatter, index_put and what is made of them.
+
+Sums, maxima and minima are joined in memory, in any order. Where updates replace what is there, the last of those that
+meet wins, so that a result is the same each time: which one that is, is a maximum over their numbers.
+"""
+
+from __future__ import annotations
+
+import math
+
+from akg_core.design.algebra.index import Index, index, product
+from akg_core.design.graph.places import Places, along, indexed
+from akg_core.design.graph.rules import Call, rule
+from akg_core.design.graph.values import (
+    Gather,
+    Pointwise,
+    Scatter,
+    Value,
+    arithmetic,
+    broadcast_shape,
+    cast,
+    comparison,
+    counting,
+    expand,
+    held,
+    is_float,
+    literal,
+    map_of,
+    narrow,
+    reshape,
+    where,
+)
+from akg_core.design.operators.gathers import from_end, gathered, searched
+from akg_core.design.operators.reductions import reduced
+from akg_core.design.operators.scans import scanned
+from akg_core.sketch.numerics import identity
+
+_JOINS = {"sum": "add", "add": "add", "mean": "add", "amax": "max", "amin": "min"}
+
+
+@rule("index_put")
+def index_put(c: Call) -> Value:
+    base, lists, updates, accumulate = c.value(0), c.arg(1), c.value(2), bool(c.arg(3, False))
+    dims = [d for d, reference in enumerate(lists) if reference is not None]
+    read = [c.refer(lists[d]) for d in dims]
+    updates = cast(updates, base.dtype)
+    if any(r.dtype == "bool" for r in read):
+        return _masked(c, base, dims, read, updates, accumulate)
+    together = dims == list(range(dims[0], dims[0] + len(dims)))
+    own = broadcast_shape([r.shape for r in read])
+    read = [expand(from_end(r, base.shape[d]), own) for d, r in zip(dims, read, strict=True)]
+    places = indexed(base.shape, dims, read, dims[0] if together else 0)
+    if accumulate:
+        return _result(c, places.joined(base, updates, "max" if base.dtype == "bool" else "add"))
+    return _result(c, places.replaced(base, updates))
+
+
+def _result(c: Call, value: Value) -> Value:
+    """What an operator gives: a scatter in the dtype that it is joined in, and a copy of it in the result's."""
+    plain = not isinstance(value, Scatter) or value.dtype == c.dtype
+    return value if plain else Pointwise("copy", (value,), shape=value.shape, dtype=value.dtype)
+
+
+def _masked(c: Call, base: Value, dims: list[int], read: list[Value], updates: Value, accumulate: bool) -> Value:
+    """What a mask picks is replaced by values that do not depend on how many it picks."""
+    (mask, *others), after = read, len(base.shape) - len(read[0].shape) - dims[0]
+    if others or (len(updates.shape) > after and updates.shape[-after - 1] != 1):
+        raise c.unsupported("with a mask and a value for each element that it picks", "Use torch.where.")
+    picked = expand(reshape(mask, (*mask.shape, *(index(1),) * after)), base.shape)
+    row = updates if len(updates.shape) <= after else reshape(updates, updates.shape[-after:] if after else ())
+    new = arithmetic("+", base, row, dtype=base.dtype) if accumulate else row
+    return where(picked, new, base, base.dtype)
+
+
+@rule("scatter", "scatter_add", "scatter_reduce")
+def scatter(c: Call) -> Value:
+    base, read = c.value(0), cast(c.raw(2), "i64")
+    number = c.operand(3)
+    updates = cast(number, base.dtype) if isinstance(number, Value) else literal(number, base.dtype)
+    kind = "sum" if c.name == "scatter_add" else c.arg(4) or c.option("reduce") or ""
+    if not base.shape:
+        base, read, updates = (reshape(v, (index(1),)) if not v.shape else v for v in (base, read, updates))
+    dim = c.arg(1) % len(base.shape)
+    for d, size in enumerate(read.shape if updates.shape else ()):
+        updates = narrow(updates, d, index(0), size)
+    places = along(base.shape, dim, read)
+    if not kind:
+        return _result(c, reshape(places.replaced(base, updates), c.shape))
+    kind = {"add": "sum", "multiply": "prod"}.get(kind, kind)
+    found = _reduced(places, base, updates, kind, bool(c.option("include_self", c.arg(5, True))))
+    return _result(c, reshape(found, c.shape))
+
+
+@rule("index_reduce")
+def index_reduce(c: Call) -> Value:
+    base, updates = c.value(0), c.value(3)
+    dim = c.arg(1) % len(base.shape)
+    places = indexed(base.shape, (dim,), (cast(c.raw(2), "i64"),), dim)
+    return _result(c, _reduced(places, base, updates, c.arg(4), bool(c.option("include_self", c.arg(5, True)))))
+
+
+def _reduced(places: Places, base: Value, updates: Value, kind: str, with_base: bool) -> Value:
+    """`base`, or only what it holds where no update goes, joined with the updates."""
+    dtype = base.dtype
+    join = {"amax": "max", "amin": "min", "mean": "sum"}.get(kind, kind)
+    none = literal(identity(join, dtype), dtype)
+    start = base if with_base else none
+    if kind == "prod":
+        found = arithmetic("*", start, places.looked_for(updates, "prod"), dtype=dtype)
+    else:
+        found = places.joined(start, updates, _JOINS[kind])
+    if kind == "mean":
+        count = places.counted("f32")
+        count = arithmetic("+" if with_base else "maximum", count, 1.0, dtype="f32")
+        whole = cast(count, dtype)
+        found = arithmetic("/" if is_float(dtype) else "//", found, whole, dtype=dtype)
+    return found if with_base else where(places.touched(), found, base, dtype)
+
+
+@rule("put")
+def put(c: Call) -> Value:
+    base = c.value(0)
+    flat = reshape(base, (base.size,))
+    read = from_end(reshape(c.raw(1), (c.raw(1).size,)), base.size)
+    updates = reshape(cast(c.value(2), base.dtype), read.shape)
+    places = indexed(flat.shape, (0,), (read,), 0)
+    found = places.joined(flat, updates, "add") if c.arg(3, False) else places.replaced(flat, updates)
+    return _result(c, reshape(found, c.shape))
+
+
+@rule("masked_scatter")
+def masked_scatter(c: Call) -> Value:
+    """The elements that a mask picks get those of the source, one after the other."""
+    base, mask, source = c.value(0), c.raw(1), c.value(2)
+    shape = broadcast_shape([base.shape, mask.shape])
+    base, picked = expand(base, shape), reshape(expand(mask, shape), (product(shape),))
+    before = arithmetic("-", scanned("sum", cast(picked, "i64"), 0), 1, dtype="i64")
+    flat = reshape(source, (source.size,))
+    new = Gather(flat, (before,), lambda at, found: found, shape=picked.shape, dtype=flat.dtype)
+    return reshape(where(picked, new, reshape(base, picked.shape), base.dtype), shape)
+
+
+@rule("histc")
+def histogram(c: Call) -> Value:
+    """How many elements lie in each of equal bins; what lies at the last one's end belongs to it."""
+    x = reshape(c.value(0), (c.raw(0).size,))
+    bins, low, high = int(c.arg(1, 100)), c.arg(2, 0), c.arg(3, 0)
+    first: Value = literal(low, x.dtype)
+    last: Value = literal(high, x.dtype)
+    if low == high:
+        first, last = (reduced(kind, x, (0,)) for kind in ("min", "max")) if low == 0 else (first, last)
+        same = comparison("==", first, last)
+        first = where(same, arithmetic("-", first, 1, dtype=x.dtype), first, x.dtype)
+        last = where(same, arithmetic("+", last, 1, dtype=x.dtype), last, x.dtype)
+    inside = map_of("&", comparison(">=", x, first), comparison("<=", x, last), dtype="bool")
+    width = arithmetic("-", last, first, dtype=x.dtype)
+    share = arithmetic("/", arithmetic("-", x, first, dtype=x.dtype), width, dtype=x.dtype)
+    at = cast(arithmetic("*", share, bins, dtype=x.dtype), "i64")
+    at = where(inside, arithmetic("minimum", at, bins - 1, dtype="i64"), -1, "i64")
+    shape = (index(bins),)
+    counts = indexed(shape, (0,), (at,), 0).joined(literal(0, "i32"), literal(1, "i32"), "add")
+    return cast(counts, c.wide)
+
+
+# --- segments ---------------------------------------------------------------------------------------------
+
+
+def _segments(starts: Value, count: Index) -> Value:
+    """In which segment each of `count` positions lies; segment s is the positions from `starts` [S] of s on."""
+    at = counting((count,), lambda at: at[0])
+    return held(arithmetic("-", searched(starts, at, right=True), 1, dtype="i64"))
+
+
+@rule("segment_reduce")
+def segment_reduce(c: Call) -> Value:
+    x, kind, lengths, offsets = c.value(0), c.arg(1), c.option("lengths"), c.option("offsets")
+    if c.option("axis", 0) or c.option("indices") is not None or (lengths is None and offsets is None):
+        raise c.unsupported("along another axis than the first, or by indices", "Use scatter_reduce.")
+    sizes = cast(c.refer(lengths if offsets is None else offsets), "i64")
+    if len(sizes.shape) != 1:
+        raise c.unsupported("with lengths of several dims", "Use scatter_reduce.")
+    if offsets is None:
+        starts = arithmetic("-", scanned("sum", sizes, 0), sizes, dtype="i64")
+    else:
+        starts = narrow(sizes, 0, index(0), sizes.shape[0] - 1)
+    places = indexed(c.shape, (0,), (_segments(starts, x.shape[0]),), 0)
+    kind = {"max": "amax", "min": "amin"}.get(kind, kind)
+    initial = c.option("initial")
+    join = {"amax": "max", "amin": "min", "mean": "sum"}.get(kind, kind)
+    start = literal(identity(join, x.dtype) if initial is None else initial, x.dtype)
+    if kind == "mean":
+        return arithmetic("/", places.joined(start, x, "add"), places.counted(x.dtype), dtype=x.dtype)
+    return _result(c, _reduced(places, expand(start, c.shape), x, kind, True))
+
+
+@rule("_embedding_bag", "_embedding_bag_forward_only")
+def embedding_bag(c: Call) -> tuple[Value | None, ...]:
+    """Sums, means or maxima of the rows of bags, which begin where `offsets` say."""
+    table, read, starts, mode = c.value(0), from_end(c.raw(1), c.raw(0).shape[0]), cast(c.raw(2), "i64"), c.arg(4, 0)
+    weights, last, padding = c.maybe(6), c.arg(7, False), c.arg(8, -1)
+    bags, width = c.shape
+    bag = _segments(narrow(starts, 0, index(0), bags) if last else starts, read.shape[0])
+    if padding is not None and padding >= 0:
+        bag = where(comparison("==", read, padding), -1, bag, "i64")
+    rows = gathered(table, 0, read)
+    if weights is not None:
+        rows = arithmetic("*", rows, reshape(weights, (*weights.shape, index(1))), dtype=table.dtype)
+    places = indexed((bags, width), (0,), (bag,), 0)
+    counts = indexed((bags,), (0,), (bag,), 0).joined(literal(0, "i32"), literal(1, "i32"), "add")
+    count = cast(expand(reshape(counts, (bags, index(1))), c.shape), table.dtype)
+    if mode == 2:
+        most = places.joined(literal(-math.inf, table.dtype), rows, "max")
+        return where(comparison("==", count, 0.0), 0.0, most, table.dtype), None, None, None
+    total = places.joined(literal(0, table.dtype), rows, "add")
+    if mode == 1:
+        total = arithmetic("/", total, arithmetic("maximum", count, 1.0, dtype=table.dtype), dtype=table.dtype)
+    return _result(c, total), None, None, None

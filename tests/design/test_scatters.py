@@ -1,0 +1,110 @@
+"""Positions read from tensors that are written: scatter, index_put and their like, bags, segments, histograms."""
+
+from __future__ import annotations
+
+import pytest
+
+from akg_core.design import variant
+from akg_core.design.program.assemble import Policy
+from akg_core.errors import UnsupportedOperator
+from akg_core.task.capture import capture
+from akg_core.task.load import load_source
+from tests.design.judging import SMALL, designed, forward, judge, reference
+
+ROWS = "torch.randn(10, 6), torch.randint(-10, 10, (24,)), torch.randn(24, 6)"
+PICKED = "torch.randn(10, 6), torch.randint(0, 10, (24,)), torch.randn(24, 6)"
+SPARSE = "torch.randn(5, 9), torch.randint(0, 9, (4, 14)), torch.randn(5, 20)"
+CACHE = "torch.randn(2, 3, 16, 4), torch.tensor([5, 9]), torch.randn(2, 3, 2, 4)"
+WRITTEN = [
+    ("x.index_put((y,), z)", ROWS), ("x.index_put((y,), z, accumulate=True)", ROWS), ("x.index_copy(0, y, z)", PICKED),
+    ("x.index_put((y, y % 6), z[:, 0], accumulate=True)", ROWS), ("x.index_add(0, y, z, alpha=0.5)", PICKED),
+    ("x.transpose(0, 1).index_put((torch.arange(6)[:, None], y), z.t())", ROWS), ("x.index_fill(0, y, 3.0)", PICKED),
+    ("x[:, None].index_put((y, torch.zeros_like(y)), z)", ROWS), ("x.clone().index_put_((y,), z[0])", ROWS),
+    ("x.long().index_add(0, y, z.long())", PICKED), ("x.int().index_add(0, y, z.int()) + 1", PICKED),
+    ("x.half().index_add(0, y, z.half())", PICKED), ("torch.relu(x.index_add(0, y, z)).sum(1)", PICKED),
+    ("x.index_copy(2, y, z)", CACHE), ("x.index_copy(2, y[:1], z[:, :, :1]).sum(-1)", CACHE),
+    ("x.index_put((torch.arange(2)[:, None], torch.arange(3), y[:, None]), z[:, :, 0])", CACHE),
+    ("x.scatter(1, y, z)", SPARSE), ("x.scatter(1, y, 2.0)", SPARSE), ("x.scatter(0, y[:, :9] % 5, z[:, :9])", SPARSE),
+    ("x.scatter(1, y, z, reduce='add')", SPARSE), ("x.scatter(1, y, z, reduce='multiply')", SPARSE),
+    ("x.scatter_add(1, y, z)", SPARSE), ("x.bfloat16().scatter_add(1, y, z.bfloat16())", SPARSE),
+    ("torch.zeros_like(x).scatter_(1, y, 1.0)", SPARSE), ("x.put(y, z[:4, :14], accumulate=True)", SPARSE),
+    ("(x > 0).scatter(1, y, False)", SPARSE), ("x.diagonal_scatter(z[0, :5], 1)", SPARSE),
+    *((f"x.scatter_reduce(1, y, z, '{k}', include_self={s})", SPARSE)
+      for k in ("sum", "prod", "mean", "amax", "amin") for s in (True, False)),
+    *((f"x.index_reduce(0, y, z, '{k}')", PICKED) for k in ("prod", "mean", "amax")),
+    ("x.long().scatter_reduce(1, y, z.long(), 'amax')", SPARSE),
+]  # fmt: skip
+MASKED = [
+    "x.masked_scatter(y > 4, z)", "x.masked_scatter(y[:1] > 4, z)", "x.index_put((y > 4,), z[0, 0])",
+    "x.index_put((y[:, 0] > 4,), z[0, :9])", "x.index_put((y > 4,), z[:1, 0], accumulate=True)",
+]  # fmt: skip
+BAG = "torch.randn(11, 6), torch.randint(0, 11, (90,)), torch.tensor([0, 4, 4, 11, 70, 71]), torch.rand(90)"
+BAGS = [
+    *(f"F.embedding_bag(y, x, z, mode='{m}')" for m in ("sum", "mean", "max")),
+    "F.embedding_bag(y, x, z, mode='sum', per_sample_weights=w)",
+    "F.embedding_bag(y[:71], x, z, include_last_offset=True)",
+    "F.embedding_bag(y, x, z, padding_idx=3)", "F.embedding_bag(y.reshape(9, 10), x, mode='max')",
+]  # fmt: skip
+SEGMENTS = [
+    *(f"torch.segment_reduce(x, '{k}', lengths=y)" for k in ("sum", "mean", "max", "min", "prod")),
+    "torch.segment_reduce(x[:, 0], 'sum', lengths=y, initial=2.0)",
+    "torch.segment_reduce(x, 'max', offsets=torch.cat([y.new_zeros(1), y.cumsum(0)]))",
+]
+COUNTED = [
+    "torch.histc(x, 8, -1, 1)", "torch.histc(x, 16)", "F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "inputs"), WRITTEN)
+def test_written_at_places(line: str, inputs: str) -> None:
+    judge(reference(forward(line, "x, y, z"), f"[{inputs}]"))
+
+
+@pytest.mark.parametrize("line", MASKED)
+def test_written_where_a_mask_says(line: str) -> None:
+    judge(reference(forward(line, "x, y, z"), "[torch.randn(5, 9), torch.randint(0, 9, (5, 9)), torch.randn(5, 20)]"))
+
+
+@pytest.mark.parametrize("line", BAGS)
+def test_bags(line: str) -> None:
+    judge(reference(forward(line, "x, y, z, w"), f"[{BAG}]"))
+
+
+@pytest.mark.parametrize("line", SEGMENTS)
+def test_segments(line: str) -> None:
+    judge(reference(forward(line, "x, y"), "[torch.randn(60, 4), torch.tensor([20, 7, 1, 32])]"))
+
+
+@pytest.mark.parametrize("line", COUNTED)
+def test_counted(line: str) -> None:
+    judge(reference(forward(line), "[torch.randn(2, 3, 6, 8)]"))
+
+
+def test_passing_messages_along_the_edges_of_a_graph() -> None:
+    body = """
+    def forward(self, score, to, x):
+        peak = torch.full((10,), -math.inf).scatter_reduce(0, to, score, 'amax')
+        weight = torch.exp(score - peak[to])
+        weight = weight / torch.zeros(10).index_add(0, to, weight)[to]
+        return torch.zeros(10, 6).index_add(0, to, weight[:, None] * x[to])"""
+    judge(reference(body, "[torch.randn(30), torch.randint(0, 10, (30,)), torch.randn(10, 6)]"))
+
+
+def test_zeros_that_are_added_to_are_no_kernel() -> None:
+    text = designed(
+        reference(forward("torch.zeros(9, 4).index_add(0, x, y)", "x, y"), "[torch.arange(5), torch.randn(5, 4)]")
+    )
+    assert text.count("@kernel") == 1 and "zeros(" in text and "atomic_add" in text
+
+
+def test_what_replaces_is_the_last_that_meets() -> None:
+    source = reference(
+        forward("x.index_copy(0, y, z)", "x, y, z"), "[torch.randn(9, 4), torch.arange(5), torch.randn(5, 4)]"
+    )
+    text = variant(capture(load_source(source, "reference")), SMALL, Policy()).text
+    assert "atomic_max" in text
+
+
+def test_a_mask_with_a_value_for_each_element_is_refused() -> None:
+    with pytest.raises(UnsupportedOperator, match=r"with a mask and a value for each element"):
+        designed(reference(forward("x.index_put((x > 0,), y)", "x, y"), "[torch.randn(5, 8), torch.randn(12)]"))
