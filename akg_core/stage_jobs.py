@@ -30,6 +30,8 @@ from akg_core.stage_records import (
     ExplainInput,
     GivenSketch,
     Held,
+    Refusals,
+    RefusalsInput,
     Scheduled,
     Steps,
 )
@@ -88,6 +90,14 @@ def design_job(given: DesignInput) -> Designed:
         sketches = tuple({view.text: view for view in views}.values())
     designs = tuple(_described(sketch, given.traits.program_bytes) for sketch in sketches)
     return Designed(designs=designs, of=1 if given.sketch else len(choices))
+
+
+@job(RefusalsInput)
+def refusals_job(given: RefusalsInput) -> Refusals:
+    """The operators of a task for which the designer has no rule."""
+    from akg_core.design.graph.trace import refusals
+
+    return Refusals(refused=tuple(refusals(given.task)))
 
 
 @job(Scheduled)

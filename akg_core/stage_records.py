@@ -55,6 +55,16 @@ class Designed(Record):
     of: int
 
 
+class RefusalsInput(Record):
+    task: Task
+
+
+class Refusals(Record):
+    """Sentences, one for each operator that has no rule."""
+
+    refused: tuple[str, ...]
+
+
 class EmitInput(Addressed):
     sketch: Sketch
     schedule: Schedule

@@ -42,6 +42,8 @@ from akg_core.stage_records import (
     ExplainInput,
     GivenSketch,
     Held,
+    Refusals,
+    RefusalsInput,
     Scheduled,
     Steps,
 )
@@ -120,6 +122,15 @@ def capture(pool: Pool, request: Request, work: int = 0) -> Task:
     if result.status not in ("ok", "error"):
         raise TaskError(f"{request.reference} could not be captured. {result.reason}")
     return Task(**result.unwrap())
+
+
+def refusals(pool: Pool, request: Request) -> tuple[str, ...]:
+    """Why no kernel can be designed for the reference: what capture refuses, or each operator without a rule."""
+    try:
+        task = capture(pool, request)
+    except TaskError as error:
+        return (str(error),)
+    return _plugin_job(pool, "refusals_job", RefusalsInput(task=task), Refusals, DESIGN_SECONDS).refused
 
 
 def probe(pool: Pool, request: Request) -> Availability:

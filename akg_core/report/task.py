@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -11,14 +10,15 @@ from rich.text import Text
 from akg_core.task.examination import Examination
 
 
-def show_examination(name: str, found: dict[str, Any], as_json: bool) -> bool:
-    """Print the weaknesses of a task; whether there is one that makes a verdict worthless."""
-    examination = Examination(**found)
+def show_examination(name: str, examination: Examination, as_json: bool) -> bool:
+    """Print what a task is refused for and its weaknesses; whether one of these makes a verdict worthless."""
     weak = any(finding.severity == "error" for finding in examination.findings)
     if as_json:
         print(json.dumps(examination.model_dump(mode="json"), indent=2))
         return weak
     console = Console(highlight=False, soft_wrap=True)
+    for sentence in examination.refused:
+        console.print(Text.assemble(("refused", "bold red"), f" {sentence}"))
     for finding in examination.findings:
         style = "bold red" if finding.severity == "error" else "yellow"
         console.print(Text.assemble((finding.code, style), f" {finding.message}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from akg_core.design.operators import (
     scatters,
     views,
 )
+from akg_core.errors import UnsupportedOperator
 from akg_core.records import Node, Task
 from akg_core.task.graph import RANDOM
 
@@ -29,6 +31,8 @@ from akg_core.task.graph import RANDOM
 FAMILIES = (
     pointwise, views, gathers, scatters, reductions, normalisations, products, scans, convolutions, pooling, recurrent,
 )  # fmt: skip
+
+Refused = Callable[[Node, UnsupportedOperator], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +55,20 @@ class Trace:
 
 
 def trace(
-    task: Task, longest_attended: int = 0, rounding: str = "", joined: bool = False, halved: bool = False
+    task: Task,
+    longest_attended: int = 0,
+    rounding: str = "",
+    joined: bool = False,
+    halved: bool = False,
+    refused: Refused | None = None,
 ) -> Trace:
     """Rewrite the graph of a task; attention over values of at most `longest_attended` becomes one kernel.
 
     `rounding`: the format that factors of f32 convolutions are rounded to, "" for none; `halved`: whether f16 may stand
     for it. `joined`: whether products cost less than stores.
-    Raises UnsupportedOperator for an operator without a rule."""
+    Raises UnsupportedOperator for an operator without a rule, unless `refused` hears of it: the trace then goes on with
+    a tensor in the place of each result, and is good for nothing but to hear of all.
+    """
     result = Trace()
     values: dict[str, tuple[Value | None, ...]] = {}
     origins: dict[tuple[str, int], Origin] = {}
@@ -75,7 +86,7 @@ def trace(
         # Equal operators on equal arguments are one: captures repeat masks and counts.
         key = repr((node.op, _resolved(node.args, values), _resolved(node.kwargs, values), node.dtypes, node.shapes))
         if key not in seen:
-            seen[key] = _apply(call)
+            seen[key] = _apply(call) if refused is None else _heard(call, refused)
         values[node.name] = seen[key]
         for number, value in enumerate(values[node.name]):
             if value is not None and number < len(node.dtypes):
@@ -128,3 +139,22 @@ def _apply(call: Call) -> tuple[Value | None, ...]:
     found = function(call)
     results = found if isinstance(found, tuple) else (found,)
     return results
+
+
+def refusals(task: Task) -> tuple[str, ...]:
+    """A sentence for each operator of a task that has no rule: which, as the file calls it, and where."""
+    found: list[str] = []
+    trace(task, refused=lambda node, error: found.append(str(error)))
+    return tuple(dict.fromkeys(found))
+
+
+def _heard(call: Call, refused: Refused) -> tuple[Value | None, ...]:
+    """The results of an operator, or tensors like them where it has no rule, which `refused` hears."""
+    try:
+        return _apply(call)
+    except UnsupportedOperator as error:
+        refused(call.node, error)
+    return tuple(
+        Source(f"refused:{call.node.name}:{n}", shape=call.shape_of(n), dtype=dtype) if dtype else None
+        for n, dtype in enumerate(call.node.dtypes)
+    )
