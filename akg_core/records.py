@@ -82,27 +82,27 @@ class PluginInfo(Record):
 class Traits(Record):
     """The few numbers of a chip that a designer sizes tiles by.
 
-    `units`: cores or multiprocessors; `lanes`: f32 elements a vector instruction or a warp handles; `near_bytes`:
+    `units`: cores or multiprocessors; `lanes`: f32 elements a vector instruction or a warp handles; `on_chip_bytes`:
     memory beside one unit in which a row may stay between two passes; `tile_elements`: a good tile for
     streaming; `dot_tile`: a good (m, n, k) tile of a matrix product; `convolution_format`: what eager PyTorch may
     round the factors of f32 convolutions to there ("tf32"), "" where it multiplies exactly; `half_tile`: a good tile
     of products of f16 that are summed in f32, for chips that make these many times faster than products of f32;
-    `held_tiles`: whether a program holds each of its tiles at once, in the registers of its threads, instead of going
-    through it piece by piece; `program_bytes`: what the tiles may take that one program holds at once, 0 where nothing
-    limits that; `together`: programs that certainly run at the same time, so that they may wait for each
+    `register_tiles`: whether a program holds each of its tiles at once, in the registers of its threads, instead of
+    going through it piece by piece; `program_bytes`: what the tiles may take that one program holds at once, 0 where
+    nothing limits that; `co_resident`: programs that certainly run at the same time, so that they may wait for each
     other; 0 where none may.
     """
 
     units: int = 1
     lanes: int = 8
-    near_bytes: int = 256 * 1024
+    on_chip_bytes: int = 256 * 1024
     tile_elements: int = 4096
     dot_tile: tuple[int, int, int] = (64, 64, 32)
     convolution_format: str = ""
     half_tile: tuple[int, int, int] | None = None
-    held_tiles: bool = False
+    register_tiles: bool = False
     program_bytes: int = 0
-    together: int = 0
+    co_resident: int = 0
 
 
 HOST = "cpu"  # torch's name of the processor that everything else runs on

@@ -72,7 +72,7 @@ class _Lowering(ValueLowering):
     def grid_axis(self, grid: ast.Grid, scope: Scope) -> Axis:
         axis = self.axis(grid.axis, self.plain(grid.extent, scope), self.plain(grid.step, scope), grid.place, scope)
         axis.hints = dict(grid.hints)
-        axis.together = axis.hints.get("together") == Number(True)
+        axis.cooperative = axis.hints.get("cooperative") == Number(True)
         return axis
 
     # --- statements ---

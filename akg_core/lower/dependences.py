@@ -40,7 +40,7 @@ def depend(body: Body, op: Op) -> None:
         axes |= op.target.axes
         if op.accumulate:
             reads.add(op.target)
-    if op.kind == "meet":
+    if op.kind == "all_reduce":
         op.blocked = frozenset(axes)
     else:
         axes |= set(op.over)

@@ -44,7 +44,9 @@ def hold(body: Body) -> None:
     for op in body.ops():
         if op.kind in ("reduce", "scan") and op.expr is not None:
             assert op.expr.type is not None
-            held = (numerics.scanned if op.kind == "scan" else numerics.reduced)(op.function, op.expr.type.dtype)
+            held = (numerics.scan_dtype if op.kind == "scan" else numerics.reduction_dtype)(
+                op.function, op.expr.type.dtype
+            )
             kind = Type(dtype=held, uniform=True)
             op.start = Number(_number(numerics.identity(op.function, held), held), place=op.place, type=kind)
             op.expr = _cast(op.expr, held)

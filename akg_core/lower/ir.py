@@ -34,7 +34,7 @@ class Axis:
     """A named run of positions [begin, end) inside [0, extent).
 
     `capacity` is the most positions that its tile holds, None when that is known at launch only. An axis of one
-    position is `unit`: a scalar in all but name. `together`: the programs along it meet. For languages of tiles:
+    position is `unit`: a scalar in all but name. `cooperative`: the programs along it meet. For languages of tiles:
     `lanes` of its tile, None when a launch knows; `partial`: some of them may be no positions; `single`: a thread takes
     one element of each access along it; `aligned`: its tile begins at a multiple of its lanes.
     """
@@ -45,7 +45,7 @@ class Axis:
     end: Expr
     capacity: int | None
     place: Place = NOWHERE
-    together: bool = False
+    cooperative: bool = False
     step: Expr | None = None
     hints: Mapping[str, Expr] = field(default_factory=dict)
     lanes: int | None = None

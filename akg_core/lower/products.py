@@ -14,7 +14,7 @@ Precision = str
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class DotStrategy:
     """`exact`: outside of the matrix units. `parts`: narrow tiles that a factor is split into, each with so many
     `bytes` an element; 0 where it is multiplied as it is."""
 
@@ -23,7 +23,7 @@ class Way:
     bytes: int = 0
 
 
-Ways = Mapping[Precision, Way]
+DotStrategies = Mapping[Precision, DotStrategy]
 """How products of f32 are made, for each precision."""
 
 
@@ -33,11 +33,11 @@ def precision_of(op: Op) -> Precision:
     return word.value if isinstance(word, Text) else "ieee"
 
 
-def way_of(op: Op, ways: Ways) -> Way:
+def strategy_of(op: Op, ways: DotStrategies) -> DotStrategy:
     """How a product of floats is made; its factors have one dtype."""
     assert op.expr is not None and op.expr.type is not None
     dtype = op.expr.type.dtype
-    return ways[precision_of(op)] if dtype == "f32" else Way(exact=dtype == "f64")
+    return ways[precision_of(op)] if dtype == "f32" else DotStrategy(exact=dtype == "f64")
 
 
 def is_matrix_product(op: Op) -> bool:

@@ -27,7 +27,7 @@ def show_ir(body: Body, symbol: str = "") -> str:
 def _region(region: Region) -> Iterator[str]:
     yield f"{INDENT}region" + (" over a grid:" if region.grid else ", once:")
     for axis in region.grid:
-        yield f"{INDENT * 2}axis {_axis(axis)}" + (", whose programs run together" if axis.together else "")
+        yield f"{INDENT * 2}axis {_axis(axis)}" + (", whose programs run together" if axis.cooperative else "")
     yield from _ops(region.ops, INDENT * 2)
 
 
@@ -57,7 +57,7 @@ def show_op(op: Op) -> str:
         case "positions" | "begin" | "end":
             assert op.axis is not None
             return f"{target} = {op.kind} of {op.axis.name} at {expr}"
-        case "reduce" | "scan" | "meet":
+        case "reduce" | "scan" | "all_reduce":
             back = ", backwards" if op.reverse else ""
             return f"{target} = {op.function} over {', '.join(op.over)} of {expr}{_held(op)}{back}"
         case "regroup":
@@ -88,7 +88,7 @@ def _held(op: Op) -> str:
     """The dtype that a reduction or scan is held in, and what it starts from."""
     if op.expr is None or op.expr.type is None or op.function in ("argmax", "argmin", "first", "last"):
         return ""
-    held = (numerics.scanned if op.kind == "scan" else numerics.reduced)(op.function, op.expr.type.dtype)
+    held = (numerics.scan_dtype if op.kind == "scan" else numerics.reduction_dtype)(op.function, op.expr.type.dtype)
     return f" in {held} from {show_expression(Number(numerics.identity(op.function, held)))}"
 
 

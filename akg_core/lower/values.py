@@ -101,7 +101,7 @@ class ValueLowering:
             assert isinstance(axis, Axis)
             ends = {"begin": axis.begin, "end": axis.end}
             return ends.get(call.op) or fold(Binary("-", axis.end, axis.begin, type=INDEX))
-        if kind in ("reduce", "argreduce", "pick", "scan", "meet"):
+        if kind in ("reduce", "argreduce", "pick", "scan", "all_reduce"):
             return self.along(call, kind, scope, ops, hint)
         if kind == "contract":
             return self.contract(call, scope, ops, hint)
@@ -132,7 +132,7 @@ class ValueLowering:
         operand = self.expression(call.args[0], scope, ops)
         axes = _names(call.args[1])
         over = self.axes(axes, scope)
-        if kind == "meet":
+        if kind == "all_reduce":
             axis = scope[axes[0]]
             assert isinstance(axis, Axis)
             over = [axis.name]
@@ -146,7 +146,7 @@ class ValueLowering:
         target = self.value(hint or call.op.removeprefix("reduce_"), result, call.type.dtype)
         reverse = dict(call.keywords).get("reverse") == Number(True)
         name, function = {"argreduce": "reduce", "pick": "reduce"}.get(kind, kind), call.op
-        if kind == "meet":
+        if kind == "all_reduce":
             target.mutable = True  # what a program has, then what all have together
             ops.append(Op("map", call.place, target=target, expr=operand))
             operand = self.name(target)

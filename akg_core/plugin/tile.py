@@ -6,24 +6,25 @@
 and `show_ir` is the text of what came out. `order` says which axis is the first dimension of tiles and which the last.
 
 Further down, region by region, for a language of programs in one dimension: `load_blocks` where a unit copies memory,
-`open_tiles` makes numbers of grids, loops, positions and masks, and `meet` writes out how programs wait for each other.
+`lower_to_indices` makes numbers of grids, loops, positions and masks, and `meet` writes out how programs
+wait for each other.
 """
 
 from akg_core.lower.build import KEPT
 from akg_core.lower.decompose import decompose
 from akg_core.lower.divisors import Divisors
 from akg_core.lower.explicit import make_explicit
-from akg_core.lower.products import Way, Ways, is_matrix_product, precision_of, way_of
+from akg_core.lower.products import DotStrategies, DotStrategy, is_matrix_product, precision_of, strategy_of
 from akg_core.lower.show import show_ir
 from akg_core.lower.substitute import replaced
+from akg_core.lower.tile.all_reduce import Met, Room, meet
 from akg_core.lower.tile.blocks import load_blocks
 from akg_core.lower.tile.constants import collect_constants
 from akg_core.lower.tile.copies import propagate_copies
+from akg_core.lower.tile.indices import lower_to_indices
 from akg_core.lower.tile.interleave import interleave
 from akg_core.lower.tile.lanewise import keep_lanewise
 from akg_core.lower.tile.masks import EXISTS, mask
-from akg_core.lower.tile.meetings import Met, Room, meet
-from akg_core.lower.tile.opened import open_tiles
 from akg_core.lower.tile.order import Pairing, accesses, gathers, order, pairings
 from akg_core.lower.tile.padding import pad
 from akg_core.lower.tile.programs import Programs, tiles_of
@@ -38,12 +39,12 @@ __all__ = [
     "KEPT",
     "BrokenIR",
     "Divisors",
+    "DotStrategies",
+    "DotStrategy",
     "Met",
     "Pairing",
     "Programs",
     "Room",
-    "Way",
-    "Ways",
     "accesses",
     "collect_constants",
     "decompose",
@@ -52,10 +53,10 @@ __all__ = [
     "is_matrix_product",
     "keep_lanewise",
     "load_blocks",
+    "lower_to_indices",
     "make_explicit",
     "mask",
     "meet",
-    "open_tiles",
     "order",
     "pad",
     "pairings",
@@ -64,10 +65,10 @@ __all__ = [
     "replaced",
     "share",
     "show_ir",
+    "strategy_of",
     "tiles_of",
     "unroll_single",
     "verify",
-    "way_of",
     "write_out_rows",
     "write_out_taps",
 ]

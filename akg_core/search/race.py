@@ -35,7 +35,7 @@ _SHORTLY = TimingPlan(warmup=0, samples=3, cold=True)
 
 
 @dataclass
-class Lap:
+class KernelTiming:
     """The samples of one kernel in seconds, or why there are none."""
 
     samples: list[float] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Lap:
 
 
 @dataclass(frozen=True)
-class Track:
+class TimingContext:
     """Where a race takes place: the workers, the task's cases, and who runs kernels for which chip."""
 
     pool: Pool
@@ -70,85 +70,90 @@ class Track:
         return Participant("candidate", session, KERNEL_JOB, payload, self.prepared, SECONDS)
 
 
-def race(track: Track, artifacts: Sequence[Artifact], *, rounds: int = ROUNDS) -> list[Lap]:
-    """A lap for each kernel; one that fails drops out. Other akg-core processes wait meanwhile."""
-    return in_one_process(track, artifacts) if track.prepared.lends else in_turns(track, artifacts, rounds)
+def time_interleaved(
+    context: TimingContext, artifacts: Sequence[Artifact], *, rounds: int = ROUNDS
+) -> list[KernelTiming]:
+    """A timing for each kernel; one that fails drops out. Other akg-core processes wait meanwhile."""
+    return in_one_process(context, artifacts) if context.prepared.lends else in_turns(context, artifacts, rounds)
 
 
-def in_turns(track: Track, artifacts: Sequence[Artifact], rounds: int = ROUNDS) -> list[Lap]:
+def in_turns(context: TimingContext, artifacts: Sequence[Artifact], rounds: int = ROUNDS) -> list[KernelTiming]:
     """Sample every kernel once a round, each in a process of its own."""
-    laps = [Lap() for _ in artifacts]
+    timings = [KernelTiming() for _ in artifacts]
     with ExitStack() as stack:
-        participants = [track.participant(stack.enter_context(track.process()), artifact) for artifact in artifacts]
-        stack.enter_context(exclusively(track.target.backend))
+        participants = [context.participant(stack.enter_context(context.process()), artifact) for artifact in artifacts]
+        stack.enter_context(exclusively(context.target.backend))
         for number in range(-1, rounds):  # the first round is for warming up
-            fresh = stack.enter_context(track.prepared.fresh(1))
-            for participant, lap in zip(participants, laps, strict=True):
-                if not lap.failure:
-                    _turn(participant, lap, fresh, keep=number >= 0)
-    return laps
+            fresh = stack.enter_context(context.prepared.fresh(1))
+            for participant, timing in zip(participants, timings, strict=True):
+                if not timing.failure:
+                    _turn(participant, timing, fresh, keep=number >= 0)
+    return timings
 
 
-def in_one_process(track: Track, artifacts: Sequence[Artifact]) -> list[Lap]:
+def in_one_process(context: TimingContext, artifacts: Sequence[Artifact]) -> list[KernelTiming]:
     """Sample one kernel after the other, then the fastest once more in turns; samples of the turns count alone.
 
     What is sampled first waits for the process and the device, so that it is sampled twice. What is far slower than
     others is called once.
     """
-    laps = [Lap() for _ in artifacts]
+    timings = [KernelTiming() for _ in artifacts]
     with ExitStack() as stack:
-        stack.enter_context(exclusively(track.target.backend))
-        process = _Process(track, stack)
+        stack.enter_context(exclusively(context.target.backend))
+        process = _Process(context, stack)
         fastest = math.inf
-        for artifact, lap in (*((first, Lap()) for first in artifacts[:1]), *zip(artifacts, laps, strict=True)):
-            process.sample(artifact, lap, fastest)
-            fastest = min(fastest, lap.seconds or math.inf)
-        known = sorted((lap.seconds, place) for place, lap in enumerate(laps) if lap.seconds is not None)
+        for artifact, timing in (
+            *((first, KernelTiming()) for first in artifacts[:1]),
+            *zip(artifacts, timings, strict=True),
+        ):
+            process.sample(artifact, timing, fastest)
+            fastest = min(fastest, timing.seconds or math.inf)
+        known = sorted((timing.seconds, place) for place, timing in enumerate(timings) if timing.seconds is not None)
         near = [place for seconds, place in known if seconds <= _NEAR * known[0][0]][:_FINALISTS]
         if len(near) > 1:
-            laps = [Lap() if place in near else lap for place, lap in enumerate(laps)]
+            timings = [KernelTiming() if place in near else timing for place, timing in enumerate(timings)]
             for place in near * _FINAL_ROUNDS:
-                process.sample(artifacts[place], laps[place])
-    return laps
+                process.sample(artifacts[place], timings[place])
+    return timings
 
 
 class _Process:
     """The process that all kernels are timed in; another one after a failure, which may have spoilt the device."""
 
-    def __init__(self, track: Track, stack: ExitStack) -> None:
-        self._track, self._stack = track, stack
+    def __init__(self, context: TimingContext, stack: ExitStack) -> None:
+        self._track, self._stack = context, stack
         self._session: Session | None = None
 
-    def sample(self, artifact: Artifact, lap: Lap, fastest: float = math.inf) -> None:
-        """Add a few samples to the lap of a kernel that has not failed; only one when others take far less."""
-        if lap.failure:
+    def sample(self, artifact: Artifact, timing: KernelTiming, fastest: float = math.inf) -> None:
+        """Add a few samples to the timing of a kernel that has not failed; only one when others take far less."""
+        if timing.failure:
             return
         if self._session is None:
             self._session = self._stack.enter_context(self._track.process())
-        participant, first = self._track.participant(self._session, artifact), Lap()
+        participant, first = self._track.participant(self._session, artifact), KernelTiming()
         _sample(participant, first, _AT_FIRST)
         if first.seconds is None or first.seconds > max(_LONG, _FAR * fastest):
-            lap.samples, lap.failure = lap.samples + first.samples, first.failure
+            timing.samples, timing.failure = timing.samples + first.samples, first.failure
         else:
-            _sample(participant, lap, _SHORTLY)
-        if lap.failure:
+            _sample(participant, timing, _SHORTLY)
+        if timing.failure:
             self._session.close()
             self._session = None
 
 
-def _turn(participant: Participant, lap: Lap, fresh: Fresh, *, keep: bool) -> None:
+def _turn(participant: Participant, timing: KernelTiming, fresh: Fresh, *, keep: bool) -> None:
     try:
         samples, _ = participant.turns(_ONCE, fresh)
     except Unusable as error:
-        lap.failure = str(error)
+        timing.failure = str(error)
         return
-    lap.samples += samples if keep else ()
+    timing.samples += samples if keep else ()
 
 
-def _sample(participant: Participant, lap: Lap, plan: TimingPlan) -> None:
+def _sample(participant: Participant, timing: KernelTiming, plan: TimingPlan) -> None:
     try:
         samples = participant.sample(plan)
     except Unusable as error:
-        lap.failure = str(error)
+        timing.failure = str(error)
         return
-    lap.samples += samples
+    timing.samples += samples

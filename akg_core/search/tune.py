@@ -27,7 +27,7 @@ from akg_core.records import HOST, Availability, KernelSource, Record, Schedule,
 from akg_core.runs import RunFolder
 from akg_core.search.moves import Moves, Point, sketch_hash
 from akg_core.search.prune import least_seconds, spilling, too_large, too_slow
-from akg_core.search.race import Track, race
+from akg_core.search.race import TimingContext, time_interleaved
 from akg_core.spell import spell_seconds
 from akg_core.stages import Candidate, Design, Request
 from akg_core.worker.usage import cores
@@ -278,11 +278,13 @@ class Search:
         self._waiting = []
         ground = self._ground
         target = ground.request.target or Target(backend="")
-        track = Track(ground.pool, prepared, ground.request.plugin, target)
-        laps = race(track, [artifact for point in runners if (artifact := self._built[point].artifact)])
-        for point, lap in zip(runners, laps, strict=True):
-            status = "failed" if lap.failure else "timed"
-            self._store(point, status, seconds=lap.seconds, samples=list(lap.samples), reason=lap.failure)
+        context = TimingContext(ground.pool, prepared, ground.request.plugin, target)
+        timings = time_interleaved(
+            context, [artifact for point in runners if (artifact := self._built[point].artifact)]
+        )
+        for point, timing in zip(runners, timings, strict=True):
+            status = "failed" if timing.failure else "timed"
+            self._store(point, status, seconds=timing.seconds, samples=list(timing.samples), reason=timing.failure)
         self.best = self._fastest()
         self._round_seconds += time.monotonic() - began
 

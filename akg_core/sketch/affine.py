@@ -165,7 +165,7 @@ class Bounds:
             return _combined(expr.op, self.real(expr.args[0]), self.real(expr.args[1]))
         return None
 
-    def narrow(self, expr: Expr) -> bool:
+    def fits_i32(self, expr: Expr) -> bool:
         """Whether index arithmetic stays within 32 bits for certain, lanes beyond the last position included."""
         low, high = self.interval(expr)
         return low is not None and high is not None and low > -NARROW and high < NARROW

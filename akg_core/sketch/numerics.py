@@ -17,7 +17,7 @@ def function_of(operation: str) -> str:
     return operation.rpartition("_")[2].removeprefix("arg")
 
 
-def reduced(operation: str, dtype: str) -> str:
+def reduction_dtype(operation: str, dtype: str) -> str:
     """The dtype in which values of `dtype` are combined by a reduction (`reduce_sum`, …) or a meeting.
 
     f16 and bf16 add up in f32, integers and bool in i64; extremes stay what they are.
@@ -30,17 +30,17 @@ def reduced(operation: str, dtype: str) -> str:
     return dtype
 
 
-def scanned(operation: str, dtype: str) -> str:
+def scan_dtype(operation: str, dtype: str) -> str:
     """The dtype in which a scan of `dtype` runs.
 
     Running sums and products of f32 are held in f64, as PyTorch's are on the host: each position keeps the error of all
-    before it. A chip that is slow in f64 may hold them in `reduced`.
+    before it. A chip that is slow in f64 may hold them in `reduction_dtype`.
     """
-    held = reduced(operation, dtype)
+    held = reduction_dtype(operation, dtype)
     return "f64" if held == "f32" and dtype == "f32" and function_of(operation) in ("sum", "prod") else held
 
 
-def contracted(first: str, second: str) -> str:
+def dot_dtype(first: str, second: str) -> str:
     """The dtype in which products of two dtypes are summed: f32 at least for floats, i64 for whole numbers."""
     meeting = promote(first, second)
     if not is_float(meeting):

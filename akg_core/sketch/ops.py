@@ -16,7 +16,7 @@ LOOP_HINTS: dict[str, tuple[str, ...]] = {
         "warps",
         "order",
         "persistent",
-        "together",
+        "cooperative",
         "vector",
         "specialize",
         "split",
@@ -38,7 +38,7 @@ HINTS: dict[str, tuple[str, str]] = {
     "vector": ("count", "elements a memory instruction moves"),
     "persistent": ("flag", "one program a unit takes tile after tile"),
     "descending": ("flag", "programs of the last tiles start first: they have the most to do"),
-    "together": ("flag", "all programs of the axis run at the same time; meet_… needs it"),
+    "cooperative": ("flag", "all programs of the axis run at the same time; all_reduce_… needs it"),
     "specialize": ("flag", "some warps only load, others only compute"),
     "stream": ("flag", "data that is not used again soon: pass the cache by"),
     "via": ("word", 'how data comes: "async" or "bulk"'),
@@ -55,7 +55,7 @@ class Operation:
     """One operation of the language.
 
     `kind` groups operations that share rules: "elementwise", "reduce", "argreduce", "scan", "pick", "contract",
-    "create", "load", "store", "atomic", "axis", "split", "cast", "round", "split_float", "random", "meet".
+    "create", "load", "store", "atomic", "axis", "split", "cast", "round", "split_float", "random", "all_reduce".
     `dtype` says how the result's dtype follows: "float" (ints become f32), "same" (the first argument's),
     "promote" (of all arguments), "select" (of all but the first), "sum" (ints and bool become i64), "bool", "i64",
     "f32", "given" (by an argument), "tensor" (the tensor's), "contract" (see docs), "none" (no result).
@@ -230,7 +230,12 @@ _add(
 _add("round", "same", "round_to(tile, format)", 'rounded to "tf32", "bf16" or "f16", dtype kept')
 _add("random", "f32", "rand(seed, index)", "uniform in [0, 1): Philox4x32-10 with key `seed` and counter `index`")
 for _name in ("sum", "max", "min"):
-    _add("meet", "same", f"meet_{_name}(tile, axis)", f"{_name} over all programs of a grid axis that run together")
+    _add(
+        "all_reduce",
+        "same",
+        f"all_reduce_{_name}(tile, axis)",
+        f"{_name} over all programs of a grid axis that run together",
+    )
 
 # Other spellings that the parser turns into the one form of the tree.
 SPELLINGS: dict[str, str] = {

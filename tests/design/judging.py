@@ -16,9 +16,9 @@ from akg_core.sketch.program import kept_tensors, program_of
 from akg_core.task.capture import capture
 from akg_core.task.load import ReferenceModule, load_source
 
-SMALL = Traits(units=4, lanes=4, near_bytes=4096, tile_elements=64, dot_tile=(16, 16, 8))
-USUAL = Traits(units=2, lanes=16, near_bytes=512 * 1024, tile_elements=4096, dot_tile=(128, 128, 128))
-HELD = SMALL.model_copy(update={"tile_elements": 16, "held_tiles": True, "together": 64})
+SMALL = Traits(units=4, lanes=4, on_chip_bytes=4096, tile_elements=64, dot_tile=(16, 16, 8))
+USUAL = Traits(units=2, lanes=16, on_chip_bytes=512 * 1024, tile_elements=4096, dot_tile=(128, 128, 128))
+HELD = SMALL.model_copy(update={"tile_elements": 16, "register_tiles": True, "co_resident": 64})
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from akg_core.task.capture import capture
 from akg_core.task.load import load_source
 from tests.design.judging import forward, judge, reference
 
-TRAITS = Traits(units=1, lanes=4, near_bytes=4096, tile_elements=64, dot_tile=(16, 16, 8), half_tile=(16, 16, 16))
+TRAITS = Traits(units=1, lanes=4, on_chip_bytes=4096, tile_elements=64, dot_tile=(16, 16, 8), half_tile=(16, 16, 16))
 LINES = {
     "x @ y": ("(64, 96)", "(96, 70)"),
     "x.T @ y": ("(50, 64)", "(50, 61)"),

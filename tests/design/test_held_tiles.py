@@ -45,14 +45,14 @@ def test_long_rows_are_held_by_programs_that_meet(line: str, shape: str) -> None
     source = reference(forward(line), f"[torch.randn{shape}]")
     judge(source, traits=HELD)
     text = designed(source, HELD)
-    assert "together=True" in text and "tiles(" not in text
+    assert "cooperative=True" in text and "tiles(" not in text
 
 
 def test_no_more_programs_meet_than_run_together() -> None:
     source = reference(forward("x.softmax(1)"), "[torch.randn(9, 1024)]")
-    assert "meet_max" in designed(source, HELD)
-    assert "meet" not in designed(source, HELD.model_copy(update={"together": 4}))
-    assert "meet" not in designed(source, HELD.model_copy(update={"held_tiles": False}))
+    assert "all_reduce_max" in designed(source, HELD)
+    assert "all_reduce" not in designed(source, HELD.model_copy(update={"co_resident": 4}))
+    assert "all_reduce" not in designed(source, HELD.model_copy(update={"register_tiles": False}))
 
 
 @pytest.mark.parametrize("line", ["x.sum(1)", "x.mean(1)", "x.amax(1)", "x.max(1)[0]", "x.argmax(1)", "x.var(1)"])
@@ -68,18 +68,18 @@ def test_many_columns_are_gone_down_by_a_program_each(line: str) -> None:
     text = designed(source, HELD)
     assert "stages=4" in text and text.count("@kernel") == 1
     assert "stages" not in designed(reference(forward(line), "[torch.randn(3, 40, 70)]"), HELD)
-    assert "stages" not in designed(source, HELD.model_copy(update={"held_tiles": False}))
+    assert "stages" not in designed(source, HELD.model_copy(update={"register_tiles": False}))
 
 
 def test_programs_that_share_a_row_go_through_few_tiles_each() -> None:
     source = reference(forward("x.sum()"), "[torch.randn(100000)]")
     few = HELD.model_copy(update={"units": 2})
     assert "for g in grid(100000, 1024):" in designed(source, few)
-    assert "for g in grid(100000, 1024):" not in designed(source, few.model_copy(update={"held_tiles": False}))
+    assert "for g in grid(100000, 1024):" not in designed(source, few.model_copy(update={"register_tiles": False}))
 
 
 def test_places_that_nobody_asks_for_are_not_looked_for() -> None:
-    for traits in (HELD, HELD.model_copy(update={"held_tiles": False})):
+    for traits in (HELD, HELD.model_copy(update={"register_tiles": False})):
         for shape in ("(3, 2000, 70)", "(3, 50, 70)"):
             text = designed(reference(forward("x.max(1)[0]"), f"[torch.randn{shape}]"), traits)
             assert "reduce_max" in text and "argmax" not in text

@@ -59,5 +59,5 @@ def test_products_of_a_tile_may_leave_the_range_of_the_result() -> None:
     """What came before is tiny: the product within a tile is beyond f32, the result is not."""
     rows = "torch.cat((torch.full((4, 64), 0.25), torch.full((4, 60), 16.0)), 1)"
     for traits in (SMALL, USUAL):
-        held = traits.model_copy(update={"held_tiles": True})
+        held = traits.model_copy(update={"register_tiles": True})
         judge(reference(forward("torch.cumprod(x, 1)"), f"[{rows}]"), traits=held)

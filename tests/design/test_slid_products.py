@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from akg_core.lower.build import KEPT, body_of
-from akg_core.lower.resources.tiles import peak
+from akg_core.lower.resources.liveness import peak
 from akg_core.lower.specialise import instances
 from akg_core.records import Traits
 from akg_core.sketch.check import require
@@ -13,7 +13,9 @@ from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import bind, default
 from tests.design.judging import HELD, SMALL, designed, judge, reference
 
-CHIP = Traits(units=132, lanes=32, near_bytes=128 * 1024, tile_elements=1024, dot_tile=(128, 128, 32), held_tiles=True)
+CHIP = Traits(
+    units=132, lanes=32, on_chip_bytes=128 * 1024, tile_elements=1024, dot_tile=(128, 128, 32), register_tiles=True
+)
 ROOM = 480 * 1024  # bytes of registers and shared memory
 NETWORK = """
     def __init__(self):

@@ -44,5 +44,5 @@ def test_a_split_loop_ends_with_its_chunk() -> None:
     ],
 )
 def test_small_tensors_on_a_chip_of_many_units(line: str) -> None:
-    many = Traits(units=132, lanes=32, near_bytes=128 * 1024, tile_elements=2048, dot_tile=(128, 128, 32))
+    many = Traits(units=132, lanes=32, on_chip_bytes=128 * 1024, tile_elements=2048, dot_tile=(128, 128, 32))
     judge(reference(forward(line), "[torch.randn(16, 16, 16, 16)]"), traits=many)

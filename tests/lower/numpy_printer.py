@@ -103,9 +103,9 @@ class Printer:
     # --- regions, loops, branches ---
 
     def region(self, region: Region, lines: Lines) -> None:
-        meeting = [axis for axis in region.grid if axis.together]
+        meeting = [axis for axis in region.grid if axis.cooperative]
         for axis in region.grid:
-            if not axis.together:
+            if not axis.cooperative:
                 lines = self.loop(axis, "0", self.text(axis.extent), False, lines)
         if not meeting:
             self.ops(region.ops, lines)
@@ -184,22 +184,22 @@ class Printer:
             return self.spread(self.term(op.expr), axes)
         if op.kind == "dot":
             return self.dot(op, axes)
-        if op.kind == "meet":
-            held = numerics.reduced(op.function, op.expr.type.dtype)
+        if op.kind == "all_reduce":
+            held = numerics.reduction_dtype(op.function, op.expr.type.dtype)
             return self.cast(f"(yield '{op.function}', {self.dtype(held)}, {self.text(op.expr)})", dtype)
         tile = self.term(op.expr)
         every = self.ordered([*tile.axes, *op.over])
         text, source = self.spread(tile, every), op.expr.type.dtype
         places = [every.index(axis) for axis in op.over]
         if op.kind == "scan":
-            return self.cast(self.scan(op, self.cast(text, numerics.scanned(op.function, source)), places[0]), dtype)
+            return self.cast(self.scan(op, self.cast(text, numerics.scan_dtype(op.function, source)), places[0]), dtype)
         if op.function in ("argmax", "argmin"):
             return f"np.{op.function}({text}, {places[0]}) + {self.atom(self.body.axes[op.over[0]].begin)}"
         if op.function in ("first", "last"):
             axis = self.body.axes[op.over[0]]
             last = f"{self.text(axis.end)} - {self.atom(axis.begin)} - 1"
             return f"np.take({text}, {0 if op.function == 'first' else last}, {places[0]})"
-        held = numerics.reduced(op.function, source)
+        held = numerics.reduction_dtype(op.function, source)
         if op.function in ("reduce_any", "reduce_all"):
             return f"np.{op.function.removeprefix('reduce_')}({text}, {tuple(places)})"
         function = {"reduce_sum": "add", "reduce_prod": "multiply", "reduce_max": "maximum", "reduce_min": "minimum"}
@@ -216,7 +216,7 @@ class Printer:
     def dot(self, op: Op, axes: tuple[str, ...]) -> str:
         assert op.target is not None and op.expr is not None and op.other is not None
         assert op.expr.type is not None and op.other.type is not None
-        held = numerics.contracted(op.expr.type.dtype, op.other.type.dtype)
+        held = numerics.dot_dtype(op.expr.type.dtype, op.other.type.dtype)
         pair = [self.term(op.expr), self.term(op.other)]
         every = self.ordered([*pair[0].axes, *pair[1].axes])
         spell = lambda names: "".join(chr(ord("a") + every.index(name)) for name in names)  # noqa: E731

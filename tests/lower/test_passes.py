@@ -14,14 +14,14 @@ from akg_core.lower.explicit import make_explicit
 from akg_core.lower.ir import Body
 from akg_core.lower.show import show_ir
 from akg_core.lower.specialise import instances
+from akg_core.lower.tile.all_reduce import meet
 from akg_core.lower.tile.blocks import load_blocks
 from akg_core.lower.tile.constants import collect_constants
 from akg_core.lower.tile.copies import propagate_copies
+from akg_core.lower.tile.indices import lower_to_indices
 from akg_core.lower.tile.interleave import interleave
 from akg_core.lower.tile.lanewise import keep_lanewise
 from akg_core.lower.tile.masks import mask
-from akg_core.lower.tile.meetings import meet
-from akg_core.lower.tile.opened import open_tiles
 from akg_core.lower.tile.padding import pad
 from akg_core.lower.tile.rows import write_out_rows
 from akg_core.lower.tile.share import share
@@ -104,9 +104,9 @@ MEETING = """
 @kernel
 def f(x: In["f32", 4, 64], y: Out["f32", 4, 64]):
     for m in grid(4, 1):
-        for n in grid(64, 16, together=True):
+        for n in grid(64, 16, cooperative=True):
             t = load(x[m, n])
-            most = meet_max(reduce_max(t, n), n)
+            most = all_reduce_max(reduce_max(t, n), n)
             store(y[m, n], t - most)
 """
 UPDATED = """
@@ -265,7 +265,7 @@ def test_residues_are_interleaved() -> None:
 
 def test_a_meeting_combines_what_it_is_given() -> None:
     before, after = ops(MEETING), ops(MEETING, propagate_copies)
-    assert before.count("most") > after.count("most") and "meet_max over n of max" in after
+    assert before.count("most") > after.count("most") and "all_reduce_max over n of max" in after
 
 
 def test_the_verifier_names_the_op_that_is_wrong() -> None:
@@ -282,7 +282,7 @@ def test_the_verifier_names_the_op_that_is_wrong() -> None:
 
 def opened(body: Body) -> None:
     for region in body.regions:
-        open_tiles(body, region, rows=8)
+        lower_to_indices(body, region, rows=8)
 
 
 def test_tiles_become_numbers_and_loops_count() -> None:
@@ -347,7 +347,7 @@ def test_programs_meet_by_what_each_has_written() -> None:
 
     def met(body: Body) -> None:
         (region,) = body.regions
-        rooms.extend(meet(body, region, open_tiles(body, region)).rooms)
+        rooms.extend(meet(body, region, lower_to_indices(body, region)).rooms)
 
     written = ops(MEETING, pad, share, mask, met)
     after = written[written.index("store parts1") :]

@@ -8,7 +8,7 @@ import pytest
 
 from akg_core.judge.timing.participant import Unusable
 from akg_core.records import Artifact, Target, TimingPlan
-from akg_core.search.race import Track, race
+from akg_core.search.race import TimingContext, time_interleaved
 
 
 class Runner:
@@ -28,8 +28,8 @@ class Runner:
         return tuple(next(self.times) for _ in range(plan.samples))
 
 
-class Practice(Track):
-    """A track whose processes are only counted; the runner of an artifact is found by its folder's name."""
+class Practice(TimingContext):
+    """A context whose processes are only counted; the runner of an artifact is found by its folder's name."""
 
     def __init__(self, runners, lends):
         prepared = SimpleNamespace(lends=lends, fresh=lambda count: nullcontext(f"{count} set"))
@@ -53,44 +53,44 @@ def run(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
     def run(*runners, lends=False):
-        track = Practice(runners, lends)
+        context = Practice(runners, lends)
         artifacts = [Artifact(folder=Path(str(number))) for number, _ in enumerate(runners)]
-        return race(track, artifacts, rounds=3), track
+        return time_interleaved(context, artifacts, rounds=3), context
 
     return run
 
 
 def test_the_warm_up_does_not_count(run):
-    (lap,), _ = run(Runner([99, 1, 2, 3]))
-    assert lap.samples == [1, 2, 3] and lap.seconds == 2
+    (timing,), _ = run(Runner([99, 1, 2, 3]))
+    assert timing.samples == [1, 2, 3] and timing.seconds == 2
 
 
 def test_one_that_fails_drops_out_and_the_others_go_on(run):
     bad, good = Runner([5, 5, 5, 5], fails_at=2), Runner([7, 7, 7, 7])
-    (first, second), track = run(bad, good)
+    (first, second), context = run(bad, good)
     assert first.failure == "It crashed." and first.seconds is None and bad.calls == 2
-    assert second.seconds == 7 and good.calls == 4 and len(track.processes) == 2
+    assert second.seconds == 7 and good.calls == 4 and len(context.processes) == 2
 
 
 def test_on_a_device_one_process_times_all_and_the_fastest_take_turns(run):
     near, nearer, far = Runner([40] * 4 + [11] * 4 + [10] * 12), Runner([10] * 4 + [10.5] * 12), Runner([20] * 99)
-    laps, track = run(near, nearer, far, lends=True)
-    assert len(track.processes) == 1
-    assert [lap.seconds for lap in laps] == [10, 10.5, 20]
+    timings, context = run(near, nearer, far, lends=True)
+    assert len(context.processes) == 1
+    assert [timing.seconds for timing in timings] == [10, 10.5, 20]
     assert (near.calls, nearer.calls, far.calls) == (10, 8, 2), "what comes first waits for the device: once more"
 
 
 def test_on_a_device_what_is_far_slower_is_called_once(run):
     good, hopeless, short = Runner([0.001] * 99), Runner([0.5] * 99), Runner([0.015] * 99)
-    laps, _ = run(good, hopeless, short, lends=True)
-    assert laps[1].samples == [0.5] and hopeless.calls == 1
-    assert len(laps[2].samples) == 3, "a first call may well take so long"
+    timings, _ = run(good, hopeless, short, lends=True)
+    assert timings[1].samples == [0.5] and hopeless.calls == 1
+    assert len(timings[2].samples) == 3, "a first call may well take so long"
 
 
 def test_on_a_device_a_failure_costs_its_process_and_nobody_else(run):
     bad, good, other = Runner([1] * 4, fails_at=3), Runner([7] * 99), Runner([99] * 99)
-    laps, track = run(bad, good, other, lends=True)
-    assert laps[0].failure == "It crashed." and laps[0].seconds is None
-    assert laps[1].seconds == 7 and laps[2].seconds == 99
-    assert [session.closed for session in track.processes] == [True, False]
+    timings, context = run(bad, good, other, lends=True)
+    assert timings[0].failure == "It crashed." and timings[0].seconds is None
+    assert timings[1].seconds == 7 and timings[2].seconds == 99
+    assert [session.closed for session in context.processes] == [True, False]
     assert run(lends=True)[0] == []

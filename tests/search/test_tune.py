@@ -24,7 +24,7 @@ from akg_core.records import (
 )
 from akg_core.search import tune
 from akg_core.search.archive import Archive
-from akg_core.search.race import Lap
+from akg_core.search.race import KernelTiming
 from akg_core.stages import Design, Request
 
 MACHINE = Machine.model_construct(cache_bytes=1, bytes_per_second={1: 1e9}, operations_per_second=1e12)
@@ -75,10 +75,10 @@ def world(monkeypatch, tmp_path):
         moved = [world.bytes.get(number(schedule.values), 1.0) for schedule in schedules]
         return tuple((Work(programs=1, bytes=each, operations=0, kernel="right"),) for each in moved)
 
-    def race(track, artifacts):
+    def time_interleaved(context, artifacts):
         values = [int((artifact.folder / "model_new.py").read_text()) for artifact in artifacts]
         world.timed += values
-        return [Lap([value * 1e-3]) for value in values]
+        return [KernelTiming([value * 1e-3]) for value in values]
 
     def verify(pool, prepared, plugin, artifact, target, *, seconds=0.0):
         value = int((artifact.folder / "model_new.py").read_text())
@@ -88,7 +88,7 @@ def world(monkeypatch, tmp_path):
     monkeypatch.setattr(tune.stages, "emit", emit)
     monkeypatch.setattr(tune.stages, "build_all", build_all)
     monkeypatch.setattr(tune.stages, "work", work)
-    monkeypatch.setattr(tune, "race", race)
+    monkeypatch.setattr(tune, "time_interleaved", time_interleaved)
     monkeypatch.setattr(tune, "verify", verify)
     monkeypatch.setattr(tune, "cores", lambda: 8)
     task, pool = SimpleNamespace(source=""), SimpleNamespace(folder=tmp_path)

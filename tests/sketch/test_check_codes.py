@@ -69,9 +69,9 @@ BAD: dict[str, tuple[str, str]] = {
     "SK307": (
         rows(
             "for m in grid(M, 4):\n    n = whole(N)\n"
-            "    t = §meet_sum(reduce_sum(load(x[m, n]), (m, n)), m)\n    store(y[m, n], t)"
+            "    t = §all_reduce_sum(reduce_sum(load(x[m, n]), (m, n)), m)\n    store(y[m, n], t)"
         ),
-        "together=True",
+        "cooperative=True",
     ),
     "SK401": (rows('t = full([], 0, §"f23")'), "'f32'"),
     "SK402": (rows("for m in grid(M, 4):\n    store(y[m, 0], §-(m > 2))"), "f32(t)"),

@@ -148,14 +148,14 @@ def main(x: In["f32", "M", "N"]):
     [
         ("reduce_sum(load(x[m, n]), n)", ["SK603"]),
         ("f32(begin(n))", ["SK603"]),
-        ("meet_sum(reduce_sum(load(x[m, n]), n), n)", ["SK603"]),
+        ("all_reduce_sum(reduce_sum(load(x[m, n]), n), n)", ["SK603"]),
     ],
 )
 def test_races(value: str, code: list[str]) -> None:
-    body = f"for m in grid(M, 4):\n    for n in grid(N, 8, together=True):\n        store(y[m, 0], {value})"
+    body = f"for m in grid(M, 4):\n    for n in grid(N, 8, cooperative=True):\n        store(y[m, 0], {value})"
     found = check(sketch(body, '"M", 1')).findings
     assert [f.code for f in found] == code
-    assert found[0].severity == ("warning" if "meet" in value else "error")
+    assert found[0].severity == ("warning" if "all_reduce" in value else "error")
 
 
 def test_no_race_under_a_guard_or_in_one_program() -> None:

@@ -114,7 +114,7 @@ def test_types(expression: str, expected: Type) -> None:
         ("[m]", "SK110"),
         ("exp(x=1.0)", None),
         ("rand(0.5, m)", "SK403"),
-        ("meet_sum(load(x[begin(m), n]), m)", "SK307"),
+        ("all_reduce_sum(load(x[begin(m), n]), m)", "SK307"),
         ("end(t)", "SK301"),
     ],
 )

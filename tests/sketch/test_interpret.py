@@ -303,14 +303,14 @@ def test_programs_share_a_row(shape: tuple[int, int]) -> None:
     text = """@kernel
 def softmax_shared(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], G: Const = 4):
     for m in grid(M, 2):
-        for g in grid(G, 1, together=True):
+        for g in grid(G, 1, cooperative=True):
             part = (N + G - 1) // G
             j = whole(part)
             n = begin(g) * part + j
             t = load(x[m, n], other=-inf)
-            peak = meet_max(reduce_max(t, j), g)
+            peak = all_reduce_max(reduce_max(t, j), g)
             e = exp(t - peak)
-            store(y[m, n], e / meet_sum(reduce_sum(e, j), g))
+            store(y[m, n], e / all_reduce_sum(reduce_sum(e, j), g))
 """
     x = torch.randn(shape)
     torch.testing.assert_close(run(text, x)[0], x.softmax(1))
@@ -319,12 +319,12 @@ def softmax_shared(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], G: Const = 4
 def test_meetings_nest_and_lie_inside_loops() -> None:
     text = """@kernel
 def sums(x: In["f32", "A", "B"], y: Out["f32", "A", "B"]):
-    for a in grid(A, 1, together=True):
-        for b in grid(B, 1, together=True):
+    for a in grid(A, 1, cooperative=True):
+        for b in grid(B, 1, cooperative=True):
             t = load(x[begin(a), begin(b)])
             s = 0.0
             for i in range(2):
-                s = s + meet_sum(t + meet_sum(t * 0 + 1, a), b)
+                s = s + all_reduce_sum(t + all_reduce_sum(t * 0 + 1, a), b)
             store(y[begin(a), begin(b)], s)
 """
     x = torch.arange(6.0).reshape(2, 3)
@@ -334,16 +334,16 @@ def sums(x: In["f32", "A", "B"], y: Out["f32", "A", "B"]):
 def test_a_meeting_that_not_all_reach() -> None:
     text = """@kernel
 def broken(x: In["f32", "N"], y: Out["f32", "N"]):
-    for g in grid(N, 1, together=True):
+    for g in grid(N, 1, cooperative=True):
         s = load(x[begin(g)])
         if begin(g) == 0:
-            s = meet_sum(s, g)
+            s = all_reduce_sum(s, g)
         store(y[begin(g)], s)
 """
-    with pytest.raises(SketchError, match="6:17: SK307 Not all programs of the axis `g` come to this meet_sum"):
+    with pytest.raises(SketchError, match="6:17: SK307 Not all programs of the axis `g` come to this all_reduce_sum"):
         run(text, torch.zeros(3))
-    with pytest.raises(SketchError, match=r"SK307 No grid axis `g` runs together.*together=True"):
-        run(text.replace(", together=True", ""), torch.zeros(3))
+    with pytest.raises(SketchError, match=r"SK307 No grid axis `g` runs together.*cooperative=True"):
+        run(text.replace(", cooperative=True", ""), torch.zeros(3))
 
 
 # --- counts -----------------------------------------------------------------------------------------------------------

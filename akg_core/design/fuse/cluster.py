@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from akg_core.design.algebra.index import Axis, Index, flatten, index, position, unflatten
-from akg_core.design.graph.heavy import operands
+from akg_core.design.graph.anchors import operands
 from akg_core.design.graph.values import (
     Attention,
     Concat,
@@ -25,7 +25,7 @@ from akg_core.design.graph.values import (
 )
 from akg_core.design.nest.terms import Buffer
 
-HeadKey = Reduction | Product | Scan | Scatter | Concat | Attention | Loop
+AnchorKey = Reduction | Product | Scan | Scatter | Concat | Attention | Loop
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -54,7 +54,7 @@ class Cluster:
     space: Shape
     reduced: frozenset[int]
     split: bool = False
-    heads: list[HeadKey] = field(default_factory=list)
+    heads: list[AnchorKey] = field(default_factory=list)
     targets: list[Target] = field(default_factory=list)
     key: tuple[tuple[Index, bool], ...] = field(init=False)
 
@@ -77,7 +77,7 @@ class Cluster:
 
     def moved(self, value: Value, at: Positions) -> Positions | None:
         """Where `value` has what a head has `at`, when it is that head moved by transposes and reshapes."""
-        if head_of(value) in self.heads:
+        if anchor_of(value) in self.heads:
             return at
         if isinstance(value, Pointwise):
             return next((p for p in (self.moved(a, at) for a in value.args) if p is not None), None)
@@ -131,13 +131,13 @@ class Clusters:
         self._ranks = {cluster: rank for rank, cluster in enumerate(self._order)}
 
 
-def _arguments(head: HeadKey) -> tuple[Value, ...]:
+def _arguments(head: AnchorKey) -> tuple[Value, ...]:
     if isinstance(head, Reduction):
         return (head.arg,)
     return (*head.given, *head.initial, *head.fixed) if isinstance(head, Loop) else operands(head)
 
 
-def head_of(value: Value) -> HeadKey | None:
+def anchor_of(value: Value) -> AnchorKey | None:
     if isinstance(value, Reduced):
         return value.reduction
     if isinstance(value, States):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from akg_core.design.fuse.cluster import Cluster
-from akg_core.design.graph.heavy import operands
+from akg_core.design.graph.anchors import operands
 from akg_core.design.graph.values import Attention, Pointwise, Product, Reduction, Value, View, Window
 from akg_core.design.kernels.split_precision import Halves
 

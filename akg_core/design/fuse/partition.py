@@ -11,11 +11,11 @@ from itertools import chain
 
 from akg_core.design.algebra.index import Index, flatten, product, unflatten
 from akg_core.design.fuse.buffers import Buffers
-from akg_core.design.fuse.cluster import Cluster, Clusters, HeadKey, Target, head_of
+from akg_core.design.fuse.cluster import AnchorKey, Cluster, Clusters, Target, anchor_of
 from akg_core.design.fuse.looping import Looped, add_loop
 from akg_core.design.fuse.operands import add_attention, add_product
+from akg_core.design.graph.anchors import Anchor, operands
 from akg_core.design.graph.distribute import distributed, through_maps
-from akg_core.design.graph.heavy import Anchor, operands
 from akg_core.design.graph.reach import Reach, parts_first, slid_over
 from akg_core.design.graph.trace import Trace
 from akg_core.design.graph.values import (
@@ -39,7 +39,7 @@ from akg_core.design.graph.values import (
     Window,
 )
 from akg_core.design.kernels.split_precision import Halves, SplitPrecision
-from akg_core.design.nest.terms import Buffer, Inliner, NotInside, Pool, Term
+from akg_core.design.nest.terms import Buffer, Inliner, NotInside, Term, TermTable
 
 
 class Partition:
@@ -55,10 +55,10 @@ class Partition:
         self.buffers = Buffers(trace)
         self.made_by: dict[Value, Cluster] = {}
         self._split = split
-        self._home: dict[HeadKey, Cluster] = {}
-        self._done: set[HeadKey] = set()
-        self._added: set[Value] = set()  # below these, every heavy value has its cluster
-        self._folds: dict[tuple[tuple[Index, bool], ...], list[Cluster]] = {}  # those that others may still join
+        self._home: dict[AnchorKey, Cluster] = {}
+        self._done: set[AnchorKey] = set()
+        self._added: set[Value] = set()  # below these, every anchor has its cluster
+        self._reductions: dict[tuple[tuple[Index, bool], ...], list[Cluster]] = {}  # those that others may still join
         self._read: dict[Cluster, tuple[int, frozenset[Source]]] = {}
         self._slid: set[Value] = set()
         self._origins = {value: origin.name for value, origin in trace.origins.items()}
@@ -71,20 +71,20 @@ class Partition:
 
     # --- the order ---------------------------------------------------------------------------------
 
-    def _latest(self, heads: frozenset[HeadKey]) -> int:
+    def _latest(self, heads: frozenset[AnchorKey]) -> int:
         """Where in the order the last of these heads is made."""
         return max((self._rank(self._maker(h)) for h in heads), default=-1)
 
-    def _maker(self, head: HeadKey) -> Cluster | None:
+    def _maker(self, head: AnchorKey) -> Cluster | None:
         return self.made_by.get(head) if isinstance(head, (Concat, Scatter)) else self._home[head]
 
     # --- heads --------------------------------------------------------------------------------------
 
     def add(self, value: Value) -> None:
-        """Give every heavy value below `value` a cluster."""
+        """Give every anchor below `value` a cluster."""
         for part in parts_first(value, self._added):
             self._added.add(part)
-            head = head_of(part)
+            head = anchor_of(part)
             if head is not None and head not in self._done:
                 self._done.add(head)
                 self._add_head(head)
@@ -92,7 +92,7 @@ class Partition:
                 self.made_by[part] = self._home[part.loop]
                 self.buffers[part] = self.loops[part.loop].states[part.part]
 
-    def _add_head(self, head: HeadKey) -> None:
+    def _add_head(self, head: AnchorKey) -> None:
         if isinstance(head, Reduction):
             self._add_reduction(head)
         elif isinstance(head, (Product, Attention)):
@@ -109,14 +109,14 @@ class Partition:
         return cluster
 
     def _add_reduction(self, head: Reduction) -> None:
-        new = Cluster("fold", head.arg.shape, frozenset(head.dims))
+        new = Cluster("reduce", head.arg.shape, frozenset(head.dims))
         new.split = self._split(head.arg.shape, new.reduced, head.arg.dtype)
         needed = self.needs(head.arg)
         last = self._latest(needed)
         for cluster in self.clusters.between(max(last, 0)):
             chained = not needed.isdisjoint(cluster.heads)
             if (
-                cluster.kind == "fold"
+                cluster.kind == "reduce"
                 and cluster.key == new.key
                 and not (chained and cluster.split)
                 and (self._rank(cluster) > last or chained)
@@ -131,14 +131,14 @@ class Partition:
 
     def _gather(self, cluster: Cluster) -> None:
         """Take in earlier reductions over the same space that nothing in between waits for."""
-        for other in self._folds.get(cluster.key, []):
+        for other in self._reductions.get(cluster.key, []):
             if other.targets or self._awaited(other):  # and will be from now on
                 continue
             self.clusters.remove(other)
             cluster.heads = [*other.heads, *cluster.heads]
             for head in other.heads:
                 self._home[head] = cluster
-        self._folds[cluster.key] = [cluster]
+        self._reductions[cluster.key] = [cluster]
 
     def _awaited(self, cluster: Cluster) -> bool:
         """Whether another cluster needs what this one reduces; the next ones are asked first."""
@@ -155,7 +155,7 @@ class Partition:
         """
         full, kept = cluster.positions()
         candidates = [(cluster.kept, kept)] if cluster.kind != "loop" else []
-        if cluster.kind in ("fold", "map") and not cluster.split:
+        if cluster.kind in ("reduce", "map") and not cluster.split:
             candidates.insert(len(candidates) if cluster.reduced else 0, (cluster.space, full))
         if cluster.kind == "scan":
             candidates = [(cluster.space, full)]
@@ -165,13 +165,13 @@ class Partition:
                 if cluster.kind == "attention":
                     positions = cluster.moved(value, at) or positions
                 try:
-                    self.inliner(cluster, Pool(), probing=True).at(value, positions)
+                    self.inliner(cluster, TermTable(), probing=True).at(value, positions)
                 except NotInside:
                     continue
                 return positions
         return None
 
-    def inliner(self, cluster: Cluster, pool: Pool, probing: bool = False) -> Inliner:
+    def inliner(self, cluster: Cluster, pool: TermTable, probing: bool = False) -> Inliner:
         """What brings values to positions inside a cluster; a `probing` one takes other clusters' values as given."""
         full, kept = cluster.positions()
 
@@ -179,7 +179,7 @@ class Partition:
             if isinstance(value, Scores):
                 owner = next(h for h in cluster.heads if isinstance(h, Attention) and h.inner is value)
                 return pool.result(owner, 1, value.dtype)
-            head = head_of(value)
+            head = anchor_of(value)
             if head in cluster.heads and not isinstance(head, Loop):  # whose turns have kernels of their own
                 own = full if isinstance(value, Scan) else kept
                 if [p for p in at if p != 0] != [p for p in own if p != 0]:  # dims of size 1 do not count
@@ -260,7 +260,7 @@ class Partition:
 
     def _shares(self, cluster: Cluster, value: Value) -> bool:
         """Whether a cluster reads a big tensor that `value` reads too, or nothing is to be read."""
-        if cluster.kind not in ("fold", "map"):
+        if cluster.kind not in ("reduce", "map"):
             return False
         if not self.reads(value) and not self.needs(value):
             return cluster.kind == "map"  # constants may be written anywhere
@@ -291,7 +291,7 @@ class Partition:
         maker = self.made_by.get(value)
         if maker is not None and maker is not reader and self._rank(maker) < self._rank(reader):
             return
-        head = head_of(value)
+        head = anchor_of(value)
         if head in reader.heads:
             return
         foreign = frozenset(h for h in self.needs(value) if h not in reader.heads)
@@ -319,7 +319,7 @@ class Partition:
         maker = self.made_by.get(value)
         if isinstance(value, Source) or (maker is not None and self._rank(maker) < self._rank(reader)):
             return True
-        return head_of(value) is None and all(self._at_hand(o, reader) for o in operands(value))
+        return anchor_of(value) is None and all(self._at_hand(o, reader) for o in operands(value))
 
     def _absorbs(self, home: Cluster, value: Value) -> bool:
         size = product(home.space if home.kind == "scan" else home.kept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from akg_core.design.graph.heavy import operands
+from akg_core.design.graph.anchors import operands
 from akg_core.design.graph.values import Concat, Pointwise, Value, view
 
 

@@ -6,8 +6,8 @@ from collections.abc import Container, Iterable, Sequence
 from functools import reduce
 from operator import or_
 
-from akg_core.design.fuse.cluster import HeadKey, head_of
-from akg_core.design.graph.heavy import operands
+from akg_core.design.fuse.cluster import AnchorKey, anchor_of
+from akg_core.design.graph.anchors import operands
 from akg_core.design.graph.values import Product, Source, Value, View, Window
 
 
@@ -15,13 +15,13 @@ class Reach:
     """The heavy values and the tensors from outside that values lead to."""
 
     def __init__(self) -> None:
-        self._needs: dict[Value, frozenset[HeadKey]] = {}
+        self._needs: dict[Value, frozenset[AnchorKey]] = {}
         self._sources: dict[Value, frozenset[Source]] = {}
 
-    def needs(self, value: Value) -> frozenset[HeadKey]:
+    def needs(self, value: Value) -> frozenset[AnchorKey]:
         """The nearest heavy values that `value` is made of, itself when it is one."""
         if value not in self._needs:
-            head = head_of(value)
+            head = anchor_of(value)
             found = frozenset((head,)) if head else frozenset().union(*map(self.needs, operands(value)))
             self._needs[value] = found
         return self._needs[value]
@@ -30,7 +30,7 @@ class Reach:
         """The tensors from outside that inlining `value` reads, up to the next heavy values."""
         if value not in self._sources:
             own = frozenset((value,)) if isinstance(value, Source) else frozenset()
-            parts = () if head_of(value) else operands(value)
+            parts = () if anchor_of(value) else operands(value)
             self._sources[value] = own.union(*map(self.reads, parts))
         return self._sources[value]
 
@@ -72,6 +72,6 @@ def slid_over(roots: Sequence[Value]) -> set[Value]:
         seen.add((value, slid))
         if slid and isinstance(value, View) and value.move is not None and value.move[0] == "reshape":
             found |= {value} if isinstance(value.arg, Product) else set()
-        slid = isinstance(value, Window) or (slid and head_of(value) is None)
+        slid = isinstance(value, Window) or (slid and anchor_of(value) is None)
         stack += [(part, slid) for part in operands(value)]
     return found

@@ -14,7 +14,8 @@ from akg_core.design.operators.reductions import reduced
 class Taps:
     """Taps along one spatial dim.
 
-    Tap j of `count` is the weight's `first + j * step`; result o sees position `o * stride + shift + j * walk` by it.
+    Tap j of `count` is the weight's `first + j * step`; by it result o sees position
+    `o * stride + shift + j * dilation`.
     """
 
     count: int
@@ -22,21 +23,21 @@ class Taps:
     step: int
     stride: int
     shift: int
-    walk: int
+    dilation: int
 
     @property
     def last(self) -> int:
         """Where result 0 sees the input by the last tap."""
-        return self.shift + (self.count - 1) * self.walk
+        return self.shift + (self.count - 1) * self.dilation
 
     @property
     def forward(self) -> Taps:
         """The same taps, in the order of the positions that they see."""
-        if self.walk >= 0:
+        if self.dilation >= 0:
             return self
         last = self.count - 1
-        first, shift = self.first + last * self.step, self.shift + last * self.walk
-        return Taps(self.count, first, -self.step, self.stride, shift, -self.walk)
+        first, shift = self.first + last * self.step, self.shift + last * self.dilation
+        return Taps(self.count, first, -self.step, self.stride, shift, -self.dilation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,4 +111,4 @@ def chosen(taps: Sequence[Taps], at: Sequence[Index]) -> Positions:
 
 
 def _slid(taps: Sequence[Taps], out: Sequence[Index], at: Sequence[Index]) -> Positions:
-    return tuple(o * t.stride + t.shift + j * t.walk for t, o, j in zip(taps, out, at, strict=True))
+    return tuple(o * t.stride + t.shift + j * t.dilation for t, o, j in zip(taps, out, at, strict=True))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from akg_core.design.algebra.index import Axis, Index
-from akg_core.design.graph.heavy import Anchor
+from akg_core.design.graph.anchors import Anchor
 from akg_core.design.graph.values import Reduction
 from akg_core.design.kernels.reduction import RESULTS, ReductionBuilder, call
 from akg_core.design.kernels.tidy import without_unread
@@ -117,7 +117,7 @@ class KernelBuilder:
             unrolled: Hints = (("unroll", Number(steps[axis].default)),)
             body = [Tiles(self.axis(axis), self.extent(axis), Number(1), tuple(body), start, stop, False, unrolled)]
         for axis, step in reversed(grid):
-            own: Hints = (("together", Number(True)),) if axis == joint else ()
+            own: Hints = (("cooperative", Number(True)),) if axis == joint else ()
             own += hints if axis == grid[-1][0] else ()
             name = tiles.get(axis, self.axis(axis))
             body = [Grid(name, self.extent(axis), self.step(axis, step), tuple(body), own)]
@@ -185,7 +185,7 @@ def _twice(head: Reduction) -> bool:
     return len(RESULTS[head.kind]) > 1
 
 
-def emit_near(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool]) -> Emitted:
+def emit_single_pass(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool]) -> Emitted:
     """Reductions whose tile stays near: loaded once, straight-line code."""
     loops = tuple(a for a, _ in tiling.loops)
     e = KernelBuilder(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), stream)
@@ -235,7 +235,7 @@ def _shared(writer: Writer, terms: list[Term], roots: list[Term], among: set[Ter
     ]
 
 
-def emit_far(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool]) -> Emitted:
+def emit_looped(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool]) -> Emitted:
     """Reductions over tiles, a pass for each that waits for another, and a last pass for what is stored elementwise."""
     loops = tuple(a for a, _ in tiling.loops)
     e = KernelBuilder(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), stream)

@@ -25,7 +25,7 @@ _LN2 = math.log(2)
 def tile_attention(nest: Nest, traits: Traits) -> Tiling:
     """Tiles of queries and of keys so that the results of a tile of queries stay near, with work for all units."""
     *single, m, f, n, k = nest.axes
-    rows = traits.near_bytes // (8 * (f.extent.example + traits.dot_tile[1]))
+    rows = traits.on_chip_bytes // (8 * (f.extent.example + traits.dot_tile[1]))
     rows = max(min(power_below(rows), traits.dot_tile[0], power_below(2 * m.extent.example - 1)), 1)
     programs = math.prod(a.extent.example for a in single)
     while rows > 4 * traits.lanes and programs * -(-m.extent.example // rows) < 2 * traits.units:
@@ -33,14 +33,14 @@ def tile_attention(nest: Nest, traits: Traits) -> Tiling:
     keys, stages = min(traits.dot_tile[1], power_below(2 * n.extent.example - 1)), 0
     if nest.heads[0].args[3].dtype in NARROW:  # a step is short: others of this or of another program hide its loads
         widths = f.extent.example + k.extent.example
-        keys = max(min(keys, power_below(traits.near_bytes // (8 * widths))), 16)
+        keys = max(min(keys, power_below(traits.on_chip_bytes // (8 * widths))), 16)
         stages = 3 if widths > LONGEST_WHOLE // 2 else 2
     programs = math.prod(a.extent.example for a in single)
     while rows > 4 * traits.lanes and programs * -(-m.extent.example // rows) < 2 * traits.units:
         rows //= 2
     keys = min(traits.dot_tile[1], power_below(2 * n.extent.example - 1))
     if nest.heads[0].args[3].dtype in NARROW:  # a step is short, so that the next ones must be under way meanwhile
-        keys = max(min(keys, power_below(traits.near_bytes // (8 * (f.extent.example + k.extent.example)))), 16)
+        keys = max(min(keys, power_below(traits.on_chip_bytes // (8 * (f.extent.example + k.extent.example)))), 16)
     depth = power_below(traits.dot_tile[2])
     inner = WHOLE if k.extent.example <= LONGEST_WHOLE and k.extent.constant else _around(depth)
     grid = (*((a, ONE) for a in single), (m, _around(rows)))

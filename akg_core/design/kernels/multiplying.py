@@ -139,7 +139,7 @@ def _tiled(nest: Nest, traits: Traits) -> Tiling:
 def _staged(tiling: Tiling, tile: tuple[int, int, int], share: float, traits: Traits) -> Tiling:
     """The tiling with loads for such a share of what is near a unit under way; 0: as many as is usual."""
     *outer, (axis, step) = tiling.loops
-    stages = int(share * traits.near_bytes) // (2 * (tile[0] + tile[1]) * tile[2])
+    stages = int(share * traits.on_chip_bytes) // (2 * (tile[0] + tile[1]) * tile[2])
     return replace(tiling, loops=(*outer, (axis, replace(step, stages=max(stages, 2) if share else 0))))
 
 

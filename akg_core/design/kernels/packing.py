@@ -122,7 +122,7 @@ class Side:
     def plain(taps: Sequence[Taps], outs: Sequence[int]) -> Side:
         """All that these taps see for so many results, position by position."""
         low = min(t.shift for t in taps)
-        high = max((n - 1) * t.stride + t.shift + (t.count - 1) * t.walk for t, n in zip(taps, outs, strict=True))
+        high = max((n - 1) * t.stride + t.shift + (t.count - 1) * t.dilation for t, n in zip(taps, outs, strict=True))
         return Side(low, high - low + 1)
 
 
@@ -202,7 +202,7 @@ class _Copy:
             b, g, k, p = at
             *j, channel = unflatten(k, contracted)
             places = (
-                o * (t.stride // s.step) + (t.shift - s.low) + n * (t.walk if s.held == 1 else 1)
+                o * (t.stride // s.step) + (t.shift - s.low) + n * (t.dilation if s.held == 1 else 1)
                 for o, t, s, n in zip(unflatten(p, out), taps, sides, j, strict=True)
             )
             return (b, *places, g * inputs + channel)
@@ -215,12 +215,12 @@ def _joined(channels: int, taps: Sequence[Taps], sides: Sequence[Side], outs: Se
     """Sides that hold the positions of a stride, and then, from the last dim on, all taps until channels are enough."""
     found = list(sides)
     for dim, t in enumerate(taps):
-        if t.stride > 1 and t.walk == 1 and t.count > 1:
+        if t.stride > 1 and t.dilation == 1 and t.count > 1:
             channels *= t.stride
             found[dim] = Side(sides[dim].low, -(-sides[dim].size // t.stride), t.stride, t.stride)
     for dim, t in reversed(list(enumerate(taps))):
         if channels < LANE and found[dim].held == 1 and t.count > 1:
             t = t.forward
             channels *= t.count
-            found[dim] = Side(sides[dim].low, outs[dim], t.stride, t.count, t.walk)
+            found[dim] = Side(sides[dim].low, outs[dim], t.stride, t.count, t.dilation)
     return found

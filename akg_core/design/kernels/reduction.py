@@ -89,7 +89,7 @@ class ReductionBuilder:
 
     def reduce(self, kind: str, tile: Expr) -> Expr:
         value = call(_REDUCE[kind], tile, _axes(self.axes)) if self.axes else tile
-        return call(f"meet_{kind}", value, Name(self.joint)) if self.joint else value
+        return call(f"all_reduce_{kind}", value, Name(self.joint)) if self.joint else value
 
     def _set(self, out: list[Statement], hint: str, value: Expr) -> Name:
         variable = self.name(hint)
@@ -139,16 +139,16 @@ class ReductionBuilder:
             seen = self._set(out, "count", _same(self.dtype, size))
             middle = self._set(out, "part_mean", call("/", some, seen))
             around = self._set(out, "part_squares", own("sum", _square(call("-", tile, middle))))
-            mean = self._set(out, "mean", call("/", call("meet_sum", some, joint), count))
+            mean = self._set(out, "mean", call("/", call("all_reduce_sum", some, joint), count))
             apart = call("*", seen, _square(call("-", middle, mean)))
-            return mean, self._set(out, "squares", call("meet_sum", call("+", around, apart), joint))
+            return mean, self._set(out, "squares", call("all_reduce_sum", call("+", around, apart), joint))
         here = self._set(out, "part_peak", own("max", tile))
         anchor = self._set(out, "anchor", _finite_below(here))
         weights = self._set(out, "weights", call("exp", call("-", tile, anchor)))
         some = self._set(out, "part", own("sum", weights))
-        peak = self._set(out, "peak", call("meet_max", here, joint))
+        peak = self._set(out, "peak", call("all_reduce_max", here, joint))
         share = self._set(out, "share", call("exp", call("-", here, peak)))
-        total = self._set(out, "total", call("meet_sum", call("*", some, share), joint))
+        total = self._set(out, "total", call("all_reduce_sum", call("*", some, share), joint))
         return peak, total, call("*", weights, share)
 
     def _back(self, value: Expr) -> Expr:

@@ -15,7 +15,7 @@ from akg_core.design.kernels.builder import Emitted, KernelBuilder, name_axes
 from akg_core.design.kernels.reduction import call
 from akg_core.design.nest.nest import Head, Nest, Store
 from akg_core.design.nest.terms import Buffer, Result, Term
-from akg_core.design.nest.tiling import MANY_TILES, ONE, Step, Tiling, choices_around, power_below, walk
+from akg_core.design.nest.tiling import MANY_TILES, ONE, Step, Tiling, access_order, choices_around, power_below
 from akg_core.records import Traits
 from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Grid, Name, Number, Statement, Text, Tiles
 from akg_core.sketch.numerics import identity
@@ -25,7 +25,7 @@ _JOIN = {"sum": "+", "prod": "*", "max": "maximum", "min": "minimum"}
 
 def tile_scan(nest: Nest, traits: Traits) -> Tiling:
     """Long tiles along the row; where rows lie side by side in memory, several of them a program."""
-    walked = walk(nest)
+    walked = access_order(nest)
     grid: list[tuple[Axis, Step]] = []
     across = walked.lane is not None and walked.lane not in nest.reduced
     left = traits.tile_elements
@@ -37,7 +37,7 @@ def tile_scan(nest: Nest, traits: Traits) -> Tiling:
     for axis in (a for a in nest.axes if a in nest.reduced):
         step = power_below(min(left, 2 * axis.extent.example - 1))
         loops.append((axis, choices_around(step, min(step, 8), 8 * step)))
-    return Tiling(tuple(reversed(grid)), (), tuple(loops), near=False, trees=traits.held_tiles)
+    return Tiling(tuple(reversed(grid)), (), tuple(loops), near=False, trees=traits.register_tiles)
 
 
 def scan_chunk(tiling: Tiling, traits: Traits, wanted: bool | None) -> int:

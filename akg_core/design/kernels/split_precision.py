@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from math import prod
 
 from akg_core.design.algebra.index import Axis, Index, ceil_div, flatten, index, position
-from akg_core.design.graph.heavy import operands
+from akg_core.design.graph.anchors import operands
 from akg_core.design.graph.values import (
     Pointwise,
     Positions,

@@ -10,7 +10,7 @@ from akg_core.design.algebra.index import Axis, index
 from akg_core.design.graph.values import Reduction
 from akg_core.design.nest.nest import Nest, fused, parted
 from akg_core.design.nest.terms import Load, axes_of
-from akg_core.design.nest.tiling import ONE, WHOLE, Step, Tiling, example, power_below, walk
+from akg_core.design.nest.tiling import ONE, WHOLE, Step, Tiling, access_order, example, power_below
 from akg_core.records import Traits
 from akg_core.sketch.dtypes import DTYPES
 
@@ -20,21 +20,21 @@ _KINDS = ("sum", "max", "min", "moments", "online_softmax")  # what programs can
 
 def tile_together(nest: Nest, traits: Traits) -> tuple[Nest, Tiling] | None:
     """A nest of long rows cut into parts that stay in registers, and its tiles; None for one of another kind."""
-    if not traits.held_tiles or not traits.together or not _rows(nest):
+    if not traits.register_tiles or not traits.co_resident or not _rows(nest):
         return None
-    *outer, inner = (a for a in walk(nest).order if a in nest.reduced)
+    *outer, inner = (a for a in access_order(nest).order if a in nest.reduced)
     part = _part(nest, inner, traits)
     if inner.extent.constant is None or any(a.extent.constant is None for a in outer):
         return None
     size = part
     while outer and size and inner.extent.constant % size:
         size //= 2
-    if not size or 8 * size < part or not size < example(nest.reduced) <= size * traits.together:
+    if not size or 8 * size < part or not size < example(nest.reduced) <= size * traits.co_resident:
         return None
     if inner.extent.constant % size == 0 and inner.extent.constant != size:
         nest, (coarse, inner) = parted(nest, inner, index(size))
         outer.append(coarse)
-    kept = tuple((a, ONE) for a in walk(nest).order if a not in nest.reduced)
+    kept = tuple((a, ONE) for a in access_order(nest).order if a not in nest.reduced)
     if not outer:  # the last part of a row may be shorter
         return nest, Tiling((*kept, (inner, Step(size))), (), ((inner, WHOLE),), joint=inner)
     before = set(nest.reduced)
@@ -52,7 +52,7 @@ def _part(nest: Nest, inner: Axis, traits: Traits) -> int:
 
 def _rows(nest: Nest) -> bool:
     """Whether a nest reduces rows of memory and then stores something for each of their positions, and only that."""
-    walked = walk(nest)
+    walked = access_order(nest)
     kinds = all(isinstance(h.of, Reduction) and h.of.kind in _KINDS for h in nest.heads)
     along = walked.lane is not None and walked.lane in nest.reduced and not nest.fixed
     stored = all(nest.reduced <= {a for p in s.at for a in p.axes()} for s in nest.stores)

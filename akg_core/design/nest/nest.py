@@ -21,9 +21,9 @@ from akg_core.design.algebra.index import (
     product,
     unflatten,
 )
-from akg_core.design.graph.heavy import Anchor
+from akg_core.design.graph.anchors import Anchor
 from akg_core.design.graph.values import Positions, Reduction, Shape
-from akg_core.design.nest.terms import Buffer, Load, Place, Pool, Result, Term, below, read_by, rewritten
+from akg_core.design.nest.terms import Buffer, Load, Place, Result, Term, TermTable, below, read_by, rewritten
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Head:
 class Nest:
     """`axes` in the order of the space; `reduced`: what heads reduce or contract; `fixed`: must stay as they are."""
 
-    pool: Pool
+    pool: TermTable
     axes: tuple[Axis, ...]
     reduced: frozenset[Axis]
     heads: tuple[Head, ...]

@@ -7,7 +7,7 @@ from akg_core.design.fuse.cluster import Cluster
 from akg_core.design.fuse.partition import Partition
 from akg_core.design.graph.values import Attention, Product, Reduction, Scan
 from akg_core.design.nest.nest import Head, Nest, Store
-from akg_core.design.nest.terms import Pool, Term
+from akg_core.design.nest.terms import Term, TermTable
 
 
 def nest_of(partition: Partition, cluster: Cluster) -> Nest:
@@ -16,7 +16,7 @@ def nest_of(partition: Partition, cluster: Cluster) -> Nest:
     A product's arguments are its operands, each with its exact values and its back where it has guards, and, where it
     is made of halves, high, low and back of both.
     """
-    pool = Pool()
+    pool = TermTable()
     bring = partition.inliner(cluster, pool)
     full, _ = cluster.positions()
     axes = tuple(a for p in full for a in p.axes())

@@ -43,7 +43,7 @@ class _Side:
 
 def tile_windows(nest: Nest, traits: Traits) -> Tiling | None:
     """Tiles of a nest that reduces windows; None for one of another kind, or on a chip of another kind."""
-    sides = _sides(nest) if traits.held_tiles else {}
+    sides = _sides(nest) if traits.register_tiles else {}
     lane = _lane(nest)
     if not sides or lane is None or lane.extent.example < traits.lanes:
         return None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from akg_core.design.algebra.index import Axis, Data, Index, index, position
-from akg_core.design.graph.heavy import Anchor
+from akg_core.design.graph.anchors import Anchor
 from akg_core.design.graph.values import (
     Gather,
     Iota,
@@ -92,7 +92,7 @@ _FOLDED: dict[str, Callable[..., float]] = {
 }  # fmt: skip
 
 
-class Pool:
+class TermTable:
     """Makes terms, equal ones once."""
 
     def __init__(self) -> None:
@@ -167,7 +167,7 @@ class Inliner:
 
     def __init__(
         self,
-        pool: Pool,
+        pool: TermTable,
         stored: Callable[[Value], Buffer | None],
         inside: Callable[[Anchor, Positions], Term],
         names: Mapping[Value, str],
@@ -287,7 +287,7 @@ def positions(term: Term) -> Positions:
     return (term.index,) if isinstance(term, Place) else ()
 
 
-def rewritten(pool: Pool, roots: list[Term], change: Callable[[Index], Index]) -> dict[Term, Term]:
+def rewritten(pool: TermTable, roots: list[Term], change: Callable[[Index], Index]) -> dict[Term, Term]:
     """For each term below `roots`, the one with its positions changed."""
     new: dict[Term, Term] = {}
 

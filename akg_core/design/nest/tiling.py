@@ -93,7 +93,7 @@ def choices_around(default: int, low: int, high: int) -> Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class AccessOrder:
     """Axes by how far apart in memory their positions are; `lane`: neighbours; `cross`: so in another tensor."""
 
     order: tuple[Axis, ...]
@@ -101,7 +101,7 @@ class Walk:
     cross: Axis | None
 
 
-def walk(nest: Nest) -> Walk:
+def access_order(nest: Nest) -> AccessOrder:
     """The order of the biggest tensor walked; a store decides between equals when nothing is reduced."""
     accesses: list[tuple[int, int, tuple[Index, ...]]] = []
     for store in nest.stores:
@@ -127,7 +127,7 @@ def walk(nest: Nest) -> Walk:
     positions = {a: n for n, a in enumerate(nest.axes)}
     order = sorted(nest.axes, key=lambda a: (*(-s for s in strides.get(a, (1, 0))), positions[a]))
     wide = [a for a in lanes if a.extent.example > 1]
-    return Walk(tuple(order), wide[0] if wide else None, wide[1] if len(wide) > 1 else None)
+    return AccessOrder(tuple(order), wide[0] if wide else None, wide[1] if len(wide) > 1 else None)
 
 
 def _span(offsets: tuple[Index, ...]) -> int:
@@ -166,7 +166,7 @@ def stage_of(nest: Nest) -> dict[Reduction, int]:
 
 def summed_elements(traits: Traits) -> int:
     """A good tile of a reduction: twice that of a copy where it is held, since what is reduced is not written."""
-    return 2 * traits.tile_elements if traits.held_tiles else traits.tile_elements
+    return 2 * traits.tile_elements if traits.register_tiles else traits.tile_elements
 
 
 def tile(nest: Nest, traits: Traits, near: bool | None = None, split: bool = False) -> Tiling:
@@ -174,23 +174,23 @@ def tile(nest: Nest, traits: Traits, near: bool | None = None, split: bool = Fal
 
     `near` overrides whether reduced axes stay whole near a unit; `split`: several programs share each result.
     """
-    walked = walk(nest)
+    walked = access_order(nest)
     if not nest.reduced:
         return _elementwise(nest, walked, traits)
     count, kept = example(nest.reduced), example(nest.kept)
     across = walked.lane is not None and walked.lane not in nest.reduced  # lanes run over results
     width = min(walked.lane.extent.example, 4 * traits.lanes) if across and walked.lane else 1
-    fits = count * width * live_bytes(nest) <= traits.near_bytes * 3 // 4
+    fits = count * width * live_bytes(nest) <= traits.on_chip_bytes * 3 // 4
     twice = passes(nest) > 1 or any(isinstance(h.of, Reduction) and h.of.kind in _MULTIPASS for h in nest.heads)
     if near is None:
         tile_here = summed_elements(traits)
         near = count * width <= tile_here or (fits and (twice or count * width <= 4 * tile_here))
     if near:
-        return _near(nest, walked, traits, across, count, kept)
-    return _far(nest, walked, traits, across, split)
+        return _single_pass(nest, walked, traits, across, count, kept)
+    return _looped(nest, walked, traits, across, split)
 
 
-def _elementwise(nest: Nest, walked: Walk, traits: Traits) -> Tiling:
+def _elementwise(nest: Nest, walked: AccessOrder, traits: Traits) -> Tiling:
     total = example(nest.axes)
     budget = max(min(traits.tile_elements, power_below(total // (4 * traits.units))), 2 * traits.lanes)
     grid: list[tuple[Axis, Step]] = []
@@ -216,12 +216,12 @@ def _elementwise(nest: Nest, walked: Walk, traits: Traits) -> Tiling:
     return Tiling(tuple(reversed(grid)), tuple(reversed(inside)), ())
 
 
-def _read_again(nest: Nest, walked: Walk, traits: Traits) -> list[Axis]:
+def _read_again(nest: Nest, walked: AccessOrder, traits: Traits) -> list[Axis]:
     """Axes for each position of which the same is read along the lanes, more than stays near all units together.
 
     Programs that are one after the other along such an axis read it while it is near.
     """
-    if not traits.held_tiles or walked.lane is None or walked.cross:
+    if not traits.register_tiles or walked.lane is None or walked.cross:
         return []
     axes = axes_of(nest.terms(), frozenset(nest.kept))
     loads = {t: axes[t] for t in axes if isinstance(t, Load) and walked.lane in axes[t]}
@@ -229,15 +229,15 @@ def _read_again(nest: Nest, walked: Walk, traits: Traits) -> list[Axis]:
     return [
         axis
         for axis in walked.order
-        if sum(size for t, size in sizes.items() if axis not in loads[t]) > traits.near_bytes * traits.units
+        if sum(size for t, size in sizes.items() if axis not in loads[t]) > traits.on_chip_bytes * traits.units
     ]
 
 
-def _near(nest: Nest, walked: Walk, traits: Traits, across: bool, count: int, kept: int) -> Tiling:
+def _single_pass(nest: Nest, walked: AccessOrder, traits: Traits, across: bool, count: int, kept: int) -> Tiling:
     """All that is reduced in one tile, beside as many results as keep it near."""
     budget = max(summed_elements(traits), count)
     room = min(max(budget // count, 1), max(kept // (4 * traits.units), 1))
-    near_room = max(traits.near_bytes * 3 // 4 // (count * live_bytes(nest)), 1)
+    near_room = max(traits.on_chip_bytes * 3 // 4 // (count * live_bytes(nest)), 1)
     grid: list[tuple[Axis, Step]] = []
     left = min(room, near_room)
     lanes = 0
@@ -250,21 +250,21 @@ def _near(nest: Nest, walked: Walk, traits: Traits, across: bool, count: int, ke
             grid.append((axis, choices_around(lanes, min(lanes, traits.lanes), max(near_room, lanes))))
             continue
         step = power_below(min(left, axis.extent.example))
-        few = (axis.extent.constant or 2) > 1 and count * live_bytes(nest) * 8 <= traits.near_bytes
+        few = (axis.extent.constant or 2) > 1 and count * live_bytes(nest) * 8 <= traits.on_chip_bytes
         grid.append((axis, choices_around(step, 1, 4 * step) if step > 1 or (few and not grid) else ONE))
         left //= step
     loops = tuple((a, WHOLE) for a in walked.order if a in nest.reduced)
     return Tiling(tuple(reversed(grid)), (), loops)
 
 
-def _far(nest: Nest, walked: Walk, traits: Traits, across: bool, split: bool) -> Tiling:
+def _looped(nest: Nest, walked: AccessOrder, traits: Traits, across: bool, split: bool) -> Tiling:
     """Tiles along the reduced axes, one after the other."""
     grid: list[tuple[Axis, Step]] = []
     loops: list[tuple[Axis, Step]] = []
-    if _goes_down(nest, walked, traits) and not split:
-        return _down(nest, walked, traits)
+    if _is_column_reduction(nest, walked, traits) and not split:
+        return _column_reduction(nest, walked, traits)
     # What a program holds of many rows are long lines of results, of a few rows at a time.
-    held = across and traits.held_tiles
+    held = across and traits.register_tiles
     left = _ROWS * _LINE * traits.tile_elements if held else summed_elements(traits)
     if across and walked.lane is not None:
         extent = walked.lane.extent.example
@@ -299,15 +299,15 @@ def _far(nest: Nest, walked: Walk, traits: Traits, across: bool, split: bool) ->
     return Tiling(tuple(reversed(grid)), (), tuple(reversed(loops)), near=False)
 
 
-def _goes_down(nest: Nest, walked: Walk, traits: Traits) -> bool:
+def _is_column_reduction(nest: Nest, walked: AccessOrder, traits: Traits) -> bool:
     """Whether there are so many columns that each program has a few for itself, and goes down all their rows."""
-    if not traits.held_tiles or walked.lane is None or walked.lane in nest.reduced or _places(nest):
+    if not traits.register_tiles or walked.lane is None or walked.lane in nest.reduced or _places(nest):
         return False
     width = min(walked.lane.extent.example, 8 * traits.lanes)
     return example(nest.kept) >= 2 * traits.units * width
 
 
-def _down(nest: Nest, walked: Walk, traits: Traits) -> Tiling:
+def _column_reduction(nest: Nest, walked: AccessOrder, traits: Traits) -> Tiling:
     """Blocks of many rows of a few columns, several of them under way at once."""
     assert walked.lane is not None
     extent = walked.lane.extent.example
@@ -339,9 +339,9 @@ def splits(space: tuple[Index, ...], reduced: frozenset[int], traits: Traits, al
     kept = prod(s for d, s in enumerate(sizes) if d not in reduced)
     count = prod(sizes[d] for d in reduced)
     if always:
-        return 4 * count > traits.near_bytes
+        return 4 * count > traits.on_chip_bytes
     last = max((d for d, s in enumerate(sizes) if s != 1), default=-1)
-    line = _LINE * traits.tile_elements if traits.held_tiles and count >= _LONG_COLUMN else 8 * traits.lanes
+    line = _LINE * traits.tile_elements if traits.register_tiles and count >= _LONG_COLUMN else 8 * traits.lanes
     programs = kept if last in reduced else -(-kept // line)
     return traits.units > 1 and programs < 2 * traits.units and kept * count >= 16 * summed_elements(traits)
 
@@ -356,15 +356,15 @@ def in_chunks(tiling: Tiling, chunk: int) -> Tiling:
 def chunk_size(nest: Nest, tiling: Tiling, traits: Traits) -> int:
     """Positions of the first loop for one program of a split reduction: enough programs for all units, whole tiles."""
     axis, step = tiling.loops[0]
-    walked = walk(nest)
-    if _goes_down(nest, walked, traits):
+    walked = access_order(nest)
+    if _is_column_reduction(nest, walked, traits):
         return axis.extent.example
     programs = prod(-(-a.extent.example // max(s.default, 1)) for a, s in tiling.grid)
-    wanted = max((32 if traits.held_tiles else 16) * traits.units // programs, 1)
+    wanted = max((32 if traits.register_tiles else 16) * traits.units // programs, 1)
     few = _PER_STATE // prod(a.extent.example for a, _ in tiling.loops[1:])
     busy = axis.extent.example * programs // (2 * traits.units)  # leaves each unit two programs
     size = max(-(-axis.extent.example // wanted), min(few, busy))
     unit = (step.default or 1) * step.unroll
-    if traits.held_tiles and axis == walked.lane:  # short programs share the memory evenly to the end
+    if traits.register_tiles and axis == walked.lane:  # short programs share the memory evenly to the end
         size = min(size, max(_TURNS * unit, -(-axis.extent.example // _MOST_PARTS)))
     return max(-(-size // unit), 1) * unit

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from akg_core.design.algebra.index import Axis, position
+from akg_core.design.graph.anchors import operands
 from akg_core.design.graph.casts import uncast
-from akg_core.design.graph.heavy import operands
 from akg_core.design.graph.values import (
     Attention,
     Gather,

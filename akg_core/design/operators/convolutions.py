@@ -139,8 +139,8 @@ def _joined(weights: Weights, lead: Sequence[int], last: Sizes, rows: _Rows) -> 
     """
     _, stride, padding, dilation = last
     seen = [t for t in _phases(*last) if t is not None]
-    low = min(min(t.shift, t.shift + (t.count - 1) * t.walk) for t in seen)
-    high = max(max(t.shift, t.shift + (t.count - 1) * t.walk) for t in seen)
+    low = min(min(t.shift, t.shift + (t.count - 1) * t.dilation) for t in seen)
+    high = max(max(t.shift, t.shift + (t.count - 1) * t.dilation) for t in seen)
     outputs = rows.outputs * rows.residues
     shape = tuple(map(index, (weights.groups, outputs, weights.inputs, *lead, high - low + 1)))
 

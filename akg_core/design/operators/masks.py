@@ -14,7 +14,7 @@ from akg_core.design.algebra.index import Axis, Index, position
 from akg_core.design.kernels.builder import KernelBuilder
 from akg_core.design.kernels.contraction import extreme
 from akg_core.design.kernels.reduction import call
-from akg_core.design.nest.terms import Constant, Place, Pool, Term
+from akg_core.design.nest.terms import Constant, Place, Term, TermTable
 from akg_core.sketch.ast import Binary, Expr, Number
 
 Comparison = tuple[Index, str]  # `difference op 0`
@@ -118,7 +118,7 @@ def _index(term: Term) -> Index | None:
     return Index([((), int(term.number))]) if isinstance(term, Constant) and isinstance(term.number, int) else None
 
 
-def opened(pool: Pool, scores: Term, held: tuple[Comparison, ...]) -> Term:
+def opened(pool: TermTable, scores: Term, held: tuple[Comparison, ...]) -> Term:
     """`scores` where these comparisons hold everywhere."""
     match scores.op, scores.args:
         case "cast", (inner,):

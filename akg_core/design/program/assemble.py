@@ -14,7 +14,7 @@ from akg_core.design.fuse.sharing import shared
 from akg_core.design.graph.reach import readers
 from akg_core.design.graph.trace import Origin, Trace
 from akg_core.design.graph.values import Loop, Pointwise, Product, Reduction, Shape, Source, States, Value, View
-from akg_core.design.kernels.builder import emit_elementwise, emit_far, emit_merge, emit_near, emit_partials
+from akg_core.design.kernels.builder import emit_elementwise, emit_looped, emit_merge, emit_partials, emit_single_pass
 from akg_core.design.kernels.contraction import flattened, split_chunk
 from akg_core.design.kernels.flash import emit_attention, tile_attention
 from akg_core.design.kernels.multiplying import forms
@@ -26,7 +26,7 @@ from akg_core.design.nest.nest import Head, Nest, Store, refined, with_results, 
 from akg_core.design.nest.nests import nest_of
 from akg_core.design.nest.sliding import tile_windows
 from akg_core.design.nest.terms import Buffer, Load, Result, below
-from akg_core.design.nest.tiling import chunk_size, example, in_chunks, splits, tile, walk
+from akg_core.design.nest.tiling import access_order, chunk_size, example, in_chunks, splits, tile
 from akg_core.design.program.launches import ProgramWriter, kept_between_calls
 from akg_core.design.program.repeated import Repeated, Step, changed, kernels, repeated
 from akg_core.records import Task, Traits
@@ -57,7 +57,7 @@ class Policy:
 
     def longest_attended(self, traits: Traits) -> int:
         """How long the values may be that attention sums in one kernel: a tile of results has to stay near."""
-        return sys.maxsize if self.attend else traits.near_bytes // 512 if self.attend is None else 0
+        return sys.maxsize if self.attend else traits.on_chip_bytes // 512 if self.attend is None else 0
 
 
 @dataclass(slots=True)
@@ -232,7 +232,7 @@ class Assembly:
             nest,
             tile_windows(nest, self.traits) or tile(nest, self.traits, self.policy.near),
         )
-        emit = emit_elementwise if not nest.heads else emit_near if tiling.near else emit_far
+        emit = emit_elementwise if not nest.heads else emit_single_pass if tiling.near else emit_looped
         self.emitted.append(emit(nest, tiling, self._name(hint), self._stream))
 
     def _emit_scan(self, nest: Nest, hint: str) -> None:
@@ -263,7 +263,7 @@ class Assembly:
             self._emit_whole(refined(nest), hint)
             return
         group = Axis("group", count)
-        lane = walk(trial).lane
+        lane = access_order(trial).lane
         kept = nest.kept
         across = lane is not None and lane not in trial.reduced
         at = tuple(position(a) for a in kept)
@@ -324,7 +324,7 @@ class Assembly:
         stores = with_results(nest, {contracted: summed}).stores
         merge = refined(Nest(nest.pool, (group, *nest.kept), frozenset((group,)), (Head(summed, (load,)),), stores))
         tiling = tile(merge, self.traits, near=True)
-        self.emitted.append(emit_near(merge, tiling, self._name(hint), self._stream))
+        self.emitted.append(emit_single_pass(merge, tiling, self._name(hint), self._stream))
 
     # --- the program -----------------------------------------------------------------------------------
 

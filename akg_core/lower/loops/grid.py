@@ -32,13 +32,13 @@ def positions(region: Region) -> Iterator[tuple[Axis, Expr]]:
 
     Axes whose programs meet come at the end; there `member` is the tile.
     """
-    apart = [axis for axis in region.grid if not axis.together]
+    apart = [axis for axis in region.grid if not axis.cooperative]
     rest: Expr = Name("program", type=INDEX)
     for number in range(len(apart) - 1, -1, -1):
         tiles = tiles_of(apart[number])
         yield apart[number], rest if number == 0 else fold(Binary("%", rest, tiles, type=INDEX))
         rest = fold(Binary("//", rest, tiles, type=INDEX))
-    yield from ((axis, Name("member", type=INDEX)) for axis in region.grid if axis.together)
+    yield from ((axis, Name("member", type=INDEX)) for axis in region.grid if axis.cooperative)
 
 
 def uneven(region: Region) -> bool:

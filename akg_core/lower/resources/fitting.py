@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from akg_core.lower.build import KEPT, body_of
-from akg_core.lower.resources.tiles import peak
+from akg_core.lower.resources.liveness import peak
 from akg_core.lower.specialise import instances
 from akg_core.records import Choice, Schedule
 from akg_core.sketch import ast

@@ -5,36 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from akg_core.lower.products import Way, Ways
+from akg_core.lower.products import DotStrategies, DotStrategy
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramLimits:
-    """What one program has. `near_bytes`: memory beside its unit, for loads that are under way and for factors of
+    """What one program has. `on_chip_bytes`: memory beside its unit, for loads that are under way and for factors of
     products; `lanes`: threads of a warp; `warps`: at most; `elements`: f32 values that a warp holds comfortably in
-    registers; `stages`: of a loop with a product; `written_out`: turns of a counted loop that are written out, whatever
-    is asked for; `ways`: how products of f32 are made.
+    registers; `stages`: of a loop with a product; `unrolled`: turns of a counted loop that are written out, whatever
+    is asked for; `dot_strategies`: how products of f32 are made.
     """
 
-    near_bytes: int
+    on_chip_bytes: int
     lanes: int = 32
     warps: int = 16
     elements: int = 1024
     stages: int = 3
-    written_out: int = 4
-    ways: Ways = field(default_factory=lambda: {"ieee": Way(exact=True), "split3": Way(), "fast": Way()})
+    unrolled: int = 4
+    dot_strategies: DotStrategies = field(
+        default_factory=lambda: {"ieee": DotStrategy(exact=True), "split3": DotStrategy(), "fast": DotStrategy()}
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class UnitLimits:
-    """What one unit has: 32-bit `registers`, `near_bytes` that a program may take and `reserved_bytes` that each costs
-    besides, `warps` and `programs` at once, `threads` of a program, `lanes` of a warp.
+    """What one unit has: 32-bit `registers`, `on_chip_bytes` that a program may take and `reserved_bytes` that each
+    costs besides, `warps` and `programs` at once, `threads` of a program, `lanes` of a warp.
 
     `granules`: what registers of a warp, warps that registers are given to, and near bytes are rounded up to.
     """
 
     registers: int
-    near_bytes: int
+    on_chip_bytes: int
     warps: int
     programs: int
     threads: int = 1024

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from akg_core.errors import Unsupported
 from akg_core.lower.ir import Body, Op, Region
-from akg_core.lower.products import Way, is_matrix_product, way_of
+from akg_core.lower.products import DotStrategy, is_matrix_product, strategy_of
 from akg_core.lower.resources.limits import ProgramLimits
 from akg_core.lower.tile.order import accesses, gathers
 from akg_core.sketch.ast import Call, Expr, Name, Number
@@ -16,7 +16,7 @@ from akg_core.sketch.show import show_expression
 
 
 @dataclass(frozen=True, slots=True)
-class Factor:
+class DotOperand:
     """What a product multiplies. `lanes`: elements of its tile; `loaded`: the dtype of the load that it is, or is a
     cast of; "" if computed."""
 
@@ -28,17 +28,17 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True)
-class Factors:
+class DotOperands:
     """The factors of a product: `left` may be in registers, `right` is in memory beside the unit."""
 
-    left: Factor
-    right: Factor
-    way: Way
+    left: DotOperand
+    right: DotOperand
+    way: DotStrategy
 
-    def bytes_of(self, factor: Factor, lanes: int) -> int:
+    def bytes_of(self, factor: DotOperand, lanes: int) -> int:
         return lanes * (self.way.parts * self.way.bytes or DTYPES[factor.dtype].size)
 
-    def direct(self, factor: Factor) -> bool:
+    def direct(self, factor: DotOperand) -> bool:
         """Whether the product reads a factor as it was loaded."""
         return not self.way.parts and factor.loaded == factor.dtype
 
@@ -53,7 +53,7 @@ class Factors:
 
 
 def pipeline(body: Body, region: Region, order: Sequence[str], limits: ProgramLimits) -> tuple[int, int]:
-    """Have each loop of a region say its stages (`stages`), or that it is written out (`written_out`).
+    """Have each loop of a region say its stages (`stages`), or that it is written out (`unrolled`).
 
     Gives the most stages of a loop, and the most turns that one takes in a row.
     """
@@ -63,8 +63,8 @@ def pipeline(body: Body, region: Region, order: Sequence[str], limits: ProgramLi
         turns = int(unroll.value) if isinstance(unroll, Number) else 1
         numbers = [int(bound.value) for bound in op.bounds if isinstance(bound, Number)]
         counted = len(range(*numbers)) if op.kind == "range" and len(numbers) == 3 else None
-        if counted is not None and (counted <= limits.written_out or (unroll and counted <= turns)):
-            op.hints = {**op.hints, "written_out": Number(True)}
+        if counted is not None and (counted <= limits.unrolled or (unroll and counted <= turns)):
+            op.hints = {**op.hints, "unrolled": Number(True)}
             continue
         stages = stages_of(body, order, op, limits)
         op.hints = {**op.hints, "stages": Number(stages)}
@@ -85,11 +85,11 @@ def stages_of(body: Body, order: Sequence[str], op: Op, limits: ProgramLimits) -
     if not stages:
         return 0
     loaded = sum(a.size * body.lanes_of(a.axes) for a in found if not a.stores and len(a.axes) > 1)
-    pairs = [factors_of(body, order, inner, limits) for inner in inside if is_matrix_product(inner)]
-    return _fitting(stages, loaded, op.axis.name if op.axis else "", pairs, limits.near_bytes)
+    pairs = [operands_of(body, order, inner, limits) for inner in inside if is_matrix_product(inner)]
+    return _fitting(stages, loaded, op.axis.name if op.axis else "", pairs, limits.on_chip_bytes)
 
 
-def factors_of(body: Body, order: Sequence[str], op: Op, limits: ProgramLimits) -> Factors:
+def operands_of(body: Body, order: Sequence[str], op: Op, limits: ProgramLimits) -> DotOperands:
     """The factors of a product of floats; raises Unsupported where one is too large in itself."""
     assert op.expr is not None and op.other is not None
     left, right = (_factor(body, expr) for expr in (op.expr, op.other))
@@ -99,24 +99,24 @@ def factors_of(body: Body, order: Sequence[str], op: Op, limits: ProgramLimits) 
     )
     if every.index(rows) > every.index(columns):
         left, right = right, left
-    found = Factors(left, right, way_of(op, limits.ways))
+    found = DotOperands(left, right, strategy_of(op, limits.dot_strategies))
     sizes = [found.bytes_of(factor, body.lanes_of(factor.axes, unknown=1)) for factor in (left, right)]
     least = max(sizes)
-    if least > limits.near_bytes:
+    if least > limits.on_chip_bytes:
         large, other = (left, right) if sizes[0] == least else (right, left)
         axes = [a for a in every if a in large.axes and a not in other.axes] + list(op.over)
         longest = max(axes, key=lambda name: body.lanes_of([name]))
         raise Unsupported(
-            f"A factor of a product takes {least} bytes of shared memory, and there are {limits.near_bytes}.",
+            f"A factor of a product takes {least} bytes of shared memory, and there are {limits.on_chip_bytes}.",
             f"Make the tile of the axis {longest} smaller.",
         )
     return found
 
 
-def _factor(body: Body, expr: Expr) -> Factor:
+def _factor(body: Body, expr: Expr) -> DotOperand:
     assert expr.type is not None
     axes = body.axes_of(expr)
-    return Factor(show_expression(expr), axes, body.lanes_of(axes), expr.type.dtype, _loaded(body, expr))
+    return DotOperand(show_expression(expr), axes, body.lanes_of(axes), expr.type.dtype, _loaded(body, expr))
 
 
 def _loaded(body: Body, expr: Expr) -> str:
@@ -130,7 +130,7 @@ def _loaded(body: Body, expr: Expr) -> str:
     return ""
 
 
-def _fitting(most: int, loaded: int, axis: str, factors: Sequence[Factors], room: int) -> int:
+def _fitting(most: int, loaded: int, axis: str, factors: Sequence[DotOperands], room: int) -> int:
     """Stages, `most` at most, of a loop along `axis` that loads so many bytes a turn into `room` bytes.
 
     What a product reads as it was loaded is kept until it has been read, so that it takes a stage more than the rest.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from akg_core.lower.ir import Body, Op, Region
-from akg_core.lower.products import is_matrix_product, way_of
+from akg_core.lower.products import is_matrix_product, strategy_of
 from akg_core.lower.resources.limits import ProgramLimits
 from akg_core.lower.tile.order import accesses
 from akg_core.sketch.ast import Binary, Call, Number, Unary, walk
@@ -23,7 +23,7 @@ def warps_of(body: Body, region: Region, limits: ProgramLimits, stages: int, tur
     room = limits.elements
     if any(axis.single for axis in body.axes.values()):
         room //= 8  # reads the same places again and again: many warps hide what that takes
-    elif any(axis.together for axis in region.grid if not axis.has_one_tile):
+    elif any(axis.cooperative for axis in region.grid if not axis.has_one_tile):
         room *= 2  # fewer warps leave room for more programs, of which some always wait
     least = min(4, max(largest // limits.lanes, 1))  # a thread for every element, when there are so few
     if stages > 1:  # what is under way is in no register
@@ -34,7 +34,7 @@ def warps_of(body: Body, region: Region, limits: ProgramLimits, stages: int, tur
 def _of_product(body: Body, op: Op, limits: ProgramLimits) -> int:
     assert op.target is not None
     lanes = body.lanes_of(op.target.axes)
-    if way_of(op, limits.ways).exact:
+    if strategy_of(op, limits.dot_strategies).exact:
         return min(max(4, lanes // (32 * limits.lanes)), limits.warps)
     return 8 if lanes > _LARGE_PRODUCT else 4
 

@@ -66,8 +66,8 @@ def _axes(body: Body, load: Call, divisors: Divisors) -> tuple[Axis, Axis] | Non
     size = DTYPES[tensor.dtype].size
     apart = width.value * size % GRANULE or divisors.of(columns.begin) * size % GRANULE
     outer = element.indices[:-2]
-    plain = all(not body.axes_of(index) and body.bounds.narrow(index) for index in outer)
-    small = all(body.bounds.narrow(Name(axis.name)) for axis in found)
+    plain = all(not body.axes_of(index) and body.bounds.fits_i32(index) for index in outer)
+    small = all(body.bounds.fits_i32(Name(axis.name)) for axis in found)
     return (rows, columns) if plain and small and not apart else None
 
 

@@ -21,7 +21,7 @@ def _block(body: Body, ops: Sequence[Op], names: dict[str, Expr]) -> list[Op]:
     for op in ops:
         replace_in([op], names)
         last = made[-1] if made else None
-        if op.kind == "meet" and last is not None and last.kind == "map" and last.target is op.target:
+        if op.kind == "all_reduce" and last is not None and last.kind == "map" and last.target is op.target:
             assert op.target is not None
             op.expr, op.target.mutable = last.expr, False
             made.pop()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from akg_core.lower.access import place, step
 from akg_core.lower.ir import Body, Op, Region
-from akg_core.lower.products import Ways, is_matrix_product, precision_of, way_of
+from akg_core.lower.products import DotStrategies, is_matrix_product, precision_of, strategy_of
 from akg_core.sketch.affine import Polynomial
 from akg_core.sketch.ast import AxisList, Binary, Call, Element, Expr, Name, Number, Unary, rewrite, walk
 from akg_core.sketch.dtypes import DTYPES
@@ -90,13 +90,13 @@ class Pairing:
     across: bool
 
 
-def pairings(body: Body, region: Region, ways: Ways) -> list[Pairing]:
+def pairings(body: Body, region: Region, ways: DotStrategies) -> list[Pairing]:
     """The products of a region on matrix units."""
     found = []
     for op in (inner for each in region.ops for inner in each.inside() if is_matrix_product(inner)):
         assert op.expr is not None and op.other is not None and op.expr.type is not None
         a, b = (body.axes_of(e) for e in (op.expr, op.other))
-        if way_of(op, ways).exact:
+        if strategy_of(op, ways).exact:
             continue
         left, right = (tuple(n for n in body.axes if n in own) for own in (a - b, b - a))
         lanes = body.lanes_of(left), body.lanes_of(right)

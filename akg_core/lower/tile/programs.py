@@ -50,7 +50,7 @@ def tiles_of(extent: Expr, step: Expr) -> Expr:
 
 
 def programs_of(body: Body, grid: Sequence[Axis], rows: int, persistent: bool) -> Programs:
-    """How a grid is launched, and the place of a program in it; see `open_tiles`."""
+    """How a grid is launched, and the place of a program in it; see `lower_to_indices`."""
     placing = _Placing(body, grid, rows)
     if grid:
         placing.find(persistent)
@@ -77,11 +77,11 @@ class _Placing:
     def find(self, persistent: bool) -> None:
         grid, counts, programs = self.grid, self.counts, self.programs
         wanted = persistent or self.hints.get("persistent") == Number(True)
-        programs.persistent = wanted and not any(axis.together for axis in grid)
+        programs.persistent = wanted and not any(axis.cooperative for axis in grid)
         first: Expr = Call("program", (), type=_COUNT)
         pid = self.number("pid", _MOST_PROGRAMS)
         tiled = [n for n, count in enumerate(counts) if count != ONE]
-        several = len(tiled) > 1 or any(grid[n].together for n in tiled)
+        several = len(tiled) > 1 or any(grid[n].cooperative for n in tiled)
         if programs.persistent:
             run = first, reduce(_times, counts), Call("programs", (), type=_COUNT)
             loop = Op("range", self.place, target=self.body.values[pid.id], bounds=run, hints={"programs": ONE})
@@ -99,7 +99,7 @@ class _Placing:
         grid, counts = self.grid, self.counts
         axes = [n for n, count in enumerate(counts) if count != ONE]  # along the others there is one tile
         found: list[Expr] = [ZERO] * len(counts)
-        together = [n for n in axes if grid[n].together]
+        together = [n for n in axes if grid[n].cooperative]
         if len(together) > 1:
             raise Unsupported("Programs that meet along two axes have no form here.", "Make them one axis.")
         rest, programs = pid, self.programs

@@ -16,7 +16,7 @@ def unroll_single(body: Body) -> None:
     """Put the body of each loop of one turn in its place, and begin the only tile of a grid axis at 0."""
     for region in body.regions:
         for axis in region.grid:
-            if axis.has_one_tile and not axis.together:
+            if axis.has_one_tile and not axis.cooperative:
                 replace_in(region.ops, _whole(axis))
         region.ops = _flat(region.ops)
 

@@ -42,7 +42,7 @@ def _block(body: Body, ops: Sequence[Op]) -> list[Op]:
 def _taps(body: Body, op: Op, axes: Sequence[str]) -> list[Op]:
     """The reduction with the tiles of all taps along `axes` joined, in pairs."""
     assert op.target is not None and op.expr is not None and op.expr.type is not None
-    held = numerics.reduced(op.function, op.expr.type.dtype)
+    held = numerics.reduction_dtype(op.function, op.expr.type.dtype)
     left = tuple(axis for axis in op.over if axis not in axes)
     made: list[Op] = []
 

@@ -200,7 +200,7 @@ class ExpressionChecker:
         axes = self.axis_names(second)
         if kind is None or axes is None:
             return None
-        if operation.kind == "meet":
+        if operation.kind == "all_reduce":
             return self._meet(node, axes, kind)
         absent = [axis for axis in axes if axis not in kind.axes]
         if absent:
@@ -311,8 +311,10 @@ class ExpressionChecker:
         name = axes[0]
         if not isinstance(loop, ast.Grid) or len(axes) > 1:
             self.report("SK307", node, f"`{name}` is not the axis of a grid.", "Programs of one grid axis meet.")
-        elif dict(loop.hints).get("together") != ast.Number(True):
-            self.report("SK307", node, f"Programs of `{name}` need not run together.", "Mark the grid: together=True.")
+        elif dict(loop.hints).get("cooperative") != ast.Number(True):
+            self.report(
+                "SK307", node, f"Programs of `{name}` need not run together.", "Mark the grid: cooperative=True."
+            )
         elif name in kind.axes:
             self.report(
                 "SK307", node, f"The tile still has the axis `{name}`.", f"Reduce it first: reduce_sum(t, {name})."

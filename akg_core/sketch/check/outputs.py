@@ -238,7 +238,9 @@ def _races(sites: list[Site]) -> Iterable[Finding]:
             differs = grid.key in site.value
             message = f"Every program of the grid axis `{grid.axis}` writes the same elements of `{site.tensor}`"
             message += ", with different values." if differs else ", with the same value."
-            cure = f"Use atomic_add, reduce in a tiles loop, meet_sum over {grid.axis}, or index with `{grid.axis}`."
+            cure = (
+                f"Use atomic_add, reduce in a tiles loop, all_reduce_sum over {grid.axis}, or index with `{grid.axis}`."
+            )
             cure = cure if differs else f"Store outside the grid `{grid.axis}`, or under `if begin({grid.axis}) == 0:`."
             yield finding("SK603", site.node.place, message, cure, "error" if differs else "warning")
 

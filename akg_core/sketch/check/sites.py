@@ -208,7 +208,7 @@ class Walk:
         match node:
             case ast.Name(id=name):
                 return self._values[name].depends if name in self._values else _NOTHING
-            case ast.Call(op=op, args=(tile, ast.Name(id=axis))) if OPERATIONS[op].kind == "meet":
+            case ast.Call(op=op, args=(tile, ast.Name(id=axis))) if OPERATIONS[op].kind == "all_reduce":
                 met = {grid.key for grid in self._grids if grid.axis == axis}
                 return self._depends(tile) - met
             case ast.Call(args=args, keywords=keywords):

@@ -184,7 +184,7 @@ class _KernelChecker(ExpressionChecker):
         for name in _assigned(node.body):
             if name in self.variables:
                 message = f"`{name}` is from outside the grid and assigned inside: programs run in parallel."
-                cure = "Use another name inside, or reduce in a tiles loop, with atomic_add or with meet_sum."
+                cure = "Use another name inside, or reduce in a tiles loop, with atomic_add or with all_reduce_sum."
                 self.report("SK503", _first_assignment(node.body, name), message, cure)
         body = self.block(node.body)
         self._leave(node.axis)

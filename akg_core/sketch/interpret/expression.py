@@ -117,7 +117,7 @@ class Evaluator:
         op, keywords = call.op, dict(call.keywords)
         kind = OPERATIONS[op].kind
         match kind:
-            case "meet":
+            case "all_reduce":
                 return frame.met.pop(id(call))
             case "load":
                 return self._load(call.args[0], keywords.get("other"), frame)

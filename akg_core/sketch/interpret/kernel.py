@@ -1,6 +1,6 @@
 """Runs one kernel: its programs one after the other, statement by statement.
 
-Statements run as generators. They run through unless a `meet_*` asks for what the other programs of its grid axis
+Statements run as generators. They run through unless a `all_reduce_*` asks for what the other programs of its grid axis
 have: then the program waits there, and the grid goes on once all of them have come to the same place.
 """
 
@@ -45,7 +45,7 @@ class KernelRun(Evaluator):
         self._read_only = {tensor.name for tensor in kernel.tensors if tensor.role == "In"}
         self._meets = any(_is_meeting(node) for node in ast.walk(kernel.body))
         for meeting in self._block(kernel.body, Frame(dict(values))):
-            cure = f"Mark it: `for {meeting.axis} in grid(…, 1, together=True)`."
+            cure = f"Mark it: `for {meeting.axis} in grid(…, 1, cooperative=True)`."
             fail("SK307", meeting.call.place, f"No grid axis `{meeting.axis}` runs together here.", cure)
 
     def _block(self, body: Sequence[ast.Statement], frame: Frame) -> Steps:
@@ -101,7 +101,7 @@ class KernelRun(Evaluator):
     def _grid(self, grid: ast.Grid, frame: Frame) -> Steps:
         extent, step = self.whole_number(grid.extent, frame), self._step(grid.step, frame)
         programs = (self._program(grid, start, min(start + step, extent), frame) for start in range(0, extent, step))
-        if ("together", ast.Number(True)) in grid.hints:
+        if ("cooperative", ast.Number(True)) in grid.hints:
             yield from self._together(grid.axis, list(programs))
         else:
             for program in programs:
@@ -208,7 +208,7 @@ class KernelRun(Evaluator):
 
 
 def _is_meeting(node: object) -> TypeGuard[ast.Call]:
-    return isinstance(node, ast.Call) and OPERATIONS[node.op].kind == "meet"
+    return isinstance(node, ast.Call) and OPERATIONS[node.op].kind == "all_reduce"
 
 
 def _advance(program: Steps, answer: Tile | None) -> Meeting | None:
@@ -225,5 +225,5 @@ def _gather(meeting: Meeting, tiles: Sequence[Tile]) -> Tile:
     if any(tile.value.shape != tiles[0].value.shape or set(tile.axes) != set(axes) for tile in tiles):
         fail("SK307", meeting.call.place, "Programs meet with tiles of different shapes.")
     together = Tile(torch.stack([align(tile, axes) for tile in tiles]), (meeting.axis, *axes))
-    reduced = interpret_ops.reduce(meeting.call.op.replace("meet", "reduce"), together, (meeting.axis,))
+    reduced = interpret_ops.reduce(meeting.call.op.replace("all_reduce", "reduce"), together, (meeting.axis,))
     return cast(reduced, tiles[0].dtype)

@@ -100,7 +100,7 @@ def reduce(name: str, tile: Tile, axes: Sequence[str]) -> Tile:
     dims = [tile.dim(axis) for axis in axes]
     rest = tuple(axis for axis in tile.axes if axis not in axes)
     value, dtype = tile.value, tile.dtype
-    held = TORCH[numerics.reduced(name, dtype)]
+    held = TORCH[numerics.reduction_dtype(name, dtype)]
     if name == "reduce_sum":
         result = value.sum(dims, dtype=held)
     elif name == "reduce_prod":
@@ -136,7 +136,7 @@ def scan(name: str, tile: Tile, axis: str, reverse: bool) -> Tile:
     value = tile.value.flip(dim) if reverse else tile.value
     if name in ("scan_sum", "scan_prod"):
         function = torch.cumsum if name == "scan_sum" else torch.cumprod
-        value = function(value.to(TORCH[numerics.scanned(name, dtype)]), dim).to(TORCH[as_sum(dtype)])
+        value = function(value.to(TORCH[numerics.scan_dtype(name, dtype)]), dim).to(TORCH[as_sum(dtype)])
     else:
         value = (torch.cummax if name == "scan_max" else torch.cummin)(value, dim).values
     return Tile(value.flip(dim) if reverse else value, tile.axes)
@@ -158,7 +158,7 @@ def contract(a: Tile, b: Tile, over: Sequence[str], into: Tile | None) -> Tile:
     axes = union((a, b))
     check_sizes((a, b), axes)
     kept = tuple(axis for axis in axes if axis not in over)
-    dtype = numerics.contracted(a.dtype, b.dtype)
+    dtype = numerics.dot_dtype(a.dtype, b.dtype)
     letters = {axis: chr(ord("a") + number) for number, axis in enumerate(axes)}
     spell = lambda names: "".join(letters[axis] for axis in names)  # noqa: E731
     equation = f"{spell(a.axes)},{spell(b.axes)}->{spell(kept)}"

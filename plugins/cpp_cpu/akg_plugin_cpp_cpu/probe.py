@@ -87,7 +87,7 @@ def probe(target: Target) -> Availability:
     traits = Traits(
         units=cores(),
         lanes=tools.vector_bytes // 4,
-        near_bytes=(near or 512 * 1024) // 2,
+        on_chip_bytes=(near or 512 * 1024) // 2,
         tile_elements=(cache_bytes(1) or 32 * 1024) // 8,
         dot_tile=(256, 256, 128),
     )

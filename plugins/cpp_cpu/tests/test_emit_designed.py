@@ -16,7 +16,7 @@ from akg_core.task.capture import capture
 from akg_core.task.load import load_source
 from akg_core.testing.emission.running import Case, compare
 
-TRAITS = Traits(units=2, lanes=16, near_bytes=64 * 1024, tile_elements=256, dot_tile=(16, 32, 32))
+TRAITS = Traits(units=2, lanes=16, on_chip_bytes=64 * 1024, tile_elements=256, dot_tile=(16, 32, 32))
 HEADS = "[torch.randn(2, 3, n, 20) for n in (37, 53, 53)]"
 CAUSAL = "F.scaled_dot_product_attention(q, k, v, is_causal=True)"
 MASKED = "(q @ k.transpose(-2, -1) / 4).masked_fill(m == 0, -math.inf).softmax(-1) @ v"

@@ -9,7 +9,7 @@ from akg_core.plugin.lower import Call, Instance
 from akg_core.plugin.sketch import Expr, Name, ast, show_expression
 
 if TYPE_CHECKING:
-    from akg_plugin_tilelang.emit.lowering import Function
+    from akg_plugin_tilelang.emit.kernel import Function
 
 PRELUDE = '''\
 import sys

@@ -58,10 +58,10 @@ def traits(capability: int) -> Traits:
     return Traits(
         units=units,
         lanes=32,
-        near_bytes=64 * 1024,
+        on_chip_bytes=64 * 1024,
         tile_elements=1024,
         dot_tile=(64, 64, 32),
-        held_tiles=True,
+        register_tiles=True,
         program_bytes=4 * REGISTERS + CHIPS[capability].shared_bytes,
     )
 

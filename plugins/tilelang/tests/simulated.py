@@ -13,7 +13,7 @@ import traceback
 from pathlib import Path
 
 from akg_plugin_tilelang.emit import module_text
-from akg_plugin_tilelang.emit.lowering import functions
+from akg_plugin_tilelang.emit.kernel import functions
 from akg_plugin_tilelang.simulate import simulated
 
 from akg_core.plugin.sketch import ast

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from akg_plugin_tilelang.emit import emit, module_text
-from akg_plugin_tilelang.emit.lowering import functions
+from akg_plugin_tilelang.emit.kernel import functions
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target, Unsupported
 from akg_core.testing.emission import cases

@@ -28,7 +28,7 @@ def dialect(target: Target) -> Dialect:
         persistent=True,
         pairs=False,
         branches=False,
-        written_out=0,
+        unrolled=0,
         precisions=PRECISIONS,
         functions="triton.language.extra.ascend.libdevice",
         forms=FORMS,

@@ -43,10 +43,10 @@ def traits(chip: Chip) -> Traits:
     return Traits(
         units=chip.vectors,
         lanes=64,
-        near_bytes=chip.unified // 6,
+        on_chip_bytes=chip.unified // 6,
         tile_elements=4096,
         dot_tile=(128, 128, 64),
-        held_tiles=True,
+        register_tiles=True,
         program_bytes=chip.unified // 2,
     )
 

@@ -54,7 +54,7 @@ def test_with_the_toolchain_it_compiles_and_simulates_and_says_so(machine) -> No
     found = probe(Target(backend="ascend", arch="910b1"))
     assert found.can_compile and found.can_run and found.simulated and found.device == "cpu"
     assert "HIVM for Ascend910B1" in found.reason and found.traits.units == 48
-    assert found.traits.program_bytes < CHIPS["910b1"].unified and found.traits.together == 0
+    assert found.traits.program_bytes < CHIPS["910b1"].unified and found.traits.co_resident == 0
 
 
 @pytest.mark.parametrize(

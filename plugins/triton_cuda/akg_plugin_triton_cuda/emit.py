@@ -7,7 +7,7 @@ from akg_cuda.chips import BACKEND, CHIPS, DEFAULT_CAPABILITY, capability_of
 from akg_triton.dialect import Dialect
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target
-from akg_plugin_triton_cuda.launch import LAUNCHER, TOGETHER
+from akg_plugin_triton_cuda.launch import COOPERATIVE, LAUNCHER
 
 BULK_CAPABILITY = 90  # from which on there is a unit that copies blocks of memory
 PRECISIONS = {"ieee": "ieee", "split3": "bf16x6", "fast": "tf32"}
@@ -26,7 +26,7 @@ def dialect(target: Target) -> Dialect:
         load_once='eviction_policy="evict_first"',
         store_past='cache_modifier=".cs"',
         launcher=LAUNCHER,
-        together=TOGETHER,
+        cooperative=COOPERATIVE,
     )
 
 

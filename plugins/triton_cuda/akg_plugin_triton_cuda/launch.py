@@ -32,7 +32,7 @@ class _Launcher:
     def handed(self, tensors):
         return tensors
 '''
-TOGETHER = '''\
+COOPERATIVE = '''\
 def _together(device, programs, warps):
     """Refuse a GPU that may not run so many programs at the same time: they would wait for each other for ever."""
     if device.type == "cuda":

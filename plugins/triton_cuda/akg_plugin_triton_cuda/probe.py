@@ -71,14 +71,14 @@ def traits(capability: int) -> Traits:
     return Traits(
         units=units,
         lanes=32,
-        near_bytes=128 * 1024,
+        on_chip_bytes=128 * 1024,
         tile_elements=1024,
         dot_tile=(128, 128, 32),
         convolution_format="tf32",
         half_tile=(128, 128, 64),
-        held_tiles=True,
+        register_tiles=True,
         program_bytes=4 * REGISTERS + CHIPS[capability].shared_bytes,
-        together=2 * units,
+        co_resident=2 * units,
     )
 
 

@@ -76,12 +76,12 @@ def test_programs_that_meet(tmp_path: Path) -> None:
 @kernel
 def softmax(x: In["f32", 64, 65536], y: Out["f32", 64, 65536]):
     for m in grid(64, 1):
-        for g in grid(8, 1, together=True):
+        for g in grid(8, 1, cooperative=True):
             n = whole(8192)
             t = load(x[m, begin(g) * 8192 + n])
-            peak = meet_max(reduce_max(t, n), g)
+            peak = all_reduce_max(reduce_max(t, n), g)
             e = exp(t - peak)
-            store(y[m, begin(g) * 8192 + n], e / meet_sum(reduce_sum(e, n), g))
+            store(y[m, begin(g) * 8192 + n], e / all_reduce_sum(reduce_sum(e, n), g))
 """
     given = (Argument(name="x", kind="tensor", dtype="f32", shape=(64, 65536)),)
     sketch = Sketch(name="softmax", text=text, interface=Interface(arguments=given))

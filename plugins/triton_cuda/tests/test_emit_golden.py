@@ -99,9 +99,9 @@ MEETING = """
 @kernel
 def meeting(x: In["f32", 64, 16384], y: Out["f32", 64, 16384]):
     for m in grid(64, 1):
-        for n in grid(16384, 8192, together=True):
+        for n in grid(16384, 8192, cooperative=True):
             t = load(x[m, n])
-            store(y[m, n], t / meet_sum(reduce_sum(t, n), n))
+            store(y[m, n], t / all_reduce_sum(reduce_sum(t, n), n))
 """
 TEXTS = {
     "columns": COLUMNS,
@@ -265,20 +265,23 @@ def test_meetings_that_follow_from_what_is_there_before_the_first_become_one() -
 @kernel
 def softmax(x: In["f32", 64, 16384], y: Out["f32", 64, 16384]):
     for m in grid(64, 1):
-        for n in grid(16384, 8192, together=True):
+        for n in grid(16384, 8192, cooperative=True):
             t = load(x[m, n])
             here = reduce_max(t, n)
             weights = exp(t - here)
             part = reduce_sum(weights, n)
-            peak = meet_max(here, n)
+            peak = all_reduce_max(here, n)
             share = exp(here - peak)
-            total = meet_sum(part * share, n)
+            total = all_reduce_sum(part * share, n)
             store(y[m, n], weights * share / total)
 """
     waits = "    meet(arrived"
     assert emitted(text).files["kernel.py"].count(waits) == 1
     for old, new in (
-        ("meet_sum(part * share, n)", "meet_sum(reduce_sum(exp(t - peak), n), n)"),  # the whole tile has a part in it
+        (
+            "all_reduce_sum(part * share, n)",
+            "all_reduce_sum(reduce_sum(exp(t - peak), n), n)",
+        ),  # the whole tile has a part in it
         ("part = reduce_sum(weights, n)", "part = i32(reduce_sum(weights, n))"),
     ):
         assert old in text

@@ -8,10 +8,10 @@ from akg_core.errors import Unsupported
 from akg_core.lower.build import KEPT, body_of
 from akg_core.lower.explicit import make_explicit
 from akg_core.lower.ir import Body
-from akg_core.lower.products import Way
+from akg_core.lower.products import DotStrategy
 from akg_core.lower.resources.limits import ProgramLimits
 from akg_core.lower.resources.occupancy import waves
-from akg_core.lower.resources.pipeline import factors_of, pipeline
+from akg_core.lower.resources.pipeline import operands_of, pipeline
 from akg_core.lower.resources.threads import warps_of
 from akg_core.lower.specialise import specialise
 from akg_core.lower.tile.order import order
@@ -55,29 +55,29 @@ def stages(text: str, limits: ProgramLimits) -> int:
 
 @pytest.mark.parametrize(("room", "most"), [(4 * STAGE, 3), (3 * STAGE, 3), (2 * STAGE, 2), (STAGE, 1)])
 def test_as_many_stages_as_fit(room: int, most: int) -> None:
-    assert stages(PRODUCT, ProgramLimits(near_bytes=room)) == most
+    assert stages(PRODUCT, ProgramLimits(on_chip_bytes=room)) == most
 
 
 def test_a_loop_without_products_has_the_stages_that_it_asks_for() -> None:
     looped = COPY.replace("        store", "        for k in tiles(4, 1):\n            store").replace("x[n]", "x[n]")
-    assert stages(looped, ProgramLimits(near_bytes=1 << 20)) == 1
-    assert stages(looped.replace("tiles(4, 1)", "tiles(4, 1, stages=2)"), ProgramLimits(near_bytes=1 << 20)) == 2
+    assert stages(looped, ProgramLimits(on_chip_bytes=1 << 20)) == 1
+    assert stages(looped.replace("tiles(4, 1)", "tiles(4, 1, stages=2)"), ProgramLimits(on_chip_bytes=1 << 20)) == 2
 
 
 def test_split_factors_take_the_room_of_their_parts() -> None:
     text = PRODUCT.replace("f16", "f32").replace("into=acc)", 'into=acc, precision="split3")')
-    ways = {"ieee": Way(exact=True), "split3": Way(parts=3, bytes=2), "fast": Way()}
+    ways = {"ieee": DotStrategy(exact=True), "split3": DotStrategy(parts=3, bytes=2), "fast": DotStrategy()}
     body = lowered(text)
     (region,) = body.regions
     (op,) = (op for op in body.ops() if op.kind == "dot")
-    found = factors_of(body, order(body, region), op, ProgramLimits(near_bytes=1 << 20, ways=ways))
+    found = operands_of(body, order(body, region), op, ProgramLimits(on_chip_bytes=1 << 20, dot_strategies=ways))
     assert found.bytes_of(found.left, 100) == 600
     with pytest.raises(Unsupported, match=f"takes {128 * 64 * 6} bytes"):
-        factors_of(body, order(body, region), op, ProgramLimits(near_bytes=128 * 64 * 6 - 1, ways=ways))
+        operands_of(body, order(body, region), op, ProgramLimits(on_chip_bytes=128 * 64 * 6 - 1, dot_strategies=ways))
 
 
 def test_a_program_has_warps_for_its_largest_tile() -> None:
-    limits = ProgramLimits(near_bytes=1 << 20)
+    limits = ProgramLimits(on_chip_bytes=1 << 20)
     for text, warps in ((COPY, 4), (COPY.replace("4096", "64"), 2), (PRODUCT, 8)):
         body = lowered(text)
         (region,) = body.regions

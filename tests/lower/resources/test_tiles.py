@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from akg_core.lower.build import KEPT, body_of
-from akg_core.lower.resources.tiles import Peak, peak
+from akg_core.lower.resources.liveness import Peak, peak
 from akg_core.lower.specialise import specialise
 from akg_core.sketch.check import require
 from akg_core.sketch.parse import parse

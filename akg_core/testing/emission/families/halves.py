@@ -12,7 +12,7 @@ from akg_core.task.capture import capture
 from akg_core.task.load import load_source
 from akg_core.testing.emission.running import Case
 
-TRAITS = Traits(units=1, lanes=4, near_bytes=4096, tile_elements=64, dot_tile=(16, 16, 16), half_tile=(16, 16, 16))
+TRAITS = Traits(units=1, lanes=4, on_chip_bytes=4096, tile_elements=64, dot_tile=(16, 16, 16), half_tile=(16, 16, 16))
 PRODUCTS = {
     "halves": ("x @ y", (64, 70), (70, 61)),
     "halves_turned": ("x.T @ y.T", (70, 64), (64, 70)),

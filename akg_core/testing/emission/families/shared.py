@@ -26,12 +26,12 @@ def k(x: In["f32", "M", "N"], s: Scratch["f32", "M", "N"], y: Out["f32", "M", "N
 @kernel
 def k(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], z: Out["f32", "M"]):
     for m in grid(M, STEP):
-        for g in grid(4, 1, together=True):
+        for g in grid(4, 1, cooperative=True):
             c = N // 4
             n = whole(N // 4)
             t = load(x[m, begin(g) * c + n])
-            peak = meet_max(reduce_max(t, n), g)
-            total = meet_sum(reduce_sum(exp(t - peak), n), g)
+            peak = all_reduce_max(reduce_max(t, n), g)
+            total = all_reduce_sum(reduce_sum(exp(t - peak), n), g)
             store(y[m, begin(g) * c + n], exp(t - peak) / total)
             if begin(g) == 0:
                 store(z[m], total)
@@ -44,7 +44,7 @@ def k(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], z: Out["f32", "M"]):
 @kernel
 def k(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], z: Out["f32", "M"]):
     for m in grid(M, 1):
-        for g in grid(3, 1, together=True):
+        for g in grid(3, 1, cooperative=True):
             c = N // 3
             n = whole(N // 3)
             t = load(x[m, begin(g) * c + n])
@@ -52,9 +52,9 @@ def k(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], z: Out["f32", "M"]):
             part = reduce_sum(t, n)
             own = part / seen
             around = reduce_sum((t - own) * (t - own), n)
-            mean = meet_sum(part, g) / N
-            squares = meet_sum(around + seen * (own - mean) * (own - mean), g)
-            low = meet_min(own - mean, g)
+            mean = all_reduce_sum(part, g) / N
+            squares = all_reduce_sum(around + seen * (own - mean) * (own - mean), g)
+            low = all_reduce_min(own - mean, g)
             store(y[m, begin(g) * c + n], (t - mean) / squares)
             if begin(g) == 0:
                 store(z[m], low)

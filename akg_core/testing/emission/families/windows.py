@@ -12,7 +12,7 @@ from akg_core.task.capture import capture
 from akg_core.task.load import load_source
 from akg_core.testing.emission.running import Case
 
-TRAITS = Traits(units=2, lanes=16, near_bytes=64 * 1024, tile_elements=512, dot_tile=(32, 64, 32))
+TRAITS = Traits(units=2, lanes=16, on_chip_bytes=64 * 1024, tile_elements=512, dot_tile=(32, 64, 32))
 MATRIX = TRAITS.model_copy(update={"half_tile": (32, 32, 32), "convolution_format": "tf32"})
 LAYERS = {
     "conv2d": ("nn.Conv2d(6, 10, 3, stride=2, padding=1)", (3, 6, 13, 21)),

@@ -95,8 +95,8 @@ def _region(body: Body, region: Region, planned: Plan, lines: Lines) -> set[str]
         lines.add("}")
         return writer.streamed
     writer.line = region.grid[0].place.line
-    count = writer.index(product(tiles_of(axis) for axis in region.grid if not axis.together), top)
-    together = [axis for axis in region.grid if axis.together]
+    count = writer.index(product(tiles_of(axis) for axis in region.grid if not axis.cooperative), top)
+    together = [axis for axis in region.grid if axis.cooperative]
     if together:
         members = writer.index(tiles_of(together[0]), top)
         opening = f"together_for({count}, {members}, [&](i64 program, i64 member, Team& team) {{"

@@ -61,7 +61,7 @@ class NestWriter(ReductionWriter, MatrixWriter):
                 self.scan(op, scope)
             case "dot":
                 self.dot(op, scope)
-            case "meet":
+            case "all_reduce":
                 self.meet(op, scope)
             case "tiles":
                 self.tiles(node, scope)

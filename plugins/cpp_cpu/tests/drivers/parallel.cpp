@@ -20,9 +20,9 @@ extern "C" int asked(void* p, i64 bytes) { return fresh(p, bytes); }
 extern "C" void meet(f32* values, i64 groups, i64 members, i64 count, i64 kind) {
     together_for(groups, members, [=](i64 group, i64 member, Team& team) {
         f32* mine = values + (group * members + member) * count;
-        if (kind == 0) team.meet_sum(member, mine, count);
-        if (kind == 1) team.meet_max(member, mine, count);
-        if (kind == 2) team.meet_min(member, mine, count);
+        if (kind == 0) team.all_reduce_sum(member, mine, count);
+        if (kind == 1) team.all_reduce_max(member, mine, count);
+        if (kind == 2) team.all_reduce_min(member, mine, count);
     });
 }
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from akg_core.plugin.resources import ProgramLimits
-from akg_core.plugin.tile import Way
+from akg_core.plugin.tile import DotStrategy
 
 WAYS = {
-    "ieee": Way(exact=True),
-    "bf16x3": Way(parts=2, bytes=2),
-    "bf16x6": Way(parts=3, bytes=2),
-    "tf32x3": Way(parts=2, bytes=4),
+    "ieee": DotStrategy(exact=True),
+    "bf16x3": DotStrategy(parts=2, bytes=2),
+    "bf16x6": DotStrategy(parts=3, bytes=2),
+    "tf32x3": DotStrategy(parts=2, bytes=4),
 }
 """How a product is made, by its `input_precision`; any other one takes factors as they are."""
 
@@ -37,7 +37,7 @@ class Dialect:
 
     Numbers. `shared_bytes`: what one program may keep in memory beside its unit, by which the stages of a pipelined
     loop are limited. `register_elements`: f32 values that one warp holds comfortably; `lanes`: threads of a warp;
-    `most_warps`: of one program. `stages`: of a loop with a product; `written_out`: turns of a counted loop that are
+    `most_warps`: of one program. `stages`: of a loop with a product; `unrolled`: turns of a counted loop that are
     written out. `units`: programs of a persistent grid. `group`: programs of a matrix product that walk through the
     grid together.
 
@@ -53,8 +53,8 @@ class Dialect:
     program wait for each other. `load_once`, `store_past`: options of loads and stores that leave the caches alone.
 
     Python of model_new.py. `device`: torch's name of the type of such devices. `launcher`: a class like `LAUNCHER`.
-    `together`: a function `_together(device, programs, warps)` that refuses a device which may not run so many programs
-    at the same time; without it no programs wait for each other.
+    `cooperative`: a function `_together(device, programs, warps)` that refuses a device which may not run so
+    many programs at the same time; without it no programs wait for each other.
     """
 
     device: str
@@ -63,7 +63,7 @@ class Dialect:
     lanes: int = 32
     most_warps: int = 16
     stages: int = 3
-    written_out: int = 4
+    unrolled: int = 4
     units: int = 128
     group: int = 8
     lacks: tuple[str, ...] = ()
@@ -80,11 +80,11 @@ class Dialect:
     load_once: str = ""
     store_past: str = ""
     launcher: str = LAUNCHER
-    together: str = ""
+    cooperative: str = ""
 
     @property
     def limits(self) -> ProgramLimits:
         """What one program has."""
-        ways = {precision: WAYS.get(word, Way()) for precision, word in self.precisions.items()}
+        ways = {precision: WAYS.get(word, DotStrategy()) for precision, word in self.precisions.items()}
         numbers = (self.shared_bytes, self.lanes, self.most_warps, self.register_elements, self.stages)
-        return ProgramLimits(*numbers, self.written_out, ways)
+        return ProgramLimits(*numbers, self.unrolled, ways)

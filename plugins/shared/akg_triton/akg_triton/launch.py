@@ -77,7 +77,7 @@ def prelude(found: Sequence[Function], dialect: Dialect) -> str:
         descriptor = f"from {dialect.bulk} import TensorDescriptor"
         text = text.replace("import triton\n", f"import triton\n{descriptor}\n", 1) + _DESCRIBING
     if any(each.members for each in found):
-        text += f"\n\n{dialect.together}"
+        text += f"\n\n{dialect.cooperative}"
     return "\n".join([text, *(_launcher(each, dialect) for each in found)])
 
 

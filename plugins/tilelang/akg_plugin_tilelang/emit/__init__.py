@@ -8,7 +8,7 @@ from akg_core.plugin import KernelSource, Schedule, Sketch, Target
 from akg_core.plugin.lower import Call, Line, annotated, instances, write_module
 from akg_core.plugin.sketch import bind, parse, require
 from akg_plugin_tilelang.emit.functions import support
-from akg_plugin_tilelang.emit.lowering import Function, functions
+from akg_plugin_tilelang.emit.kernel import Function, functions
 from akg_plugin_tilelang.launch import DEVICE, PRELUDE, statement
 
 SOURCE = "kernel.py"

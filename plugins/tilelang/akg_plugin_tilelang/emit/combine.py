@@ -34,7 +34,7 @@ def reduce(printer: RegionPrinter, op: Op) -> None:
         folded = _folded(printer, op, truth, "max" if function == "any" else "min")
         printer.fill(name, axes, folded)
         return
-    held = numerics.reduced(op.function, source)
+    held = numerics.reduction_dtype(op.function, source)
     term = cast(strong(printer.terms.term(op.expr)), held)
     if function == "prod":
         made = _product(printer, op, term)
@@ -137,7 +137,7 @@ def scan(printer: RegionPrinter, op: Op) -> None:
     name, _ = printer.hold(op)
     axes = printer.ordered(printer.body.axes_of(op.expr) | {axis})
     term = strong(printer.terms.term(op.expr))
-    term = cast(term, numerics.reduced(op.function, term.dtype))
+    term = cast(term, numerics.reduction_dtype(op.function, term.dtype))
     tile = printer.allocate(printer.body.unique("run"), axes, HELD[term.dtype], "shared")
     printer.fill(tile, axes, _stored(term, term.dtype))
     _run(printer, tile, axes, axis, function, term.dtype, op.reverse)
@@ -176,7 +176,7 @@ def multiply(printer: RegionPrinter, op: Op) -> None:
     assert op.expr is not None and op.other is not None and op.target is not None
     name, axes = printer.hold(op)
     source = promote(_dtype(op.expr), _dtype(op.other))
-    held = numerics.contracted(_dtype(op.expr), _dtype(op.other))
+    held = numerics.dot_dtype(_dtype(op.expr), _dtype(op.other))
     own = [printer.body.axes_of(e) - set(op.over) for e in (op.expr, op.other)]
     rows, columns = (printer.ordered(a - b) for a, b in (own, reversed(own)))
     if not rows or not columns or not is_float(held):

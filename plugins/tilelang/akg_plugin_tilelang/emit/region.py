@@ -107,7 +107,7 @@ class RegionPrinter:
         counts: list[str] = []
         for axis in self.region.grid:
             assert axis.step is not None
-            if axis.together:
+            if axis.cooperative:
                 raise Unsupported("Programs that meet have no form in TileLang yet.", "Use one program.")
             self.programs.append((axis.extent, axis.step))
             past = fold(Binary("+", axis.extent, fold(Binary("-", axis.step, Number(1, type=INDEX), type=INDEX))))

@@ -188,7 +188,7 @@ AKG_INLINE void parallel_for(i64 programs, const Body& body) { parallel_for(prog
 
 // ---- programs that meet ---------------------------------------------------------------------------------------
 
-// The members of one group, each on a thread of its own. meet_* combines `count` values over the members, in their order.
+// The members of one group, each on a thread of its own. all_reduce_* combines `count` values over the members, in their order.
 class Team {
     char* shared_ = nullptr;
     std::size_t capacity_ = 0;
@@ -222,15 +222,15 @@ public:
     Team& operator=(const Team&) = delete;
 
     template <class T>
-    void meet_sum(i64 member, T* values, i64 count) {
+    void all_reduce_sum(i64 member, T* values, i64 count) {
         meet(member, values, count, [](T a, T b) { return T(a + b); });
     }
     template <class T>
-    void meet_max(i64 member, T* values, i64 count) {
+    void all_reduce_max(i64 member, T* values, i64 count) {
         meet(member, values, count, [](T a, T b) { return a > b || a != a ? a : b; });
     }
     template <class T>
-    void meet_min(i64 member, T* values, i64 count) {
+    void all_reduce_min(i64 member, T* values, i64 count) {
         meet(member, values, count, [](T a, T b) { return a < b || a != a ? a : b; });
     }
 };

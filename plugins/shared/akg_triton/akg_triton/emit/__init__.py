@@ -10,7 +10,7 @@ from akg_core.plugin.sketch import bind, parse, require
 from akg_triton.described import DESCRIPTION, describe
 from akg_triton.dialect import Dialect
 from akg_triton.emit.function import Function
-from akg_triton.emit.lowering import functions
+from akg_triton.emit.kernel import functions
 from akg_triton.launch import Launched, device_of, prelude, statement
 from akg_triton.library import library
 

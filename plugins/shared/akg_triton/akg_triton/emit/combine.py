@@ -15,7 +15,7 @@ from akg_triton.emit.terms import LOOSE, Term, cast, literal, strong, wide
 
 def held_dtype(function: str, dtype: str) -> str:
     """The dtype in which Triton combines values: nothing of bf16 or bool."""
-    found = numerics.reduced(function, dtype)
+    found = numerics.reduction_dtype(function, dtype)
     return {"bf16": "f32", "bool": "i32"}.get(found, found)
 
 
@@ -114,7 +114,7 @@ def multiplied(terms: ExpressionPrinter, op: Op, dialect: Dialect, promoted: boo
     assert op.expr is not None and op.other is not None and op.target is not None
     into = terms.values[op.target.name] if op.accumulate else None
     a, b = (strong(terms.term(expr)) for expr in (op.expr, op.other))
-    dtype = numerics.contracted(a.dtype, b.dtype)
+    dtype = numerics.dot_dtype(a.dtype, b.dtype)
     if not is_float(dtype):
         pair = [cast(wide(t), dtype) for t in (a, b)]
         product = folded(terms, "sum", terms.joined("*", pair, dtype), op.over)

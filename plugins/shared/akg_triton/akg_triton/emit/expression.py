@@ -169,7 +169,7 @@ class ExpressionPrinter:
             start, lanes, factor = found
             if math.gcd(factor, int(divisor.value)) % lanes == 0:
                 return self.digit(op, start, lanes, expr)
-        if dtype == "i64" and left.narrow and right.narrow and not self.bounds.narrow(expr):
+        if dtype == "i64" and left.narrow and right.narrow and not self.bounds.fits_i32(expr):
             pair = left, right = [wide(left), wide(right)]
         if op in ("//", "%") and not (self.positive(expr.left, left) and self.positive(expr.right, right)):
             made = self.function(f"{'floor_div' if op == '//' else 'floor_mod'}({{0}}, {{1}})", pair, dtype)

@@ -132,13 +132,13 @@ class RegionPrinter:
         begin, text = self.terms.term(op.expr), f"tl.arange(0, {self.terms.lanes(axis.name)})"
         text = text if begin.text == "0" else f"{begin.operand} + {text}"
         text = f"tl.max_contiguous({text}, 1)" if axis.single else text
-        narrow = begin.narrow and self.body.bounds.narrow(Name(axis.name))
+        narrow = begin.narrow and self.body.bounds.fits_i32(Name(axis.name))
         return Term(text, "i64", (axis.name,), SUM, narrow)
 
     def begin(self, op: Op) -> Term:
         assert op.expr is not None and op.axis is not None and op.axis.step is not None
         place, size = self.terms.term(op.expr), self.terms.term(op.axis.step)
-        narrow = self.body.bounds.narrow(Name(op.axis.name))
+        narrow = self.body.bounds.fits_i32(Name(op.axis.name))
         number = place if narrow else held(place, "tl.int64")
         text = f"{number.beside('*')} * {size.operand}" if size.text != "1" else number.text
         return Term(text, "i64", (), PRODUCT, narrow)
@@ -149,7 +149,7 @@ class RegionPrinter:
         past = self.terms.joined("+", [begin, self.terms.term(axis.step or axis.extent)], "i64")
         if op.other is not None:
             past = self.terms.function("tl.minimum({0}, {1})", [past, self.terms.term(op.other)], "i64")
-        return replace(past, narrow=begin.narrow and self.body.bounds.narrow(Name(axis.name)))
+        return replace(past, narrow=begin.narrow and self.body.bounds.fits_i32(Name(axis.name)))
 
     def regrouped(self, op: Op) -> Term:
         """The lanes of a tile as those of two other axes."""
@@ -170,7 +170,7 @@ class RegionPrinter:
         options = f", num_stages={int(stages.value)}" if isinstance(stages, Number) and stages.value else ""
         options += f", loop_unroll_factor={turns}" if turns > 1 else ""
         word = "tl.range"
-        if "written_out" in op.hints:
+        if "unrolled" in op.hints:
             word, options = "tl.static_range", ""
         bounds = f"{start}, {stop}" if start.text != "0" or by.text != "1" else f"{stop}"
         bounds += "" if by.text == "1" else f", {by}"

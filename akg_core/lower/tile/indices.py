@@ -25,7 +25,7 @@ FARTHEST = Number(2**31 - 1, type=INDEX)
 _BOOL = Type(dtype="bool")
 
 
-def open_tiles(body: Body, region: Region, rows: int = 0, persistent: bool = False) -> Programs:
+def lower_to_indices(body: Body, region: Region, rows: int = 0, persistent: bool = False) -> Programs:
     """Open all tiles of a region of a masked body. `rows`: of the grid that programs walk together, where the sketch
     does not say; `persistent`: a program takes one place after the other, whatever the sketch says."""
     opening = _Opening(body, region, rows, persistent)

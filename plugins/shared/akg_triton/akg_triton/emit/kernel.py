@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import Axis, Body, Instance, Line, Region, body_of, renamed
-from akg_core.plugin.resources import factors_of, pipeline, warps_of
+from akg_core.plugin.resources import operands_of, pipeline, warps_of
 from akg_core.plugin.sketch import Expr, ast
 from akg_core.plugin.tile import (
     KEPT,
@@ -16,10 +16,10 @@ from akg_core.plugin.tile import (
     is_matrix_product,
     keep_lanewise,
     load_blocks,
+    lower_to_indices,
     make_explicit,
     mask,
     meet,
-    open_tiles,
     order,
     pad,
     pairings,
@@ -73,14 +73,14 @@ def functions(instance: Instance, dialect: Dialect) -> list[Function]:
 def _function(
     name: str, instance: Instance, body: Body, region: Region, divisors: Divisors, dialect: Dialect
 ) -> Function:
-    limits, axes = dialect.limits, order(body, region, pairings(body, region, dialect.limits.ways))
+    limits, axes = dialect.limits, order(body, region, pairings(body, region, dialect.limits.dot_strategies))
     products = [op for each in region.ops for op in each.inside() if op.kind == "dot"]
     for op in filter(is_matrix_product, products):
-        factors_of(body, axes, op, limits)  # refuses what has no room
+        operands_of(body, axes, op, limits)  # refuses what has no room
     stages, turns = pipeline(body, region, axes, limits)
     warps = warps_of(body, region, limits, stages, turns)
     blocks = load_blocks(body, region, divisors) if dialect.bulk else {}
-    programs = open_tiles(body, region, dialect.group if products else 0, dialect.persistent)
+    programs = lower_to_indices(body, region, dialect.group if products else 0, dialect.persistent)
     met = _met(body, region, programs, dialect)
     printer = RegionPrinter(body, region, divisors, [*met.axes, *axes], dialect, programs)
     printer.print()
@@ -118,8 +118,8 @@ def _function(
 
 def _met(body: Body, region: Region, programs: Programs, dialect: Dialect) -> Met:
     """The meetings written out; raises Unsupported on a chip whose programs do not wait for each other."""
-    meets = [op for each in region.ops for op in each.inside() if op.kind == "meet"]
-    if meets and programs.members and not dialect.together:
+    meets = [op for each in region.ops for op in each.inside() if op.kind == "all_reduce"]
+    if meets and programs.members and not dialect.cooperative:
         what = f"{meets[0].function}: programs of this chip do not wait for each other."
         raise Unsupported(what, "Use one program.")
     return meet(body, region, programs)

@@ -75,7 +75,7 @@ class _Meetings:
         """The ops of a block; `known`: what made the values that are there, `alone`: it is in no loop."""
         known, made = dict(known), list[Op]()
         for number, op in enumerate(ops):
-            if op.kind == "meet":
+            if op.kind == "all_reduce":
                 made += self.met(op, ops[number + 1 :], known, alone)
             else:
                 inner = alone and op.kind != "range"
@@ -124,7 +124,7 @@ class _Meetings:
 
     def held(self, op: Op) -> str:
         assert op.expr is not None
-        found = numerics.reduced(op.function, _dtype(op.expr))
+        found = numerics.reduction_dtype(op.function, _dtype(op.expr))
         return "i32" if found == "bool" else found
 
     def combined(self, op: Op, every: Expr, axis: str) -> Op:
@@ -220,7 +220,7 @@ def _later(rest: Sequence[Op], op: Op) -> Iterator[tuple[Op, Expr]]:
         if later.target is None or later.expr is None:
             continue
         combined = replaced(later.expr, made)
-        if later.kind == "meet":
+        if later.kind == "all_reduce":
             if later.over == op.over and all(map(_scalar_work, walk(combined))):
                 yield later, combined
             made.pop(later.target.name, None)
