@@ -34,11 +34,13 @@ _ALGEBRA = re.compile(
 )
 """Files of which nothing is needed but by who computes with them."""
 _LOOPS = re.compile(
-    rb"6native(?:6AVX512|4AVX2|7DEFAULT|6SVE\d\d\d|6ZVECTOR|3VSX|7cpublas)|6native12_GLOBAL__N_1\d+[a-z_]*?(?:kernel|vec|cpu_)"
+    rb"6native(?:6AVX512|4AVX2|7DEFAULT|6SVE\d\d\d|6ZVECTOR|3VSX|7cpublas)"
+    rb"|6native12_GLOBAL__N_1\w*?(?:kernel|vec|cpu_|dim_apply|Apply|_frame)"
+    rb"|N2at6nativeL?\d+\w*?(?:_cpu_out|_out_cpu|_cpu_impl|_template|gemv|gemm|quantized|embedding_bag)"
 )
-"""Its loops over elements, compiled for several processors each, and what is about them."""
-_HARMLESS = re.compile(rb"copy|fill|equal|Has[A-Z]|Support|[Ff]loat16|init")
-_BROUGHT = re.compile(rb"N4dnnl|N6fbgemm|N5ideep|N4gemm|arm_(gemm|conv|compute)|N7asmjit")
+"""Its loops over elements, compiled for several processors each, and what is about them, of every dtype."""
+_HARMLESS = re.compile(rb"copy|fill|equal|Has[A-Z]|Support|[Ff]loat(?:16)?To[FB]|init(?!ial)")
+_BROUGHT = re.compile(rb"N4dnnl|N6fbgemm|N5ideep|N4gloo|N4gemm|arm_(gemm|conv|compute)|N7asmjit")
 """Libraries in C++ that torch is linked with."""
 _NOT_ALGEBRA = re.compile(
     rb"__|_[A-Zifs]|aoti|torch|cpuinfo|clog|uv_|mz_|miniz|tdefl|tinfl|pthread|poll|timer|unwind|libkineto|kineto|iJIT"
