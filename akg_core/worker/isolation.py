@@ -99,11 +99,14 @@ def mount_own_proc() -> bool:
     return False
 
 
-def write_only_to(private: Path, writable: Iterable[Path], size: int, files: int, own_proc: bool = False) -> bool:
+def write_only_to(
+    private: Path, writable: Iterable[Path], size: int, files: int, own_proc: bool = False, open_proc: bool = False
+) -> bool:
     """Make all files read-only but `writable`, `private` and shared memory; the last two get `size` bytes of memory,
     and room for so many `files`.
 
-    With `own_proc`, what processes have in a /proc of their own stays writable too: drivers name their threads there.
+    What processes have in a /proc of their own (`own_proc`) stays writable with `open_proc`: drivers name their threads
+    there, and others could change their own code by it, whatever the protection of its pages is.
     """
     open_to = [str(path.resolve()) for path in writable]
     try:
@@ -115,7 +118,7 @@ def write_only_to(private: Path, writable: Iterable[Path], size: int, files: int
                 _mount("tmpfs", path, "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={size},nr_inodes={files + 1}")
                 open_to.append(path)
         _set_read_only("/", True)
-        for path in (*open_to, *(("/proc",) if own_proc else ())):
+        for path in (*open_to, *(("/proc",) if open_proc else ())):
             _set_read_only(path, False)
     except OSError:
         return False

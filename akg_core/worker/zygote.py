@@ -159,17 +159,18 @@ def _work(
             protections += ["no network", "own processes"]
             own_proc = isolation.mount_own_proc()
             protections += ["own /proc"] * own_proc
+        isolation.limit_resources(settings["memory_bytes"], settings["file_bytes"], settings["open_files"])
         if settings["confined"]:
             writable = [Path(path) for path in settings["writable"]]
             room = settings["file_bytes"], settings["files"]
-            if alone and isolation.write_only_to(Path(settings["folder"]), writable, *room, own_proc):
+            open_proc = own_proc and not settings["sealed"]
+            if alone and isolation.write_only_to(Path(settings["folder"]), writable, *room, own_proc, open_proc):
                 protections.append("read-only files")
             isolation.drop_privileges()
             protections.append("no privileges")
             if seccomp.install(os.getpid(), alone):
                 protections += ["filtered system calls"]
                 protections += [] if alone else ["no network", "no signals to others"]
-        isolation.limit_resources(settings["memory_bytes"], settings["file_bytes"], settings["open_files"])
         if not (settings["confined"] or settings["timed"]):
             isolation.hide_memory()
         if settings["threads"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import platform
 import resource
@@ -254,6 +255,9 @@ def test_a_confined_job_writes_only_where_it_may(tmp_path: Path) -> None:
         if "own /proc" in run(pool, "echo", limits).protections:
             assert run(pool, "write", limits, file="/proc/self/comm").unwrap()["written"], "drivers name their threads"
             assert "Read-only" in run(pool, "write", limits, file="/proc/sys/kernel/core_pattern").unwrap()["why"]
+            sealed = dataclasses.replace(limits, sealed=True)
+            assert "Read-only" in run(pool, "write", sealed, file="/proc/self/comm").unwrap()["why"]
+            assert run(pool, "write", sealed, file=str(allowed / "file")).unwrap()["written"]
     assert (allowed / "file").read_text() == "written"
     assert not list(other.iterdir())
 

@@ -62,6 +62,7 @@ class CandidateSession:
             seconds=seconds or (_LONGEST if simulated else _GRACE_SECONDS),
             memory_bytes=_MEMORY + memory_estimate.bytes_of_process(prepared.task),
             confined=True,
+            sealed=not prepared.lends,
             paused=not prepared.lends,
             writable=(self.folder,),
             file_bytes=(256 << 20) + 4 * memory_estimate.bytes_of_answers(prepared.task),

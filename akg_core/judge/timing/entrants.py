@@ -46,7 +46,9 @@ class Entrant:
         self._leaving = contextlib.ExitStack()
         self.folder = self._leaving.enter_context(prepared.room())
         outside = not prepared.lends
-        limits = Limits(CALL_SECONDS, confined=True, paused=outside, timed=outside, writable=(self.folder,))
+        limits = Limits(
+            CALL_SECONDS, confined=True, sealed=outside, paused=outside, timed=outside, writable=(self.folder,)
+        )
         session = self._leaving.enter_context(pool.session(limits, KERNEL_JOB))
         payload = kernel_payload(plugin, artifact, target)
         self._pool = pool
