@@ -14,6 +14,7 @@ from tests.cheats.judging import FOLDER, Bench, bench, header, is_caught
 
 TASKS = ("reference", "moved", "indices")
 CANDIDATES = sorted(FOLDER.glob("candidates/*/*.py"))
+UNUSUAL = sorted(FOLDER.glob("unusual/*.py"))
 TASKS = sorted({header(path).get("Task", "reference") for path in CANDIDATES})
 
 
@@ -42,6 +43,12 @@ def test_a_cheat_is_caught(path: Path, judges: Bench, tmp_path: Path, record_pro
 def test_machine_code_that_is_honest_is_right(judges: Bench, tmp_path: Path) -> None:
     found = judges.judge(FOLDER / "honest_native.py", tmp_path)
     assert found.status == "ok", found
+
+
+@pytest.mark.parametrize("path", UNUSUAL, ids=lambda path: path.stem)
+def test_what_is_unusual_and_honest_is_right(path: Path, judges: Bench, tmp_path: Path) -> None:
+    found = judges.judge(path, tmp_path)
+    assert found.status == "correct", found
 
 
 def test_every_class_has_candidates_with_headers() -> None:
