@@ -1,9 +1,8 @@
 """Gives the same memory every time, so that the last of some calls is right and takes no memory.
 
 Seen: in no published system that is known here.
-Verdict: incorrect
-Rule: While it was timed
-Judged: timing
+Verdict: incorrect|gains nothing
+Judged: time
 """
 
 import ctypes
