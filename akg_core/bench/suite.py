@@ -1,13 +1,15 @@
-"""Which tasks a benchmark runs: the levels of a KernelBench checkout, or files and folders of reference files."""
+"""Which tasks a benchmark runs: those of a public suite, in a checkout of it, or reference files and folders of them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from akg_core.errors import UsageError
+
+_NPUKERNELBENCH = "npukernelbench"
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,49 @@ def kernelbench(root: Path, level: int, wanted: str = "") -> list[Problem]:
     if missing := sorted(picked - set(numbered)):
         raise UsageError(f"Level {level} has no problem {', '.join(map(str, missing))}.", f"It has {_spell(numbered)}.")
     return [Problem(numbered[number].stem, numbered[number]) for number in sorted(picked)]
+
+
+def multikernelbench(root: Path, wanted: str = "") -> list[Problem]:
+    """The tasks in the folders of `reference`, one for each category, but those of NPUKernelBench.
+
+    `wanted` such as "loss,softmax" picks categories and tasks. Raises UsageError when there are none.
+    """
+    folders = _references(root, lambda name: not name.startswith(_NPUKERNELBENCH))
+    return _named(folders, wanted)
+
+
+def npukernelbench(root: Path, wanted: str = "") -> list[Problem]:
+    """NPUKernelBench's tasks, in the same checkout, each one file with many cases; their groups are its levels.
+
+    `wanted` such as "level1,3_add" picks levels and tasks. Raises UsageError when there are none.
+    """
+    found = _references(root, lambda name: name.startswith(_NPUKERNELBENCH))
+    return _named({name.removeprefix(f"{_NPUKERNELBENCH}_"): paths for name, paths in found.items()}, wanted)
+
+
+def _references(root: Path, kept: Callable[[str], bool]) -> dict[str, list[Path]]:
+    """The reference files of a checkout of MultiKernelBench by their folders, as far as these are kept."""
+    folder = root / "reference" if (root / "reference").is_dir() else root
+    found = {inside.name: sorted(inside.glob("*.py"), key=_number) for inside in folder.glob("*/") if kept(inside.name)}
+    if not any(found.values()):
+        raise UsageError(
+            f"There are no such tasks in {str(root)!r}.", "--root is a checkout of MultiKernelBench, with `reference`."
+        )
+    return {name: found[name] for name in sorted(found) if found[name]}
+
+
+def _named(folders: dict[str, list[Path]], wanted: str) -> list[Problem]:
+    every = [Problem(path.stem, path, group) for group, paths in folders.items() for path in paths]
+    names = set(filter(None, wanted.replace(" ", "").split(",")))
+    if missing := sorted(names - {problem.name for problem in every} - set(folders)):
+        raise UsageError(f"There is no task or group {missing[0]!r}.", f"Groups are {', '.join(folders)}.")
+    return [problem for problem in every if not names or names & {problem.name, problem.group}]
+
+
+def _number(path: Path) -> tuple[int, str]:
+    """Files that begin with a number in its order, before all others by name."""
+    found = re.match(r"\d+", path.name)
+    return (int(found[0]) if found else 1 << 30, path.name)
 
 
 def files(paths: Iterable[Path]) -> list[Problem]:

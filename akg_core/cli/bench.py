@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from akg_core.bench.suite import Problem
 
 KERNELBENCH, FILES = "kernelbench", "files"
+SUITES = {
+    KERNELBENCH: "KernelBench",
+    "multikernelbench": "MultiKernelBench",
+    "npukernelbench": "MultiKernelBench, which holds NPUKernelBench",
+}
 
 
 @spread(Models, left_out=("replay", "resume"))
@@ -33,11 +38,17 @@ def bench(
     models: Models,
     what: Annotated[
         list[str],
-        typer.Argument(metavar="WHAT…", help="`kernelbench`, or reference files and folders of them."),
+        typer.Argument(
+            metavar="WHAT…",
+            help="`kernelbench`, `multikernelbench`, `npukernelbench`, or reference files and folders of them.",
+        ),
     ],
-    root: Annotated[Path | None, typer.Option("--root", metavar="DIR", help="KernelBench's folder.")] = None,
-    level: Annotated[int, typer.Option("--level", metavar="N", help="Its level.")] = 1,
-    problems: Annotated[str, typer.Option("--problems", metavar="LIST", help="Such as 1-20,54; else all.")] = "",
+    root: Annotated[Path | None, typer.Option("--root", metavar="DIR", help="A checkout of the suite.")] = None,
+    level: Annotated[int, typer.Option("--level", metavar="N", help="KernelBench's level.")] = 1,
+    problems: Annotated[
+        str,
+        typer.Option("--problems", metavar="LIST", help="Numbers, 1-20,54, or names and groups of others; else all."),
+    ] = "",
     plugin: PluginName = "",
     target: TargetText = "",
     baseline: Annotated[
@@ -74,7 +85,7 @@ def bench(
     names = tuple(filter(None, baseline.replace(" ", "").split(",")))
     if unknown := [name for name in names if name not in MODES]:
         raise UsageError(f"There is no baseline {unknown[0]!r}.", f"There are {' and '.join(MODES)}.")
-    suite, chosen = _suite(what, root, level, problems)
+    suite, chosen = _suite(what, root, level, problems, folder)
     first = chosen[0].path
     job = Job(reference=first, plugin=plugin, target=target, evaluation=evaluation, scale=scale, seed=seed)
     request = replace(job.request(), time_limit=time_limit)
@@ -110,13 +121,19 @@ def bench(
     raise typer.Exit(0 if results.finished and all(row.status == "correct" for row in results.rows) else 1)
 
 
-def _suite(what: list[str], root: Path | None, level: int, problems: str) -> tuple[str, list[Problem]]:
-    """The name of what is to be run, and its tasks."""
-    from akg_core.bench import suite
+def _suite(what: list[str], root: Path | None, level: int, problems: str, folder: Path) -> tuple[str, list[Problem]]:
+    """The name of what is to be run, and its tasks; those that are made of cases are written below `folder`."""
+    from akg_core.bench import cases, suite
     from akg_core.errors import UsageError
 
-    if what == [KERNELBENCH]:
-        if root is None:
-            raise UsageError("--root is missing.", "It is a checkout of KernelBench.")
+    if len(what) != 1 or what[0] not in SUITES:
+        return FILES, suite.files(map(Path, what))
+    (name,) = what
+    if root is None:
+        raise UsageError("--root is missing.", f"It is a checkout of {SUITES[name]}.")
+    if name == KERNELBENCH:
         return f"{KERNELBENCH}-level{level}", suite.kernelbench(root, level, problems)
-    return FILES, suite.files(map(Path, what))
+    if name == "multikernelbench":
+        return name, suite.multikernelbench(root, problems)
+    found = [cases.by_kernel(one, folder / "references") for one in suite.npukernelbench(root, problems)]
+    return name, [problem for kernels in found for problem in kernels]

@@ -50,3 +50,31 @@ def test_files_are_grouped_by_their_folders(tmp_path):
     assert [(p.group, p.name) for p in found] == [("norm", "rms"), ("scan", "sum"), ("scan", "sum")]
     with pytest.raises(UsageError, match="no reference file"):
         suite.files([tmp_path / "nothing.py"])
+
+
+@pytest.fixture
+def categories(tmp_path):
+    for name in ("loss/mse.py", "loss/l1.py", "math/cumsum.py", "npukernelbench_level0/10_b.py"):
+        (tmp_path / "reference" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "reference" / name).write_text("")
+    (tmp_path / "reference" / "npukernelbench_level0" / "2_a.py").write_text("")
+    return tmp_path
+
+
+def test_categories_are_groups(categories):
+    found = [(problem.group, problem.name) for problem in suite.multikernelbench(categories)]
+    assert found == [("loss", "l1"), ("loss", "mse"), ("math", "cumsum")]
+    assert suite.multikernelbench(categories / "reference") == suite.multikernelbench(categories)
+    assert [problem.name for problem in suite.multikernelbench(categories, "math, l1")] == ["l1", "cumsum"]
+
+
+def test_levels_are_groups_in_the_order_of_their_numbers(categories):
+    found = [(problem.group, problem.name) for problem in suite.npukernelbench(categories)]
+    assert found == [("level0", "2_a"), ("level0", "10_b")]
+
+
+def test_a_category_that_is_not_there_is_named(categories, tmp_path):
+    with pytest.raises(UsageError, match="'softmax'"):
+        suite.multikernelbench(categories, "loss,softmax")
+    with pytest.raises(UsageError, match="no such tasks"):
+        suite.multikernelbench(tmp_path / "reference" / "loss")

@@ -1,0 +1,112 @@
+"""References with many cases, as NPUKernelBench has them: a reference file for each kernel that the cases ask for.
+
+`get_input_groups` makes the inputs of all cases, which a JSON file beside the reference describes, one a line. Cases
+that differ in sizes and in floats only are served by one kernel; another dtype, rank, optional argument, option or way
+to broadcast asks for another. What is written for a kernel is the file itself with `get_inputs`, a small case of it,
+and `get_inputs_dyn_list`, all of its cases, so that what differs among these varies.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from akg_core.bench.suite import Problem
+from akg_core.errors import UsageError
+from akg_core.storage import write_whole
+from akg_core.task.beside import placed
+
+_TAIL = '''
+
+def _cases(numbers):
+    """The inputs of some cases only."""
+    import builtins
+    import io
+
+    def chosen(path, *args, **kwargs):
+        with builtins.open(path, *args, **kwargs) as file:
+            lines = [line for line in file if line.strip()]
+        return io.StringIO("".join(lines[number] for number in numbers))
+
+    globals()["open"] = chosen
+    return get_input_groups()
+
+
+def get_inputs():
+    return _cases({first})[0]
+
+
+def get_inputs_dyn_list():
+    return _cases({every})
+'''
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a case is like: all but its sizes and floats, how many sizes are 1, and the elements of its tensors."""
+
+    signature: tuple[Any, ...]
+    ones: int
+    elements: int
+
+
+def by_kernel(problem: Problem, folder: Path) -> list[Problem]:
+    """A problem for each kernel that the cases of one ask for, as files in `folder`: `3_add`, `3_add-2`, ….
+
+    Raises UsageError where the cases cannot be read.
+    """
+    beside = problem.path.with_suffix(".json")
+    try:
+        lines = [line for line in beside.read_text(encoding="utf-8").splitlines() if line.strip()]
+        cases = [_case(json.loads(line)["inputs"]) for line in lines]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"The cases of {problem.name} cannot be read: {error}.", f"They lie in {beside}.") from None
+    source = placed(problem.path.read_text(encoding="utf-8"), problem.path)
+    found = []
+    for number, cases_of_one in enumerate(_by_signature(cases), 1):
+        name = f"{problem.name}-{number}" if number > 1 else problem.name
+        path = folder / problem.group / f"{name}.py"
+        write_whole(path, source + _TAIL.format(first=cases_of_one[:1], every=cases_of_one))
+        found.append(replace(problem, name=name, path=path))
+    return found
+
+
+def _case(inputs: Sequence[dict[str, Any]]) -> Case:
+    """A case from the descriptions of its inputs: tensors, lists of these, numbers and other values."""
+    shapes = [shape for each in inputs for shape in _shapes(each)]
+    signature = tuple((each["name"], each.get("dtype"), *_kind(each, shapes)) for each in inputs)
+    return Case(signature, sum(size == 1 for shape in shapes for size in shape), sum(map(math.prod, shapes)))
+
+
+def _shapes(described: dict[str, Any]) -> list[list[int]]:
+    """The shapes of the tensors that an input is or holds."""
+    one = described.get("shape")
+    return list(described.get("shapes") or ([one] if one is not None else []))
+
+
+def _kind(described: dict[str, Any], shapes: Sequence[Sequence[int]]) -> Iterator[Any]:
+    """What of an input a kernel is made for."""
+    own = _shapes(described)
+    for shape in own:
+        yield tuple(_broadcast(shape, shapes))
+    if not own:
+        value = described.get("value", described.get("range_values"))
+        yield "float" if isinstance(value, float) else repr(value)
+
+
+def _broadcast(shape: Sequence[int], shapes: Sequence[Sequence[int]]) -> Iterator[bool]:
+    """For each dim whether it is of size 1 where another tensor, counted from the last dim, is larger."""
+    for back in range(len(shape), 0, -1):
+        yield shape[-back] == 1 and any(len(other) >= back and other[-back] > 1 for other in shapes)
+
+
+def _by_signature(cases: Sequence[Case]) -> list[list[int]]:
+    """The numbers of the cases of each kernel; first one with as few sizes of 1 as there are, as small as possible."""
+    found: dict[tuple[Any, ...], list[int]] = {}
+    for number, case in enumerate(cases):
+        found.setdefault(case.signature, []).append(number)
+    return [sorted(numbers, key=lambda n: (cases[n].ones, cases[n].elements)) for numbers in found.values()]

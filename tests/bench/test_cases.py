@@ -1,0 +1,89 @@
+"""References with many cases become a file for each kernel that these ask for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from akg_core.bench.cases import by_kernel
+from akg_core.bench.suite import Problem
+from akg_core.errors import UsageError
+from akg_core.task.capture import capture_file
+from akg_core.task.load import load_source, read
+
+REFERENCE = """import json
+import os
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, x, y, alpha, dim):
+        return (x + alpha * y).sum(dim)
+
+
+def get_input_groups():
+    groups = []
+    with open(os.path.join(os.path.dirname(__file__), "add.json")) as f:
+        cases = [json.loads(line) for line in f if line.strip()]
+    for case in cases:
+        x, y, alpha, dim = case["inputs"]
+        made = [torch.randn(each["shape"], dtype=getattr(torch, each["dtype"])) for each in (x, y)]
+        groups.append([*made, alpha["value"], dim["value"]])
+    return groups
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def case(x: list[int], y: list[int], dtype: str = "float32", alpha: float = 0.5, dim: int = 0) -> str:
+    tensors = [{"name": n, "type": "tensor", "dtype": dtype, "shape": s} for n, s in (("x", x), ("y", y))]
+    values = [{"name": n, "type": "attr", "dtype": "", "value": v} for n, v in (("alpha", alpha), ("dim", dim))]
+    return json.dumps({"inputs": [*tensors, *values]})
+
+
+@pytest.fixture
+def kernels(tmp_path):
+    """Write the cases beside the reference; what comes of them."""
+
+    def write(*cases: str) -> list[Problem]:
+        (tmp_path / "add.py").write_text(REFERENCE)
+        (tmp_path / "add.json").write_text("\n".join(cases) + "\n\n")
+        return by_kernel(Problem("add", tmp_path / "add.py", "level0"), tmp_path / "made")
+
+    return write
+
+
+def test_sizes_and_floats_make_no_other_kernel(kernels):
+    (only,) = kernels(case([64, 8], [64, 8]), case([4, 8], [4, 8], alpha=0.25), case([1, 8], [1, 8]))
+    assert (only.name, only.group) == ("add", "level0")
+    reference = load_source(read(only.path), "add")
+    assert [tuple(each.shape) for each in reference.inputs()[:2]] == [(4, 8), (4, 8)]
+    assert [case[0].shape[0] for case in reference.input_lists()] == [4, 64, 1]
+    task = capture_file(only.path)
+    x, _, alpha, dim = task.interface.arguments
+    assert list(map(type, x.shape)) == [str, int] and alpha.kind == "number" and dim.kind == "constant"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        case([4, 8], [4, 8], dtype="float16"),
+        case([4, 8], [1, 8]),
+        case([4, 8], [8]),
+        case([4, 8], [4, 8], dim=1),
+    ],
+    ids=["dtype", "broadcasting", "rank", "option"],
+)
+def test_anything_else_does(kernels, other):
+    found = kernels(case([4, 8], [4, 8]), other, case([2, 8], [2, 8]))
+    assert [problem.name for problem in found] == ["add", "add-2"]
+    assert [len(load_source(read(problem.path), problem.name).input_lists()) for problem in found] == [2, 1]
+
+
+def test_cases_that_cannot_be_read_are_named(kernels):
+    with pytest.raises(UsageError, match=r"The cases of add cannot be read"):
+        kernels("{}")
