@@ -1,4 +1,4 @@
-"""Which tasks a benchmark runs: those of a public suite, in a checkout of it, or reference files and folders of them."""
+"""Which tasks a benchmark runs: those of a public suite in a checkout of it, or reference files and folders of them."""
 
 from __future__ import annotations
 

@@ -206,7 +206,9 @@ def flatten(indices: Sequence[Index], shape: Sequence[Index]) -> Index:
 
 
 def unflatten(offset: Index, shape: Sequence[Index]) -> tuple[Index, ...]:
-    """The indices of the row-major `offset` in a tensor of `shape`."""
+    """The indices of the row-major `offset` in a tensor of `shape`; an empty one has no offset, and any will do."""
+    if 0 in shape:
+        return (index(0),) * len(shape)
     found: list[Index] = []
     for size in reversed(shape[1:]):
         found.append(offset % size)

@@ -9,7 +9,7 @@ from typing import Any
 
 from akg_core.design.algebra.expression import parse_size
 from akg_core.design.graph.rules import Call, find_rule
-from akg_core.design.graph.values import Source, Value, View
+from akg_core.design.graph.values import Source, Value, View, literal
 from akg_core.design.operators import (
     convolutions,
     gathers,
@@ -86,7 +86,8 @@ def trace(
         # Equal operators on equal arguments are one: captures repeat masks and counts.
         key = repr((node.op, _resolved(node.args, values), _resolved(node.kwargs, values), node.dtypes, node.shapes))
         if key not in seen:
-            seen[key] = _apply(call) if refused is None else _heard(call, refused)
+            found = _apply(call) if refused is None else _heard(call, refused)
+            seen[key] = tuple(map(_unless_empty, found))
         values[node.name] = seen[key]
         for number, value in enumerate(values[node.name]):
             if value is not None and number < len(node.dtypes):
@@ -106,6 +107,11 @@ def trace(
     result.outputs = [None if o is None else look_up(o) for o in task.graph.outputs]
     result.mutations = {name: look_up(o) for name, o in task.graph.mutations.items()}
     return result
+
+
+def _unless_empty(value: Value | None) -> Value | None:
+    """A value, or a number in its place where it has no elements and nothing is to be computed."""
+    return literal(0, value.dtype, value.shape) if value is not None and 0 in value.shape else value
 
 
 def _label(node: Node, number: int) -> str:

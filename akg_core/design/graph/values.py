@@ -247,15 +247,15 @@ def is_float(dtype: str) -> bool:
     return DTYPES[dtype].kind == "float"
 
 
-def literal(number: bool | int | float, dtype: str) -> Literal:
-    """A scalar constant, its number in the form that `dtype` asks for."""
+def literal(number: bool | int | float, dtype: str, shape: Shape = ()) -> Literal:
+    """A constant, by default a scalar, its number in the form that `dtype` asks for."""
     if is_float(dtype):
         number = float(number)
     elif dtype == "bool":
         number = bool(number)
     elif not isinstance(number, bool):
         number = int(number)
-    return Literal(number, shape=(), dtype=dtype)
+    return Literal(number, shape=shape, dtype=dtype)
 
 
 def cast(value: Value, dtype: str) -> Value:
