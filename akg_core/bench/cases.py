@@ -47,10 +47,10 @@ def get_inputs_dyn_list():
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a case is like: all but its sizes and floats, how many sizes are 1, and the elements of its tensors."""
+    """What a case is like: all but its sizes and floats, how many sizes are below 2, and the elements of its tensors."""
 
     signature: tuple[Any, ...]
-    ones: int
+    small: int
     elements: int
 
 
@@ -79,7 +79,7 @@ def _case(inputs: Sequence[dict[str, Any]]) -> Case:
     """A case from the descriptions of its inputs: tensors, lists of these, numbers and other values."""
     shapes = [shape for each in inputs for shape in _shapes(each)]
     signature = tuple((each["name"], each.get("dtype"), *_kind(each, shapes)) for each in inputs)
-    return Case(signature, sum(size == 1 for shape in shapes for size in shape), sum(map(math.prod, shapes)))
+    return Case(signature, sum(size < 2 for shape in shapes for size in shape), sum(map(math.prod, shapes)))
 
 
 def _shapes(described: dict[str, Any]) -> list[list[int]]:
@@ -105,8 +105,8 @@ def _broadcast(shape: Sequence[int], shapes: Sequence[Sequence[int]]) -> Iterato
 
 
 def _by_signature(cases: Sequence[Case]) -> list[list[int]]:
-    """The numbers of the cases of each kernel; first one with as few sizes of 1 as there are, as small as possible."""
+    """The numbers of the cases of each kernel; first one with as few sizes below 2 as there are, as small as possible."""
     found: dict[tuple[Any, ...], list[int]] = {}
     for number, case in enumerate(cases):
         found.setdefault(case.signature, []).append(number)
-    return [sorted(numbers, key=lambda n: (cases[n].ones, cases[n].elements)) for numbers in found.values()]
+    return [sorted(numbers, key=lambda n: (cases[n].small, cases[n].elements)) for numbers in found.values()]

@@ -1,4 +1,4 @@
-"""`akg-core docs search`: what a plugin's documents say of something."""
+"""`akg-core docs`: what a plugin's documents say of something, and the page of operators."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import typer
 
 from akg_core.cli.options import Json, PluginName
 
-app = typer.Typer(help="What plugins' documents say.", no_args_is_help=True)
+app = typer.Typer(help="What documents say.", no_args_is_help=True)
 
 
 @app.callback()
 def docs() -> None:
-    """What plugins' documents say."""
+    """What documents say."""
 
 
 @app.command("search")
@@ -56,3 +56,13 @@ def search(
         console.print(Markdown(one.section.text))
     if not found:
         console.print(f"The documents of {name} say nothing of that.")
+
+
+@app.command("operators")
+def operators(as_json: Json = False) -> None:
+    """Print the operators that the builtin designer has rules for, as docs/operators.md has them."""
+    import json
+
+    from akg_core.report.operators import operators_by_family, page
+
+    print(json.dumps(operators_by_family(), indent=2) if as_json else page(), end="\n" if as_json else "")

@@ -40,8 +40,12 @@ def fake_or_real(mode: FakeTensorMode, make: Callable[[], T]) -> T:
 
 
 def faked(mode: FakeTensorMode, value: Any) -> Any:
-    """The same tree with fake tensors; those that are fake stay what they are."""
-    return transform(value, lambda tensor: tensor if isinstance(tensor, FakeTensor) else mode.from_tensor(tensor))
+    """The same tree with fake tensors of the same sizes; those that are fake stay what they are."""
+
+    def fake(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor if isinstance(tensor, FakeTensor) else mode.from_tensor(tensor, static_shapes=True)
+
+    return transform(value, fake)
 
 
 def run(

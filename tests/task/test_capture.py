@@ -180,6 +180,12 @@ def test_a_generator_that_looks_at_values_is_run_for_real():
     assert task.interface.arguments[0].shape == (5, 6)
 
 
+def test_inputs_made_for_real_have_sizes_that_are_numbers():
+    inputs = "torch.randn(len(torch.rand(3).tolist()), 6, 5, 5)"
+    node = capture(load.load_source(reference_text("return F.group_norm(x, 2)", inputs=inputs), "ref")).graph.nodes[-1]
+    assert node.strides[0] == (150, 25, 5, 1) and all(type(stride) is int for stride in node.strides[0])
+
+
 def test_state_kept_in_a_plain_attribute_is_updated():
     source = reference_text("self.h = self.h + x\nreturn self.h * 2", "self.h = torch.zeros(4, 6)")
     task = capture(load.load_source(source, "ref"))

@@ -101,10 +101,8 @@ def inner(c: Call) -> Value:
     return reshape(matrix_product(row, column, c.dtype), c.shape)
 
 
-@rule("addmm", "baddbmm", "addbmm", "addmv")
+@rule("addmm", "baddbmm")
 def multiply_add(c: Call) -> Value:
-    if c.name in ("addbmm", "addmv"):
-        raise c.unsupported()
     product = cast(matrix_product(c.raw(1), c.raw(2), c.dtype), c.wide)
     beta, alpha = c.option("beta", 1), c.option("alpha", 1)
     if alpha != 1:

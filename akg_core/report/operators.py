@@ -1,0 +1,45 @@
+"""The page of operators that the builtin designer has rules for, made from these rules."""
+
+from __future__ import annotations
+
+import inspect
+
+from akg_core.design.graph.rules import RULES
+from akg_core.design.graph.trace import FAMILIES
+from akg_core.task.graph import RANDOM
+
+_HEAD = """# Operators
+
+What the builtin designer has rules for: core ATen operators, which is what capture makes of a reference. A call such
+as `F.mse_loss` or `torch.einsum` has no line of its own; it becomes some of these. `akg-core task check FILE` says
+which calls of a file have no rule, with their lines.
+
+A name stands for all of its overloads, unless it has one after a dot. A rule may refuse options of its operator or a
+dtype all the same; `task check` says so, too. No rule draws random numbers, dropout has one for eval mode only, and
+these have none: {random}.
+
+This page is made from the rules: `akg-core docs operators > docs/operators.md`.
+"""
+
+
+def operators_by_family() -> dict[str, dict[str, str]]:
+    """The operators with a rule, by the family that the rule is in, and what the rule says of them."""
+    names = {module.__name__: module.__name__.rpartition(".")[2] for module in FAMILIES}
+    found: dict[str, dict[str, str]] = {family: {} for family in names.values()}
+    for operator, function in sorted(RULES.items()):
+        family = names.get(function.__module__, function.__module__.rpartition(".")[2])
+        said = inspect.getdoc(function) or ""
+        found.setdefault(family, {})[operator.removeprefix("aten.")] = " ".join(said.split("\n\n")[0].split())
+    return {family: rules for family, rules in found.items() if rules}
+
+
+def page() -> str:
+    """The page as Markdown: a section for each family, with what is said of operators one by one below their names."""
+    random = ", ".join(f"`{each}`" for each in sorted(RANDOM - set(RULES)))
+    parts = [_HEAD.format(random=random.replace("aten.", ""))]
+    for family, rules in operators_by_family().items():
+        names = ", ".join(f"`{operator}`" for operator in rules)
+        alike = {said: [f"`{each}`" for each in rules if rules[each] == said] for said in rules.values() if said}
+        notes = [f"- {', '.join(operators)}: {said}" for said, operators in alike.items()]
+        parts.append("\n".join([f"## {family.capitalize()}", "", names, *(["", *notes] if notes else []), ""]))
+    return "\n".join(parts)
