@@ -47,7 +47,7 @@ def get_inputs_dyn_list():
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a case is like: all but its sizes and floats, how many sizes are below 2, and the elements of its tensors."""
+    """What a case is like: all but its sizes and floats, how many sizes are below 2, and how many elements it has."""
 
     signature: tuple[Any, ...]
     small: int
@@ -105,7 +105,7 @@ def _broadcast(shape: Sequence[int], shapes: Sequence[Sequence[int]]) -> Iterato
 
 
 def _by_signature(cases: Sequence[Case]) -> list[list[int]]:
-    """The numbers of the cases of each kernel; first one with as few sizes below 2 as there are, as small as possible."""
+    """The numbers of the cases of each kernel; first one with few sizes below 2, as small as possible."""
     found: dict[tuple[Any, ...], list[int]] = {}
     for number, case in enumerate(cases):
         found.setdefault(case.signature, []).append(number)
