@@ -56,7 +56,7 @@ _DESCRIBES = re.compile(rb"[gs]etitem|copyswap|[Ii]nit|[Tt]ype|[Rr]egister|descr
 
 
 def take_away(*, algebra: bool) -> bool:
-    """Protect what computes of torch on the host, and with `algebra` libraries of linear algebra beside it.
+    """Protect what computes of torch on the host, and with `algebra` libraries of linear algebra and numpy beside it.
 
     Says whether what torch has was found. Whoever runs it all the same ends this process, as `akg_core.worker.faults`
     tells.
@@ -66,7 +66,7 @@ def take_away(*, algebra: bool) -> bool:
     rows: list[tuple[int, int]] = []
     found = False
     for path, begin, end, offset in _code():
-        if _LIBRARY.match(path.name) or _NUMPY.match(path.name):
+        if _LIBRARY.match(path.name) or (algebra and _NUMPY.match(path.name)):
             here = [(begin + low - offset, begin + high - offset) for low, high in _rows(path)]
             rows += [(low, high) for low, high in here if begin <= low and high <= end]
             found = found or bool(_LIBRARY.match(path.name) and here)
