@@ -45,16 +45,21 @@ class Call:
 
 
 def write_module(
-    sketch: Sketch, tree: ast.SketchFile, launch: Callable[[Call], str], prelude: str, device: str = repr(HOST)
+    sketch: Sketch,
+    tree: ast.SketchFile,
+    launch: Callable[[Call], str],
+    prelude: str,
+    device: str = repr(HOST),
+    floats: str = "f64",
 ) -> str:
     """The text of model_new.py.
 
     `tree` is the sketch with its schedule bound. `launch` gives the statement (one or several lines) that launches a
     kernel; `prelude` is the plugin's module-level code that those statements use. `device`: Python text, evaluated
-    after the prelude, of the type of the devices that kernels run on ("'cpu'"). Raises SketchError where the program
-    cannot be (it should have been checked).
+    after the prelude, of the type of the devices that kernels run on ("'cpu'"). `floats`: the dtype in which float
+    arguments are handed to kernels. Raises SketchError where the program cannot be (it should have been checked).
     """
-    forward = _Forward(sketch.interface, tree, program_of(tree), launch)
+    forward = _Forward(sketch.interface, tree, program_of(tree), launch, floats)
     body = forward.lines()
     device = device if forward.launches() else "None"  # views are good anywhere
     return runtime.module(sketch.name, prelude, body, device, forward.given, forward.sizes)
@@ -70,8 +75,14 @@ class _Forward:
     """Writes `forward`, statement by statement."""
 
     def __init__(
-        self, interface: Interface, tree: ast.SketchFile, program: ast.Program, launch: Callable[[Call], str]
+        self,
+        interface: Interface,
+        tree: ast.SketchFile,
+        program: ast.Program,
+        launch: Callable[[Call], str],
+        floats: str = "f64",
     ) -> None:
+        self.floats = floats
         self.interface, self.tree, self.program, self.launch = interface, tree, program, launch
         self.dims: dict[str, Dims] = {tensor.name: tensor.dims for tensor in program.tensors}
         self.dtypes = {tensor.name: tensor.dtype for tensor in program.tensors}
@@ -116,7 +127,8 @@ class _Forward:
         lines += [f"    {line}" for line in self._watched()]
         for name, argument in bound:
             if argument.kind == "number":
-                lines.append(f"    {name} = torch.tensor({argument.name}, dtype=torch.float64, device=_device)")
+                dtype = f"torch.{TORCH_NAMES[self.floats]}"
+                lines.append(f"    {name} = torch.tensor({argument.name}, dtype={dtype}, device=_device)")
         lines += [f"    {line}" for line in self._sizes()]
         lines += [f"    {line}" for line in self._statements()]
         return lines

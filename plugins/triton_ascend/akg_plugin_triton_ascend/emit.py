@@ -28,6 +28,7 @@ def dialect(target: Target) -> Dialect:
         persistent=True,
         pairs=False,
         branches=False,
+        lane_offsets=False,
         unrolled=0,
         precisions=PRECISIONS,
         functions="triton.language.extra.ascend.libdevice",

@@ -14,7 +14,7 @@ _COMPILER = {
         "The compiler has no form of a statement: most often a tl.reduce or tl.associative_scan of several values."
     ),
     r"deinterleave offset": (
-        "Lanes that are two places apart may begin at 0 or 1 only: let a loop's number, not a constant, move them."
+        "Lanes that are two places apart may begin at 0 or 1 only: add another constant to another part of the address."
     ),
     r"bishengir-compile took more than": "Write out fewer turns (tl.static_range), or use smaller tiles.",
 }

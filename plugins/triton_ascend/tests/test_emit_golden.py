@@ -34,6 +34,22 @@ def triangle(a: In["f32", 208, 208], b: In["f32", 208, 208], y: Out["f32", 208, 
                     acc = dot(load(a[m, k]), load(b[k, n]), over=k, into=acc)
             store(y[m, n], acc)
 """
+POOL = """
+@kernel
+def pool(x: In["f32", 40, 64], y: Out["f32", 40, 32]):
+    for m in grid(40, 1):
+        for r in grid(32, 32):
+            peak = full([m, r], -inf, "f32")
+            for l in tiles(3, 4):
+                peak = maximum(peak, reduce_max(load(x[m, r * 2 + l * DILATION - 1], other=-inf), l))
+            store(y[m, r], peak)
+"""
+SCALED = """
+@kernel
+def scaled(s: In["f64"], x: In["f32", 300], y: Out["f32", 300]):
+    for n in grid(300, 128):
+        store(y[n], load(x[n]) * f32(load(s)))
+"""
 
 
 def kernel(sketch: Sketch) -> str:
@@ -75,6 +91,24 @@ def test_f64_is_refused() -> None:
 def test_a_product_in_a_branch_is_in_a_loop_of_one_turn_or_none() -> None:
     text = kernel(sketch_of(TRIANGLE))
     assert "for taken in tl.range(0, tl.where(m_begin < 100, 1, 0)):" in text and "if " not in text
+
+
+def test_a_float_argument_is_f32() -> None:
+    sketch = sketch_of(SCALED)
+    number, *tensors = sketch.interface.arguments
+    arguments = (number.model_copy(update={"kind": "number"}), *tensors)
+    known = sketch.model_copy(update={"interface": sketch.interface.model_copy(update={"arguments": arguments})})
+    files = emit(known, Schedule(), ASCEND).files
+    assert "s = torch.tensor(s, dtype=torch.float32, device=_device)" in files["model_new.py"]
+    assert '"s": "f32"' in files["launches.json"] and "float64" not in files["kernel.py"]
+    with pytest.raises(Unsupported, match="no f64"):
+        kernel(sketch)  # a tensor of f64 without dimensions
+
+
+@pytest.mark.parametrize("dilation", [1, 3])
+def test_lanes_that_are_two_places_apart_begin_at_no_constant(dilation: int) -> None:
+    text = kernel(sketch_of(POOL.replace("DILATION", str(dilation))))
+    assert "x + (m * 64 - 1) + " in text and "- 1 >= 0" in text
 
 
 def test_loops_are_not_written_out() -> None:

@@ -71,7 +71,7 @@ def test_a_crash_is_told_without_its_stack_and_the_paths_of_another_machine() ->
 
 @pytest.mark.parametrize(
     ("log", "advice"),
-    [(OVERFLOW, "unified buffer"), (first_message(CRASH), "a loop's number"), (UNREGISTERED, "tl.reduce")],
+    [(OVERFLOW, "unified buffer"), (first_message(CRASH), "another part of the address"), (UNREGISTERED, "tl.reduce")],
 )
 def test_messages_become_advice(log: str, advice: str) -> None:
     (found,) = explain(log)

@@ -26,6 +26,12 @@ def test_a_carried_sum_is_in_f32() -> None:
     assert "tl.float64" not in emit(view, Schedule(), Target(backend="ascend")).files["kernel.py"]
 
 
+def test_beside_a_float_argument_too() -> None:
+    scaled = RUNNING.replace("(x: In", '(s: In["f64"], x: In').replace("load(x[m, n])", "load(x[m, n]) * f32(load(s))")
+    (view,) = refine(sketch_of(scaled))
+    assert 'full([m], 0, "f32")' in view.text and 's: In["f64"]' in view.text
+
+
 def test_tensors_of_f64_stay_and_what_has_none_is_as_it_was() -> None:
     wide = sketch_of(RUNNING.replace('In["f32"', 'In["f64"'))
     plain = sketch_of(RUNNING.replace("f64", "f32"))

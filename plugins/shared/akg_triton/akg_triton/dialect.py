@@ -43,8 +43,9 @@ class Dialect:
 
     What there is. `lacks`: dtypes of the sketch language that no kernel can compute in. `warps`: whether a launch says
     how many warps a program has. `persistent`: whether every grid is launched with at most `units` programs. `pairs`:
-    whether a reduction combines two values at once. `branches`: whether a branch may hold a product. `bulk`: the module
-    of `TensorDescriptor`, where the chip copies blocks of memory by descriptors.
+    whether a reduction combines two values at once. `branches`: whether a branch may hold a product. `lane_offsets`:
+    whether lanes that are some places apart may begin at a constant; else that is added to another part of the address.
+    `bulk`: the module of `TensorDescriptor`, where the chip copies blocks of memory by descriptors.
 
     Words of kernel.py. `precisions`: `input_precision` of `tl.dot` on f32 for each precision of the language.
     `functions`: the module of elementary functions, which has to end in "libdevice". `forms`: elementwise operations on
@@ -71,6 +72,7 @@ class Dialect:
     persistent: bool = False
     pairs: bool = True
     branches: bool = True
+    lane_offsets: bool = True
     bulk: str = ""
     precisions: Mapping[str, str] = field(default_factory=lambda: {"ieee": "ieee", "split3": "tf32x3", "fast": "tf32"})
     functions: str = "triton.language.extra.libdevice"

@@ -124,7 +124,8 @@ def statement(each: Function, instance: Instance, call: Call) -> tuple[Launched,
         options = f"dtype=torch.{TORCH_NAMES[room.dtype]}, device={call.tensors[0]}.device"
         lines.append(f"{rooms[-1]} = torch.{make}({python(room.count)}, {options})")
     blocks_of = {name: str(list(block)) for name, block in each.described}
-    dtypes = tuple((n, t.dtype + blocks_of.get(n, "")) for n, t in zip(each.tensors, call.kernel.tensors, strict=True))
+    taken = instance.kernel.tensors
+    dtypes = tuple((n, t.dtype + blocks_of.get(n, "")) for n, t in zip(each.tensors, taken, strict=True))
     dtypes += tuple((room.name, room.dtype) for room in each.rooms)
     blocks, kernel = tuple((n, 1024) for n, _ in each.blocks), instance.kernel.name
     record = Launched(each.name, kernel, dtypes, each.sizes, blocks, each.warps, each.stages)

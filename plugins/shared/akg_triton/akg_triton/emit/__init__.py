@@ -11,6 +11,7 @@ from akg_triton.described import DESCRIPTION, describe
 from akg_triton.dialect import Dialect
 from akg_triton.emit.function import Function
 from akg_triton.emit.kernel import functions
+from akg_triton.emit.scalars import floats_of, with_floats
 from akg_triton.launch import Launched, device_of, prelude, statement
 from akg_triton.library import library
 
@@ -25,7 +26,8 @@ import triton.language as tl
 def emit(sketch: Sketch, schedule: Schedule, target: Target, plugin: str, dialect: Dialect) -> KernelSource:
     """`kernel.py` with the functions and `model_new.py` that launches them. Raises SketchError for a bad sketch."""
     tree = bind(require(parse(sketch.text, sketch.name), sketch.name), schedule)
-    launched = {call.index: instance for call, instance in instances(tree)}
+    floats = floats_of(sketch.interface, dialect)
+    launched = {call.index: with_floats(instance, floats) for call, instance in instances(tree)}
     made = {instance.symbol: functions(instance, dialect) for instance in dict.fromkeys(launched.values())}
     text, origin = module_text([f for found in made.values() for f in found], dialect)
     records: list[Launched] = []
@@ -40,7 +42,7 @@ def emit(sketch: Sketch, schedule: Schedule, target: Target, plugin: str, dialec
         return "\n".join(lines)
 
     found = [each for functions in made.values() for each in functions]
-    module = write_module(sketch, tree, launch, prelude(found, dialect), device_of(found, dialect.device))
+    module = write_module(sketch, tree, launch, prelude(found, dialect), device_of(found, dialect.device), floats)
     described = describe([record.described() for record in dict.fromkeys(records)], module)
     return KernelSource(
         plugin=plugin,

@@ -41,21 +41,28 @@ class MemoryPrinter:
     def pointer(self, element: Element, mask: Expr | None) -> tuple[str, tuple[str, ...]]:
         """The pointers to an element's places, and their axes; an index that the mask compares gets a name."""
         dims = self.tensors[element.tensor].dims
-        indices = [self.terms.term(index) for index in element.indices]
+        places: Sequence[Expr] = element.indices
+        begins = ""
+        if not self.terms.dialect.lane_offsets:
+            places, begins = without_offset(places)
+        indices = [self.terms.term(index) for index in places]
         compared = [part.left for part in conjuncts(mask) if isinstance(part, Binary)] if mask is not None else []
+        compared += [part.left for part in compared if isinstance(part, Binary) and begins]
         self.terms.known.clear()
-        for number, expr in enumerate(element.indices):
+        for number, expr in enumerate(places):
             if indices[number].axes and isinstance(expr, Binary) and expr in compared:
                 indices[number] = self.named(f"{element.tensor}_at{number}", indices[number])
                 self.terms.known[expr] = indices[number]
         axes = self.terms.ordered(axis for term in indices for axis in term.axes)
         stride: Expr = Number(1, type=INDEX)
         parts: list[str] = []
-        for expr, term, size in zip(reversed(element.indices), reversed(indices), reversed(dims), strict=True):
+        for expr, term, size in zip(reversed(places), reversed(indices), reversed(dims), strict=True):
             reach = fold(Binary("*", size, stride, type=INDEX))
             if not (isinstance(expr, Number) and expr.value == 0):
                 parts.append(self.terms.aligned(self.strided(term, stride, reach), axes))
             stride = reach
+        if begins:
+            parts[-1] += begins
         # each part is added to the pointer alone: their sum may exceed what one part never does
         texts = (f"({part})" if " - " in part and not part.endswith("]") else part for part in reversed(parts))
         return " + ".join([element.tensor, *texts]), axes
@@ -126,6 +133,19 @@ class MemoryPrinter:
         elif dict(op.hints).get("stream") == Number(True) and passes_by and self.terms.dialect.store_past:
             options.append(self.terms.dialect.store_past)
         return f"tl.{op.function}({', '.join([pointer, text, *options])})"
+
+
+def without_offset(indices: Sequence[Expr]) -> tuple[Sequence[Expr], str]:
+    """Indices of an access, the last without the constant at which its lanes begin, and that: " - 1".
+
+    Only where these lanes are some places apart, and another index, which the constant is added to, is no number.
+    """
+    match indices:
+        case [first, *between, Binary(op="+" | "-" as sign, left=lanes, right=Number(value=value))]:
+            apart = any(isinstance(n, Binary) and n.op == "*" and isinstance(n.right, Number) for n in walk(lanes))
+            if apart and not isinstance(first, Number):
+                return (first, *between, lanes), f" {sign} {value}"
+    return indices, ""
 
 
 def conjuncts(mask: Expr) -> Sequence[Expr]:
