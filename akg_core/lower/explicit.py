@@ -14,7 +14,7 @@ from dataclasses import replace
 from akg_core.lower.ir import Body, Op
 from akg_core.sketch import numerics
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, TensorParameter, Text, Type, Unary
-from akg_core.sketch.dtypes import DTYPES, as_float, combine, is_float
+from akg_core.sketch.dtypes import BITS, DTYPES, as_float, combine, is_float
 from akg_core.sketch.ops import OPERATIONS
 
 COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
@@ -126,6 +126,8 @@ class _Conversions:
             dtypes, made = ["i64", "i64"], "f32"
         elif operation.kind == "round":
             return self.rounded(call, held)
+        elif operation.dtype == "bits":
+            dtypes, made = [next(f for f, whole in BITS.items() if whole == held)], held
         elif call.op == "where":
             dtypes, made = ["bool", held, held], held
         else:

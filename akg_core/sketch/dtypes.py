@@ -81,6 +81,9 @@ def combine(operands: list[tuple[str, bool]]) -> tuple[str, bool]:
     return result, False
 
 
+BITS = {"f32": "i32", "f64": "i64"}  # the ints that hold the bits of floats
+
+
 def as_float(dtype: str) -> str:
     """The dtype in which mathematics on `dtype` is done: ints and bool become f32."""
     return dtype if is_float(dtype) else "f32"

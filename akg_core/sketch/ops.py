@@ -58,7 +58,8 @@ class Operation:
     "create", "load", "store", "atomic", "axis", "split", "cast", "round", "split_float", "random", "all_reduce".
     `dtype` says how the result's dtype follows: "float" (ints become f32), "same" (the first argument's),
     "promote" (of all arguments), "select" (of all but the first), "sum" (ints and bool become i64), "bool", "i64",
-    "f32", "given" (by an argument), "tensor" (the tensor's), "contract" (see docs), "none" (no result).
+    "f32", "bits" (an int as wide as the float), "given" (by an argument), "tensor" (the tensor's), "contract" (see
+    docs), "none" (no result).
     `keywords` change the meaning, `hints` do not. `parameters` may be given by position or by name.
     """
 
@@ -188,6 +189,7 @@ _add("elementwise", "select", "where(condition, a, b)", "a where the condition h
 _add("elementwise", "bool", "isnan(x)", "whether x is NaN")
 _add("elementwise", "bool", "isinf(x)", "whether x is infinite")
 _add("elementwise", "bool", "isfinite(x)", "whether x is neither infinite nor NaN")
+_add("elementwise", "bits", "bits(x)", "the bits of an f32 as an i32, of an f64 as an i64")
 
 _add("reduce", "sum", "reduce_sum(tile, axes)", "sum over an axis, or a group of axes; f16 and bf16 add up in f32")
 _add("reduce", "sum", "reduce_prod(tile, axes)", "product over an axis or a group")

@@ -41,6 +41,12 @@ def rand(seed, index):
     return (words[0] >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)
 
 
+def bits(x):
+    """The bits of a float as an int of its width."""
+    x = np.asarray(x)
+    return x.view(np.int64 if x.dtype == np.float64 else np.int32)
+
+
 def load(tensor, indices, mask, other):
     """What lies at these places where the mask holds, elsewhere `other`."""
     mask, *indices = np.broadcast_arrays(mask, *indices)

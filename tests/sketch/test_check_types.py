@@ -94,6 +94,7 @@ def test_types(expression: str, expected: Type) -> None:
         ("load(x[m, n]) & 1", "SK402"),
         ("load(x[m, n]) << 1", "SK402"),
         ("floor(load(b[m, n]))", "SK402"),
+        ("bits(load(i[m, n]))", "SK402"),
         ("round_to(load(i[m, n]), 'tf32')", "SK402"),
         ("round_to(load(x[m, n]), 'tf23')", "SK110"),
         ("where(load(x[m, n]), 1, 0)", "SK404"),

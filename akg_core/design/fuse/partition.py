@@ -189,7 +189,7 @@ class Partition:
                 return pool.constant(0, value.dtype)
             raise NotInside(value)
 
-        own = {t.value for t in cluster.targets}
+        own = {t.value for t in cluster.targets if t.into is None}
         rank = self._rank(cluster) if cluster in self.clusters else len(self.clusters)
 
         def stored(value: Value) -> Buffer | None:
@@ -316,10 +316,17 @@ class Partition:
 
     def _at_hand(self, value: Value, reader: Cluster) -> bool:
         """Whether `reader` can compute a value of what earlier clusters store already."""
-        maker = self.made_by.get(value)
-        if isinstance(value, Source) or (maker is not None and self._rank(maker) < self._rank(reader)):
-            return True
-        return anchor_of(value) is None and all(self._at_hand(o, reader) for o in operands(value))
+        stack, seen = [value], {value}
+        while stack:
+            part = stack.pop()
+            maker = self.made_by.get(part)
+            if isinstance(part, Source) or (maker is not None and self._rank(maker) < self._rank(reader)):
+                continue
+            if anchor_of(part) is not None:
+                return False
+            stack += [o for o in operands(part) if o not in seen]
+            seen.update(stack)
+        return True
 
     def _absorbs(self, home: Cluster, value: Value) -> bool:
         size = product(home.space if home.kind == "scan" else home.kept)

@@ -21,6 +21,7 @@ from akg_core.design.graph.values import (
     expand,
     fold,
     map_of,
+    reshape,
     view,
     where,
     window,
@@ -91,6 +92,9 @@ class Places:
     def replaced(self, base: Value, updates: Value) -> Value:
         """The base with the updates in their places; of those that meet, the last: it is the same each time."""
         updates = uncopied(updates)
+        if self.count == 1:  # each place sees for itself whether the update is for it
+            met, new = (reshape(v, self.base) for v in self._met(updates))
+            return where(met, new, base, base.dtype)
         if isinstance(updates, Literal):
             return self.joined(base, updates, "set")
         dtype = "i32" if self.count.constant is not None and self.count.constant < _FAR else "i64"
@@ -104,15 +108,19 @@ class Places:
 
     def looked_for(self, updates: Value, kind: str) -> Value:
         """For each place the reduction of all updates that go there, in the order of their numbers."""
+        met, moved = self._met(updates)
+        none = identity(kind, updates.dtype)
+        return fold(kind, where(met, moved, none, updates.dtype), (len(self.base),), (updates.dtype,))[0]
+
+    def _met(self, updates: Value) -> tuple[Value, Value]:
+        """For each place and each number whether the update is for it, and that update."""
         space = (*self.base, self.count)
         match: Value = Literal(True, shape=space, dtype="bool")
         for value, dim in zip(self.read, self.dims, strict=True):
             seen = window(value, space, lambda at: self.of(self.back(at[:-1], at[-1])), -1)
             here = counting(space, partial(_along, dim))
             match = map_of("&", match, comparison("==", seen, here), dtype="bool")
-        moved = window(expand(updates, self.updates), space, lambda at: self.back(at[:-1], at[-1]), 0)
-        none = identity(kind, updates.dtype)
-        return fold(kind, where(match, moved, none, updates.dtype), (len(self.base),), (updates.dtype,))[0]
+        return match, window(expand(updates, self.updates), space, lambda at: self.back(at[:-1], at[-1]), 0)
 
 
 def _along(dim: int, at: Positions) -> Index:

@@ -21,6 +21,7 @@ from akg_core.design.operators import (
     reductions,
     scans,
     scatters,
+    sorting,
     views,
 )
 from akg_core.errors import UnsupportedOperator
@@ -29,7 +30,8 @@ from akg_core.task.graph import RANDOM
 
 # A family of operators is a module whose functions are marked with @rule; importing it registers them.
 FAMILIES = (
-    pointwise, views, gathers, scatters, reductions, normalisations, products, scans, convolutions, pooling, recurrent,
+    pointwise, views, gathers, scatters, sorting, reductions, normalisations, products, scans, convolutions, pooling,
+    recurrent,
 )  # fmt: skip
 
 Refused = Callable[[Node, UnsupportedOperator], None]

@@ -391,6 +391,8 @@ def fold(kind: str, arg: Value, dims: Sequence[int], dtypes: Sequence[str], keep
 
 def held(value: Value) -> Value:
     """`value` in a tensor of its own, because it is read many times or in any order."""
+    if isinstance(value, (Source, Concat, Scatter)):
+        return value
     nowhere = (index(0),) * len(value.shape)
     ways = tuple((d, 1) for d in range(len(value.shape)))
     return Concat((value,), (nowhere,), ways, shape=value.shape, dtype=value.dtype)

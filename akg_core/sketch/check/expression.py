@@ -14,7 +14,7 @@ from akg_core.records import Finding
 from akg_core.sketch import ast
 from akg_core.sketch.ast import Type
 from akg_core.sketch.codes import finding, near
-from akg_core.sketch.dtypes import DTYPES, as_float, as_sum, combine, is_float, is_integer, promote
+from akg_core.sketch.dtypes import BITS, DTYPES, as_float, as_sum, combine, is_float, is_integer, promote
 from akg_core.sketch.ops import OPERATIONS, PRECISIONS, ROUNDINGS, Operation
 
 SCALAR = Type(frozenset(), "i64")
@@ -230,6 +230,10 @@ class ExpressionChecker:
             return self._refuse(node, node.op, dtype, "Cast it first: f32(t).")
         if operation.dtype == "bool":
             return self._together(known, "bool")
+        if operation.dtype == "bits":
+            if dtype not in BITS:
+                return self._refuse(node, node.op, dtype, "Cast it first: f32(t).")
+            return replace(self._together(known, BITS[dtype]), uniform=False, weak=False)
         return self._together(known, as_float(dtype) if operation.dtype == "float" else dtype, operands)
 
     def _load(self, node: ast.Call) -> ast.Expr:

@@ -12,9 +12,20 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from akg_core.sketch import numerics
-from akg_core.sketch.dtypes import as_sum, is_float
+from akg_core.sketch.dtypes import BITS, as_sum, is_float
 from akg_core.sketch.interpret import philox
-from akg_core.sketch.interpret.tiles import TORCH, Tile, TileError, align, cast, check_sizes, elementwise, meet, union
+from akg_core.sketch.interpret.tiles import (
+    NAMES,
+    TORCH,
+    Tile,
+    TileError,
+    align,
+    cast,
+    check_sizes,
+    elementwise,
+    meet,
+    union,
+)
 from akg_core.sketch.ops import OPERATIONS
 
 
@@ -36,6 +47,7 @@ _RENAMED: dict[str, Callable[..., Tensor]] = {
     "silu": F.silu,
     "softplus": _softplus,
     "clamp": _clamp,
+    "bits": lambda x: x.view(TORCH[BITS[NAMES[x.dtype]]]),
 }
 ELEMENTWISE: dict[str, Callable[..., Tensor]] = {
     name: _RENAMED.get(name) or getattr(torch, name)

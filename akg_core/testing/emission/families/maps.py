@@ -17,6 +17,16 @@ def cases() -> Cases:
         "unary", rows(X, Y, "t = load(x[m, n])\nstore(y[m, n], -abs(t) * 2 + sqrt(t * t + 1) - floor(t) ** 2 / 3)"), x
     )
     found.add(
+        "bits",
+        rows(
+            X,
+            'y: Out["i32", "M", "N"], z: Out["i64", "M", "N"]',
+            "b = bits(load(x[m, n]))\nstore(y[m, n], b ^ ((b >> 31) & 2147483647))\n"
+            "store(z[m, n], bits(f64(load(x[m, n]))) >> 3)",
+        ),
+        x,
+    )
+    found.add(
         "libm",
         rows(
             X,

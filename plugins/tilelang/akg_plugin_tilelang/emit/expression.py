@@ -137,7 +137,8 @@ class ExpressionPrinter:
             raise Unsupported(f"`{call.op}` of {source} values has no form in TileLang.", "Cast to f32 first.")
         terms = [strong(self.term(arg)) for arg in call.args]
         form = forms[call.op]
-        text = form.format(*terms, zero=literal(0, source), suffix="" if source == "f64" else "f")
+        suffix, bits = ("", "int64") if source == "f64" else ("f", "int32")
+        text = form.format(*terms, zero=literal(0, source), suffix=suffix, bits=bits)
         if dtype_of(call) != "bool" and is_integer(source):
             text = f"T.cast({text}, {literal(0, source).partition('(')[0][2:]!r})" if call.op == "sign" else text
         return Term(text, dtype_of(call), ATOM if text.endswith(")") and text[0] in "Tmrsfl" else LOOSE)

@@ -17,6 +17,7 @@ FORMS = {name: f"T.{name}({{0}})" for name in _SAME.split()} | {
     "sign": "sign({0}, {zero})",
     "isinf": "T.abs({0}) == float('inf')",
     "isfinite": "T.abs({0}) < float('inf')",
+    "bits": "T.reinterpret({0}, '{bits}')",
     "sigmoid": "sigmoid({0})",
     "silu": "({0}) * sigmoid({0})",
     "gelu": "gelu({0})",

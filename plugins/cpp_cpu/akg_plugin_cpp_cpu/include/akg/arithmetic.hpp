@@ -101,6 +101,12 @@ AKG_SCALAR_UNARY(isnan)
 AKG_SCALAR_UNARY(isinf)
 AKG_SCALAR_UNARY(isfinite)
 
+// The bits of a float as an int of its width.
+template <class T>
+AKG_INLINE detail::Signed<T> bits(Vec<T> v) { return detail::bits_of(v); }
+template <class T, if_scalar<T> = 0>
+AKG_INLINE auto bits(T x) { return bit_cast<detail::signed_of<sizeof(T)>>(x); }
+
 // NaN when either is, as in torch. The NaN test is on b: in `peak = maximum(peak, t)` it stays off the critical path.
 template <class T>
 AKG_INLINE Vec<T> maximum(Vec<T> a, Vec<T> b) {

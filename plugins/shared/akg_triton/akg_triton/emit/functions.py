@@ -19,6 +19,7 @@ TEXTS = {
     "isnan": "{0} != {0}",
     "isinf": 'tl.abs({0}) == float("inf")',
     "isfinite": 'tl.abs({0}) < float("inf")',
+    "bits": "bits({0})",
     "sigmoid": "sigmoid({0})",
     "gelu": "gelu({0})",
     "gelu_tanh": "gelu_tanh({0})",

@@ -18,6 +18,15 @@ def minimum(a, b):
 
 
 @triton.jit
+def bits(x):
+    """The bits of a float as an int of its width."""
+    if x.dtype == tl.float64:
+        return x.to(tl.int64, bitcast=True)
+    else:
+        return x.to(tl.int32, bitcast=True)
+
+
+@triton.jit
 def larger(a, b):
     return tl.maximum(a, b)
 

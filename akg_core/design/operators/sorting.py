@@ -1,0 +1,283 @@
+"""Rules of operators that order rows: sort, topk, kthvalue, median and what is made of them.
+
+A row's elements become keys that are all different: what orders a value in the high bits, its position in the low ones.
+So ties keep their order, and a NaN comes after everything. Short rows are sorted by ranks: an element's place is how
+many keys are less. Longer ones are sorted in runs, and runs merged: each place looks by halves for what belongs there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from akg_core.design.algebra.index import ceil_div, index
+from akg_core.design.graph.places import along
+from akg_core.design.graph.rules import Call, rule, size_value
+from akg_core.design.graph.values import (
+    Gather,
+    Literal,
+    Positions,
+    Value,
+    arithmetic,
+    cast,
+    comparison,
+    counting,
+    expand,
+    fold,
+    held,
+    is_float,
+    literal,
+    map_of,
+    narrow,
+    permute,
+    reshape,
+    view,
+    where,
+    window,
+)
+from akg_core.design.operators.reductions import reduced
+from akg_core.design.operators.views import joined
+
+_FEW = 8  # that are looked for one after the other
+RUN = 256  # elements of a row that are sorted by their ranks
+_LOW = 0xFFFFFFFF
+_LAST = (1 << 63) - 1  # after every key
+
+
+def ordered(x: Value, descending: bool = False) -> Value:
+    """For each place of the rows of `x`, along its last dim, the position of what comes there, in a stable order."""
+    order: Value | None = None
+    for digit in _digits(x, descending):
+        if order is not None:
+            digit = _taken(held(digit), order)
+        found = arithmetic("&", _sorted(digit), _LOW, dtype="i64")
+        order = found if order is None else _taken(held(order), found)
+        order = held(order)
+    assert order is not None
+    return order
+
+
+def _taken(x: Value, order: Value) -> Value:
+    """The elements of each row of `x` at these positions."""
+    return Gather(x, (order,), lambda at, found: (*at[:-1], found[0]), shape=order.shape, dtype=x.dtype)
+
+
+def _digits(x: Value, descending: bool) -> list[Value]:
+    """What orders `x`, as whole numbers of 32 bits, the least significant first."""
+    if is_float(x.dtype):
+        x = cast(x, "f64" if x.dtype == "f64" else "f32")
+        whole, last = ("i64", 63) if x.dtype == "f64" else ("i32", 31)
+        # 0 and -0 are equal, and so are all NaN.
+        x = where(comparison("==", x, 0.0), 0.0, x, x.dtype)
+        bits = map_of("bits", x, dtype=whole)
+        largest = (1 << last) - 1
+        folded = arithmetic(
+            "^", bits, arithmetic("&", arithmetic(">>", bits, last, dtype=whole), largest, dtype=whole), dtype=whole
+        )
+        x = where(map_of("isnan", x, dtype="bool"), largest, folded, whole)
+    key = cast(x, "i64")
+    if descending:
+        key = arithmetic("~", key, dtype="i64")
+    if x.dtype != "i64":
+        return [key]
+    low = arithmetic("-", arithmetic("&", key, _LOW, dtype="i64"), 1 << 31, dtype="i64")
+    return [low, arithmetic(">>", key, 32, dtype="i64")]
+
+
+def _keys(digit: Value, run: int = 0) -> Value:
+    """Numbers of 32 bits with their positions in the row below them; in runs of so many, filled up at the end."""
+    shape = digit.shape
+    if run:
+        *rows, size = shape
+        shape = (*rows, ceil_div(size, run), index(run))
+        digit = window(digit, shape, lambda at: (*at[:-2], at[-2] * run + at[-1]), _LAST >> 32)
+    place = counting(shape, lambda at: at[-2] * run + at[-1] if run else at[-1])
+    return arithmetic("|", arithmetic("<<", digit, 32, dtype="i64"), place, dtype="i64")
+
+
+def _sorted(digit: Value) -> Value:
+    """Rows of keys in order."""
+    *rows, size = digit.shape
+    if size.constant is None or size.constant <= 2 * RUN:
+        return _by_ranks(_keys(digit))
+    found = _by_ranks(_keys(digit, RUN))
+    while found.shape[-2] != 1:
+        found = held(_merged(found))
+    return narrow(reshape(found, (*rows, found.shape[-1])), len(rows), index(0), size)
+
+
+def _by_ranks(keys: Value) -> Value:
+    """Each key of a row at the place that is the number of lesser ones."""
+    *rows, size = keys.shape
+    keys = held(keys)
+    pairs = (*rows, size, size)
+    mine, other = view(keys, pairs, lambda at: at[:-1]), view(keys, pairs, lambda at: (*at[:-2], at[-1]))
+    rank = held(reduced("sum", cast(comparison("<", other, mine), "i64"), (len(rows) + 1,)))
+    return along(keys.shape, len(rows), rank).joined(literal(0, "i64"), keys, "set")
+
+
+def _merged(runs: Value) -> Value:
+    """Runs [*rows, R, L] in order, by twos: at a place of both together is what so many of each run lie before."""
+    *rows, count, length = runs.shape
+    pairs = ceil_div(count, 2)
+    shape = (*rows, pairs, length * 2)
+    size = length.constant or 0
+
+    def beside(at: Positions) -> Positions:
+        return (*at[:-2], at[-2] * 2 + at[-1] // size, at[-1] % size)
+
+    both = held(window(runs, shape, beside, _LAST)) if pairs * 2 != count else reshape(runs, shape)
+    place = counting(shape, lambda at: at[-1])
+    # How many of the first run come before a place: as many as are not more than what is left of the second.
+    taken = arithmetic("maximum", arithmetic("-", place, size, dtype="i64"), 0, dtype="i64")
+    step = size
+    while step:
+        tried = arithmetic("+", taken, step, dtype="i64")
+        mine = _taken(both, arithmetic("-", tried, 1, dtype="i64"))
+        yours = _taken(both, arithmetic("+", arithmetic("-", place, tried, dtype="i64"), size, dtype="i64"))
+        most = arithmetic("minimum", place, size, dtype="i64")
+        fits = map_of("&", comparison("<=", tried, most), comparison("<=", mine, yours), dtype="bool")
+        taken = where(fits, tried, taken, "i64")
+        step //= 2
+    rest = arithmetic("-", place, taken, dtype="i64")
+    after = arithmetic("+", rest, size, dtype="i64")
+    first = map_of(
+        "&",
+        comparison("<", taken, size),
+        map_of(
+            "|", comparison(">=", rest, size), comparison("<=", _taken(both, taken), _taken(both, after)), dtype="bool"
+        ),
+        dtype="bool",
+    )
+    return _taken(both, where(first, taken, after, "i64"))
+
+
+def leading(x: Value, count: int, descending: bool) -> Value:
+    """The positions of the first `count` of each row of `x`, in order."""
+    digits = _digits(x, descending)
+    *rows, size = x.shape
+    if len(digits) > 1 or (count > _FEW and (size.constant is None or size.constant <= 2 * RUN or count > RUN // 2)):
+        return narrow(ordered(x, descending), len(rows), index(0), index(count))
+    if count <= _FEW:
+        return arithmetic("&", _least(_keys(digits[0]), count), _LOW, dtype="i64")
+    keys = _by_ranks(_keys(digits[0], RUN))
+    while True:
+        runs = keys.shape[-2]
+        best = held(narrow(keys, len(rows) + 1, index(0), index(count)))
+        left = (runs * count).constant or 0
+        if left <= 2 * RUN:
+            found = _by_ranks(reshape(best, (*rows, index(left))))
+            return held(arithmetic("&", narrow(found, len(rows), index(0), index(count)), _LOW, dtype="i64"))
+        flat, cut = reshape(best, (*rows, index(left))), (*rows, index(-(-left // RUN)), index(RUN))
+        keys = _by_ranks(window(flat, cut, lambda at: (*at[:-2], at[-2] * RUN + at[-1]), _LAST))
+
+
+def _least(keys: Value, count: int) -> Value:
+    """The first keys of each row, one after the other: each is the least of those that are more than the last."""
+    *rows, _ = keys.shape
+    found: list[Value] = []
+    for _ in range(count):
+        left = keys
+        if found:
+            last = expand(reshape(found[-1], (*rows, index(1))), keys.shape)
+            left = where(comparison(">", keys, last), keys, _LAST, "i64")
+        found.append(reduced("min", left, (len(rows),)))
+    shape = (*rows, index(count))
+    return joined([reshape(f, (*rows, index(1))) for f in found], len(rows), shape)
+
+
+# --- operators --------------------------------------------------------------------------------------------
+
+
+def _rows(x: Value, dim: int) -> tuple[Value, tuple[int, ...]]:
+    """`x` with `dim` last, in memory of its own where that takes work, and how to turn it back."""
+    rank = len(x.shape)
+    order = (*(d for d in range(rank) if d != dim), dim)
+    return permute(x, order), tuple(order.index(d) for d in range(rank))
+
+
+@rule("sort", "argsort")
+def sort(c: Call) -> Value | tuple[Value, ...]:
+    x = c.value(0)
+    stable = c.op.endswith("stable")
+    dim = c.option("dim", c.arg(2 if stable and "stable" not in c.node.kwargs else 1, -1))
+    descending = bool(c.option("descending", c.arg(3 if stable and "stable" not in c.node.kwargs else 2, False)))
+    return _listed(x, dim, lambda rows: ordered(rows, descending))
+
+
+def _listed(x: Value, dim: int, find: Callable[[Value], Value]) -> tuple[Value, ...]:
+    """Elements along `dim` that `find` names for rows, and where they are."""
+    if not x.shape:
+        return x, Literal(0, shape=(), dtype="i64")
+    rows, back = _rows(x, dim % len(x.shape))
+    places = find(rows)
+    return tuple(permute(v, back) for v in (_taken(rows, places), places))
+
+
+@rule("topk")
+def topk(c: Call) -> tuple[Value, ...]:
+    """The first of a row in order, which is also a right answer where no order is asked for."""
+    count, dim, largest = int(c.arg(1)), c.arg(2, -1), bool(c.arg(3, True))
+    return _listed(c.value(0), dim, lambda rows: leading(rows, count, largest))
+
+
+@rule("kthvalue")
+def kth_value(c: Call) -> tuple[Value, ...]:
+    return _chosen(c, c.value(0), int(c.arg(1)) - 1, c.arg(2, -1))
+
+
+def _chosen(c: Call, x: Value, number: int, dim: int) -> tuple[Value, ...]:
+    """The element of each row that has so many before it, and where it is."""
+
+    def find(rows: Value) -> Value:
+        return narrow(leading(rows, number + 1, False), len(x.shape) - 1, index(number), index(1))
+
+    return tuple(reshape(v, c.shape) for v in _listed(x, dim, find))
+
+
+@rule("median", "nanmedian")
+def median(c: Call) -> Value | tuple[Value, ...]:
+    """The lower of the two in the middle; a NaN is the median, unless these do not count."""
+    x, whole = c.value(0), c.op.endswith("default")
+    if whole:
+        x = reshape(x, (x.size,))
+    dim = (-1 if whole else c.arg(1)) % max(len(x.shape), 1)
+    if not x.shape:
+        return x, Literal(0, shape=(), dtype="i64")
+    rows, _ = _rows(x, dim)
+    order = ordered(rows)
+    size = size_value(rows.shape[-1])
+    last = (len(rows.shape) - 1,)
+    missing: Value = literal(0, "i64")
+    if is_float(x.dtype):
+        missing = reduced("sum", cast(map_of("isnan", rows, dtype="bool"), "i64"), last)
+    count = arithmetic("-", size, missing, dtype="i64")
+    middle = arithmetic("//", arithmetic("-", count, 1, dtype="i64"), 2, dtype="i64")
+    if c.name == "median":
+        whole_row = arithmetic("//", arithmetic("-", size, 1, dtype="i64"), 2, dtype="i64")
+        middle = where(comparison(">", missing, 0), count, whole_row, "i64")
+    else:
+        middle = arithmetic("maximum", middle, 0, dtype="i64")
+    middle = reshape(expand(middle, rows.shape[:-1]), (*rows.shape[:-1], index(1)))
+    places = _taken(order, middle)
+    value = reshape(_taken(rows, places), c.shape)
+    return value if whole else (value, reshape(places, c.shape))
+
+
+@rule("mode")
+def mode(c: Call) -> tuple[Value, ...]:
+    """The value that is most often in a row, the least of several, and the last place where it is."""
+    x, dim = c.value(0), c.arg(1, -1)
+    if not x.shape:
+        return x, Literal(0, shape=(), dtype="i64")
+    rows, _ = _rows(x, dim % len(x.shape))
+    *lead, size = rows.shape
+    pairs = (*lead, size, size)
+    mine, other = view(rows, pairs, lambda at: at[:-1]), view(rows, pairs, lambda at: (*at[:-2], at[-1]))
+    often = held(reduced("sum", cast(comparison("==", other, mine), "i64"), (len(lead) + 1,)))
+    order = ordered(rows)
+    first = fold("argmax", _taken(often, order), (len(lead),), ("i64", "i64"))[1]
+    place = _taken(order, reshape(first, (*lead, index(1))))
+    value = _taken(rows, place)
+    same = comparison("==", rows, expand(value, rows.shape))
+    last = reduced("max", where(same, counting(rows.shape, lambda at: at[-1]), -1, "i64"), (len(lead),))
+    return reshape(value, c.shape), reshape(last, c.shape)
