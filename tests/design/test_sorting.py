@@ -44,6 +44,7 @@ SEARCHED = [
     ("torch.bucketize(y, x.sort().values)", "torch.randn(70), torch.randn(3, 4)"),
     ("torch.searchsorted(x.sort().values, 0.5)", "torch.randn(33), torch.randn(1)"),
     ("torch.isin(x, y)", "torch.randint(0, 90, (3, 4)), torch.randint(0, 90, (50,))"),
+    ("torch.searchsorted(x, y)", "torch.randn(3, 40), torch.randn(3, 7)"),
     ("torch.searchsorted(x.cumsum(-1), y)", "torch.rand(3, 40) / 40, torch.rand(3, 2)"),
 ]
 

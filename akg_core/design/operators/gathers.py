@@ -33,7 +33,6 @@ from akg_core.design.operators.reductions import reduced
 
 _FAR = 2.0**62  # beyond every position
 _SLIP = 1e-4
-_COUNTED = 32  # boundaries up to which it costs less to look at each
 # Operations whose extremes over intervals are at the intervals' ends.
 _MONOTONE: dict[str, Callable[..., float]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "maximum": max, "minimum": min, "neg": operator.neg,
@@ -118,27 +117,30 @@ def bucketize(c: Call) -> Value:
 def searched(bounds: Value, x: Value, right: bool = False) -> Value:
     """How many of `bounds` [*rows, N], in order, are below each of `x` [*rows, ...]; `right`: or equal to it.
 
-    A few are counted; more are found by halving what is left. All rows of `x` share bounds of one dim.
+    What is left is halved as PyTorch halves it, so that bounds that are in no order give the same. Where their number
+    is not known they are counted. All rows of `x` share bounds of one dim.
     """
     size, rows = bounds.shape[-1], len(bounds.shape) - 1
     after = ">" if right else ">="
-    if size.constant is None or size.constant <= _COUNTED:
+    if size.constant is None:
         spread = (*x.shape, size)
         each = expand(reshape(x, (*x.shape, index(1))), spread)
         along = view(bounds, spread, lambda at: (*at[:rows], at[-1]))
         before = cast(map_of("not", comparison(after, along, each), dtype="bool"), "i64")
         return reduced("sum", before, (len(x.shape),))
-    found: Value = Literal(0, shape=x.shape, dtype="i64")
-    step = 1 << size.constant.bit_length() - 1
-    while step:
-        tried = arithmetic("+", found, step, dtype="i64")
-        last = arithmetic("-", tried, 1, dtype="i64")
-        bound = Gather(bounds, (last,), lambda at, n: (*at[:rows], n[0]), shape=x.shape, dtype=bounds.dtype)
+    start: Value = Literal(0, shape=x.shape, dtype="i64")
+    stop: Value = Literal(size.constant, shape=x.shape, dtype="i64")
+    for _ in range(size.constant.bit_length()):
+        left = arithmetic("-", stop, start, dtype="i64")
+        middle = arithmetic("+", start, arithmetic(">>", left, 1, dtype="i64"), dtype="i64")
+        bound = Gather(bounds, (middle,), lambda at, n: (*at[:rows], n[0]), shape=x.shape, dtype=bounds.dtype)
         before = map_of("not", comparison(after, bound, x), dtype="bool")
-        inside = comparison("<=", tried, size_value(size))
-        found = where(map_of("&", before, inside, dtype="bool"), tried, found, "i64")
-        step //= 2
-    return found
+        before = map_of("&", before, comparison("<", start, stop), dtype="bool")
+        start, stop = (
+            where(before, arithmetic("+", middle, 1, dtype="i64"), start, "i64"),
+            where(before, stop, middle, "i64"),
+        )
+    return start
 
 
 def _limits(places: Value) -> tuple[float, float] | None:

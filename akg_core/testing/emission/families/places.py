@@ -38,6 +38,27 @@ def cases() -> Cases:
         ints(37, low=-2, high=11),
     )
     found.add(
+        "computed_places",
+        """
+@kernel
+def k(x: In["f32", "M", "N"], i: In["i64", "M", "K"], h: InOut["i32", "M", "N"], y: Out["f32", "M", "K"]):
+    for m in grid(M, 24):
+        n = whole(K)
+        at = load(i[m, n])
+        atomic_max(h[m, at & 15], i32(n))
+        store(y[m, n], load(x[m, at & 15]) + load(x[m, at >> 2]))
+
+@program
+def model(x: In["f32", "M", "N"], i: In["i64", "M", "K"]):
+    h = full("i32", -1, M, N)
+    y = empty("f32", M, K)
+    k(x, i, h, y)
+    return h, y
+""",
+        randn(40, 16),
+        ints(40, 3, low=0, high=64),
+    )
+    found.add(
         "digits",
         """
 @kernel

@@ -198,7 +198,7 @@ class MemoryWriter(ExpressionWriter):
         total = ""
         for product, factor in p.terms:
             terms = [self.term(atom, scope) for atom in product]
-            vectors = [self.vector(t) for t in terms] or [f"Vec<i64>({factor})"]
+            vectors = [t.operand if t.vector else self.vector(t) for t in terms] or [f"Vec<i64>({factor})"]
             text = " * ".join(vectors) + (f" * Vec<i64>({factor})" if product and factor != 1 else "")
             total = f"{total} + {text}" if total else text
         return total or "Vec<i64>(0)"
