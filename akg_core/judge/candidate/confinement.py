@@ -24,6 +24,7 @@ from akg_core.task.load import load_source
 from akg_core.worker import faults, seccomp
 
 _FOUND = "machine code that finds a library in memory by itself"
+_UNWATCHED = "copies by the library in threads of the kernel's own"
 _closed = False
 _UNUSED = re.compile(r"_?(test|xx|tk|curses|ctypes_test|readline|g?dbm|crypt|nis|ossaudiodev|spwd|audioop)")
 
@@ -53,7 +54,7 @@ def after_construction(device: Device, code: MachineCode | None, jit: bool) -> t
     What is given says what all this does not exclude.
     """
     if jit or device is not HOST:
-        return (_FOUND,)
+        return (_FOUND, *(() if guard.tells_of_copies() else (_UNWATCHED,)))
     closed = _closed if code else close()
     left = [] if code else ["machine code that runs while a kernel is constructed"]
     if not machine_code.take_away(algebra=code is not None) or not closed or _writes_code():
