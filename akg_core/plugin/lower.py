@@ -17,6 +17,7 @@ from akg_core.lower.loops.grid import positions, product, tiles_of, uneven
 from akg_core.lower.loops.lane_access import LaneAccess, lane_access, order
 from akg_core.lower.loops.lanes import on_lines, squares
 from akg_core.lower.loops.nest import Block, Leaf, Loop, Plan, plan
+from akg_core.lower.scalars import float_dtype, with_floats
 from akg_core.lower.source_text import Line, Lines, annotated
 from akg_core.lower.specialise import Instance, instances, renamed
 
@@ -38,6 +39,7 @@ __all__ = [
     "Value",
     "annotated",
     "body_of",
+    "float_dtype",
     "fold",
     "hold",
     "instances",
@@ -55,5 +57,6 @@ __all__ = [
     "tiles_of",
     "uneven",
     "uniform",
+    "with_floats",
     "write_module",
 ]

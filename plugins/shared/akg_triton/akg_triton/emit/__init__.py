@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target
-from akg_core.plugin.lower import Call, Line, annotated, instances, write_module
+from akg_core.plugin.lower import Call, Line, annotated, float_dtype, instances, with_floats, write_module
 from akg_core.plugin.sketch import bind, parse, require
 from akg_triton.described import DESCRIPTION, describe
 from akg_triton.dialect import Dialect
 from akg_triton.emit.function import Function
 from akg_triton.emit.kernel import functions
-from akg_triton.emit.scalars import floats_of, with_floats
 from akg_triton.launch import Launched, device_of, prelude, statement
 from akg_triton.library import library
 
@@ -26,22 +25,19 @@ import triton.language as tl
 def emit(sketch: Sketch, schedule: Schedule, target: Target, plugin: str, dialect: Dialect) -> KernelSource:
     """`kernel.py` with the functions and `model_new.py` that launches them. Raises SketchError for a bad sketch."""
     tree = bind(require(parse(sketch.text, sketch.name), sketch.name), schedule)
-    floats = floats_of(sketch.interface, dialect)
+    floats = float_dtype(sketch.interface, dialect.lacks)
     launched = {call.index: with_floats(instance, floats) for call, instance in instances(tree)}
     made = {instance.symbol: functions(instance, dialect) for instance in dict.fromkeys(launched.values())}
-    text, origin = module_text([f for found in made.values() for f in found], dialect)
+    found = [function for each in made.values() for function in each]
+    text, origin = module_text(found, dialect)
     records: list[Launched] = []
 
     def launch(call: Call) -> str:
         instance = launched[call.index]
-        lines = []
-        for each in made[instance.symbol]:
-            record, line = statement(each, instance, call)
-            records.append(record)
-            lines.append(line)
-        return "\n".join(lines)
+        stated = [statement(each, instance, call) for each in made[instance.symbol]]
+        records.extend(record for record, _ in stated)
+        return "\n".join(line for _, line in stated)
 
-    found = [each for functions in made.values() for each in functions]
     module = write_module(sketch, tree, launch, prelude(found, dialect), device_of(found, dialect.device), floats)
     described = describe([record.described() for record in dict.fromkeys(records)], module)
     return KernelSource(

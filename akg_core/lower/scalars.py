@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from akg_core.plugin import Interface
-from akg_core.plugin.lower import Instance
-from akg_core.plugin.sketch import Expr, ast
-from akg_triton.dialect import Dialect
+from akg_core.lower.specialise import Instance
+from akg_core.records import Interface
+from akg_core.sketch import ast
+from akg_core.sketch.ast import Expr
 
 WIDE, NARROW = "f64", "f32"
 
 
-def floats_of(interface: Interface, dialect: Dialect) -> str:
-    """The dtype of float arguments: f32 where the chip has no f64 and no tensor of the module is f64."""
+def float_dtype(interface: Interface, lacks: Collection[str]) -> str:
+    """The dtype of float arguments: f32 where f64 is among what the chip `lacks` and no tensor of the module is f64."""
     dtypes = {argument.dtype for argument in interface.arguments if argument.kind == "tensor"}
     dtypes |= {parameter.dtype for parameter in interface.parameters}
-    return NARROW if WIDE in dialect.lacks and WIDE not in dtypes else WIDE
+    return NARROW if WIDE in lacks and WIDE not in dtypes else WIDE
 
 
-def with_floats(instance: Instance, floats: str) -> Instance:
-    """The instance with f32 in place of f64, where float arguments are f32 and nothing else that it takes is f64."""
+def with_floats(instance: Instance, dtype: str) -> Instance:
+    """The instance with f32 in place of f64, where that is the `dtype` of float arguments and all f64 that it takes."""
     wide = [tensor for tensor in instance.kernel.tensors if tensor.dtype == WIDE]
-    if floats == WIDE or not wide or any(tensor.dims or tensor.role != "In" for tensor in wide):
+    if dtype == WIDE or not wide or any(tensor.dims or tensor.role != "In" for tensor in wide):
         return instance
     return replace(instance, kernel=ast.rewrite(instance.kernel, _narrow))
 
