@@ -155,9 +155,9 @@ def _work(
         protections = ["process group", "limits"]
         if group and cgroup.enter(group):
             protections.append("control group")
+        own_proc = alone and isolation.mount_own_proc()
         if alone:
             protections += ["no network", "own processes"]
-            own_proc = isolation.mount_own_proc()
             protections += ["own /proc"] * own_proc
         isolation.limit_resources(settings["memory_bytes"], settings["file_bytes"], settings["open_files"])
         if settings["confined"]:

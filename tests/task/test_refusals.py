@@ -21,7 +21,7 @@ REFUSED = {
     "cholesky": ("x = x + 1\nreturn torch.linalg.cholesky(x)", "x", X, "`torch.linalg.cholesky`", "no rule", "sketch"),
     "inverse": ("x = x + 1\nreturn torch.inverse(x)", "x", X, "`torch.inverse`", "no rule", "sketch"),
     "svd": ("x = x + 1\nreturn torch.linalg.svd(x).S", "x", X, "`torch.linalg.svd`", "no rule", "sketch"),
-    "sort": ("x = x + 1\nreturn x.sort().values", "x", X, "`x.sort`", "no rule", "sketch"),
+    "eigenvalues": ("x = x + 1\nreturn torch.linalg.eigh(x)[0]", "x", X, "`torch.linalg.eigh`", "no rule", "sketch"),
     "rfft": ("x = x + 1\nreturn torch.fft.rfft(x).abs()", "x", X, "`torch.fft.rfft`", "complex numbers", "cosines"),
     "stft": (
         "x = x + 1\nreturn torch.stft(x, 8, return_complex=True).abs()",
@@ -32,18 +32,14 @@ REFUSED = {
         *("x", X, "`torch.complex`", "complex numbers", "cosines"),
     ),
     "complex output": ("x = x + 1\nreturn torch.complex(x, x)", "x", X, "`torch.complex`", "complex", "real numbers"),
-    "index_add_": (
-        "y = torch.zeros(4)\ny.index_add_(0, i, x)\nreturn y",
-        *("x, i", PLACES, "`y.index_add_`", "no rule", "other operators"),
+    "in place": (
+        "y = x + 1\ny.digamma_()\nreturn y",
+        *("x", X, "`y.digamma_`", "no rule", "other operators"),
     ),
-    "index_put": (
-        "y = torch.zeros(4)\nreturn y.index_put((i,), x)",
-        *("x, i", PLACES, "`y.index_put`", "no rule", "other operators"),
-    ),
-    "assignment": ("y = torch.zeros(4)\ny[i] = x\nreturn y", "x, i", PLACES, "`y[i] = x`", "no rule", "sketch"),
-    "scatter_": (
-        "y = torch.zeros(4)\nreturn y.scatter_(0, i, x)",
-        *("x, i", PLACES, "`y.scatter_`", "no rule", "other operators"),
+    "a method": ("y = x + 1\nreturn y.igamma(x)", "x", X, "`y.igamma`", "no rule", "sketch"),
+    "assignment": (
+        "y = torch.zeros(4)\ny[i > 1] = x\nreturn y",
+        *("x, i", PLACES, "`y[i > 1] = x`", "a value for each element that it picks", "torch.where"),
     ),
     "dropout": ("x = x + 1\nreturn F.dropout(x, 0.5)", "x", X, "`F.dropout`", "random numbers", "--eval"),
     "random": ("x = x + 1\nreturn x + torch.randn(4, 4)", "x", X, "`torch.randn`", "random numbers", "get_inputs"),
