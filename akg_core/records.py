@@ -89,7 +89,8 @@ class Traits(Record):
     of products of f16 that are summed in f32, for chips that make these many times faster than products of f32;
     `register_tiles`: whether a program holds each of its tiles at once, in the registers of its threads, instead of
     going through it piece by piece; `program_bytes`: what the tiles may take that one program holds at once, 0 where
-    nothing limits that; `co_resident`: programs that certainly run at the same time, so that they may wait for each
+    nothing limits that; `longest_sorted`: the elements of a row that one program puts in order at once, 0 where the
+    language cannot; `co_resident`: programs that certainly run at the same time, so that they may wait for each
     other; 0 where none may.
     """
 
@@ -102,6 +103,7 @@ class Traits(Record):
     half_tile: tuple[int, int, int] | None = None
     register_tiles: bool = False
     program_bytes: int = 0
+    longest_sorted: int = 0
     co_resident: int = 0
 
 

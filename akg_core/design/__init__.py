@@ -11,6 +11,7 @@ program     kernels become a program that allocates, launches and returns
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from akg_core.records import Sketch, Task, Traits
@@ -51,6 +52,7 @@ def policies(traits: Traits) -> tuple[Policy, ...]:
 
 def variant(task: Task, traits: Traits, policy: Policy) -> Sketch:
     """The sketch that a policy leads to. Raises UnsupportedOperator for an operator without a rule."""
+    from akg_core.design.graph.rules import Choices
     from akg_core.design.graph.trace import trace
     from akg_core.design.operators.attention import weights_needed
     from akg_core.design.program.assemble import Assembly
@@ -58,9 +60,10 @@ def variant(task: Task, traits: Traits, policy: Policy) -> Sketch:
 
     form = traits.convolution_format if policy.rounded else ""
     joined = traits.half_tile is not None  # on chips with matrix units
-    traced = trace(task, policy.longest_attended(traits), form, joined, policy.halves)
+    choices = Choices(policy.longest_attended(traits), traits.longest_sorted, form, joined, policy.halves)
+    traced = trace(task, choices)
     if policy.attend is None and weights_needed(o[0] for o in traced.outputs if o is not None):
-        traced = trace(task, rounding=form, joined=joined, halved=policy.halves)
+        traced = trace(task, replace(choices, longest_attended=0))
     text = show(Assembly(task, traced, traits, policy).sketch())
     rounds = form if f'"{form}"' in text else ""  # there may be nothing to round
     number = policies(traits).index(policy)

@@ -40,11 +40,11 @@ def depend(body: Body, op: Op) -> None:
         axes |= op.target.axes
         if op.accumulate:
             reads.add(op.target)
-    if op.kind == "all_reduce":
-        op.blocked = frozenset(axes)
-    else:
+    if op.kind != "all_reduce":
         axes |= set(op.over)
-    if op.kind == "dot":
+    if op.kind in ("all_reduce", "sort"):
+        op.blocked = frozenset(axes)
+    elif op.kind == "dot":
         op.blocked = _blocked(body, op)
     stored = {op.element.tensor} if op.element is not None else set()
     op.reads, op.writes = frozenset(reads), frozenset(writes)

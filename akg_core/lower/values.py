@@ -101,7 +101,7 @@ class ValueLowering:
             assert isinstance(axis, Axis)
             ends = {"begin": axis.begin, "end": axis.end}
             return ends.get(call.op) or fold(Binary("-", axis.end, axis.begin, type=INDEX))
-        if kind in ("reduce", "argreduce", "pick", "scan", "all_reduce"):
+        if kind in ("reduce", "argreduce", "pick", "scan", "sort", "all_reduce"):
             return self.along(call, kind, scope, ops, hint)
         if kind == "contract":
             return self.contract(call, scope, ops, hint)
@@ -144,6 +144,8 @@ class ValueLowering:
             return cast(operand, call.type.dtype)
         result = self.axes_of(call, scope)
         target = self.value(hint or call.op.removeprefix("reduce_"), result, call.type.dtype)
+        if kind == "sort":
+            operand = self.kept(call.args[0], operand, scope, ops)
         reverse = dict(call.keywords).get("reverse") == Number(True)
         name, function = {"argreduce": "reduce", "pick": "reduce"}.get(kind, kind), call.op
         if kind == "all_reduce":
@@ -188,11 +190,7 @@ class ValueLowering:
     def operand(self, expr: Expr, scope: Scope, ops: list[Op]) -> Expr:
         """An operand of a matrix product: a plain load stays one, anything else is computed into a tile."""
         lowered = self.expression(expr, scope, ops)
-        inner, held = lowered, None
-        while isinstance(inner, Name) and inner.id in self.body.values and self.body.values[inner.id].definition:
-            held = self.body.values[inner.id]
-            assert held.definition is not None
-            inner = held.definition
+        inner, _ = self.origin(lowered)
         if isinstance(inner, Call) and inner.op == "load":
             element = inner.args[0]
             assert isinstance(element, Element)
@@ -201,6 +199,20 @@ class ValueLowering:
             proved = all(map(self.body.bounds.within, element.indices, sizes))
             if proved and all(step(self.body, where, axis) is not None for axis in axes):
                 return inner
+        return self.kept(expr, lowered, scope, ops)
+
+    def origin(self, lowered: Expr) -> tuple[Expr, Value | None]:
+        """What an expression of virtual values is in the end, and the last of these."""
+        held = None
+        while isinstance(lowered, Name) and lowered.id in self.body.values and self.body.values[lowered.id].definition:
+            held = self.body.values[lowered.id]
+            assert held.definition is not None
+            lowered = held.definition
+        return lowered, held
+
+    def kept(self, expr: Expr, lowered: Expr, scope: Scope, ops: list[Op]) -> Expr:
+        """A tile that is all there before an op that needs it whole: the value that holds it, a new one if need be."""
+        inner, held = self.origin(lowered)
         if isinstance(inner, Name) and inner.id in self.body.values:
             return inner
         if held is not None:

@@ -54,8 +54,9 @@ ROUNDINGS = ("tf32", "bf16", "f16")
 class Operation:
     """One operation of the language.
 
-    `kind` groups operations that share rules: "elementwise", "reduce", "argreduce", "scan", "pick", "contract",
-    "create", "load", "store", "atomic", "axis", "split", "cast", "round", "split_float", "random", "all_reduce".
+    `kind` groups operations that share rules: "elementwise", "reduce", "argreduce", "scan", "sort", "pick",
+    "contract", "create", "load", "store", "atomic", "axis", "split", "cast", "round", "split_float", "random",
+    "all_reduce".
     `dtype` says how the result's dtype follows: "float" (ints become f32), "same" (the first argument's),
     "promote" (of all arguments), "select" (of all but the first), "sum" (ints and bool become i64), "bool", "i64",
     "f32", "bits" (an int as wide as the float), "given" (by an argument), "tensor" (the tensor's), "contract" (see
@@ -213,6 +214,7 @@ _add("scan", "sum", "scan_sum(tile, axis, *, reverse=False)", "running sum along
 _add("scan", "sum", "scan_prod(tile, axis, *, reverse=False)", "running product")
 _add("scan", "same", "scan_max(tile, axis, *, reverse=False)", "running maximum")
 _add("scan", "same", "scan_min(tile, axis, *, reverse=False)", "running minimum")
+_add("sort", "same", "sort(tile, axis)", "whole numbers along the axis, the least first")
 _add("pick", "same", "first(tile, axis)", "the value at the first position of the axis' tile")
 _add("pick", "same", "last(tile, axis)", "the value at the last position of the axis' tile")
 _add(

@@ -13,6 +13,7 @@ from akg_core.task.capture import capture
 from akg_core.task.load import load_source
 from tests.design.judging import SMALL, compare, designed, forward, reference
 
+LONGEST_SORTED = (0, 8, 4096)  # none, so that runs are merged; all rows at once
 SHAPE = "torch.randn(5, 13)"
 TIES = "torch.randint(0, 6, (4, 30)).float()"
 SPECIAL = "torch.tensor([[3.0, math.nan, -0.0, 0.0, math.inf, -math.inf, -2.0, 0.0, -0.0, math.nan, 1e-45, -1e-45]])"
@@ -52,9 +53,11 @@ SEARCHED = [
 def judge(source: str) -> None:
     """Hold the best guess for a reference against it; other variants differ in what rows have no part in."""
     module = load_source(source, "reference")
-    sketch = variant(capture(module), SMALL, Policy())
-    require(parse(sketch.text))
-    compare(module, sketch, 0)
+    task = capture(module)
+    for longest in LONGEST_SORTED:
+        sketch = variant(task, SMALL.model_copy(update={"longest_sorted": longest}), Policy())
+        require(parse(sketch.text))
+        compare(module, sketch, 0)
 
 
 @pytest.mark.parametrize("line", SORTED)

@@ -191,6 +191,8 @@ class Printer:
         every = self.ordered([*tile.axes, *op.over])
         text, source = self.spread(tile, every), op.expr.type.dtype
         places = [every.index(axis) for axis in op.over]
+        if op.kind == "sort":
+            return f"np.sort({text}, {places[0]})"
         if op.kind == "scan":
             return self.cast(self.scan(op, self.cast(text, numerics.scan_dtype(op.function, source)), places[0]), dtype)
         if op.function in ("argmax", "argmin"):

@@ -172,6 +172,19 @@ def test_lanes_are_powers_of_two_and_partial_where_some_do_not_exist() -> None:
     assert "n of 100 in tiles of 25 (32 lanes, partial)" in ops(SUM.replace("32)", "25)"), pad)
 
 
+def test_what_is_put_in_order_is_whole_before_and_has_what_does_not_exist_last() -> None:
+    text = """
+@kernel
+def f(x: In["i32", 8, 100], y: Out["i32", 8, 100]):
+    for m in grid(8, 1):
+        n = whole(100)
+        store(y[m, n], sort(load(x[m, n]) * 2, n))
+"""
+    assert "sort: i32[n] = operand sorted over n" in ops(text)
+    found = ops(text, make_explicit, pad, mask)
+    assert "sorted over n" in found and "2147483647" in found
+
+
 def test_masks_are_where_lanes_do_not_exist() -> None:
     assert ops(SUM, pad, share, mask) == expected("""
         total: f32 = 0.0

@@ -98,6 +98,12 @@ def test_round_is_half_to_even() -> None:
     assert row("round(t)", torch.tensor([0.5, 1.5, 2.5, -0.5, -1.5])).tolist() == [0, 2, 2, 0, -2]
 
 
+def test_sorted_along_one_axis() -> None:
+    x = torch.tensor([[3, -1, 2], [-5, 7, 0]])
+    assert whole("store(y[m, n], sort(t, n))", x, "i64", '"M", "N"').equal(x.sort(1).values)
+    assert whole("store(y[m, n], sort(t, m))", x, "i64", '"M", "N"').equal(x.sort(0).values)
+
+
 def test_bits_and_logic() -> None:
     x = torch.tensor([0, 1, 6, -1])
     assert row("(t & 3) | (t ^ 1) << 1", x, "i64").tolist() == [(a & 3) | (a ^ 1) << 1 for a in (0, 1, 6, -1)]

@@ -19,13 +19,14 @@ from akg_core.design.graph.values import (
     Scan,
     Scatter,
     Shape,
+    Sorted,
     States,
     Value,
     View,
 )
 from akg_core.design.nest.terms import Buffer
 
-AnchorKey = Reduction | Product | Scan | Scatter | Concat | Attention | Loop
+AnchorKey = Reduction | Product | Scan | Sorted | Scatter | Concat | Attention | Loop
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -142,4 +143,4 @@ def anchor_of(value: Value) -> AnchorKey | None:
         return value.reduction
     if isinstance(value, States):
         return value.loop
-    return value if isinstance(value, (Product, Scan, Scatter, Concat, Attention)) else None
+    return value if isinstance(value, (Product, Scan, Sorted, Scatter, Concat, Attention)) else None

@@ -32,6 +32,7 @@ from akg_core.design.graph.values import (
     Scatter,
     Scores,
     Shape,
+    Sorted,
     Source,
     States,
     Value,
@@ -99,8 +100,9 @@ class Partition:
             self._home[head] = add_product(self, head) if isinstance(head, Product) else add_attention(self, head)
         elif isinstance(head, Loop):
             self._home[head] = add_loop(self, head)
-        elif isinstance(head, Scan):
-            self._home[head] = self._new(Cluster("scan", head.arg.shape, frozenset((head.dim,)), heads=[head]))
+        elif isinstance(head, (Scan, Sorted)):
+            kind = "scan" if isinstance(head, Scan) else "sort"
+            self._home[head] = self._new(Cluster(kind, head.arg.shape, frozenset((head.dim,)), heads=[head]))
         elif isinstance(head, (Concat, Scatter)):
             self.store(head, self.buffers.new(head))
 
@@ -157,7 +159,7 @@ class Partition:
         candidates = [(cluster.kept, kept)] if cluster.kind != "loop" else []
         if cluster.kind in ("reduce", "map") and not cluster.split:
             candidates.insert(len(candidates) if cluster.reduced else 0, (cluster.space, full))
-        if cluster.kind == "scan":
+        if cluster.kind in ("scan", "sort"):
             candidates = [(cluster.space, full)]
         for shape, at in candidates:
             if value.size == product(shape):
@@ -181,11 +183,11 @@ class Partition:
                 return pool.result(owner, 1, value.dtype)
             head = anchor_of(value)
             if head in cluster.heads and not isinstance(head, Loop):  # whose turns have kernels of their own
-                own = full if isinstance(value, Scan) else kept
+                own = full if isinstance(value, (Scan, Sorted)) else kept
                 if [p for p in at if p != 0] != [p for p in own if p != 0]:  # dims of size 1 do not count
                     raise NotInside(value)
                 return pool.result(head, value.part if isinstance(value, Reduced) else 0, value.dtype)
-            if probing:
+            if probing and self.made_by.get(value) is not cluster:
                 return pool.constant(0, value.dtype)
             raise NotInside(value)
 
@@ -329,7 +331,7 @@ class Partition:
         return True
 
     def _absorbs(self, home: Cluster, value: Value) -> bool:
-        size = product(home.space if home.kind == "scan" else home.kept)
+        size = product(home.space if home.kind in ("scan", "sort") else home.kept)
         return home.kind != "map" and value.size == size and self.fits(home, value) is not None
 
 

@@ -12,13 +12,14 @@ from akg_core.design.graph.values import (
     Scan,
     Scatter,
     Scores,
+    Sorted,
     States,
     Value,
     View,
     Window,
 )
 
-Anchor = Reduced | Scan | Scatter | Product | Concat | Attention | Scores | States
+Anchor = Reduced | Scan | Sorted | Scatter | Product | Concat | Attention | Scores | States
 
 
 def operands(value: Value) -> tuple[Value, ...]:
@@ -26,7 +27,7 @@ def operands(value: Value) -> tuple[Value, ...]:
     match value:
         case Pointwise(args=args):
             return args
-        case View(arg=arg) | Window(arg=arg) | Scan(arg=arg):
+        case View(arg=arg) | Window(arg=arg) | Scan(arg=arg) | Sorted(arg=arg):
             return (arg,)
         case Gather(arg=arg, places=places):
             return (arg, *places)

@@ -40,21 +40,29 @@ def find_rule(op: str) -> Rule | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One operator at hand. `values`: the results of those before it; `symbols`: the example sizes.
+class Choices:
+    """What a chip and a variant decide before operators become values.
 
-    `longest_attended`: how long the values that attention sums may be for it to be one kernel. `rounding`: the format
-    that factors of f32 convolutions are rounded to, "" for none; `halved`: whether f16 may stand for it. `joined`:
-    whether products cost less than stores.
+    `longest_attended`: how long the values that attention sums may be for it to be one kernel; `longest_sorted`: how
+    long a row that a program puts in order at once. `rounding`: the format that factors of f32 convolutions are rounded
+    to, "" for none; `halved`: whether f16 may stand for it. `joined`: whether products cost less than stores.
     """
+
+    longest_attended: int = 0
+    longest_sorted: int = 0
+    rounding: str = ""
+    joined: bool = False
+    halved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One operator at hand. `values`: the results of those before it; `symbols`: the example sizes."""
 
     node: Node
     values: dict[str, tuple[Value | None, ...]]
     symbols: dict[str, int]
-    longest_attended: int = 0
-    rounding: str = ""
-    joined: bool = False
-    halved: bool = False
+    choices: Choices = Choices()
 
     @property
     def op(self) -> str:

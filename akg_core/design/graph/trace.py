@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from akg_core.design.algebra.expression import parse_size
-from akg_core.design.graph.rules import Call, find_rule
+from akg_core.design.graph.rules import Call, Choices, find_rule
 from akg_core.design.graph.values import Source, Value, View, literal
 from akg_core.design.operators import (
     convolutions,
@@ -58,16 +58,11 @@ class Trace:
 
 def trace(
     task: Task,
-    longest_attended: int = 0,
-    rounding: str = "",
-    joined: bool = False,
-    halved: bool = False,
+    choices: Choices = Choices(),
     refused: Refused | None = None,
 ) -> Trace:
-    """Rewrite the graph of a task; attention over values of at most `longest_attended` becomes one kernel.
+    """Rewrite the graph of a task.
 
-    `rounding`: the format that factors of f32 convolutions are rounded to, "" for none; `halved`: whether f16 may stand
-    for it. `joined`: whether products cost less than stores.
     Raises UnsupportedOperator for an operator without a rule, unless `refused` hears of it: the trace then goes on with
     a tensor in the place of each result, and is good for nothing but to hear of all.
     """
@@ -84,7 +79,7 @@ def trace(
         origins[name, 0] = result.origins[source] = Origin(where.partition(":")[2], dtype)
     seen: dict[str, tuple[Value | None, ...]] = {}
     for node in task.graph.nodes:
-        call = Call(node, values, task.symbols, longest_attended, rounding, joined, halved)
+        call = Call(node, values, task.symbols, choices)
         # Equal operators on equal arguments are one: captures repeat masks and counts.
         key = repr((node.op, _resolved(node.args, values), _resolved(node.kwargs, values), node.dtypes, node.shapes))
         if key not in seen:

@@ -1,8 +1,7 @@
 """What a captured graph is rewritten to: a few kinds of values that every kernel can be made of.
 
 A value is a function from positions to numbers, with a shape and the dtype that it is computed in. Views are maps of
-positions, so they cost nothing; `Reduced`, `Product`, `Attention`, `Scan`, `Scatter`, `Concat` and `States` are what
-shapes kernels (`heavy.py`).
+positions, so they cost nothing; what shapes kernels is in `anchors.py`.
 Identity is what tells values apart: the same object is computed once.
 """
 
@@ -12,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from akg_core.design.algebra.index import Index, flatten, index, product, unflatten
-from akg_core.sketch.dtypes import DTYPES
+from akg_core.sketch.dtypes import is_float
 
 NARROW = ("f16", "bf16")  # floats of 16 bits, which are computed with in f32
 Shape = tuple[Index, ...]
@@ -133,6 +132,14 @@ class Scan(Value):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Sorted(Value):
+    """Whole numbers along `dim`, the least first."""
+
+    arg: Value
+    dim: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Scatter(Value):
     """`base` with `updates` written, or joined by `op`, to places that are read from `places`.
 
@@ -241,10 +248,6 @@ class States(Value):
 def wide(dtype: str) -> str:
     """The dtype that numbers of `dtype` are computed in: narrow floats in f32."""
     return "f32" if dtype in NARROW else dtype
-
-
-def is_float(dtype: str) -> bool:
-    return DTYPES[dtype].kind == "float"
 
 
 def literal(number: bool | int | float, dtype: str, shape: Shape = ()) -> Literal:
@@ -393,6 +396,5 @@ def held(value: Value) -> Value:
     """`value` in a tensor of its own, because it is read many times or in any order."""
     if isinstance(value, (Source, Concat, Scatter)):
         return value
-    nowhere = (index(0),) * len(value.shape)
     ways = tuple((d, 1) for d in range(len(value.shape)))
-    return Concat((value,), (nowhere,), ways, shape=value.shape, dtype=value.dtype)
+    return Concat((value,), ((index(0),) * len(value.shape),), ways, shape=value.shape, dtype=value.dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from akg_core.design.algebra.index import Axis, Data, flatten, position, unflatten
 from akg_core.design.fuse.cluster import Cluster
 from akg_core.design.fuse.partition import Partition
-from akg_core.design.graph.values import Attention, Product, Reduction, Scan
+from akg_core.design.graph.values import Attention, Product, Reduction, Scan, Sorted
 from akg_core.design.nest.nest import Head, Nest, Store
 from akg_core.design.nest.terms import Term, TermTable
 
@@ -50,7 +50,7 @@ def nest_of(partition: Partition, cluster: Cluster) -> Nest:
             parts = ((head.query, (m, k)), (head.key, (k, n)), (head.scores, (m, n)), (head.right, (n, f)))
             heads.append(Head(head, tuple(bring.at(v, (*batch, *at)) for v, at in parts)))
             fixed.update(a for p in (m, f, n, k) for a in p.axes())
-        elif isinstance(head, Scan):
+        elif isinstance(head, (Scan, Sorted)):
             heads.append(Head(head, (bring.at(head.arg, full),)))
             fixed |= reduced
     stores = []

@@ -21,9 +21,9 @@ from akg_core.design.graph.values import (
     Value,
     View,
     Window,
-    is_float,
     wide,
 )
+from akg_core.sketch.dtypes import is_float
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -75,8 +75,8 @@ def _sums(c: Call, x: Value, weights: Weights, wanted: list[tuple[list[Taps], Sh
     """The sums over input channels and each of these sets of taps, of the shape beside it."""
     dtype = wide(c.dtype)
     empty = any(size == 0 for size in x.shape)
-    if (c.rounding or c.joined) and dtype == "f32" and weights.shared and not empty:
-        return packed(x, weights, wanted, dtype, c.rounding, c.halved)
+    if (c.choices.rounding or c.choices.joined) and dtype == "f32" and weights.shared and not empty:
+        return packed(x, weights, wanted, dtype, c.choices.rounding, c.choices.halved)
     return [correlated(x, weights, taps, shape, dtype) for taps, shape in wanted]
 
 
@@ -198,7 +198,7 @@ def _met(sums: Value, last: Sizes, rows: _Rows, length: Index, out: Index) -> Va
 def _interleaved(c: Call, x: Value, weights: Weights, sides: list[Sizes]) -> Value:
     """Every phase at its places in the output."""
     *lead, last = sides
-    groups, step = weights.groups, last[1] if c.joined and weights.shared else 1
+    groups, step = weights.groups, last[1] if c.choices.joined and weights.shared else 1
     rows = _Rows(weights.outputs, step)
     phases = [_phases(*side) for side in sides]
     if step > 1:

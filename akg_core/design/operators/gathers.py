@@ -22,7 +22,6 @@ from akg_core.design.graph.values import (
     comparison,
     expand,
     held,
-    is_float,
     literal,
     map_of,
     reshape,
@@ -30,6 +29,7 @@ from akg_core.design.graph.values import (
     where,
 )
 from akg_core.design.operators.reductions import reduced
+from akg_core.sketch.dtypes import is_float
 
 _FAR = 2.0**62  # beyond every position
 _SLIP = 1e-4

@@ -18,13 +18,13 @@ from akg_core.design.graph.values import (
     arithmetic,
     cast,
     expand,
-    is_float,
     permute,
     reshape,
     wide,
 )
 from akg_core.design.operators.attention import attention
 from akg_core.design.operators.reductions import reduced
+from akg_core.sketch.dtypes import is_float
 
 _MODEST = 2.0**20  # a factor that stays between this and its inverse may wait until after the product
 
@@ -81,7 +81,7 @@ def _uncast(left: Value, right: Value) -> tuple[Value, Value]:
 @rule("mm", "bmm")
 def multiply(c: Call) -> Value:
     left, right = c.raw(0), c.raw(1)
-    if right.shape[-1].example <= c.longest_attended:
+    if right.shape[-1].example <= c.choices.longest_attended:
         found = attention(left, cast(right, c.dtype) if c.dtype in NARROW else right, c.wide)
         if found is not None:
             return found

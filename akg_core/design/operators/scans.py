@@ -16,13 +16,13 @@ from akg_core.design.graph.values import (
     cast,
     comparison,
     counting,
-    is_float,
     map_of,
     view,
     where,
     wide,
     window,
 )
+from akg_core.sketch.dtypes import is_float
 from akg_core.sketch.numerics import identity
 
 

@@ -1,8 +1,9 @@
 """Rules of operators that order rows: sort, topk, kthvalue, median and what is made of them.
 
 A row's elements become keys that are all different: what orders a value in the high bits, its position in the low ones.
-So ties keep their order, and a NaN comes after everything. Short rows are sorted by ranks: an element's place is how
-many keys are less. Longer ones are sorted in runs, and runs merged: each place looks by halves for what belongs there.
+So ties keep their order, and a NaN comes after everything. Rows that a program can sort at once are; where a language
+has no such operation, short rows are sorted by ranks: an element's place is how many keys are less. Longer ones are
+sorted in runs, and runs merged: each place looks by halves for what belongs there.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from akg_core.design.graph.values import (
     Gather,
     Literal,
     Positions,
+    Sorted,
     Value,
     arithmetic,
     cast,
@@ -24,7 +26,6 @@ from akg_core.design.graph.values import (
     expand,
     fold,
     held,
-    is_float,
     literal,
     map_of,
     narrow,
@@ -36,24 +37,31 @@ from akg_core.design.graph.values import (
 )
 from akg_core.design.operators.reductions import reduced
 from akg_core.design.operators.views import joined
+from akg_core.sketch.dtypes import is_float
 
 _FEW = 8  # that are looked for one after the other
 RUN = 256  # elements of a row that are sorted by their ranks
+_SPARE = 8  # how much longer than the example a row of no fixed length may be to be sorted at once
 _LOW = 0xFFFFFFFF
 _LAST = (1 << 63) - 1  # after every key
 
 
-def ordered(x: Value, descending: bool = False) -> Value:
-    """For each place of the rows of `x`, along its last dim, the position of what comes there, in a stable order."""
-    order: Value | None = None
-    for digit in _digits(x, descending):
-        if order is not None:
-            digit = _taken(held(digit), order)
-        found = arithmetic("&", _sorted(digit), _LOW, dtype="i64")
-        order = found if order is None else _taken(held(order), found)
+def ordered(x: Value, longest: int, descending: bool = False) -> Value:
+    """For each place of the rows of `x`, along its last dim, the position of what comes there, in a stable order.
+
+    `longest`: how long a row that a program sorts at once, a power of two; 0 for none.
+    """
+    first, *others = _digits(x, descending)
+    order = _places(first, longest)
+    for digit in others:
         order = held(order)
-    assert order is not None
+        order = _taken(order, _places(_taken(held(digit), order), longest))
     return order
+
+
+def _places(digit: Value, longest: int) -> Value:
+    """For each place of rows in order, the position of what comes there."""
+    return arithmetic("&", _sorted(digit, longest), _LOW, dtype="i64")
 
 
 def _taken(x: Value, order: Value) -> Value:
@@ -94,15 +102,25 @@ def _keys(digit: Value, run: int = 0) -> Value:
     return arithmetic("|", arithmetic("<<", digit, 32, dtype="i64"), place, dtype="i64")
 
 
-def _sorted(digit: Value) -> Value:
+def _sorted(digit: Value, longest: int) -> Value:
     """Rows of keys in order."""
     *rows, size = digit.shape
-    if size.constant is None or size.constant <= 2 * RUN:
-        return _by_ranks(_keys(digit))
-    found = _by_ranks(_keys(digit, RUN))
+    if size.constant is None or size.constant <= max(longest, 2 * RUN):
+        return _in_order(_keys(digit), longest)
+    found = _in_order(_keys(digit, max(longest, RUN)), longest)
     while found.shape[-2] != 1:
         found = held(_merged(found))
     return narrow(reshape(found, (*rows, found.shape[-1])), len(rows), index(0), size)
+
+
+def _in_order(keys: Value, longest: int) -> Value:
+    """Short rows of keys in order."""
+    size = keys.shape[-1]
+    if size.constant == 1:
+        return keys
+    if (size.constant or _SPARE * size.example) > longest:
+        return _by_ranks(keys)
+    return Sorted(keys, len(keys.shape) - 1, shape=keys.shape, dtype=keys.dtype)
 
 
 def _by_ranks(keys: Value) -> Value:
@@ -151,24 +169,25 @@ def _merged(runs: Value) -> Value:
     return _taken(both, where(first, taken, after, "i64"))
 
 
-def leading(x: Value, count: int, descending: bool) -> Value:
+def leading(x: Value, count: int, longest: int, descending: bool) -> Value:
     """The positions of the first `count` of each row of `x`, in order."""
     digits = _digits(x, descending)
     *rows, size = x.shape
-    if len(digits) > 1 or (count > _FEW and (size.constant is None or size.constant <= 2 * RUN or count > RUN // 2)):
-        return narrow(ordered(x, descending), len(rows), index(0), index(count))
+    run = max(longest, RUN)
+    if len(digits) > 1 or (count > _FEW and (size.constant is None or size.constant <= 2 * run or count > run // 2)):
+        return narrow(ordered(x, longest, descending), len(rows), index(0), index(count))
     if count <= _FEW:
         return arithmetic("&", _least(_keys(digits[0]), count), _LOW, dtype="i64")
-    keys = _by_ranks(_keys(digits[0], RUN))
+    keys = _in_order(_keys(digits[0], run), longest)
     while True:
         runs = keys.shape[-2]
         best = held(narrow(keys, len(rows) + 1, index(0), index(count)))
         left = (runs * count).constant or 0
-        if left <= 2 * RUN:
-            found = _by_ranks(reshape(best, (*rows, index(left))))
+        if left <= max(longest, 2 * RUN):
+            found = _in_order(reshape(best, (*rows, index(left))), longest)
             return held(arithmetic("&", narrow(found, len(rows), index(0), index(count)), _LOW, dtype="i64"))
-        flat, cut = reshape(best, (*rows, index(left))), (*rows, index(-(-left // RUN)), index(RUN))
-        keys = _by_ranks(window(flat, cut, lambda at: (*at[:-2], at[-2] * RUN + at[-1]), _LAST))
+        flat, cut = reshape(best, (*rows, index(left))), (*rows, index(-(-left // run)), index(run))
+        keys = _in_order(window(flat, cut, lambda at: (*at[:-2], at[-2] * run + at[-1]), _LAST), longest)
 
 
 def _least(keys: Value, count: int) -> Value:
@@ -201,7 +220,7 @@ def sort(c: Call) -> Value | tuple[Value, ...]:
     stable = c.op.endswith("stable")
     dim = c.option("dim", c.arg(2 if stable and "stable" not in c.node.kwargs else 1, -1))
     descending = bool(c.option("descending", c.arg(3 if stable and "stable" not in c.node.kwargs else 2, False)))
-    return _listed(x, dim, lambda rows: ordered(rows, descending))
+    return _listed(x, dim, lambda rows: ordered(rows, c.choices.longest_sorted, descending))
 
 
 def _listed(x: Value, dim: int, find: Callable[[Value], Value]) -> tuple[Value, ...]:
@@ -217,7 +236,7 @@ def _listed(x: Value, dim: int, find: Callable[[Value], Value]) -> tuple[Value, 
 def topk(c: Call) -> tuple[Value, ...]:
     """The first of a row in order, which is also a right answer where no order is asked for."""
     count, dim, largest = int(c.arg(1)), c.arg(2, -1), bool(c.arg(3, True))
-    return _listed(c.value(0), dim, lambda rows: leading(rows, count, largest))
+    return _listed(c.value(0), dim, lambda rows: leading(rows, count, c.choices.longest_sorted, largest))
 
 
 @rule("kthvalue")
@@ -229,7 +248,8 @@ def _chosen(c: Call, x: Value, number: int, dim: int) -> tuple[Value, ...]:
     """The element of each row that has so many before it, and where it is."""
 
     def find(rows: Value) -> Value:
-        return narrow(leading(rows, number + 1, False), len(x.shape) - 1, index(number), index(1))
+        found = leading(rows, number + 1, c.choices.longest_sorted, False)
+        return narrow(found, len(x.shape) - 1, index(number), index(1))
 
     return tuple(reshape(v, c.shape) for v in _listed(x, dim, find))
 
@@ -244,7 +264,7 @@ def median(c: Call) -> Value | tuple[Value, ...]:
     if not x.shape:
         return x, Literal(0, shape=(), dtype="i64")
     rows, _ = _rows(x, dim)
-    order = ordered(rows)
+    order = ordered(rows, c.choices.longest_sorted)
     size = size_value(rows.shape[-1])
     last = (len(rows.shape) - 1,)
     missing: Value = literal(0, "i64")
@@ -274,7 +294,7 @@ def mode(c: Call) -> tuple[Value, ...]:
     pairs = (*lead, size, size)
     mine, other = view(rows, pairs, lambda at: at[:-1]), view(rows, pairs, lambda at: (*at[:-2], at[-1]))
     often = held(reduced("sum", cast(comparison("==", other, mine), "i64"), (len(lead) + 1,)))
-    order = ordered(rows)
+    order = ordered(rows, c.choices.longest_sorted)
     first = fold("argmax", _taken(often, order), (len(lead),), ("i64", "i64"))[1]
     place = _taken(order, reshape(first, (*lead, index(1))))
     value = _taken(rows, place)

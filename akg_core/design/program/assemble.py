@@ -20,6 +20,7 @@ from akg_core.design.kernels.flash import emit_attention, tile_attention
 from akg_core.design.kernels.multiplying import forms
 from akg_core.design.kernels.reduction import RESULTS, state_dtypes, states
 from akg_core.design.kernels.scan import emit_scan, scan_chunk, split_scan, tile_scan
+from akg_core.design.kernels.sort import emit_sort, tile_sort
 from akg_core.design.kernels.split_precision import SplitPrecision
 from akg_core.design.nest.cooperative import tile_together
 from akg_core.design.nest.nest import Head, Nest, Store, refined, with_results, without_places
@@ -220,6 +221,9 @@ class Assembly:
             )
         elif cluster.kind == "scan":
             self._emit_scan(refined(nest), hint)
+        elif cluster.kind == "sort":
+            nest = refined(nest)
+            self.emitted.append(emit_sort(nest, tile_sort(nest, self.traits), self._name(hint), self._stream))
         elif cluster.split:
             self._emit_split(nest, hint)
         else:

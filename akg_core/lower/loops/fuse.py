@@ -89,7 +89,7 @@ class Fusion:
     def lane_axis(self, op: Op, open: frozenset[str]) -> str | None:
         """The best axis along the lanes among those of an op that are not open."""
         axes = sorted(op.iterates - op.blocked - open)
-        if not axes or op.kind == "dot":
+        if not axes or op.kind in ("dot", "sort"):
             return None
         scores = self.votes.get(op, {})
         return max(axes, key=lambda a: (scores.get(a, 0.0), self.totals.get(a, 0.0), self.length(a)))

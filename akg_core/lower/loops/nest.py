@@ -223,6 +223,9 @@ class _Planner(Fusion):
                 rows, columns = self.matrix_axes(op)
                 self.prefer(target, columns, 1e18)
                 self.prefer(target, rows, 1e17)
+            elif op.kind == "sort":
+                for tile in (target, *op.reads):
+                    self.prefer(tile, op.over[0], 1e18)
 
     def use(self, value: Value, block: Block, weight: float) -> None:
         self.uses.setdefault(value, []).append(block)

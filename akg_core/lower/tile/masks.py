@@ -47,7 +47,7 @@ class _Masks:
             elif op.kind == "store":
                 assert op.element is not None
                 op.mask = self.condition(op.element, self.body.axes_of(op.element))
-            elif op.kind in ("reduce", "scan", "dot"):
+            elif op.kind in ("reduce", "scan", "sort", "dot"):
                 self.combined(op)
 
     def note(self, op: Op) -> None:
@@ -93,7 +93,8 @@ class _Masks:
         if op.function in ("first", "last") or (op.kind == "scan" and not op.reverse):
             return
         partial = [axis for axis in op.over if self.body.axes[axis].partial]
-        none = numerics.identity("reduce_sum" if op.kind == "dot" else op.function, op.expr.type.dtype)
+        function = {"dot": "reduce_sum", "sort": "reduce_min"}.get(op.kind, op.function)  # what is least comes first
+        none = numerics.identity(function, op.expr.type.dtype)
         op.expr = self.neutral(op.expr, partial, none)
         if op.other is not None:
             op.other = self.neutral(op.other, partial, none)

@@ -211,7 +211,9 @@ class ExpressionChecker:
         if len(axes) > 1 and operation.kind != "reduce":
             self.report("SK110", second, f"`{node.op}` goes along one axis.", f"Write {operation.signature}.")
             return None
-        rest = kind.axes if operation.kind == "scan" else kind.axes - set(axes)
+        if operation.kind == "sort" and not is_integer(kind.dtype):
+            return self._refuse(node, node.op, kind.dtype, "Sort ints: those that bits(t) gives order floats.")
+        rest = kind.axes if operation.kind in ("scan", "sort") else kind.axes - set(axes)
         if operation.kind == "scan" and kind.dtype == "bool" and operation.dtype == "same":
             return self._refuse(node, node.op, "bool", "Cast it first: i32(t).")
         dtype = {"sum": as_sum(kind.dtype), "same": kind.dtype}.get(operation.dtype, operation.dtype)
@@ -226,13 +228,12 @@ class ExpressionChecker:
             self.report("SK404", args[0], "The condition is a number, not a truth value.", "Compare it: t != 0.")
             return None
         dtype, _ = combine([(t.dtype, t.weak) for t in operands])
-        if dtype == "bool" and node.op in _NOT_ON_BOOL:
+        no_bits = operation.dtype == "bits" and dtype not in BITS
+        if no_bits or (dtype == "bool" and node.op in _NOT_ON_BOOL):
             return self._refuse(node, node.op, dtype, "Cast it first: f32(t).")
         if operation.dtype == "bool":
             return self._together(known, "bool")
         if operation.dtype == "bits":
-            if dtype not in BITS:
-                return self._refuse(node, node.op, dtype, "Cast it first: f32(t).")
             return replace(self._together(known, BITS[dtype]), uniform=False, weak=False)
         return self._together(known, as_float(dtype) if operation.dtype == "float" else dtype, operands)
 

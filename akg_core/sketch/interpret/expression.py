@@ -157,6 +157,8 @@ class Evaluator:
             return interpret_ops.argreduce(op, first, axis, frame.spans[axis][0])
         if kind == "scan":
             return interpret_ops.scan(op, first, axis, keywords.get("reverse") == ast.Number(True))
+        if kind == "sort":
+            return interpret_ops.sort(first, axis)
         assert kind == "pick", f"an operation of unknown kind: {call}"
         return interpret_ops.pick(op, first, axis)
 

@@ -154,6 +154,11 @@ def scan(name: str, tile: Tile, axis: str, reverse: bool) -> Tile:
     return Tile(value.flip(dim) if reverse else value, tile.axes)
 
 
+def sort(tile: Tile, axis: str) -> Tile:
+    """The elements along `axis`, the least first."""
+    return Tile(tile.value.sort(tile.dim(axis)).values, tile.axes)
+
+
 def pick(name: str, tile: Tile, axis: str) -> Tile:
     """The value at the first or the last position of the tile along `axis`."""
     value = tile.value.select(tile.dim(axis), 0 if name == "first" else -1)

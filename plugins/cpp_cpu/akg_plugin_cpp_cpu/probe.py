@@ -21,6 +21,7 @@ from akg_plugin_cpp_cpu import levels
 from akg_plugin_cpp_cpu.levels import NATIVE
 
 OLDEST_GCC = 10
+_LONGEST_SORTED = 1 << 24  # 128 MiB of keys
 FLAGS = (
     "-O3",
     "-fPIC",
@@ -88,6 +89,7 @@ def probe(target: Target) -> Availability:
         units=cores(),
         lanes=tools.vector_bytes // 4,
         on_chip_bytes=(near or 512 * 1024) // 2,
+        longest_sorted=_LONGEST_SORTED,
         tile_elements=(cache_bytes(1) or 32 * 1024) // 8,
         dot_tile=(256, 256, 128),
     )

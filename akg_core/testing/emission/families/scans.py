@@ -1,4 +1,4 @@
-"""Scans along rows and columns, from both ends."""
+"""Scans along rows and columns, from both ends; rows and columns in order."""
 
 from __future__ import annotations
 
@@ -32,5 +32,17 @@ def cases() -> Cases:
         "scan_ints",
         whole_rows('x: In["i32", "M", "N"]', 'y: Out["i64", "M", "N"]', "store(y[m, n], scan_sum(load(x[m, n]), n))"),
         ints(3, 75, dtype=torch.int32),
+    )
+    keys = "t = load(x[m, n])\nstore(y[m, n], sort(t * 3 - n, n))"
+    found.add("sort_rows", whole_rows('x: In["i64", "M", "N"]', 'y: Out["i64", "M", "N"]', keys), ints(5, 300))
+    found.add(
+        "sort_columns",
+        whole_rows(
+            'x: In["i32", "N", "M"]',
+            'y: Out["i32", "N", "M"]',
+            "t = sort(load(x[n, m]), n)\nstore(y[n, m], where(t > first(t, n), t, -1))",
+            m=4,
+        ),
+        ints(50, 13, dtype=torch.int32),
     )
     return found

@@ -1,4 +1,4 @@
-"""Matrix products as C++: one call of the packed micro-kernel a tile, whatever the strides of its operands."""
+"""What takes whole tiles as C++: one call of the packed micro-kernel for a product, one of `sort` a row."""
 
 from __future__ import annotations
 
@@ -29,15 +29,11 @@ class MatrixWriter(MemoryWriter):
         (columns,) = own & self.body.axes_of(op.other)
         *outer, inner = sorted(op.over, key=lambda a: (self.body.axes[a].capacity or 1 << 40, a))
         target = self.buffers[op.target]
-        accumulate, at = "true" if op.accumulate else "false", scope
+        accumulate = "true" if op.accumulate else "false"
         if outer and not op.accumulate:
             accumulate = self.fresh("started")
             scope.lines.add(f"bool {accumulate} = false;", self.line)
-        for axis in outer:
-            begin, end = self.ends(axis, scope)
-            at.lines.add(f"for (i64 {axis} = {begin}; {axis} < {end}; ++{axis}) {{", self.line)
-            at = at.inner()
-            at.names[axis] = Term(axis, "i64")
+        at = self.opened(outer, scope)
         for axis in (rows, columns, inner):  # operands are addressed at the first position of the tile
             at = Scope(at.lines, at.block, at)
             at.names[axis] = Term(self.ends(axis, scope)[0], "i64")
@@ -50,6 +46,29 @@ class MatrixWriter(MemoryWriter):
         at.lines.add(f"contract({into}, {leading}, {matrices}, {', '.join(lengths)}, {accumulate});", self.line)
         if outer and not op.accumulate:
             at.lines.add(f"{accumulate} = true;")
+        self.close(at, scope)
+
+    def sort(self, op: Op, scope: Scope) -> None:
+        assert op.target is not None and isinstance(op.expr, Name)
+        (along,) = op.over
+        at = self.opened(sorted(op.blocked - {along}), scope)
+        at = Scope(at.lines, at.block, at)
+        at.names[along] = Term(self.ends(along, scope)[0], "i64")
+        tiles = (self.buffers[v] for v in (op.target, self.body.values[op.expr.id]))
+        rows = ", ".join(plus(tile.name, self.buffer_place(tile, at)) for tile in tiles)
+        at.lines.add(f"sort({rows}, {self.length(along, scope)});", self.line)
+        self.close(at, scope)
+
+    def opened(self, axes: list[str], scope: Scope) -> Scope:
+        """Loops over the positions of axes, until `close`."""
+        for axis in axes:
+            begin, end = self.ends(axis, scope)
+            scope.lines.add(f"for (i64 {axis} = {begin}; {axis} < {end}; ++{axis}) {{", self.line)
+            scope = scope.inner()
+            scope.names[axis] = Term(axis, "i64")
+        return scope
+
+    def close(self, at: Scope, scope: Scope) -> None:
         while at is not scope:
             assert at.parent is not None
             if at.lines is not at.parent.lines:

@@ -50,25 +50,13 @@ class NestWriter(ReductionWriter, MatrixWriter):
     def step(self, node: Leaf, scope: Scope) -> None:
         op = node.op
         self.line = op.place.line
-        match op.kind:
-            case "map":
-                self.map(op, scope)
-            case "store":
-                self.store(op, scope)
-            case "reduce":
-                self.reduce(op, scope)
-            case "scan":
-                self.scan(op, scope)
-            case "dot":
-                self.dot(op, scope)
-            case "all_reduce":
-                self.meet(op, scope)
-            case "tiles":
-                self.tiles(node, scope)
-            case "range":
-                self.range(node, scope)
-            case "if":
-                self.branch(node, scope)
+        compound = {"tiles": self.tiles, "range": self.range, "if": self.branch}
+        if op.kind in compound:
+            compound[op.kind](node, scope)
+        else:
+            simple = {"map": self.map, "store": self.store, "reduce": self.reduce, "scan": self.scan}
+            whole = {"sort": self.sort, "dot": self.dot, "all_reduce": self.meet}
+            (simple | whole)[op.kind](op, scope)
 
     def map(self, op: Op, scope: Scope) -> None:
         assert op.target is not None and op.expr is not None

@@ -10,6 +10,7 @@
 #include "akg/memory.hpp"
 #include "akg/parallel.hpp"
 #include "akg/philox.hpp"
+#include "akg/sort.hpp"
 #include "akg/vec.hpp"
 
 #endif

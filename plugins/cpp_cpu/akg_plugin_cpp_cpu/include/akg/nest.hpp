@@ -8,6 +8,7 @@
 #include "akg/memory.hpp"
 #include "akg/parallel.hpp"
 #include "akg/philox.hpp"
+#include "akg/sort.hpp"
 
 namespace akg {
 

@@ -106,6 +106,17 @@ def scanned(terms: ExpressionPrinter, op: Op) -> Term:
     return cast(tile.with_text(text), op.target.dtype)
 
 
+def ordered(terms: ExpressionPrinter, op: Op) -> Term:
+    """A tile in order along an axis, for which Triton wants that last."""
+    assert op.expr is not None
+    tile = strong(terms.term(op.expr))
+    places, place = list(range(len(tile.axes))), tile.axes.index(op.over[0])
+    places[place], places[-1] = places[-1], places[place]
+    if place == places[place]:
+        return tile.with_text(f"tl.sort({tile})")
+    return tile.with_text(f"tl.permute(tl.sort(tl.permute({tile}, {places})), {places})")
+
+
 # --- products ---
 
 

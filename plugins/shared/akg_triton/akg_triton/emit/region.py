@@ -107,24 +107,15 @@ class RegionPrinter:
 
     def result(self, op: Op) -> Term:
         assert op.target is not None and op.expr is not None
-        match op.kind:
-            case "map":
-                return self.terms.term(op.expr)
-            case "positions":
-                return self.positions(op)
-            case "begin":
-                return self.begin(op)
-            case "end":
-                return self.end(op)
-            case "reduce":
-                return combine.reduced(self.terms, op)
-            case "scan":
-                return combine.scanned(self.terms, op)
-            case "regroup":
-                return self.regrouped(op)
-            case "dot":
-                return combine.multiplied(self.terms, op, self.dialect, self.promoted)
-        raise TypeError(f"no op with a result: {op.kind}")
+        combined = {"reduce": combine.reduced, "scan": combine.scanned, "sort": combine.ordered}
+        if op.kind == "map":
+            return self.terms.term(op.expr)
+        if op.kind == "dot":
+            return combine.multiplied(self.terms, op, self.dialect, self.promoted)
+        if op.kind in combined:
+            return combined[op.kind](self.terms, op)
+        own = {"positions": self.positions, "begin": self.begin, "end": self.end, "regroup": self.regrouped}
+        return own[op.kind](op)
 
     def positions(self, op: Op) -> Term:
         axis = op.axis
