@@ -50,7 +50,7 @@ BAD: dict[str, tuple[str, str]] = {
     "SK109": (program("y = §rows(a)\nreturn y"), "gives no result"),
     "SK110": (rows("t = §exp(1.0, 2.0)"), "exp(x)"),
     "SK201": (rows("for row in grid(M, 1):\n    store(y[row, 0], §rwo)"), "'row'"),
-    "SK202": (rows("t = §attend(1.0)"), "docs/sketch.md"),
+    "SK202": (rows("t = §convolve(1.0)"), "docs/sketch.md"),
     "SK203": (rows("§M = 4"), "`M`"),
     "SK204": (rows(COPY, ", BM: Tune[1, 2] = §3"), "Choices: 1, 2"),
     "SK205": (

@@ -240,8 +240,11 @@ class Partition:
             self.zeroed.add(buffer)
         elif self.buffers.get(head.base) is not buffer:
             self.write(Target(head.base, buffer, buffer.place), before)
-        targets = [Target(head.updates, buffer, buffer.place, head)]
-        self.made_by[head] = self._new(Cluster("map", head.updates.shape, frozenset(), targets=targets), before)
+        target = Target(head.updates, buffer, buffer.place, head)
+        if buffer in self.zeroed and not head.places:  # nothing to wait for but the updates
+            self.made_by[head] = self.write(target, before)
+        else:
+            self.made_by[head] = self._new(Cluster("map", head.updates.shape, frozenset(), targets=[target]), before)
         self.buffers[head] = buffer
 
     def write(self, target: Target, before: Cluster | None = None, beside: Cluster | None = None) -> Cluster:

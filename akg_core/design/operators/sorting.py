@@ -8,6 +8,7 @@ sorted in runs, and runs merged: each place looks by halves for what belongs the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from akg_core.design.algebra.index import ceil_div, index
@@ -17,6 +18,7 @@ from akg_core.design.graph.values import (
     Gather,
     Literal,
     Positions,
+    Scatter,
     Sorted,
     Value,
     arithmetic,
@@ -39,7 +41,8 @@ from akg_core.design.operators.reductions import reduced
 from akg_core.design.operators.views import joined
 from akg_core.sketch.dtypes import is_float
 
-_FEW = 8  # that are looked for one after the other
+_FEW, _NEAR = 8, 4096  # so many of rows that stay near are looked for one after the other
+_SMALLEST_GROUP = 4  # of keys of which only the least is looked at
 RUN = 256  # elements of a row that are sorted by their ranks
 _SPARE = 8  # how much longer than the example a row of no fixed length may be to be sorted at once
 _LOW = 0xFFFFFFFF
@@ -171,23 +174,48 @@ def _merged(runs: Value) -> Value:
 
 def leading(x: Value, count: int, longest: int, descending: bool) -> Value:
     """The positions of the first `count` of each row of `x`, in order."""
-    digits = _digits(x, descending)
-    *rows, size = x.shape
-    run = max(longest, RUN)
-    if len(digits) > 1 or (count > _FEW and (size.constant is None or size.constant <= 2 * run or count > run // 2)):
-        return narrow(ordered(x, longest, descending), len(rows), index(0), index(count))
-    if count <= _FEW:
-        return arithmetic("&", _least(_keys(digits[0]), count), _LOW, dtype="i64")
-    keys = _in_order(_keys(digits[0], run), longest)
-    while True:
-        runs = keys.shape[-2]
-        best = held(narrow(keys, len(rows) + 1, index(0), index(count)))
-        left = (runs * count).constant or 0
-        if left <= max(longest, 2 * RUN):
-            found = _in_order(reshape(best, (*rows, index(left))), longest)
-            return held(arithmetic("&", narrow(found, len(rows), index(0), index(count)), _LOW, dtype="i64"))
-        flat, cut = reshape(best, (*rows, index(left))), (*rows, index(-(-left // run)), index(run))
-        keys = _in_order(window(flat, cut, lambda at: (*at[:-2], at[-2] * run + at[-1]), _LAST), longest)
+    digit, *others = _digits(x, descending)
+    dim, size = len(x.shape) - 1, x.shape[-1].constant
+    few = count <= _FEW and (size is None or size <= _NEAR)
+    if others or not (few or (size is not None and count <= max(longest, RUN) // 2)):
+        return narrow(ordered(x, longest, descending), dim, index(0), index(count))
+    found = _least(_keys(digit), count) if few else _selected(digit, size or 0, count, longest)
+    return arithmetic("&", found, _LOW, dtype="i64")
+
+
+def _selected(digit: Value, size: int, count: int, longest: int) -> Value:
+    """The first keys of each row, in order.
+
+    Where they are few of a long row, they are looked for in the groups whose least keys come first: so many groups as
+    there are keys wanted have all of them.
+    """
+    group = 1 << max(math.isqrt(size // count).bit_length() - 1, 0)  # a power of two
+    if group < _SMALLEST_GROUP:
+        return _first(_keys(digit), count, longest)
+    keys, dim = _keys(digit, group), len(digit.shape) - 1
+    groups = _first(held(reduced("min", keys, (dim + 1,))), count, longest)
+    at = arithmetic("//", arithmetic("&", groups, _LOW, dtype="i64"), group, dtype="i64")
+    shape = (*digit.shape[:-1], index(count), index(group))
+    within = Gather(keys, (at,), lambda at, found: (*at[:-2], found[0], at[-1]), shape=shape, dtype="i64")
+    return _first(reshape(within, (*digit.shape[:-1], index(count * group))), count, longest)
+
+
+def _first(keys: Value, count: int, longest: int) -> Value:
+    """The first of each row of keys, in order: of runs, where a row is too long to be sorted at once."""
+    *rows, size = keys.shape
+    run, left = max(longest, RUN), size.constant or 0
+    while left > max(longest, 2 * RUN):
+        cut = (*rows, index(-(-left // run)), index(run))
+        runs = _in_order(window(keys, cut, lambda at: (*at[:-2], at[-2] * run + at[-1]), _LAST), longest)
+        left = -(-left // run) * count
+        keys = reshape(_cut(runs, count), (*rows, index(left)))
+    return _cut(_in_order(keys, longest), count)
+
+
+def _cut(x: Value, count: int) -> Value:
+    """The first of each row, in a tensor of their own: what is computed beyond is written nowhere."""
+    shape = (*x.shape[:-1], index(count))
+    return Scatter(literal(0, x.dtype, shape), x, (), lambda at, _: at, "set", shape=shape, dtype=x.dtype)
 
 
 def _least(keys: Value, count: int) -> Value:
