@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from akg_core.sketch import numerics
 from akg_core.sketch.affine import Bounds
 from akg_core.sketch.ast import (
     NOWHERE,
@@ -135,6 +136,16 @@ class Op:
     @property
     def compound(self) -> bool:
         return self.kind in ("tiles", "range", "if")
+
+    @property
+    def finds_place(self) -> bool:
+        """Whether it reduces to the position of an extreme."""
+        return self.function in ("argmax", "argmin")
+
+    @property
+    def joins(self) -> str:
+        """What combines two partial results: "sum", "prod", "max", "min", "any", "all"; "first" and "last" pick."""
+        return numerics.function_of(self.function)
 
     def expressions(self) -> Iterator[Expr]:
         """Every expression that it evaluates itself."""

@@ -14,9 +14,10 @@ from akg_core.lower.fold import fold
 from akg_core.lower.host.module import TORCH_NAMES, Call, write_module
 from akg_core.lower.ir import Axis, Body, Op, Region, Value
 from akg_core.lower.loops.grid import positions, product, tiles_of, uneven
-from akg_core.lower.loops.lane_access import LaneAccess, lane_access, order
+from akg_core.lower.loops.lane_access import LaneAccess, formulas, lane_access, order, spelled
 from akg_core.lower.loops.lanes import on_lines, squares
 from akg_core.lower.loops.nest import Block, Leaf, Loop, Plan, plan
+from akg_core.lower.loops.updates import updates
 from akg_core.lower.scalars import float_dtype, with_floats
 from akg_core.lower.source_text import Line, Lines, annotated
 from akg_core.lower.specialise import Instance, instances, renamed
@@ -41,6 +42,7 @@ __all__ = [
     "body_of",
     "float_dtype",
     "fold",
+    "formulas",
     "hold",
     "instances",
     "lane_access",
@@ -52,11 +54,13 @@ __all__ = [
     "positions",
     "product",
     "renamed",
+    "spelled",
     "squares",
     "step",
     "tiles_of",
     "uneven",
     "uniform",
+    "updates",
     "with_floats",
     "write_module",
 ]

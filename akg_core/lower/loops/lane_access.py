@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from akg_core.lower.access import place, step, uniform
 from akg_core.lower.ir import Body
 from akg_core.lower.loops.strides import place_drift
 from akg_core.sketch.affine import Polynomial, number, polynomial
-from akg_core.sketch.ast import Element, Expr
+from akg_core.sketch.ast import Element, Expr, Name, rewrite
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,24 @@ def lane_access(body: Body, element: Element, axis: str | None, segment: Expr | 
     gain = step(body, where, axis, segment)
     own = tuple(term for term in where.terms if gain is None and not all(map(shared, term[0])))
     return LaneAccess(where + -Polynomial(own), Polynomial(own), gain, False, checks)
+
+
+def formulas(body: Body) -> dict[str, Expr]:
+    """What each value is computed as that is assigned once."""
+    maps = (op for op in body.ops() if op.kind == "map")
+    found = {op.target.name: op.expr for op in maps if op.target and op.expr and not op.target.mutable}
+    return found | {v.name: v.definition for v in body.values.values() if v.definition is not None}
+
+
+def spelled(p: Polynomial, known: Mapping[str, Expr], even: Callable[[Name], bool]) -> Polynomial:
+    """A polynomial with what is not even along the lanes by its formula."""
+
+    def written(node: object) -> object:
+        if not isinstance(node, Name) or node.id not in known or even(node):
+            return node
+        return rewrite(known[node.id], written)
+
+    return Polynomial(tuple((tuple(rewrite(atom, written) for atom in atoms), by) for atoms, by in p.terms))
 
 
 def order(body: Body, access: LaneAccess, axis: str) -> str:

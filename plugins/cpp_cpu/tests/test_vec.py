@@ -204,6 +204,29 @@ def test_atomic_adds_all_count(native: Native, dtype: str) -> None:
     assert same(y, torch.bincount(at))
 
 
+@pytest.mark.parametrize("dtype", ["f64", "f32", "i64", "i32"])
+@pytest.mark.parametrize("work", [0, 1 << 40])
+@pytest.mark.parametrize("join, reduce", [("Add", "sum"), ("Max", "amax"), ("Min", "amin")])
+def test_updates_are_joined_in_copies_and_together(
+    native: Native, dtype: str, work: int, join: str, reduce: str
+) -> None:
+    library, size, n = native(DRIVER, "native"), 301, 16 * 4096
+    lanes = library.lane_count()
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randint(-50, 50, (n,), generator=generator).to(TORCH[dtype])
+    if dtype[0] == "f" and join != "Add":
+        x[5] = torch.nan
+    at = torch.randint(0, size, (n,), generator=generator)
+    y = torch.full((size,), 3, dtype=TORCH[dtype])
+    groups = x.view(-1, lanes)
+    places = [at, torch.arange(size - lanes, size - 1).repeat(len(groups)), torch.arange(len(groups)) % size]
+    updates = [x, groups[:, :-1].reshape(-1), groups[:, 0]]
+    expected = y.scatter_reduce(0, torch.cat(places), torch.cat(updates), reduce)
+    run = getattr(library, f"update_{dtype}_{join}")
+    run(pointer(y), *map(ctypes.c_int64, (size, work)), pointer(at), pointer(x), ctypes.c_int64(n))
+    assert same(y, expected)
+
+
 @pytest.mark.parametrize("isa", ISAS)
 def test_rand_is_the_interpreters(native: Native, isa: str) -> None:
     from akg_core.sketch.interpret.philox import uniform

@@ -5,25 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import prod
 
-from akg_core.plugin.lower import (
-    Axis,
-    Body,
-    Instance,
-    Line,
-    Lines,
-    Plan,
-    Region,
-    body_of,
-    fold,
-    hold,
-    make_explicit,
-    plan,
-    positions,
-    product,
-    renamed,
-    tiles_of,
-    uneven,
-)
+from akg_core.plugin import lower
+from akg_core.plugin.lower import Axis, Body, Instance, Line, Lines, Plan, Region
 from akg_core.plugin.sketch import DTYPES, INDEX, Binary, Expr, Name, Number
 from akg_plugin_cpp_cpu.emit.nests import NestWriter
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
@@ -34,11 +17,11 @@ LARGE = 4 << 20  # bytes of an output for which huge pages are asked for
 
 def function(instance: Instance) -> list[Line]:
     """The lines of `extern "C" void akg_<symbol>(…)`."""
-    instance = renamed(instance, RESERVED)
-    body = body_of(instance, RESERVED)
-    planned = [plan(body, region.ops) for region in body.regions]
-    make_explicit(body)  # conversions come after: they cost too little to decide a loop
-    hold(body)
+    instance = lower.renamed(instance, RESERVED)
+    body = lower.body_of(instance, RESERVED)
+    planned = [lower.plan(body, region.ops) for region in body.regions]
+    lower.make_explicit(body)  # conversions come after: they cost too little to decide a loop
+    lower.hold(body)
     lines = Lines()
     head = f'extern "C" void akg_{instance.symbol}(void* const* tensors, const i64* sizes)'
     lines.add(f"{head} {{", instance.kernel.place.line)
@@ -95,36 +78,52 @@ def _region(body: Body, region: Region, planned: Plan, lines: Lines) -> set[str]
         lines.add("}")
         return writer.streamed
     writer.line = region.grid[0].place.line
-    count = writer.index(product(tiles_of(axis) for axis in region.grid if not axis.cooperative), top)
+    count = writer.index(lower.product(lower.tiles_of(axis) for axis in region.grid if not axis.cooperative), top)
     together = [axis for axis in region.grid if axis.cooperative]
     if together:
-        members = writer.index(tiles_of(together[0]), top)
+        members = writer.index(lower.tiles_of(together[0]), top)
         opening = f"together_for({count}, {members}, [&](i64 program, i64 member, Team& team) {{"
-    elif uneven(region):
+    elif lower.uneven(region):
         opening = f"parallel_for_dynamic({count}, 1, [&](i64 program) {{"
     else:
         opening = f"parallel_for({count}, {planned.work}, [&](i64 program) {{"
+    if not together:
+        _updates(writer, region, f"i64({count}) * {planned.work}", top)
     lines.add(opening, writer.line)
     scope = top.inner(fixed=True)
-    for axis, tile in positions(region):
+    for name, variable in writer.updated.items():
+        scope.lines.add(f"auto* const {name} = {variable}.mine();")
+    for axis, tile in lower.positions(region):
         _position(writer, axis, tile, scope)
     writer.region(planned, scope)
     lines.add("});")
+    for variable in writer.updated.values():
+        lines.add(f"{variable}.join();")
     return writer.streamed
+
+
+def _updates(writer: NestWriter, region: Region, work: str, scope: Scope) -> None:
+    """What joins updates to tensors that the region does nothing else with."""
+    for name, function in lower.updates(region.ops).items():
+        tensor = writer.tensors[name]
+        variable = writer.updated[name] = writer.fresh(f"{name}_updates")
+        kind = f"Updates<{tensor.dtype}, {function.removeprefix('atomic_').capitalize()}>"
+        size = writer.index(lower.product(tensor.dims), scope)
+        scope.lines.add(f"{kind} {variable}({name}, {size}, {work});", writer.line)
 
 
 def _position(writer: NestWriter, axis: Axis, tile: Expr, scope: Scope) -> None:
     """Begin and end of a program's tile of a grid axis; tiles that divide the extent, or cover it, need no minimum."""
     assert axis.step is not None
     first = axis.begin if isinstance(axis.begin, Name) else Name(axis.name)
-    begin = fold(Binary("*", tile, axis.step, type=INDEX))
+    begin = lower.fold(Binary("*", tile, axis.step, type=INDEX))
     scope.lines.add(f"const i64 {first.id} = {writer.index(begin, scope)};", axis.place.line)
     scope.names[first.id] = scope.names[axis.name] = Term(first.id, "i64")
     if not isinstance(axis.end, Name):
         return
-    whole = fold(Binary("%", axis.extent, axis.step, type=INDEX)) == Number(0)
+    whole = lower.fold(Binary("%", axis.extent, axis.step, type=INDEX)) == Number(0)
     end = f"{first.id} + {writer.index(axis.step, scope)}"
-    if tiles_of(axis) == Number(1):
+    if lower.tiles_of(axis) == Number(1):
         end = writer.index(axis.extent, scope)
     elif not whole:
         end = f"std::min<i64>({end}, {writer.index(axis.extent, scope)})"

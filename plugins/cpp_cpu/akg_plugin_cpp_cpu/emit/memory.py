@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from akg_core.plugin.lower import Axis, Body, LaneAccess, Op, Plan, Value, fold, lane_access, on_lines, order
+from akg_core.plugin.lower import (
+    Axis,
+    Body,
+    LaneAccess,
+    Op,
+    Plan,
+    Value,
+    fold,
+    formulas,
+    lane_access,
+    on_lines,
+    order,
+    spelled,
+)
 from akg_core.plugin.sketch import (
     INDEX,
     Binary,
@@ -16,7 +29,6 @@ from akg_core.plugin.sketch import (
     Number,
     Polynomial,
     polynomial,
-    rewrite,
 )
 from akg_plugin_cpp_cpu.emit.expression import ExpressionWriter, dtype_of, register
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
@@ -55,11 +67,10 @@ class MemoryWriter(ExpressionWriter):
     def __init__(self, body: Body) -> None:
         super().__init__(body)
         self.tensors = {t.name: t for t in body.kernel.tensors}
-        maps = (op for op in body.ops() if op.kind == "map")
-        self.formulas = {op.target.name: op.expr for op in maps if op.target and op.expr and not op.target.mutable}
-        self.formulas |= {v.name: v.definition for v in body.values.values() if v.definition is not None}
+        self.formulas = formulas(body)
         self.buffers: dict[Value, Buffer] = {}
         self.streamed: set[str] = set()
+        self.updated: dict[str, str] = {}  # by tensor, the variable that joins updates to it
         self.declared: set[Value] = set()
 
     # --- names ----------------------------------------------------------------------------------------------
@@ -268,15 +279,8 @@ class MemoryWriter(ExpressionWriter):
         return f"gather({source}, {places}, {lane.part}.mask())"
 
     def ends_of_lanes(self, p: Polynomial, lane: Lane, scope: Scope) -> tuple[str, str]:
-        """A polynomial at the first lane and at the last one."""
-
-        def spelled(node: object) -> object:
-            """What varies along the lanes by its formula: the variable that holds it is a vector."""
-            if not isinstance(node, Name) or node.id not in self.formulas or self.even(node, scope):
-                return node
-            return rewrite(self.formulas[node.id], spelled)
-
-        plain = Polynomial(tuple((tuple(rewrite(atom, spelled) for atom in atoms), by) for atoms, by in p.terms))
+        """A polynomial at the first lane and at the last one; a variable that varies along the lanes is a vector."""
+        plain = spelled(p, self.formulas, lambda name: self.even(name, scope))
         last = self.at_head(scope)
         last.names[lane.axis] = Term(f"{lane.axis} + {lane.part}.n - 1", "i64", atomic=False)
         return self.sum(plain, self.at_head(scope)), self.sum(plain, last)
@@ -301,8 +305,10 @@ class MemoryWriter(ExpressionWriter):
         at, lane = self.sum(access.base, scope), scope.lane
         if lane is None or access.single:
             single = f"lane({value}, 0)" if value.vector else str(value)
-            written = f"{name}[{at}] = {single};"
-            return written if op.function == "store" else f"{op.function}({plus(name, at)}, {single});"
+            if op.function == "store":
+                return f"{name}[{at}] = {single};"
+            function = f"{self.updated[name]}.one" if name in self.updated else op.function
+            return f"{function}({plus(name, at)}, {single});"
         target, vector = plus(name, at), self.vector(value)
         mask = f"{checks} & {lane.part}.mask()" if checks else f"{lane.part}.mask()"
         if op.function == "store" and access.contiguous:
@@ -313,6 +319,10 @@ class MemoryWriter(ExpressionWriter):
             return f"store({target}, {vector}, {mask if checks else lane.part});"
         if op.function == "store" and access.step is not None and not checks:
             return f"store_strided({target}, {self.sum(access.step, scope)}, {vector}, {lane.part}.n);"
+        if name in self.updated:
+            if access.contiguous:
+                return f"{self.updated[name]}.row({target}, {vector}, {mask});"
+            return f"{self.updated[name]}.lanes({target}, {self.lane_places(access, scope)}, {vector}, {mask});"
         combine = op.function.replace("atomic", "scatter").replace("store", "scatter")
         return f"{combine}({target}, {self.lane_places(access, scope)}, {vector}, {mask});"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from akg_core.plugin.lower import Loop, Op
-from akg_core.plugin.sketch import Name, numerics
+from akg_core.plugin.sketch import Name
 from akg_plugin_cpp_cpu.emit.expression import dtype_of, literal, register
 from akg_plugin_cpp_cpu.emit.memory import Buffer, MemoryWriter
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
@@ -16,15 +16,6 @@ def begun(op: Op) -> str:
     assert op.start is not None
     value, dtype = op.start.value, dtype_of(op.start)
     return literal(value, dtype) if dtype == "bool" or abs(value) > 1 else f"{dtype}({value:g})"
-
-
-def function_of(op: Op) -> str:
-    """What combines two partial results: "sum", "prod", "max", "min", "any", "all"; "first" and "last" pick."""
-    return numerics.function_of(op.function)
-
-
-def arg_reduces(op: Op) -> bool:
-    return op.function in ("argmax", "argmin")
 
 
 def farthest(op: Op) -> str:
@@ -81,13 +72,13 @@ class ReductionWriter(MemoryWriter):
     def register(self, op: Op, scope: Scope) -> Running:
         """An accumulator in a variable: a scalar, a vector with a result a lane, or one across the lanes."""
         assert op.target is not None and op.start is not None
-        leaf, dtype, function = self.plan.leaves[op], dtype_of(op.start), function_of(op)
+        leaf, dtype, function = self.plan.leaves[op], dtype_of(op.start), op.joins
         lane = leaf.block.lane
         across = lane is not None and lane in op.over
         vector = lane is not None and not across and lane in op.iterates
         name = self.fresh(f"{op.target.name}_so_far")
         kind, start = register(dtype, vector), f" = {begun(op)}"
-        if arg_reduces(op):
+        if op.finds_place:
             kind = f"Best<{dtype}>" if across or vector else f"ScalarBest<{dtype}>"
             kind, start = "auto", f" = {kind}::{farthest(op)}()"
         elif function in ("first", "last"):
@@ -108,7 +99,7 @@ class ReductionWriter(MemoryWriter):
             missing |= {scope.lane.axis}  # memory holds a place for each lane
         home = self.buffers.get(op.target)
         axes = tuple(a for a in (home.axes if home else sorted(missing)) if a in missing)
-        dtype, arg = dtype_of(op.start), arg_reduces(op)
+        dtype, arg = dtype_of(op.start), op.finds_place
         final = home is not None and home.dtype == dtype and home.axes == axes and not arg and op.kind == "reduce"
         made = home if final and home else self.buffer(self.fresh(f"{op.target.name}_so_far"), dtype, axes)
         running = Running(made.name, dtype, buffer=made, final=final)
@@ -140,9 +131,9 @@ class ReductionWriter(MemoryWriter):
             value = term.operand if term.vector or not vector else self.vector(term)
             if lane is not None and lane.axis in op.over:
                 value = self.across_lanes(op, term, lane)
-            text = combine(function_of(op), held, value, vector)
+            text = combine(op.joins, held, value, vector)
             self.put(into.buffer, text, scope)
-        elif arg_reduces(op):
+        elif op.finds_place:
             position = self.position(op, scope, into.across or into.vector)
             value = self.vector(term) if into.across or into.vector else str(term)
             which = f", {lane.part}.mask()" if into.across and lane is not None else ""
@@ -152,7 +143,7 @@ class ReductionWriter(MemoryWriter):
             scope.lines.add(f"{into.name}.add({lane.unroll}, {self.vector(term)}, {lane.part});", self.line)
         else:
             value = term.operand if term.vector or not into.vector else self.vector(term)
-            scope.lines.add(f"{into.name} = {combine(function_of(op), into.name, value, into.vector)};", self.line)
+            scope.lines.add(f"{into.name} = {combine(op.joins, into.name, value, into.vector)};", self.line)
 
     def across_lanes(self, op: Op, term: Term, lane: Lane) -> str:
         """A vector that is reduced at once, because the accumulator is not along the lanes."""
@@ -226,7 +217,7 @@ class ReductionWriter(MemoryWriter):
                 self.arg_in_buffer(op, running, f"{name}.value", f"{name}.at", scope)
             else:
                 term = self.result(op, local)
-                text = combine(function_of(op), self.at(running.buffer, scope), str(term), term.vector)
+                text = combine(op.joins, self.at(running.buffer, scope), str(term), term.vector)
                 self.put(running.buffer, text, scope)
         if running.outer is loop:
             del self.running[op]
@@ -238,7 +229,7 @@ class ReductionWriter(MemoryWriter):
                 self.settle(op, running, scope)
 
     def result(self, op: Op, running: Running) -> Term:
-        if arg_reduces(op):
+        if op.finds_place:
             text = f"{running.name}.at" if running.vector else f"{op.function}({running.name})"
             return Term(text, "i64", running.vector)
         if running.across and op.function not in ("first", "last"):
@@ -279,7 +270,7 @@ class ReductionWriter(MemoryWriter):
         """One position of a scan, or, along the scanned axis itself, one vector of positions."""
         assert op.target is not None and op.expr is not None
         running = self.running[op]
-        function = function_of(op)
+        function = op.joins
         term = self.term(op.expr, scope)
         lane = scope.lane
         if running.across or (lane is not None and lane.axis in op.over):

@@ -56,6 +56,22 @@ extern "C" int lane_count() { return LANES; }
         parallel_for((n + LANES - 1) / LANES, [=](i64 p) { scatter_add(y, load(at + p * LANES, n - p * LANES), load(x + p * LANES, n - p * LANES), first_lanes(n - p * LANES)); }); \
     }
 
+// Each of three ways in which updates reach a tensor, in copies of threads (`work` is much) or together.
+#define UPDATE(T, F) \
+    extern "C" void update_##T##_##F(T* tensor, i64 size, i64 work, const i64* at, const T* x, i64 n) { \
+        Updates<T, F> updates(tensor, size, work); \
+        parallel_for(n / LANES, [&](i64 p) { \
+            T* const mine = updates.mine(); \
+            const T* const own = x + p * LANES; \
+            updates.lanes(mine, load(at + p * LANES), load(own), Mask(true)); \
+            updates.row(mine + size - LANES, load(own), first_lanes(LANES - 1)); \
+            updates.one(mine + p % size, own[0]); \
+        }); \
+        updates.join(); \
+    }
+#define UPDATES(T) UPDATE(T, Add) UPDATE(T, Max) UPDATE(T, Min)
+UPDATES(f64) UPDATES(f32) UPDATES(i64) UPDATES(i32)
+
 #define CONVERT(A, B) \
     extern "C" void convert_##A##_##B(const A* x, B* y, i64 n) { \
         for (i64 i = 0; i < n; i += LANES) store(y + i, convert<B>(load(x + i, n - i)), n - i); \

@@ -11,6 +11,7 @@
 #include "akg/parallel.hpp"
 #include "akg/philox.hpp"
 #include "akg/sort.hpp"
+#include "akg/updates.hpp"
 #include "akg/vec.hpp"
 
 #endif

@@ -1,0 +1,100 @@
+// Updates that many threads join to the elements of one tensor.
+#ifndef AKG_UPDATES_HPP
+#define AKG_UPDATES_HPP
+
+#include <memory>
+#include <vector>
+
+#include "akg/memory.hpp"
+#include "akg/parallel.hpp"
+
+namespace akg {
+
+// What combines an update, or a vector of them, with what is there.
+struct Add {
+    template <class T>
+    static T none() { return T(0); }
+    template <class T>
+    AKG_INLINE static T join(T a, T b) { return T(a + b); }
+    template <class T>
+    AKG_INLINE static void together(T* p, T v) { atomic_add(p, v); }
+};
+struct Max {
+    template <class T>
+    static T none() { return LOWEST<T>; }
+    template <class T>
+    AKG_INLINE static T join(T a, T b) { return maximum(a, b); }
+    template <class T>
+    AKG_INLINE static void together(T* p, T v) { atomic_max(p, v); }
+};
+struct Min {
+    template <class T>
+    static T none() { return HIGHEST<T>; }
+    template <class T>
+    AKG_INLINE static T join(T a, T b) { return minimum(a, b); }
+    template <class T>
+    AKG_INLINE static void together(T* p, T v) { atomic_min(p, v); }
+};
+
+// The threads of one parallel loop each update a copy of their own, `mine()`, where updates are many for the tensor's
+// size, and `join()` adds the copies up; else they update the tensor together, by atomics. The first thread's is the tensor.
+template <class T, class F>
+class Updates {
+    T* tensor_;
+    i64 size_;
+    std::vector<std::unique_ptr<T[]>> copies_;
+    const bool apart_;
+
+public:
+    // `work`: operations of the whole loop, of which some are updates.
+    Updates(T* tensor, i64 size, i64 work)
+        : tensor_(tensor), size_(size), copies_(threads()),
+          apart_(threads() == 1 || (work >= size * threads() && size * threads() * i64(sizeof(T)) <= i64(1) << 28)) {}
+
+    T* mine() {
+        const int thread = omp_get_thread_num();
+        if (!apart_ || thread == 0) return tensor_;
+        auto& copy = copies_[thread];
+        if (!copy) {
+            copy.reset(new T[size_ + LANES]);
+            std::fill_n(copy.get(), size_, F::template none<T>());
+        }
+        return copy.get();
+    }
+
+    // One element; a vector of them side by side; one a lane, of which any may be the same.
+    AKG_INLINE void one(T* p, T v) const {
+        if (apart_) *p = F::join(*p, v);
+        else F::together(p, v);
+    }
+    AKG_INLINE void row(T* p, Vec<T> v, Mask m) const {
+        if (apart_) store(p, F::join(load(p, m, F::template none<T>()), v), m);
+        else lanes(p, iota<i64>(), v, m);
+    }
+    template <class I>
+    AKG_INLINE void lanes(T* p, Vec<I> at, Vec<T> v, Mask m) const {
+        alignas(64) I places[LANES];
+        alignas(64) T values[LANES];
+        store(places, at);
+        store(values, v);
+        for (int i = 0; i < LANES; ++i)
+            if (lane(m, i)) one(p + places[i], values[i]);
+    }
+
+    void join() {
+        constexpr i64 BLOCK = 4096;
+        std::vector<const T*> copies;
+        for (const auto& copy : copies_)
+            if (copy) copies.push_back(copy.get());
+        if (copies.empty()) return;
+        parallel_for((size_ + BLOCK - 1) / BLOCK, BLOCK * i64(copies.size()), [&](i64 block) {
+            const i64 end = std::min<i64>((block + 1) * BLOCK, size_);
+            for (const T* copy : copies)
+                for (i64 i = block * BLOCK; i < end; ++i) tensor_[i] = F::join(tensor_[i], copy[i]);
+        });
+    }
+};
+
+}  // namespace akg
+
+#endif
