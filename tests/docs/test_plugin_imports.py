@@ -29,13 +29,24 @@ GROUPS = ["akg_core.plugin", *(f"akg_core.plugin.{path.stem}" for path in (ROOT 
 
 
 def imported(text: str) -> Iterator[tuple[str, str]]:
-    """Each module and name that a text imports of akg-core, and where text is made, of what it makes."""
-    for node in ast.walk(ast.parse(text.replace("$package", "package"))):
+    """Each module and name that a text imports of akg-core, and where text is made, of what it makes.
+
+    A module that is handed on may be imported whole: then it is what the text takes of it.
+    """
+    groups: dict[str, str] = {}
+    tree = ast.parse(text.replace("$package", "package"))
+    for node in ast.walk(tree):
         match node:
             case ast.Import():
                 yield from ((alias.name, "") for alias in node.names if alias.name.split(".")[0] == "akg_core")
             case ast.ImportFrom(module=str(module), level=0) if module.split(".")[0] == "akg_core":
-                yield from ((module, alias.name) for alias in node.names)
+                whole = {alias.name: f"{module}.{alias.name}" for alias in node.names}
+                groups |= {name: group for name, group in whole.items() if group in GROUPS}
+                yield from ((module, name) for name, group in whole.items() if group not in GROUPS)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in groups:
+                yield groups[name], attribute
 
 
 def test_there_are_sources_to_read():
