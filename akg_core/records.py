@@ -204,6 +204,7 @@ class Interface(Record):
     `packing` says how flat outputs are packed: a bare tensor, or a tuple, list or dict (`keys`). `named`: the named
     tuple of PyTorch's that a tuple is, such as "torch.return_types.min". `handed`: outputs that are updated arguments.
     `guards`: what must hold of named sizes, none of which is 0, for the graph to be forward: "((s0 % 2) == 0)".
+    `seeded`: forward draws random numbers; the program's last input is then the seed of the call, an i64 without dims.
     """
 
     arguments: tuple[Argument, ...]
@@ -213,6 +214,7 @@ class Interface(Record):
     named: str = ""
     handed: dict[int, str] = Field(default_factory=dict)
     guards: tuple[str, ...] = ()
+    seeded: bool = False
 
 
 class Node(Record):

@@ -136,9 +136,11 @@ def _cases(kernel: CandidateSession, preparation: Preparation) -> list[Case]:
     count = FEWEST_CALLS - 1 if is_large else kernel.calls(preparation)
     order = [number % min(different(count), len(preparation.series)) for number in range(count)]
     secrets.SystemRandom().shuffle(order)
-    series = tuple(draw.case.inputs for draw in preparation.series if draw.case.inputs)
+    given = [draw.case for draw in preparation.series if draw.case.inputs]
+    series = tuple(case.inputs for case in given)
+    seeds = tuple(seed for case in given for seed in case.seeds)
     apart = preparation.apart or is_large
-    again = {"name": f"{first.name}, again", "series": series, "order": tuple(order), "apart": apart}
+    again = {"name": f"{first.name}, again", "series": series, "order": tuple(order), "apart": apart, "seeds": seeds}
     cases = [*(draw.case for draw in kernel.draws()), first.case.model_copy(update=again)]
     # The first memory that the first case takes holds ordinary numbers, then each case begins with the next pattern.
     poisons = [PATTERNS * secrets.randbelow(1 << 28) + ORDINARY - 1 + number for number, _ in enumerate(cases)]

@@ -250,6 +250,7 @@ def _task(reference: ReferenceModule, example: Example, traced: _Traced, vary: b
         named=named,
         handed=handed,
         guards=traced.guards,
+        seeded=bool(random_nodes(graph)),
     )
     notes = (*translated.notes, *_notes(example, arguments, graph, vary))
     notes += _guarded(traced.guards)

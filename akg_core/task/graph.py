@@ -159,8 +159,18 @@ def replaced(interface: Interface) -> tuple[str, ...]:
 
 
 def random_nodes(graph: Graph) -> list[Node]:
-    """The nodes that draw random numbers."""
-    return [node for node in graph.nodes if node.op.rpartition(".")[0] in RANDOM]
+    """The nodes that draw random numbers, in the order in which they do."""
+    return [node for node in graph.nodes if draws(node)]
+
+
+def draws(node: Node) -> bool:
+    """Whether a node draws random numbers: dropout does not where it keeps all or nothing."""
+    match node.op.split(".")[1], node.args:
+        case "native_dropout", (_, p, training, *_):
+            return bool(training) and 0 < p < 1
+        case "rrelu_with_noise_functional", (_, _, _, _, training, *_):
+            return bool(training)
+    return node.op.rpartition(".")[0] in RANDOM
 
 
 def size(dim: Dim, symbols: dict[str, int]) -> int:

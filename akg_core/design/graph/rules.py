@@ -39,6 +39,18 @@ def find_rule(op: str) -> Rule | None:
     return RULES.get(op) or RULES.get(op.rpartition(".")[0])
 
 
+SEED = "drawn:seed"
+"""The origin of the source that holds the seed of a call, an i64 without dims."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Where an operator's random numbers come from: the call's seed, and which of the operators that draw it is."""
+
+    seed: Value
+    number: int
+
+
 @dataclass(frozen=True, slots=True)
 class Choices:
     """What a chip and a variant decide before operators become values.
@@ -57,12 +69,16 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One operator at hand. `values`: the results of those before it; `symbols`: the example sizes."""
+    """One operator at hand. `values`: the results of those before it; `symbols`: the example sizes.
+
+    `stream`: of an operator that draws random numbers.
+    """
 
     node: Node
     values: dict[str, tuple[Value | None, ...]]
     symbols: dict[str, int]
     choices: Choices = Choices()
+    stream: Stream | None = None
 
     @property
     def op(self) -> str:

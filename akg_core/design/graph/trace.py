@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from akg_core.design.algebra.expression import parse_size
-from akg_core.design.graph.rules import Call, Choices, find_rule
+from akg_core.design.graph.rules import SEED, Call, Choices, Stream, find_rule
 from akg_core.design.graph.values import Source, Value, View, literal
 from akg_core.design.operators import (
     convolutions,
@@ -17,6 +17,7 @@ from akg_core.design.operators import (
     pointwise,
     pooling,
     products,
+    randomness,
     recurrent,
     reductions,
     scans,
@@ -26,12 +27,12 @@ from akg_core.design.operators import (
 )
 from akg_core.errors import UnsupportedOperator
 from akg_core.records import Node, Task
-from akg_core.task.graph import RANDOM
+from akg_core.task.graph import RANDOM, random_nodes
 
 # A family of operators is a module whose functions are marked with @rule; importing it registers them.
 FAMILIES = (
     pointwise, views, gathers, scatters, sorting, reductions, normalisations, products, scans, convolutions, pooling,
-    recurrent,
+    recurrent, randomness,
 )  # fmt: skip
 
 Refused = Callable[[Node, UnsupportedOperator], None]
@@ -78,10 +79,16 @@ def trace(
         values[name] = (source,)
         origins[name, 0] = result.origins[source] = Origin(where.partition(":")[2], dtype)
     seen: dict[str, tuple[Value | None, ...]] = {}
+    streams = {node.name: number for number, node in enumerate(random_nodes(task.graph))}
+    if task.interface.seeded:
+        result.sources[SEED] = Source(SEED, shape=(), dtype="i64")
     for node in task.graph.nodes:
-        call = Call(node, values, task.symbols, choices)
-        # Equal operators on equal arguments are one: captures repeat masks and counts.
-        key = repr((node.op, _resolved(node.args, values), _resolved(node.kwargs, values), node.dtypes, node.shapes))
+        stream = Stream(result.sources[SEED], streams[node.name]) if node.name in streams else None
+        call = Call(node, values, task.symbols, choices, stream)
+        # Equal operators on equal arguments are one: captures repeat masks and counts. No two draws are.
+        drawn = streams.get(node.name)
+        given = (_resolved(node.args, values), _resolved(node.kwargs, values))
+        key = repr((node.op, drawn, *given, node.dtypes, node.shapes))
         if key not in seen:
             found = _apply(call) if refused is None else _heard(call, refused)
             seen[key] = tuple(map(_unless_empty, found))

@@ -291,11 +291,3 @@ def copy(c: Call) -> Value:
 def copied(value: Value) -> Value:
     """`value` in memory of its own."""
     return Pointwise("copy", (value,), shape=value.shape, dtype=value.dtype)
-
-
-@rule("native_dropout", "dropout")
-def dropout(c: Call) -> tuple[Value, ...]:
-    p, training = c.arg(1), c.arg(2)
-    if training and p not in (0, 0.0):
-        raise c.unsupported("in training mode, where it draws random numbers", "Take it in eval mode: --eval.")
-    return copied(c.value(0)), Literal(True, shape=c.shape, dtype="bool")

@@ -12,6 +12,7 @@ from akg_core.design.fuse.cluster import Cluster, Target
 from akg_core.design.fuse.partition import Partition
 from akg_core.design.fuse.sharing import shared
 from akg_core.design.graph.reach import readers
+from akg_core.design.graph.rules import SEED
 from akg_core.design.graph.trace import Origin, Trace
 from akg_core.design.graph.values import Loop, Pointwise, Product, Reduction, Shape, Source, States, Value, View
 from akg_core.design.kernels.builder import emit_elementwise, emit_looped, emit_merge, emit_partials, emit_single_pass
@@ -348,6 +349,8 @@ class Assembly:
             dims = tuple(to_expr(parse_size(d, self.task.symbols)) for d in argument.shape)
             tensors.append(ast.TensorParameter(name, "In", argument.dtype or "f64", dims))
             names.add(name)
+        if self.task.interface.seeded:
+            tensors.append(ast.TensorParameter(by_origin[SEED].name, "In", "i64", ()))
         for parameter in self.task.interface.parameters:
             buffer = by_origin.get(f"parameter:{parameter.name}")
             if buffer in used and buffer is not None:

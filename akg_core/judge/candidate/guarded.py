@@ -20,6 +20,7 @@ from akg_core.judge.candidate.timed_model import inputs_of
 from akg_core.judge.compare.bits import changed, named
 from akg_core.judge.reference.placement import Walls, placed
 from akg_core.records import Case, CaseReport
+from akg_core.seeds import GENERATOR, LARGEST
 from akg_core.worker.answers import described
 from akg_core.worker.tensors import fresh, load, transform, write
 from akg_core.worker.threads import alone, threads, threads_for
@@ -42,14 +43,15 @@ class _Run:
         """Run and write the calls of a case: all under one guard, or each under its own where they are apart."""
         case, device = self.case, self.subject.device
         paths, order = case.series or (inputs_of(case),), case.order or (0,)
+        seeds = [case.seeds[which] for which in order] if case.seeds else [None] * len(order)
         if case.apart:
             for number, which in enumerate(order):
-                self.row(number, [load(paths[which], device)])
+                self.row(number, [load(paths[which], device)], seeds[number : number + 1])
         else:
             series = [load(path, device) for path in paths]
-            self.row(0, [series[which] for which in order])
+            self.row(0, [series[which] for which in order], seeds)
 
-    def row(self, first: int, inputs: Sequence[list[Any]]) -> None:
+    def row(self, first: int, inputs: Sequence[list[Any]], seeds: Sequence[int | None]) -> None:
         """Run calls in a row, of which the first has this number in the case, and write them."""
         subject, case = self.subject, self.case
         guard = Guard(case.poison + first, self.walls if case.placed == "walled" else None)
@@ -58,10 +60,11 @@ class _Run:
             given = [placed(fresh(values), case.placed, self.walls) for values in inputs]
             ours = [transform(arguments, torch.Tensor.detach) for arguments in given]  # nobody else can move these
             places = described(ours)
-            results = _call(subject, given, guard, self.threads)
-            for number, (values, arguments, result) in enumerate(zip(inputs, ours, results, strict=True), first):
+            results = _call(subject, given, seeds, guard, self.threads)
+            calls = zip(inputs, ours, seeds, results, strict=True)
+            for number, (values, arguments, seed, (result, left)) in enumerate(calls, first):
                 answered = case.model_copy(update={"outputs": case.outputs_of(number)})
-                write_answer(answered, result, named(values, state), arguments, subject)
+                write_answer(answered, result, named(values, state), arguments, subject, (seed, left))
                 holdings = held(subject.model, subject.device)
                 self.copies.append(guard.copies.are_all(result, (arguments, holdings)))
             if described(given) != places:
@@ -93,24 +96,48 @@ def run(subject: Subject, case: Case, launches: Callable[[], int] | None, copied
     )
 
 
-def write_answer(case: Case, result: Any, before: dict[str, Any], arguments: Sequence[Any], subject: Subject) -> None:
-    """Write what a call gave, with what is not as it was `before`."""
+def write_answer(
+    case: Case,
+    result: Any,
+    before: dict[str, Any],
+    arguments: Sequence[Any],
+    subject: Subject,
+    seeds: tuple[int | None, int | None] = (None, None),
+) -> None:
+    """Write what a call gave, with what is not as it was `before`; `seeds`: the generator's, before it and after."""
     device = subject.device
     lent.add(device)
     after = named(arguments, held(subject.model, device))
+    for values, seed in zip((before, after), seeds, strict=True):
+        if seed is not None:
+            values[GENERATOR] = torch.tensor(seed, device=device.name)
     different = {name: value for name, value in changed(before, after).items() if name in before}
     write(case.outputs, described({"result": result, "changed": different}), device)
 
 
-def _call(subject: Subject, calls: Sequence[list[Any]], guard: Guard, count: int) -> list[Any]:
-    """What the model gives on each of some arguments, in calls in a row under one guard, with so many threads."""
+def _call(
+    subject: Subject, calls: Sequence[list[Any]], seeds: Sequence[int | None], guard: Guard, count: int
+) -> list[tuple[Any, int | None]]:
+    """What the model gives on each of some arguments, in calls in a row under one guard, with so many threads.
+
+    Beside it stands the seed that it has left, where it was given one.
+    """
     compare_harness, modes = subject.watch(), Modes(count)
     try:
         with torch.no_grad(), threads(count), guard:
-            results = [subject.model(*arguments) for arguments in calls]
+            results = [_seeded(subject, arguments, seed) for arguments, seed in zip(calls, seeds, strict=True)]
             subject.device.synchronize()
     finally:
         compare_harness()
     if modes.restore():
         guard.rules += ("changes how numbers are rounded",)
     return results
+
+
+def _seeded(subject: Subject, arguments: list[Any], seed: int | None) -> tuple[Any, int | None]:
+    """What the model gives, with torch's generator of the host set to a seed first, and what that is set to then."""
+    if seed is None:
+        return subject.model(*arguments), None
+    torch.default_generator.manual_seed(seed)
+    result = subject.model(*arguments)
+    return result, torch.default_generator.initial_seed() & LARGEST

@@ -40,6 +40,7 @@ from akg_core.judge.compare.bits import same_bits
 from akg_core.judge.source.native import ForbiddenCode, MachineCode
 from akg_core.judge.source.rules import COPIES_ONLY
 from akg_core.records import Artifact, Case, CaseReport, ProfileReport, RunReport, TimingPlan
+from akg_core.seeds import LARGEST
 from akg_core.worker import child, isolation, seccomp
 from akg_core.worker.tensors import description, load, memory, transform
 from akg_core.worker.threads import alone, spin_little
@@ -154,11 +155,13 @@ def profile_case(
                         break
                     given = transform(arguments, operator.attrgetter("data"))  # tells no count of writes to it
                 result = None  # its memory is the next one's, as where nobody keeps answers
+                seed = _seed(case if plan.check is None or number != checked else plan.check, number == checked)
                 seconds, result = clock(functools.partial(contender.model, *given))
                 samples.append(seconds)
                 at_return = transform(result, contender.few)  # who makes answers only now takes time outside
                 if plan.check and before is not None:
-                    write_answer(plan.check, result, before, arguments, subject)
+                    left = torch.default_generator.initial_seed() & LARGEST
+                    write_answer(plan.check, result, before, arguments, subject, (seed, left))
             if plan.check:
                 time.sleep(_SETTLING_SECONDS)
             if not same_bits(at_return, transform(result, contender.few)):
@@ -288,6 +291,15 @@ def _load_entry(folder: Path, entry: str) -> ModuleType:
     if not hasattr(module, "ModelNew"):
         raise KernelFailed(f"{entry} defines no ModelNew")
     return module
+
+
+def _seed(case: Case, checked: bool) -> int | None:
+    """Set torch's generator of the host where forward draws: to the case's seed where that is checked, or to any."""
+    if not case.seeds:
+        return None
+    seed = case.seeds[0] if checked else random.getrandbits(63)
+    torch.default_generator.manual_seed(seed)
+    return seed
 
 
 def _zeroed(tensor: torch.Tensor) -> torch.Tensor:

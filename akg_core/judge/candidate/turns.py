@@ -14,6 +14,7 @@ from akg_core.judge.candidate.timed_model import inputs_of
 from akg_core.judge.compare.bits import flatten
 from akg_core.judge.reference.memory import keep_freed
 from akg_core.records import Case, TimingPlan
+from akg_core.seeds import following
 from akg_core.task.arguments import flat
 from akg_core.worker.answers import described
 from akg_core.worker.tensors import fresh, load, span
@@ -38,16 +39,25 @@ def take_turns(subject: Any, case: Case, plan: TimingPlan, turns: Turns) -> None
     addresses = _addresses(answer)
     turns.ready([[_address(tensor) for tensor in _tensors(one)] for one in sets], answer)
     results: list[Any] = []
-    while (told := turns.next()) != END:
+    seed = next(iter(case.seeds), 0)
+    while (told := _next(turns, case, seed)) != END:
         results.clear()
         if told == GO:
             results += [model(*given) for given in sets]
+            seed = following(seed, len(sets))
             turns.done([address for result in results for address in addresses(result)])
         else:
             model(*sets[0])
             if state:
                 subject.enter(case)
             turns.done()
+
+
+def _next(turns: Turns, case: Case, seed: int) -> bytes:
+    """What is to be done next, with torch's generator of the host set to a seed where forward draws."""
+    if case.seeds:
+        torch.default_generator.manual_seed(seed)
+    return turns.next()
 
 
 def _memory(subject: Any, case: Case, calls: int) -> list[list[Any]]:

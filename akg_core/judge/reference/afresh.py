@@ -19,6 +19,7 @@ from akg_core.judge.records import TIMED, Draw
 from akg_core.judge.reference import drawing
 from akg_core.judge.reference.prepare import CASES
 from akg_core.judge.reference.renewal import Renewal
+from akg_core.seeds import following
 from akg_core.task.arguments import flat, rebuilt
 from akg_core.worker.layout import aligned
 from akg_core.worker.tensors import TensorFileError, fresh, memory, receive, save
@@ -52,14 +53,16 @@ def renew_job(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{file, step, number, outputs, place, longest_reduction} → as `compare_job`: of a call on the set `number`.
+    """{file, step, number, seed, outputs, place, longest_reduction} → as `compare_job`: of a call on the set `number`.
 
     `outputs` is the file of answers that a timekeeper has kept, `place` that of the call's in it.
     """
     reference, first = drawing.current(), _first()
     name = f"timed, {next(_numbers)}"
     inputs = _given(reference, Path(payload["file"]), payload["number"] * payload["step"])
-    draw = first.model_copy(update={"name": name, "kind": TIMED})
+    seeds = tuple(following(payload["seed"], payload["number"]) for _ in first.case.seeds)
+    case = first.case.model_copy(update={"seeds": seeds})
+    draw = first.model_copy(update={"name": name, "kind": TIMED, "case": case})
     reference.plans[name], reference.given[name] = draw, inputs
     answered = Path(payload["file"]).with_suffix(".answer")
     try:

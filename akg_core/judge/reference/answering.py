@@ -5,9 +5,11 @@ Worker side, in the reference process. An answer stays in the process's memory, 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -22,7 +24,10 @@ from akg_core.judge.reference.drawing import Reference, State, drawn
 from akg_core.judge.reference.memory import is_kept
 from akg_core.judge.reference.memory_estimate import await_room, bytes_to_answer
 from akg_core.judge.reference.precise import double_model, doubled, in_double, is_of_dtypes
+from akg_core.judge.reference.randomness import drawn_from
 from akg_core.judge.reference.updates import touched
+from akg_core.seeds import GENERATOR, following
+from akg_core.task.graph import random_nodes, size
 from akg_core.task.load import blame, sentence
 from akg_core.worker.tensors import fresh
 from akg_core.worker.threads import threads
@@ -35,8 +40,7 @@ def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: Stat
 
     def eagerly(given: list[Any]) -> Any:
         reference.restore(state)
-        torch.manual_seed(draw.seed)
-        with torch.no_grad():
+        with torch.no_grad(), seeded(reference, draw):
             return reference.device.seconds(functools.partial(reference.model, *given))
 
     again, exactly = lambda: eagerly(fresh(inputs)), lambda: _exact(reference, draw, inputs, state)
@@ -44,6 +48,8 @@ def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: Stat
     result = flatten(fresh(answer))
     after = named(arguments, reference.model.state_dict())
     left, kept = touched(named(inputs, state), after, reference.task.interface, arguments)
+    if draw.case.seeds:
+        left[GENERATOR] = torch.tensor(following(draw.case.seeds[0]), device=reference.device.name)
     del answer, arguments, after
     exact = None
     if precise:
@@ -89,8 +95,8 @@ def _exact(
         with in_double(noise, seed):  # copies that are made inside carry noise
             model = double_model(reference.model)
             arguments = doubled(inputs)
-            torch.manual_seed(draw.seed)
-            result = flatten(model(*arguments))
+            with seeded(reference, draw, compared=False):
+                result = flatten(model(*arguments))
     except Exception as error:
         if is_of_dtypes(error, reference.module):
             reference.narrow = sentence(error)
@@ -98,6 +104,25 @@ def _exact(
         with blame(reference.task.name, "forward, run in float64,"):
             raise
     return result | named(arguments, model.state_dict())
+
+
+@contextlib.contextmanager
+def seeded(reference: Reference, draw: Draw, *, compared: bool = True, other: int = 0) -> Iterator[None]:
+    """Inside, a reference draws the random numbers of a case, and what is not known of them from `other` than its seed.
+
+    Its operators must draw as the captured graph has them, and PyTorch as we do; if not, nothing can be judged.
+    """
+    torch.manual_seed(draw.seed + other)
+    if not draw.case.seeds:
+        yield
+        return
+    with drawn_from(draw.case.seeds[0], compared) as drawing:
+        yield
+    symbols = reference.task.symbols | draw.sizes
+    due = [tuple(size(dim, symbols) for dim in node.shapes[0]) for node in random_nodes(reference.task.graph)]
+    if drawing.shapes != due:
+        reference.draws_otherwise = f"it draws {len(drawing.shapes)} times, in other shapes than its captured graph"
+    reference.draws_otherwise = reference.draws_otherwise or drawing.odd
 
 
 def noise_of(reference: Reference, draw: Draw, reduced: float, runs: int) -> Noise | None:
@@ -126,9 +151,10 @@ def is_random(reference: Reference, draw: Draw, inputs: list[Any], state: State)
     """Whether another seed of torch gives another answer to the same inputs."""
     reference.restore(state)
     arguments = fresh(inputs)
-    torch.manual_seed(draw.seed + 1)
-    with torch.no_grad():
+    with torch.no_grad(), seeded(reference, draw, other=1):
         seconds, answer = reference.device.seconds(lambda: reference.model(*arguments))
     reference.eager_seconds = min(reference.eager_seconds, seconds)
     first, other = reference.expected[draw.name].result, flatten(fresh(answer))
+    if reference.draws_otherwise:
+        return True
     return not same_bits(first, other) and not (reference.device.name != HOST.name and alike(first, other))

@@ -6,6 +6,7 @@ Worker side, in the reference process.
 from __future__ import annotations
 
 import os
+import random
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ class Reference:
 
     `first`: inputs and state of the first case until the reference has answered. `given`: by case, inputs that were
     made otherwise than by its seed. `noise`: by case, what so many `runs` have shown; `refused`: why it raises, by
-    case; `narrow`: why the reference does not run in float64.
+    case; `narrow`: why the reference does not run in float64; `draws_otherwise`: why its random numbers are not known.
     """
 
     task: Task
@@ -55,6 +56,7 @@ class Reference:
     runs: dict[str, int] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     narrow: str = ""
+    draws_otherwise: str = ""
     eager_seconds: float = 0.0
     exact_seconds: float = 0.0
 
@@ -97,6 +99,7 @@ def plan(reference: Reference, asked: Plan) -> Draw:
         placed=_placed(asked) if on_host else "",
         threads=_threads(asked) if on_host else 0,
         elsewhere=on_host and asked.kind == "disturbed",
+        seeds=(random.Random(f"{name} {asked.seed}").getrandbits(63),) if reference.task.interface.seeded else (),
     )
     kind = asked.kind if asked.deal is None else asked.deal.kinds[0] if len(asked.deal.kinds) == 1 else "rows"
     if asked.deal:

@@ -40,12 +40,16 @@ class Comparison(Record):
 
 
 class Fresh(Record):
-    """Sets of inputs, one after the other in a file, `step` bytes each; `given` describes the tensors of one."""
+    """Sets of inputs, one after the other in a file, `step` bytes each; `given` describes the tensors of one.
+
+    `seed`: of the call on the first set, where forward draws random numbers.
+    """
 
     file: Path
     step: int
     given: tuple[dict[str, Any], ...]
     count: int
+    seed: int
 
 
 def prepare(
@@ -170,7 +174,7 @@ class Prepared:
         asked = {"count": count, "seed": secrets.randbits(62)}
         with self._lock:
             result = self.session.call("akg_core.judge.reference.afresh:renew_job", asked)
-        found = Fresh(**self._value(result), count=count)
+        found = Fresh(**self._value(result), count=count, seed=secrets.randbits(62))
         try:
             yield found
         finally:
@@ -182,6 +186,7 @@ class Prepared:
             "file": str(fresh.file),
             "step": fresh.step,
             "number": number,
+            "seed": fresh.seed,
             "outputs": str(outputs),
             "place": place,
             "longest_reduction": self.ready().longest_reduction,

@@ -20,7 +20,7 @@ from akg_core.errors import TaskError
 from akg_core.judge.compare import accuracy
 from akg_core.judge.compare.case import Expected, flatten
 from akg_core.judge.records import Draw, Preparation, different
-from akg_core.judge.reference.answering import answer_case, forget, forget_large, is_random
+from akg_core.judge.reference.answering import answer_case, forget, forget_large, is_random, seeded
 from akg_core.judge.reference.beyond import refusal
 from akg_core.judge.reference.drawing import Reference, State, current, drawn, every, keep, plan, write
 from akg_core.judge.reference.locality import Locality, locality
@@ -39,6 +39,11 @@ from akg_core.worker.tensors import fresh
 _SMALL_BYTES = 256 << 20  # of inputs, up to which several times as much may be kept for the next case
 _CALLS_APART = 4  # in a row where each needs its state put back
 _LAZY = ("disturbed", "drawn")  # kinds of which answers in float64 are mostly not needed
+
+SEEDED = (
+    "forward draws random numbers. Each call was given a seed, and judged exactly by the numbers that Philox makes of "
+    "it, which are spread as PyTorch's own; the next call gets another seed."
+)
 
 Job = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -116,6 +121,8 @@ def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
             f"The reference does not run in float64 ({reference.narrow}); outputs are compared with eager at "
             "KernelBench's tolerance."
         )
+    if task.interface.seeded and not random:
+        notes.append(SEEDED)
     count = calls(task, input_bytes, output_bytes, device) if not apart else _CALLS_APART
     return Preparation(
         draws=tuple(usable),
@@ -182,8 +189,7 @@ def _is_comparable(expected: Expected) -> bool:
 def _locality(reference: Reference, draw: Draw, inputs: list[Any], state: State) -> Locality:
     def answer(given: list[Any]) -> dict[str, Any]:
         reference.restore(state)
-        torch.manual_seed(draw.seed)
-        with torch.no_grad():
+        with torch.no_grad(), seeded(reference, draw):
             return flatten(reference.model(*given))
 
     return locality(answer, inputs, reference.expected[draw.name].result)

@@ -117,7 +117,8 @@ class Participant:
         data = os.open(fresh.file, os.O_RDONLY)
         answers = os.open(kept.file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            asked = self._asked(plan, self._prepared.first.case)
+            first = self._prepared.first.case
+            asked = self._asked(plan, first.model_copy(update={"seeds": tuple(fresh.seed for _ in first.seeds)}))
             files = data, answers
             result, told = self.session.call_timed(self._function, asked, order, files, self.seconds)
             if "ends" not in told:

@@ -95,6 +95,7 @@ class _Forward:
         given = [argument for argument in interface.arguments if argument.kind != "constant"]
         inputs = [tensor for tensor in program.tensors if tensor.role == "In"]
         self.arguments = list(zip(inputs, given, strict=False))
+        self.seed = inputs[-1].name if interface.seeded else ""
         self.states = {tensor.name: tensor for tensor in program.tensors if tensor.role == "Param"}
         self.spoken = {tensor.name: called(argument) for tensor, argument in self.arguments}
         self.spoken |= {name: tensor.source for name, tensor in self.states.items() if tensor.source}
@@ -129,6 +130,7 @@ class _Forward:
             if argument.kind == "number":
                 dtype = f"torch.{TORCH_NAMES[self.floats]}"
                 lines.append(f"    {name} = torch.tensor({argument.name}, dtype={dtype}, device=_device)")
+        lines += [f"    {self.name(self.seed)} = _seed(_device)"] if self.seed else []
         lines += [f"    {line}" for line in self._sizes()]
         lines += [f"    {line}" for line in self._statements()]
         return lines

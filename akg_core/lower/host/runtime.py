@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 
 from akg_core.lower.host.checks import Given, Sizes, dtypes_of
+from akg_core.seeds import FACTOR, LARGEST, TERM
 
 _MODULE = '''\
 """{name}: made by akg-core from a sketch.
@@ -251,13 +252,28 @@ def _update(updated, values):
 '''
 
 
+_SEEDS = f'''_GENERATOR = torch.default_generator  # of the host, which torch.manual_seed sets
+
+
+def _seed(device):
+    """The seed of this call's random numbers; the generator goes on to the next one."""
+    seed = _GENERATOR.initial_seed() & {LARGEST}
+    _GENERATOR.manual_seed((seed * {FACTOR} + {TERM}) & {LARGEST})
+    return torch.tensor(seed, dtype=torch.int64, device=device)
+
+
+'''
+_PARTS = (("_unpacked(", _COLLECTIONS), ("_update(", _UPDATES), ("_seed(", _SEEDS))
+"""What a module has where its forward calls a function of it."""
+
+
 def module(name: str, prelude: str, forward: list[str], device: str, given: Sequence[Given], sizes: Sizes) -> str:
     """The text of the module: `prelude` at module level, `forward` as the lines of that method.
 
     `device`: as for `akg_core.lower.host.module.write_module`; `given`, `sizes`: what forward checks.
     """
     body = textwrap.indent("\n".join(forward), "    ")
-    wanted = (text for call, text in (("_unpacked(", _COLLECTIONS), ("_update(", _UPDATES)) if call in body)
+    wanted = (text for call, text in _PARTS if call in body)
     return _MODULE.format(
         name=name.replace("\\", "").replace('"', "'"),
         prelude=prelude.strip("\n"),

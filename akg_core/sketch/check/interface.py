@@ -16,6 +16,11 @@ def require_fit(tree: ast.SketchFile, task: Task) -> None:
     """
     program = program_of(tree)
     inputs = [tensor for tensor in program.tensors if tensor.role == "In"]
+    if task.interface.seeded:
+        seed = inputs.pop() if inputs else None
+        if seed is None or (seed.dtype, seed.dims) != ("i64", ()):
+            cure = 'Declare it as the last input: `seed: In["i64"]`.'
+            _fail(program, program.place, f"takes no seed, but forward of {task.name} draws random numbers.", cure)
     wanted = [argument for argument in task.interface.arguments if argument.kind != "constant"]
     if len(inputs) != len(wanted):
         names = ", ".join(argument.name for argument in wanted)

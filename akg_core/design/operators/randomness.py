@@ -1,0 +1,112 @@
+"""Rules of operators that draw random numbers: dropout in training, uniform and normal numbers, whole ones.
+
+A draw is a function of the call's seed, of which of the operators that draw it is, and of the element's place, so that
+kernels may compute it again wherever it is read. `akg_core.judge.reference.randomness` has the same functions in torch.
+"""
+
+from __future__ import annotations
+
+import math
+
+from akg_core.design.algebra.index import flatten
+from akg_core.design.graph.rules import Call, rule
+from akg_core.design.graph.values import Value, arithmetic, cast, comparison, counting, literal, map_of, where
+from akg_core.design.operators.pointwise import copied
+from akg_core.task.graph import draws
+
+_BITS = {"f16": 11, "bf16": 8}  # of uniform numbers in 16 bits, below 1 all of them
+_WORD = 24  # bits of a draw
+_LEAST = 2.0**-25  # of exponential numbers, which are never 0
+
+
+def _uniform(c: Call, which: int = 0) -> Value:
+    """Numbers from 0 to below 1 in f32, one for each element; an operator may draw two for each."""
+    assert c.stream is not None
+    shape = c.shape
+    key = map_of("^", c.stream.seed, literal(2 * c.stream.number + which, "i64"), dtype="i64")
+    return map_of("rand", key, counting(shape, lambda at: flatten(at, shape)), dtype="f32")
+
+
+def _between(c: Call, low: float, high: float) -> Value:
+    drawn = _uniform(c)
+    if bits := _BITS.get(c.dtype):
+        drawn = arithmetic("floor", arithmetic("*", drawn, 2.0**bits, dtype="f32"), dtype="f32")
+        drawn = arithmetic("*", drawn, 2.0**-bits, dtype="f32")
+    drawn = cast(drawn, c.wide)
+    if (low, high) == (0, 1):
+        return drawn
+    return arithmetic("+", arithmetic("*", drawn, high - low, dtype=c.wide), low, dtype=c.wide)
+
+
+def _normal(c: Call) -> Value:
+    """Box and Muller's transform of two uniform numbers, of which the first is never 0."""
+    first, second = (cast(_uniform(c, which), c.wide) for which in range(2))
+    above = arithmetic("-", 1.0, first, dtype=c.wide)
+    radius = arithmetic(
+        "sqrt", arithmetic("*", arithmetic("log", above, dtype=c.wide), -2.0, dtype=c.wide), dtype=c.wide
+    )
+    angle = arithmetic("*", second, 2 * math.pi, dtype=c.wide)
+    return arithmetic("*", radius, arithmetic("cos", angle, dtype=c.wide), dtype=c.wide)
+
+
+@rule("native_dropout", "dropout")
+def dropout(c: Call) -> tuple[Value, ...]:
+    p, training = c.arg(1), c.arg(2)
+    if not draws(c.node):
+        keep = not (training and p == 1)
+        value = copied(c.value(0)) if keep else arithmetic("*", c.value(0), 0.0, dtype=c.wide)
+        return value, literal(keep, "bool", c.shape)
+    kept = comparison("<", _uniform(c), 1.0 - p)
+    factor = where(kept, 1.0 / (1.0 - p), 0.0, c.wide)
+    return arithmetic("*", c.value(0), factor, dtype=c.wide), kept
+
+
+@rule("bernoulli")
+def bernoulli(c: Call) -> Value:
+    p = c.operand(1) if c.arg(1) is not None else c.value(0)
+    drawn = _uniform(c)
+    return cast(comparison("<", drawn, cast(p, "f32") if isinstance(p, Value) else float(p)), c.dtype)
+
+
+@rule("rand", "rand_like")
+def rand(c: Call) -> Value:
+    return _between(c, 0, 1)
+
+
+@rule("uniform")
+def uniform(c: Call) -> Value:
+    return _between(c, c.arg(1, 0.0), c.arg(2, 1.0))
+
+
+@rule("randn", "randn_like")
+def randn(c: Call) -> Value:
+    return _normal(c)
+
+
+@rule("normal", "normal_functional")
+def normal(c: Call) -> Value:
+    """Of a mean and a deviation, each a number or a tensor."""
+    first = 1 if c.name == "normal_functional" else 0
+    mean, deviation = (c.operand(n) if c.arg(n) is not None else d for n, d in ((first, 0.0), (first + 1, 1.0)))
+    return arithmetic("+", arithmetic("*", _normal(c), deviation, dtype=c.wide), mean, dtype=c.wide)
+
+
+@rule("exponential")
+def exponential(c: Call) -> Value:
+    above = arithmetic("-", 1.0, cast(_uniform(c), c.wide), dtype=c.wide)
+    found = arithmetic("neg", arithmetic("log", above, dtype=c.wide), dtype=c.wide)
+    found = arithmetic("maximum", found, _LEAST, dtype=c.wide)
+    return arithmetic("/", found, c.arg(1, 1.0), dtype=c.wide)
+
+
+@rule("randint", "randint_like")
+def randint(c: Call) -> Value:
+    """Whole numbers from `low` to below `high`: a draw's bits, scaled to how many there are."""
+    first = 1 if c.name == "randint_like" else 0
+    bounded = "low" in c.op.rpartition(".")[2]
+    low, high = (c.arg(first), c.arg(first + 1)) if bounded else (0, c.arg(first))
+    if isinstance(low, str) or isinstance(high, str) or high - low > 1 << _WORD:
+        raise c.unsupported("of more than 2^24 numbers, or of as many as a size says", "Draw them in get_inputs.")
+    bits = cast(arithmetic("*", _uniform(c), 2.0**_WORD, dtype="f32"), "i64")
+    scaled = arithmetic(">>", arithmetic("*", bits, high - low, dtype="i64"), _WORD, dtype="i64")
+    return cast(arithmetic("+", scaled, low, dtype="i64"), c.dtype)
