@@ -11,6 +11,7 @@ from akg_core.design import design
 from akg_core.records import Sketch, Task, Traits
 from akg_core.sketch.check import check
 from akg_core.sketch.interpret import interpret
+from akg_core.sketch.interpret.randomness import drawn_from
 from akg_core.sketch.parse import parse
 from akg_core.sketch.program import kept_tensors, program_of
 from akg_core.task.capture import capture
@@ -78,9 +79,16 @@ def compare(module: ReferenceModule, sketch: Sketch, seed: int) -> None:
     state |= {k: v.clone() for k, v in vars(model).items() if isinstance(v, Tensor)}
     tree, kept = parse(sketch.text), dict[str, Tensor]()
     if kept_tensors(program_of(tree)):  # what is kept between calls must not depend on the inputs of the first
-        interpret(tree, _tensors(earlier), {k: v.clone() for k, v in state.items()}, kept=kept)
+        interpret(
+            tree,
+            [*_tensors(earlier), *[torch.tensor(seed)] * sketch.interface.seeded],
+            {k: v.clone() for k, v in state.items()},
+            kept=kept,
+        )
     tensors = _tensors(inputs)
-    with torch.no_grad():
+    if sketch.interface.seeded:
+        tensors.append(torch.tensor(seed))
+    with torch.no_grad(), drawn_from(seed):
         expected = model(*inputs)
     expected = list(expected.values()) if isinstance(expected, dict) else expected
     expected = [expected] if isinstance(expected, Tensor) else list(expected)

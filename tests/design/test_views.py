@@ -89,7 +89,8 @@ def test_running() -> None:
 
 
 @pytest.mark.parametrize(
-    "line, name, cure", [("torch.linalg.svdvals(x)", "svd", "--sketch"), ("F.dropout(x, 0.5)", "dropout", "--eval")]
+    "line, name, cure",
+    [("torch.linalg.svdvals(x)", "svd", "--sketch"), ("F.rrelu(x, training=True)", "rrelu", "--eval")],
 )
 def test_what_has_no_rule_is_named(line: str, name: str, cure: str) -> None:
     with pytest.raises(UnsupportedOperator, match=name) as raised:

@@ -346,11 +346,24 @@ def test_hidden_sizes_catch_what_fits_the_example_only(
 def test_a_random_reference_is_unverified(
     pool: Pool, capture: Callable[..., Task], toy: Path, softmax_source: str, tmp_path: Path
 ) -> None:
-    source = softmax_source.replace("x * self.scale,", "torch.dropout(x * self.scale, 0.5, True),")
+    source = softmax_source.replace("x * self.scale,", "x * self.scale + torch.randperm(x.shape[1]),")
     with prepare(pool, capture(source), tmp_path / "prepared") as prepared:
         verdict = verify(pool, prepared, "toy", kernels.kernel(tmp_path / "kernel", toy, source), CPU)
     assert verdict.status == "unverified"
     assert not verdict.correct
+
+
+def test_dropout_is_judged_by_the_seed_of_each_call(
+    pool: Pool, capture: Callable[..., Task], toy: Path, softmax_source: str, tmp_path: Path
+) -> None:
+    source = softmax_source.replace("x * self.scale,", "torch.dropout(x * self.scale, 0.5, True),")
+    with prepare(pool, capture(source), tmp_path / "prepared") as prepared:
+        verdict = verify(pool, prepared, "toy", kernels.kernel(tmp_path / "kernel", toy, source), CPU)
+        seeds = [draw.case.seeds for draw in prepared.ready().draws]
+        notes = prepared.ready().notes
+    assert verdict.status == "incorrect"
+    assert len(set(seeds)) == len(seeds) > 3
+    assert any("judged exactly by the numbers that Philox makes" in note for note in notes)
 
 
 def test_a_case_is_drawn_once(pool: Pool, capture: Callable[..., Task], softmax_source: str, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Rules of operators that draw random numbers: dropout in training, uniform and normal numbers, whole ones.
 
 A draw is a function of the call's seed, of which of the operators that draw it is, and of the element's place, so that
-kernels may compute it again wherever it is read. `akg_core.judge.reference.randomness` has the same functions in torch.
+kernels may compute it again wherever it is read. In torch the same functions are in
+`akg_core.sketch.interpret.randomness`.
 """
 
 from __future__ import annotations

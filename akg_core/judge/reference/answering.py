@@ -24,9 +24,9 @@ from akg_core.judge.reference.drawing import Reference, State, drawn
 from akg_core.judge.reference.memory import is_kept
 from akg_core.judge.reference.memory_estimate import await_room, bytes_to_answer
 from akg_core.judge.reference.precise import double_model, doubled, in_double, is_of_dtypes
-from akg_core.judge.reference.randomness import drawn_from
 from akg_core.judge.reference.updates import touched
 from akg_core.seeds import GENERATOR, following
+from akg_core.sketch.interpret.randomness import drawn_from
 from akg_core.task.graph import random_nodes, size
 from akg_core.task.load import blame, sentence
 from akg_core.worker.tensors import fresh

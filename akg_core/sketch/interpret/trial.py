@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from contextlib import nullcontext
 from dataclasses import asdict
 from typing import Any
 
@@ -11,6 +12,8 @@ from akg_core.records import Schedule, Task
 
 def trial_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{task, text, name, schedule, seed} → {outputs, counts, kernels, seconds}.
+
+    `seed` is that of the inputs, and of the call where forward draws random numbers.
 
     An output is {dtype, shape, error, where, reference, agrees}: `error` is the largest absolute difference from eager
     PyTorch, at the index `where`, `reference` eager's value there, `agrees` whether all of it is within KernelBench's
@@ -22,6 +25,7 @@ def trial_job(payload: dict[str, Any]) -> dict[str, Any]:
 
     from akg_core.sketch.interpret import interpret
     from akg_core.sketch.interpret.counts import Counts
+    from akg_core.sketch.interpret.randomness import drawn_from
     from akg_core.sketch.parse import parse
     from akg_core.task.arguments import flat
     from akg_core.task.load import load_source
@@ -35,6 +39,7 @@ def trial_job(payload: dict[str, Any]) -> dict[str, Any]:
         for value, argument in zip(flat(task.interface.arguments, inputs), task.interface.arguments, strict=True)
         if argument.kind != "constant"
     ]
+    arguments += [torch.tensor(payload["seed"])] if task.interface.seeded else []
     held = {name: tensor.detach().clone() for name, tensor in (*model.named_parameters(), *model.named_buffers())}
     for parameter in task.interface.parameters:
         if parameter.name not in held:
@@ -43,7 +48,7 @@ def trial_job(payload: dict[str, Any]) -> dict[str, Any]:
     tree = parse(payload["text"], payload["name"])
     result = interpret(tree, arguments, held, Schedule(**payload["schedule"]), count=True)
     seconds = time.perf_counter() - began
-    with torch.no_grad():
+    with torch.no_grad(), drawn_from(payload["seed"]) if task.interface.seeded else nullcontext():
         expected = torch.utils._pytree.tree_leaves(model(*inputs))
     left = zip(flat(task.interface.arguments, inputs), task.interface.arguments, strict=True)
     expected += [value for value, argument in left if argument.mutated]

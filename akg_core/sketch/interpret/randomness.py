@@ -1,6 +1,6 @@
 """Random numbers of a reference, drawn as a kernel has to draw them: by Philox, from the seed of the call.
 
-Worker side, in the reference process. Inside `drawn_from` each operator that draws gives what the rules of
+Worker side. Inside `drawn_from` each operator that draws gives what the rules of
 `akg_core.design.operators.randomness` give: element i of the n-th one that draws, counted from 0, has the uniform
 numbers philox(seed ^ 2n, i) and philox(seed ^ (2n + 1), i). So what a reference computes is a function of its inputs
 and the seed, in any precision. What PyTorch itself draws there is looked at, too: both must be spread alike.
@@ -89,7 +89,7 @@ class Drawing(TorchDispatchMode):
 
 
 @contextmanager
-def drawn_from(seed: int, compared: bool) -> Iterator[Drawing]:
+def drawn_from(seed: int, compared: bool = False) -> Iterator[Drawing]:
     """Inside, operators draw from the seed of a call. `compared`: look at how PyTorch spreads what it draws."""
     with Drawing(seed, compared) as drawing:
         yield drawing
