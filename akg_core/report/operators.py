@@ -15,8 +15,8 @@ as `F.mse_loss` or `torch.einsum` has no line of its own; it becomes some of the
 which calls of a file have no rule, with their lines.
 
 A name stands for all of its overloads, unless it has one after a dot. A rule may refuse options of its operator or a
-dtype all the same; `task check` says so, too. No rule draws random numbers, dropout has one for eval mode only, and
-these have none: {random}.
+dtype all the same; `task check` says so, too. Random numbers are those that Philox makes of the seed of a call
+([verification.md](verification.md)); of the operators that draw some, these have no rule: {random}.
 
 This page is made from the rules: `akg-core docs operators > docs/operators.md`.
 """

@@ -27,6 +27,7 @@ import torch
 from torch import nn
 
 from akg_core.records import Finding
+from akg_core.sketch.interpret.randomness import drawn_from
 from akg_core.task import draws, load, scale
 from akg_core.task.arguments import flat
 from akg_core.task.examination import Examination
@@ -36,7 +37,7 @@ from akg_core.worker.tensors import transform
 
 BUDGET = 8.0
 _BATCHED, _AT_MOST = 1 << 20, 1 << 23  # work of one call, in elements: wanted, and never exceeded
-_MODEL_SEED, _SEEDS = 42, (1, 2, 3)
+_MODEL_SEED, _SEEDS, _CALL_SEED = 42, (1, 2, 3), 7
 
 Outputs = list[Any]
 
@@ -113,10 +114,13 @@ class _Probe:
         yield from self.within_budget("training against eval mode", self.modes)
 
     def call(self, model: nn.Module, inputs: Sequence[Any]) -> Outputs:
-        """Flat outputs; the inputs are copied, as forward may write into them, and so is a module that it changes."""
+        """Flat outputs; the inputs are copied, as forward may write into them, and so is a module that it changes.
+
+        Random numbers that a judge knows, since kernels draw the same, are the same in every call.
+        """
         model = copy.deepcopy(model) if self.keep_state else model
         copies = transform(list(inputs), torch.clone)
-        with load.blame(self.reference.name, "forward, given what get_inputs gives,"):
+        with load.blame(self.reference.name, "forward, given what get_inputs gives,"), drawn_from(_CALL_SEED):
             return list(torch.utils._pytree.tree_leaves(model(*copies)))
 
     def within_budget(self, what: str, probe: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ import contextlib
 import functools
 import gc
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import torch
@@ -24,6 +24,7 @@ from akg_core.judge.reference.drawing import Reference, State, drawn
 from akg_core.judge.reference.memory import is_kept
 from akg_core.judge.reference.memory_estimate import await_room, bytes_to_answer
 from akg_core.judge.reference.precise import double_model, doubled, in_double, is_of_dtypes
+from akg_core.judge.reference.tie_order import leaves_open, open_to_ties, runs
 from akg_core.judge.reference.updates import touched
 from akg_core.seeds import GENERATOR, following
 from akg_core.sketch.interpret.randomness import drawn_from
@@ -57,7 +58,22 @@ def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: Stat
     if exact is not None:
         exact = {name: exact[name] for name in (*result, *left) if name in exact}
     pointed = ties(result, again, exactly if exact is not None else None)
-    reference.expected[draw.name] = Expected(result, left, exact, pointed, kept)
+    unsettled = _open(reference, draw, result, again, pointed) if leaves_open(reference.task.graph) else {}
+    reference.expected[draw.name] = Expected(result, left, exact, pointed, kept, unsettled)
+
+
+def _open(
+    reference: Reference,
+    draw: Draw,
+    result: dict[str, Any],
+    again: Callable[[], tuple[float, Any]],
+    pointed: Collection[str],
+) -> dict[str, torch.Tensor]:
+    """Elements that depend on which of equal values comes first; what is `pointed` there is judged by the values."""
+    found = open_to_ties([result, *runs(lambda: flatten(fresh(again()[1])))], pointed)
+    if found:
+        reference.unsettled[draw.name] = max(float(where.double().mean()) for where in found.values())
+    return found
 
 
 def expected_of(reference: Reference, draw: Draw, precise: bool = True) -> Expected:

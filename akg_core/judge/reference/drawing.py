@@ -37,7 +37,8 @@ class Reference:
 
     `first`: inputs and state of the first case until the reference has answered. `given`: by case, inputs that were
     made otherwise than by its seed. `noise`: by case, what so many `runs` have shown; `refused`: why it raises, by
-    case; `narrow`: why the reference does not run in float64; `draws_otherwise`: why its random numbers are not known.
+    case; `narrow`: why the reference does not run in float64; `draws_otherwise`: why its random numbers are not known;
+    `unsettled`: by case, the share of an output that depends on which of equal values comes first.
     """
 
     task: Task
@@ -57,6 +58,7 @@ class Reference:
     refused: dict[str, str] = field(default_factory=dict)
     narrow: str = ""
     draws_otherwise: str = ""
+    unsettled: dict[str, float] = field(default_factory=dict)
     eager_seconds: float = 0.0
     exact_seconds: float = 0.0
 

@@ -1,0 +1,95 @@
+"""What depends on which of equal values comes first is found, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from akg_core.judge.reference.prepare import prepare
+from akg_core.judge.reference.tie_order import TieOrder, leaves_open, open_to_ties, runs
+from akg_core.records import Task
+from akg_core.worker.pool import Pool
+
+TIED = torch.tensor([[1.0, 3.0, 2.0, 3.0, 3.0, 0.0]])
+PLACES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], list[int], list[int]]] = {
+    "topk": (lambda x: x.topk(2).indices, [1, 3], [4, 3]),
+    "least": (lambda x: (-x).topk(4, largest=False).indices, [1, 3, 4, 2], [4, 3, 1, 2]),
+    "sort": (lambda x: x.sort().indices, [5, 0, 2, 1, 3, 4], [5, 0, 2, 4, 3, 1]),
+    "argsort": (lambda x: x.argsort(descending=True), [1, 3, 4, 2, 0, 5], [4, 3, 1, 2, 0, 5]),
+    "stable": (lambda x: x.sort(stable=True).indices, [5, 0, 2, 1, 3, 4], [5, 0, 2, 1, 3, 4]),
+    "argmax": (lambda x: x.argmax(1), [1], [1]),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_both_orders_of_equal_values(name: str) -> None:
+    search, *due = PLACES[name]
+    for last, places in zip((False, True), due, strict=True):
+        with TieOrder(last):
+            found = search(TIED)
+        assert found.flatten().tolist() == places
+
+
+@pytest.mark.parametrize("name", ["kthvalue", "median", "mode"])
+def test_a_pick_is_of_the_same_value(name: str) -> None:
+    x = torch.randint(0, 3, (40, 9)).float()
+    pick = {"kthvalue": lambda: x.kthvalue(4, 1), "median": lambda: x.median(1), "mode": lambda: x.mode(1)}[name]
+    for last in (False, True):
+        with TieOrder(last):
+            values, places = pick()
+        assert torch.equal(values, pick().values)
+        assert torch.equal(x.gather(1, places[:, None])[:, 0], values)
+
+
+def test_only_what_depends_on_the_order_is_open() -> None:
+    x = torch.cat([TIED, torch.tensor([[5.0, 4.0, 3.0, 2.0, 1.0, 0.0]])])
+
+    def answer() -> dict[str, torch.Tensor]:
+        values, places = x.topk(2)
+        return {"values": values, "places": places, "kept": torch.zeros_like(x).scatter(1, places, 1.0)}
+
+    found = open_to_ties(runs(answer), {"places"})
+    assert list(found) == ["kept"]
+    assert found["kept"].tolist() == [[False, True, False, False, True, False], [False] * 6]
+
+
+def test_sums_in_another_order_are_not_open() -> None:
+    x, y = torch.randint(0, 3, (4, 64)).float(), torch.randn(64)
+    assert not open_to_ties(runs(lambda: {"sum": y[x.sort().indices].cumsum(1)[:, -1]}), ())
+
+
+GATE = """
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.zeros_like(x).scatter(1, torch.topk(x, 2).indices, 1.0)
+
+
+def get_inputs():
+    return [{inputs}]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_the_verdict_says_what_was_not_counted(pool: Pool, capture: Callable[..., Task], tmp_path: Path) -> None:
+    task = capture(GATE.format(inputs="torch.randn(13, 9)"))
+    assert leaves_open(task.graph)
+    with prepare(pool, task, tmp_path / "prepared") as prepared:
+        ready = prepared.ready()
+    assert any("which of equal values comes first" in note for note in ready.notes)
+    assert not ready.missing
+
+
+def test_an_output_that_is_all_ties_is_no_case(pool: Pool, capture: Callable[..., Task], tmp_path: Path) -> None:
+    task = capture(GATE.format(inputs="torch.ones(13, 4)"))
+    with prepare(pool, task, tmp_path / "prepared") as prepared:
+        assert "depends on which of equal values" in " ".join(prepared.ready().missing)
