@@ -63,6 +63,11 @@ RANDOM = frozenset(
         "uniform",
         "exponential",
         "multinomial",
+        "poisson",
+        "geometric",
+        "cauchy",
+        "log_normal",
+        "binomial",
         "rrelu_with_noise_functional",
     )
 )

@@ -24,7 +24,10 @@ DRAWN = [
     "torch.randint(7, (5,))", "torch.randint_like(x, 4)", "torch.bernoulli(x)", "torch.bernoulli(x, 0.25)",
     "torch.empty_like(x).bernoulli_(x)", "torch.empty_like(x).uniform_(-1, 2)", "torch.empty_like(x).normal_(1, 3)",
     "torch.normal(x, 2.0)", "torch.normal(x, x)", "torch.normal(0.0, x)", "torch.normal(1.0, 2.0, (3, 4))",
-    "torch.empty_like(x).exponential_(2.0)", "F.gumbel_softmax(x, dim=-1)", "(torch.rand(5) + torch.rand(5)).sum()",
+    "torch.empty_like(x).exponential_(2.0)", "torch.multinomial(x[0, 0], 3)", "torch.randperm(70)",
+    "torch.multinomial(x[0, 0], 3, replacement=True)", "torch.multinomial(x[0, 0, 0], 1)",
+    "F.rrelu(x - 0.5, training=True)",
+    "F.gumbel_softmax(x, dim=-1)", "(torch.rand(5) + torch.rand(5)).sum()",
 ]  # fmt: skip
 INPUTS = "[torch.rand(3, 2, 8, 5)]"
 
@@ -48,7 +51,7 @@ def test_no_two_draws_are_one() -> None:
     assert "^ 0" in text and "^ 2" in text
 
 
-@pytest.mark.parametrize("line", ["torch.randint(1 << 30, (5,))", "torch.randperm(5)"])
+@pytest.mark.parametrize("line", ["torch.randint(1 << 30, (5,))", "torch.poisson(x)"])
 def test_what_is_not_drawn_is_refused(line: str) -> None:
     with pytest.raises(UnsupportedOperator):
         designed(reference(forward(line), INPUTS))
@@ -68,6 +71,10 @@ SPREADS = {
     "randn": lambda: torch.randn(WIDE),
     "normal": lambda: torch.normal(torch.ones(WIDE), 3.0),
     "exponential": lambda: torch.empty(WIDE).exponential_(2.0),
+    "multinomial": lambda: torch.multinomial(torch.arange(9.0), WIDE, replacement=True),
+    "multinomial of all": lambda: torch.multinomial(torch.arange(1.0, 9.0).expand(WIDE // 2, 8), 2),
+    "randperm": lambda: torch.stack([torch.randperm(32) - torch.arange(32) for _ in range(WIDE // 32)]),
+    "rrelu": lambda: F.rrelu(-torch.ones(WIDE), 0.1, 0.9, training=True),
     "randint": lambda: torch.randint(-3, 40, (WIDE,)),
 }
 
@@ -76,9 +83,9 @@ SPREADS = {
 def test_draws_are_spread_as_those_of_pytorch(name: str) -> None:
     """By the statistic of Kolmogorov and Smirnov of two samples, at a chance of some 1e-6 for each."""
     with drawn_from(11, compared=True) as drawing:
-        ours = SPREADS[name]().double().sort().values
+        ours = SPREADS[name]().double().flatten().sort().values
     torch.manual_seed(5)
-    theirs = SPREADS[name]().double().sort().values
+    theirs = SPREADS[name]().double().flatten().sort().values
     assert not drawing.odd
     at = torch.cat([ours, theirs])
     shares = [torch.searchsorted(one, at, right=True) / WIDE for one in (ours, theirs)]

@@ -21,7 +21,7 @@ WEAK = {
         "return self.a(x) + 1e-9 * self.b(x)", "self.a = nn.Linear(6, 6)\nself.b = nn.Linear(6, 6)"
     ),
     "TK107": reference_text("return self.n(x)", "self.n = nn.LayerNorm(6)"),
-    "TK108": reference_text("return x + torch.randperm(6)"),
+    "TK108": reference_text("return x + torch.poisson(torch.ones(6))"),
     "TK109": reference_text("return self.n(x)", "self.n = nn.BatchNorm1d(6)"),
     "TK110": reference_text("return x.sum(1, keepdim=True).expand(4, 6)"),
     "TK111": reference_text("return torch.log(x - 100)"),
@@ -48,7 +48,7 @@ def test_a_stateful_task_is_examined_from_one_state():
     codes = [f.code for f in examine(WEAK["TK114"], "stateful").findings]
     assert codes == ["TK114"], "not random, and every other probe starts from the module as it was made"
     drawing = reference_text(
-        "self.n.add_(1)\nreturn x + torch.randperm(6) + self.n", "self.register_buffer('n', torch.zeros(1))"
+        "self.n.add_(1)\nreturn x + torch.poisson(torch.ones(6)) + self.n", "self.register_buffer('n', torch.zeros(1))"
     )
     assert [f.code for f in examine(drawing, "random").findings] == ["TK108"]
 

@@ -209,15 +209,6 @@ def leaky_relu(c: Call) -> Value:
     return where(comparison(">", x, 0), x, arithmetic("*", x, c.arg(1, 0.01), dtype=c.wide), c.wide)
 
 
-@rule("rrelu_with_noise_functional")
-def randomized_leaky_relu(c: Call) -> tuple[Value, ...]:
-    x, lower, upper = c.value(0), c.arg(2, 1 / 8), c.arg(3, 1 / 3)
-    if c.arg(4, False):
-        raise c.unsupported("in training mode, where it draws random numbers", "Take it in eval mode: --eval.")
-    low = arithmetic("*", x, (lower + upper) / 2, dtype=c.wide)
-    return where(comparison(">", x, 0), x, low, c.wide), c.value(1)
-
-
 @rule("elu")
 def elu(c: Call) -> Value:
     x, alpha, scale, input_scale = c.value(0), c.arg(1, 1.0), c.arg(2, 1.0), c.arg(3, 1.0)

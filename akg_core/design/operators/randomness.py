@@ -9,10 +9,22 @@ from __future__ import annotations
 
 import math
 
-from akg_core.design.algebra.index import flatten
+from akg_core.design.algebra.index import flatten, index
 from akg_core.design.graph.rules import Call, rule
-from akg_core.design.graph.values import Value, arithmetic, cast, comparison, counting, literal, map_of, where
+from akg_core.design.graph.values import (
+    Shape,
+    Value,
+    arithmetic,
+    cast,
+    comparison,
+    counting,
+    literal,
+    map_of,
+    reshape,
+    where,
+)
 from akg_core.design.operators.pointwise import copied
+from akg_core.design.operators.sorting import leading, ordered
 from akg_core.task.graph import draws
 
 _BITS = {"f16": 11, "bf16": 8}  # of uniform numbers in 16 bits, below 1 all of them
@@ -20,10 +32,10 @@ _WORD = 24  # bits of a draw
 _LEAST = 2.0**-25  # of exponential numbers, which are never 0
 
 
-def _uniform(c: Call, which: int = 0) -> Value:
+def _uniform(c: Call, which: int = 0, shape: Shape | None = None) -> Value:
     """Numbers from 0 to below 1 in f32, one for each element; an operator may draw two for each."""
     assert c.stream is not None
-    shape = c.shape
+    shape = c.shape if shape is None else shape
     key = map_of("^", c.stream.seed, literal(2 * c.stream.number + which, "i64"), dtype="i64")
     return map_of("rand", key, counting(shape, lambda at: flatten(at, shape)), dtype="f32")
 
@@ -94,10 +106,53 @@ def normal(c: Call) -> Value:
 
 @rule("exponential")
 def exponential(c: Call) -> Value:
-    above = arithmetic("-", 1.0, cast(_uniform(c), c.wide), dtype=c.wide)
-    found = arithmetic("neg", arithmetic("log", above, dtype=c.wide), dtype=c.wide)
-    found = arithmetic("maximum", found, _LEAST, dtype=c.wide)
-    return arithmetic("/", found, c.arg(1, 1.0), dtype=c.wide)
+    return arithmetic("/", _waited(cast(_uniform(c), c.wide)), c.arg(1, 1.0), dtype=c.wide)
+
+
+def _waited(drawn: Value) -> Value:
+    """Exponential numbers of the rate 1, made of uniform ones."""
+    above = arithmetic("-", 1.0, drawn, dtype=drawn.dtype)
+    found = arithmetic("neg", arithmetic("log", above, dtype=drawn.dtype), dtype=drawn.dtype)
+    return arithmetic("maximum", found, _LEAST, dtype=drawn.dtype)
+
+
+@rule("multinomial")
+def multinomial(c: Call) -> Value:
+    """The places whose shares are largest beside exponential numbers: one for each pick, or the first of one order."""
+    shares, count = c.value(0), int(c.arg(1))
+    *rows, size = shares.shape
+    several = bool(c.arg(2, False))
+    if several:
+        shares = reshape(shares, (*rows, index(1), size))
+    shape = (*rows, index(count), size) if several else shares.shape
+    waited = _waited(cast(_uniform(c, shape=shape), shares.dtype))
+    ratio = arithmetic("/", shares, waited, dtype=shares.dtype)
+    return reshape(leading(ratio, 1 if several else count, True), c.shape)
+
+
+@rule("randperm")
+def randperm(c: Call) -> Value:
+    """The order of whole numbers of 48 bits."""
+    high, low = (_bits(c, which) for which in range(2))
+    keys = arithmetic("|", arithmetic("<<", high, _WORD, dtype="i64"), low, dtype="i64")
+    return cast(ordered(keys), c.dtype)
+
+
+def _bits(c: Call, which: int = 0) -> Value:
+    """A draw as a whole number of 24 bits."""
+    return cast(arithmetic("*", _uniform(c, which), 2.0**_WORD, dtype="f32"), "i64")
+
+
+@rule("rrelu_with_noise_functional")
+def randomized_leaky_relu(c: Call) -> tuple[Value, ...]:
+    """Its slopes below 0 are drawn in training; the noise that it gives then is nobody's to read."""
+    x, lower, upper = c.value(0), c.arg(2, 1 / 8), c.arg(3, 1 / 3)
+    if not draws(c.node):
+        low = arithmetic("*", x, (lower + upper) / 2, dtype=c.wide)
+        return where(comparison(">", x, 0), x, low, c.wide), c.value(1)
+    slope = _between(c, lower, upper)
+    noise = where(comparison(">", x, 0), 1.0, slope, c.wide)
+    return arithmetic("*", x, noise, dtype=c.wide), noise
 
 
 @rule("randint", "randint_like")
@@ -108,6 +163,5 @@ def randint(c: Call) -> Value:
     low, high = (c.arg(first), c.arg(first + 1)) if bounded else (0, c.arg(first))
     if isinstance(low, str) or isinstance(high, str) or high - low > 1 << _WORD:
         raise c.unsupported("of more than 2^24 numbers, or of as many as a size says", "Draw them in get_inputs.")
-    bits = cast(arithmetic("*", _uniform(c), 2.0**_WORD, dtype="f32"), "i64")
-    scaled = arithmetic(">>", arithmetic("*", bits, high - low, dtype="i64"), _WORD, dtype="i64")
+    scaled = arithmetic(">>", arithmetic("*", _bits(c), high - low, dtype="i64"), _WORD, dtype="i64")
     return cast(arithmetic("+", scaled, low, dtype="i64"), c.dtype)

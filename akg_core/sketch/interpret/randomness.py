@@ -9,7 +9,7 @@ and the seed, in any precision. What PyTorch itself draws there is looked at, to
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,7 +24,7 @@ _LEAST = 2.0**-25  # of exponential numbers, which are never 0
 _AT_ONCE = 1 << 20  # elements that are drawn at once, which take some hundred bytes each
 _DEVIATIONS = 7.0  # that a mean or a mean square may be from the one due
 
-Uniform = Callable[[int], torch.Tensor]
+Uniform = Callable[..., torch.Tensor]
 Given = dict[str, Any]
 
 
@@ -48,7 +48,8 @@ class Drawing(TorchDispatchMode):
         made = torch.empty_like(args[0]) if name == "bernoulli" and functional else func(*args, **(kwargs or {}))
         given = {a.name: a.default_value for a in func._schema.arguments if a.has_default_value()}
         given |= {a.name: value for a, value in zip(func._schema.arguments, args, strict=False)} | (kwargs or {})
-        if name == "native_dropout" and not (given["train"] and 0 < given["p"] < 1):
+        kept = name == "native_dropout" and not (given["train"] and 0 < given["p"] < 1)
+        if kept or (name == "rrelu_with_noise" and not given["training"]):
             return made
         like = made[0] if isinstance(made, tuple) else made
         theirs = like.clone() if self._compared else like
@@ -61,17 +62,18 @@ class Drawing(TorchDispatchMode):
         return ours
 
     def _uniforms(self, like: torch.Tensor) -> Uniform:
-        number, seed, count = len(self.shapes), self._seed, like.numel()
+        number, seed = len(self.shapes), self._seed
 
-        def uniform(which: int = 0) -> torch.Tensor:
+        def uniform(which: int = 0, shape: Sequence[int] = like.shape) -> torch.Tensor:
             with _disable_current_modes():
+                count = math.prod(shape)
                 key = torch.tensor(seed ^ (2 * number + which), dtype=torch.int64)
                 parts = [
                     philox.uniform(key, torch.arange(begin, min(begin + _AT_ONCE, count)))
                     for begin in range(0, count, _AT_ONCE)
                 ]
                 drawn = torch.cat(parts) if parts else torch.empty(0)
-                return drawn.reshape(like.shape).to(like.device)
+                return drawn.reshape(shape).to(like.device)
 
         return uniform
 
@@ -124,14 +126,40 @@ def _normal(given: Given, like: torch.Tensor, uniform: Uniform) -> torch.Tensor:
 
 
 def _exponential(given: Given, like: torch.Tensor, uniform: Uniform) -> torch.Tensor:
-    drawn = (-(1.0 - uniform(0).to(_wide(like))).log()).clamp(min=_LEAST)
-    return (drawn / given["lambd"]).to(like.dtype)
+    return (_waited(uniform(0).to(_wide(like))) / given["lambd"]).to(like.dtype)
+
+
+def _waited(drawn: torch.Tensor) -> torch.Tensor:
+    """Exponential numbers of the rate 1, made of uniform ones."""
+    return (-(1.0 - drawn).log()).clamp(min=_LEAST)
 
 
 def _whole(given: Given, like: torch.Tensor, uniform: Uniform) -> torch.Tensor:
     low, high = given.get("low", 0), given["high"]
     bits = (uniform(0).double() * 2.0**_WORD).to(torch.int64)
     return ((bits * (high - low) >> _WORD) + low).to(like.dtype)
+
+
+def _picked(given: Given, like: torch.Tensor, uniform: Uniform) -> torch.Tensor:
+    """The places whose shares are largest beside exponential numbers: one for each pick, or the first of one order."""
+    shares, count = given["self"], given["num_samples"]
+    *rows, size = shares.shape
+    if given["replacement"]:
+        waited = _waited(uniform(0, (*rows, count, size)).to(_wide(shares)))
+        return (shares.unsqueeze(-2) / waited).argmax(dim=-1)
+    waited = _waited(uniform(0, (*rows, size)).to(_wide(shares)))
+    return (shares / waited).sort(dim=-1, descending=True, stable=True).indices.narrow(-1, 0, count).contiguous()
+
+
+def _shuffled(given: Given, like: torch.Tensor, uniform: Uniform) -> torch.Tensor:
+    """The order of whole numbers of 48 bits."""
+    high, low = ((uniform(which).double() * 2.0**_WORD).to(torch.int64) for which in range(2))
+    return ((high << _WORD) | low).sort(stable=True).indices.to(like.dtype)
+
+
+def _leaky(given: Given, like: torch.Tensor, uniform: Uniform) -> torch.Tensor:
+    x, low, high = given["self"], given["lower"], given["upper"]
+    return torch.where(x <= 0, x * _between(low, high, like, uniform), x)
 
 
 def _wide(like: torch.Tensor) -> torch.dtype:
@@ -149,6 +177,9 @@ _DRAWN: dict[str, Callable[[Given, torch.Tensor, Uniform], Any]] = {
     "normal": _normal,
     "normal_functional": _normal,
     "exponential": _exponential,
+    "multinomial": _picked,
+    "randperm": _shuffled,
+    "rrelu_with_noise": _leaky,
     "randint": _whole,
     "randint_like": _whole,
 }
