@@ -19,6 +19,7 @@ from torch._decomp import get_decompositions
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import Dim as Vary
 from torch.export import ExportedProgram
+from torch.export.graph_signature import CustomObjArgument
 
 from akg_core.errors import TaskError
 from akg_core.records import Argument, Dim, Graph, Interface, Task
@@ -189,6 +190,9 @@ def _traced(reference: ReferenceModule, example: Example, *, vary: bool, numbers
 
     model = example.model
     program = export(model)
+    if any(isinstance(spec.arg, CustomObjArgument) for spec in program.graph_signature.input_specs):
+        cure = "Leave it out: random numbers come from torch's own generator, which torch.manual_seed sets."
+        raise TaskError("forward uses an object that is no tensor, such as a torch.Generator.", cure)
     if any(isinstance(constant, FakeTensor) for constant in program.constants.values()):
         # Decomposition computes with constants, so they must be real.
         model = as_buffers(reference.model(eval=eval), example.replaced)

@@ -89,3 +89,9 @@ def refusal(source: str) -> AkgError:
     with pytest.raises(AkgError) as refused:
         design(capture(load_source(source, "ref")), Traits())
     return refused.value
+
+
+def test_a_generator_of_forwards_own_is_refused():
+    body = "g = torch.Generator().manual_seed(3)\nreturn x + torch.rand(4, generator=g)"
+    error = refusal(reference_text(body, inputs=X))
+    assert "torch.Generator" in error.message and "torch.manual_seed" in error.cure
