@@ -127,7 +127,7 @@ def multinomial(c: Call) -> Value:
     shape = (*rows, index(count), size) if several else shares.shape
     waited = _waited(cast(_uniform(c, shape=shape), shares.dtype))
     ratio = arithmetic("/", shares, waited, dtype=shares.dtype)
-    return reshape(leading(ratio, 1 if several else count, True), c.shape)
+    return reshape(leading(ratio, 1 if several else count, c.choices.longest_sorted, True), c.shape)
 
 
 @rule("randperm")
@@ -135,7 +135,7 @@ def randperm(c: Call) -> Value:
     """The order of whole numbers of 48 bits."""
     high, low = (_bits(c, which) for which in range(2))
     keys = arithmetic("|", arithmetic("<<", high, _WORD, dtype="i64"), low, dtype="i64")
-    return cast(ordered(keys), c.dtype)
+    return cast(ordered(keys, c.choices.longest_sorted), c.dtype)
 
 
 def _bits(c: Call, which: int = 0) -> Value:

@@ -213,18 +213,15 @@ class Assembly:
 
     def _emit(self, cluster: Cluster, nest: Nest) -> None:
         hint = min((s.buffer for s in nest.stores), key=lambda b: -product(b.shape).example).label.replace(".", "_")
-        if cluster.kind == "product":
+        at_once = {"attention": (tile_attention, emit_attention), "sort": (tile_sort, emit_sort)}
+        if cluster.kind in at_once:
+            (tiled, emit), nest = at_once[cluster.kind], refined(nest)
+            name = self._name("attention" if cluster.kind == "attention" else hint)
+            self.emitted.append(emit(nest, tiled(nest, self.traits), name, self._stream))
+        elif cluster.kind == "product":
             self._emit_product(nest, f"{hint}")
-        elif cluster.kind == "attention":
-            nest = refined(nest)
-            self.emitted.append(
-                emit_attention(nest, tile_attention(nest, self.traits), self._name("attention"), self._stream)
-            )
         elif cluster.kind == "scan":
             self._emit_scan(refined(nest), hint)
-        elif cluster.kind == "sort":
-            nest = refined(nest)
-            self.emitted.append(emit_sort(nest, tile_sort(nest, self.traits), self._name(hint), self._stream))
         elif cluster.split:
             self._emit_split(nest, hint)
         else:
