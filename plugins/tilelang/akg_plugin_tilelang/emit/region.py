@@ -166,6 +166,10 @@ class RegionPrinter:
                     self.map(op)
                 case "reduce" | "scan" | "dot" | "regroup":
                     self.combine(self, op)
+                case "sort":
+                    raise Unsupported(
+                        "sort: TileLang puts no tile in order.", "Rank its elements, or use another plugin."
+                    )
                 case _:
                     raise Unsupported(f"{op.function}: programs do not wait for each other.", "Use one program.")
 
