@@ -195,7 +195,7 @@ class Printer:
             return f"np.sort({text}, {places[0]})"
         if op.kind == "scan":
             return self.cast(self.scan(op, self.cast(text, numerics.scan_dtype(op.function, source)), places[0]), dtype)
-        if op.function in ("argmax", "argmin"):
+        if op.finds_place:
             return f"np.{op.function}({text}, {places[0]}) + {self.atom(self.body.axes[op.over[0]].begin)}"
         if op.function in ("first", "last"):
             axis = self.body.axes[op.over[0]]

@@ -96,13 +96,16 @@ def _digits(x: Value, descending: bool) -> list[Value]:
 
 def _keys(digit: Value, run: int = 0) -> Value:
     """Numbers of 32 bits with their positions in the row below them; in runs of so many, filled up at the end."""
-    shape = digit.shape
-    if run:
-        *rows, size = shape
-        shape = (*rows, ceil_div(size, run), index(run))
-        digit = window(digit, shape, lambda at: (*at[:-2], at[-2] * run + at[-1]), _LAST >> 32)
-    place = counting(shape, lambda at: at[-2] * run + at[-1] if run else at[-1])
+    digit = _runs(digit, run, _LAST >> 32) if run else digit
+    place = counting(digit.shape, lambda at: at[-2] * run + at[-1] if run else at[-1])
     return arithmetic("|", arithmetic("<<", digit, 32, dtype="i64"), place, dtype="i64")
+
+
+def _runs(x: Value, run: int, fill: int) -> Value:
+    """Rows in runs of so many, filled up at the end."""
+    *rows, size = x.shape
+    shape = (*rows, ceil_div(size, run), index(run))
+    return window(x, shape, lambda at: (*at[:-2], at[-2] * run + at[-1]), fill)
 
 
 def _sorted(digit: Value, longest: int) -> Value:
@@ -205,8 +208,7 @@ def _first(keys: Value, count: int, longest: int) -> Value:
     *rows, size = keys.shape
     run, left = max(longest, RUN), size.constant or 0
     while left > max(longest, 2 * RUN):
-        cut = (*rows, index(-(-left // run)), index(run))
-        runs = _in_order(window(keys, cut, lambda at: (*at[:-2], at[-2] * run + at[-1]), _LAST), longest)
+        runs = _in_order(_runs(keys, run, _LAST), longest)
         left = -(-left // run) * count
         keys = reshape(_cut(runs, count), (*rows, index(left)))
     return _cut(_in_order(keys, longest), count)

@@ -128,7 +128,7 @@ class _Meetings:
         return "i32" if found == "bool" else found
 
     def combined(self, op: Op, every: Expr, axis: str) -> Op:
-        function = f"reduce_{numerics.function_of(op.function)}"
+        function = f"reduce_{op.joins}"
         return Op("reduce", op.place, function, target=op.target, expr=every, over=(axis,))
 
     def members(self, op: Op, name: str, made: list[Op]) -> tuple[str, Expr | None]:

@@ -150,7 +150,7 @@ class _Opening:
         """The positions among which a reduction finds a place, or whether a lane is the one that it picks."""
         axis = self.body.axes[op.over[0]]
         at = Name(axis.name, type=INDEX)
-        if op.function in ("argmax", "argmin"):  # lanes that do not exist come last among equals
+        if op.finds_place:  # lanes that do not exist come last among equals
             return Call("where", (exists[axis.name], at, FARTHEST), type=INDEX) if axis.partial else at
         wanted = axis.begin if op.function == "first" else fold(Binary("-", axis.end, ONE, type=INDEX))
         return Binary("==", at, wanted, type=_BOOL)

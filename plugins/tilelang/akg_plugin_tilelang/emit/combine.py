@@ -25,10 +25,10 @@ def reduce(printer: RegionPrinter, op: Op) -> None:
     if op.function in ("first", "last"):
         printer.fill(name, axes, _stored(_picked(printer, op), op.target.dtype))
         return
-    if op.function in ("argmax", "argmin"):
+    if op.finds_place:
         printer.fill(name, axes, _argreduced(printer, op))
         return
-    function, source = numerics.function_of(op.function), _dtype(op.expr)
+    function, source = op.joins, _dtype(op.expr)
     if function in ("any", "all"):
         truth = cast(cast(strong(printer.terms.term(op.expr)), "bool"), "i32")
         folded = _folded(printer, op, truth, "max" if function == "any" else "min")
@@ -93,7 +93,7 @@ def _extreme(printer: RegionPrinter, op: Op, term: Term, function: str) -> Term:
 def _argreduced(printer: RegionPrinter, op: Op) -> Term:
     """The first position of the extreme: the least of those that equal it."""
     assert op.expr is not None
-    (axis,), function = op.over, numerics.function_of(op.function)
+    (axis,), function = op.over, op.joins
     key = _key(strong(printer.terms.term(op.expr)), function)
     best = _folded(printer, op, key, function)
     position = printer.terms.tiles[axis].position()
@@ -133,7 +133,7 @@ def _product(printer: RegionPrinter, op: Op, term: Term) -> Term:
 def scan(printer: RegionPrinter, op: Op) -> None:
     """A running function: in log2(lanes) steps over a tile in shared memory."""
     assert op.expr is not None and op.target is not None
-    (axis,), function = op.over, numerics.function_of(op.function)
+    (axis,), function = op.over, op.joins
     name, _ = printer.hold(op)
     axes = printer.ordered(printer.body.axes_of(op.expr) | {axis})
     term = strong(printer.terms.term(op.expr))

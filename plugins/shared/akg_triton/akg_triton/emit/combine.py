@@ -45,11 +45,11 @@ def folded(terms: ExpressionPrinter, function: str, tile: Term, axes: Sequence[s
 def reduced(terms: ExpressionPrinter, op: Op) -> Term:
     """What a reduction, an argreduction or a pick makes."""
     assert op.expr is not None and op.target is not None
-    if op.function in ("argmax", "argmin"):
+    if op.finds_place:
         return _argreduced(terms, op)
     if op.function in ("first", "last"):
         return _picked(terms, op)
-    function = numerics.function_of(op.function)
+    function = op.joins
     tile = strong(terms.term(op.expr))
     if function in ("any", "all"):
         bits = terms.spread(cast(cast(tile, "bool"), "i32"), op.over)
@@ -95,7 +95,7 @@ def _picked(terms: ExpressionPrinter, op: Op) -> Term:
 def scanned(terms: ExpressionPrinter, op: Op) -> Term:
     """What a scan makes."""
     assert op.expr is not None and op.target is not None
-    function, (axis,) = numerics.function_of(op.function), op.over
+    function, (axis,) = op.joins, op.over
     tile = strong(terms.term(op.expr))
     tile = terms.spread(cast(wide(tile), held_dtype(op.function, tile.dtype)), [axis])
     place, way = tile.axes.index(axis), ", reverse=True" if op.reverse else ""
