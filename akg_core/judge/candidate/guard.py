@@ -280,4 +280,5 @@ def _all_threads_profiler() -> Any:
         config = _ExperimentalConfig(profile_all_threads=True)
     except TypeError:  # an older torch sees the calling thread only
         config = None
-    return profile(activities=[ProfilerActivity.CPU], experimental_config=config, acc_events=True)
+    kind = [ProfilerActivity.CPU]
+    return profile(activities=kind, record_shapes=True, experimental_config=config, acc_events=True)

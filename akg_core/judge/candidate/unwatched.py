@@ -6,22 +6,25 @@ where an operator comes by a mode. So an operator that was called elsewhere has 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from akg_core.judge.candidate.operators import COPIES
 
 _MARK = "PythonDispatchMode"
+_NUMBERS = 256  # elements, as of tensors that `torch.tensor` makes of Python numbers on a device, out of every mode
 
 
 def copies_elsewhere(events: Iterable[Any]) -> set[str]:
-    """Full names of the operators that copied where no mode was."""
+    """Full names of the operators that copied where no mode was, unless that was no more than some numbers."""
     listed = list(events)
     known = {id(above) for event in listed if event.name == _MARK for above in _above(event)}
     if not known and not any(event.name == _MARK for event in listed):
         return set()  # an older torch, which marks nothing
-    found = (event for event in listed if _copies(event) and id(event) not in known)
-    return {event.name for event in found if not any(above.name == _MARK for above in _above(event))}
+    copied = (event for event in listed if _copies(event) and id(event) not in known)
+    found = [event for event in copied if not any(above.name == _MARK for above in _above(event))]
+    return {event.name for event in found} if sum(map(_elements, found)) > _NUMBERS else set()
 
 
 def is_complete(events: Sequence[Any], seen: int, detached: int, copies: int) -> bool:
@@ -39,6 +42,11 @@ def is_complete(events: Sequence[Any], seen: int, detached: int, copies: int) ->
 def _copies(event: Any) -> bool:
     space, _, name = event.name.partition("::")
     return space == "aten" and name in COPIES
+
+
+def _elements(event: Any) -> float:
+    """How many elements an operator copied, where the profiler has noted shapes."""
+    return math.prod(event.input_shapes[0]) if event.input_shapes else math.inf
 
 
 def _above(event: Any) -> Iterable[Any]:

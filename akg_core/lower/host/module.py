@@ -129,7 +129,7 @@ class _Forward:
         for name, argument in bound:
             if argument.kind == "number":
                 dtype = f"torch.{TORCH_NAMES[self.floats]}"
-                lines.append(f"    {name} = torch.tensor({argument.name}, dtype={dtype}, device=_device)")
+                lines.append(f"    {name} = torch.full((), {argument.name}, dtype={dtype}, device=_device)")
         lines += [f"    {self.name(self.seed)} = _seed(_device)"] if self.seed else []
         lines += [f"    {line}" for line in self._sizes()]
         lines += [f"    {line}" for line in self._statements()]

@@ -259,7 +259,7 @@ def _seed(device):
     """The seed of this call's random numbers; the generator goes on to the next one."""
     seed = _GENERATOR.initial_seed() & {LARGEST}
     _GENERATOR.manual_seed((seed * {FACTOR} + {TERM}) & {LARGEST})
-    return torch.tensor(seed, dtype=torch.int64, device=device)
+    return torch.full((), seed, dtype=torch.int64, device=device)
 
 
 '''
