@@ -34,6 +34,8 @@ from akg_core.worker.tensors import fresh
 from akg_core.worker.threads import threads
 from akg_core.worker.usage import cores
 
+_AT_ONCE = 1 << 27  # elements that are compared
+
 
 def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: State, precise: bool = True) -> None:
     """Run the reference on a case, by eager PyTorch and when `precise` in float64, and keep what comes out."""
@@ -151,16 +153,27 @@ def noise_of(reference: Reference, draw: Draw, reduced: float, runs: int) -> Noi
     if expected.exact is None or not narrow:
         return None
     size = max(accuracy.roundoff(dtype) * accuracy.slack(reduced, dtype).noise for dtype in narrow)
+    # What is kept would lie in the midst of freed memory, of which nothing large could be made any more.
+    make_room = (lambda: None) if is_kept(expected, reference.device) else reference.device.release_unused
     with threads(cores()):
+        make_room()
         inputs, state = drawn(reference, draw)
         for run in range(done, runs):
-            noisy = _exact(reference, draw, inputs, state, size, run)
-            for name, value in (noisy or {}).items():
-                if name in expected.exact and isinstance(value, torch.Tensor) and value.is_floating_point():
-                    moved = (value.double() - expected.exact[name]).abs().nan_to_num(0.0, posinf=math.inf).reshape(-1)
-                    scatter[name] = torch.maximum(scatter[name], moved) if name in scatter else moved
+            make_room()
+            _widen(scatter, _exact(reference, draw, inputs, state, size, run) or {}, expected.exact)
     reference.runs[draw.name] = runs
     return scatter
+
+
+def _widen(scatter: Noise, noisy: dict[str, Any], exact: dict[str, Any]) -> None:
+    """Take in how far a run with noise lies from one without, piece by piece: beside both there is little memory."""
+    for name, value in noisy.items():
+        if name in exact and isinstance(value, torch.Tensor) and value.is_floating_point():
+            known = scatter.setdefault(name, torch.zeros(value.numel(), dtype=torch.float64, device=value.device))
+            pieces = (flat.reshape(-1).split(_AT_ONCE) for flat in (known, value, exact[name]))
+            for most, one, other in zip(*pieces, strict=True):
+                moved = (one.double() - other).abs_().nan_to_num_(0.0, posinf=math.inf)
+                torch.maximum(most, moved, out=most)
 
 
 def is_random(reference: Reference, draw: Draw, inputs: list[Any], state: State) -> bool:
