@@ -26,8 +26,10 @@ class Polynomial(Generic[Atom]):
         sums: dict[tuple[Atom, ...], int] = {}
         for monomial, coefficient in terms:
             sums[monomial] = sums.get(monomial, 0) + coefficient
-        kept = ((m, c) for m, c in sums.items() if c)
-        self.terms: tuple[tuple[tuple[Atom, ...], int], ...] = tuple(sorted(kept, key=lambda t: [*map(self.key, t[0])]))
+        kept = [term for term in sums.items() if term[1]]
+        if len(kept) > 1:
+            kept.sort(key=lambda term: [*map(self.key, term[0])])
+        self.terms: tuple[tuple[tuple[Atom, ...], int], ...] = tuple(kept)
         self._hash = hash(self.terms)
 
     @staticmethod

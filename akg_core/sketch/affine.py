@@ -7,13 +7,12 @@ and by 1 along `n`, and two spellings of one extent compare equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from akg_core import polynomial as ring
-from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Text, Type, Unary
-from akg_core.sketch.dtypes import is_float
+from akg_core.sketch.ast import Binary, Expr, Name, Number, Type, Unary
+from akg_core.sketch.ranges import Interval, Ranges, Reals
 
 INDEX = Type(dtype="i64")
 NARROW = 2**31 - 2**22  # less than this fits in 32 bits, with what lanes that do not exist may add
@@ -100,70 +99,13 @@ class Bounds:
     dimensions: frozenset[str]
     formulas: dict[str, Expr] = field(default_factory=dict)
 
-    def interval(self, expr: Expr) -> tuple[int | None, int | None]:
+    def interval(self, expr: Expr) -> Interval:
         """The least and greatest value of an index expression; None where that is not known."""
-        if isinstance(expr, Number) and isinstance(expr.value, int):
-            return int(expr.value), int(expr.value)
-        if isinstance(expr, Name):
-            return self._name(expr.id)
-        if isinstance(expr, Unary) and expr.op == "-":
-            low, high = self.interval(expr.operand)
-            return _negated(high), _negated(low)
-        if isinstance(expr, Call) and expr.op in ("maximum", "minimum") and len(expr.args) == 2:
-            return _extreme(expr.op, self.interval(expr.args[0]), self.interval(expr.args[1]))
-        if isinstance(expr, Call) and expr.op == "where":
-            return _either(self.interval(expr.args[1]), self.interval(expr.args[2]))
-        if isinstance(expr, Call) and expr.op == "cdiv":
-            return 0, self.interval(expr.args[0])[1]
-        if isinstance(expr, Call) and expr.op == "abs":
-            return _magnitude(self.interval(expr.args[0]))
-        if isinstance(expr, Call) and expr.op == "cast":
-            return self._cast(expr)
-        if isinstance(expr, Binary) and expr.op in _INTERVALS:
-            return _INTERVALS[expr.op](self.interval(expr.left), self.interval(expr.right))
-        return None, None
+        return Ranges(self.extents, self.counters, self.dimensions, self.formulas).interval(expr)
 
-    def _name(self, name: str) -> tuple[int | None, int | None]:
-        if name in self.extents:
-            high = self.interval(self.extents[name])[1]
-            return 0, None if high is None else high - 1
-        if name in self.counters:
-            start, stop = self.counters[name]
-            high = self.interval(stop)[1]
-            return self.interval(start)[0], None if high is None else high - 1
-        if name in self.formulas:
-            return self.interval(self.formulas[name])
-        return (0, None) if name in self.dimensions else (None, None)
-
-    def _cast(self, call: Call) -> Interval:
-        """An index made of another number; a float loses its fraction."""
-        (inner, to), kind = call.args, call.args[0].type
-        if to != Text("i64"):
-            return None, None
-        if kind is None or not is_float(kind.dtype):
-            return self.interval(inner)
-        found = self.real(inner)
-        return (None, None) if found is None else (int(found[0]), int(found[1]))
-
-    def real(self, expr: Expr) -> tuple[float, float] | None:
+    def real(self, expr: Expr) -> Reals | None:
         """What an expression of f32 or f64 lies within, rounding included; None where that is not known."""
-        kind = expr.type
-        if isinstance(expr, Number):
-            return _rounded(float(expr.value), float(expr.value))
-        if kind is None or (kind.dtype not in ("f32", "f64") and is_float(kind.dtype)):
-            return None
-        if not is_float(kind.dtype):
-            low, high = self.interval(expr)
-            return None if low is None or high is None else _rounded(low, high)
-        if isinstance(expr, Name):
-            return self.real(self.formulas[expr.id]) if expr.id in self.formulas else None
-        if isinstance(expr, Call) and expr.op == "cast":
-            return self.real(expr.args[0])
-        if isinstance(expr, Binary):
-            return _combined(expr.op, self.real(expr.left), self.real(expr.right))
-        if isinstance(expr, Call) and expr.op in ("maximum", "minimum") and len(expr.args) == 2:
-            return _combined(expr.op, self.real(expr.args[0]), self.real(expr.args[1]))
-        return None
+        return Ranges(self.extents, self.counters, self.dimensions, self.formulas).real(expr)
 
     def fits_i32(self, expr: Expr) -> bool:
         """Whether index arithmetic stays within 32 bits for certain, lanes beyond the last position included."""
@@ -212,95 +154,3 @@ class Bounds:
                         if limit is not None and self._limit(low) == polynomial(radix):
                             return limit * polynomial(radix)
         return None
-
-
-Interval = tuple[int | None, int | None]
-
-
-def _negated(a: int | None) -> int | None:
-    return None if a is None else -a
-
-
-def _add(a: Interval, b: Interval) -> Interval:
-    low = None if a[0] is None or b[0] is None else a[0] + b[0]
-    return low, None if a[1] is None or b[1] is None else a[1] + b[1]
-
-
-def _either(a: Interval, b: Interval) -> Interval:
-    low = None if a[0] is None or b[0] is None else min(a[0], b[0])
-    return low, None if a[1] is None or b[1] is None else max(a[1], b[1])
-
-
-def _multiply(a: Interval, b: Interval) -> Interval:
-    (least, most), (other_least, other_most) = a, b
-    if least is None or other_least is None:
-        return None, None
-    if most is None or other_most is None:
-        return (least * other_least if least >= 0 and other_least >= 0 else None), None
-    corners = [x * y for x in (least, most) for y in (other_least, other_most)]
-    return min(corners), max(corners)
-
-
-def _floor_divide(a: Interval, b: Interval) -> Interval:
-    if b[0] is None or b[0] < 0:
-        return None, None
-    divisors = [max(b[0], 1)] + ([] if b[1] is None else [max(b[1], 1)])  # a size that divides is not 0
-    low = None if a[0] is None else min(a[0] // d for d in divisors)
-    if b[1] is None and low is not None:
-        low = min(low, 0)
-    return low, None if a[1] is None else max([a[1] // d for d in divisors] + [-1] * (b[1] is None))
-
-
-def _modulo(a: Interval, b: Interval) -> Interval:
-    if b[0] is None or b[0] < 0:
-        return None, None
-    if a[0] is not None and a[1] is not None and a[0] >= 0 and a[1] < b[0]:
-        return a
-    return 0, None if b[1] is None else b[1] - 1
-
-
-def _extreme(op: str, a: Interval, b: Interval) -> Interval:
-    if op == "maximum":
-        low = max((x for x in (a[0], b[0]) if x is not None), default=None)
-        return low, None if a[1] is None or b[1] is None else max(a[1], b[1])
-    high = min((x for x in (a[1], b[1]) if x is not None), default=None)
-    return None if a[0] is None or b[0] is None else min(a[0], b[0]), high
-
-
-def _magnitude(a: Interval) -> Interval:
-    low, high = a
-    least = low if low is not None and low > 0 else -high if high is not None and high < 0 else 0
-    return least, None if low is None or high is None else max(-low, high)
-
-
-Reals = tuple[float, float]
-
-
-def _combined(op: str, a: Reals | None, b: Reals | None) -> Reals | None:
-    if a is None or b is None or op not in _CORNERS:
-        return None
-    corners = [_CORNERS[op](x, y) for x in a for y in b]
-    return _rounded(min(corners), max(corners))
-
-
-def _rounded(low: float, high: float) -> Reals | None:
-    """Ends moved outwards by what rounding to f32 may add; None for what no index is made of."""
-    slack = 2.0**-23
-    ends = low - abs(low) * slack, high + abs(high) * slack
-    return ends if -(2.0**62) < ends[0] <= ends[1] < 2.0**62 else None
-
-
-_CORNERS: dict[str, Callable[[float, float], float]] = {
-    "+": lambda x, y: x + y,
-    "-": lambda x, y: x - y,
-    "*": lambda x, y: x * y,
-    "maximum": max,
-    "minimum": min,
-}
-_INTERVALS: dict[str, Callable[[Interval, Interval], Interval]] = {
-    "+": _add,
-    "-": lambda a, b: _add(a, (_negated(b[1]), _negated(b[0]))),
-    "*": _multiply,
-    "//": _floor_divide,
-    "%": _modulo,
-}

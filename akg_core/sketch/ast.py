@@ -329,29 +329,38 @@ class SketchFile:
         raise KeyError(name)
 
 
+_HELD: dict[type, tuple[str, ...] | None] = {}
+
+
+def _held(kind: type) -> tuple[str, ...] | None:
+    """The fields in which a node of this kind may hold others, in the order of the text; None where it is no node."""
+    if kind not in _HELD:
+        is_node = is_dataclass(kind) and not issubclass(kind, (Place, Type))
+        names = (part.name for part in fields(kind) if part.name not in ("place", "type")) if is_node else ()
+        _HELD[kind] = tuple(names) if is_node else None
+    return _HELD[kind]
+
+
 def walk(node: object) -> Iterator[object]:
     """Every node at and below `node`, parents first, in the order of the text."""
-    if is_dataclass(node):
-        yield node
-    for part in parts(node):
-        yield from walk(part)
+    waiting = [node]
+    while waiting:
+        first = waiting.pop()
+        if isinstance(first, tuple):
+            waiting.extend(reversed(first))
+        elif (names := _held(type(first))) is not None:
+            yield first
+            waiting.extend(getattr(first, name) for name in reversed(names))
 
 
 def parts(node: object) -> Iterator[object]:
     """The nodes right below `node`, in the order of the text; a tuple's items count as its owner's."""
-    if isinstance(node, tuple):
-        for item in node:
-            yield from parts(item) if isinstance(item, tuple) else _node(item)
-    elif is_dataclass(node) and not isinstance(node, (Place, Type, type)):
-        for part in fields(node):
-            if part.name not in ("place", "type"):
-                held = getattr(node, part.name)
-                yield from parts(held) if isinstance(held, tuple) else _node(held)
-
-
-def _node(item: object) -> Iterator[object]:
-    if is_dataclass(item) and not isinstance(item, (Place, Type, type)):
-        yield item
+    below = node if isinstance(node, tuple) else [getattr(node, name) for name in _held(type(node)) or ()]
+    for item in below:
+        if isinstance(item, tuple):
+            yield from parts(item)
+        elif _held(type(item)) is not None:
+            yield item
 
 
 def _dimensions(tensors: tuple[TensorParameter, ...]) -> tuple[str, ...]:
@@ -364,9 +373,10 @@ def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(node, tuple):
         items = tuple(rewrite(item, change) for item in node)
         return node if all(a is b for a, b in zip(items, node, strict=True)) else items
-    if not is_dataclass(node) or isinstance(node, (Place, Type, type)):
+    names = _held(type(node))
+    if names is None:
         return node
-    parts = {p.name: getattr(node, p.name) for p in fields(node) if p.name not in ("place", "type")}
+    parts = {name: getattr(node, name) for name in names}
     rewritten = {name: rewrite(value, change) for name, value in parts.items()}
     changed = {name: value for name, value in rewritten.items() if value is not parts[name]}
     return change(replace(node, **changed) if changed else node)

@@ -79,10 +79,11 @@ class Index(Polynomial[Atom]):
         return self.constant == other if isinstance(other, int) else super().__eq__(other)
 
     def __add__(self, other: Index | int) -> Index:
-        return _simplified(self.plus(index(other)))
+        added = index(other)
+        return _simplified(self.plus(added)) if self.terms and added.terms else self if self.terms else added
 
     def __mul__(self, other: Index | int) -> Index:
-        return _simplified(self.times(index(other)))
+        return self if other == 1 else _simplified(self.times(index(other)))
 
     def __sub__(self, other: Index | int) -> Index:
         return self + -index(other)
@@ -184,7 +185,12 @@ class Index(Polynomial[Atom]):
 
 def index(value: Index | int) -> Index:
     """An int as an Index."""
-    return value if isinstance(value, Index) else Index([((), value)])
+    return value if isinstance(value, Index) else _number(value)
+
+
+@lru_cache(maxsize=4096)
+def _number(value: int) -> Index:
+    return Index([((), value)])
 
 
 def position(atom: Atom) -> Index:
@@ -288,6 +294,8 @@ def _with_joined_digits(total: Index) -> Index | None:
 
 def _simplified(total: Index) -> Index:
     """What reshapes that are undone leave behind, put together again."""
+    if not any(isinstance(atom, Remainder) for monomial, _ in total.terms for atom in monomial):
+        return total
     joined = _with_joined_digits(total)
     if joined is not None:
         return joined

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from akg_core.design.algebra.index import (
     Axis,
@@ -90,6 +91,7 @@ class Segment:
     safe: bool
 
 
+@lru_cache(maxsize=16384)  # a nest that is refined asks for the same ones after each step
 def segments(at: Positions, shape: Shape) -> tuple[Segment, ...]:
     """The dims of an access, joined where they are safe."""
     found: list[Segment] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from akg_core.design.algebra.expression import parse_size, to_expr
@@ -299,14 +300,13 @@ class Assembly:
         whole = flattened(refined(kernels[0].nest(nest)), self.policy.by_taps)
         tiling = kernels[0].tile(whole)
         # A long contraction hides its stores; streaming them only splits lines of memory at the edges of tiles.
-        short = example(whole.reduced) <= 128
-
-        def stream(store: Store) -> bool:
-            return short and self._stream(store)
+        stream: Callable[[Store], bool] = self._stream if example(whole.reduced) <= 128 else lambda _: False
 
         def emit(part: Nest, hint: str, chunk: tuple[Axis, int] | None = None) -> None:
             for form in kernels:
-                made = flattened(refined(form.nest(part)), self.policy.by_taps)
+                made = whole
+                if form is not kernels[0] or part is not nest:
+                    made = flattened(refined(form.nest(part)), self.policy.by_taps)
                 self.emitted.append(form.emit(made, form.tile(made), self._name(f"{hint}{form.suffix}"), stream, chunk))
 
         chunk = split_chunk(whole, tiling, self.traits) if self.policy.split is not False else 0
