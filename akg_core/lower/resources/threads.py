@@ -19,6 +19,8 @@ def warps_of(body: Body, region: Region, limits: ProgramLimits, stages: int, tur
     ops = [op for each in region.ops for op in each.inside()]
     if products := [op for op in ops if is_matrix_product(op)]:
         return max(_of_product(body, op, limits) for op in products)
+    if sorts := [op for op in ops if op.kind == "sort"]:  # what changes places between warps goes through memory
+        return min(max(1, max(_lanes(body, op) for op in sorts) // (32 * limits.lanes)), limits.warps)
     largest = max([1, *(body.lanes_of(a.axes) for a in accesses(body, region.ops)), *_computed(body, ops)])
     room = limits.elements
     if any(axis.single for axis in body.axes.values()):
@@ -32,11 +34,16 @@ def warps_of(body: Body, region: Region, limits: ProgramLimits, stages: int, tur
 
 
 def _of_product(body: Body, op: Op, limits: ProgramLimits) -> int:
-    assert op.target is not None
-    lanes = body.lanes_of(op.target.axes)
+    lanes = _lanes(body, op)
     if strategy_of(op, limits.dot_strategies).exact:
         return min(max(4, lanes // (32 * limits.lanes)), limits.warps)
     return 8 if lanes > _LARGE_PRODUCT else 4
+
+
+def _lanes(body: Body, op: Op) -> int:
+    """Elements of the tile that an op makes."""
+    assert op.target is not None
+    return body.lanes_of(op.target.axes)
 
 
 def _computed(body: Body, ops: list[Op]) -> list[int]:

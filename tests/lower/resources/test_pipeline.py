@@ -88,5 +88,19 @@ def test_a_program_has_warps_for_its_largest_tile() -> None:
     assert region.grid[0].hints["warps"] == Number(16)
 
 
+@pytest.mark.parametrize(("size", "warps"), [(256, 1), (1024, 1), (2048, 2), (4096, 4)])
+def test_a_row_is_sorted_by_few_warps(size: int, warps: int) -> None:
+    text = f"""
+@kernel
+def f(x: In["i64", 8, {size}], y: Out["i64", 8, {size}]):
+    for m in grid(8, 1):
+        n = whole({size})
+        store(y[m, n], sort(load(x[m, n]), n))
+"""
+    body = lowered(text)
+    (region,) = body.regions
+    assert warps_of(body, region, ProgramLimits(on_chip_bytes=1 << 20), 1, 1) == warps
+
+
 def test_waves_fill_all_units() -> None:
     assert (waves(264, 2, 132), waves(265, 2, 132), waves(1, 2, 132)) == (1, 2, 1)
