@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from akg_core.errors import SketchError
 from akg_core.sketch import ast
@@ -47,7 +47,14 @@ def _fail(code: str, node: ast.Kernel | ast.TensorParameter | ast.ConstParameter
 
 def statements(program: ast.Program) -> Iterator[ast.Statement]:
     """Every statement of a program in the order of the text, those of loops after their loop."""
-    return (node for node in ast.walk(program.body) if isinstance(node, ast.Statement))
+    return _listed(program.body)
+
+
+def _listed(body: Sequence[ast.Statement]) -> Iterator[ast.Statement]:
+    for statement in body:
+        yield statement
+        if isinstance(statement, ast.Range):
+            yield from _listed(statement.body)
 
 
 def turns(loop: ast.Range) -> int:

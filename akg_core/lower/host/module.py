@@ -86,6 +86,7 @@ class _Forward:
         self.interface, self.tree, self.program, self.launch = interface, tree, program, launch
         self.dims: dict[str, Dims] = {tensor.name: tensor.dims for tensor in program.tensors}
         self.dtypes = {tensor.name: tensor.dtype for tensor in program.tensors}
+        self.viewed = {node.target: node.tensor for node in statements(program) if isinstance(node, ast.View)}
         for node in statements(program):
             if isinstance(node, ast.Allocate):
                 self.dims[node.target], self.dtypes[node.target] = node.dims, node.dtype
@@ -318,9 +319,8 @@ class _Forward:
 
     def _root(self, name: str) -> str:
         """The tensor that a view is of, through all views in between; any other tensor itself."""
-        viewed = {node.target: node.tensor for node in statements(self.program) if isinstance(node, ast.View)}
-        while name in viewed:
-            name = viewed[name]
+        while name in self.viewed:
+            name = self.viewed[name]
         return name
 
     def _kept(self) -> list[str]:

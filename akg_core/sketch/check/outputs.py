@@ -51,16 +51,14 @@ def check_outputs(program: ProgramCheck) -> list[Finding]:
             findings += _outside(site, dims, walk.atoms)
             if site.kind != "load":
                 writes[tensor.root].append(_Write(site, dims, walk.atoms, tensor.name == tensor.root))
+    # What a launch writes that was refused is not known.
+    all_known = len(program.launched) == sum(isinstance(n, ast.Launch) for n in statements(program.program))
     handed = {t.root for launched in program.launched for t in launched.tensors.values()}
     for root in handed - program.filled:
         tensor = program.tensors[root]
-        if tensor.origin == "empty" and len(program.launched) == _launches(program):
+        if tensor.origin == "empty" and all_known:
             findings += _uncovered(writes[root])
     return list(dict.fromkeys(findings))
-
-
-def _launches(program: ProgramCheck) -> int:
-    return sum(isinstance(node, ast.Launch) for node in statements(program.program))
 
 
 def _unwritten(launched: Launched, sites: Iterable[Site]) -> Iterable[Finding]:

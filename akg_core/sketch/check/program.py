@@ -75,8 +75,9 @@ class ProgramCheck:
         self.findings += check_kept(self.tree, self.program, roots)
         if not any(isinstance(statement, ast.Return) for statement in self.program.body):
             self._report("SK803", self.program.place, "The program returns nothing.", "End it with `return y`.")
+        launched = {node.kernel for node in statements(self.program) if isinstance(node, ast.Launch)}
         for kernel in self.tree.kernels:
-            if kernel.name not in {n.kernel for n in statements(self.program) if isinstance(n, ast.Launch)}:
+            if kernel.name not in launched:
                 message = f"The kernel `{kernel.name}` is never launched."
                 self._report("SK809", kernel.place, message, "Launch it in the program, or drop it.", "warning")
 
