@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch._decomp import get_decompositions
+from torch._decomp import decomposition_table, get_decompositions
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import Dim as Vary
 from torch.export import ExportedProgram
@@ -209,11 +209,13 @@ def _traced(reference: ReferenceModule, example: Example, *, vary: bool, numbers
 
 
 def _decompositions() -> Any:
-    """PyTorch's own table, with interpolation, which is gathers and elementwise work."""
+    """PyTorch's own table, with interpolation, which is gathers and elementwise work, and with gradients."""
     table = torch.export.default_decompositions()
     aten = torch.ops.aten
     interpolation = [aten.upsample_nearest2d.vec, aten.upsample_bilinear2d.vec, aten.grid_sampler_2d.default]
-    table.update(get_decompositions(interpolation))
+    table.update(get_decompositions([*interpolation, aten.addmv.default, aten.dist.default, aten.ldexp.Tensor]))
+    written_out = {op: formula for op, formula in decomposition_table.items() if "backward" in str(op)}
+    table.update({op: formula for op, formula in written_out.items() if isinstance(op, torch._ops.OpOverload)})
     return table
 
 

@@ -22,7 +22,9 @@ LOOKING = [
 ]  # fmt: skip
 JOINING = [
     "F.pad(x, (1, 2))", "F.pad(x, (1, 2, 3, 0), value=5.0) * 2", "F.pad(x, (-1, 2))", "torch.cat([x, x * 2], 0)",
-    "torch.cat([x, x[:, :3], x.relu()], 1)", "torch.stack([x, x + 1], 1)", "torch.stack([x, -x], -1)",
+    "torch.cat([x, x[:, :3], x.relu()], 1)", "torch.cat([torch.cat([x, -x], 1), torch.cat([x.relu(), x], 1)], 0)",
+    "torch.block_diag(x, x[0])", "torch.cat([torch.cat([x, x], 1).exp(), torch.cat([x, x * 2], 1)], 0).sum(1)",
+    "torch.stack([x, x + 1], 1)", "torch.stack([x, -x], -1)",
     "torch.cat([x, x], 0).sum(0)", "torch.cat([x.sum(0), x.amax(0)])", "torch.cat([x[0], x[1] * 2]).relu()",
     "torch.hstack([x, x]) @ torch.ones(24, 3)", "torch.cat([torch.zeros(0), x[0]])", "x.new_zeros(3).add(x[0, 0])",
 ]  # fmt: skip

@@ -23,12 +23,12 @@ RULES: dict[str, Rule] = {}
 _RANK = {"bool": 0, "int": 1, "float": 2}
 
 
-def rule(*names: str) -> Callable[[Rule], Rule]:
+def rule(*names: str, namespace: str = "aten") -> Callable[[Rule], Rule]:
     """Register a function as the rule of these operators; "add" stands for every overload of aten.add."""
 
     def register(function: Rule) -> Rule:
         for name in names:
-            RULES[f"aten.{name}"] = function
+            RULES[f"{namespace}.{name}"] = function
         return function
 
     return register

@@ -11,6 +11,7 @@ from akg_core.design.algebra.expression import parse_size
 from akg_core.design.graph.rules import SEED, Call, Choices, Stream, find_rule
 from akg_core.design.graph.values import Source, Value, View, literal
 from akg_core.design.operators import (
+    constants,
     convolutions,
     gathers,
     normalisations,
@@ -23,6 +24,7 @@ from akg_core.design.operators import (
     scans,
     scatters,
     sorting,
+    special,
     views,
 )
 from akg_core.errors import UnsupportedOperator
@@ -32,7 +34,7 @@ from akg_core.task.graph import RANDOM, random_nodes
 # A family of operators is a module whose functions are marked with @rule; importing it registers them.
 FAMILIES = (
     pointwise, views, gathers, scatters, sorting, reductions, normalisations, products, scans, convolutions, pooling,
-    recurrent, randomness,
+    recurrent, randomness, constants, special,
 )  # fmt: skip
 
 Refused = Callable[[Node, UnsupportedOperator], None]
@@ -139,8 +141,6 @@ def _resolved(argument: Any, values: dict[str, tuple[Value | None, ...]]) -> Any
 
 
 def _apply(call: Call) -> tuple[Value | None, ...]:
-    if call.op == "akg.tensor":
-        raise call.unsupported("that stands for a tensor made inside forward; register it as a buffer")
     function = find_rule(call.op)
     if function is None and call.op.rpartition(".")[0] in RANDOM:
         raise call.unsupported("which draws random numbers", "Draw them in get_inputs and take them as an argument.")

@@ -1,0 +1,61 @@
+"""Rarer elementwise functions, gradients written out as operators, and tensors that forward makes of numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from akg_core.errors import UnsupportedOperator
+from tests.design.judging import designed, forward, judge, reference, several
+
+GIVEN = "[torch.randn(6, 32), torch.randn(6, 32)]"
+FUNCTIONS = [
+    "torch.fmax(x, y) + torch.fmin(x, y.flip(0))", "torch.signbit(x)", "torch.signbit(x.trunc())",
+    "torch.lgamma(x * 3)",
+    "torch.lgamma(x.abs() * 1000 + 1e-3)", "torch.digamma(x * 3)", "torch.digamma(x.abs() * 100 + 1e-3)",
+    "torch.erfinv(torch.tanh(x))", "torch.round(x * 10, decimals=1)", "torch.round(x * 1000, decimals=-2)",
+    "torch.ldexp(x, (y * 3).int())", "torch.ops.aten.mish_backward(x, y * 9)",
+    "torch.ops.aten.softshrink_backward(x, y, 0.5)", "torch.ops.aten.hardshrink_backward(x, y, 0.5)",
+    "torch.ops.aten.gelu_backward(x, y)", "torch.ops.aten.hardswish_backward(x, y * 4)",
+]  # fmt: skip
+ENDS = (
+    "[torch.tensor([0.0, -0.0, 1.0, 2.0, -1.0, -2.5, 1e30, float('inf'), -float('inf'), float('nan'), 0.5, -1e9])] * 2"
+)
+AT_ENDS = [
+    "torch.lgamma(x)", "torch.digamma(x)", "torch.erfinv(x)", "torch.signbit(x)", "torch.fmax(x, y.flip(0))",
+    "torch.fmin(x, y.flip(0))",
+]  # fmt: skip
+NUMBERS = [
+    "torch.take(x, torch.tensor([1, 2, 7]))", "x * torch.tensor([[1., 2, 3, 4], [5, 6, 7, 8.]]).repeat(3, 8)",
+    "x[:, torch.tensor([3, 1, 2])]", "x + torch.tensor([True, False]).repeat(16)", "x + torch.tensor(0.25)",
+    "torch.bucketize(x, torch.tensor([-1., 0., 1.]))", "x.index_add(0, torch.tensor([1, 2, 1]), y[:3])",
+    "x[torch.tensor([5, 3, 1])] * torch.tensor([[1.5], [-0.0], [float('inf')]])", "x - torch.arange(32).flip(0)",
+    "F.cross_entropy(x, torch.tensor([1, 2, 3, 4, 5, 0]), weight=torch.tensor([0.3, 1.0] * 16))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", [FUNCTIONS], ids=["functions"])
+def test_elementwise(lines: list[str]) -> None:
+    assert judge(reference(forward(several(lines), "x, y"), GIVEN)).kernels == (1,)
+
+
+def test_values_at_which_functions_have_no_finite_one() -> None:
+    judge(reference(forward(several(AT_ENDS), "x, y"), ENDS))
+
+
+@pytest.mark.parametrize("line", NUMBERS)
+def test_tensors_made_of_numbers(line: str) -> None:
+    judge(reference(forward(line, "x, y"), GIVEN))
+
+
+def test_a_long_table_of_numbers_is_refused() -> None:
+    numbers = [number * number % 101 for number in range(200)]
+    with pytest.raises(UnsupportedOperator, match="a tensor of 200 numbers made inside forward") as refused:
+        designed(reference(forward(f"x[0, torch.tensor({numbers}) % 32]", "x, y"), GIVEN))
+    assert "register_buffer" in str(refused.value.cure) or "buffer" in str(refused.value.cure)
+
+
+@pytest.mark.parametrize(
+    "line", ["torch.addmv(x[:, 0], x, y[0])", "torch.dist(x, y)", "torch.mvlgamma(x.abs() + 3, 2)"]
+)
+def test_combinations(line: str) -> None:
+    judge(reference(forward(line, "x, y"), GIVEN))
