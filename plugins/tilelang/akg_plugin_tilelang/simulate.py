@@ -84,8 +84,9 @@ def _places(buffer: Any, guard: Any, indices: tuple[Any, ...]) -> tuple[Any, ...
     """Indices that lie inside where the guard holds, and 0 elsewhere. Raises IndexError where they do not."""
     found = []
     for number, (index, size) in enumerate(zip(indices, buffer.shape, strict=True)):
-        outside = (np.asarray(index) < 0) | (np.asarray(index) >= size)
-        if outside.any():
+        index = np.asarray(index)
+        if index.size and (index.min() < 0 or index.max() >= size):
+            outside = (index < 0) | (index >= size)
             if guard is None or np.any(outside & guard):
                 raise IndexError(f"index {number} is outside of a dimension of {size}")
             index = np.where(outside, 0, index)
@@ -99,9 +100,17 @@ def load(buffer: Any, guard: Any, *indices: Any) -> Any:
     return buffer[_places(buffer, guard, indices)]
 
 
+def inside(index: int, size: int) -> int:
+    """The index of one place along a dimension. Raises IndexError where it has none."""
+    if not 0 <= index < size:
+        raise IndexError(f"an index is outside of a dimension of {size}")
+    return index
+
+
 def store(buffer: Any, guard: Any, value: Any, *indices: Any) -> None:
     if guard is None:
-        buffer[_places(buffer, None, indices)] = value
+        value, *places = np.broadcast_arrays(value, *indices)
+        buffer[_places(buffer, None, tuple(places))] = value
         return
     guard, value, *places = np.broadcast_arrays(guard, value, *indices)
     buffer[_places(buffer, None, tuple(place[guard] for place in places))] = value[guard]
@@ -149,6 +158,6 @@ HELPERS: dict[str, Any] = {
     "np": np,
     "math": math,
     **{each.__name__: each for each in (dtype, new, lanes, cast, reinterpret, load, store, atomic, reduce, gemm)},
-    **{each.__name__: each for each in (truncated, equal)},
+    **{each.__name__: each for each in (truncated, equal, inside)},
     **{each.__name__: _one_by_one(each) for each in (math.erf, math.erfc)},
 }

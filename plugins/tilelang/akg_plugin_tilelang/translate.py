@@ -9,6 +9,7 @@ from typing import Any
 from tilelang import tvm  # it brings a TVM of its own
 
 from akg_core.plugin.lower import Lines
+from akg_plugin_tilelang.once import each_once
 
 tirx = tvm.tirx
 
@@ -39,11 +40,14 @@ def translated(function: Any) -> str:
 
 
 class _Translator:
-    """`lanes`: variables of T.Parallel at hand, by name, with their extents; `guard`: which of the lanes take part."""
+    """`lanes`: variables of T.Parallel at hand, by name, with their extents; `spread`: what has a value for each of
+    them; `guard`: which of the lanes take part.
+    """
 
     def __init__(self, function: Any) -> None:
         self.names: dict[Any, str] = {}
         self.lanes: dict[str, int] = {}
+        self.spread: set[str] = set()
         self.guard = "None"
         self.guards = 0
         self.top = self.lines = Lines()
@@ -99,6 +103,7 @@ class _Translator:
                 self.branch(node)
             case tirx.Bind():
                 self.lines.add(f"{self.name(node.var)} = {self.text(node.value)}")
+                self.spread |= {self.name(node.var)} if self.lanes else set()
             case tirx.BufferStore():
                 self.store(node)
             case tirx.Evaluate():
@@ -122,6 +127,7 @@ class _Translator:
         for place, each in enumerate(nest):
             name = self.name(each.loop_var)
             self.lanes[name] = int(each.extent)
+            self.spread.add(name)
             self.lines.add(f"{name} = lanes({int(each.extent)}, {place}, {len(nest)})")
         self.stmt(body)
         self.lanes = {}
@@ -147,23 +153,31 @@ class _Translator:
         """The name of a condition under which lanes take part, besides the one at hand."""
         self.guards += 1
         name = f"guard_{self.guards}"
+        condition = each_once(condition)
         both = condition if self.guard == "None" else f"np.logical_and({self.guard}, {condition})"
         self.lines.add(f"{name} = {both}")
         return name
 
-    def whole(self, buffer: Any, indices: Sequence[Any]) -> bool:
-        """Whether an access goes over all of a buffer, by lanes in their order."""
-        names = [self.names.get(i) if isinstance(i, tirx.Var) else None for i in indices]
-        order = [list(self.lanes).index(n) for n in names if n in self.lanes]
-        fits = all(
-            n in self.lanes and self.lanes[n] == s for n, s in zip(names, map(_number, buffer.shape), strict=True)
-        )
-        return fits and len(order) == len(names) and order == sorted(set(order))
+    def part(self, buffer: Any, indices: Sequence[Any]) -> list[str]:
+        """An access as slices for lanes that begin a dimension, in their order, and numbers; [] where it is none."""
+        parts, order = [], []
+        for index, size in zip(indices, buffer.shape, strict=True):
+            lane = self.names.get(index, "") if isinstance(index, tirx.Var) else ""
+            if lane in self.lanes and self.lanes[lane] <= _number(size):
+                parts.append(f":{self.lanes[lane]}")
+                order.append(list(self.lanes).index(lane))
+            elif self.spread.isdisjoint(self.names.get(var, "") for var in _variables(index)):
+                parts.append(f"inside({self.text(index)}, {self.text(size)})")
+            else:
+                return []
+        return parts if order == sorted(set(order)) else []
 
     def store(self, node: Any) -> None:
         name, value = self.name(node.buffer.data), self.text(node.value)
-        if self.guard == "None" and len(node.indices) == len(self.lanes) and self.whole(node.buffer, node.indices):
-            self.lines.add(f"{name}[...] = {value}")
+        value = each_once(value) if self.lanes else value
+        parts = self.part(node.buffer, node.indices) if self.guard == "None" else []
+        if sum(each[0] == ":" for each in parts) == len(self.lanes) > 0:
+            self.lines.add(f"{name}[{', '.join(parts)}] = {value}")
             return
         self.lines.add(f"store({name}, {self.guard}, {value}, {', '.join(map(self.text, node.indices))})")
 
@@ -243,9 +257,11 @@ class _Translator:
 
     def load(self, node: Any) -> str:
         name = self.name(node.buffer.data, node.buffer.name)
-        if self.lanes and self.whole(node.buffer, node.indices):
-            used = {self.names[i] for i in node.indices}
-            return f"{name}[{', '.join(':' if lane in used else 'None' for lane in self.lanes)}]"
+        parts = self.part(node.buffer, node.indices) if self.lanes else []
+        if parts and (self.guard == "None" or all(each[0] == ":" for each in parts)):
+            used = {self.names.get(index) for index in node.indices if isinstance(index, tirx.Var)}
+            turned = ", ".join(":" if lane in used else "None" for lane in self.lanes)
+            return f"{name}[{', '.join(parts)}]" + (f"[{turned}]" if "None" in turned else "")
         return f"load({name}, {self.guard}, {', '.join(map(self.text, node.indices))})"
 
     def call(self, node: Any) -> str:
@@ -288,3 +304,9 @@ class _Translator:
 
 def _number(size: Any) -> int:
     return int(size) if isinstance(size, tirx.IntImm) else -1
+
+
+def _variables(node: Any) -> list[Any]:
+    found: list[Any] = []
+    tirx.stmt_functor.post_order_visit(node, lambda each: found.append(each) if isinstance(each, tirx.Var) else None)
+    return found
