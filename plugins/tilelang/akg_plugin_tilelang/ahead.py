@@ -1,4 +1,4 @@
-"""Lowers and compiles kernels ahead of their launch: `python -m akg_plugin_tilelang.ahead`, JSON in, JSON out.
+"""Lowers and compiles kernels ahead of their launch, in a process that `compile` forks.
 
 What comes out for each function of kernel.py under T.prim_func: registers and spilled bytes of a thread, shared memory
 and threads of a program; or the message of TileLang or nvcc. The cubin lies beside the kernel.
@@ -7,16 +7,24 @@ and threads of a program; or the message of TileLang or nvcc. The cubin lies bes
 from __future__ import annotations
 
 import importlib.util
-import json
 import re
 import subprocess
 import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from akg_core.plugin import cores
+
+
+def report(answers: Connection, folder: Path, arch: str, nvcc: str) -> None:
+    """Send what `compile_all` finds, or why TileLang cannot be imported."""
+    try:
+        answers.send(compile_all(folder, arch, nvcc))
+    except ImportError as error:
+        answers.send(f"{type(error).__name__}: {error}")
 
 
 def compile_all(folder: Path, arch: str, nvcc: str) -> dict[str, dict[str, Any]]:
@@ -89,8 +97,3 @@ def _module(path: Path) -> Any:
     module = sys.modules["kernel"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-if __name__ == "__main__":
-    asked = json.load(sys.stdin)
-    print(json.dumps(compile_all(Path(asked["folder"]), asked["arch"], asked["nvcc"])))

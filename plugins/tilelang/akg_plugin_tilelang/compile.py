@@ -5,9 +5,7 @@ A function that is made for a number of lanes which only a launch knows is compi
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+import multiprocessing
 import time
 from pathlib import Path
 from typing import Any
@@ -26,17 +24,18 @@ from akg_core.plugin import (
     write_source,
 )
 from akg_core.plugin.resources import shortage
-from akg_plugin_tilelang.probe import INSTALL, nvcc, tilelang_version
+from akg_plugin_tilelang import ahead
+from akg_plugin_tilelang.probe import CURE, missing, nvcc
 
 SECONDS = 240.0  # for all kernels of one source
+_FORKING = multiprocessing.get_context("fork")  # where TileLang is imported already
 
 
 def compile_kernel(source: KernelSource, target: Target, workdir: Path) -> CompileResult:
-    """Build `source` in `workdir`. Raises ToolchainError without TileLang or nvcc; a compile error is a result."""
+    """Build `source` in `workdir`. Raises ToolchainError without what it needs; a compile error is a result."""
     began = time.perf_counter()
-    if not tilelang_version() or nvcc() is None:
-        missing = "TileLang is not installed." if not tilelang_version() else "There is no nvcc."
-        raise ToolchainError(missing, f"`{INSTALL}` installs it.")
+    if lacking := missing():
+        raise ToolchainError(lacking, CURE)
     folder, capability = workdir.resolve(), capability_of(target)
     write_source(source, folder)
     found = _compiled(folder, capability) if "kernel.py" in source.files else {}
@@ -78,22 +77,22 @@ def _told(name: str, said: dict[str, Any], lacks: Shortage | None, capability: i
 
 
 def _compiled(folder: Path, capability: int) -> dict[str, dict[str, Any]]:
-    """What another process finds of each function, or what is wrong with it."""
+    """What a process that is forked from this one finds of each function, or what is wrong with it."""
     arch = f"sm_{capability}a" if capability >= 90 else f"sm_{capability}"
-    asked = json.dumps({"folder": str(folder), "arch": arch, "nvcc": str(nvcc())})
-    command = [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; import runpy; {_RUN}"]
+    answers, theirs = _FORKING.Pipe(duplex=False)
+    process = _FORKING.Process(target=ahead.report, args=(theirs, folder, arch, str(nvcc())))
+    process.start()
+    theirs.close()
     try:
-        ended = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=SECONDS, cwd=folder)
-    except subprocess.TimeoutExpired:
-        return {"kernel.py": {"error": f"TileLang took more than {SECONDS:.0f} s"}}
-    lines = ended.stdout.splitlines()
-    if ended.returncode == 0 and lines:
-        found: dict[str, dict[str, Any]] = json.loads(lines[-1])
-        return found
-    said = ended.stderr.strip().splitlines() or [f"it ended with {ended.returncode} and said nothing"]
-    if "ImportError" in said[-1] or "ModuleNotFoundError" in said[-1]:
-        raise ToolchainError(f"TileLang cannot be imported: {said[-1].rstrip('.')}.", f"`{INSTALL}` makes it anew.")
-    return {"kernel.py": {"error": said[-1]}}
-
-
-_RUN = "runpy.run_module('akg_plugin_tilelang.ahead', run_name='__main__')"
+        if not answers.poll(SECONDS):
+            return {"kernel.py": {"error": f"TileLang took more than {SECONDS:.0f} s"}}
+        found: dict[str, dict[str, Any]] | str = answers.recv()
+    except EOFError:
+        process.join()
+        return {"kernel.py": {"error": f"TileLang ended with {process.exitcode} and said nothing"}}
+    finally:
+        process.kill()
+        process.join()
+    if isinstance(found, str):
+        raise ToolchainError(f"TileLang cannot be imported: {found.rstrip('.')}.", CURE)
+    return found

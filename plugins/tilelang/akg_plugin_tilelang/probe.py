@@ -16,22 +16,14 @@ from akg_core.plugin import Availability, Target, Traits
 
 VERSION = "0.1.15"
 TUNING_SECONDS = 30.0  # two or three rounds of a search
-INSTALL = "akg-core setup tilelang"
+CURE = "`akg-core setup tilelang` installs it."
 
 
 def probe(target: Target) -> Availability:
     """Whether kernels can be compiled and run here; never raises."""
     version = tilelang_version()
     details = {"tilelang": version or "not installed"}
-    reason = cure = ""
-    if refused := chips.refusal(target):
-        reason, cure = refused
-    elif not version:
-        reason, cure = "TileLang is not installed.", f"`{INSTALL}` installs it."
-    elif version != VERSION:
-        reason, cure = f"TileLang {version} is not {VERSION}, which it works with.", f"`{INSTALL}` installs it."
-    elif nvcc() is None:
-        reason, cure = "There is no nvcc, which TileLang compiles by.", f"`{INSTALL}` installs it."
+    reason, cure = chips.refusal(target) or (missing(), CURE)
     if reason:
         return Availability(can_compile=False, can_run=False, reason=reason, cure=cure, details=details)
     capability = capability_of(target)
@@ -50,6 +42,16 @@ def probe(target: Target) -> Availability:
     details["runs"] = "by simulation"
     found = traits(capability)
     return Availability(can_compile=True, can_run=True, simulated=True, reason=reason, traits=found, details=details)
+
+
+def missing() -> str:
+    """What kernels cannot be compiled without and is not here, in a sentence; "" where everything is."""
+    version = tilelang_version()
+    if not version:
+        return "TileLang is not installed."
+    if version != VERSION:
+        return f"TileLang {version} is not {VERSION}, which it works with."
+    return "" if nvcc() else "There is no nvcc, which TileLang compiles by."
 
 
 def traits(capability: int) -> Traits:
