@@ -128,6 +128,13 @@ def reduce(source: Any, target: Any, kind: str, place: int, clear: bool) -> None
     target[...] = found if clear else function(target, found)
 
 
+def copy(source: Any, target: Any) -> None:
+    """Copy a box of the target's size, which lies inside of its tensor."""
+    if source.size != target.size:
+        raise IndexError(f"a box of {target.shape} is outside of a dimension of its tensor")
+    target[...] = source.reshape(target.shape)
+
+
 def gemm(a: Any, b: Any, c: Any, turn_a: bool, turn_b: bool, clear: bool) -> None:
     """Matrix units take of f32 factors the bits of tf32, and add up in f32."""
     a, b = ((f.view(np.int32) & -0x2000).view(np.float32) if f.dtype == np.float32 else f for f in (a, b))
@@ -157,7 +164,7 @@ def _one_by_one(function: Callable[[float], float]) -> Callable[[Any], Any]:
 HELPERS: dict[str, Any] = {
     "np": np,
     "math": math,
-    **{each.__name__: each for each in (dtype, new, lanes, cast, reinterpret, load, store, atomic, reduce, gemm)},
+    **{each.__name__: each for each in (dtype, new, lanes, cast, reinterpret, load, store, atomic, reduce, copy, gemm)},
     **{each.__name__: each for each in (truncated, equal, inside)},
     **{each.__name__: _one_by_one(each) for each in (math.erf, math.erfc)},
 }

@@ -186,6 +186,8 @@ class _Translator:
         match name:
             case "fill":
                 self.lines.add(f"{self.region(call.args[0])}[...] = {self.text(call.args[1])}")
+            case "copy":
+                self.lines.add(f"copy({self.region(call.args[0])}, {self.region(call.args[1])})")
             case "reduce":
                 source, target, kind, place, clear = call.args
                 where = f"{self.region(source)}, {self.region(target)}"

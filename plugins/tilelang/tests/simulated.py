@@ -12,6 +12,7 @@ import sys
 import traceback
 from pathlib import Path
 
+import staged
 from akg_plugin_tilelang.emit import module_text
 from akg_plugin_tilelang.emit.kernel import functions
 from akg_plugin_tilelang.simulate import simulated
@@ -65,6 +66,6 @@ def wrong(case: Case, folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    known = {case.name: case for case in cases.small()}
+    known = {case.name: case for case in (*cases.small(), staged.case())}
     for line in sys.stdin:
         print(json.dumps(wrong(known[line.strip()], Path(sys.argv[1]))), flush=True)

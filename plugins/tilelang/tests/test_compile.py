@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from akg_plugin_tilelang import compile, probe
@@ -39,6 +40,11 @@ def test_what_a_kernel_needs_is_told(said: Callable[[str], str]) -> None:
     answer = said(KERNEL)
     assert answer.startswith("built, 0 shortages: scale: ")
     assert answer.endswith(" registers, 0 spilled_bytes, 1024 shared_bytes, 128 threads\n")
+
+
+@needs_tilelang
+def test_a_product_is_pipelined(said: Callable[[str], str]) -> None:
+    assert said((Path(__file__).parent / "golden/linear.txt").read_text()).startswith("built, 0 shortages: linear: ")
 
 
 @needs_tilelang

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from akg_plugin_tilelang.emit import emit, module_text
 from akg_plugin_tilelang.emit.kernel import functions
+from staged import LINEAR
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target, Unsupported
 from akg_core.testing.emission import cases
@@ -17,16 +18,6 @@ from akg_core.testing.emission.sketches import ADD, SOFTMAX, sketch_of
 
 GOLDEN = Path(__file__).parent / "golden"
 SM_90 = Target(backend="cuda", arch="sm_90")
-LINEAR = """
-@kernel
-def linear(x: In["f16", 512, 256], w: In["f16", 384, 256], y: Out["f16", 512, 384]):
-    for m in grid(512, 128):
-        for n in grid(384, 64):
-            acc = zeros([m, n])
-            for k in tiles(256, 32):
-                acc = dot(load(x[m, k]), load(w[n, k]), over=k, into=acc)
-            store(y[m, n], maximum(acc, 0.0))
-"""
 SCAN = """
 @kernel
 def run(x: In["f32", 6, 300], y: Out["f32", 6, 300], z: Out["i64", 6]):
@@ -53,6 +44,20 @@ def test_what_is_around_the_kernel() -> None:
     assert "_launch_softmax((x, y))" in source.files["model_new.py"]
     assert "pip install tilelang==" in source.files["model_new.py"]
     assert all(place.startswith("kernel.py:") for place in source.line_map)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "copied", "pipelined"),
+    [
+        ("", "", 2, True),
+        (", stages=3", "", 2, False),  # nobody asked
+        ("192", "200", 1, False),  # the last tile of w is partial, and of y
+        ("load(w[n, k])", "load(w[n, k]) * 2.0", 1, False),
+    ],
+)
+def test_boxes_are_copied(old: str, new: str, copied: int, pipelined: bool) -> None:
+    kernel = source_of(sketch_of(LINEAR.replace(old, new))).files["kernel.py"]
+    assert kernel.count("T.copy(") == copied and ("T.Pipelined(4, num_stages=3)" in kernel) == pipelined
 
 
 class Printed(Run):

@@ -24,6 +24,6 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
         yield ask
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["staged", *NAMES])
 def test_simulated(simulated: Callable[[str], str], name: str) -> None:
     assert simulated(name) == ""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import Axis, Body, Lines, Op, Region, fold
-from akg_core.plugin.sketch import INDEX, Binary, Element, Expr, Name, Number, is_float, walk
+from akg_core.plugin.sketch import INDEX, Binary, Call, Element, Expr, Name, Number, is_float, walk
 from akg_core.plugin.tile import order
 from akg_plugin_tilelang.emit.expression import ExpressionPrinter, Tile
 from akg_plugin_tilelang.emit.terms import ATOM, HELD, LOOSE, PRODUCT, STORED, TILELANG, Term, cast, strong
@@ -19,6 +19,7 @@ ATOMIC = {
 }
 MOST_THREADS = 512
 ELEMENTS = 16  # of the largest tile, for a thread
+OF_PRODUCTS = 64  # of the largest tile, for a thread, where matrix units multiply
 
 
 class RegionPrinter:
@@ -226,6 +227,10 @@ class RegionPrinter:
         value, term = op.target, self.terms.term(op.expr)
         if value.axes:
             name, axes = self.hold(op, "shared" if value.name in self.factors else "fragment")
+            box = self.box(op.expr, axes) if value.name in self.factors else ""
+            if box:
+                self.say(f"T.copy({box}, {name})")
+                return
             self.fill(name, axes, cast(strong(term), "i32") if term.dtype == "bool" else strong(term))
         elif not value.mutable:
             if not (term.text.isidentifier() or term.number):
@@ -237,6 +242,19 @@ class RegionPrinter:
                 self.held.add(f"{value.name} = T.alloc_var({TILELANG[value.dtype]!r})", self.line)
                 self.terms.values[value.name] = Term(value.name, value.dtype)
             self.say(f"{value.name} = {strong(term)}")
+
+    def box(self, expr: Expr, axes: tuple[str, ...]) -> str:
+        """A part of a tensor that is loaded whole, along its last dimensions; "" where an expression is none."""
+        match expr:
+            case Call(op="load", args=(Element(tensor=tensor, indices=indices),), keywords=()):
+                lead, last = indices[: -len(axes)], indices[-len(axes) :]
+            case _:
+                return ""
+        if tensor in self.stored or last != tuple(map(Name, axes)) or any(map(self.body.axes_of, lead)):
+            return ""
+        begins = [(self.terms.tiles[axis].begin, self.lanes(axis)) for axis in axes]
+        parts = [f"{begin}:{begin.beside('+')} + {lanes}" for begin, lanes in begins]
+        return f"{tensor}[{', '.join([*(str(self.terms.term(index)) for index in lead), *parts])}]"
 
     def store(self, op: Op) -> None:
         assert op.element is not None and op.expr is not None
@@ -266,7 +284,9 @@ class RegionPrinter:
         distance = stop if start.text == "0" else Term(f"{stop.operand} - {start.operand}", "i64", LOOSE, stop.narrow)
         turns = self.count(distance, step)
         turn = self.body.unique(f"{axis.name}_turn")
-        outside = self.block(f"for {turn} in T.serial({turns}):")
+        outside, line = self.lines, self.line
+        head, body = outside.later(), outside.nest()
+        self.lines = body
         counted = f"({turns} - 1 - {turn})" if op.reverse else turn
         place = counted if step.text == "1" else f"{counted} * {step.operand}"
         plus = "" if start.text == "0" else f"{start} + "
@@ -281,6 +301,10 @@ class RegionPrinter:
         self.open(axis, first, end, None if negative else stop)
         self.ops(op.body)
         self.lines = outside
+        stages = op.hints.get("stages")
+        under_way = int(stages.value) if isinstance(stages, Number) and _is_staged(body) else 1
+        loop = f"T.Pipelined({turns}, num_stages={under_way})" if under_way > 1 else f"T.serial({turns})"
+        head.add(f"for {turn} in {loop}:", line)
 
     def count(self, distance: Term, step: Term) -> str:
         """How many tiles there are; none over less than nothing."""
@@ -325,11 +349,20 @@ class RegionPrinter:
             return 32 * max(1, 1 << (int(warps.value).bit_length() - 1))
         ops = [inner for each in self.region.ops for inner in each.inside()]
         largest = max([1, *(self.lanes_of(self.axes_at(op)) for op in ops)])
-        least = 128 if any(op.kind == "dot" and op.target and is_float(op.target.dtype) for op in ops) else 32
-        return min(max(least, 1 << (max(largest // ELEMENTS, 1).bit_length() - 1)), MOST_THREADS)
+        products = [op for op in ops if op.kind == "dot" and op.target and is_float(op.target.dtype)]
+        halves = any(op.expr and op.expr.type and op.expr.type.dtype in ("f16", "bf16") for op in products)
+        wanted = max(largest // (OF_PRODUCTS if halves else ELEMENTS), 1)
+        return min(max(128 if products else 32, 1 << (wanted.bit_length() - 1)), MOST_THREADS)
 
     def axes_at(self, op: Op) -> frozenset[str]:
         own = op.target.axes if op.target is not None else frozenset[str]()
         return own.union(
             *(self.body.axes_of(e) for e in op.expressions() if op.kind not in ("dot", "tiles", "range", "if"))
         )
+
+
+def _is_staged(body: Lines) -> bool:
+    """Whether the turns of a loop copy factors and multiply them, and do nothing else: TileLang overlaps these."""
+    _begin, *rest = (line.text for line in body.flat())
+    words = {text.partition("(")[0] for text in rest}
+    return words == {"T.copy", "T.gemm"}
