@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import Axis, Body, Lines, Op, Region, fold
-from akg_core.plugin.sketch import INDEX, Binary, Call, Element, Expr, Name, Number, is_float, walk
+from akg_core.plugin.sketch import DTYPES, INDEX, Binary, Call, Element, Expr, Name, Number, is_float, walk
 from akg_core.plugin.tile import order
 from akg_plugin_tilelang.emit.expression import ExpressionPrinter, Tile
 from akg_plugin_tilelang.emit.terms import ATOM, HELD, LOOSE, PRODUCT, STORED, TILELANG, Term, cast, strong
@@ -19,6 +19,7 @@ ATOMIC = {
 }
 MOST_THREADS = 512
 ELEMENTS = 16  # of the largest tile, for a thread
+STAGES, STAGED_BYTES = 3, 128 * 1024  # of factors that are loaded ahead
 OF_PRODUCTS = 64  # of the largest tile, for a thread, where matrix units multiply
 
 
@@ -246,14 +247,17 @@ class RegionPrinter:
     def box(self, expr: Expr, axes: tuple[str, ...]) -> str:
         """A part of a tensor that is loaded whole, along its last dimensions; "" where an expression is none."""
         match expr:
-            case Call(op="load", args=(Element(tensor=tensor, indices=indices),), keywords=()):
+            case Call(op="load", args=(Element(tensor=tensor, indices=indices),), keywords=keywords) if {
+                name for name, _ in keywords
+            } <= {"via"}:
                 lead, last = indices[: -len(axes)], indices[-len(axes) :]
             case _:
                 return ""
         if tensor in self.stored or last != tuple(map(Name, axes)) or any(map(self.body.axes_of, lead)):
             return ""
         begins = [(self.terms.tiles[axis].begin, self.lanes(axis)) for axis in axes]
-        parts = [f"{begin}:{begin.beside('+')} + {lanes}" for begin, lanes in begins]
+        ends = [lanes if begin.text == "0" else f"{begin.beside('+')} + {lanes}" for begin, lanes in begins]
+        parts = [f"{begin}:{end}" for (begin, _), end in zip(begins, ends, strict=True)]
         return f"{tensor}[{', '.join([*(str(self.terms.term(index)) for index in lead), *parts])}]"
 
     def store(self, op: Op) -> None:
@@ -301,10 +305,16 @@ class RegionPrinter:
         self.open(axis, first, end, None if negative else stop)
         self.ops(op.body)
         self.lines = outside
-        stages = op.hints.get("stages")
-        under_way = int(stages.value) if isinstance(stages, Number) and _is_staged(body) else 1
-        loop = f"T.Pipelined({turns}, num_stages={under_way})" if under_way > 1 else f"T.serial({turns})"
+        stages = self.stages(op) if _is_staged(body) else 1
+        loop = f"T.Pipelined({turns}, num_stages={stages})" if stages > 1 else f"T.serial({turns})"
         head.add(f"for {turn} in {loop}:", line)
+
+    def stages(self, op: Op) -> int:
+        """How many turns' factors are in shared memory at once: as many as the sketch says or is usual, and fit."""
+        asked = op.hints.get("stages")
+        loaded = [each.target for each in op.body if each.target is not None and each.target.name in self.factors]
+        size = sum(self.lanes_of(value.axes) * DTYPES[value.dtype].size for value in loaded)
+        return min(int(asked.value) if isinstance(asked, Number) else STAGES, STAGED_BYTES // max(size, 1))
 
     def count(self, distance: Term, step: Term) -> str:
         """How many tiles there are; none over less than nothing."""
