@@ -26,13 +26,12 @@ _SIMPLE = {"sum": "sum", "prod": "prod", "amax": "max", "amin": "min", "any": "a
 
 def reduced(kind: str, value: Value, dims: tuple[int, ...], keep: bool = False) -> Value:
     """One reduction in the dtype of `value`; of nothing, its neutral element."""
-    dims = tuple(d for d in dims if value.shape[d] != 1) if kind in ("max", "min", "any", "all") else dims
-    if not dims:
-        return value
+    dims = tuple(d % len(value.shape) for d in dims)
+    shape = tuple(index(1) if d in dims else s for d, s in enumerate(value.shape) if keep or d not in dims)
     if any(value.shape[d] == 0 for d in dims) and kind not in ("max", "min"):
-        shape = tuple(s for d, s in enumerate(value.shape) if d not in dims)
         return Literal({"sum": 0, "prod": 1, "any": False, "all": True}[kind], shape=shape, dtype=value.dtype)
-    return fold(kind, value, dims, (value.dtype,), keep)[0]
+    several = tuple(d for d in dims if value.shape[d] != 1)
+    return reshape(fold(kind, value, several, (value.dtype,))[0] if several else value, shape)
 
 
 @rule(*_SIMPLE)

@@ -60,7 +60,7 @@ def running_extreme(c: Call) -> tuple[Value, Value]:
 @rule("flip")
 def flipped(c: Call) -> Value:
     value = c.raw(0)
-    return _flipped(value, frozenset(d % len(value.shape) for d in c.arg(1)))
+    return _flipped(value, frozenset(c.dims(c.arg(1), len(value.shape)) if c.arg(1) else ()))
 
 
 def flip(value: Value, dims: Collection[int]) -> Value:
