@@ -23,9 +23,9 @@ from torch.export.graph_signature import CustomObjArgument
 
 from akg_core.errors import TaskError
 from akg_core.records import Argument, Dim, Graph, Interface, Task
-from akg_core.task import load, wording
+from akg_core.task import complex_pairs, load, wording
 from akg_core.task.arguments import Leaf, portable
-from akg_core.task.example import Example, flat_forward, make_example, tensor_attributes
+from akg_core.task.example import Example, flat_forward, forward_as, make_example, tensor_attributes
 from akg_core.task.fake import quiet
 from akg_core.task.graph import random_nodes, resolve, size, spelled
 from akg_core.task.guards import conditions
@@ -198,6 +198,13 @@ def _traced(reference: ReferenceModule, example: Example, *, vary: bool, numbers
         model = as_buffers(reference.model(eval=eval), example.replaced)
         program = export(model)
     exported, program = program, program.run_decompositions(_decompositions())
+    if complex_pairs.has_complex(program) and (paired := complex_pairs.paired_forward(program, model)):
+        try:
+            with forward_as(model, paired, names):
+                program = torch.export.export(model, inputs, dynamic_shapes=dims, strict=False)
+        except complex_pairs.Unknown as unknown:
+            raise wording.complex_numbers(unknown.node, load.reference_filename(reference.name)) from None
+        program = program.run_decompositions(_decompositions())
     sizes = _declare_sizes(program, inputs)
     attributes = {*tensor_attributes(model), *example.replaced}
     translated = translate(program, names, sizes, load.reference_filename(reference.name), attributes)

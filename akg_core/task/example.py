@@ -6,7 +6,7 @@ Worker side.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -122,6 +122,13 @@ def flat_forward(
                 setattr(owner, attribute, tensor.copy_(new))
         return result
 
+    with forward_as(model, forward, names):
+        yield
+
+
+@contextmanager
+def forward_as(model: nn.Module, forward: Callable[..., Any], names: Sequence[str]) -> Iterator[None]:
+    """Inside, a module has this forward, whose parameters are called by these names."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     forward.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore[attr-defined]
     vars(model)["forward"] = forward

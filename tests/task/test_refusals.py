@@ -22,14 +22,17 @@ REFUSED = {
     "inverse": ("x = x + 1\nreturn torch.inverse(x)", "x", X, "`torch.inverse`", "no rule", "sketch"),
     "svd": ("x = x + 1\nreturn torch.linalg.svd(x).S", "x", X, "`torch.linalg.svd`", "no rule", "sketch"),
     "eigenvalues": ("x = x + 1\nreturn torch.linalg.eigh(x)[0]", "x", X, "`torch.linalg.eigh`", "no rule", "sketch"),
-    "rfft": ("x = x + 1\nreturn torch.fft.rfft(x).abs()", "x", X, "`torch.fft.rfft`", "complex numbers", "cosines"),
+    "rfft": (
+        "x = torch.fft.rfft(x)\nreturn torch.log(x).abs()",
+        *("x", X, "`torch.log`", "complex numbers", "cosines"),
+    ),
     "stft": (
-        "x = x + 1\nreturn torch.stft(x, 8, return_complex=True).abs()",
-        *("x", "torch.randn(64)", "`torch.stft`", "complex numbers", "cosines"),
+        "x = torch.stft(x, 8, return_complex=True)\nreturn torch.sqrt(x).abs()",
+        *("x", "torch.randn(64)", "`torch.sqrt`", "complex numbers", "cosines"),
     ),
     "irfft": (
-        "x = x + 1\nreturn torch.fft.irfft(torch.complex(x, x))",
-        *("x", X, "`torch.complex`", "complex numbers", "cosines"),
+        "x = torch.complex(x, x)\nreturn torch.fft.irfft(torch.tan(x))",
+        *("x", X, "`torch.tan`", "complex numbers", "cosines"),
     ),
     "complex output": ("x = x + 1\nreturn torch.complex(x, x)", "x", X, "`torch.complex`", "complex", "real numbers"),
     "in place": (

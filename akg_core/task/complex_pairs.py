@@ -1,0 +1,305 @@
+"""Complex numbers as pairs of real ones: of a captured graph that has complex values in it comes one that has none.
+
+A Fourier transform of a dim is a product with the matrix of its roots of unity, whatever its length. Complex arguments,
+parameters and results stay what they are, so that whoever reads the graph refuses them by name.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.utils._pytree import tree_unflatten
+
+_NAMES = """
+    alias cat clone constant_pad_nd copy cumsum diagonal expand flip gather index index_select mean neg permute repeat
+    roll select slice split split_with_sizes squeeze stack sum t transpose unbind unfold unsqueeze unsafe_split view
+    _unsafe_view reshape where slice_scatter select_scatter
+    """
+_PARTWISE = frozenset(_NAMES.split())
+"""Operators that do the same to both parts: what only moves elements, adds them up or chooses among them."""
+_MOST_FACTORS = 8  # of a power
+_NORMS = (0.0, 0.5, 1.0)  # how often the length of a transform divides it, by PyTorch's number for that
+
+
+class Unknown(Exception):
+    """An operator on complex numbers has no formula here: that of `node` in the program."""
+
+    def __init__(self, node: torch.fx.Node) -> None:
+        super().__init__()
+        self.node = node
+
+
+class _NoFormula(Exception):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A complex tensor, or a complex number, by its parts; `real`: the imaginary one is zero everywhere."""
+
+    re: Any
+    im: Any
+    real: bool = False
+
+
+def has_complex(program: ExportedProgram) -> bool:
+    """Whether an operator of a captured program gives complex numbers."""
+    return any(_is_complex(node.meta.get("val")) for node in program.graph.nodes if node.op == "call_function")
+
+
+def paired_forward(program: ExportedProgram, model: nn.Module) -> Callable[..., Any] | None:
+    """What computes as the program does on the tensors that it is called with, without complex tensors in between.
+
+    `program` is in PyTorch's core operators. None where something complex goes in or comes out, or state is updated.
+    What it gives raises Unknown for an operator without a formula.
+    """
+    signature = program.graph_signature
+    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
+    outputs = next(node for node in program.graph.nodes if node.op == "output").args[0]
+    updates = any(spec.kind != OutputKind.USER_OUTPUT for spec in signature.output_specs)
+    if updates or any(_is_complex(node.meta.get("val")) for node in (*placeholders, *outputs)):
+        return None
+
+    def forward(*tensors: Tensor) -> Any:
+        given = iter(tensors)
+        arguments = []
+        for spec in signature.input_specs:
+            if spec.kind == InputKind.USER_INPUT:
+                arguments.append(next(given))
+            elif spec.kind == InputKind.PARAMETER:
+                arguments.append(model.get_parameter(str(spec.target)))
+            elif spec.kind == InputKind.BUFFER:
+                arguments.append(model.get_buffer(str(spec.target)))
+            else:
+                arguments.append(program.constants[str(spec.target)])
+        results = _Interpreter(program.graph_module).run(*arguments)
+        return tree_unflatten(results, program.call_spec.out_spec)
+
+    return forward
+
+
+def _is_complex(value: Any) -> bool:
+    values = value if isinstance(value, (list, tuple)) else (value,)
+    return any(isinstance(each, Tensor) and each.dtype.is_complex for each in values)
+
+
+class _Interpreter(torch.fx.Interpreter):
+    """Runs a graph with pairs in the place of complex tensors."""
+
+    def __init__(self, module: torch.fx.GraphModule) -> None:
+        super().__init__(module)
+        self._interleaved: dict[int, tuple[Tensor, Pair]] = {}  # what `view_as_real` gave, by its identity
+        self._returned = False  # whether a result of the program is made, whose strides tell what it is a part of
+
+    def run_node(self, n: torch.fx.Node) -> Any:
+        self._returned = any(user.op == "output" for user in n.users)
+        try:
+            return super().run_node(n)
+        except _NoFormula:
+            raise Unknown(n) from None
+
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        name = target._schema.name.partition("::")[2] if isinstance(target, torch._ops.OpOverload) else ""
+        if name == "view_as_real":
+            whole = torch.stack((args[0].re, args[0].im), -1)
+            self._interleaved[id(whole)] = whole, args[0]
+            return whole
+        is_part = name == "select" and id(args[0]) in self._interleaved and args[1] in (-1, args[0].dim() - 1)
+        if is_part and not self._returned:
+            pair = self._interleaved[id(args[0])][1]
+            return pair.im if args[2] else pair.re
+        dtype = kwargs.get("dtype")
+        if not _pairs(args) and name not in _MAKERS and not (dtype and dtype.is_complex):
+            return super().call_function(target, args, kwargs)
+        if name in _RULES:
+            return _RULES[name](*args, **kwargs)
+        if dtype is not None and dtype.is_complex and not _pairs(args):
+            real = super().call_function(target, args, kwargs | {"dtype": dtype.to_real()})
+            return Pair(real, torch.zeros_like(real))
+        if name in _PARTWISE:
+            return _partwise(target, args, kwargs)
+        raise _NoFormula
+
+
+def _pairs(value: Any) -> bool:
+    """Whether there is a pair, or a complex number, anywhere in some arguments."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_pairs, value))
+    return isinstance(value, (Pair, complex))
+
+
+def _partwise(target: Any, args: Any, kwargs: Any) -> Any:
+    parts = [target(*_part(args, first), **kwargs) for first in (True, False)]
+    if isinstance(parts[0], (list, tuple)):
+        return [Pair(re, im) for re, im in zip(*parts, strict=True)]
+    return Pair(*parts)
+
+
+def _part(value: Any, first: bool) -> Any:
+    """The real or the imaginary parts of all pairs among some arguments."""
+    if isinstance(value, (list, tuple)):
+        return [_part(each, first) for each in value]
+    pair = _pair(value) if isinstance(value, complex) else value
+    return (pair.re if first else pair.im) if isinstance(pair, Pair) else value
+
+
+def _pair(value: Any) -> Pair:
+    if isinstance(value, Pair):
+        return value
+    if isinstance(value, complex):
+        return Pair(value.real, value.imag)
+    return Pair(value, torch.zeros_like(value) if isinstance(value, Tensor) else 0.0)
+
+
+# --- arithmetic -----------------------------------------------------------------------------------------
+
+
+def _add(a: Any, b: Any, *, alpha: float = 1) -> Pair:
+    left, right = _pair(a), _pair(b)
+    return Pair(left.re + alpha * right.re, left.im + alpha * right.im)
+
+
+def _multiply(a: Any, b: Any) -> Pair:
+    if not _pairs(a) or not _pairs(b):
+        pair, real = (_pair(a), b) if _pairs(a) else (_pair(b), a)
+        return Pair(pair.re * real, pair.im * real)
+    left, right = _pair(a), _pair(b)
+    return Pair(left.re * right.re - left.im * right.im, left.re * right.im + left.im * right.re)
+
+
+def _divide(a: Any, b: Any) -> Pair:
+    if not _pairs(b):
+        pair = _pair(a)
+        return Pair(pair.re / b, pair.im / b)
+    below = _pair(b)
+    size = below.re * below.re + below.im * below.im
+    return _multiply(a, Pair(below.re / size, -below.im / size))
+
+
+def _product(operator: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Any, Any], Pair]:
+    def apply(a: Any, b: Any) -> Pair:
+        if not _pairs(a):
+            return Pair(operator(a, b.re), operator(a, b.im))
+        if not _pairs(b):
+            return Pair(operator(a.re, b), operator(a.im, b))
+        real = operator(a.re, b.re) - operator(a.im, b.im)
+        return Pair(real, operator(a.re, b.im) + operator(a.im, b.re))
+
+    return apply
+
+
+def _exp(z: Pair) -> Pair:
+    return _polar(torch.exp(z.re), z.im)
+
+
+def _polar(size: Tensor, angle: Tensor) -> Pair:
+    return Pair(size * torch.cos(angle), size * torch.sin(angle))
+
+
+def _conjugate(z: Pair) -> Pair:
+    return Pair(z.re, -z.im)
+
+
+def _power(z: Any, exponent: Any) -> Pair:
+    if not isinstance(exponent, int) or not 1 <= exponent <= _MOST_FACTORS:
+        raise _NoFormula
+    return functools.reduce(_multiply, [z] * exponent)
+
+
+def _to_copy(z: Any, *, dtype: torch.dtype | None = None, **_: Any) -> Any:
+    if dtype is None:
+        return Pair(z.re.clone(), z.im.clone())
+    if not dtype.is_complex:
+        return z.re.to(dtype)
+    pair = _pair(z)
+    return Pair(pair.re.to(dtype.to_real()), pair.im.to(dtype.to_real()), not _pairs(z))
+
+
+# --- transforms -----------------------------------------------------------------------------------------
+
+
+def _real_to_complex(x: Tensor, dims: Sequence[int], norm: int, onesided: bool) -> Pair:
+    *others, last = dims
+    size = x.shape[last]
+    cosines, sines = _roots(x, size, size // 2 + 1 if onesided else size)
+    found = Pair(_along(x, cosines, last), -_along(x, sines, last))
+    return _scaled(_complex_to_complex(found, others, 0, True), [x.shape[d] for d in dims], norm)
+
+
+def _complex_to_complex(z: Pair, dims: Sequence[int], norm: int, forward: bool) -> Pair:
+    sizes = [z.re.shape[d] for d in dims]
+    for dim, size in zip(dims, sizes, strict=True):
+        cosines, sines = _roots(z.re, size, size)
+        sines = -sines if forward else sines
+        re, im = _along(z.re, cosines, dim), _along(z.re, sines, dim)
+        z = Pair(re, im) if z.real else Pair(re - _along(z.im, sines, dim), im + _along(z.im, cosines, dim))
+    return _scaled(z, sizes, norm)
+
+
+def _complex_to_real(z: Pair, dims: Sequence[int], norm: int, size: int) -> Tensor:
+    """The inverse of a transform of which half is known; the other half is its conjugate."""
+    *others, last = dims
+    z = _complex_to_complex(z, others, 0, False)
+    half = size // 2 + 1
+    re, im = z.re.narrow(last, 0, half), z.im.narrow(last, 0, half)
+    cosines, sines = _roots(re, half, size, size)
+    place = torch.arange(half, device=re.device)
+    single = (place == 0) | (place * 2 == size)
+    weight = torch.where(single, 1.0, 2.0).to(re.dtype)[:, None]
+    found = _along(re, cosines * weight, last) - _along(im, sines * weight, last)
+    sizes = [*(z.re.shape[d] for d in others), size]
+    return _scaled(Pair(found, found), sizes, norm).re
+
+
+def _roots(like: Tensor, rows: int, columns: int, period: int = 0) -> tuple[Tensor, Tensor]:
+    """cos and sin of 2 pi n k / N for n in `rows` and k in `columns`, where N is the `period`, or the rows."""
+    period = period or rows
+    n, k = (torch.arange(size, device=like.device) for size in (rows, columns))
+    turns = (n[:, None] * k[None, :] % period).to(torch.float64) * (2 * math.pi / period)
+    return torch.cos(turns).to(like.dtype), torch.sin(turns).to(like.dtype)
+
+
+def _along(x: Tensor, matrix: Tensor, dim: int) -> Tensor:
+    return torch.matmul(x.movedim(dim, -1), matrix).movedim(-1, dim)
+
+
+def _scaled(z: Pair, sizes: Sequence[int], norm: int) -> Pair:
+    if not norm:
+        return z
+    factor = math.prod(sizes) ** -_NORMS[norm]
+    return Pair(z.re * factor, z.im * factor)
+
+
+_MAKERS = frozenset({"complex", "polar", "view_as_complex", "_fft_r2c"})
+_RULES: dict[str, Callable[..., Any]] = {
+    "complex": Pair,
+    "polar": _polar,
+    "view_as_complex": lambda x: Pair(x.select(-1, 0), x.select(-1, 1)),
+    "add": _add,
+    "sub": lambda a, b, *, alpha=1: _add(a, b, alpha=-alpha),
+    "mul": _multiply,
+    "div": _divide,
+    "reciprocal": lambda z: _divide(1.0, z),
+    "mm": _product(torch.mm),
+    "bmm": _product(torch.bmm),
+    "pow": _power,
+    "exp": _exp,
+    "abs": lambda z: torch.hypot(z.re, z.im),
+    "angle": lambda z: torch.atan2(z.im, z.re),
+    "conj": _conjugate,
+    "_conj": _conjugate,
+    "_conj_physical": _conjugate,
+    "resolve_conj": lambda z: z,
+    "_to_copy": _to_copy,
+    "_fft_r2c": _real_to_complex,
+    "_fft_c2c": _complex_to_complex,
+    "_fft_c2r": _complex_to_real,
+}

@@ -1,0 +1,53 @@
+"""Complex numbers within a forward become pairs of real ones, and Fourier transforms products."""
+
+from __future__ import annotations
+
+import pytest
+
+from akg_core.task.capture import capture
+from akg_core.task.load import load_source
+from tests.design.judging import SMALL, forward, judge, reference
+
+GIVEN = "[torch.randn(6, 32), torch.randn(6, 32)]"
+WINDOW = "window=torch.hann_window(16)"
+TRANSFORMS = [
+    "torch.fft.rfft(x).abs()", "torch.fft.irfft(torch.fft.rfft(x) * 2, n=32)", "torch.fft.fft2(x).real + 1",
+    "torch.fft.irfft(torch.fft.rfft(x, n=48) * torch.fft.rfft(y, n=48), n=48)[..., :32]",
+    "torch.fft.ifft(torch.fft.fft(x)).real * 2", "torch.fft.fft(x, norm='ortho').imag", "torch.fft.fft2(x).real",
+    "torch.fft.rfft2(x, norm='ortho').abs()", "torch.fft.irfft2(torch.fft.rfft2(x), s=(6, 32))",
+    "torch.fft.irfft(torch.fft.rfft(x[:, :31]), n=31)", "torch.fft.hfft(torch.complex(x, y)[:, :9], n=16)",
+    f"torch.stft(x, 16, 4, return_complex=True, {WINDOW}).abs().pow(2)", "torch.fft.rfft(x, dim=0).abs()",
+    f"torch.view_as_real(torch.stft(x, 16, 4, return_complex=True, {WINDOW}))",
+    "torch.fft.fftshift(torch.fft.fft(x)).abs()",
+]  # fmt: skip
+ARITHMETIC = [
+    "torch.view_as_real(torch.polar(x.abs(), y))", "(torch.complex(x, y) * torch.complex(y, x)).real",
+    "torch.view_as_complex(x.view(6, 16, 2)).abs()", "(torch.complex(x, y) / torch.complex(y, x + 3)).imag * 2",
+    "torch.complex(x, y).conj().angle()", "torch.view_as_real(torch.exp(1j * x))",
+    "torch.view_as_real(torch.view_as_complex(x.view(6, 16, 2)) * torch.polar(y[0, :16].abs(), y[1, :16])).flatten(-2)",
+    "torch.einsum('bi,oi->bo', torch.complex(x, y), torch.complex(y, x)).abs()",
+    "torch.view_as_real(torch.cat([torch.complex(x, y), torch.complex(y, x)], 0)[1:4].sum(0))",
+    "torch.view_as_real(torch.complex(x, y) ** 3 - (2 + 1j) / torch.complex(y.abs() + 1, x))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", [*TRANSFORMS, *ARITHMETIC])
+def test_what_pairs_give_is_what_complex_numbers_give(line: str) -> None:
+    judge(reference(forward(line, "x, y"), GIVEN), traits=SMALL)
+
+
+def test_parameters_stay_the_modules() -> None:
+    body = """    def __init__(self):
+        super().__init__()
+        self.filter = nn.Parameter(torch.randn(17, 2))
+
+    def forward(self, x):
+        return {"y": torch.fft.irfft(torch.fft.rfft(x) * torch.view_as_complex(self.filter), n=32)}"""
+    source = reference(body, "[torch.randn(6, 32)]")
+    task = capture(load_source(source, "reference"))
+    assert [p.name for p in task.interface.parameters] == ["filter"] and task.interface.keys == ("y",)
+    judge(source)
+
+
+def test_a_transform_of_rows_of_any_number() -> None:
+    judge(reference(forward("torch.fft.rfft(x).abs().sum(-1)"), "[torch.randn(6, 16)]"), dynamic=True)
