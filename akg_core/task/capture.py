@@ -33,6 +33,7 @@ from akg_core.task.load import ReferenceModule, as_buffers
 from akg_core.task.recurrent import whole
 from akg_core.task.single import from_two
 from akg_core.task.translate import Sizes, Translated, dtype_name, translate
+from akg_core.task.unchecked import unchecked
 
 _SHOWN = 6  # names in a note, before the others are counted
 
@@ -185,7 +186,7 @@ def _traced(reference: ReferenceModule, example: Example, *, vary: bool, numbers
         dims = tuple(dict.fromkeys(sorted(varying), Vary.AUTO) for v, varying in pairs if isinstance(v, torch.Tensor))
 
     def export(model: nn.Module) -> ExportedProgram:
-        with flat_forward(model, example.inputs, values, names, example.replaced), whole():
+        with flat_forward(model, example.inputs, values, names, example.replaced), whole(), unchecked():
             return torch.export.export(model, inputs, dynamic_shapes=dims, strict=False)
 
     model = example.model

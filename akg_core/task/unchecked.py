@@ -1,0 +1,67 @@
+"""PyTorch's functions that look at values before they compute, without that look: a trace has no values to look at.
+
+Nothing else about them changes. What they refuse by its values, eager PyTorch still refuses.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+import torch
+from torch import Tensor
+
+
+@contextlib.contextmanager
+def unchecked() -> Iterator[None]:
+    """Inside, these functions are replaced in `torch`."""
+    with contextlib.ExitStack() as replaced:
+        for owner, name, function in _FUNCTIONS:
+            replaced.enter_context(mock.patch.object(owner, name, function))
+        yield
+
+
+def _gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    spread = var if isinstance(var, Tensor) else torch.full_like(input, var)
+    if spread.shape != input.shape and input.shape[:-1] == spread.shape:
+        spread = spread.unsqueeze(-1)
+    spread = spread.clamp(min=eps)
+    loss = 0.5 * (torch.log(spread) + (input - target) ** 2 / spread)
+    loss = loss + 0.5 * math.log(2 * math.pi) if full else loss
+    return loss.mean() if reduction == "mean" else loss.sum() if reduction == "sum" else loss
+
+
+def _cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
+    if fweights is not None or aweights is not None:
+        return _COV(input, correction=correction, fweights=fweights, aweights=aweights)
+    rows = input.reshape(1, -1) if input.dim() < 2 else input
+    apart = rows - rows.mean(1, keepdim=True)
+    return (apart @ apart.t() / max(rows.shape[1] - correction, 0)).squeeze()
+
+
+def _corrcoef(input: Tensor) -> Tensor:
+    found = _cov(input)
+    if found.dim() == 0:
+        return found / found
+    deviation = found.diagonal().sqrt()
+    return (found / deviation[:, None] / deviation[None, :]).clamp(-1, 1)
+
+
+_COV = torch.cov
+_FUNCTIONS = (
+    (torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
+    (torch, "cov", _cov),
+    (torch.Tensor, "cov", _cov),
+    (torch, "corrcoef", _corrcoef),
+    (torch.Tensor, "corrcoef", _corrcoef),
+)

@@ -1,0 +1,35 @@
+"""Functions that look at values only to refuse some are captured without that look, and are PyTorch's again after."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from akg_core.task.unchecked import unchecked
+from tests.design.judging import forward, judge, reference
+
+LINES = [
+    "F.gaussian_nll_loss(x, y, y.abs() + 0.1)", "F.gaussian_nll_loss(x, y, y.abs(), full=True, reduction='sum')",
+    "F.gaussian_nll_loss(x, y, y[:, 0].abs() + 0.2, reduction='none')", "F.gaussian_nll_loss(x, y, 0.7)",
+    "nn.GaussianNLLLoss()(x, y, y[:, :1].abs() + 1)", "torch.cov(x)", "x.cov(correction=0)", "torch.corrcoef(x)",
+    "torch.cov(x[0])", "x[0].corrcoef() + y.corrcoef()",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_values_are_those_of_pytorch(line: str) -> None:
+    judge(reference(forward(line, "x, y"), "[torch.randn(6, 32), torch.randn(6, 32)]"))
+
+
+def test_pytorchs_own_functions_are_back_afterwards() -> None:
+    before = torch.cov, torch.Tensor.cov, torch.nn.functional.gaussian_nll_loss
+    with unchecked():
+        assert torch.cov is not before[0]
+    assert (torch.cov, torch.Tensor.cov, torch.nn.functional.gaussian_nll_loss) == before
+
+
+def test_weighted_covariance_is_pytorchs() -> None:
+    x, weights = torch.randn(3, 9), torch.arange(1, 10)
+    due = torch.cov(x, fweights=weights)
+    with unchecked():
+        torch.testing.assert_close(torch.cov(x, fweights=weights), due)
