@@ -28,6 +28,9 @@ NUMBERS = [
     "torch.take(x, torch.tensor([1, 2, 7]))", "x * torch.tensor([[1., 2, 3, 4], [5, 6, 7, 8.]]).repeat(3, 8)",
     "x[:, torch.tensor([3, 1, 2])]", "x + torch.tensor([True, False]).repeat(16)", "x + torch.tensor(0.25)",
     "torch.bucketize(x, torch.tensor([-1., 0., 1.]))", "x.index_add(0, torch.tensor([1, 2, 1]), y[:3])",
+    "x[:, torch.tril_indices(6, 6, -1)[0]] * y[:, torch.tril_indices(6, 6, -1)[1]]",
+    "torch.tril_indices(7, 9) + 0 * x[0, 0]",
+    "(x @ y.t())[torch.triu_indices(6, 6, 1)[0], torch.triu_indices(6, 6, 1)[1]]", "torch.triu_indices(9, 7, 2) * 1",
     "x[torch.tensor([5, 3, 1])] * torch.tensor([[1.5], [-0.0], [float('inf')]])", "x - torch.arange(32).flip(0)",
     "F.cross_entropy(x, torch.tensor([1, 2, 3, 4, 5, 0]), weight=torch.tensor([0.3, 1.0] * 16))",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The rule of tensors that forward makes of Python numbers: `torch.tensor([0.5, 1.0, 2.0])`."""
+"""Rules of tensors that come of numbers alone: `torch.tensor([0.5, 1.0, 2.0])`, and the places of a triangle."""
 
 from __future__ import annotations
 
@@ -67,3 +67,29 @@ def _same(one: Any, other: Any) -> bool:
             one == other and math.copysign(1, one) == math.copysign(1, other)
         )
     return bool(one == other)
+
+
+@rule("tril_indices", "triu_indices")
+def triangle(c: Call) -> Value:
+    """Rows and columns of a triangle: the number of whole rows before a place is a root of the place.
+
+    A place of the upper triangle is one of the lower, counted from the end.
+    """
+    rows, columns, offset = c.arg(0), c.arg(1), c.arg(2, 0)
+    upper = c.name == "triu_indices"
+    longest = columns - offset if upper else rows + offset
+    if not (longest <= rows and offset >= 0 if upper else longest <= columns and offset <= 0):
+        raise c.unsupported("with rows that are cut off")
+    count = longest * (longest + 1) // 2
+    place = counting(c.shape, lambda at: count - 1 - at[1] if upper else at[1])
+    root = arithmetic("sqrt", arithmetic("+", arithmetic("*", place, 8, dtype="i64"), 1, dtype="f64"), dtype="f64")
+    row = cast(arithmetic("/", arithmetic("-", root, 1, dtype="f64"), 2, dtype="f64"), "i64")
+    before = arithmetic("//", arithmetic("*", row, arithmetic("+", row, 1, dtype="i64"), dtype="i64"), 2, dtype="i64")
+    column = arithmetic("-", place, before, dtype="i64")
+    if upper:
+        row = arithmetic("-", longest - 1, row, dtype="i64")
+        column = arithmetic("-", columns - 1, column, dtype="i64")
+    else:
+        row = arithmetic("-", row, offset, dtype="i64")
+    which = counting(c.shape, lambda at: at[0])
+    return cast(where(comparison("==", which, 0), row, column, "i64"), c.node.dtypes[0] or "i64")
