@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -12,7 +13,8 @@ from akg_core.device import Device
 from akg_core.errors import OutOfMemory
 from akg_core.judge.compare.case import Expected
 from akg_core.judge.compare.ties import Tie
-from akg_core.judge.reference.memory import answer_bytes, cases_that_fit, rationed
+from akg_core.judge.reference import answering, drawing, process
+from akg_core.judge.reference.memory import answer_bytes, cases_that_fit, lent, rationed
 from akg_core.judge.reference.memory_estimate import (
     FASTER,
     ROW_BYTES,
@@ -25,6 +27,12 @@ from akg_core.judge.reference.memory_estimate import (
 from akg_core.records import Task
 
 KiB = 1 << 10
+
+
+@pytest.fixture(autouse=True)
+def _no_kept_tensors():
+    yield
+    drawing._kept.clear()
 
 
 @pytest.fixture(scope="module")
@@ -140,3 +148,34 @@ class _Busy(Device):
 
     def free_bytes(self) -> int:
         return 0
+
+
+def test_what_is_lent_takes_no_memory_and_comes_back_to_its_views() -> None:
+    exact = torch.arange(6.0, dtype=torch.float64)
+    view = exact[2:].view(2, 2)
+    with lent([exact, view, 7, torch.empty(0)]):
+        assert exact.untyped_storage().nbytes() == 0
+    assert view.tolist() == [[2.0, 3.0], [4.0, 5.0]] and exact.sum() == 15
+
+
+def test_noise_for_which_memory_is_short_is_drawn_while_answers_wait_on_the_host(
+    of: Callable[[str], Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def noise() -> torch.Tensor:
+        return answering.noise_of(reference, draw, 1.0, 2)["output"]
+
+    def in_little(*args: object) -> object:
+        if reference.expected[draw.name].exact["output"].untyped_storage().nbytes():
+            raise OutOfMemory("forward, run in float64, raises OutOfMemoryError: CUDA out of memory.", "")
+        return run(*args)
+
+    process.open_job({"task": of("x.exp()").model_dump(mode="json"), "folder": str(tmp_path), "seed": 0})
+    process.prepare_job({"room": 0})
+    reference, run = drawing.current(), answering._exact
+    draw = next(iter(reference.plans.values()))
+    answering.expected_of(reference, draw)
+    plain = noise()
+    answering.forget(reference, draw.name)
+    answering.expected_of(reference, draw)
+    monkeypatch.setattr(answering, "_exact", in_little)
+    assert torch.equal(noise(), plain) and plain.any()

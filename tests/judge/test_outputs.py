@@ -94,6 +94,11 @@ HONEST = {
         "put(self.seen, lambda v: v + 1)\nreturn each(x, lambda v: v + self.seen.item())",
         "self.register_buffer('seen', torch.zeros(()))",
     ),
+    "state that rounds to what it was": (
+        "self.seen.copy_(self.seen * 3 / 3)\nreturn x + self.seen",
+        "put(self.seen, lambda v: v * (1 + 2**-23))\nreturn each(x, lambda v: v + self.seen.item())",
+        "self.register_buffer('seen', torch.ones(()))",
+    ),
     "state that is put in place": (
         "self.seen += 1\nreturn x + self.seen",
         "self.seen = torch.tensor(self.seen.item() + 1)\nreturn each(x, lambda v: v + self.seen.item())",

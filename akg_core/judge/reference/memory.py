@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -56,3 +57,25 @@ def rationed(device: Device, expected: dict[str, Expected]) -> Callable[[], bool
     """Whether the answers in `expected` take no more than a third of what is free on the host now."""
     most = device.free_bytes() // 3
     return lambda: device.name != HOST.name or sum(map(answer_bytes, expected.values())) <= most
+
+
+@contextlib.contextmanager
+def lent(values: Iterable[Any]) -> Iterator[None]:
+    """Inside, what the tensors among some values hold lies in the host's memory, and theirs is free for others.
+
+    Nobody may look at them meanwhile, nor at views of them, which hold what they held afterwards.
+    """
+    storages = [value.untyped_storage() for value in values if isinstance(value, torch.Tensor)]
+    moved = {
+        storage.data_ptr(): (storage, torch.UntypedStorage(storage.nbytes()).copy_(storage))
+        for storage in storages
+        if storage.resizable()
+    }
+    for storage, _ in moved.values():
+        storage.resize_(0)
+    try:
+        yield
+    finally:
+        for storage, held in moved.values():
+            storage.resize_(held.nbytes())
+            storage.copy_(held)

@@ -1,4 +1,4 @@
-"""Arguments that a reference updates in place: what a call leaves in them, and how they get back what they held.
+"""What a reference updates in place: what a call leaves there, and how arguments get back what they held.
 
 Worker side. Places count the values that forward takes as the interface's arguments do.
 """
@@ -24,11 +24,15 @@ def places(interface: Interface) -> tuple[int, ...]:
 def touched(
     before: dict[str, Any], after: dict[str, Any], interface: Interface, arguments: Sequence[Any]
 ) -> tuple[dict[str, torch.Tensor], frozenset[str]]:
-    """What a call left different or may leave so, and the names of what it may but did not, as with a relu of ones."""
+    """What a call left different or may leave so, and the names of what it may but did not, as with a relu of ones.
+
+    A kernel that rounds otherwise than the reference may leave a running mean different where this one did not.
+    """
     values = flat(interface.arguments, arguments)
     updated = [id(values[place]) for place in places(interface)]
+    states = {f"state {each.name}" for each in interface.parameters if each.mutated}
     different = changed(before, after)
-    possible = {name: value for name, value in after.items() if id(value) in updated}
+    possible = {name: value for name, value in after.items() if id(value) in updated or name in states}
     return fresh(different | possible), frozenset(possible.keys() - different.keys())
 
 
