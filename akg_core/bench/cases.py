@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from akg_core.bench.stated import in_plain_torch
 from akg_core.bench.suite import Problem
 from akg_core.errors import UsageError
 from akg_core.storage import write_whole
@@ -65,7 +66,7 @@ def by_kernel(problem: Problem, folder: Path) -> list[Problem]:
         cases = [_case(json.loads(line)["inputs"]) for line in lines]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"The cases of {problem.name} cannot be read: {error}.", f"They lie in {beside}.") from None
-    source = placed(problem.path.read_text(encoding="utf-8"), problem.path)
+    source = placed(in_plain_torch(problem.path.read_text(encoding="utf-8")), problem.path)
     found = []
     for number, cases_of_one in enumerate(_by_signature(cases), 1):
         name = f"{problem.name}-{number}" if number > 1 else problem.name

@@ -1,0 +1,85 @@
+"""References that call a chip's own library, with forward in plain PyTorch instead, as their docstrings state it.
+
+NPUKernelBench calls `torch_npu` where PyTorch has no such operator, and writes down what the call means: the docstring
+of `Model` holds a `forward` in PyTorch, or a function of the same arguments, with what these call.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+
+_LIBRARY = "torch_npu"
+_FORWARD = "forward"
+
+
+def in_plain_torch(source: str) -> str:
+    """`source` without the library, where it is called in a forward that the docstring states; else as it is."""
+    try:
+        module = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return source  # which is said when it is run
+    if not _calls(module):
+        return source
+    model = next((each for each in module.body if isinstance(each, ast.ClassDef) and each.name == "Model"), None)
+    forward = _method(model) if model else None
+    if model is None or forward is None:
+        return source
+    module.body = [each for each in module.body if not _imports(each)]
+    if _calls(forward):
+        stated = _stated(inspect.cleandoc(ast.get_docstring(model) or ""), forward)
+        if not stated:
+            return source
+        model.body = [each for each in model.body if each is not forward] + stated
+    return ast.unparse(ast.fix_missing_locations(module)) + "\n"
+
+
+def _stated(text: str, forward: ast.FunctionDef) -> list[ast.stmt]:
+    """The methods that a docstring holds, with one that is called as `forward` is; none where it holds no such."""
+    stated = _functions(text)
+    for method in stated:
+        if not isinstance(method, ast.FunctionDef):
+            continue
+        names = [argument.arg for argument in method.args.args]
+        if method.name == _FORWARD and names[:1] == ["self"]:
+            return stated
+        if names == [argument.arg for argument in forward.args.args[1:]]:
+            method.name, method.args.args = _FORWARD, [forward.args.args[0], *method.args.args]
+            method.args.defaults = forward.args.defaults
+            return stated
+    return []
+
+
+def _functions(text: str) -> list[ast.stmt]:
+    """The functions that a text holds one below the other, as far as it is Python."""
+    lines = text.splitlines()
+    first = next((number for number, line in enumerate(lines) if line.lstrip().startswith("def ")), len(lines))
+    block: list[str] = []
+    depth = _depth(lines[first]) if first < len(lines) else 0
+    for line in lines[first:]:
+        if line.strip() and (_depth(line) < depth or (_depth(line) == depth and not line.lstrip().startswith("def "))):
+            break
+        block.append(line)
+    try:
+        return ast.parse(textwrap.dedent("\n".join(block))).body
+    except SyntaxError:
+        return []
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _method(model: ast.ClassDef) -> ast.FunctionDef | None:
+    methods = [each for each in model.body if isinstance(each, ast.FunctionDef)]
+    return next((each for each in methods if each.name == _FORWARD), None)
+
+
+def _imports(node: ast.AST) -> bool:
+    return isinstance(node, ast.Import) and [alias.name for alias in node.names] == [_LIBRARY]
+
+
+def _calls(node: ast.AST) -> bool:
+    """Whether a part of the source uses the library, or imports it."""
+    return any(_imports(each) or (isinstance(each, ast.Name) and each.id == _LIBRARY) for each in ast.walk(node))
