@@ -118,3 +118,4 @@ def test_an_operator_that_nobody_has_named_is_refused() -> None:
         assert not operators.is_allowed(name), name
     for name in ("aten::view.dtype", "aten::empty.memory_format", "aten::copy_", "aten::reshape", "aten::contiguous"):
         assert operators.is_allowed(name), name
+    assert operators.is_allowed("aten::_cudnn_rnn_flatten_weight"), "by which a recurrent module moves to a device"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -24,7 +26,9 @@ from akg_core.judge.reference.memory_estimate import (
     cases_within,
     require_room,
 )
+from akg_core.judge.reference.precise import is_of_dtypes
 from akg_core.records import Task
+from akg_core.task.load import reference_filename
 
 KiB = 1 << 10
 
@@ -179,3 +183,23 @@ def test_noise_for_which_memory_is_short_is_drawn_while_answers_wait_on_the_host
     answering.expected_of(reference, draw)
     monkeypatch.setattr(answering, "_exact", in_little)
     assert torch.equal(noise(), plain) and plain.any()
+
+
+@pytest.mark.parametrize(
+    ("line", "error", "narrow"),
+    [
+        ("x.float()", RuntimeError("expected scalar type Float but found Double"), True),
+        ("x.float()", ValueError("negative"), True),
+        ("x.half()", torch.OutOfMemoryError("CUDA out of memory."), False),
+        ("x.masked_fill(x > 0, float('-inf'))", ValueError("negative"), False),
+    ],
+)
+def test_a_run_in_float64_that_ends_for_want_of_memory_does_not_end_for_its_dtypes(
+    line: str, error: Exception, narrow: bool
+) -> None:
+    source = f"def forward(x):\n    return work({line})\n"
+    names: dict[str, Any] = {"work": lambda _: (_ for _ in ()).throw(error)}
+    exec(compile(source, reference_filename("ref"), "exec"), names)
+    with pytest.raises(type(error)) as raised:
+        names["forward"](torch.ones(2))
+    assert is_of_dtypes(raised.value, SimpleNamespace(name="ref", source=source)) is narrow

@@ -24,6 +24,7 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from akg_core.judge.reference.memory_estimate import is_of_memory
 from akg_core.task.load import ReferenceModule, line_of
 from akg_core.worker.tensors import transform
 
@@ -32,8 +33,8 @@ _AT_ONCE = 1 << 27  # elements that noise is drawn for
 _OF_DOUBLE = 1e-12  # noise that is larger is a narrower type's
 _NARROW = (torch.float32, torch.float16, torch.bfloat16)
 _OF_DTYPES = re.compile(
-    r"\bdtype|scalar type|\b(float(16|32|64)?|bfloat16|half|double|int(8|16|32|64))\b", re.IGNORECASE
-)
+    r"\bdtype|scalar type|\b(float(16|32|64)?|bfloat16|half|double|int(8|16|32|64))\b(?!\([\"'])", re.IGNORECASE
+)  # float("-inf") is a number
 _COMPOSED = (
     "native_batch_norm",
     "_native_batch_norm_legit",
@@ -101,7 +102,7 @@ def is_of_dtypes(error: Exception, reference: ReferenceModule) -> bool:
     """Whether an error that eager PyTorch does not meet speaks of dtypes, or comes from a line that does."""
     line = line_of(error, reference.name)
     text = "".join(reference.source.splitlines()[line - 1 : line]) if line else ""
-    return not isinstance(error, MemoryError) and any(map(_OF_DTYPES.search, (str(error), text)))
+    return not is_of_memory(error) and any(map(_OF_DTYPES.search, (str(error), text)))
 
 
 class _Double(TorchDispatchMode):
