@@ -46,6 +46,8 @@ from akg_core.records import Dim, Graph, Interface, Node
 DTYPE = "torch.dtype"
 """The key of a constant that is a dtype: {"torch.dtype": "float16"}; tuples and sizes are lists."""
 
+RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+"""Layers that stay whole, over all their steps."""
 RANDOM = frozenset(
     f"aten.{name}"
     for name in (

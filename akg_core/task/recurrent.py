@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-NAMES = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+from akg_core.task.graph import RECURRENT
+
 _NAMESPACE = "akg_core"
 _OPTIONS = (
     "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first"
@@ -35,7 +36,7 @@ class whole(TorchFunctionMode):
         self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         name = getattr(func, "__name__", "")
-        if name in NAMES and func == getattr(torch._C._VariableFunctions, name) and _padded(name, args):
+        if name in RECURRENT and func == getattr(torch._C._VariableFunctions, name) and _padded(name, args):
             return getattr(getattr(torch.ops, _NAMESPACE), name)(*args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
 
@@ -81,7 +82,7 @@ def _one_state(
     return _outputs(input, hx, bidirectional, batch_first)
 
 
-for _name in NAMES:
+for _name in RECURRENT:
     _hx, _results = ("Tensor[] hx", "Tensor, Tensor, Tensor") if _name == "lstm" else ("Tensor hx", "Tensor, Tensor")
     _LIBRARY.define(f"{_name}(Tensor input, {_hx}, {_OPTIONS}) -> ({_results})")
     torch.library.register_fake(f"{_NAMESPACE}::{_name}", _lstm if _name == "lstm" else _one_state, lib=_LIBRARY)

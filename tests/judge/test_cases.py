@@ -86,6 +86,8 @@ def test_calls_are_many_where_they_are_cheap() -> None:
     task = task_of("return x.exp()")
     assert schedule.calls(task, 1000, 1000, HOST) == 100 and records.different(100) == 5
     assert schedule.calls(task, 1 << 30, 1 << 30, HOST) == 3 and records.different(3) == 2
+    long = task_of("return [x := x.sin() for _ in range(1000)][-1]")
+    assert 3 < schedule.calls(long, 1000, 1000, HOST) < 30
 
 
 def test_a_needed_case_for_which_memory_does_not_do_leaves_a_kernel_unverified(

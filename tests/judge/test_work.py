@@ -79,3 +79,14 @@ def test_operations_are_counted_where_no_shortcut_exists(of: Callable[..., Task]
     assert lower_bound.operations(of("(x @ y) @ z", *[SQUARE] * 3)) == 0, "two products may be done in another order"
     assert lower_bound.operations(of("(x @ y).relu() @ z", *[SQUARE] * 3)) == product, "zeros need no multiplication"
     assert lower_bound.operations(of("(x @ y).tanh()[:2]", SQUARE, SQUARE)) == 0, "rows that nobody asks for"
+
+
+def test_a_recurrent_layer_takes_effort_for_every_turn(of: Callable[..., Task]) -> None:
+    def effort(steps: int, layers: int, faster: float = 1) -> float:
+        layer = f"self.rnn = torch.nn.LSTM(16, 16, {layers}, batch_first=True)"
+        return lower_bound.effort(of("self.rnn(x)[0]", f"torch.randn(2, {steps}, 16)", init=layer), faster)
+
+    turn = effort(33, 1) - effort(32, 1)
+    assert turn > lower_bound._CALLED
+    assert effort(32, 3) - effort(32, 1) == pytest.approx(2 * 32 * turn, rel=0.01)
+    assert effort(32, 1, 32) == pytest.approx(32 * effort(32, 1), rel=0.01), "where elements are free, calls are not"

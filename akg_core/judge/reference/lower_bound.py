@@ -14,13 +14,15 @@ import torch
 
 from akg_core.records import Node, Task
 from akg_core.task.arguments import flat
-from akg_core.task.graph import GraphIndex, references, size
+from akg_core.task.graph import RECURRENT, GraphIndex, references, size
 
 _SIZES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i16": 2}
 _ALONG_A_DIMENSION = ("_softmax", "_log_softmax", "cumsum", "cumprod", "logcumsumexp")
 _MATRIX_PRODUCTS = ("mm", "bmm", "addmm", "baddbmm", "mv")
 _PRODUCTS = (*_MATRIX_PRODUCTS, "dot", "convolution")
 _SHARED = 64  # operations of a product that cost what one element of another operator does
+_CALLED = 1e4  # elements that calling an operator, or launching a kernel, costs as much as
+_OF_TURN = 8  # operators or kernels of a recurrent layer's turn, about
 _WINOGRAD = 4  # how many times fewer multiplications a convolution can do with
 # Operators that read every element of their operands; others (slices, look-ups, triangles, masks) may not.
 # fmt: off
@@ -101,16 +103,31 @@ def operations(task: Task) -> float:
     return total
 
 
-def effort(task: Task) -> float:
-    """About how much one call computes, in elements of simple operators: the same on every machine, however busy."""
+def effort(task: Task, faster: float = 1.0) -> float:
+    """About how much one call computes, in elements of simple operators: the same on every machine, however busy.
+
+    `faster`: how many times faster elements are there than here, while calling an operator takes as long.
+    """
     index = GraphIndex(task.graph, task.interface)
     total = 0.0
     for node in task.graph.nodes:
-        results = sum(math.prod(_numbers(shape, task.symbols)) for shape in node.shapes)
         name = node.op.split(".")[1]
-        products = results * _combined(node, index, task.symbols) / _SHARED if name in _PRODUCTS else 0.0
-        total += 0 if name in _VIEWS else results + products
+        if name in _VIEWS:
+            continue
+        turns, products = _recurrence(node, index, task.symbols) if name in RECURRENT else (0.0, 0.0)
+        results = sum(math.prod(_numbers(shape, task.symbols)) for shape in node.shapes)
+        if name in _PRODUCTS:
+            products = results * _combined(node, index, task.symbols)
+        total += results + products / _SHARED + _CALLED * faster * (1 + _OF_TURN * turns)
     return total
+
+
+def _recurrence(node: Node, index: GraphIndex, symbols: dict[str, int]) -> tuple[float, float]:
+    """The turns of a recurrent node, of all its layers and directions together, and the multiplications in them."""
+    shapes = [_numbers(index.shape(text), symbols) for text in references(node)]
+    (*rows, _), state, weights = shapes[0], shapes[1], [shape for shape in shapes[1:] if len(shape) == 2]
+    layers = state[0] if len(state) == 3 else 1.0
+    return layers * math.prod(rows) / state[-2], math.prod(rows) * sum(map(math.prod, weights))
 
 
 def has_products(task: Task) -> bool:

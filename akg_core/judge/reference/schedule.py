@@ -60,15 +60,20 @@ def planned(task: Task, seed: int, local: Locality, is_free: bool, device: Devic
     """The cases after the first, those that find most coming early. `is_free`: any number may stand in its inputs."""
     needed, more = _needed(task, seed, local, is_free), _optional(task, seed, local)
     yield from needed
-    room = _WORK * (1 if device.name == HOST.name else FASTER)
-    yield from more[: max(0, int(room / max(1.0, effort(task))) - 1 - len(needed))]
+    yield from more[: max(0, int(_WORK / _effort(task, device)) - 1 - len(needed))]
 
 
 def calls(task: Task, inputs_bytes: int, outputs_bytes: int, device: Device) -> int:
     """How often a kernel is called in a row, on inputs of so many bytes."""
     faster = 1 if device.name == HOST.name else FASTER
     by_bytes = ROW_BYTES * faster / max(1, inputs_bytes + outputs_bytes)
-    return max(FEWEST_CALLS, min(CALLS, int(by_bytes), int(_CALLS_WORK * faster / max(1.0, effort(task)))))
+    return max(FEWEST_CALLS, min(CALLS, int(by_bytes), int(_CALLS_WORK / _effort(task, device))))
+
+
+def _effort(task: Task, device: Device) -> float:
+    """How much one call computes, in what the host does for an element."""
+    faster = 1 if device.name == HOST.name else FASTER
+    return max(1.0, effort(task, faster) / faster)
 
 
 def _needed(task: Task, seed: int, local: Locality, is_free: bool) -> list[Plan]:
