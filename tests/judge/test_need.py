@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -15,7 +15,8 @@ from akg_core.device import Device
 from akg_core.errors import OutOfMemory
 from akg_core.judge.compare.case import Expected
 from akg_core.judge.compare.ties import Tie
-from akg_core.judge.reference import answering, drawing, process
+from akg_core.judge.reference import answering, drawing, parts, process
+from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.memory import answer_bytes, cases_that_fit, lent, rationed
 from akg_core.judge.reference.memory_estimate import (
     FASTER,
@@ -28,7 +29,7 @@ from akg_core.judge.reference.memory_estimate import (
 )
 from akg_core.judge.reference.precise import is_of_dtypes
 from akg_core.records import Task
-from akg_core.task.load import reference_filename
+from akg_core.task.load import ReferenceModule, reference_filename
 
 KiB = 1 << 10
 
@@ -162,18 +163,30 @@ def test_what_is_lent_takes_no_memory_and_comes_back_to_its_views() -> None:
     assert view.tolist() == [[2.0, 3.0], [4.0, 5.0]] and exact.sum() == 15
 
 
-def test_noise_for_which_memory_is_short_is_drawn_while_answers_wait_on_the_host(
-    of: Callable[[str], Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("forward", "is_cut"),
+    [
+        ("x.exp()", True),
+        ("torch.stack([x.exp(), x.sin()], 1)", True),
+        ("x - x.mean()", False),
+        ("x.exp() * torch.arange(len(x))[:, None]", False),
+    ],
+)
+def test_noise_for_which_memory_is_short_is_drawn_for_some_rows_at_a_time_or_while_answers_wait_on_the_host(
+    of: Callable[[str], Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forward: str, is_cut: bool
 ) -> None:
     def noise() -> torch.Tensor:
-        return answering.noise_of(reference, draw, 1.0, 2)["output"]
+        return (answering.noise_of(reference, draw, 1.0, 2) or {})["output"]
 
-    def in_little(*args: object) -> object:
-        if reference.expected[draw.name].exact["output"].untyped_storage().nbytes():
+    def in_little(*args: Any) -> object:
+        rows.append(len(args[2][0]))
+        exact = reference.expected[draw.name].exact or {}
+        if rows[-1] > 5 and exact["output"].untyped_storage().nbytes():
             raise OutOfMemory("forward, run in float64, raises OutOfMemoryError: CUDA out of memory.", "")
         return run(*args)
 
-    process.open_job({"task": of("x.exp()").model_dump(mode="json"), "folder": str(tmp_path), "seed": 0})
+    rows: list[int] = []
+    process.open_job({"task": of(forward).model_dump(mode="json"), "folder": str(tmp_path), "seed": 0})
     process.prepare_job({"room": 0})
     reference, run = drawing.current(), answering._exact
     draw = next(iter(reference.plans.values()))
@@ -182,7 +195,40 @@ def test_noise_for_which_memory_is_short_is_drawn_while_answers_wait_on_the_host
     answering.forget(reference, draw.name)
     answering.expected_of(reference, draw)
     monkeypatch.setattr(answering, "_exact", in_little)
-    assert torch.equal(noise(), plain) and plain.any()
+    monkeypatch.setattr(parts, "PART_BYTES", answer_bytes(reference.expected[draw.name]) * 5 // rows_of(reference))
+    found = noise()
+    assert rows[-1] == (1 if is_cut else rows_of(reference)), "of 16 rows in fives, the last, or all"
+    assert float(found.norm() / plain.norm()) == pytest.approx(1, abs=0.2)
+    assert not is_cut or all(row.any() for row in found.split(16)), "every row has some"
+
+
+def rows_of(reference: drawing.Reference) -> int:
+    """The rows of the first case's only argument."""
+    return len(drawing.drawn(reference, next(iter(reference.plans.values())))[0][0])
+
+
+def test_answers_in_float64_for_which_memory_is_short_come_by_parts(
+    of: Callable[[str], Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def in_little(*args: Any) -> object:
+        if len(args[2][0]) > 5:
+            raise OutOfMemory("forward, run in float64, raises OutOfMemoryError: CUDA out of memory.", "")
+        return run(*args)
+
+    process.open_job({"task": of("x.softmax(1)").model_dump(mode="json"), "folder": str(tmp_path), "seed": 0})
+    process.prepare_job({"room": 0})
+    reference, run = drawing.current(), answering._exact
+    draw = next(iter(reference.plans.values()))
+    whole = answering.expected_of(reference, draw).exact
+    answering.forget(reference, draw.name)
+    monkeypatch.setattr(answering, "_exact", in_little)
+    monkeypatch.setattr(parts, "PART_BYTES", 64)
+    exact = answering.expected_of(reference, draw).exact
+    assert exact and whole and torch.allclose(exact["output"], whole["output"], rtol=1e-12)
+    reference.local = Locality()
+    answering.forget(reference, draw.name)
+    with pytest.raises(OutOfMemory):
+        answering.expected_of(reference, draw)
 
 
 @pytest.mark.parametrize(
@@ -202,4 +248,4 @@ def test_a_run_in_float64_that_ends_for_want_of_memory_does_not_end_for_its_dtyp
     exec(compile(source, reference_filename("ref"), "exec"), names)
     with pytest.raises(type(error)) as raised:
         names["forward"](torch.ones(2))
-    assert is_of_dtypes(raised.value, SimpleNamespace(name="ref", source=source)) is narrow
+    assert is_of_dtypes(raised.value, cast(ReferenceModule, SimpleNamespace(name="ref", source=source))) is narrow

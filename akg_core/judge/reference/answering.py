@@ -22,8 +22,10 @@ from akg_core.judge.compare.case import Expected, Noise, alike, flatten
 from akg_core.judge.compare.ties import ties
 from akg_core.judge.records import Draw
 from akg_core.judge.reference.drawing import Reference, State, drawn
-from akg_core.judge.reference.memory import is_kept, lent
+from akg_core.judge.reference.locality import Locality
+from akg_core.judge.reference.memory import answer_bytes, is_kept, lent, nbytes
 from akg_core.judge.reference.memory_estimate import await_room, bytes_to_answer
+from akg_core.judge.reference.parts import is_part, parts
 from akg_core.judge.reference.precise import double_model, doubled, in_double, is_of_dtypes
 from akg_core.judge.reference.tie_order import leaves_open, open_to_ties, runs
 from akg_core.judge.reference.updates import touched
@@ -42,12 +44,17 @@ def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: Stat
     """Run the reference on a case, by eager PyTorch and when `precise` in float64, and keep what comes out."""
     arguments = fresh(inputs)
 
-    def eagerly(given: list[Any]) -> Any:
+    def eagerly(given: list[Any]) -> tuple[float, Any]:
         reference.restore(state)
         with torch.no_grad(), seeded(reference, draw):
             return reference.device.seconds(functools.partial(reference.model, *given))
 
-    again, exactly = lambda: eagerly(fresh(inputs)), lambda: _exact(reference, draw, inputs, state)
+    def exactly() -> dict[str, Any] | None:
+        return _precise(reference, draw, inputs, state, result, left)
+
+    def again() -> tuple[float, Any]:
+        return eagerly(fresh(inputs))
+
     reference.eager_seconds, answer = eagerly(arguments)
     result = flatten(fresh(answer))
     after = named(arguments, reference.model.state_dict())
@@ -100,6 +107,27 @@ def forget(reference: Reference, name: str) -> None:
     for known in (reference.expected, reference.noise, reference.runs):
         known.pop(name, None)
     gc.collect()  # what lies in cycles holds memory until then
+
+
+def _precise(
+    reference: Reference, draw: Draw, inputs: list[Any], state: State, result: dict[str, Any], changed: dict[str, Any]
+) -> dict[str, Any] | None:
+    """What `_exact` says; by parts of its rows, where a device has too little memory for all beside `result`."""
+    with contextlib.suppress(OutOfMemory):
+        return _exact(reference, draw, inputs, state)
+    reference.device.release_unused()
+    found = dict[str, Any]()
+    for rows, given in parts(_rows(reference, changed), inputs, 2 * nbytes(result.values())):
+        reference.restore(state)
+        with torch.no_grad():
+            eager = flatten(reference.model(*fresh(given)))
+        exact = _exact(reference, draw, given, state)
+        if exact is None or not is_part(eager, result, rows):
+            return exact and _exact(reference, draw, inputs, state)
+        for name, due in result.items():
+            wide = torch.float64 if due.is_floating_point() else due.dtype
+            found.setdefault(name, torch.empty(due.shape, dtype=wide, device=due.device))[rows] = exact[name]
+    return found or _exact(reference, draw, inputs, state)
 
 
 def _exact(
@@ -161,29 +189,53 @@ def noise_of(reference: Reference, draw: Draw, reduced: float, runs: int) -> Noi
         inputs, state = drawn(reference, draw)
         for run in range(done, runs):
             make_room()
-            _widen(scatter, _with_noise(reference, draw, inputs, state, size, run) or {}, expected.exact)
+            for rows, noisy in _with_noise(reference, draw, inputs, state, size, run):
+                _widen(scatter, noisy, expected.exact, rows)
     reference.runs[draw.name] = runs
     return scatter
 
 
 def _with_noise(
     reference: Reference, draw: Draw, inputs: list[Any], state: State, noise: float, seed: int
-) -> dict[str, Any] | None:
-    """What `_exact` says; where a device has too little memory for it, answers wait on the host until it has run."""
+) -> Iterator[tuple[slice, dict[str, Any]]]:
+    """What `_exact` says, and of which rows: of all, or where a device has too little memory for that, of some each
+    time; where rows are not apart, answers wait on the host until it has run."""
     with contextlib.suppress(OutOfMemory):
-        return _exact(reference, draw, inputs, state, noise, seed)
-    expected, scatter = reference.expected[draw.name], reference.noise[draw.name]
-    with lent([*expected.result.values(), *(expected.exact or {}).values(), *scatter.values()]):
+        whole = _exact(reference, draw, inputs, state, noise, seed) or {}
+        yield slice(None), whole
+        return
+    reference.device.release_unused()
+    expected, scatter, apart = reference.expected[draw.name], reference.noise[draw.name], False
+    exact = {name: (expected.exact or {}).get(name) for name in expected.result}
+    with contextlib.suppress(OutOfMemory):
+        for rows, given in parts(_rows(reference, expected.changed), inputs, answer_bytes(expected)):
+            apart = is_part(_exact(reference, draw, given, state) or {}, exact, rows)
+            if not apart:
+                break
+            noisy = _exact(reference, draw, given, state, noise, seed) or {}
+            yield rows, {name: noisy[name] for name in exact}
+        if apart:
+            return
+    with lent([*expected.result.values(), *exact.values(), *scatter.values()]):
         reference.device.release_unused()
-        return _exact(reference, draw, inputs, state, noise, seed)
+        whole = _exact(reference, draw, inputs, state, noise, seed) or {}
+    yield slice(None), whole
 
 
-def _widen(scatter: Noise, noisy: dict[str, Any], exact: dict[str, Any]) -> None:
-    """Take in how far a run with noise lies from one without, piece by piece: beside both there is little memory."""
+def _rows(reference: Reference, changed: dict[str, Any]) -> Locality:
+    """The rows that a run may be cut into: none where a call leaves something behind."""
+    return Locality() if changed else reference.local
+
+
+def _widen(scatter: Noise, noisy: dict[str, Any], exact: dict[str, Any], rows: slice) -> None:
+    """Take in how far a run with noise, of these rows, lies from one without, piece by piece: beside both there is
+    little memory."""
     for name, value in noisy.items():
         if name in exact and isinstance(value, torch.Tensor) and value.is_floating_point():
-            known = scatter.setdefault(name, torch.zeros(value.numel(), dtype=torch.float64, device=value.device))
-            pieces = (flat.reshape(-1).split(_AT_ONCE) for flat in (known, value, exact[name]))
+            due = exact[name]
+            known = scatter.setdefault(name, torch.zeros(due.numel(), dtype=torch.float64, device=due.device))
+            known, due = (known.view(due.shape)[rows], due[rows]) if due.dim() else (known.view(()), due)
+            pieces = (flat.reshape(-1).split(_AT_ONCE) for flat in (known, value, due))
             for most, one, other in zip(*pieces, strict=True):
                 moved = (one.double() - other).abs_().nan_to_num_(0.0, posinf=math.inf)
                 torch.maximum(most, moved, out=most)

@@ -17,6 +17,7 @@ from torch import nn
 from akg_core.device import HOST, Device
 from akg_core.judge.compare.case import Expected, Noise
 from akg_core.judge.records import Draw
+from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.prepare import CASES
 from akg_core.judge.reference.schedule import Plan
 from akg_core.judge.reference.updates import places
@@ -33,7 +34,8 @@ State = dict[str, torch.Tensor]
 
 @dataclass
 class Reference:
-    """What the process keeps between calls. `initial`: the state that the constructor leaves; `deals`: by case.
+    """What the process keeps between calls. `initial`: the state that the constructor leaves; `local`: which rows it
+    does not combine; `deals`: by case.
 
     `first`: inputs and state of the first case until the reference has answered. `given`: by case, inputs that were
     made otherwise than by its seed. `noise`: by case, what so many `runs` have shown; `refused`: why it raises, by
@@ -48,6 +50,7 @@ class Reference:
     initial: State
     folder: Path
     seed: int
+    local: Locality = field(default_factory=Locality)
     deals: dict[str, Deal] = field(default_factory=dict)
     first: tuple[list[Any], State] | None = None
     plans: dict[str, Draw] = field(default_factory=dict)

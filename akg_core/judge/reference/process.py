@@ -99,7 +99,7 @@ def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
     minimum_bytes, minimum_operations = least(task, values[0], reference.initial | values[1])
     answer = reference.expected[first.name]
     output_bytes, input_bytes, apart = nbytes(answer.tensors()), nbytes(values[0]), bool(answer.changed)
-    local = Locality() if random else _locality(reference, first, *values)
+    reference.local = local = Locality() if random else _locality(reference, first, *values)
     is_free = draws.is_free(values[0])
     del values, answer
     forget_large(reference, first.name)

@@ -1,0 +1,63 @@
+"""A case by parts of its rows, where a device has too little memory to run a reference in float64 on all of them.
+
+Rows are what `locality` found: the reference never combines them. That it computes the same of some of them is seen
+each time, so that one which depends on where a row stands is not run so.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from akg_core.judge.compare.bits import same_bits
+from akg_core.judge.reference.locality import Locality
+from akg_core.task.arguments import flat
+from akg_core.worker.tensors import transform
+
+PART_BYTES = 1 << 29  # of answers in float64, about
+_ALIKE = 1e-9  # of the largest number: what sums in another order differ by in float64, and noise by far more
+_ROUNDED = 16  # units in its last place, in which they do in narrower types
+
+
+def parts(local: Locality, inputs: list[Any], answered: int) -> Iterator[tuple[slice, list[Any]]]:
+    """Slices of the first dimension, with the inputs of these rows; none where rows are not apart.
+
+    `answered`: bytes of the answers to all rows.
+    """
+    if not local.depth:
+        return
+    values = flat((), inputs)
+    rows = len(values[local.leaves[0]])
+    step = max(1, rows * PART_BYTES // max(1, answered))
+    cut = {id(values[leaf]) for leaf in local.leaves}
+    for start in range(0, rows, step):
+        part = slice(start, min(start + step, rows))
+        yield part, transform(inputs, functools.partial(_cut, cut, part))
+
+
+def _cut(cut: set[int], rows: slice, tensor: torch.Tensor) -> torch.Tensor:
+    """Some rows of a tensor whose `id` is among these; another one as it is."""
+    return tensor[rows] if id(tensor) in cut else tensor
+
+
+def is_part(part: dict[str, Any], whole: dict[str, Any], rows: slice) -> bool:
+    """Whether what was answered on some rows alone is what was answered on all, for every leaf of `whole`.
+
+    All of these must be tensors with the rows in their first dimension.
+    """
+    return all(_is_part(part.get(name), value, rows) for name, value in whole.items())
+
+
+def _is_part(part: Any, whole: Any, rows: slice) -> bool:
+    if not isinstance(part, torch.Tensor) or not isinstance(whole, torch.Tensor) or not whole.dim():
+        return False
+    due = whole[rows]
+    if part.shape != due.shape or not due.is_floating_point():
+        return same_bits(part, due)
+    ends = torch.aminmax(due.nan_to_num(0.0, 0.0, 0.0)) if due.numel() else (0.0, 0.0)
+    most = max(map(abs, map(float, ends)))
+    alike = _ALIKE if due.dtype == torch.float64 else _ROUNDED * torch.finfo(due.dtype).eps
+    return torch.allclose(part, due, rtol=alike, atol=alike * most, equal_nan=True)
