@@ -23,7 +23,7 @@ from torch.export.graph_signature import CustomObjArgument
 
 from akg_core.errors import TaskError
 from akg_core.records import Argument, Dim, Graph, Interface, Task
-from akg_core.task import complex_pairs, load, wording
+from akg_core.task import antialias, complex_pairs, load, wording
 from akg_core.task.arguments import Leaf, portable
 from akg_core.task.example import Example, flat_forward, forward_as, make_example, tensor_attributes
 from akg_core.task.fake import quiet
@@ -222,6 +222,7 @@ def _decompositions() -> Any:
     aten = torch.ops.aten
     interpolation = [aten.upsample_nearest2d.vec, aten.upsample_bilinear2d.vec, aten.grid_sampler_2d.default]
     table.update(get_decompositions([*interpolation, aten.addmv.default, aten.dist.default, aten.ldexp.Tensor]))
+    table.update(antialias.decompositions())
     written_out = {op: formula for op, formula in decomposition_table.items() if "backward" in str(op)}
     table.update({op: formula for op, formula in written_out.items() if isinstance(op, torch._ops.OpOverload)})
     return table

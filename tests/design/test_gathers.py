@@ -20,6 +20,12 @@ INTERPOLATED = [
     "F.interpolate(x[0], scale_factor=2, mode='linear', align_corners=True)",
     "F.interpolate(x[None], size=(5, 3, 8), mode='trilinear')", "F.interpolate(x[None], scale_factor=2)",
 ]  # fmt: skip
+ANTIALIASED = [
+    *(f"F.interpolate(x, {o}, mode='{m}', antialias=True)" for m in ("bilinear", "bicubic") for o in (
+        "size=(3, 2)", "scale_factor=0.6", "size=(9, 4), align_corners=True", "size=(1, 1)",
+    )),
+    "F.interpolate(x.double(), size=(3, 4), mode='bicubic', antialias=True)",
+]  # fmt: skip
 MOVED = [
     *(f"F.pad(x, (1, 2, 2, 1), mode='{m}')" for m in ("constant", "reflect", "replicate", "circular")),
     "F.pad(x, (1, 2, -1, 1), value=3.0)", "F.pixel_shuffle(x.reshape(1, 6, 5, 6)[:, :4], 2)",
@@ -48,7 +54,7 @@ TAKEN = [
 ]
 
 
-@pytest.mark.parametrize("line", [*INTERPOLATED, *MOVED])
+@pytest.mark.parametrize("line", [*INTERPOLATED, *ANTIALIASED, *MOVED])
 def test_from_an_image(line: str) -> None:
     judge(reference(forward(line), f"[{IMAGE}]"))
 

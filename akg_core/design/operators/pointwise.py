@@ -10,6 +10,7 @@ from akg_core.design.graph.values import (
     arithmetic,
     cast,
     comparison,
+    expand,
     literal,
     map_of,
     where,
@@ -276,7 +277,7 @@ def clone(c: Call) -> Value:
 
 @rule("copy")
 def copy(c: Call) -> Value:
-    return copied(cast(c.value(1), c.wide))
+    return copied(cast(expand(c.value(1), c.shape), c.wide))
 
 
 def copied(value: Value) -> Value:
