@@ -20,6 +20,12 @@ TRIPLES = [
     "F.triplet_margin_loss(x, y, z, margin=0.5, swap=True)", "F.multilabel_soft_margin_loss(x, (y > 0).float())",
     "F.multi_margin_loss(x, z[:, 0].abs().long())", "F.triplet_margin_loss(x, y, z, p=1, reduction='none')",
 ]  # fmt: skip
+CONNECTED = [
+    "F.ctc_loss(x, y, n, m)", "F.ctc_loss(x, y, n, m, reduction='none', blank=2, zero_infinity=True)",
+    "nn.CTCLoss(reduction='sum')(x, y, torch.full((3,), 8), m)", "F.ctc_loss(x, y, n, m, reduction='none')",
+    "torch.ctc_loss(x, y.flatten()[:7], n, m, 0, 1, True)", "F.ctc_loss(x, y[:, :2] * 0 + 1, (8, 6, 5), (2, 1, 1))",
+    "F.ctc_loss(x[:, 0], y[0, :3], n[0], m[0])",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
@@ -43,3 +49,10 @@ def test_rows_beside_rows(line: str) -> None:
 
 def test_one_row() -> None:
     judge(reference(forward("F.cross_entropy(x, y)", "x, y"), "[torch.randn(8), torch.tensor(3)]"))
+
+
+@pytest.mark.parametrize("line", CONNECTED)
+def test_connectionist_temporal_classification(line: str) -> None:
+    inputs = "torch.randn(8, 3, 6).log_softmax(2), torch.randint(1, 4, (3, 5))"
+    lengths = "torch.tensor([8, 7, 4]), torch.tensor([3, 0, 4])"
+    judge(reference(forward(line, "x, y, n, m"), f"[{inputs}, {lengths}]"), traits=SMALL)

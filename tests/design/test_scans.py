@@ -61,3 +61,14 @@ def test_products_of_a_tile_may_leave_the_range_of_the_result() -> None:
     for traits in (SMALL, USUAL):
         held = traits.model_copy(update={"register_tiles": True})
         judge(reference(forward("torch.cumprod(x, 1)"), f"[{rows}]"), traits=held)
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_running_logsumexp(dim: int) -> None:
+    judge(reference(forward(f"torch.logcumsumexp(x * 9, {dim}) + 1"), "[torch.randn(3, 11, 6)]"), traits=SMALL)
+
+
+def test_running_logsumexp_of_numbers_far_apart() -> None:
+    """Whatever is added to numbers that are far below the largest one is exact."""
+    rows = "[-1e4, 3, 5, 1e4, -1e4, 0], [-math.inf, -1e30, -1000, -800, 0, 1e30], [1, math.inf, 0, math.nan, 0, 0]"
+    judge(reference(forward("torch.logcumsumexp(x, 1)"), f"[torch.tensor([{rows}])]"))

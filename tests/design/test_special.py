@@ -62,3 +62,12 @@ def test_a_long_table_of_numbers_is_refused() -> None:
 )
 def test_combinations(line: str) -> None:
     judge(reference(forward(line, "x, y"), GIVEN))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int16", "uint8"])
+def test_divisors(dtype: str) -> None:
+    """Those of neighbours among Fibonacci's numbers take most divisions; 0 and numbers below it have divisors, too."""
+    pairs = "[0, 0, 6, 144, 12, -12, 7, 89], [0, 5, 0, 89, 18, 18, -1, 55]"
+    signed = pairs if dtype != "uint8" else pairs.replace("-", "")
+    inputs = f"[torch.tensor(n, dtype=torch.{dtype}) for n in ({signed})]"
+    judge(reference(forward("(torch.gcd(x, y), torch.lcm(x % 9, y % 7))", "x, y"), inputs))

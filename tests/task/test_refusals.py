@@ -18,8 +18,7 @@ X, PLACES = "torch.randn(4, 4)", "torch.randn(4), torch.arange(4)"
 LOOKS = "looks at the values of tensors"
 REFUSED = {
     # body of forward, its parameters, what get_inputs gives: the user's name, what is said of it, the cure; line 12
-    "cholesky": ("x = x + 1\nreturn torch.linalg.cholesky(x)", "x", X, "`torch.linalg.cholesky`", "no rule", "sketch"),
-    "inverse": ("x = x + 1\nreturn torch.inverse(x)", "x", X, "`torch.inverse`", "no rule", "sketch"),
+    "qr": ("x = x + 1\nreturn torch.linalg.qr(x).R", "x", X, "`torch.linalg.qr`", "no rule", "sketch"),
     "svd": ("x = x + 1\nreturn torch.linalg.svd(x).S", "x", X, "`torch.linalg.svd`", "no rule", "sketch"),
     "eigenvalues": ("x = x + 1\nreturn torch.linalg.eigh(x)[0]", "x", X, "`torch.linalg.eigh`", "no rule", "sketch"),
     "rfft": (
@@ -70,11 +69,11 @@ def test_a_refusal_is_in_the_users_terms(name):
 def test_a_function_of_ones_own_is_seen_through():
     function = (
         "class Inverse(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
-        "        return torch.linalg.inv(x)\n\n\nclass Model"
+        "        return torch.linalg.pinv(x)\n\n\nclass Model"
     )
     source = reference_text("return Inverse.apply(x)", inputs=X).replace("class Model", function)
     error = refusal(source)
-    assert "`torch.linalg.inv`" in error.message and "(line 9)" in error.message
+    assert "`torch.linalg.pinv`" in error.message and "(line 9)" in error.message
     assert not JARGON.search(str(error))
 
 

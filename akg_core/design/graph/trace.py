@@ -14,6 +14,8 @@ from akg_core.design.operators import (
     constants,
     convolutions,
     gathers,
+    linear_algebra,
+    losses,
     normalisations,
     pointwise,
     pooling,
@@ -34,7 +36,7 @@ from akg_core.task.graph import RANDOM, random_nodes
 # A family of operators is a module whose functions are marked with @rule; importing it registers them.
 FAMILIES = (
     pointwise, views, gathers, scatters, sorting, reductions, normalisations, products, scans, convolutions, pooling,
-    recurrent, randomness, constants, special,
+    recurrent, linear_algebra, losses, randomness, constants, special,
 )  # fmt: skip
 
 Refused = Callable[[Node, UnsupportedOperator], None]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
+from types import SimpleNamespace
 
 from akg_core.design.algebra.index import index
 from akg_core.design.graph.rules import Call, rule
@@ -17,11 +19,14 @@ from akg_core.design.graph.values import (
     comparison,
     counting,
     map_of,
+    narrow,
+    permute,
     view,
     where,
     wide,
     window,
 )
+from akg_core.design.operators.turns import looped
 from akg_core.sketch.dtypes import is_float
 from akg_core.sketch.numerics import identity
 
@@ -55,6 +60,38 @@ def running_extreme(c: Call) -> tuple[Value, Value]:
         new = map_of("|", new, map_of("isnan", ordered, dtype="bool"), dtype="bool")
     places = where(new, counting(x.shape, lambda at: at[dim]), -1, "i64")
     return cast(extreme, x.dtype), scanned("max", places, dim)
+
+
+@rule("logcumsumexp")
+def running_logsumexp(c: Call) -> Value:
+    """The largest so far, and the sum of the others' exponentials beside it: turn by turn, whatever their distance."""
+    x = cast(c.value(0), "f64")
+    if not x.shape:
+        return c.value(0)
+    dim = c.arg(1) % len(x.shape)
+    order = (dim, *(d for d in range(len(x.shape)) if d != dim))
+
+    def turn(t: SimpleNamespace) -> dict[str, Value]:
+        peak = map_of("maximum", t.peak, t.x, dtype="f64")
+        level = _level(peak)
+        before, new = (_f64("exp", _f64("-", each, level)) for each in (t.peak, t.x))
+        return {"peak": peak, "total": _f64("+", _f64("*", t.total, before), new)}
+
+    rows = permute(x, order)
+    start = {n: Literal(v, shape=rows.shape[1:], dtype="f64") for n, v in (("peak", -math.inf), ("total", 0.0))}
+    states = looped(x.shape[dim], turn, start, {"x": rows})
+    peak, total = (narrow(states[name], 0, index(1), x.shape[dim]) for name in ("peak", "total"))
+    found = _f64("+", _level(peak), _f64("log", total))
+    return cast(permute(found, [order.index(d) for d in range(len(order))]), c.wide)
+
+
+def _level(peak: Value) -> Value:
+    """What is taken off before an exponential: nothing where that would be infinity less infinity."""
+    return where(map_of("isinf", peak, dtype="bool"), 0.0, peak, "f64")
+
+
+def _f64(op: str, *args: Value) -> Value:
+    return map_of(op, *args, dtype="f64")
 
 
 @rule("flip")

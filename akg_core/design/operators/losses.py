@@ -1,0 +1,101 @@
+"""Rules of losses that are more than arithmetic: CTC by a loop over time."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+from akg_core.design.algebra.index import Index, index
+from akg_core.design.graph.rules import Call, rule
+from akg_core.design.graph.values import (
+    Gather,
+    Positions,
+    Value,
+    arithmetic,
+    cast,
+    comparison,
+    counting,
+    expand,
+    map_of,
+    reshape,
+    where,
+    window,
+)
+from akg_core.design.operators.reductions import reduced
+from akg_core.design.operators.turns import ended, looped
+
+_DTYPE = "f64"
+_NEVER = -math.inf
+
+
+def _both(left: Value, right: Value) -> Value:
+    return map_of("&", left, right, dtype="bool")
+
+
+def added_logs(*logs: Value) -> Value:
+    """The log of a sum of numbers whose logs are given, minus infinity for 0."""
+    peak = logs[0]
+    for log in logs[1:]:
+        peak = arithmetic("maximum", peak, log, dtype=_DTYPE)
+    level = where(map_of("isinf", peak, dtype="bool"), 0.0, peak, _DTYPE)
+    shares = [arithmetic("exp", arithmetic("-", log, level, dtype=_DTYPE), dtype=_DTYPE) for log in logs]
+    total = shares[0]
+    for share in shares[1:]:
+        total = arithmetic("+", total, share, dtype=_DTYPE)
+    return arithmetic("+", level, arithmetic("log", total, dtype=_DTYPE), dtype=_DTYPE)
+
+
+@rule("ctc_loss.input")
+def ctc_loss(c: Call) -> Value:
+    """The forward variables of Graves et al. (2006) over the labels with a blank around each, in f64.
+
+    Of log_probs [T, N, C] and targets [N, S].
+    """
+    log_probs, targets, steps_of, length_of = (c.value(n) for n in range(4))
+    steps, batch, _ = log_probs.shape
+    spread = targets.shape[1] * 2 + 1
+    shape = (batch, spread)
+    labels = _labels(cast(targets, "i64"), c.arg(4), shape)
+    places = expand(labels, (steps, *shape))
+    said = Gather(
+        cast(log_probs, _DTYPE),
+        (places,),
+        lambda at, found: (at[0], at[1], found[0]),
+        shape=places.shape,
+        dtype=_DTYPE,
+    )
+    place = counting(shape, lambda at: at[1])
+    odd = comparison("==", counting(shape, lambda at: at[1] % 2), 1)
+    skips = _both(odd, comparison("!=", labels, _earlier(labels, 2, -1)))
+    start = where(comparison("==", place, 0), 0.0, _NEVER, _DTYPE)
+
+    def turn(t: SimpleNamespace) -> dict[str, Value]:
+        two = where(t.skips, _earlier(t.paths, 2, _NEVER), _NEVER, _DTYPE)
+        new = arithmetic("+", added_logs(t.paths, _earlier(t.paths, 1, _NEVER), two), t.said, dtype=_DTYPE)
+        under_way = comparison("<", t.number, t.steps_of)
+        return {"paths": where(reshape(under_way, (batch, index(1))), new, t.paths, _DTYPE)}
+
+    given = {"said": said, "number": counting((steps,), lambda at: at[0])}
+    states = looped(steps, turn, {"paths": start}, given, {"skips": skips, "steps_of": steps_of})
+    paths, last = ended(states["paths"]), arithmetic("*", reshape(length_of, (batch, index(1))), 2, dtype="i64")
+    final, before = (
+        reduced("max", where(comparison("==", place, at), paths, _NEVER, _DTYPE), (1,))
+        for at in (last, arithmetic("-", last, 1, dtype="i64"))
+    )
+    return cast(arithmetic("neg", added_logs(final, before), dtype=_DTYPE), c.wide)
+
+
+def _labels(targets: Value, blank: int, shape: tuple[Index, Index]) -> Value:
+    """The targets with a blank before, between and after them."""
+    own = window(targets, shape, lambda at: (at[0], at[1] // 2), blank)
+    odd = comparison("==", counting(shape, lambda at: at[1] % 2), 1)
+    return where(odd, own, blank, "i64")
+
+
+def _earlier(x: Value, by: int, fill: float) -> Value:
+    """What lies `by` places before along the last dim, `fill` where nothing does."""
+
+    def look(at: Positions) -> Positions:
+        return (*at[:-1], at[-1] - by)
+
+    return window(x, x.shape, look, fill)
