@@ -198,11 +198,21 @@ class Parameter(Record):
     mutated: bool = False
 
 
+class Packing(Record):
+    """One output, or a collection of outputs: see `Interface`, whose fields of the same names these are."""
+
+    packing: Literal["tensor", "tuple", "list", "dict"] = "tensor"
+    keys: tuple[str, ...] = ()
+    named: str = ""
+    parts: tuple[Packing, ...] = ()
+
+
 class Interface(Record):
     """How `ModelNew.forward` is called and what it gives back.
 
     `packing` says how flat outputs are packed: a bare tensor, or a tuple, list or dict (`keys`). `named`: the named
-    tuple of PyTorch's that a tuple is, such as "torch.return_types.min". `handed`: outputs that are updated arguments.
+    tuple of PyTorch's that a tuple is, such as "torch.return_types.min". `parts`: how each part is packed, where some
+    are collections themselves; outputs are counted in order all the same. `handed`: outputs that are updated arguments.
     `guards`: what must hold of named sizes, none of which is 0, for the graph to be forward: "((s0 % 2) == 0)".
     `seeded`: forward draws random numbers; the program's last input is then the seed of the call, an i64 without dims.
     """
@@ -212,6 +222,7 @@ class Interface(Record):
     packing: Literal["tensor", "tuple", "list", "dict"] = "tensor"
     keys: tuple[str, ...] = ()
     named: str = ""
+    parts: tuple[Packing, ...] = ()
     handed: dict[int, str] = Field(default_factory=dict)
     guards: tuple[str, ...] = ()
     seeded: bool = False

@@ -41,5 +41,7 @@ def page() -> str:
         names = ", ".join(f"`{operator}`" for operator in rules)
         alike = {said: [f"`{each}`" for each in rules if rules[each] == said] for said in rules.values() if said}
         notes = [f"- {', '.join(operators)}: {said}" for said, operators in alike.items()]
-        parts.append("\n".join([f"## {family.capitalize()}", "", names, *(["", *notes] if notes else []), ""]))
+        parts.append(
+            "\n".join([f"## {family.replace('_', ' ').capitalize()}", "", names, *(["", *notes] if notes else []), ""])
+        )
     return "\n".join(parts)

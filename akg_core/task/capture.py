@@ -20,9 +20,10 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import Dim as Vary
 from torch.export import ExportedProgram
 from torch.export.graph_signature import CustomObjArgument
+from torch.utils._pytree import TreeSpec
 
 from akg_core.errors import TaskError
-from akg_core.records import Argument, Dim, Graph, Interface, Task
+from akg_core.records import Argument, Dim, Graph, Interface, Packing, Task
 from akg_core.task import antialias, complex_pairs, load, wording
 from akg_core.task.arguments import Leaf, portable
 from akg_core.task.example import Example, flat_forward, forward_as, make_example, tensor_attributes
@@ -254,15 +255,16 @@ def _check_outputs(program: ExportedProgram, expected: list[Any]) -> None:
 def _task(reference: ReferenceModule, example: Example, traced: _Traced, vary: bool, numbers: bool) -> Task:
     sizes, translated = traced.sizes, traced.translated
     arguments = _arguments(traced.program, example, sizes, numbers, translated.updated)
-    packing, keys, named = _packing(reference.name, traced.program)
+    packed = _packing(reference.name, traced.program.call_spec.out_spec)
     handed = {place: name for place, name in example.handed.items() if name in translated.updated}
     graph = _with_output_strides(translated.graph, example.outputs, sizes.values if vary else {})
     interface = Interface(
         arguments=arguments,
         parameters=translated.parameters,
-        packing=packing,
-        keys=keys,
-        named=named,
+        packing=packed.packing,
+        keys=packed.keys,
+        named=packed.named,
+        parts=packed.parts if any(part.packing != "tensor" for part in packed.parts) else (),
         handed=handed,
         guards=traced.guards,
         seeded=bool(random_nodes(graph)),
@@ -304,25 +306,23 @@ def _arguments(
     return tuple(arguments)
 
 
-def _packing(file: str, program: ExportedProgram) -> tuple[Any, tuple[str, ...], str]:
-    """How outputs are packed, the keys of a dict, and which named tuple of PyTorch's a tuple is."""
-    spec = program.call_spec.out_spec
+def _packing(file: str, spec: TreeSpec) -> Packing:
+    """How outputs are packed, collections in collections included."""
     if spec.is_leaf():
-        return "tensor", (), ""
-    if not all(child.is_leaf() for child in spec.children()):
-        raise TaskError(f"{file}: forward returns nested collections.", "Return a flat tuple, list or dict of tensors.")
+        return Packing()
+    parts = tuple(_packing(file, child) for child in spec.children())
     kind = spec.type
     if isinstance(kind, type) and issubclass(kind, dict):
         keys = spec.context if isinstance(spec.context, list) else list(spec.context[1])
-        return "dict", tuple(str(key) for key in keys), ""
+        return Packing(packing="dict", keys=tuple(str(key) for key in keys), parts=parts)
     if isinstance(kind, type) and kind.__module__ == "torch.return_types":
-        return "tuple", (), f"torch.return_types.{kind.__name__}"
+        return Packing(packing="tuple", named=f"torch.return_types.{kind.__name__}", parts=parts)
     if kind not in (tuple, list):
         name = getattr(spec.context if kind is namedtuple else kind, "__name__", "collection")
         raise TaskError(
             f"{file}: forward returns a {name}, a type of its own.", "Return a plain tuple, list or dict of tensors."
         )
-    return kind.__name__, (), ""
+    return Packing(packing="tuple" if kind is tuple else "list", parts=parts)
 
 
 def _with_output_strides(graph: Graph, outputs: list[Any], symbols: dict[str, int]) -> Graph:

@@ -21,6 +21,7 @@ _OPTIONS = (
     "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first"
 )
 _LIBRARY = torch.library.Library(_NAMESPACE, "DEF")
+_DATA = vars(torch._C.TensorBase)["data"].__get__
 
 
 def captured_as(op: str) -> str:
@@ -30,11 +31,16 @@ def captured_as(op: str) -> str:
 
 
 class whole(TorchFunctionMode):
-    """Inside, recurrent layers over a padded sequence are not run step by step."""
+    """Inside, recurrent layers over a padded sequence are not run step by step, and `x.data` is `x.detach()`.
+
+    What PyTorch makes of the former cannot be decomposed: it ends the process.
+    """
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        if func == _DATA:
+            return args[0].detach()
         name = getattr(func, "__name__", "")
         if name in RECURRENT and func == getattr(torch._C._VariableFunctions, name) and _padded(name, args):
             return getattr(getattr(torch.ops, _NAMESPACE), name)(*args, **(kwargs or {}))

@@ -59,10 +59,16 @@ def _corrcoef(input: Tensor) -> Tensor:
     return (found / deviation[:, None] / deviation[None, :]).clamp(-1, 1)
 
 
+def _is_said_to_be_causal(mask: Tensor | None, is_causal: bool | None = None, size: int | None = None) -> bool:
+    """Whether a transformer is told that its mask is causal: one that nobody says it of is a mask like any other."""
+    return bool(is_causal)
+
+
 _COV = torch.cov
 _FUNCTIONS = (
     (torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
     (torch.nn.functional, "ctc_loss", ctc_loss),
+    (torch.nn.modules.transformer, "_detect_is_causal_mask", _is_said_to_be_causal),
     (torch, "ctc_loss", ctc_loss),
     (torch, "cov", _cov),
     (torch.Tensor, "cov", _cov),

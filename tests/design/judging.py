@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from akg_core.design import design
 from akg_core.records import Sketch, Task, Traits
@@ -90,8 +91,7 @@ def compare(module: ReferenceModule, sketch: Sketch, seed: int) -> None:
         tensors.append(torch.tensor(seed))
     with torch.no_grad(), drawn_from(seed):
         expected = model(*inputs)
-    expected = list(expected.values()) if isinstance(expected, dict) else expected
-    expected = [expected] if isinstance(expected, Tensor) else list(expected)
+    expected = tree_leaves(expected)
     outputs = interpret(tree, tensors, state, kept=kept).outputs
     assert len(outputs) == len([e for e in expected if e is not None]), sketch.text
     for wanted, found in zip([e for e in expected if e is not None], outputs, strict=True):

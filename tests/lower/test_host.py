@@ -12,7 +12,7 @@ import torch
 
 from akg_core.judge.source.text import python_findings
 from akg_core.lower.host import module as host
-from akg_core.records import Argument, Interface, KernelSource, Schedule, Sketch, Target
+from akg_core.records import Argument, Interface, KernelSource, Packing, Schedule, Sketch, Target
 from akg_core.sketch.interpret import interpret
 from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import bind
@@ -236,6 +236,16 @@ def test_named_tuples_of_pytorch_are_given_back(tmp_path: Path) -> None:
     given = torch.randn(3)
     found = load(tmp_path, text, packing="tuple", named="torch.return_types.min").ModelNew()(given)
     assert isinstance(found, torch.return_types.min) and torch.equal(found.indices, given[:1])
+
+
+def test_collections_in_collections_are_given_back(tmp_path: Path) -> None:
+    text = '@program\ndef main(x: In["f32", "N"]):\n    y = narrow(x, 0, 0, 1)\n    return x, y, y, x\n'
+    inner = Packing(packing="dict", keys=("a", "b"), parts=(Packing(), Packing(packing="list", parts=(Packing(),))))
+    given = torch.randn(3)
+    form = {"packing": "tuple", "parts": (Packing(), inner, Packing())}
+    first, found, last = load(tmp_path, text, **form).ModelNew()(given)
+    assert torch.equal(first, given) and torch.equal(last, given) and list(found) == ["a", "b"]
+    assert torch.equal(found["a"], given[:1]) and torch.equal(found["b"][0], given[:1])
 
 
 @pytest.mark.parametrize("name", ["float", "slice", "int", "max"])

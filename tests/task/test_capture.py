@@ -106,6 +106,15 @@ def test_packing():
     assert captured("softmax").interface.packing == "tensor"
 
 
+def test_collections_in_collections():
+    source = reference_text("return x, (x + 1, [x * 2], {'a': None}), torch.max(x, 0)")
+    interface = capture(load.load_source(source, "ref")).interface
+    pair, found = interface.parts[1], interface.parts[2]
+    assert [part.packing for part in interface.parts] == ["tensor", "tuple", "tuple"]
+    assert [part.packing for part in pair.parts] == ["tensor", "list", "dict"] and pair.parts[2].keys == ("a",)
+    assert found.named == "torch.return_types.max"
+
+
 def test_training_updates_buffers_and_eval_does_not():
     training, evaluated = captured("batch_norm"), captured("batch_norm", eval=True)
     assert set(training.graph.mutations) == {"bn.running_mean", "bn.running_var", "bn.num_batches_tracked"}

@@ -56,7 +56,7 @@ def test_a_folder_is_not_a_file(tmp_path):
         (GOOD.replace("torch.randn(4, 6)", "object()"), r"argument x of forward is or holds a object"),
         (GOOD.replace("4, 6)", "4, dtype=torch.complex64)"), r"ref: The dtype complex64 is not supported"),
         (GOOD.replace("x * 2", "x * 2 if x.sum() > 0 else x"), r"line 11: forward looks at the values"),
-        (GOOD.replace("x * 2", "[x, [x, x]]"), r"returns nested collections"),
+        (GOOD.replace("x * 2", "x, [__import__('collections').namedtuple('Pair', 'a')(x)]"), r"returns a Pair, a type"),
         (GOOD.replace("x * 2", "x, 3"), r"returns 3, which is not a tensor"),
         (GOOD.replace("x * 2", "x[x > 0]"), r"line 11: forward looks at the values"),
     ],

@@ -33,3 +33,13 @@ def test_weighted_covariance_is_pytorchs() -> None:
     due = torch.cov(x, fweights=weights)
     with unchecked():
         torch.testing.assert_close(torch.cov(x, fweights=weights), due)
+
+
+def test_the_mask_of_a_transformer_is_not_looked_at() -> None:
+    body = (
+        "    def __init__(self):\n        super().__init__()\n"
+        "        self.m = nn.Transformer(8, 2, 1, 1, 16, batch_first=True, dropout=0.0)\n\n"
+        "    def forward(self, x, y):\n"
+        "        return self.m(x, y, tgt_mask=nn.Transformer.generate_square_subsequent_mask(3))"
+    )
+    judge(reference(body, "[torch.randn(2, 4, 8), torch.randn(2, 3, 8)]"))

@@ -35,6 +35,17 @@ def reshaped(c: Call) -> Value:
     return reshape(c.raw(0), c.shape)
 
 
+@rule("view.dtype")
+def reinterpreted(c: Call) -> Value:
+    """The bits of floats as whole numbers of as many bytes."""
+    value = c.raw(0)
+    if value.dtype == c.dtype:
+        return value
+    if (value.dtype, c.dtype) not in (("f32", "i32"), ("f64", "i64")):
+        raise c.unsupported(f"of {value.dtype} as {c.dtype}")
+    return map_of("bits", value, dtype=c.dtype)
+
+
 @rule("alias", "detach", "lift_fresh_copy")
 def same(c: Call) -> Value:
     return c.raw(0)
@@ -70,7 +81,9 @@ def transposed(c: Call) -> Value:
 
 @rule("expand", "broadcast_to")
 def expanded(c: Call) -> Value:
-    return expand(c.raw(0), c.shape)
+    value = c.raw(0)
+    beside = len(c.shape) - len(value.shape)  # a program expands dims that are there
+    return expand(reshape(value, (*(index(1),) * beside, *value.shape)), c.shape)
 
 
 @rule("repeat")

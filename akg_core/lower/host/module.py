@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from akg_core.lower.host import runtime
 from akg_core.lower.host.arguments import called, collections, constant, literal, signature, template
 from akg_core.lower.host.checks import TORCH_NAMES, Given, checked, python_tuple, sizes_of
-from akg_core.records import HOST, Interface, Sketch
+from akg_core.records import HOST, Interface, Packing, Sketch
 from akg_core.sketch import ast
 from akg_core.sketch.check.shapes import sized, substitute
 from akg_core.sketch.dtypes import is_float
@@ -305,15 +305,7 @@ class _Forward:
         return lines
 
     def _packed(self, results: list[str]) -> str:
-        match self.interface.packing:
-            case "tensor":
-                return results[0]
-            case "list":
-                return f"[{', '.join(results)}]"
-            case "dict":
-                pairs = zip(self.interface.keys, results, strict=True)
-                return f"{{{', '.join(f'{key!r}: {result}' for key, result in pairs)}}}"
-        return f"{self.interface.named}({python_tuple(results)})" if self.interface.named else python_tuple(results)
+        return _packed(self.interface, iter(results))
 
     # --- launches that run once ---------------------------------------------------------------------------
 
@@ -388,3 +380,17 @@ def _viewed(node: ast.View, dims: Dims) -> Dims:
         position = node.args[0].value if isinstance(node.args[0], ast.Number) else -1
         return tuple(node.args[2] if i == position else dim for i, dim in enumerate(dims))
     return node.args
+
+
+def _packed(form: Interface | Packing, results: Iterator[str]) -> str:
+    """The expression that packs results, in their order, as `form` says; one that has no parts takes all of them."""
+    if form.packing == "tensor":
+        return next(results)
+    items = [_packed(part, results) for part in form.parts] or list(results)
+    match form.packing:
+        case "list":
+            return f"[{', '.join(items)}]"
+        case "dict":
+            pairs = zip(form.keys, items, strict=True)
+            return f"{{{', '.join(f'{key!r}: {item}' for key, item in pairs)}}}"
+    return f"{form.named}({python_tuple(items)})" if form.named else python_tuple(items)
