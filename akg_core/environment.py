@@ -1,7 +1,8 @@
 """Environments of toolchains that must not live beside others: made once by venv and pip, in the user's cache folder.
 
 Each plugin has a folder there, and in it one environment for what it requires now and for core's Python. An environment
-is whole when its record lies in it, which is written last; what else lies there was left behind, and goes.
+is whole when its record lies in it, which is written last; what else lies there was left behind, and goes. Of one that
+was made by other means, such as on a machine without a package index, only the record lies there, which names it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -30,8 +32,9 @@ _RECORD, _LOG = "environment.json", "setup.log"
 _HEAVY = "torch"  # of core's dependencies the one that a plugin chooses, and requires, for another Python
 _ABI = "import sysconfig; print(sysconfig.get_config_var('SOABI'))"
 _LOOK = (
-    "import json, sys; from importlib import metadata; name = sys.argv[1]; "
-    "print(json.dumps([sys.path, [d.version for d in metadata.distributions(name=name)][:1]]))"
+    "import json, sys; from importlib import metadata; "
+    "found = {n: [d.version for d in metadata.distributions(name=n)] for n in sys.argv[1:]}; "
+    "print(json.dumps([sys.path, {n: v[0] for n, v in found.items() if v}]))"
 )
 
 
@@ -96,6 +99,39 @@ def set_up(plugin: str, environment: Environment) -> Made:
     return made
 
 
+def adopt(plugin: str, environment: Environment, python: Path) -> Made:
+    """Take the environment of a Python that is there, instead of one that is made, and remove what was made earlier.
+
+    It must have the toolchain, and of whatever else is required no version that does not fit. What it lacks besides may
+    be here by other means: that is for the plugin's probe to say. Raises ToolchainError where it does not fit.
+    """
+    python = python.absolute()  # a link is followed by nobody: by where it lies, Python knows the environment
+    required = {requirement.name: requirement for requirement in map(Requirement, environment.requirements)}
+    try:
+        abi = subprocess.run([python, "-I", "-c", _ABI], check=True, capture_output=True, text=True).stdout.strip()
+        path, versions = _look(python, (environment.toolchain, *required))
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise ToolchainError(f"{python} is no Python that runs.", "Name the python of an environment.") from error
+    said = ""
+    if abi != sysconfig.get_config_var("SOABI"):
+        said = f"does not load what was compiled for {sys.executable}, by which akg-core runs"
+    elif environment.toolchain not in versions:
+        said = f"does not find {environment.toolchain}"
+    for name, requirement in required.items():
+        if name in versions and not requirement.specifier.contains(versions[name], prereleases=True):
+            said = f"has {name} {versions[name]}, but {requirement} is required"
+    if said:
+        raise ToolchainError(f"{python} {said}.", f"Install {', '.join(map(str, required.values()))} there.")
+    root, folder = _root(plugin), _folder(plugin, environment)
+    with sole_use(root):
+        for other in root.iterdir():
+            _remove(other)
+        folder.mkdir()
+        made = Made(python=python, path=path, version=versions[environment.toolchain])
+        write_whole(folder / _RECORD, made)
+    return made
+
+
 def remove(plugin: str) -> bool:
     """Remove whatever was made for a plugin, installed or not; whether there was anything."""
     if plugin not in (path.name for path in _environments().glob("*")):
@@ -123,11 +159,17 @@ def _make(plugin: str, environment: Environment, folder: Path, log: TextIO, held
         )
         if ended.returncode:
             raise _failed(plugin, _last_words(Path(log.name)), log)
-    looked = subprocess.run([inside, "-I", "-c", _LOOK, environment.toolchain], check=True, capture_output=True)
-    path, versions = json.loads(looked.stdout)
+    path, versions = _look(inside, (environment.toolchain,))
     if not versions:
         raise _failed(plugin, f"what it requires does not bring {environment.toolchain}", log)
-    return Made(python=inside, path=tuple(path), version=versions[0])
+    return Made(python=inside, path=path, version=versions[environment.toolchain])
+
+
+def _look(python: Path, distributions: Sequence[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Where a Python finds modules by itself, and the versions of those distributions that it finds there."""
+    looked = subprocess.run([python, "-I", "-c", _LOOK, *distributions], check=True, capture_output=True)
+    path, versions = json.loads(looked.stdout)
+    return tuple(path), versions
 
 
 def _pip(python: str, *words: str) -> list[list[str]]:

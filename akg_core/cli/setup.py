@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 def setup(
     plugin: Annotated[str, typer.Argument(metavar="NAME", help="The plugin.", show_default=False)],
+    python: Annotated[
+        Path | None, typer.Option(help="The Python of an environment that is there, instead of one that is made.")
+    ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove what was made.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -32,6 +36,10 @@ def setup(
 
     if not (needed := environment_of(plugin)):
         _tell(as_json, plugin, "not needed", f"{plugin} needs no environment of its own: there is nothing to set up.")
+    elif python:
+        made = environment.adopt(plugin, needed, python)
+        said = f"The environment of {plugin} is now that of {made.python}: {needed.toolchain} {made.version}."
+        _tell(as_json, plugin, "adopted", said, made)
     elif made := environment.find(plugin, needed):
         said = f"The environment of {plugin} is there already: {needed.toolchain} {made.version} in {made.folder}."
         _tell(as_json, plugin, "there", said, made)

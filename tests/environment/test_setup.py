@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -182,3 +184,46 @@ def test_another_python_gets_what_core_depends_on_and_the_torch_that_the_plugin_
 def test_what_is_no_requirement_is_refused(text):
     with pytest.raises(ValidationError):
         Environment(requirements=(text,), toolchain="tiler")
+
+
+def an_environment(folder: Path, *wheels: Path) -> Path:
+    """The Python of an environment that is made by other means, with what is in the wheels."""
+    venv.create(folder, with_pip=False)
+    python = folder / "bin" / "python"
+    asked = [python, "-I", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    for each in wheels:
+        with zipfile.ZipFile(each) as archive:
+            archive.extractall(subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip())
+    return python
+
+
+def test_an_environment_that_is_there_is_taken_and_left_alone(akg, plugin, wheel, environments, tmp_path):
+    plugin(f"tiler=={THEIRS}", "what-the-machine-has-otherwise>=2")
+    python = an_environment(tmp_path / "theirs", wheel)
+    code, said = akg(*SETUP, "--python", str(python), "--json")
+    told = json.loads(said)
+    assert code == 0 and (told["state"], told["python"], told["version"]) == ("adopted", str(python), THEIRS)
+    assert told["here"]["cpu"]["details"] == {"tiler": THEIRS, "seen": THEIRS}
+    assert f"The environment of tiled is there already: tiler {THEIRS} in {python.parents[1]}." in akg(*SETUP)[1]
+    assert akg(*SETUP, "--remove")[0] == 0 and python.exists() and not environments.exists()
+
+
+def test_an_environment_that_does_not_fit_is_refused_with_what_it_lacks(akg, plugin, site, tmp_path, environments):
+    plugin(f"tiler=={THEIRS}")
+    bare = an_environment(tmp_path / "bare")
+    code, said = akg(*SETUP, "--python", str(bare))
+    assert code == 2 and f"{bare} does not find tiler." in said and f"Install tiler=={THEIRS} there." in said
+    old = an_environment(tmp_path / "old", wheels.wheel(tmp_path, "1.9"))
+    code, said = akg(*SETUP, "--python", str(old))
+    assert code == 2 and f"{old} has tiler 1.9, but tiler=={THEIRS} is required." in said
+    code, said = akg(*SETUP, "--python", str(tmp_path / "nowhere"))
+    assert code == 2 and f"{tmp_path / 'nowhere'} is no Python that runs." in said
+    assert not environments.exists()
+
+
+def test_an_environment_of_another_python_is_refused(plugin, site, wheel, tmp_path, monkeypatch):
+    needed = Environment(requirements=("tiler",), toolchain="tiler")
+    python = an_environment(tmp_path / "theirs", wheel)
+    monkeypatch.setattr(environment.sysconfig, "get_config_var", lambda name: "another")
+    with pytest.raises(ToolchainError, match="does not load what was compiled for"):
+        environment.adopt("tiled", needed, python)
