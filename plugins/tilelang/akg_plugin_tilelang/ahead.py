@@ -1,15 +1,19 @@
-"""Lowers and compiles kernels ahead of their launch, in a process that `compile` forks.
+"""Compiles kernels ahead of their launch, in a process that `compile` forks.
 
 What comes out for each function of kernel.py under T.prim_func: registers and spilled bytes of a thread, shared memory
-and threads of a program; or the message of TileLang or nvcc. The cubin lies beside the kernel.
+and threads of a program; or the message of TileLang or nvcc. The cubin lies beside the kernel, and so does TileLang's
+cache, in which the first launch finds the kernel ready.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
+import shutil
 import subprocess
 import sys
+import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
@@ -17,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from akg_core.plugin import cores
+
+CACHE = "compiled"  # the folder beside the kernel in which lies what TileLang compiled
 
 
 def report(answers: Connection, folder: Path, arch: str, nvcc: str) -> None:
@@ -29,56 +35,64 @@ def report(answers: Connection, folder: Path, arch: str, nvcc: str) -> None:
 
 def compile_all(folder: Path, arch: str, nvcc: str) -> dict[str, dict[str, Any]]:
     """What is known of each PrimFunc in the folder's kernel.py, by name; one that takes lanes first is not known."""
+    import tilelang
     from tilelang import tvm  # it brings a TVM of its own
 
-    target = tvm.target.Target({"kind": "cuda", "arch": arch})
+    cache = folder / CACHE
+    shutil.rmtree(cache, ignore_errors=True)
+    os.environ |= {"TILELANG_CACHE_DIR": str(cache), "TILELANG_PRINT_ON_COMPILATION": "0"}
     try:
         functions = {n: f for n, f in vars(_module(folder / "kernel.py")).items() if isinstance(f, tvm.tirx.PrimFunc)}
     except Exception as error:
         return {"kernel.py": {"error": _spelled(error)}}
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[int, dict[str, Any]] = {}  # by the thread that compiles
+
+    def device_code(text: str, *_: object) -> bytearray:
+        said = found[threading.get_ident()]
+        return built(text, folder / f"{said['name']}.cubin", arch, nvcc, said)
+
+    tvm.ffi.register_global_func("tilelang_callback_cuda_compile", device_code, override=True)
+
+    def compiled(name: str) -> dict[str, Any]:
+        said: dict[str, Any] = {"name": name}
+        found[threading.get_ident()] = said
+        try:
+            kernel = tilelang.compile(functions[name], target={"kind": "cuda", "arch": arch})
+            said |= _launch(kernel.artifact.device_mod)
+        except Exception as error:
+            said.setdefault("error", _spelled(error))
+        del said["name"]
+        return said
+
     with ThreadPoolExecutor(cores()) as pool:
-        pending = {}
-        for name, function in functions.items():
-            try:
-                text, found[name] = lowered(function, target)
-            except Exception as error:
-                found[name] = {"error": _spelled(error)}
-            else:
-                pending[name] = pool.submit(built, text, folder / f"{name}.cubin", arch, nvcc)
-        for name, result in pending.items():
-            found[name] |= result.result()
-    return found
+        return dict(zip(functions, pool.map(compiled, functions), strict=True))
 
 
-def lowered(function: Any, target: Any) -> tuple[str, dict[str, Any]]:
-    """The CUDA of a PrimFunc, with its threads and the bytes of shared memory that its launch gives it."""
-    import tilelang
-
-    with target:
-        made = tilelang.lower(function, target=target)
-    (device,) = made.device_mod.functions.values()
+def _launch(module: Any) -> dict[str, int]:
+    """The threads of a program and the bytes of shared memory that its launch gives it."""
+    (device,) = module.functions.values()
     extents = dict(device.attrs["thread_extent"].items()) if "thread_extent" in device.attrs else {}
-    threads = int(extents.get("threadIdx.x", 0))
     shared = int(device.attrs["dyn_shared_memory_buf"]) if "dyn_shared_memory_buf" in device.attrs else 0
-    return made.kernel_source, {"threads": threads, "shared_bytes": shared}
+    return {"threads": int(extents.get("threadIdx.x", 0)), "shared_bytes": shared}
 
 
-def built(text: str, cubin: Path, arch: str, nvcc: str) -> dict[str, Any]:
-    """Compile CUDA to a cubin, and tell what ptxas says of it."""
+def built(text: str, cubin: Path, arch: str, nvcc: str, said: dict[str, Any]) -> bytearray:
+    """Compile CUDA to a cubin as TileLang would, and add what ptxas says of it to what is `said`."""
     import tilelang
 
     own = Path(tilelang.__file__).parent
     source = cubin.with_suffix(".cu")
     source.write_text(text, encoding="utf-8")
     include = [f"-I{own / 'src'}", f"-I{own / '3rdparty/cutlass/include'}"]
-    options = ["-cubin", f"-arch={arch}", "-std=c++17", "-O3", "-Xptxas", "-v", *include]
+    options = ["-cubin", f"-arch={arch}", "-std=c++20", "-O3", "-lineinfo", "-Xptxas", "-v", *include]
     ended = subprocess.run([nvcc, *options, "-o", str(cubin), str(source)], capture_output=True, text=True)
     if ended.returncode:
-        return {"error": ended.stderr.replace(f"{cubin.parent}/", "").strip()}
+        said["error"] = ended.stderr.replace(f"{cubin.parent}/", "").strip()
+        raise RuntimeError("nvcc refused the kernel")
     registers = [int(n) for n in re.findall(r"Used (\d+) registers", ended.stderr)]
     spilled = [int(n) for n in re.findall(r"(\d+) bytes spill stores", ended.stderr)]
-    return {"registers": max(registers, default=0), "spilled_bytes": max(spilled, default=0)}
+    said |= {"registers": max(registers, default=0), "spilled_bytes": max(spilled, default=0)}
+    return bytearray(cubin.read_bytes())
 
 
 def _spelled(error: BaseException) -> str:

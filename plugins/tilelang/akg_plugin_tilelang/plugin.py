@@ -40,7 +40,7 @@ def akg_plugin_info() -> PluginInfo:
             requirements=("tilelang==0.1.15", "apache-tvm-ffi==0.1.12", "z3-solver==4.15.4.0", "nvidia-cuda-nvcc>=13"),
             toolchain="tilelang",
         ),
-        warm=("tilelang",),
+        warm=("akg_plugin_tilelang.warm",),
     )
 
 
