@@ -29,17 +29,26 @@ def _kernels():
 
 
 class _Launcher:
-    """Launches a function of kernel.py; what TileLang compiled of it, for each number of lanes, is kept."""
+    """Launches a function of kernel.py; what TileLang compiled of it, for each number of lanes, is kept.
 
-    def __init__(self, function):
-        self.function, self.made = function, {}
+    Kernels load and store 16 bytes at once. A tensor that begins elsewhere is replaced by a copy, from which what the
+    kernel wrote goes back; `written`: places of tensors that it writes.
+    """
+
+    def __init__(self, function, written):
+        self.function, self.written, self.made = function, written, {}
 
     def __call__(self, tensors, numbers=(), lanes=()):
         made = self.made.get(lanes)
         if made is None:
             function = self.function(*lanes) if lanes else self.function
             made = self.made[lanes] = tilelang.compile(function, target="cuda")
-        made(*map(_handed, tensors), *numbers)
+        handed = [_handed(tensor) for tensor in tensors]
+        aligned = [tensor if tensor.data_ptr() % 16 == 0 else tensor.clone() for tensor in handed]
+        made(*aligned, *numbers)
+        for place in self.written:
+            if aligned[place] is not handed[place]:
+                handed[place].detach().copy_(aligned[place])
 
 
 def _handed(tensor):

@@ -40,8 +40,8 @@ def probe(target: Target) -> Availability:
         )
     reason = f"There is no GPU of sm_{capability} here: kernels are compiled for it, and their TIR is interpreted."
     details["runs"] = "by simulation"
-    found = traits(capability)
-    return Availability(can_compile=True, can_run=True, simulated=True, reason=reason, traits=found, details=details)
+    exact = traits(capability).model_copy(update={"convolution_format": ""})  # as the host's, where the reference runs
+    return Availability(can_compile=True, can_run=True, simulated=True, reason=reason, traits=exact, details=details)
 
 
 def missing() -> str:
@@ -63,6 +63,8 @@ def traits(capability: int) -> Traits:
         on_chip_bytes=64 * 1024,
         tile_elements=1024,
         dot_tile=(64, 64, 32),
+        convolution_format="tf32",
+        half_tile=(128, 128, 64),
         register_tiles=True,
         program_bytes=4 * REGISTERS + CHIPS[capability].shared_bytes,
     )

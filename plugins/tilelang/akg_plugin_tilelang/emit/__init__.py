@@ -30,7 +30,7 @@ def emit(sketch: Sketch, schedule: Schedule, target: Target) -> KernelSource:
         instance = launched[call.index]
         return "\n".join(statement(each, instance, call) for each in made[instance.symbol])
 
-    launchers = "\n".join(f"_launch_{each.name} = _Launcher(_kernel.{each.name})" for each in found)
+    launchers = "\n".join(f"_launch_{each.name} = _Launcher(_kernel.{each.name}, {each.written})" for each in found)
     return KernelSource(
         plugin="tilelang",
         target=target,

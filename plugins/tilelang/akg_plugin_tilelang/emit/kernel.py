@@ -36,11 +36,15 @@ REGISTER_ELEMENTS = 64 * MOST_THREADS
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of kernel.py. `sizes`: numbers it takes besides tensors; `blocks`: what it is made for, by name."""
+    """A function of kernel.py. `sizes`: numbers it takes besides tensors; `blocks`: what it is made for, by name.
+
+    `written`: places of the tensors that it may write.
+    """
 
     name: str
     lines: list[Line]
     tensors: tuple[str, ...]
+    written: tuple[int, ...]
     sizes: tuple[str, ...]
     blocks: tuple[tuple[str, Expr], ...]
     threads: int
@@ -96,7 +100,8 @@ def _function(name: str, instance: Instance, body: Body, region: Region) -> Func
         inner = [Line(f"    {each.text}" if each.text else "", each.sketch) for each in lines]
         lines = [Line(f"def {name}({', '.join(printer.blocks)}):"), *inner, Line(f"    return {name}")]
     tensors = tuple(tensor.name for tensor in kernel.tensors)
-    return Function(name, lines, tensors, tuple(sizes), tuple(printer.blocks.items()), printer.threads)
+    written = tuple(place for place, tensor in enumerate(kernel.tensors) if tensor.role != "In")
+    return Function(name, lines, tensors, written, tuple(sizes), tuple(printer.blocks.items()), printer.threads)
 
 
 def _shape(printer: RegionPrinter, dims: Sequence[Expr]) -> str:
