@@ -43,7 +43,9 @@ BAGS = [
     *(f"F.embedding_bag(y, x, z, mode='{m}')" for m in ("sum", "mean", "max")),
     "F.embedding_bag(y, x, z, mode='sum', per_sample_weights=w)",
     "F.embedding_bag(y[:71], x, z, include_last_offset=True)",
-    "F.embedding_bag(y, x, z, padding_idx=3)", "F.embedding_bag(y.reshape(9, 10), x, mode='max')",
+    "F.embedding_bag(y, x, z, padding_idx=3)",
+    *(f"F.embedding_bag(y.reshape(9, 10), x, mode='{m}', padding_idx=3)" for m in ("sum", "mean", "max")),
+    "F.embedding_bag(y.reshape(9, 10), x, mode='sum', per_sample_weights=w.reshape(9, 10))",
 ]  # fmt: skip
 SEGMENTS = [
     *(f"torch.segment_reduce(x, '{k}', lengths=y)" for k in ("sum", "mean", "max", "min", "prod")),

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 
-from akg_core.design.algebra.index import Index, index, product
+from akg_core.design.algebra.index import Axis, Index, index, position, product
 from akg_core.design.graph.places import Places, along, indexed
-from akg_core.design.graph.rules import Call, rule
+from akg_core.design.graph.rules import Call, rule, size_value
 from akg_core.design.graph.values import (
     Gather,
+    Iota,
     Pointwise,
     Scatter,
     Value,
@@ -193,25 +194,40 @@ def segment_reduce(c: Call) -> Value:
     return _result(c, _reduced(places, expand(start, c.shape), x, kind, True))
 
 
+def _each(starts: Value, count: Index) -> Index | None:
+    """How many of `count` positions each segment has where `starts` [S] are numbers of which this can be told."""
+    if not isinstance(starts, Iota):
+        return None
+    segment = position(Axis("segment", starts.shape[0]))
+    size = count.exact(starts.shape[0])
+    return size if size is not None and starts.rule((segment,)) == segment * size else None
+
+
 @rule("_embedding_bag", "_embedding_bag_forward_only")
 def embedding_bag(c: Call) -> tuple[Value | None, ...]:
     """Sums, means or maxima of the rows of bags, which begin where `offsets` say."""
     table, read, starts, mode = c.value(0), from_end(c.raw(1), c.raw(0).shape[0]), cast(c.raw(2), "i64"), c.arg(4, 0)
     weights, last, padding = c.maybe(6), c.arg(7, False), c.arg(8, -1)
     bags, width = c.shape
-    bag = _segments(narrow(starts, 0, index(0), bags) if last else starts, read.shape[0])
-    if padding is not None and padding >= 0:
-        bag = where(comparison("==", read, padding), -1, bag, "i64")
     rows = gathered(table, 0, read)
     if weights is not None:
         rows = arithmetic("*", rows, reshape(weights, (*weights.shape, index(1))), dtype=table.dtype)
-    places = indexed((bags, width), (0,), (bag,), 0)
-    counts = indexed((bags,), (0,), (bag,), 0).joined(literal(0, "i32"), literal(1, "i32"), "add")
-    count = cast(expand(reshape(counts, (bags, index(1))), c.shape), table.dtype)
+    counts = comparison("!=", read, padding) if padding is not None and padding >= 0 else None
+    kind, none = ("max", -math.inf) if mode == 2 else ("sum", 0)
+    if (size := _each(starts, read.shape[0])) is not None:
+        rows, count = reshape(rows, (bags, size, width)), expand(size_value(size), (bags,))
+        if counts is not None:
+            rows = where(reshape(counts, (bags, size, index(1))), rows, none, table.dtype)
+            count = reduced("sum", cast(reshape(counts, (bags, size)), "i64"), (1,))
+        total = reduced(kind, rows, (1,))
+    else:
+        bag = _segments(narrow(starts, 0, index(0), bags) if last else starts, read.shape[0])
+        bag = bag if counts is None else where(counts, bag, -1, "i64")
+        total = indexed((bags, width), (0,), (bag,), 0).joined(literal(none, table.dtype), rows, _JOINS.get(kind, kind))
+        count = indexed((bags,), (0,), (bag,), 0).joined(literal(0, "i32"), literal(1, "i32"), "add")
+    count = cast(expand(reshape(count, (bags, index(1))), c.shape), table.dtype)
     if mode == 2:
-        most = places.joined(literal(-math.inf, table.dtype), rows, "max")
-        return where(comparison("==", count, 0.0), 0.0, most, table.dtype), None, None, None
-    total = places.joined(literal(0, table.dtype), rows, "add")
+        return where(comparison("==", count, 0.0), 0.0, total, table.dtype), None, None, None
     if mode == 1:
         total = arithmetic("/", total, arithmetic("maximum", count, 1.0, dtype=table.dtype), dtype=table.dtype)
     return _result(c, total), None, None, None
