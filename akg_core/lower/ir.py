@@ -90,7 +90,7 @@ class Op:
     map       target = expr, for each position of its axes; also the write of a mutable value
     reduce    target = function over the axes `over` of expr (reduce_*, argmax, argmin, first, last)
     scan      target = running function of expr along over[0], backwards when `reverse`
-    sort      target = expr along over[0], the least first
+    sort      target = expr along over[0], the least first; the hint `bitonic`: expr rises, then falls
     dot       target = (target when `accumulate`) + product of expr and other over `over`
     regroup   target = expr with its lanes, of axes over[0] and over[1], as those of over[2] and over[3]
     positions target = expr + the number of each lane of `axis`, which its tile begins at

@@ -61,7 +61,7 @@ def show_op(op: Op) -> str:
             back = ", backwards" if op.reverse else ""
             return f"{target} = {op.function} over {', '.join(op.over)} of {expr}{_held(op)}{back}"
         case "sort":
-            return f"{target} = {expr} sorted over {op.over[0]}"
+            return f"{target} = {expr} {'merged' if 'bitonic' in op.hints else 'sorted'} over {op.over[0]}"
         case "regroup":
             return f"{target} = {expr} of {', '.join(op.over[:2])} by {', '.join(op.over[2:])}"
         case "dot":

@@ -146,7 +146,9 @@ class ValueLowering:
         target = self.value(hint or call.op.removeprefix("reduce_"), result, call.type.dtype)
         if kind == "sort":
             operand = self.kept(call.args[0], operand, scope, ops)
-        reverse = dict(call.keywords).get("reverse") == Number(True)
+        keywords = dict(call.keywords)
+        reverse = keywords.get("reverse") == Number(True)
+        hints = {"bitonic": Number(True)} if keywords.get("bitonic") == Number(True) else {}
         name, function = {"argreduce": "reduce", "pick": "reduce"}.get(kind, kind), call.op
         if kind == "all_reduce":
             target.mutable = True  # what a program has, then what all have together
@@ -154,7 +156,8 @@ class ValueLowering:
             operand = self.name(target)
         elif operand.type is not None and operand.type.dtype == "bool" and function in ("reduce_max", "reduce_min"):
             function = "reduce_any" if function == "reduce_max" else "reduce_all"
-        ops.append(Op(name, call.place, function, target=target, expr=operand, over=tuple(over), reverse=reverse))
+        made = Op(name, call.place, function, target, operand, over=tuple(over), reverse=reverse, hints=hints)
+        ops.append(made)
         return self.name(target)
 
     def contract(self, call: Call, scope: Scope, ops: list[Op], hint: str) -> Expr:

@@ -56,6 +56,7 @@ CODES: dict[str, str] = {
     "SK703": "a loop over nothing",
     "SK704": "a division of a whole number by 0",
     "SK705": "a whole number beyond 64 bits",
+    "SK706": "elements that do not lie as a sort is told",
     "SK801": "several kernels without a program",
     "SK802": "a launch that does not fit the kernel",
     "SK803": "a program that returns nothing, or the wrong thing",

@@ -214,7 +214,12 @@ _add("scan", "sum", "scan_sum(tile, axis, *, reverse=False)", "running sum along
 _add("scan", "sum", "scan_prod(tile, axis, *, reverse=False)", "running product")
 _add("scan", "same", "scan_max(tile, axis, *, reverse=False)", "running maximum")
 _add("scan", "same", "scan_min(tile, axis, *, reverse=False)", "running minimum")
-_add("sort", "same", "sort(tile, axis)", "whole numbers along the axis, the least first")
+_add(
+    "sort",
+    "same",
+    "sort(tile, axis, *, bitonic=False)",
+    "whole numbers along the axis, the least first; `bitonic`: they rise, then fall",
+)
 _add("pick", "same", "first(tile, axis)", "the value at the first position of the axis' tile")
 _add("pick", "same", "last(tile, axis)", "the value at the last position of the axis' tile")
 _add(

@@ -133,10 +133,11 @@ class Scan(Value):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sorted(Value):
-    """Whole numbers along `dim`, the least first."""
+    """Whole numbers along `dim`, the least first; `bitonic`: those of `arg` rise, then fall."""
 
     arg: Value
     dim: int
+    bitonic: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -10,7 +10,7 @@ from akg_core.design.kernels.builder import Emitted, KernelBuilder, name_axes
 from akg_core.design.nest.nest import Nest, Store
 from akg_core.design.nest.tiling import ONE, WHOLE, Step, Tiling, access_order, choices_around, power_below
 from akg_core.records import Traits
-from akg_core.sketch.ast import Assign, Call, Name, Statement
+from akg_core.sketch.ast import Assign, Call, Name, Number, Statement
 
 
 def tile_sort(nest: Nest, traits: Traits) -> Tiling:
@@ -34,7 +34,8 @@ def emit_sort(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], b
     body: list[Statement] = [*e.wholes((row,)), *e.writer.named(e.terms, [argument])]
     tile = e.argument(argument, frozenset((row,)), False, body)
     ordered = e.writer.fresh("ordered")
-    body.append(Assign((ordered,), Call("sort", (tile, Name(e.axis(row))))))
+    promise = (("bitonic", Number(True)),) if head.of.bitonic else ()
+    body.append(Assign((ordered,), Call("sort", (tile, Name(e.axis(row))), promise)))
     e.bind(head.of, (Name(ordered),))
     body += e.stores(list(nest.stores))
     return e.kernel(name, e.in_grid(tiling.grid, body))

@@ -3,7 +3,8 @@
 A row's elements become keys that are all different: what orders a value in the high bits, its position in the low ones.
 So ties keep their order, and a NaN comes after everything. Rows that a program can sort at once are; where a language
 has no such operation, short rows are sorted by ranks: an element's place is how many keys are less. Longer ones are
-sorted in runs, and runs merged: each place looks by halves for what belongs there.
+sorted in runs, and runs merged by twos, tile by tile, where only the ends of tiles look by halves for what lies before
+them; without such an operation each place does.
 """
 
 from __future__ import annotations
@@ -43,8 +44,9 @@ from akg_core.sketch.dtypes import is_float
 
 _FEW, _NEAR = 8, 4096  # so many of rows that stay near are looked for one after the other
 _SMALLEST_GROUP = 4  # of keys of which only the least is looked at
+_MERGED = 1024  # elements of two runs that are merged at once
 RUN = 256  # elements of a row that are sorted by their ranks
-_SPARE = 8  # how much longer than the example a row of no fixed length may be to be sorted at once
+_SPARE = 4  # how much longer than the example a row of no fixed length may be to be sorted at once
 _LOW = 0xFFFFFFFF
 _LAST = (1 << 63) - 1  # after every key
 
@@ -115,7 +117,7 @@ def _sorted(digit: Value, longest: int) -> Value:
         return _in_order(_keys(digit), longest)
     found = _in_order(_keys(digit, max(longest, RUN)), longest)
     while found.shape[-2] != 1:
-        found = held(_merged(found))
+        found = _merged(found, min(longest, _MERGED))
     return narrow(reshape(found, (*rows, found.shape[-1])), len(rows), index(0), size)
 
 
@@ -139,8 +141,8 @@ def _by_ranks(keys: Value) -> Value:
     return along(keys.shape, len(rows), rank).joined(literal(0, "i64"), keys, "set")
 
 
-def _merged(runs: Value) -> Value:
-    """Runs [*rows, R, L] in order, by twos: at a place of both together is what so many of each run lie before."""
+def _merged(runs: Value, tile: int) -> Value:
+    """Runs [*rows, R, L] in order, by twos: so many places at once, or each alone where `tile` is 0."""
     *rows, count, length = runs.shape
     pairs = ceil_div(count, 2)
     shape = (*rows, pairs, length * 2)
@@ -149,30 +151,53 @@ def _merged(runs: Value) -> Value:
     def beside(at: Positions) -> Positions:
         return (*at[:-2], at[-2] * 2 + at[-1] // size, at[-1] % size)
 
-    both = held(window(runs, shape, beside, _LAST)) if pairs * 2 != count else reshape(runs, shape)
-    place = counting(shape, lambda at: at[-1])
-    # How many of the first run come before a place: as many as are not more than what is left of the second.
+    whole = pairs * 2 == count
+    both = held(reshape(runs, shape)) if whole else window(held(runs), shape, beside, _LAST)
+    return reshape(_merged_in_tiles(both, size, tile), shape) if tile else _merged_by_places(both, size)
+
+
+def _merged_in_tiles(both: Value, size: int, tile: int) -> Value:
+    """Pairs of runs of `size` in order, tile by tile: what belongs in one rises along the first run and then falls
+    along the second, read backwards."""
+    *pairs, _ = both.shape
+    ends = (*pairs, index(2 * size // tile + 1))
+    begins = held(_of_first(both, size, counting(ends, lambda at: at[-1] * tile)))
+    shape = (*pairs, index(2 * size // tile), index(tile))
+    begin, end = view(begins, shape, lambda at: at[:-1]), view(begins, shape, lambda at: (*at[:-2], at[-2] + 1))
+    rising = arithmetic("+", begin, counting(shape, lambda at: at[-1]), dtype="i64")
+    last = counting(shape, lambda at: at[-2] * tile - at[-1] + (size + tile - 1))
+    falling = arithmetic("-", last, begin, dtype="i64")
+    place = where(comparison("<", rising, end), rising, falling, "i64")
+    keys = Gather(both, (place,), lambda at, found: (*at[:-2], found[0]), shape=shape, dtype=both.dtype)
+    return Sorted(keys, len(shape) - 1, bitonic=True, shape=shape, dtype=both.dtype)
+
+
+def _merged_by_places(both: Value, size: int) -> Value:
+    """Pairs of runs of `size` in order, each place for itself."""
+    place = counting(both.shape, lambda at: at[-1])
+    taken = _of_first(both, size, place)
+    rest = arithmetic("-", place, taken, dtype="i64")
+    after = arithmetic("+", rest, size, dtype="i64")
+    less = comparison("<=", _taken(both, taken), _taken(both, after))
+    less = map_of("|", comparison(">=", rest, size), less, dtype="bool")
+    first = map_of("&", comparison("<", taken, size), less, dtype="bool")
+    return _taken(both, where(first, taken, after, "i64"))
+
+
+def _of_first(both: Value, size: int, place: Value) -> Value:
+    """How much of the first run of a pair comes before a place of both in order, by halves: as many as are not more
+    than what is left of the second."""
     taken = arithmetic("maximum", arithmetic("-", place, size, dtype="i64"), 0, dtype="i64")
+    most = arithmetic("minimum", place, size, dtype="i64")
     step = size
     while step:
         tried = arithmetic("+", taken, step, dtype="i64")
         mine = _taken(both, arithmetic("-", tried, 1, dtype="i64"))
         yours = _taken(both, arithmetic("+", arithmetic("-", place, tried, dtype="i64"), size, dtype="i64"))
-        most = arithmetic("minimum", place, size, dtype="i64")
         fits = map_of("&", comparison("<=", tried, most), comparison("<=", mine, yours), dtype="bool")
         taken = where(fits, tried, taken, "i64")
         step //= 2
-    rest = arithmetic("-", place, taken, dtype="i64")
-    after = arithmetic("+", rest, size, dtype="i64")
-    first = map_of(
-        "&",
-        comparison("<", taken, size),
-        map_of(
-            "|", comparison(">=", rest, size), comparison("<=", _taken(both, taken), _taken(both, after)), dtype="bool"
-        ),
-        dtype="bool",
-    )
-    return _taken(both, where(first, taken, after, "i64"))
+    return taken
 
 
 def leading(x: Value, count: int, longest: int, descending: bool) -> Value:

@@ -95,6 +95,8 @@ class _Masks:
         partial = [axis for axis in op.over if self.body.axes[axis].partial]
         function = {"dot": "reduce_sum", "sort": "reduce_min"}.get(op.kind, op.function)  # what is least comes first
         none = numerics.identity(function, op.expr.type.dtype)
+        if partial and op.kind == "sort":
+            op.hints = {}  # what fills a tile up rises once more
         op.expr = self.neutral(op.expr, partial, none)
         if op.other is not None:
             op.other = self.neutral(op.other, partial, none)

@@ -158,7 +158,7 @@ class Evaluator:
         if kind == "scan":
             return interpret_ops.scan(op, first, axis, keywords.get("reverse") == ast.Number(True))
         if kind == "sort":
-            return interpret_ops.sort(first, axis)
+            return interpret_ops.sort(first, axis, keywords.get("bitonic") == ast.Number(True))
         assert kind == "pick", f"an operation of unknown kind: {call}"
         return interpret_ops.pick(op, first, axis)
 

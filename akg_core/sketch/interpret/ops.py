@@ -154,9 +154,14 @@ def scan(name: str, tile: Tile, axis: str, reverse: bool) -> Tile:
     return Tile(value.flip(dim) if reverse else value, tile.axes)
 
 
-def sort(tile: Tile, axis: str) -> Tile:
-    """The elements along `axis`, the least first."""
-    return Tile(tile.value.sort(tile.dim(axis)).values, tile.axes)
+def sort(tile: Tile, axis: str, bitonic: bool) -> Tile:
+    """The elements along `axis`, the least first. Raises TileError where they are said to be `bitonic` and are not."""
+    value, dim = tile.value, tile.dim(axis)
+    if bitonic and (count := value.shape[dim]) > 1:
+        before, after = value.narrow(dim, 0, count - 1), value.narrow(dim, 1, count - 1)
+        if ((after < before).cummax(dim).values & (after > before)).any():
+            raise TileError("SK706", f"sort over {axis} is told of elements that rise, then fall. These rise again.")
+    return Tile(value.sort(dim).values, tile.axes)
 
 
 def pick(name: str, tile: Tile, axis: str) -> Tile:

@@ -116,4 +116,8 @@ def _said(helper: str) -> str:
 FORMS = {op: f"{_text(name)}({_PLACES.get(name, '{0}')})" for op, name in LIBDEVICE.items()}
 _SIGNED = LIBRARY["uniform"].replace("(word >> 8)", "(word >> 8).to(tl.int32)")  # no unit converts u32 to f32
 HELPERS = {name: _said(text) for name, text in LIBRARY.items() if "libdevice." in text}
-HELPERS |= {**_OWN, "meet": "", "uniform": _SIGNED}
+_BY_TRITON = {  # its own network, whose lanes no threads share
+    "in_order": "\n@triton.jit\ndef in_order(t, bits, dims, free):\n    return tl.sort(t)\n",
+    "merged": "\n@triton.jit\ndef merged(t, bits, dims):\n    return tl.sort(t)\n",
+}
+HELPERS |= {**_OWN, **_BY_TRITON, "meet": "", "uniform": _SIGNED}

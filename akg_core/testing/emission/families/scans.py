@@ -35,6 +35,10 @@ def cases() -> Cases:
     )
     keys = "t = load(x[m, n])\nstore(y[m, n], sort(t * 3 - n, n))"
     found.add("sort_rows", whole_rows('x: In["i64", "M", "N"]', 'y: Out["i64", "M", "N"]', keys), ints(5, 300))
+    hill = "t = load(x[m, 0])\nstore(y[m, n], sort(where(n < 20, t + 3 * n, t + 90 - 2 * n), n, bitonic=True))"
+    for size in (64, 75):
+        rows = whole_rows('x: In["i64", "M", "N"]', 'y: Out["i64", "M", "N"]', hill)
+        found.add(f"merge_rows_{size}", rows, ints(5, size))
     found.add(
         "sort_columns",
         whole_rows(

@@ -106,15 +106,28 @@ def scanned(terms: ExpressionPrinter, op: Op) -> Term:
     return cast(tile.with_text(text), op.target.dtype)
 
 
-def ordered(terms: ExpressionPrinter, op: Op) -> Term:
-    """A tile in order along an axis, for which Triton wants that last."""
+def ordered(terms: ExpressionPrinter, op: Op, threads: int) -> Term:
+    """A tile in order along an axis, for which Triton wants that last; `threads`: of a program."""
     assert op.expr is not None
     tile = strong(terms.term(op.expr))
     places, place = list(range(len(tile.axes))), tile.axes.index(op.over[0])
     places[place], places[-1] = places[-1], places[place]
-    if place == places[place]:
-        return tile.with_text(f"tl.sort({tile})")
-    return tile.with_text(f"tl.permute(tl.sort(tl.permute({tile}, {places})), {places})")
+    last = place == places[place]
+    text = _in_order(terms, op, tile.text if last else f"tl.permute({tile}, {places})", threads)
+    return tile.with_text(text if last else f"tl.permute({text}, {places})")
+
+
+def _in_order(terms: ExpressionPrinter, op: Op, text: str, threads: int) -> str:
+    """A tile in order along its last dimension, op's axis, by the network that suits so many threads."""
+    assert op.target is not None
+    own, lanes = (math.prod(terms.body.axes[name].lanes or 0 for name in axes) for axes in (op.over, op.target.axes))
+    if not lanes:  # a launch knows how many
+        return f"tl.sort({text})"
+    bits, dims = own.bit_length() - 1, lanes.bit_length() - 1
+    function = "merged" if "bitonic" in op.hints else "in_order"
+    terms.needs.add(function)
+    free = "" if function == "merged" else f", {min(threads.bit_length() - 1, bits)}"
+    return f"{function}({text}, {bits}, {dims}{free})"
 
 
 # --- products ---

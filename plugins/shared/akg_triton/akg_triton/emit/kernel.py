@@ -82,7 +82,7 @@ def _function(
     blocks = load_blocks(body, region, divisors) if dialect.bulk else {}
     programs = lower_to_indices(body, region, dialect.group if products else 0, dialect.persistent)
     met = _met(body, region, programs, dialect)
-    printer = RegionPrinter(body, region, divisors, [*met.axes, *axes], dialect, programs)
+    printer = RegionPrinter(body, region, divisors, [*met.axes, *axes], dialect, programs, warps * dialect.lanes)
     printer.print()
     tensors = tuple(tensor.name for tensor in instance.kernel.tensors)
     sizes = (*(n for n in instance.dimensions if n not in instance.known), *instance.open)

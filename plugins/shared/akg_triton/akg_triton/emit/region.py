@@ -16,7 +16,9 @@ from akg_triton.emit.terms import PRODUCT, SUM, Term, cast, held, strong, wide
 
 
 class RegionPrinter:
-    """Prints the body of one function. `line`: that of the sketch at hand; `repeating`: loops around."""
+    """Prints the body of one function. `line`: that of the sketch at hand; `repeating`: loops around; `threads`: of a
+    program.
+    """
 
     def __init__(
         self,
@@ -26,9 +28,11 @@ class RegionPrinter:
         order: Sequence[str],
         dialect: Dialect,
         programs: Programs,
+        threads: int,
     ) -> None:
         self.terms = ExpressionPrinter(body, divisors, order, dialect, lambda call: self.memory.load(call))
         self.body, self.region, self.dialect, self.programs = body, region, dialect, programs
+        self.threads = threads
         self.lines = self.top = Lines()
         self.line = 0
         self.memory = MemoryPrinter(self.terms, self.named)
@@ -107,13 +111,15 @@ class RegionPrinter:
 
     def result(self, op: Op) -> Term:
         assert op.target is not None and op.expr is not None
-        combined = {"reduce": combine.reduced, "scan": combine.scanned, "sort": combine.ordered}
+        combined = {"reduce": combine.reduced, "scan": combine.scanned}
         if op.kind == "map":
             return self.terms.term(op.expr)
         if op.kind == "dot":
             return combine.multiplied(self.terms, op, self.dialect, self.promoted)
         if op.kind in combined:
             return combined[op.kind](self.terms, op)
+        if op.kind == "sort":
+            return combine.ordered(self.terms, op, self.threads)
         own = {"positions": self.positions, "begin": self.begin, "end": self.end, "regroup": self.regrouped}
         return own[op.kind](op)
 

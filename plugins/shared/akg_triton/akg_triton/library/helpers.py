@@ -162,3 +162,59 @@ def round_tf32(x):
     """x to the ten bits of tf32's fraction, to nearest, ties away from zero."""
     bits = (x.to(tl.int32, bitcast=True) + 0x1000) & -0x2000
     return tl.where(tl.abs(x) < float("inf"), bits.to(tl.float32, bitcast=True), x)
+
+
+@triton.jit
+def sides(place: tl.constexpr, dims: tl.constexpr):
+    """Which of the two places along one of so many dimensions is the second."""
+    return tl.reshape(tl.arange(0, 2), [1] * place + [2] + [1] * (dims - place - 1)) != 0
+
+
+@triton.jit
+def exchanged(cube, falls, place: tl.constexpr, dims: tl.constexpr):
+    """Ints of two places along each dimension, those along one of these in order: the larger first where it `falls`."""
+    other = cube ^ tl.xor_sum(cube, place, True)
+    return tl.where((cube > other) ^ falls ^ sides(place, dims), other, cube)
+
+
+@triton.jit
+def exchanged_within(cube, falls, place: tl.constexpr, dims: tl.constexpr):
+    """The same where a thread has both, which then compares them once."""
+    other, second = cube ^ tl.xor_sum(cube, place, True), sides(place, dims)
+    more = tl.where(second, other, cube) > tl.where(second, cube, other)
+    return tl.where(more ^ falls, other, cube)
+
+
+@triton.jit
+def in_order(t, bits: tl.constexpr, dims: tl.constexpr, free: tl.constexpr):
+    """2^bits ints along the last dimension, the least first, by a bitonic network; 2^dims ints are in the tile.
+
+    The network compares near places oftenest, so these are what a thread holds: lanes of a tile fill threads first, and
+    the last `free` bits of a lane's number count most while it runs. Where elements come from is all the same.
+    A loop over what goes beyond a thread keeps the code within the memory for instructions.
+    """
+    near: tl.constexpr = bits - free
+    cube = tl.reshape(t, [2] * dims)
+    for stage in tl.static_range(1, near):
+        down = sides(dims - 1 - free - stage, dims)
+        for step in tl.static_range(1, stage + 1):
+            cube = exchanged_within(cube, down, dims - 1 - free - stage + step, dims)
+    across = tl.reshape(tl.arange(0, 2**free), [1] * (dims - free) + [2] * free)
+    for level in range(max(near, 1), bits + 1):
+        falls = ((across >> (level - near)) & 1) != 0
+        for far in tl.static_range(free):
+            if level > bits - 1 - far:
+                cube = exchanged(cube, falls, dims - free + far, dims)
+        for far in tl.static_range(near):
+            cube = exchanged_within(cube, falls, dims - bits + far, dims)
+    apart = tl.reshape(cube, [2 ** (dims - bits), 2**near, 2**free])
+    return tl.reshape(tl.permute(apart, [0, 2, 1]), t.shape)
+
+
+@triton.jit
+def merged(t, bits: tl.constexpr, dims: tl.constexpr):
+    """2^bits ints along the last dimension, the least first, of such as rise and then fall."""
+    cube = tl.reshape(t, [2] * dims)
+    for far in tl.static_range(bits):
+        cube = exchanged(cube, False, dims - bits + far, dims)
+    return tl.reshape(cube, t.shape)
