@@ -80,41 +80,22 @@ def run(
     """
     began = time.monotonic()
     with pool_for(request.plugin) as pool:
-        available = _available(request, pool)
+        available = require_usable(probe(pool, request), request.plugin)
         if available.simulated:  # nothing that is simulated has a time
             plan = replace(plan, baselines=(), tune=0.0)
-        if plan.tune:
-            floor.machine(pool, addressed(request).model_dump(mode="json"))  # once, before many ask for it
-        results = Results(
-            suite=plan.suite,
-            plugin=request.plugin,
-            target=str(request.target),
-            scale=request.scale,
-            simulated=available.simulated,
-            tune=plan.tune,
-            engine=by_agents.named(plan.agenda) if plan.agenda else Engine(),
-            baselines=plan.baselines,
-            versions=versions(request.plugin, available),
-        )
+        results = _empty(request, plan, available)
         known = unfinished(out, results) if out else {}
         asked = [(problem, replace(request, reference=problem.path.resolve())) for problem in problems]
         rows = {p: known[d] for p, r in asked if (d := row_digest(p, r)) in known}
         waiting = [(p, r) for p, r in asked if p not in rows]
         if out:  # a place that cannot be written to is found out before anything is made
             write_whole(out, results.model_copy(update={"rows": tuple(rows.values())}))
-        on_host = available.device == HOST
         if plan.agenda:
             agenda = replace(plan.agenda, seconds=plan.seconds)
             kept = [row.tally for row in rows.values() if row.tally]
             ways = by_agents.contests([(p, r, plan.folder_of(p)) for p, r in waiting], pool, agenda, kept, say)
-        elif on_host:
-            timed = plan.baselines or plan.tune
-            ways = _side_by_side(waiting, pool, plan) if timed else _each_as_it_ends(waiting, pool, plan)
         else:
-            waiting = [(p, replace(r, gives_way=True)) for p, r in waiting]
-            ways = _group_by_group(
-                waiting, pool, plan, lambda: floor.machine(pool, addressed(request).model_dump(mode="json"))
-            )
+            ways = _by_rules(waiting, request, pool, plan, available.device)
         for contest in ways:
             row = rows[contest.problem] = contest.row()
             done = tuple(rows[problem] for problem in problems if problem in rows)
@@ -129,6 +110,35 @@ def run(
     if out:
         write_whole(out, results)
     return results
+
+
+def _empty(request: Request, plan: Plan, available: Availability) -> Results:
+    """The document without its rows."""
+    return Results(
+        suite=plan.suite,
+        plugin=request.plugin,
+        target=str(request.target),
+        scale=request.scale,
+        simulated=available.simulated,
+        tune=plan.tune,
+        engine=by_agents.named(plan.agenda) if plan.agenda else Engine(),
+        baselines=plan.baselines,
+        versions=versions(request.plugin, available),
+    )
+
+
+def _by_rules(waiting: list[Asked], request: Request, pool: Pool, plan: Plan, device: str) -> Iterator[Contest]:
+    """Contests of kernels that the designer makes, for a device of this name."""
+
+    def measure() -> object:
+        return floor.machine(pool, addressed(request).model_dump(mode="json"))
+
+    if plan.tune:
+        measure()  # once, before many ask for it
+    if device != HOST:
+        return _group_by_group([(p, replace(r, gives_way=True)) for p, r in waiting], pool, plan, measure)
+    timed = plan.baselines or plan.tune
+    return _side_by_side(waiting, pool, plan) if timed else _each_as_it_ends(waiting, pool, plan)
 
 
 def _side_by_side(waiting: list[Asked], pool: Pool, plan: Plan) -> Iterator[Contest]:
@@ -283,8 +293,3 @@ def _built(problem: Problem, request: Request, pool: Pool, plan: Plan) -> Contes
     contest = Contest(problem, request, pool, RunFolder(plan.folder_of(problem)))
     contest.build(plan.examine, plan.tune)
     return contest
-
-
-def _available(request: Request, pool: Pool) -> Availability:
-    """What the plugin finds on this machine. Raises ToolchainError when nothing can run here."""
-    return require_usable(probe(pool, request), request.plugin)

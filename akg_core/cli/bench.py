@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +24,12 @@ from akg_core.cli.options import (
 from akg_core.cli.spread import spread
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from akg_core.bench.results import Results
+    from akg_core.bench.runner import Plan
     from akg_core.bench.suite import Problem
+    from akg_core.stages import Request
 
 KERNELBENCH, FILES = "kernelbench", "files"
 SUITES = {
@@ -33,38 +39,86 @@ SUITES = {
 }
 
 
-@spread(Models, left_out=("replay", "resume"))
+What = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="WHAT…",
+        help="`kernelbench`, `multikernelbench`, `npukernelbench`, or reference files and folders of them.",
+    ),
+]
+Root = Annotated[Path | None, typer.Option("--root", metavar="DIR", help="A checkout of the suite.")]
+Level = Annotated[int, typer.Option("--level", metavar="N", help="KernelBench's level.")]
+Problems = Annotated[
+    str, typer.Option("--problems", metavar="LIST", help="Numbers, 1-20,54, or names and groups of others; else all.")
+]
+Folder = Annotated[Path, typer.Option("--folder", metavar="DIR", help="Where runs are kept.")]
+Baseline = Annotated[
+    str, typer.Option("--baseline", metavar="LIST", help="What to time against; an empty list judges only.")
+]
+Document = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="A JSON file for the results.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tasks:
+    """Which tasks are run, each field an option."""
+
+    what: What
+    root: Root = None
+    level: Level = 1
+    problems: Problems = ""
+    folder: Folder = Path("runs/bench")
+
+    def found(self) -> tuple[str, list[Problem]]:
+        """The name of what is to be run, and its tasks; those that are made of cases are written below the folder."""
+        from akg_core.bench import cases, suite
+        from akg_core.errors import UsageError
+
+        if len(self.what) != 1 or self.what[0] not in SUITES:
+            return FILES, suite.files(map(Path, self.what))
+        (name,) = self.what
+        if self.root is None:
+            raise UsageError("--root is missing.", f"It is a checkout of {SUITES[name]}.")
+        if name == KERNELBENCH:
+            return f"{KERNELBENCH}-level{self.level}", suite.kernelbench(self.root, self.level, self.problems)
+        if name == "multikernelbench":
+            return name, suite.multikernelbench(self.root, self.problems)
+        kernels = suite.npukernelbench(self.root, self.problems)
+        found = [cases.by_kernel(one, self.folder / "references") for one in kernels]
+        return name, [problem for kernel in found for problem in kernel]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clock:
+    """How tasks are timed, each field an option."""
+
+    baseline: Baseline = "eager,compile"
+    seconds: SampleSeconds = 1.5
+    tune: TuneSeconds = 0.0
+    together: Together = 4
+    time_limit: TimeLimit = 0.0
+
+    def baselines(self) -> tuple[str, ...]:
+        """What to time against. Raises UsageError for what there is not."""
+        from akg_core.errors import UsageError
+        from akg_core.judge.timing.baseline import MODES
+
+        names = tuple(filter(None, self.baseline.replace(" ", "").split(",")))
+        if unknown := [name for name in names if name not in MODES]:
+            raise UsageError(f"There is no baseline {unknown[0]!r}.", f"There are {' and '.join(MODES)}.")
+        return names
+
+
+@spread(Tasks, Clock, Models, left_out=("replay", "resume"))
 def bench(
+    tasks: Tasks,
+    clock: Clock,
     models: Models,
-    what: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="WHAT…",
-            help="`kernelbench`, `multikernelbench`, `npukernelbench`, or reference files and folders of them.",
-        ),
-    ],
-    root: Annotated[Path | None, typer.Option("--root", metavar="DIR", help="A checkout of the suite.")] = None,
-    level: Annotated[int, typer.Option("--level", metavar="N", help="KernelBench's level.")] = 1,
-    problems: Annotated[
-        str,
-        typer.Option("--problems", metavar="LIST", help="Numbers, 1-20,54, or names and groups of others; else all."),
-    ] = "",
     plugin: PluginName = "",
     target: TargetText = "",
-    baseline: Annotated[
-        str, typer.Option("--baseline", metavar="LIST", help="What to time against; an empty list judges only.")
-    ] = "eager,compile",
     evaluation: Evaluation = False,
     scale: Scale = 1.0,
     seed: Seed = None,
-    seconds: SampleSeconds = 1.5,
-    tune: TuneSeconds = 0.0,
-    together: Together = 4,
-    time_limit: TimeLimit = 0.0,
-    folder: Annotated[Path, typer.Option("--folder", metavar="DIR", help="Where runs are kept.")] = Path("runs/bench"),
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A JSON file for the results.")
-    ] = None,
+    out: Document = None,
     as_json: Json = False,
 ) -> None:
     """Run many tasks, beside eager PyTorch and torch.compile.
@@ -72,45 +126,23 @@ def bench(
     A line a task while it works, then a table by group. With --out, a run that was ended goes on where it stopped. With
     --engine llm or hybrid, models make the kernels, and the budget is for all tasks together.
     """
-    from dataclasses import replace
-
     from rich.console import Console
 
     from akg_core.bench import runner
     from akg_core.cli.job import Job
-    from akg_core.errors import Interrupted, UsageError
-    from akg_core.judge.timing.baseline import MODES
-    from akg_core.report.bench import line, show
+    from akg_core.report.bench import show
 
-    names = tuple(filter(None, baseline.replace(" ", "").split(",")))
-    if unknown := [name for name in names if name not in MODES]:
-        raise UsageError(f"There is no baseline {unknown[0]!r}.", f"There are {' and '.join(MODES)}.")
-    suite, chosen = _suite(what, root, level, problems, folder)
+    names = clock.baselines()
+    suite, chosen = tasks.found()
     first = chosen[0].path
     job = Job(reference=first, plugin=plugin, target=target, evaluation=evaluation, scale=scale, seed=seed)
-    request = replace(job.request(), time_limit=time_limit)
+    request = replace(job.request(), time_limit=clock.time_limit)
+    plan = runner.Plan(
+        suite, names, clock.seconds, clock.together, examine=suite != FILES, tune=clock.tune or 0.0, folder=tasks.folder
+    )
+    request, plan = _made_by(models, request, plan)
     console = Console(highlight=False, quiet=as_json)
-    plan = runner.Plan(suite, names, seconds, together, examine=suite != FILES, tune=tune or 0.0, folder=folder)
-    if models.engine == "builtin":
-        models.require_none()
-    elif tune or "eager" not in names:
-        raise UsageError("Agents' kernels are timed beside eager, with no search.", "Leave out --baseline and --tune.")
-    else:
-        plan = replace(plan, agenda=models.agenda())
-        request = replace(request, baseline="compile" in names)
-    try:
-        results = runner.run(
-            chosen,
-            request,
-            plan,
-            out,
-            lambda *row: console.print(line(*row), soft_wrap=True, markup=False),
-            lambda text: console.print(text, soft_wrap=True, markup=False),
-        )
-    except KeyboardInterrupt:
-        if not out:
-            raise
-        raise Interrupted(f"Interrupted; the tasks that are done are in {out}.", "The same command goes on.") from None
+    results = _run(chosen, request, plan, out, console)
     show(console, results)
     if out:
         console.print(f"written to {out}")
@@ -121,19 +153,30 @@ def bench(
     raise typer.Exit(0 if results.finished and all(row.status == "correct" for row in results.rows) else 1)
 
 
-def _suite(what: list[str], root: Path | None, level: int, problems: str, folder: Path) -> tuple[str, list[Problem]]:
-    """The name of what is to be run, and its tasks; those that are made of cases are written below `folder`."""
-    from akg_core.bench import cases, suite
+def _made_by(models: Models, request: Request, plan: Plan) -> tuple[Request, Plan]:
+    """What is asked and planned, with agents where these are to make the kernels."""
     from akg_core.errors import UsageError
 
-    if len(what) != 1 or what[0] not in SUITES:
-        return FILES, suite.files(map(Path, what))
-    (name,) = what
-    if root is None:
-        raise UsageError("--root is missing.", f"It is a checkout of {SUITES[name]}.")
-    if name == KERNELBENCH:
-        return f"{KERNELBENCH}-level{level}", suite.kernelbench(root, level, problems)
-    if name == "multikernelbench":
-        return name, suite.multikernelbench(root, problems)
-    found = [cases.by_kernel(one, folder / "references") for one in suite.npukernelbench(root, problems)]
-    return name, [problem for kernels in found for problem in kernels]
+    if models.engine == "builtin":
+        models.require_none()
+        return request, plan
+    if plan.tune or "eager" not in plan.baselines:
+        raise UsageError("Agents' kernels are timed beside eager, with no search.", "Leave out --baseline and --tune.")
+    return replace(request, baseline="compile" in plan.baselines), replace(plan, agenda=models.agenda())
+
+
+def _run(problems: list[Problem], request: Request, plan: Plan, out: Path | None, console: Console) -> Results:
+    """The results, with a line a task printed as it is known."""
+    from akg_core.bench import runner
+    from akg_core.errors import Interrupted
+    from akg_core.report.bench import line
+
+    def say(text: str) -> None:
+        console.print(text, soft_wrap=True, markup=False)
+
+    try:
+        return runner.run(problems, request, plan, out, lambda *row: say(line(*row)), say)
+    except KeyboardInterrupt:
+        if not out:
+            raise
+        raise Interrupted(f"Interrupted; the tasks that are done are in {out}.", "The same command goes on.") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,9 +26,9 @@ from akg_core.cli.options import (
 from akg_core.errors import UsageError
 
 if TYPE_CHECKING:
-    from akg_core.records import Task
+    from akg_core.records import Schedule, Task
+    from akg_core.stage_records import Design
     from akg_core.stages import Request
-    from akg_core.variants import Variants
     from akg_core.worker.pool import Pool
 
 
@@ -52,27 +53,22 @@ def sketch(
 
     The builtin designer makes it; --sketch gives another. Where FILE is a sketch itself, it is shown or checked.
     """
-    from akg_core.records import Schedule
-    from akg_core.report.sketch import show_findings, show_ir, show_sketch, show_trial
-
     text = files.read(
         file, "reference file or sketch", lambda other: files.is_sketch(other) or files.is_reference(other)
     )
+    form = _Form(check, ir, as_json)
     if files.is_sketch(text):
         if interpret:
             cure = f"Give the reference too: akg-core sketch REF --sketch {file} --interpret."
             raise UsageError("A sketch alone has no inputs to run on.", cure)
-        if ir:
-            show_ir(text, str(file), Schedule(), as_json)
-        else:
-            show_findings(text, str(file), as_json) if check else show_sketch(text, as_json)
+        form.show(text, str(file))
         return
     if given and check and not interpret:
-        show_findings(given.read_text(encoding="utf-8"), str(given), as_json)
+        form.show(given.read_text(encoding="utf-8"), str(given))
         return
 
     from akg_core.pools import pool_for
-    from akg_core.stages import Request
+    from akg_core.stages import Request, trial
     from akg_core.worker.pool import Pool
 
     asked = select_plugin(plugin) if plugin or target else None
@@ -86,29 +82,45 @@ def sketch(
         scale=scale,
     )
     with pool_for(asked.name) if asked else Pool() as pool:
-        task, variants = _design(pool, request)
-        designs = list(islice(variants, variant + 1))
-        if variant >= len(designs):
-            raise UsageError(f"There is no variant {variant}.", f"The designer made {len(designs)}, counted from 0.")
-        chosen = designs[variant]
+        task, design, known = _design(pool, request, variant)
         if interpret:
-            from akg_core.stages import trial
+            from akg_core.report.sketch import show_trial
 
-            agrees = show_trial(task, trial(pool, task, chosen, seed), as_json)
-            raise typer.Exit(0 if agrees else 1)
-        if ir:
-            show_ir(chosen.sketch.text, chosen.sketch.origin, chosen.default, as_json)
-        elif check:
-            show_findings(chosen.sketch.text, chosen.sketch.origin, as_json)
+            raise typer.Exit(0 if show_trial(task, trial(pool, task, design, seed), as_json) else 1)
+        form.show(design.sketch.text, design.sketch.origin, design.default, known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What of a sketch is shown: what the checker finds, its tile IR, or its text."""
+
+    check: bool
+    ir: bool
+    as_json: bool
+
+    def show(self, text: str, origin: str, schedule: Schedule | None = None, known: int = 0) -> None:
+        """Show a sketch; `known`: how many variants are designed where there may be more, else 0."""
+        from akg_core.records import Schedule
+        from akg_core.report.sketch import show_findings, show_ir, show_sketch
+
+        if self.ir:
+            show_ir(text, origin, schedule or Schedule(), self.as_json)
+        elif self.check:
+            show_findings(text, origin, self.as_json)
         else:
-            show_sketch(chosen.sketch.text, as_json, 0 if variants.exhausted else variant + 1)
+            show_sketch(text, self.as_json, known)
 
 
-def _design(pool: Pool, request: Request) -> tuple[Task, Variants]:
+def _design(pool: Pool, request: Request, variant: int) -> tuple[Task, Design, int]:
+    """The task, a variant of its sketch, and how many variants are designed where there may be more, else 0."""
     from akg_core.records import Traits
     from akg_core.stages import capture, design, probe
     from akg_core.variants import Variants
 
     task = capture(pool, request)
     traits = probe(pool, request).traits if request.plugin else Traits()
-    return task, Variants(lambda number: design(pool, request, task, traits, number))
+    variants = Variants(lambda number: design(pool, request, task, traits, number))
+    designs = list(islice(variants, variant + 1))
+    if variant >= len(designs):
+        raise UsageError(f"There is no variant {variant}.", f"The designer made {len(designs)}, counted from 0.")
+    return task, designs[variant], 0 if variants.exhausted else variant + 1

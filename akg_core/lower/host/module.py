@@ -61,14 +61,22 @@ def write_module(
     """
     forward = _Forward(sketch.interface, tree, program_of(tree), launch, floats)
     body = forward.lines()
-    device = device if forward.launches() else "None"  # views are good anywhere
+    device = device if forward.calls else "None"  # views are good anywhere
     return runtime.module(sketch.name, prelude, body, device, forward.given, forward.sizes)
 
 
 def calls(tree: ast.SketchFile) -> tuple[Call, ...]:
     """The launches of the program in order, with the names of the program itself: what an emitter specialises for."""
-    forward = _Forward(Interface(arguments=()), tree, program_of(tree), lambda call: "")
-    return tuple(forward.call(i, node) for i, node in enumerate(forward.launches()))
+    return _Forward(Interface(arguments=()), tree, program_of(tree), lambda call: "").calls
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A statement of the program, how many loops are around it, and of a launch what the plugin is given."""
+
+    node: ast.Statement
+    depth: int
+    call: Call | None
 
 
 class _Forward:
@@ -106,11 +114,8 @@ class _Forward:
         names = {name: self.name(name) for name in bound}
         self.sizes = sizes_of(interface, inputs, bound, names)
         self.once = kept_tensors(program)
-        self.numbers = {id(node): number for number, node in enumerate(self.launches())}
-        self.turns = {id(node): count for node, count in _turned(program.body)}
-
-    def launches(self) -> list[ast.Launch]:
-        return [node for node in statements(self.program) if isinstance(node, ast.Launch)]
+        self.steps = tuple(self._steps())
+        self.calls = tuple(step.call for step in self.steps if step.call is not None)
 
     def lines(self) -> list[str]:
         lines = [f"def forward(self{''.join(f', {text}' for text in signature(self.interface.arguments))}):"]
@@ -176,7 +181,15 @@ class _Forward:
     def shape(self, dims: Sequence[ast.Expr]) -> str:
         return python_tuple(map(self.text, dims))
 
-    def call(self, index: int, node: ast.Launch) -> Call:
+    def _steps(self) -> Iterator[_Step]:
+        number = 0
+        for node, depth, turned in _nested(self.program.body):
+            call = None
+            if isinstance(node, ast.Launch):
+                call, number = self._call(number, node, turned), number + 1
+            yield _Step(node, depth, call)
+
+    def _call(self, index: int, node: ast.Launch, turned: int) -> Call:
         """A launch with the kernel's dimensions bound to the program's sizes."""
         kernel = self.tree.kernel(node.kernel)
         bound: dict[str, ast.Expr] = {}
@@ -196,7 +209,7 @@ class _Forward:
             {name: self.text(size) for name, size in sizes.items()},
             sizes,
             constants,
-            self.turns[id(node)],
+            turned,
         )
 
     # --- sizes --------------------------------------------------------------------------------------
@@ -245,9 +258,9 @@ class _Forward:
 
     def _statements(self) -> list[str]:
         lines = self._kept()
-        for node, depth in _in_loops(self.program.body):
-            indent = "    " * depth
-            match node:
+        for step in self.steps:
+            indent = "    " * step.depth
+            match node := step.node:
                 case ast.Range():
                     bounds = ", ".join(map(self.text, (node.start, node.stop, node.step)))
                     lines.append(f"{indent}for {self.name(node.variable)} in range({bounds}):")
@@ -255,8 +268,8 @@ class _Forward:
                     lines.append(self._allocate(node))
                 case ast.View() if node.target not in self.once:
                     lines.append(f"{indent}{self._view(node)}")
-                case ast.Launch() if not node.once:
-                    lines += [f"{indent}{line}" for line in self._launch(self.call(self.numbers[id(node)], node))]
+                case ast.Launch() if step.call is not None and not node.once:
+                    lines += [f"{indent}{line}" for line in self._launch(step.call)]
                 case ast.Return():
                     lines += self._return([self.name(name) for name in node.tensors])
         return lines
@@ -317,26 +330,25 @@ class _Forward:
 
     def _kept(self) -> list[str]:
         """All launches that run once, done again when a parameter may have been written to, or a size has changed."""
-        if not any(node.once for node in self.launches()):
+        launches = [call.launch for call in self.calls]
+        if not any(node.once for node in launches):
             return []
-        reads = {self._root(name) for node in self.launches() if node.once for name in node.tensors}
+        reads = {self._root(name) for node in launches if node.once for name in node.tensors}
         sources = [self.name(t.name) for t in self.program.tensors if t.role == "Param" and t.name in reads]
         results = [self.name(name) for name in self.dims if name in self.once]
         sizes = map(self.name, self.program.dimensions)
         lines = [f"kept = _kept(self, {python_tuple(sources)}, {python_tuple(sizes)})", "if kept.tensors is None:"]
-        for node in self.program.body:
-            match node:
+        for step in self.steps:
+            match node := step.node:
                 case ast.Allocate() if node.target in self.once:
                     lines.append(f"    {self._allocate(node)}")
                 case ast.View() if node.target in self.once:
                     lines.append(f"    {self._view(node)}")
-                case ast.Launch():
-                    if node.once:
-                        number = self.numbers[id(node)]
-                        lines += [f"    {line}" for line in self._launch(self.call(number, node))]
+                case ast.Launch() if step.call is not None and node.once:
+                    lines += [f"    {line}" for line in self._launch(step.call)]
         lines.append(f"    kept.keep({python_tuple(sources)}, {python_tuple(results)})")
         lines.append(f"{python_tuple(results)} = kept.tensors")
-        later = {self.name(self._root(name)) for node in self.launches() if not node.once for name in node.tensors}
+        later = {self.name(self._root(name)) for node in launches if not node.once for name in node.tensors}
         read = ((index, source) for index, source in enumerate(sources) if source in later)
         return lines + [f"{source} = kept.read({index}, {source})" for index, source in read]
 
@@ -357,20 +369,12 @@ class _Forward:
         return result
 
 
-def _in_loops(body: Sequence[ast.Statement], depth: int = 0) -> Iterator[tuple[ast.Statement, int]]:
-    """The statements of a program in order, with how many loops are around each."""
+def _nested(body: Sequence[ast.Statement], depth: int = 0, turned: int = 1) -> Iterator[tuple[ast.Statement, int, int]]:
+    """The statements of a program in order, with how many loops are around each, and how often these turn it."""
     for node in body:
-        yield node, depth
+        yield node, depth, turned
         if isinstance(node, ast.Range):
-            yield from _in_loops(node.body, depth + 1)
-
-
-def _turned(body: Sequence[ast.Statement], count: int = 1) -> Iterator[tuple[ast.Statement, int]]:
-    """The statements of a program in order, with how often each is done."""
-    for node in body:
-        yield node, count
-        if isinstance(node, ast.Range):
-            yield from _turned(node.body, count * turns(node))
+            yield from _nested(node.body, depth + 1, turned * turns(node))
 
 
 def _viewed(node: ast.View, dims: Dims) -> Dims:

@@ -37,7 +37,7 @@ class _Opening:
     def __init__(self, body: Body, region: Region, rows: int, persistent: bool) -> None:
         self.body, self.region = body, region
         self.found = programs_of(body, region.grid, rows, persistent)
-        self.optional: set[int] = set()  # ops that are dropped where nobody reads their target
+        self.optional: set[Op] = set()  # ops that are dropped where nobody reads their target
 
     def run(self) -> None:
         region, exists = self.region, dict[str, Expr]()
@@ -47,7 +47,7 @@ class _Opening:
             if axis.step is None and axis not in region.grid and axis.name not in inside:
                 ops += self.positions(axis, ZERO, None, None, exists)
         before = self.found.before
-        self.optional |= {id(op) for each in before for op in each.inside() if op.kind == "map"}
+        self.optional |= {op for each in before for op in each.inside() if op.kind == "map"}
         placed = zip(region.grid, self.found.places, strict=True)
         body = [op for axis, at in placed for op in self.begun(axis, at, exists)]
         body += self.block(region.ops, exists)
@@ -62,7 +62,7 @@ class _Opening:
         while True:
             every = [op for each in self.region.ops for op in each.inside()]
             used = {n.id for op in every for e in op.expressions() for n in walk(e) if isinstance(n, Name)}
-            unused = {id(op) for op in every if id(op) in self.optional and op.target and op.target.name not in used}
+            unused = {op for op in every if op in self.optional and op.target and op.target.name not in used}
             if not unused:
                 return
             self.region.ops = _without(self.region.ops, unused)
@@ -79,7 +79,7 @@ class _Opening:
 
     def assign(self, target: Value, expr: Expr, place: Place, kind: str = "map", axis: Axis | None = None) -> Op:
         op = Op(kind, place, target=target, expr=expr, axis=axis)
-        self.optional.add(id(op))
+        self.optional.add(op)
         return op
 
     def positions(
@@ -219,8 +219,8 @@ def _replace_exists(op: Op, exists: Mapping[str, Expr]) -> None:
     op.bounds = tuple(rewrite(bound, change) for bound in op.bounds)
 
 
-def _without(ops: Sequence[Op], dropped: set[int]) -> list[Op]:
-    kept = [op for op in ops if id(op) not in dropped]
+def _without(ops: Sequence[Op], dropped: set[Op]) -> list[Op]:
+    kept = [op for op in ops if op not in dropped]
     for op in kept:
         op.body, op.orelse = _without(op.body, dropped), _without(op.orelse, dropped)
     return kept
