@@ -6,19 +6,19 @@ what they spill, the best that was built is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from akg_core import stages
 from akg_core.errors import AkgError, DoesNotFit, KernelFailed, SketchError, Unsupported, WorkerFailed
 from akg_core.lower.resources.work import Work
-from akg_core.records import Advice, KernelSource, Shortage, Sketch, Task
+from akg_core.records import Advice, KernelSource, Shortage, Sketch
 from akg_core.sketch.schedule import smaller
 from akg_core.stages import Candidate
 
 if TYPE_CHECKING:
-    from akg_core.pipeline import Pipeline
+    from akg_core.worker.pool import Pool
 
 STEPS = 3
 ELSEWHERE = (KernelFailed, SketchError, Unsupported, WorkerFailed)  # errors that another sketch may be without
@@ -38,30 +38,35 @@ class Spill:
         return f"{self.kernel} spills {self.bytes / 1e6:.3g} MB to move {self.moved / 1e6:.3g} MB"
 
 
-def fitted(pipeline: Pipeline, task: Task, candidate: Candidate) -> Candidate:
-    """The candidate built in the run's folder, with smaller tiles where it takes these. Raises what is in its way."""
+def fitted(
+    candidate: Candidate, pool: Pool, build: Callable[[Candidate], Candidate], tell: Callable[[Candidate, str], None]
+) -> Candidate:
+    """The candidate as `build` gives it, with smaller tiles where it takes these. Raises what is in its way.
+
+    `tell` hears why something else is tried than the candidate.
+    """
     found: list[tuple[float, Candidate]] = []  # what was built, and bytes that it spills too many
     trial, failure = candidate, None
     for left in reversed(range(STEPS + 1)):
         built = None
         try:
-            built = pipeline.made(task, trial)
+            built = build(trial)
         except DoesNotFit as error:
             failure, why = error, spell_shortages(error.shortages)
             following = smaller_of(trial, (each.kernel for each in error.shortages), every=True)
         else:
-            over = _spills(pipeline, built)
+            over = _spills(pool, built)
             found.append((sum(spill.bytes for spill in over), built))
             why = _spell("spill more than they move" if len(over) > 1 else "spills more than it moves", over)
             following = smaller_of(trial, (spill.kernel for spill in over), every=False)
         if following is None or not left:
             break
-        pipeline.tell(candidate, f"{why}; tiles one choice down")
+        tell(candidate, f"{why}; tiles one choice down")
         trial = replace(following, instead_of=candidate.schedule)
     if failure and not found:
         raise failure
     _, best = min(found, key=lambda each: each[0])
-    return best if best is built else pipeline.made(task, best)
+    return best if best is built else build(best)
 
 
 def spills(launches: Iterable[Work], spilled: dict[str, int]) -> list[Spill]:
@@ -117,10 +122,10 @@ def explained(advice: Sequence[Advice], source: KernelSource, sketch: Sketch) ->
     return f"{text} {first.advice}".rstrip()
 
 
-def _spills(pipeline: Pipeline, built: Candidate) -> list[Spill]:
+def _spills(pool: Pool, built: Candidate) -> list[Spill]:
     if not any(built.spilled.values()):
         return []
-    (launches,) = stages.work(pipeline.pool, built.design, [built.schedule])
+    (launches,) = stages.work(pool, built.design, [built.schedule])
     return spills(launches, built.spilled)
 
 

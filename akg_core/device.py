@@ -82,9 +82,7 @@ class Device:
 
     def free_bytes(self) -> int:
         """Bytes of the device's memory that could be taken now."""
-        from akg_core.worker.usage import available_memory
-
-        return available_memory()
+        return machine.available_memory()
 
     def release_unused(self) -> None:
         """Give back memory that this process holds for later and does not use now."""

@@ -1,4 +1,4 @@
-"""What the processor of this machine is."""
+"""What this machine is: its processor and caches, and the memory that is free."""
 
 from __future__ import annotations
 
@@ -20,3 +20,9 @@ def processor() -> str:
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "Model"))]
     return names[0] if names else platform.processor() or platform.machine()
+
+
+def available_memory() -> int:
+    """Bytes that the machine could give out now without swapping."""
+    lines = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
+    return next((int(line[1]) * 1024 for line in lines if line[0] == "MemAvailable:"), 0)

@@ -11,6 +11,7 @@ import json
 import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -194,7 +195,7 @@ class Pipeline:
             if self.request.sketch or following.artifact:
                 return self.made(task, following)
             try:
-                return building.fitted(self, task, following)
+                return building.fitted(following, self.pool, partial(self.made, task), self.tell)
             except building.ELSEWHERE as error:
                 self.unbuilt += ((following, error),)
                 self.tell(following, f"it was refused: {error.message.rstrip('.')}")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from akg_core.records import Sketch, Task, Traits
 
 if TYPE_CHECKING:
-    from akg_core.design.program.assemble import Policy
+    from akg_core.design.policy import Policy
 
 
 def design(task: Task, traits: Traits) -> tuple[Sketch, ...]:
@@ -34,7 +34,7 @@ def design(task: Task, traits: Traits) -> tuple[Sketch, ...]:
 
 def policies(traits: Traits) -> tuple[Policy, ...]:
     """What the variants of a task insist on, the best guess first; several may come to the same sketch."""
-    from akg_core.design.program.assemble import Policy
+    from akg_core.design.policy import Policy
 
     return (
         *((Policy(rounded=True),) if traits.convolution_format and traits.half_tile is not None else ()),

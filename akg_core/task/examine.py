@@ -27,12 +27,12 @@ import torch
 from torch import nn
 
 from akg_core.records import Finding
-from akg_core.sketch.interpret.randomness import drawn_from
 from akg_core.task import draws, load, scale
 from akg_core.task.arguments import flat
 from akg_core.task.examination import Examination
 from akg_core.task.fake import quiet
 from akg_core.task.load import ReferenceModule
+from akg_core.task.randomness import drawn_from
 from akg_core.worker.tensors import transform
 
 BUDGET = 8.0

@@ -20,7 +20,6 @@ from akg_core.records import HOST, Advice, Artifact, Availability, CompileResult
 from akg_core.registry import hooks
 from akg_core.runs import RunFolder
 from akg_core.stages import Design, Designed, Request
-from akg_core.testing.trials import Trials
 from akg_core.variants import Variants
 from akg_core.worker.pool import Pool
 
@@ -59,11 +58,6 @@ class Subject:
     def available(self) -> Availability:
         """What the plugin finds on this machine."""
         return stages.probe(self.pool, self.request(TASKS[0]))
-
-    @functools.cached_property
-    def trials(self) -> Trials:
-        """Cases of emission, to be tried on the plugin."""
-        return self._held.enter_context(Trials(self))
 
     def fresh(self) -> Path:
         """A new, empty folder, which goes with the pool."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from akg_core import stages
 from akg_core.errors import AkgError, KernelFailed, Unsupported
@@ -14,11 +14,9 @@ from akg_core.judge.candidate.session import kernel_payload
 from akg_core.records import HOST, Artifact, Case, KernelSource, Record, RunReport, Schedule, Sketch
 from akg_core.runs import RunFolder
 from akg_core.stages import Design, Request, require_allowed
+from akg_core.testing.subject import Subject
 from akg_core.worker.limits import Limits
 from akg_core.worker.usage import cores
-
-if TYPE_CHECKING:
-    from akg_core.testing.subject import Subject
 
 MOST, FEW = 6, 2
 """How many cases of a family there are at most: where kernels run, and where they are simulated."""

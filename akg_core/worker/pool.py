@@ -23,8 +23,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+from akg_core import machine
 from akg_core.errors import WorkerFailed
-from akg_core.worker import cgroup, folders, usage
+from akg_core.worker import cgroup, folders
 from akg_core.worker.limits import JobResult, Limits
 from akg_core.worker.session import Session
 
@@ -141,7 +142,7 @@ class Pool:
         settings = dataclasses.asdict(limits) | {
             "folder": str(folder),
             "writable": [str(path) for path in limits.writable],
-            "memory_bytes": limits.memory_bytes or int(0.8 * usage.available_memory()),
+            "memory_bytes": limits.memory_bytes or int(0.8 * machine.available_memory()),
             "isolate": self._isolate,
         }
         try:

@@ -15,6 +15,7 @@ from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from akg_core import machine
 from akg_core.foreign import sentences, shown
 from akg_core.worker import usage, wire
 from akg_core.worker.folders import remove
@@ -179,7 +180,7 @@ class _Exchange:
         self.session, self.request, self.seconds = session, memoryview(request), seconds
         self.answer = bytearray()
         self.log_head, self.log_tail, self.log_size = b"", b"", 0
-        self.memory_limit = session._limits.memory_bytes or int(0.8 * usage.available_memory())
+        self.memory_limit = session._limits.memory_bytes or int(0.8 * machine.available_memory())
         self.began = time.monotonic()
         self.waited = usage.waited(usage.descendants(session._keeper)) if session._keeper else {}
 

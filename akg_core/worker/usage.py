@@ -17,11 +17,6 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def available_memory() -> int:
-    """Bytes that the machine could give out now without swapping."""
-    return _field(Path("/proc/meminfo"), ("MemAvailable",))
-
-
 def descendants(process: int) -> list[int]:
     """Every process below `process`, itself not among them."""
     found: list[int] = []

@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 
 from akg_core.errors import UnsupportedOperator
-from akg_core.sketch.interpret.randomness import drawn_from
 from akg_core.task.capture import capture
 from akg_core.task.load import load_source
+from akg_core.task.randomness import drawn_from
 from tests.design.judging import designed, forward, judge, reference, several
 
 DROPPED = [
@@ -102,7 +102,7 @@ def test_another_seed_draws_otherwise() -> None:
 
 
 def test_what_is_spread_otherwise_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from akg_core.sketch.interpret import randomness
+    from akg_core.task import randomness
 
     monkeypatch.setitem(randomness._DRAWN, "rand", lambda given, like, uniform: uniform(0) ** 2)
     with drawn_from(1, compared=True) as drawing:

@@ -10,7 +10,8 @@ import pytest
 
 from akg_core.design.fuse.sharing import structure
 from akg_core.design.graph.trace import trace
-from akg_core.design.program.assemble import Assembly, Policy
+from akg_core.design.policy import Policy
+from akg_core.design.program.assemble import Assembly
 from akg_core.sketch.parse import parse
 from akg_core.task.capture import capture
 from akg_core.task.load import load_source

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from akg_core.design import variant
-from akg_core.design.program.assemble import Policy
+from akg_core.design.policy import Policy
 from akg_core.errors import UnsupportedOperator
 from akg_core.task.capture import capture
 from akg_core.task.load import load_source

@@ -6,7 +6,7 @@ import pytest
 
 from akg_core.design import variant
 from akg_core.design.operators import sorting
-from akg_core.design.program.assemble import Policy
+from akg_core.design.policy import Policy
 from akg_core.sketch.check import require
 from akg_core.sketch.parse import parse
 from akg_core.task.capture import capture

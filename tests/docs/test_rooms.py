@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,21 @@ def test_every_way_to_import_is_seen(tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", sorted((CORE / "worker").glob("*.py")), ids=lambda path: path.name)
 def test_workers_know_nothing_of_judging(path):
     assert not [name for name in imported(path) if name.startswith("akg_core.judge")]
+
+
+def test_no_module_of_core_imports_what_imports_it():
+    """Imports for types and those inside of functions count too."""
+    files = {module_of(path): path for path in CORE.rglob("*.py")}
+    imports: dict[str, set[str]] = {}
+    for name, path in files.items():
+        told = {part for whole in imported(path) for part in (whole, whole.rpartition(".")[0])}
+        inner = {part for part in told & files.keys() if part != name}
+        # of a package and a module in it, the module is what is meant
+        imports[name] = {part for part in inner if not any(other.startswith(f"{part}.") for other in inner)}
+    order = [*TopologicalSorter(imports).static_order()]  # raises CycleError with the circle
+    assert order.index("akg_core.polynomial") < order.index("akg_core.sketch.affine") < order.index("akg_core.pipeline")
+
+
+def module_of(path: Path) -> str:
+    """The module that a file of core is."""
+    return ".".join(["akg_core", *path.relative_to(CORE).with_suffix("").parts]).removesuffix(".__init__")

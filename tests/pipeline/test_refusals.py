@@ -15,7 +15,6 @@ from akg_core import jobs, stages
 from akg_core.building import Spill, fitted, smaller_of, spills, unbuildable
 from akg_core.errors import AkgError, DoesNotFit, KernelFailed
 from akg_core.lower.resources.work import Work
-from akg_core.pipeline import Pipeline
 from akg_core.records import Choice, Interface, Schedule, Shortage, Sketch, Target
 from akg_core.registry import installed
 from akg_core.results import RunResult
@@ -168,14 +167,16 @@ def test_the_largest_tile_of_the_named_kernel_goes_one_choice_down() -> None:
     assert both is not None and both.schedule.values["a.BM"] == 64
 
 
-class Bench(Pipeline):
-    """A pipeline that builds nothing: what each schedule of the kernel a spills, and which do not fit, is made up."""
+class Bench:
+    """Builds nothing: what each schedule of the kernel a spills, and which do not fit, is made up."""
 
     def __init__(self, spilled: dict[int, int], too_large: tuple[int, ...] = ()) -> None:
-        self.spilled, self.too_large, self.made_of, self.told = spilled, too_large, list[int](), ()
-        self.pool = cast("Any", None)
+        self.spilled, self.too_large, self.made_of, self.told = spilled, too_large, list[int](), list[str]()
 
-    def made(self, task: Any, candidate: Candidate) -> Candidate:
+    def fitted(self) -> Candidate:
+        return fitted(Candidate(DESIGN, DEFAULT), cast("Any", None), self.made, lambda _, what: self.told.append(what))
+
+    def made(self, candidate: Candidate) -> Candidate:
         tile = cast("int", candidate.schedule.values["a.BM"])
         self.made_of.append(tile)
         if tile in self.too_large:
@@ -200,14 +201,14 @@ def test_the_best_that_was_built_is_kept(
     work = ((Work(programs=1, bytes=1.0, operations=0, kernel="a"),),)
     monkeypatch.setattr(stages, "work", lambda *given: work)
     bench = Bench(spilled, too_large)
-    found = fitted(bench, cast("Any", None), Candidate(DESIGN, DEFAULT))
+    found = bench.fitted()
     assert bench.made_of == made and found.schedule.values["a.BM"] == tile
 
 
 def test_what_fits_with_no_tiles_is_raised() -> None:
     bench = Bench({}, (128, 64, 16))
     with pytest.raises(DoesNotFit):
-        fitted(bench, cast("Any", None), Candidate(DESIGN, DEFAULT))
+        bench.fitted()
     assert bench.made_of == [128, 64, 16] and len(bench.told) == 2
 
 

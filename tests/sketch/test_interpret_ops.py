@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from akg_core import philox
 from akg_core.sketch.dtypes import BITS
-from akg_core.sketch.interpret import interpret, philox
+from akg_core.sketch.interpret import interpret
 from akg_core.sketch.interpret.ops import ELEMENTWISE, TRANSCENDENTAL
 from akg_core.sketch.interpret.tiles import NAMES
 from akg_core.sketch.parse import parse

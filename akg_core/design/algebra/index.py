@@ -10,12 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
-from typing import TYPE_CHECKING
 
 from akg_core.polynomial import Polynomial
-
-if TYPE_CHECKING:
-    from akg_core.design.nest.terms import Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +43,19 @@ class Remainder:
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
-    """A position read from a tensor: `term` computes it, its range is unknown."""
-
-    term: Term
+class Unknown:
+    """A position of which no range is known; who derives from it says what it is."""
 
 
-Atom = Symbol | Axis | Quotient | Remainder | Data
+Atom = Symbol | Axis | Quotient | Remainder | Unknown
 Monomial = tuple[Atom, ...]
 
 
 @lru_cache(maxsize=65536)
 def _order(atom: Atom) -> tuple[int, str]:
-    kinds = (Axis, Quotient, Remainder, Data, Symbol)
-    return kinds.index(type(atom)), atom.name if isinstance(atom, (Axis, Symbol)) else repr(atom)
+    kinds = (Axis, Quotient, Remainder, Unknown, Symbol)
+    kind = next(number for number, each in enumerate(kinds) if isinstance(atom, each))
+    return kind, atom.name if isinstance(atom, (Axis, Symbol)) else repr(atom)
 
 
 class Index(Polynomial[Atom]):
@@ -232,7 +227,7 @@ def _range(atom: Atom) -> tuple[Index, Index] | None:
         return position(atom), position(atom)
     if isinstance(atom, Axis):
         return index(0), atom.extent - 1
-    if isinstance(atom, Data):
+    if isinstance(atom, Unknown):
         return None
     if isinstance(atom, Remainder):
         return index(0), atom.bottom - 1

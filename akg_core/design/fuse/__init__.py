@@ -1,1 +1,1 @@
-"""Which values one kernel computes."""
+"""Which values one kernel computes: fusion groups (`partition`), and what anchors have stored before them."""

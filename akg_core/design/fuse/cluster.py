@@ -47,6 +47,15 @@ class Target:
         return (self.value,) if self.into is None else (self.value, *self.into.places)
 
 
+@dataclass(frozen=True, slots=True)
+class Looped:
+    """The tensors of a loop: those of its `given` and `fixed` values, and one for each state."""
+
+    given: tuple[Buffer, ...]
+    fixed: tuple[Buffer, ...]
+    states: tuple[Buffer, ...]
+
+
 @dataclass(eq=False, slots=True)
 class Cluster:
     """`space` with its `reduced` dims; `split`: the reduced dims are shared by several programs (two kernels)."""

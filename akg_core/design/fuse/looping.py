@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from akg_core.design.algebra.index import Index, index
-from akg_core.design.fuse.cluster import Cluster, Target
+from akg_core.design.fuse.cluster import Cluster, Looped, Target
+from akg_core.design.fuse.partition import Partition
 from akg_core.design.graph.values import Loop, Pointwise, Positions, Value, View
 from akg_core.design.nest.terms import Buffer
-
-if TYPE_CHECKING:
-    from akg_core.design.fuse.partition import Partition
-
-
-@dataclass(frozen=True, slots=True)
-class Looped:
-    """The tensors of a loop: those of its `given` and `fixed` values, and one for each state."""
-
-    given: tuple[Buffer, ...]
-    fixed: tuple[Buffer, ...]
-    states: tuple[Buffer, ...]
 
 
 def add_loop(partition: Partition, loop: Loop) -> Cluster:

@@ -6,14 +6,13 @@ need it; elementwise work after it joins its cluster when every position that it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import chain
+from typing import Any
 
 from akg_core.design.algebra.index import Index, flatten, product, unflatten
 from akg_core.design.fuse.buffers import Buffers
-from akg_core.design.fuse.cluster import AnchorKey, Cluster, Clusters, Target, anchor_of
-from akg_core.design.fuse.looping import Looped, add_loop
-from akg_core.design.fuse.operands import add_attention, add_product
+from akg_core.design.fuse.cluster import AnchorKey, Cluster, Clusters, Looped, Target, anchor_of
 from akg_core.design.graph.anchors import Anchor, operands
 from akg_core.design.graph.distribute import distributed, through_maps
 from akg_core.design.graph.reach import Reach, parts_first, slid_over
@@ -42,15 +41,18 @@ from akg_core.design.graph.values import (
 from akg_core.design.kernels.split_precision import Halves, SplitPrecision
 from akg_core.design.nest.terms import Buffer, Inliner, NotInside, Term, TermTable
 
+Split = Callable[[Shape, frozenset[int], str], bool]
+"""Whether a reduction over a space is to be split, by its reduced dims and its dtype."""
+
 
 class Partition:
-    """Clusters in an order in which they can run. `split` says whether a reduction over a space is to be split,
-    `halving` which products are made of halves."""
+    """Clusters in an order in which they can run. `halving`: which products are made of halves.
 
-    def __init__(
-        self, trace: Trace, split: Callable[[Shape, frozenset[int], str], bool], halving: SplitPrecision | None = None
-    ) -> None:
-        self.trace = trace
+    `adding`: what gives an anchor its cluster, by the anchor's kind, where that stores what the anchor reads before it.
+    """
+
+    def __init__(self, trace: Trace, split: Split, halving: SplitPrecision | None, adding: Adding) -> None:
+        self.trace, self._adding = trace, adding
         self.clusters = Clusters()
         self._rank = self.clusters.rank
         self.buffers = Buffers(trace)
@@ -96,10 +98,8 @@ class Partition:
     def _add_head(self, head: AnchorKey) -> None:
         if isinstance(head, Reduction):
             self._add_reduction(head)
-        elif isinstance(head, (Product, Attention)):
-            self._home[head] = add_product(self, head) if isinstance(head, Product) else add_attention(self, head)
-        elif isinstance(head, Loop):
-            self._home[head] = add_loop(self, head)
+        elif type(head) in self._adding:
+            self._home[head] = self._adding[type(head)](self, head)
         elif isinstance(head, (Scan, Sorted)):
             kind = "scan" if isinstance(head, Scan) else "sort"
             self._home[head] = self._new(Cluster(kind, head.arg.shape, frozenset((head.dim,)), heads=[head]))
@@ -340,3 +340,6 @@ class Partition:
 
 def _placed(buffer: Buffer, joined: Concat, number: int) -> Callable[[Positions], Positions]:
     return lambda at: buffer.place(joined.place(number, at))
+
+
+Adding = Mapping[type, Callable[[Partition, Any], Cluster]]

@@ -12,7 +12,6 @@ from functools import lru_cache
 
 from akg_core.design.algebra.index import (
     Axis,
-    Data,
     Index,
     Quotient,
     Remainder,
@@ -24,7 +23,7 @@ from akg_core.design.algebra.index import (
 )
 from akg_core.design.graph.anchors import Anchor
 from akg_core.design.graph.values import Positions, Reduction, Shape
-from akg_core.design.nest.terms import Buffer, Load, Place, Result, Term, TermTable, below, read_by, rewritten
+from akg_core.design.nest.terms import Buffer, Data, Load, Place, Result, Term, TermTable, below, read_by, rewritten
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from akg_core.design.algebra.index import Axis, Data, flatten, position, unflatten
+from akg_core.design.algebra.index import Axis, flatten, position, unflatten
 from akg_core.design.fuse.cluster import Cluster
 from akg_core.design.fuse.partition import Partition
 from akg_core.design.graph.values import Attention, Product, Reduction, Scan, Sorted
 from akg_core.design.nest.nest import Head, Nest, Store
-from akg_core.design.nest.terms import Term, TermTable
+from akg_core.design.nest.terms import Data, Term, TermTable
 
 
 def nest_of(partition: Partition, cluster: Cluster) -> Nest:

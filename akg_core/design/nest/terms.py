@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from akg_core.design.algebra.index import Axis, Data, Index, index, position
+from akg_core.design.algebra.index import Axis, Index, Unknown, index, position
 from akg_core.design.graph.anchors import Anchor
 from akg_core.design.graph.values import (
     Gather,
@@ -56,6 +56,13 @@ class Term:
 
     def __repr__(self) -> str:
         return f"term{self.serial}"
+
+
+@dataclass(frozen=True, slots=True)
+class Data(Unknown):
+    """A position read from a tensor: `term` computes it."""
+
+    term: Term
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)

@@ -2,7 +2,7 @@
 
 A draw is a function of the call's seed, of which of the operators that draw it is, and of the element's place, so that
 kernels may compute it again wherever it is read. In torch the same functions are in
-`akg_core.sketch.interpret.randomness`.
+`akg_core.task.randomness`.
 """
 
 from __future__ import annotations

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from akg_core.design.algebra.expression import parse_size, to_expr
 from akg_core.design.algebra.index import Axis, ceil_div, index, position, product
 from akg_core.design.algebra.symbols import with_sizes
+from akg_core.design.fuse.anchors import partition_of
 from akg_core.design.fuse.cluster import Cluster, Target
 from akg_core.design.fuse.partition import Partition
 from akg_core.design.fuse.sharing import shared
@@ -23,13 +23,13 @@ from akg_core.design.kernels.multiplying import forms
 from akg_core.design.kernels.reduction import RESULTS, state_dtypes, states
 from akg_core.design.kernels.scan import emit_scan, scan_chunk, split_scan, tile_scan
 from akg_core.design.kernels.sort import emit_sort, tile_sort
-from akg_core.design.kernels.split_precision import SplitPrecision
 from akg_core.design.nest.cooperative import tile_together
 from akg_core.design.nest.nest import Head, Nest, Store, refined, with_results, without_places
 from akg_core.design.nest.nests import nest_of
 from akg_core.design.nest.sliding import tile_windows
 from akg_core.design.nest.terms import Buffer, Load, Result, below
 from akg_core.design.nest.tiling import access_order, chunk_size, example, in_chunks, splits, tile
+from akg_core.design.policy import Policy
 from akg_core.design.program.launches import ProgramWriter, kept_between_calls
 from akg_core.design.program.repeated import Repeated, Step, changed, kernels, repeated
 from akg_core.records import Task, Traits
@@ -38,29 +38,6 @@ from akg_core.sketch.dtypes import DTYPES
 from akg_core.sketch.ops import OPERATIONS
 
 STREAM_BYTES = 4 << 20  # outputs from this size on go past the caches
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """What a variant insists on: whether reductions are split, whether what they reduce stays near, whether
-    attention is one kernel, whether a convolution goes tap by tap, whether its factors are rounded as the
-    reference's are, and whether products of f32 may be made of halves, and those of rounded factors in f16.
-    """
-
-    split: bool | None = None
-    near: bool | None = None
-    attend: bool | None = None
-    by_taps: bool = False
-    rounded: bool = False
-    halves: bool = True
-
-    def halving(self, traits: Traits) -> SplitPrecision | None:
-        """Which products of f32 are made of halves; None for none."""
-        return SplitPrecision(traits.half_tile, traits.units) if self.halves and traits.half_tile is not None else None
-
-    def longest_attended(self, traits: Traits) -> int:
-        """How long the values may be that attention sums in one kernel: a tile of results has to stay near."""
-        return sys.maxsize if self.attend else traits.on_chip_bytes // 512 if self.attend is None else 0
 
 
 @dataclass(slots=True)
@@ -83,7 +60,7 @@ class Assembly:
             wanted = splits(space, reduced, self.traits, always=self.policy.split is True)
             return wanted and self.policy.split is not False
 
-        self.partition = Partition(self.trace, split, self.policy.halving(self.traits))
+        self.partition = partition_of(self.trace, split, self.policy.halving(self.traits))
         self.partition.buffers.names |= set(self.task.symbols)
 
     def sketch(self) -> ast.SketchFile:

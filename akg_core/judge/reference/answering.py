@@ -30,9 +30,9 @@ from akg_core.judge.reference.precise import double_model, doubled, in_double, i
 from akg_core.judge.reference.tie_order import leaves_open, open_to_ties, runs
 from akg_core.judge.reference.updates import touched
 from akg_core.seeds import GENERATOR, following
-from akg_core.sketch.interpret.randomness import drawn_from
 from akg_core.task.graph import random_nodes, size
 from akg_core.task.load import blame, sentence
+from akg_core.task.randomness import drawn_from
 from akg_core.worker.tensors import fresh
 from akg_core.worker.threads import threads
 from akg_core.worker.usage import cores

@@ -11,9 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from akg_core import philox
 from akg_core.sketch import numerics
 from akg_core.sketch.dtypes import BITS, as_sum, is_float
-from akg_core.sketch.interpret import philox
 from akg_core.sketch.interpret.tiles import (
     NAMES,
     TORCH,

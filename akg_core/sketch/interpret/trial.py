@@ -25,10 +25,10 @@ def trial_job(payload: dict[str, Any]) -> dict[str, Any]:
 
     from akg_core.sketch.interpret import interpret
     from akg_core.sketch.interpret.counts import Counts
-    from akg_core.sketch.interpret.randomness import drawn_from
     from akg_core.sketch.parse import parse
     from akg_core.task.arguments import flat
     from akg_core.task.load import load_source
+    from akg_core.task.randomness import drawn_from
 
     task = Task(**payload["task"])
     reference = load_source(task.source, task.name)

@@ -229,7 +229,7 @@ def test_updates_are_joined_in_copies_and_together(
 
 @pytest.mark.parametrize("isa", ISAS)
 def test_rand_is_the_interpreters(native: Native, isa: str) -> None:
-    from akg_core.sketch.interpret.philox import uniform
+    from akg_core.philox import uniform
 
     at = torch.cat([torch.arange(1000), torch.tensor([2**40 + 3, -1])])
     y = torch.empty(len(at))

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-from akg_core.sketch.interpret import philox
+from akg_core import philox
 
 _WORD = 24  # bits of a draw
 _BITS = {torch.float16: 11, torch.bfloat16: 8}  # of uniform numbers in 16 bits, below 1 all of them

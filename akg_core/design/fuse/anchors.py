@@ -1,0 +1,17 @@
+"""A partition that knows every anchor: how those get their cluster that have operands stored before it."""
+
+from __future__ import annotations
+
+from akg_core.design.fuse.looping import add_loop
+from akg_core.design.fuse.operands import add_attention, add_product
+from akg_core.design.fuse.partition import Adding, Partition, Split
+from akg_core.design.graph.trace import Trace
+from akg_core.design.graph.values import Attention, Loop, Product
+from akg_core.design.kernels.split_precision import SplitPrecision
+
+ADDING: Adding = {Product: add_product, Attention: add_attention, Loop: add_loop}
+
+
+def partition_of(trace: Trace, split: Split, halving: SplitPrecision | None = None) -> Partition:
+    """A partition of a traced graph, in which nothing is stored yet."""
+    return Partition(trace, split, halving, ADDING)
