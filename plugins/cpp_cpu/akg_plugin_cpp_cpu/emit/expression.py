@@ -56,13 +56,17 @@ def dtype_of(expr: Expr) -> str:
     return expr.type.dtype if expr.type else "i64"
 
 
-class ExpressionWriter:
-    """Writes expressions of one kernel. Loads and kept values are those of `MemoryWriter`, which derives from this."""
+class ExpressionPrinter:
+    """Prints expressions of one kernel. `load` and `name` print its loads, and what stands under a name."""
 
-    def __init__(self, body: Body) -> None:
-        self.body = body
+    def __init__(self, body: Body, load: Callable[[Call, Scope], Term], name: Callable[[Name, Scope], Term]) -> None:
+        self.body, self.load, self.name = body, load, name
         self.used: dict[str, int] = {}
         self.line = 0
+
+    def emit(self, text: str, scope: Scope) -> None:
+        """Add a line of C++ for the line of the sketch at hand."""
+        scope.lines.add(text, self.line)
 
     def fresh(self, hint: str) -> str:
         """A variable name not yet used in this function; a virtual value's own name serves in every scope."""
@@ -103,11 +107,9 @@ class ExpressionWriter:
         """The term as a vector, a scalar in every lane."""
         return term.text if term.vector else f"{register(term.dtype, True)}({term})"
 
-    def load(self, call: Call, scope: Scope) -> Term:
-        raise NotImplementedError
-
-    def name(self, expr: Name, scope: Scope) -> Term:
-        raise NotImplementedError
+    def wanted(self, term: Term, vector: bool) -> str:
+        """The term as an operand: as a vector where one is wanted."""
+        return term.operand if term.vector or not vector else self.vector(term)
 
     def unary(self, expr: Unary, scope: Scope) -> Term:
         operand = self.term(expr.operand, scope)
@@ -219,6 +221,17 @@ class ExpressionWriter:
     def index(self, expr: Expr, scope: Scope) -> str:
         """An index at the first lane, as a scalar."""
         return self.term(expr, self.at_head(scope)).text
+
+    def ends(self, axis: str, scope: Scope) -> tuple[str, str]:
+        """Where the tile of an axis begins and ends."""
+        found = self.body.axes[axis]
+        return self.index(found.begin, scope), self.index(found.end, scope)
+
+    def opened(self, axis: str, scope: Scope) -> Scope:
+        """The inside of a new loop over the tile of an axis, outside of any plan."""
+        begin, end = self.ends(axis, scope)
+        self.emit(f"for (i64 {axis} = {begin}; {axis} < {end}; ++{axis}) {{", scope)
+        return scope.over(axis)
 
     def at_head(self, scope: Scope) -> Scope:
         """The same place without lanes: the loop's axis is the position of the first one."""

@@ -8,7 +8,7 @@ from math import prod
 from akg_core.plugin import lower
 from akg_core.plugin.lower import Axis, Body, Instance, Line, Lines, Plan, Region
 from akg_core.plugin.sketch import DTYPES, INDEX, Binary, Expr, Name, Number
-from akg_plugin_cpp_cpu.emit.nests import NestWriter
+from akg_plugin_cpp_cpu.emit.nests import NestPrinter
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
 from akg_plugin_cpp_cpu.emit.words import RESERVED
 
@@ -70,62 +70,64 @@ def _fresh(instance: Instance, streamed: Collection[str], lines: Lines) -> None:
 
 def _region(body: Body, region: Region, planned: Plan, lines: Lines) -> set[str]:
     """One parallel loop; returns the tensors that it may store past the caches."""
-    writer = NestWriter(body)
+    printer = NestPrinter(body)
     top = Scope(lines, planned.root)
     if not region.grid:
         lines.add("{")
-        writer.region(planned, top.inner())
+        printer.region(planned, top.inner())
         lines.add("}")
-        return writer.streamed
-    writer.line = region.grid[0].place.line
-    count = writer.index(lower.product(lower.tiles_of(axis) for axis in region.grid if not axis.cooperative), top)
+        return printer.memory.streamed
+    printer.terms.line = region.grid[0].place.line
+    count = printer.terms.index(
+        lower.product(lower.tiles_of(axis) for axis in region.grid if not axis.cooperative), top
+    )
     together = [axis for axis in region.grid if axis.cooperative]
     if together:
-        members = writer.index(lower.tiles_of(together[0]), top)
+        members = printer.terms.index(lower.tiles_of(together[0]), top)
         opening = f"together_for({count}, {members}, [&](i64 program, i64 member, Team& team) {{"
     elif lower.uneven(region):
         opening = f"parallel_for_dynamic({count}, 1, [&](i64 program) {{"
     else:
         opening = f"parallel_for({count}, {planned.work}, [&](i64 program) {{"
     if not together:
-        _updates(writer, region, f"i64({count}) * {planned.work}", top)
-    lines.add(opening, writer.line)
+        _updates(printer, region, f"i64({count}) * {planned.work}", top)
+    lines.add(opening, printer.terms.line)
     scope = top.inner(fixed=True)
-    for name, variable in writer.updated.items():
+    for name, variable in printer.memory.updated.items():
         scope.lines.add(f"auto* const {name} = {variable}.mine();")
     for axis, tile in lower.positions(region):
-        _position(writer, axis, tile, scope)
-    writer.region(planned, scope)
+        _position(printer, axis, tile, scope)
+    printer.region(planned, scope)
     lines.add("});")
-    for variable in writer.updated.values():
+    for variable in printer.memory.updated.values():
         lines.add(f"{variable}.join();")
-    return writer.streamed
+    return printer.memory.streamed
 
 
-def _updates(writer: NestWriter, region: Region, work: str, scope: Scope) -> None:
+def _updates(printer: NestPrinter, region: Region, work: str, scope: Scope) -> None:
     """What joins updates to tensors that the region does nothing else with."""
     for name, function in lower.updates(region.ops).items():
-        tensor = writer.tensors[name]
-        variable = writer.updated[name] = writer.fresh(f"{name}_updates")
+        tensor = printer.memory.tensors[name]
+        variable = printer.memory.updated[name] = printer.terms.fresh(f"{name}_updates")
         kind = f"Updates<{tensor.dtype}, {function.removeprefix('atomic_').capitalize()}>"
-        size = writer.index(lower.product(tensor.dims), scope)
-        scope.lines.add(f"{kind} {variable}({name}, {size}, {work});", writer.line)
+        size = printer.terms.index(lower.product(tensor.dims), scope)
+        scope.lines.add(f"{kind} {variable}({name}, {size}, {work});", printer.terms.line)
 
 
-def _position(writer: NestWriter, axis: Axis, tile: Expr, scope: Scope) -> None:
+def _position(printer: NestPrinter, axis: Axis, tile: Expr, scope: Scope) -> None:
     """Begin and end of a program's tile of a grid axis; tiles that divide the extent, or cover it, need no minimum."""
     assert axis.step is not None
     first = axis.begin if isinstance(axis.begin, Name) else Name(axis.name)
     begin = lower.fold(Binary("*", tile, axis.step, type=INDEX))
-    scope.lines.add(f"const i64 {first.id} = {writer.index(begin, scope)};", axis.place.line)
+    scope.lines.add(f"const i64 {first.id} = {printer.terms.index(begin, scope)};", axis.place.line)
     scope.names[first.id] = scope.names[axis.name] = Term(first.id, "i64")
     if not isinstance(axis.end, Name):
         return
     whole = lower.fold(Binary("%", axis.extent, axis.step, type=INDEX)) == Number(0)
-    end = f"{first.id} + {writer.index(axis.step, scope)}"
+    end = f"{first.id} + {printer.terms.index(axis.step, scope)}"
     if lower.tiles_of(axis) == Number(1):
-        end = writer.index(axis.extent, scope)
+        end = printer.terms.index(axis.extent, scope)
     elif not whole:
-        end = f"std::min<i64>({end}, {writer.index(axis.extent, scope)})"
+        end = f"std::min<i64>({end}, {printer.terms.index(axis.extent, scope)})"
     scope.lines.add(f"const i64 {axis.end.id} = {end};", axis.place.line)
     scope.names[axis.end.id] = Term(axis.end.id, "i64")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from akg_core.plugin.lower import Op, place, step
 from akg_core.plugin.sketch import Call, Element, Expr, Name, Polynomial, polynomial
-from akg_plugin_cpp_cpu.emit.memory import MemoryWriter, plus
+from akg_plugin_cpp_cpu.emit.memory import MemoryPrinter, plus
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
 
 
@@ -19,8 +19,12 @@ class Operand:
     column: str
 
 
-class MatrixWriter(MemoryWriter):
-    """Dots. Axes of the contraction beyond the longest are loops around the product."""
+class MatrixPrinter:
+    """Prints products and sorts. Axes of a contraction beyond the longest are loops around the product."""
+
+    def __init__(self, memory: MemoryPrinter) -> None:
+        self.body, self.memory, self.terms = memory.body, memory, memory.terms
+        self.emit = self.terms.emit
 
     def dot(self, op: Op, scope: Scope) -> None:
         assert op.target is not None and op.expr is not None and op.other is not None
@@ -28,22 +32,22 @@ class MatrixWriter(MemoryWriter):
         (rows,) = own & self.body.axes_of(op.expr)
         (columns,) = own & self.body.axes_of(op.other)
         *outer, inner = sorted(op.over, key=lambda a: (self.body.axes[a].capacity or 1 << 40, a))
-        target = self.buffers[op.target]
+        target = self.memory.buffers[op.target]
         accumulate = "true" if op.accumulate else "false"
         if outer and not op.accumulate:
-            accumulate = self.fresh("started")
-            scope.lines.add(f"bool {accumulate} = false;", self.line)
+            accumulate = self.terms.fresh("started")
+            self.emit(f"bool {accumulate} = false;", scope)
         at = self.opened(outer, scope)
         for axis in (rows, columns, inner):  # operands are addressed at the first position of the tile
             at = Scope(at.lines, at.block, at)
-            at.names[axis] = Term(self.ends(axis, scope)[0], "i64")
+            at.names[axis] = Term(self.terms.ends(axis, scope)[0], "i64")
         a = self.operand(op.expr, rows, inner, at)
         b = self.operand(op.other, inner, columns, at)
         lengths = [self.length(axis, scope) for axis in (rows, columns, inner)]
-        into = plus(target.name, self.buffer_place(target, at))
-        leading = self.index(target.strides[target.axes.index(rows)], scope)
+        into = plus(target.name, self.memory.buffer_place(target, at))
+        leading = self.terms.index(target.strides[target.axes.index(rows)], scope)
         matrices = f"{a.source}, {a.row}, {a.column}, {b.source}, {b.row}, {b.column}"
-        at.lines.add(f"contract({into}, {leading}, {matrices}, {', '.join(lengths)}, {accumulate});", self.line)
+        self.emit(f"contract({into}, {leading}, {matrices}, {', '.join(lengths)}, {accumulate});", at)
         if outer and not op.accumulate:
             at.lines.add(f"{accumulate} = true;")
         self.close(at, scope)
@@ -53,19 +57,16 @@ class MatrixWriter(MemoryWriter):
         (along,) = op.over
         at = self.opened(sorted(op.blocked - {along}), scope)
         at = Scope(at.lines, at.block, at)
-        at.names[along] = Term(self.ends(along, scope)[0], "i64")
-        tiles = (self.buffers[v] for v in (op.target, self.body.values[op.expr.id]))
-        rows = ", ".join(plus(tile.name, self.buffer_place(tile, at)) for tile in tiles)
-        at.lines.add(f"sort({rows}, {self.length(along, scope)});", self.line)
+        at.names[along] = Term(self.terms.ends(along, scope)[0], "i64")
+        tiles = (self.memory.buffers[v] for v in (op.target, self.body.values[op.expr.id]))
+        rows = ", ".join(plus(tile.name, self.memory.buffer_place(tile, at)) for tile in tiles)
+        self.emit(f"sort({rows}, {self.length(along, scope)});", at)
         self.close(at, scope)
 
     def opened(self, axes: list[str], scope: Scope) -> Scope:
         """Loops over the positions of axes, until `close`."""
         for axis in axes:
-            begin, end = self.ends(axis, scope)
-            scope.lines.add(f"for (i64 {axis} = {begin}; {axis} < {end}; ++{axis}) {{", self.line)
-            scope = scope.inner()
-            scope.names[axis] = Term(axis, "i64")
+            scope = self.terms.opened(axis, scope)
         return scope
 
     def close(self, at: Scope, scope: Scope) -> None:
@@ -75,12 +76,8 @@ class MatrixWriter(MemoryWriter):
                 at.parent.lines.add("}")
             at = at.parent
 
-    def ends(self, axis: str, scope: Scope) -> tuple[str, str]:
-        found = self.body.axes[axis]
-        return self.index(found.begin, scope), self.index(found.end, scope)
-
     def length(self, axis: str, scope: Scope) -> str:
-        begin, end = self.ends(axis, scope)
+        begin, end = self.terms.ends(axis, scope)
         return end if begin == "0" else f"{end} - {begin}"
 
     def operand(self, expr: Expr, row: str, column: str, scope: Scope) -> Operand:
@@ -88,15 +85,15 @@ class MatrixWriter(MemoryWriter):
         if isinstance(expr, Call):
             element = expr.args[0]
             assert isinstance(element, Element)
-            where = place(element.indices, self.tensors[element.tensor].dims)
+            where = place(element.indices, self.memory.tensors[element.tensor].dims)
             steps = [step(self.body, where, axis) for axis in (row, column)]
-            by = [self.sum(s, scope) for s in steps if s is not None]
-            return Operand(plus(element.tensor, self.sum(where, scope)), *by)
+            by = [self.memory.sum(s, scope) for s in steps if s is not None]
+            return Operand(plus(element.tensor, self.memory.sum(where, scope)), *by)
         assert isinstance(expr, Name)
-        buffer = self.buffers[self.body.values[expr.id]]
+        buffer = self.memory.buffers[self.body.values[expr.id]]
         strides = dict(zip(buffer.axes, buffer.strides, strict=True))
-        by = [self.sum(self.stride(strides.get(axis)), scope) for axis in (row, column)]
-        return Operand(plus(buffer.name, self.buffer_place(buffer, scope)), *by)
+        by = [self.memory.sum(self.stride(strides.get(axis)), scope) for axis in (row, column)]
+        return Operand(plus(buffer.name, self.memory.buffer_place(buffer, scope)), *by)
 
     def stride(self, expr: Expr | None) -> Polynomial:
         return Polynomial(()) if expr is None else polynomial(expr)

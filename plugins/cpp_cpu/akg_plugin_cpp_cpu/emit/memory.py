@@ -5,32 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from akg_core.plugin.lower import (
-    Axis,
-    Body,
-    LaneAccess,
-    Op,
-    Plan,
-    Value,
-    fold,
-    formulas,
-    lane_access,
-    on_lines,
-    order,
-    spelled,
-)
-from akg_core.plugin.sketch import (
-    INDEX,
-    Binary,
-    Call,
-    Element,
-    Expr,
-    Name,
-    Number,
-    Polynomial,
-    polynomial,
-)
-from akg_plugin_cpp_cpu.emit.expression import ExpressionWriter, dtype_of, register
+from akg_core.plugin import lower
+from akg_core.plugin.lower import Axis, Body, LaneAccess, Op, Plan, Value, fold
+from akg_core.plugin.sketch import INDEX, Binary, Call, Element, Expr, Name, Number, Polynomial, polynomial
+from akg_plugin_cpp_cpu.emit.expression import ExpressionPrinter, dtype_of, register
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
 
 MOST_LANES = 16  # of any instruction set; `LANES` divides it
@@ -61,13 +39,14 @@ class Guard:
     lanes: str = ""
 
 
-class MemoryWriter(ExpressionWriter):
-    """Expressions with loads from tensors and from buffers of kept values."""
+class MemoryPrinter:
+    """Prints accesses to tensors and to buffers of kept values, by the expressions in them, which are `terms`."""
 
     def __init__(self, body: Body) -> None:
-        super().__init__(body)
+        self.body, self.terms = body, ExpressionPrinter(body, self.load, self.name)
+        self.emit = self.terms.emit
         self.tensors = {t.name: t for t in body.kernel.tensors}
-        self.formulas = formulas(body)
+        self.formulas = lower.formulas(body)
         self.buffers: dict[Value, Buffer] = {}
         self.streamed: set[str] = set()
         self.updated: dict[str, str] = {}  # by tensor, the variable that joins updates to it
@@ -87,7 +66,7 @@ class MemoryWriter(ExpressionWriter):
         if found is not None and found.text:
             return found
         if expr.id in self.body.axes:
-            return self.term(self.body.axes[expr.id].begin, scope)  # one position, or the first of a tile
+            return self.terms.term(self.body.axes[expr.id].begin, scope)  # one position, or the first of a tile
         return Term(expr.id, dtype_of(expr))
 
     def virtual(self, value: Value, scope: Scope) -> Term:
@@ -98,31 +77,31 @@ class MemoryWriter(ExpressionWriter):
         definition = value.definition
         if isinstance(definition, Call) and definition.op == "load":
             return self.load(definition, scope, value.name)
-        return self.remember(expr, value.name, home, scope, lambda: self.term(definition, home))
+        return self.terms.remember(expr, value.name, home, scope, lambda: self.terms.term(definition, home))
 
     def read(self, buffer: Buffer, scope: Scope) -> Term:
         """What a buffer holds for the position at hand, or for a vector of positions."""
         at, lane = self.buffer_place(buffer, scope), scope.lane
-        if lane is None or lane.axis not in buffer.axes:
+        if lane is None or not scope.along(buffer.axes):
             return Term(f"{buffer.name}[{at}]", buffer.dtype)
         stride = buffer.strides[buffer.axes.index(lane.axis)]
         if stride == Number(1):
             return Term(f"load({plus(buffer.name, at)}, {lane.part})", buffer.dtype, True)
-        by = self.index(stride, scope)
+        by = self.terms.index(stride, scope)
         return Term(f"load_strided({plus(buffer.name, at)}, {by}, {lane.part}.n)", buffer.dtype, True)
 
     def write(self, buffer: Buffer, term: Term, scope: Scope) -> None:
         """Put a term of the buffer's dtype where the position at hand belongs."""
         at, lane = self.buffer_place(buffer, scope), scope.lane
-        if lane is None or lane.axis not in buffer.axes:
-            scope.lines.add(f"{buffer.name}[{at}] = {term};", self.line)
+        if lane is None or not scope.along(buffer.axes):
+            self.emit(f"{buffer.name}[{at}] = {term};", scope)
             return
         stride = buffer.strides[buffer.axes.index(lane.axis)]
         if stride == Number(1):
-            scope.lines.add(f"store({plus(buffer.name, at)}, {self.vector(term)}, {lane.part});", self.line)
+            self.emit(f"store({plus(buffer.name, at)}, {self.terms.vector(term)}, {lane.part});", scope)
         else:
-            where, by = plus(buffer.name, at), self.index(stride, scope)
-            scope.lines.add(f"store_strided({where}, {by}, {self.vector(term)}, {lane.part}.n);", self.line)
+            where, by = plus(buffer.name, at), self.terms.index(stride, scope)
+            self.emit(f"store_strided({where}, {by}, {self.terms.vector(term)}, {lane.part}.n);", scope)
 
     def buffer_place(self, buffer: Buffer, scope: Scope) -> str:
         """The place in a buffer of the first lane."""
@@ -132,7 +111,7 @@ class MemoryWriter(ExpressionWriter):
             found = scope.find(axis)
             if found is not None and found.text != axis:  # the axis is not open: the tile's first position
                 continue
-            text, by = self.sum(offset, scope), self.index(stride, scope)
+            text, by = self.sum(offset, scope), self.terms.index(stride, scope)
             if by == "1":
                 terms.append(text)
             else:
@@ -143,15 +122,15 @@ class MemoryWriter(ExpressionWriter):
         """A value gets its content: a new constant in a register, or a write to where it lives."""
         if value in self.buffers:
             if not value.mutable:  # later ops of this turn read the register, not the buffer
-                name = self.fresh(f"{value.name}_here")
-                scope.lines.add(f"const auto {name} = {term};", self.line)
+                name = self.terms.fresh(f"{value.name}_here")
+                self.emit(f"const auto {name} = {term};", scope)
                 scope.known[Name(value.name)] = term = Term(name, value.dtype, term.vector)
             self.write(self.buffers[value], term, scope)
             return
         known = scope.find(value.name) if value in self.declared else None
-        vector = known.vector if known else scope.lane is not None and scope.lane.axis in value.axes
+        vector = known.vector if known else scope.along(value.axes)
         kind = "" if known else f"{'' if value.mutable else 'const '}{register(value.dtype, vector)} "
-        scope.lines.add(f"{kind}{value.name} = {self.vector(term) if vector else term};", self.line)
+        self.emit(f"{kind}{value.name} = {self.terms.vector(term) if vector else term};", scope)
         if not known:
             self.declared.add(value)
             scope.names[value.name] = Term(value.name, value.dtype, vector)
@@ -173,13 +152,15 @@ class MemoryWriter(ExpressionWriter):
             strides.insert(0, size)
             size = fold(Binary("*", size, self.capacity(self.body.axes[axis]), type=INDEX))
         if isinstance(size, Number) and size.value <= STACK_ELEMENTS:
-            lines.add(f"alignas(64) {dtype} {name}[{size.value} + LANES];", self.line)
+            lines.add(f"alignas(64) {dtype} {name}[{size.value} + LANES];", self.terms.line)
         else:
             if not self.arena_used:
                 lines.add("Arena& arena = scratch();")
                 lines.add("Arena::Frame frame(arena);")
                 self.arena_used = True
-            lines.add(f"{dtype}* const {name} = arena.take<{dtype}>({self.index(size, self.root)});", self.line)
+            lines.add(
+                f"{dtype}* const {name} = arena.take<{dtype}>({self.terms.index(size, self.root)});", self.terms.line
+            )
         return Buffer(name, dtype, tuple(axes), tuple(strides), size)
 
     def capacity(self, axis: Axis) -> Expr:
@@ -191,10 +172,10 @@ class MemoryWriter(ExpressionWriter):
 
     def sum(self, p: Polynomial, scope: Scope) -> str:
         """A polynomial as C++, atoms at the first lane. The constant comes last."""
-        head = self.at_head(scope)
+        head = self.terms.at_head(scope)
         terms: list[tuple[int, str]] = []
         for product, factor in sorted(p.terms, key=_widest):
-            texts = [self.term(atom, head).operand for atom in product]
+            texts = [self.terms.term(atom, head).operand for atom in product]
             if abs(factor) != 1 or not texts:
                 texts.append(str(abs(factor)))
             terms.append((factor, " * ".join(texts)))
@@ -208,27 +189,27 @@ class MemoryWriter(ExpressionWriter):
         """A polynomial as a vector of places."""
         total = ""
         for product, factor in p.terms:
-            terms = [self.term(atom, scope) for atom in product]
-            vectors = [t.operand if t.vector else self.vector(t) for t in terms] or [f"Vec<i64>({factor})"]
+            terms = [self.terms.term(atom, scope) for atom in product]
+            vectors = [t.operand if t.vector else self.terms.vector(t) for t in terms] or [f"Vec<i64>({factor})"]
             text = " * ".join(vectors) + (f" * Vec<i64>({factor})" if product and factor != 1 else "")
             total = f"{total} + {text}" if total else text
         return total or "Vec<i64>(0)"
 
     def access(self, element: Element, scope: Scope) -> LaneAccess:
         lane = scope.lane
-        return lane_access(self.body, element, lane.axis if lane else None, lane.segment if lane else None)
+        return lower.lane_access(self.body, element, lane.axis if lane else None, lane.segment if lane else None)
 
     def guard(self, access: LaneAccess, scope: Scope) -> Guard:
         """The checks of the indices that are not proved to be inside."""
         whole, runs, lanes = [], [], []
         for check in access.checks:
-            limit = self.index(check.size, scope)
+            limit = self.terms.index(check.size, scope)
             if check.step == 0:
-                whole.append(f"inside({self.index(check.index, scope)}, {limit})")
+                whole.append(f"inside({self.terms.index(check.index, scope)}, {limit})")
             elif check.step is not None:
-                runs.append(f"{self.index(check.index, scope)}, {check.step}, {limit}")
+                runs.append(f"{self.terms.index(check.index, scope)}, {check.step}, {limit}")
             else:
-                lanes.append(f"inside({self.vector(self.term(check.index, scope))}, {limit})")
+                lanes.append(f"inside({self.terms.vector(self.terms.term(check.index, scope))}, {limit})")
         run = runs[0] if len(runs) == 1 and not lanes else ""
         return Guard(" && ".join(whole), run, " & ".join([*(f"window({run})" for run in runs), *lanes]))
 
@@ -240,7 +221,7 @@ class MemoryWriter(ExpressionWriter):
         if tensor.role != "In" or any(v.mutable for v in self.body.values_of(call)):
             return self.loaded(call, element, scope)
         home = scope.home(set(self.body.names_of(call)))
-        return self.remember(
+        return self.terms.remember(
             call, hint or f"{element.tensor}_at", home, scope, lambda: self.loaded(call, element, home)
         )
 
@@ -248,7 +229,7 @@ class MemoryWriter(ExpressionWriter):
         dtype, lane = self.tensors[element.tensor].dtype, scope.lane
         access = self.access(element, scope)
         guard = self.guard(access, scope)
-        outside = self.term(dict(call.keywords).get("other", Number(0, type=call.type)), scope)
+        outside = self.terms.term(dict(call.keywords).get("other", Number(0, type=call.type)), scope)
         if lane is None or access.single:
             text = f"{element.tensor}[{self.sum(access.base, scope)}]"
             checked = f"{guard.whole} ? {text} : {outside}"
@@ -265,12 +246,12 @@ class MemoryWriter(ExpressionWriter):
         else:
             text = self.gathered(source, access, lane, scope)
         if guard.whole:
-            return Term(f"{guard.whole} ? {text} : {self.vector(outside)}", dtype, True, atomic=False)
+            return Term(f"{guard.whole} ? {text} : {self.terms.vector(outside)}", dtype, True, atomic=False)
         return Term(text, dtype, True)
 
     def gathered(self, source: str, access: LaneAccess, lane: Lane, scope: Scope) -> str:
         """A load at places that do not move evenly; where they stay close, or may go one by one, without a gather."""
-        places, known = self.lane_places(access, scope), order(self.body, access, lane.axis)
+        places, known = self.lane_places(access, scope), lower.order(self.body, access, lane.axis)
         if known == "monotonic":
             return f"load_between({source}, {places}, {lane.part})"
         if known == "one by one":
@@ -280,10 +261,10 @@ class MemoryWriter(ExpressionWriter):
 
     def ends_of_lanes(self, p: Polynomial, lane: Lane, scope: Scope) -> tuple[str, str]:
         """A polynomial at the first lane and at the last one; a variable that varies along the lanes is a vector."""
-        plain = spelled(p, self.formulas, lambda name: self.even(name, scope))
-        last = self.at_head(scope)
+        plain = lower.spelled(p, self.formulas, lambda name: self.terms.even(name, scope))
+        last = self.terms.at_head(scope)
         last.names[lane.axis] = Term(f"{lane.axis} + {lane.part}.n - 1", "i64", atomic=False)
-        return self.sum(plain, self.at_head(scope)), self.sum(plain, last)
+        return self.sum(plain, self.terms.at_head(scope)), self.sum(plain, last)
 
     def lane_places(self, access: LaneAccess, scope: Scope) -> str:
         """How far from the base each lane reaches."""
@@ -296,10 +277,10 @@ class MemoryWriter(ExpressionWriter):
     def store(self, op: Op, scope: Scope) -> None:
         """A store or an atomic."""
         assert op.element is not None and op.expr is not None
-        value, access = self.term(op.expr, scope), self.access(op.element, scope)
+        value, access = self.terms.term(op.expr, scope), self.access(op.element, scope)
         guard = self.guard(access, scope)
         text = self.written(op, access, op.element.tensor, value, guard.lanes, scope)
-        scope.lines.add(f"if ({guard.whole}) {text}" if guard.whole else text, self.line)
+        self.emit(f"if ({guard.whole}) {text}" if guard.whole else text, scope)
 
     def written(self, op: Op, access: LaneAccess, name: str, value: Term, checks: str, scope: Scope) -> str:
         at, lane = self.sum(access.base, scope), scope.lane
@@ -309,11 +290,11 @@ class MemoryWriter(ExpressionWriter):
                 return f"{name}[{at}] = {single};"
             function = f"{self.updated[name]}.one" if name in self.updated else op.function
             return f"{function}({plus(name, at)}, {single});"
-        target, vector = plus(name, at), self.vector(value)
+        target, vector = plus(name, at), self.terms.vector(value)
         mask = f"{checks} & {lane.part}.mask()" if checks else f"{lane.part}.mask()"
         if op.function == "store" and access.contiguous:
             lined = dict(op.hints).get("stream") == Number(True) and not checks
-            if lined and on_lines(self.body, access.base, lane.axis, lane.segment, MOST_LANES):
+            if lined and lower.on_lines(self.body, access.base, lane.axis, lane.segment, MOST_LANES):
                 self.streamed.add(name)
                 return f"stream_if({name}_fresh, {target}, {vector}, {lane.part});"
             return f"store({target}, {vector}, {mask if checks else lane.part});"

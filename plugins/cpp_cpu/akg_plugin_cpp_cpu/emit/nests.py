@@ -5,39 +5,40 @@ from __future__ import annotations
 from akg_core.plugin.lower import Block, Body, Leaf, Loop, Op, Plan, squares
 from akg_core.plugin.sketch import Element, Expr, Name, Number
 from akg_plugin_cpp_cpu.emit.expression import dtype_of, register
-from akg_plugin_cpp_cpu.emit.matrix import MatrixWriter
-from akg_plugin_cpp_cpu.emit.memory import plus
-from akg_plugin_cpp_cpu.emit.reduction import ReductionWriter
+from akg_plugin_cpp_cpu.emit.matrix import MatrixPrinter
+from akg_plugin_cpp_cpu.emit.memory import MemoryPrinter, plus
+from akg_plugin_cpp_cpu.emit.reduction import ReductionPrinter
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
 
 
-class NestWriter(ReductionWriter, MatrixWriter):
-    """Writes one region's program: what a plan says, inside a given scope."""
+class NestPrinter:
+    """Prints one region's program: what a plan says, inside a given scope."""
 
     def __init__(self, body: Body) -> None:
-        super().__init__(body)
-        self.running = {}
+        self.body, self.memory = body, MemoryPrinter(body)
+        self.terms, self.emit = self.memory.terms, self.memory.terms.emit
+        self.reductions, self.matrices = ReductionPrinter(self.memory), MatrixPrinter(self.memory)
 
     def region(self, plan: Plan, scope: Scope) -> None:
         """The whole plan. Buffers are declared first."""
-        self.allocate(plan, scope)
+        self.memory.allocate(plan, scope)
         self.block(plan.root, scope)
 
     # --- blocks -------------------------------------------------------------------------------------------
 
     def declare(self, block: Block, scope: Scope) -> None:
         """Registers of mutable values that live in this block; buffers may be read from here inwards only."""
-        for value, home in self.plan.homes.items():
+        for value, home in self.memory.plan.homes.items():
             if home is not block:
                 continue
-            if value in self.buffers:
+            if value in self.memory.buffers:
                 scope.names[value.name] = Term("", value.dtype)
             elif value.mutable:
-                vector = scope.lane is not None and scope.lane.axis in value.axes
+                vector = scope.along(value.axes)
                 scope.names[value.name] = Term(value.name, value.dtype, vector)
                 if not any(isinstance(n, Leaf) and n.op.target is value for n in block.nodes):
-                    scope.lines.add(f"{register(value.dtype, vector)} {value.name};", self.line)
-                    self.declared.add(value)
+                    self.emit(f"{register(value.dtype, vector)} {value.name};", scope)
+                    self.memory.declared.add(value)
 
     def block(self, block: Block, scope: Scope) -> None:
         self.declare(block, scope)
@@ -49,44 +50,43 @@ class NestWriter(ReductionWriter, MatrixWriter):
 
     def step(self, node: Leaf, scope: Scope) -> None:
         op = node.op
-        self.line = op.place.line
+        self.terms.line = op.place.line
         compound = {"tiles": self.tiles, "range": self.range, "if": self.branch}
         if op.kind in compound:
             compound[op.kind](node, scope)
         else:
-            simple = {"map": self.map, "store": self.store, "reduce": self.reduce, "scan": self.scan}
-            whole = {"sort": self.sort, "dot": self.dot, "all_reduce": self.meet}
+            reductions = {"reduce": self.reductions.reduce, "scan": self.reductions.scan}
+            simple = {"map": self.map, "store": self.memory.store} | reductions
+            whole = {"sort": self.matrices.sort, "dot": self.matrices.dot, "all_reduce": self.meet}
             (simple | whole)[op.kind](op, scope)
 
     def map(self, op: Op, scope: Scope) -> None:
         assert op.target is not None and op.expr is not None
-        self.assign(op.target, self.term(op.expr, scope), scope)
+        self.memory.assign(op.target, self.terms.term(op.expr, scope), scope)
 
     def meet(self, op: Op, scope: Scope) -> None:
         """Programs of a grid axis combine what each has."""
         value = op.target
         assert value is not None
-        if value in self.buffers:
-            buffer = self.buffers[value]
-            where, count = buffer.name, self.index(buffer.size, scope)
+        if value in self.memory.buffers:
+            buffer = self.memory.buffers[value]
+            where, count = buffer.name, self.terms.index(buffer.size, scope)
         else:
             where, count = f"&{value.name}", "1"
-        scope.lines.add(f"team.{op.function}(member, {where}, {count});", self.line)
+        self.emit(f"team.{op.function}(member, {where}, {count});", scope)
 
     # --- loops over positions -----------------------------------------------------------------------------
 
     def loop(self, loop: Loop, scope: Scope) -> None:
         axis = loop.axis
-        self.line = axis.place.line
+        self.terms.line = axis.place.line
         opened = [p for p in loop.ops if p.kind in ("reduce", "scan") and axis.name in p.over]
         for op in opened:
-            self.start(op, loop, scope)
+            self.reductions.start(op, loop, scope)
         name = axis.name
-        begin, end = scope.ranges.get(name) or (self.index(axis.begin, scope), self.index(axis.end, scope))
+        begin, end = scope.ranges.get(name) or self.terms.ends(name, scope)
         if loop.unroll_and_jam:
-            scope.lines.add(
-                f"for (i64 {name}_0 = {begin}; {name}_0 < {end}; {name}_0 += {loop.unroll_and_jam}) {{", self.line
-            )
+            self.emit(f"for (i64 {name}_0 = {begin}; {name}_0 < {end}; {name}_0 += {loop.unroll_and_jam}) {{", scope)
             inner = scope.inner(loop.block)
             inner.lines.add(f"const i64 {name}_1 = std::min<i64>({name}_0 + {loop.unroll_and_jam}, {end});")
             inner.ranges = {**scope.ranges, name: (f"{name}_0", f"{name}_1")}
@@ -99,29 +99,25 @@ class NestWriter(ReductionWriter, MatrixWriter):
             body, unroll = f"[&](auto u, i64 {name}, auto part)", loop.unroll
             call = f"lanes_backwards<{unroll}>({begin}, {end}" if loop.reverse else f"lanes<{unroll}>({begin}, {end}"
             if lane.segment is not None:
-                call = f"lanes_by_segment<{unroll}>({begin}, {end}, {self.index(lane.segment, scope)}"
-            scope.lines.add(f"{call}, {body} {{", self.line)
-            inner = scope.inner(loop.block, lane)
-            inner.names[name] = Term(name, "i64")
-            self.block(loop.block, inner)
+                call = f"lanes_by_segment<{unroll}>({begin}, {end}, {self.terms.index(lane.segment, scope)}"
+            self.emit(f"{call}, {body} {{", scope)
+            self.block(loop.block, scope.over(name, loop.block, lane))
             scope.lines.add("});")
         else:
             turn = f"i64 {name} = {begin}; {name} < {end}; ++{name}"
             if loop.reverse:
                 turn = f"i64 {name} = {end} - 1; {name} >= {begin}; --{name}"
-            scope.lines.add(f"for ({turn}) {{", self.line)
-            inner = scope.inner(loop.block)
-            inner.names[name] = Term(name, "i64")
-            self.block(loop.block, inner)
+            self.emit(f"for ({turn}) {{", scope)
+            self.block(loop.block, scope.over(name, loop.block))
             scope.lines.add("}")
         for op in opened:
-            self.finish(op, loop, scope)
+            self.reductions.finish(op, loop, scope)
 
     def squares(self, loop: Loop, begin: str, end: str, scope: Scope) -> None:
         """A loop along memory under lanes that step across it: LANES positions at a time, transposed in registers."""
         name, lane = loop.axis.name, scope.lane
         assert lane is not None
-        scope.lines.add(f"for (i64 {name}_0 = {begin}; {name}_0 < {end}; {name}_0 += LANES) {{", self.line)
+        self.emit(f"for (i64 {name}_0 = {begin}; {name}_0 < {end}; {name}_0 += LANES) {{", scope)
         outer = scope.inner(loop.block)
         outer.lines.add(f"const i64 {name}_n = std::min<i64>(LANES, {end} - {name}_0);")
         known: dict[Expr, Term] = {}
@@ -130,15 +126,14 @@ class NestWriter(ReductionWriter, MatrixWriter):
             assert isinstance(element, Element)
             first = Scope(outer.lines, outer.block, outer)
             first.names[name] = Term(f"{name}_0", "i64")
-            square, dtype = self.fresh(f"{element.tensor}_square"), dtype_of(call)
-            source = plus(element.tensor, self.sum(where, first))
-            outer.lines.add(f"Vec<{dtype}> {square}[LANES];", self.line)
-            by_lane = self.sum(by, scope)
-            outer.lines.add(f"load_square({square}, {source}, {by_lane}, {lane.part}.n, {name}_n);", self.line)
+            square, dtype = self.terms.fresh(f"{element.tensor}_square"), dtype_of(call)
+            source = plus(element.tensor, self.memory.sum(where, first))
+            self.emit(f"Vec<{dtype}> {square}[LANES];", outer)
+            by_lane = self.memory.sum(by, scope)
+            self.emit(f"load_square({square}, {source}, {by_lane}, {lane.part}.n, {name}_n);", outer)
             known[call] = Term(f"{square}[{name} - {name}_0]", dtype, True)
-        outer.lines.add(f"for (i64 {name} = {name}_0; {name} < {name}_0 + {name}_n; ++{name}) {{", self.line)
-        inner = outer.inner(loop.block)
-        inner.names[name] = Term(name, "i64")
+        self.emit(f"for (i64 {name} = {name}_0; {name} < {name}_0 + {name}_n; ++{name}) {{", outer)
+        inner = outer.over(name, loop.block)
         inner.known |= known
         self.block(loop.block, inner)
         outer.lines.add("}")
@@ -149,14 +144,14 @@ class NestWriter(ReductionWriter, MatrixWriter):
     def tiles(self, node: Leaf, scope: Scope) -> None:
         op, axis = node.op, node.op.axis
         assert axis is not None and node.body is not None and axis.step is not None
-        start, extent, by = (self.index(e, scope) for e in (op.bounds[0], axis.extent, axis.step))
+        start, extent, by = (self.terms.index(e, scope) for e in (op.bounds[0], axis.extent, axis.step))
         limit = extent
         if op.bounds[1] != axis.extent:
-            limit = self.fresh(f"{axis.name}_stop")
-            stop = self.index(op.bounds[1], scope)
+            limit = self.terms.fresh(f"{axis.name}_stop")
+            stop = self.terms.index(op.bounds[1], scope)
             if not self.body.bounds.at_most(op.bounds[1], axis.extent):
                 stop = f"std::min<i64>({extent}, {stop})"
-            scope.lines.add(f"const i64 {limit} = {stop};", self.line)
+            self.emit(f"const i64 {limit} = {stop};", scope)
         assert isinstance(axis.begin, Name)
         first = axis.begin.id
         low = self.body.bounds.interval(op.bounds[0])[0]
@@ -165,9 +160,9 @@ class NestWriter(ReductionWriter, MatrixWriter):
         self.unrolled(op, scope)
         if op.reverse:
             last = f"{start} + floor_div({limit} - {_operand(start)} - 1, i64({by})) * {by}".removeprefix("0 + ")
-            scope.lines.add(f"for (i64 {at} = {last.replace(' - 0', '')}; {at} >= {start}; {at} -= {by}) {{", self.line)
+            self.emit(f"for (i64 {at} = {last.replace(' - 0', '')}; {at} >= {start}; {at} -= {by}) {{", scope)
         else:
-            scope.lines.add(f"for (i64 {at} = {start}; {at} < {limit}; {at} += {by}) {{", self.line)
+            self.emit(f"for (i64 {at} = {start}; {at} < {limit}; {at} += {by}) {{", scope)
         inner = scope.inner(node.body)
         inner.names[first] = inner.names[axis.name] = Term(first, "i64")
         if not simple:
@@ -190,23 +185,21 @@ class NestWriter(ReductionWriter, MatrixWriter):
     def range(self, node: Leaf, scope: Scope) -> None:
         op = node.op
         assert op.target is not None and node.body is not None
-        start, stop, by = (self.index(e, scope) for e in op.bounds)
+        start, stop, by = (self.terms.index(e, scope) for e in op.bounds)
         name, step_ = op.target.name, op.bounds[2]
         self.unrolled(op, scope)
         if isinstance(step_, Number):
             test = f"{name} < {stop}" if step_.value > 0 else f"{name} > {stop}"
         else:
             test = f"{_operand(by)} > 0 ? {name} < {stop} : {name} > {stop}"
-        scope.lines.add(f"for (i64 {name} = {start}; {test}; {name} += {by}) {{", self.line)
-        inner = scope.inner(node.body)
-        inner.names[name] = Term(name, "i64")
-        self.block(node.body, inner)
+        self.emit(f"for (i64 {name} = {start}; {test}; {name} += {by}) {{", scope)
+        self.block(node.body, scope.over(name, node.body))
         scope.lines.add("}")
 
     def branch(self, node: Leaf, scope: Scope) -> None:
         op = node.op
         assert op.expr is not None and node.body is not None and node.orelse is not None
-        scope.lines.add(f"if ({self.term(op.expr, scope)}) {{", self.line)
+        self.emit(f"if ({self.terms.term(op.expr, scope)}) {{", scope)
         self.block(node.body, scope.inner(node.body, fixed=True))
         if node.orelse.nodes:
             scope.lines.add("} else {")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from akg_core.plugin.lower import Loop, Op
 from akg_core.plugin.sketch import Name
 from akg_plugin_cpp_cpu.emit.expression import dtype_of, literal, register
-from akg_plugin_cpp_cpu.emit.memory import Buffer, MemoryWriter
+from akg_plugin_cpp_cpu.emit.memory import Buffer, MemoryPrinter
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
 
 
@@ -49,10 +49,13 @@ class Running:
     final: bool = True
 
 
-class ReductionWriter(MemoryWriter):
-    """Accumulators, from before the loop that reduces to after it."""
+class ReductionPrinter:
+    """Prints accumulators, from before the loop that reduces to after it."""
 
-    running: dict[Op, Running]
+    def __init__(self, memory: MemoryPrinter) -> None:
+        self.body, self.memory, self.terms = memory.body, memory, memory.terms
+        self.emit = self.terms.emit
+        self.running: dict[Op, Running] = {}
 
     def start(self, op: Op, loop: Loop, scope: Scope) -> None:
         """Before a loop over an axis that is reduced: the accumulator, when it can be had here."""
@@ -72,11 +75,11 @@ class ReductionWriter(MemoryWriter):
     def register(self, op: Op, scope: Scope) -> Running:
         """An accumulator in a variable: a scalar, a vector with a result a lane, or one across the lanes."""
         assert op.target is not None and op.start is not None
-        leaf, dtype, function = self.plan.leaves[op], dtype_of(op.start), op.joins
+        leaf, dtype, function = self.memory.plan.leaves[op], dtype_of(op.start), op.joins
         lane = leaf.block.lane
         across = lane is not None and lane in op.over
         vector = lane is not None and not across and lane in op.iterates
-        name = self.fresh(f"{op.target.name}_so_far")
+        name = self.terms.fresh(f"{op.target.name}_so_far")
         kind, start = register(dtype, vector), f" = {begun(op)}"
         if op.finds_place:
             kind = f"Best<{dtype}>" if across or vector else f"ScalarBest<{dtype}>"
@@ -95,18 +98,18 @@ class ReductionWriter(MemoryWriter):
         """An accumulator for each position of axes that open further in, filled with the identity."""
         assert op.target is not None and op.start is not None
         missing = op.target.axes - loop.block.open - set(op.over)
-        if scope.lane is not None and scope.lane.axis in op.target.axes:
+        if scope.lane is not None and scope.along(op.target.axes):
             missing |= {scope.lane.axis}  # memory holds a place for each lane
-        home = self.buffers.get(op.target)
+        home = self.memory.buffers.get(op.target)
         axes = tuple(a for a in (home.axes if home else sorted(missing)) if a in missing)
         dtype, arg = dtype_of(op.start), op.finds_place
         final = home is not None and home.dtype == dtype and home.axes == axes and not arg and op.kind == "reduce"
-        made = home if final and home else self.buffer(self.fresh(f"{op.target.name}_so_far"), dtype, axes)
+        made = home if final and home else self.memory.buffer(self.terms.fresh(f"{op.target.name}_so_far"), dtype, axes)
         running = Running(made.name, dtype, buffer=made, final=final)
-        size = self.index(made.size, scope)
+        size = self.terms.index(made.size, scope)
         scope.lines.add(f"fill({made.name}, {size}, {begun(op)});", op.place.line)
         if arg:
-            running.places = self.buffer(self.fresh(f"{op.target.name}_places"), "i64", axes)
+            running.places = self.memory.buffer(self.terms.fresh(f"{op.target.name}_places"), "i64", axes)
             scope.lines.add(f"fill({running.places.name}, {size}, HIGHEST<i64>);", op.place.line)
         return running
 
@@ -114,12 +117,12 @@ class ReductionWriter(MemoryWriter):
         """One turn of a reduction: the value at hand goes into the accumulator."""
         assert op.expr is not None
         into = self.running[op].local or self.running[op]
-        term = self.term(op.expr, scope)
+        term = self.terms.term(op.expr, scope)
         lane = scope.lane
         if into.places is not None:
-            vector = lane is not None and lane.axis in into.places.axes
-            value, at = self.vector(term) if vector else str(term), self.position(op, scope, vector)
-            if lane is not None and lane.axis in op.over:
+            vector = scope.along(into.places.axes)
+            value, at = self.terms.vector(term) if vector else str(term), self.position(op, scope, vector)
+            if scope.along(op.over):
                 value, at = self.extreme(op, into, term, scope)
             self.arg_in_buffer(op, into, value, at, scope)
             return
@@ -127,92 +130,93 @@ class ReductionWriter(MemoryWriter):
             self.pick(op, into, term, scope)
         elif into.buffer is not None:
             held = self.at(into.buffer, scope)
-            vector = lane is not None and lane.axis in into.buffer.axes
-            value = term.operand if term.vector or not vector else self.vector(term)
-            if lane is not None and lane.axis in op.over:
+            vector = scope.along(into.buffer.axes)
+            value = self.terms.wanted(term, vector)
+            if lane is not None and scope.along(op.over):
                 value = self.across_lanes(op, term, lane)
             text = combine(op.joins, held, value, vector)
             self.put(into.buffer, text, scope)
         elif op.finds_place:
             position = self.position(op, scope, into.across or into.vector)
-            value = self.vector(term) if into.across or into.vector else str(term)
+            value = self.terms.vector(term) if into.across or into.vector else str(term)
             which = f", {lane.part}.mask()" if into.across and lane is not None else ""
-            scope.lines.add(f"{op.function}_step({into.name}, {value}, {position}{which});", self.line)
+            self.emit(f"{op.function}_step({into.name}, {value}, {position}{which});", scope)
         elif into.across:
             assert lane is not None
-            scope.lines.add(f"{into.name}.add({lane.unroll}, {self.vector(term)}, {lane.part});", self.line)
+            self.emit(f"{into.name}.add({lane.unroll}, {self.terms.vector(term)}, {lane.part});", scope)
         else:
-            value = term.operand if term.vector or not into.vector else self.vector(term)
-            scope.lines.add(f"{into.name} = {combine(op.joins, into.name, value, into.vector)};", self.line)
+            value = self.terms.wanted(term, into.vector)
+            self.emit(f"{into.name} = {combine(op.joins, into.name, value, into.vector)};", scope)
 
     def across_lanes(self, op: Op, term: Term, lane: Lane) -> str:
         """A vector that is reduced at once, because the accumulator is not along the lanes."""
-        return f"{op.function}(keep({self.vector(term)}, {begun(op)}, {lane.part}))"
+        return f"{op.function}(keep({self.terms.vector(term)}, {begun(op)}, {lane.part}))"
 
     def extreme(self, op: Op, running: Running, term: Term, scope: Scope) -> tuple[str, str]:
         """The same for an arg-reduction: its value and its position."""
         assert scope.lane is not None
-        name = self.fresh("here")
-        scope.lines.add(f"auto {name}_lanes = Best<{running.dtype}>::{farthest(op)}();", self.line)
+        name = self.terms.fresh("here")
+        self.emit(f"auto {name}_lanes = Best<{running.dtype}>::{farthest(op)}();", scope)
         position = self.position(op, scope, True)
-        step = f"{op.function}_step({name}_lanes, {self.vector(term)}, {position}, {scope.lane.part}.mask());"
-        scope.lines.add(step, self.line)
+        step = f"{op.function}_step({name}_lanes, {self.terms.vector(term)}, {position}, {scope.lane.part}.mask());"
+        self.emit(step, scope)
         largest = "true" if op.function == "argmax" else "false"
-        scope.lines.add(f"const auto {name} = detail::arg_fold<{largest}>({name}_lanes);", self.line)
+        self.emit(f"const auto {name} = detail::arg_fold<{largest}>({name}_lanes);", scope)
         return f"{name}.value", f"{name}.at"
 
     def position(self, op: Op, scope: Scope, vector: bool) -> str:
         """Where on the axis an arg-reduction stands."""
-        term = self.term(Name(op.over[0]), scope)
-        return self.vector(term) if vector else str(term)
+        term = self.terms.term(Name(op.over[0]), scope)
+        return self.terms.vector(term) if vector else str(term)
 
     def pick(self, op: Op, into: Running, term: Term, scope: Scope) -> None:
         """`first` and `last`: the value at one end of the tile."""
         axis = self.body.axes[op.over[0]]
-        end = self.index(axis.begin, scope) if op.function == "first" else f"{self.index(axis.end, scope)} - 1"
+        begin, end = self.terms.ends(axis.name, scope)
+        end = begin if op.function == "first" else f"{end} - 1"
         lane = scope.lane
         if lane is not None and lane.axis == axis.name:
             at = f"{end} - {axis.name}" if end != "0" else f"-{axis.name}"
             test = f"if (const i64 at = {at}; at >= 0 && at < {lane.part}.n)"
             target = self.at(into.buffer, scope) if into.buffer is not None else into.name
-            scope.lines.add(f"{test} {target} = lane({self.vector(term)}, int(at));", self.line)
+            self.emit(f"{test} {target} = lane({self.terms.vector(term)}, int(at));", scope)
         elif into.buffer is not None:
-            scope.lines.add(f"if ({axis.name} == {end}) {{", self.line)
-            vector = lane is not None and lane.axis in into.buffer.axes
-            self.put(into.buffer, self.vector(term) if vector else str(term), scope)
+            self.emit(f"if ({axis.name} == {end}) {{", scope)
+            vector = scope.along(into.buffer.axes)
+            self.put(into.buffer, self.terms.vector(term) if vector else str(term), scope)
             scope.lines.add("}")
         else:
-            value = self.vector(term) if into.vector else str(term)
-            scope.lines.add(f"if ({axis.name} == {end}) {into.name} = {value};", self.line)
+            value = self.terms.vector(term) if into.vector else str(term)
+            self.emit(f"if ({axis.name} == {end}) {into.name} = {value};", scope)
 
     def arg_in_buffer(self, op: Op, running: Running, value: str, position: str, scope: Scope) -> None:
         """Arg-reductions whose candidates are kept in two buffers, values and positions."""
         assert running.buffer is not None and running.places is not None
-        vector = scope.lane is not None and scope.lane.axis in running.buffer.axes
-        best = self.fresh("best")
+        vector = scope.along(running.buffer.axes)
+        best = self.terms.fresh("best")
         held = f"{self.at(running.buffer, scope)}, {self.at(running.places, scope)}"
-        scope.lines.add(f"{'Best' if vector else 'ScalarBest'}<{running.dtype}> {best}{{{held}}};", self.line)
-        scope.lines.add(f"{op.function}_step({best}, {value}, {position});", self.line)
+        self.emit(f"{'Best' if vector else 'ScalarBest'}<{running.dtype}> {best}{{{held}}};", scope)
+        self.emit(f"{op.function}_step({best}, {value}, {position});", scope)
         self.put(running.buffer, f"{best}.value", scope)
         self.put(running.places, f"{best}.at", scope)
 
     def at(self, buffer: Buffer, scope: Scope) -> str:
-        return self.read(buffer, scope).text
+        return self.memory.read(buffer, scope).text
 
     def put(self, buffer: Buffer, text: str, scope: Scope) -> None:
-        vector = scope.lane is not None and scope.lane.axis in buffer.axes
-        self.write(buffer, Term(text, buffer.dtype, vector), scope)
+        vector = scope.along(buffer.axes)
+        self.memory.write(buffer, Term(text, buffer.dtype, vector), scope)
 
     def finish(self, op: Op, loop: Loop, scope: Scope) -> None:
         """After a loop over a reduced axis: what this loop gathered joins the rest, or becomes the value."""
-        self.line = op.place.line
+        self.terms.line = op.place.line
         running = self.running[op]
         assert op.target is not None
         if running.loop is loop and running.local is not None and running.buffer is not None:
             local, running.local, running.loop = running.local, None, None
             if running.places is not None:
                 fold = f"detail::arg_fold<{'true' if op.function == 'argmax' else 'false'}>({local.name})"
-                scope.lines.add(f"const auto {local.name}_all = {fold};" if local.across else "", self.line)
+                self.emit(f"const auto {local.name}_all = {fold};" if local.across else "", scope)
                 name = f"{local.name}_all" if local.across else local.name
                 self.arg_in_buffer(op, running, f"{name}.value", f"{name}.at", scope)
             else:
@@ -224,7 +228,7 @@ class ReductionWriter(MemoryWriter):
             if op.kind == "scan":
                 return
             if running.buffer is None:
-                self.assign(op.target, self.cast(self.result(op, running), op.target.dtype), scope)
+                self.memory.assign(op.target, self.terms.cast(self.result(op, running), op.target.dtype), scope)
             elif not running.final:
                 self.settle(op, running, scope)
 
@@ -246,23 +250,18 @@ class ReductionWriter(MemoryWriter):
         for number, axis in enumerate(axes):
             along = scope.lane is None and number == len(axes) - 1
             closing.append((at, "});" if along else "}"))
-            at = self.open(axis, along, at)
-        vector = at.lane is not None and at.lane.axis in source.axes
+            at = self.open_lanes(axis, at) if along else self.terms.opened(axis, at)
+        vector = at.along(source.axes)
         term = Term(self.at(source, at), source.dtype, vector)
-        self.assign(op.target, self.cast(term, op.target.dtype), at)
+        self.memory.assign(op.target, self.terms.cast(term, op.target.dtype), at)
         for outer, bracket in reversed(closing):
             outer.lines.add(bracket)
 
-    def open(self, axis: str, lanes: bool, scope: Scope) -> Scope:
-        """A loop over the tile of an axis, outside of any plan."""
-        begin, end = (self.index(e, scope) for e in (self.body.axes[axis].begin, self.body.axes[axis].end))
-        if lanes:
-            scope.lines.add(f"lanes<1>({begin}, {end}, [&](auto, i64 {axis}, auto part) {{", self.line)
-        else:
-            scope.lines.add(f"for (i64 {axis} = {begin}; {axis} < {end}; ++{axis}) {{", self.line)
-        inner = scope.inner(lane=Lane(axis) if lanes else None)
-        inner.names[axis] = Term(axis, "i64")
-        return inner
+    def open_lanes(self, axis: str, scope: Scope) -> Scope:
+        """The inside of a new loop along the lanes over the tile of an axis, outside of any plan."""
+        begin, end = self.terms.ends(axis, scope)
+        self.emit(f"lanes<1>({begin}, {end}, [&](auto, i64 {axis}, auto part) {{", scope)
+        return scope.over(axis, lane=Lane(axis))
 
     # --- scans ------------------------------------------------------------------------------------------------
 
@@ -271,29 +270,27 @@ class ReductionWriter(MemoryWriter):
         assert op.target is not None and op.expr is not None
         running = self.running[op]
         function = op.joins
-        term = self.term(op.expr, scope)
+        term = self.terms.term(op.expr, scope)
         lane = scope.lane
-        if running.across or (lane is not None and lane.axis in op.over):
+        if running.across or scope.along(op.over):
             assert lane is not None
             state = running.name if running.buffer is None else self.at(running.buffer, scope)
-            name = self.fresh(f"{op.target.name}_run")
-            kept = f"keep({self.vector(term)}, {begun(op)}, {lane.part})"
+            name = self.terms.fresh(f"{op.target.name}_run")
+            kept = f"keep({self.terms.vector(term)}, {begun(op)}, {lane.part})"
             way = "_reverse" if op.reverse else ""
             run = combine(function, f"{op.function}{way}({kept})", f"Vec<{running.dtype}>({state})", True)
-            scope.lines.add(f"const auto {name} = {run};", self.line)
-            scope.lines.add(f"{state} = lane({name}, {'0' if op.reverse else 'LANES - 1'});", self.line)
+            self.emit(f"const auto {name} = {run};", scope)
+            self.emit(f"{state} = lane({name}, {'0' if op.reverse else 'LANES - 1'});", scope)
             result = Term(name, running.dtype, True)
         elif running.buffer is not None:
-            vector = lane is not None and lane.axis in running.buffer.axes
-            name = self.fresh(f"{op.target.name}_run")
-            value = self.vector(term) if vector else term.operand
-            scope.lines.add(
-                f"const auto {name} = {combine(function, self.at(running.buffer, scope), value, vector)};", self.line
-            )
+            vector = scope.along(running.buffer.axes)
+            name = self.terms.fresh(f"{op.target.name}_run")
+            value = self.terms.vector(term) if vector else term.operand
+            self.emit(f"const auto {name} = {combine(function, self.at(running.buffer, scope), value, vector)};", scope)
             self.put(running.buffer, name, scope)
             result = Term(name, running.dtype, vector)
         else:
-            value = term.operand if term.vector or not running.vector else self.vector(term)
-            scope.lines.add(f"{running.name} = {combine(function, running.name, value, running.vector)};", self.line)
+            value = self.terms.wanted(term, running.vector)
+            self.emit(f"{running.name} = {combine(function, running.name, value, running.vector)};", scope)
             result = Term(running.name, running.dtype, running.vector)
-        self.assign(op.target, self.cast(result, op.target.dtype), scope)
+        self.memory.assign(op.target, self.terms.cast(result, op.target.dtype), scope)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from akg_core.plugin.lower import Block, Lines
@@ -55,6 +56,16 @@ class Scope:
     def inner(self, block: Block | None = None, lane: Lane | None = None, fixed: bool = False) -> Scope:
         """A scope inside this one; its opening line has just been written."""
         return Scope(self.lines.nest(), block or self.block, self, lane or self.lane, fixed=fixed, ranges=self.ranges)
+
+    def over(self, axis: str, block: Block | None = None, lane: Lane | None = None) -> Scope:
+        """A scope inside this one, of a loop whose variable is the position on an axis."""
+        inner = self.inner(block, lane)
+        inner.names[axis] = Term(axis, "i64")
+        return inner
+
+    def along(self, axes: Collection[str]) -> bool:
+        """Whether the lanes run along one of these axes."""
+        return self.lane is not None and self.lane.axis in axes
 
     def find(self, name: str) -> Term | None:
         scope: Scope | None = self

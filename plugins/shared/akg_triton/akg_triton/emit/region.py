@@ -47,7 +47,7 @@ class RegionPrinter:
                 self.terms.blocks[axis.name] = self.body.unique(f"{axis.name.upper()}_LANES")
         self.ops(self.region.ops)
 
-    def say(self, text: str, lines: Lines | None = None) -> None:
+    def emit(self, text: str, lines: Lines | None = None) -> None:
         (lines or self.lines).add(text, self.line)
 
     def named(self, name: str, term: Term) -> Term:
@@ -55,7 +55,7 @@ class RegionPrinter:
         if term.text.isidentifier() or term.text.isdigit():
             return term
         variable = self.body.unique(name)
-        self.say(f"{variable} = {term}")
+        self.emit(f"{variable} = {term}")
         return term.with_text(variable)
 
     # --- statements ---
@@ -72,7 +72,7 @@ class RegionPrinter:
                 case "wait":
                     self.wait(op)
                 case "store":
-                    self.say(self.memory.store(op, self.has_products and self.repeating > 0))
+                    self.emit(self.memory.store(op, self.has_products and self.repeating > 0))
                 case _:
                     self.assign(op)
 
@@ -81,7 +81,7 @@ class RegionPrinter:
         assert op.element is not None
         self.terms.needs.add("meet")
         counter, _ = self.memory.pointer(op.element, None)
-        self.say(f"meet({counter}, {self.terms.term(op.bounds[0])})")
+        self.emit(f"meet({counter}, {self.terms.term(op.bounds[0])})")
 
     def wait_for_threads(self, op: Op) -> None:
         """Wait for the program's other threads before a tensor is touched that the region both reads and writes."""
@@ -90,7 +90,7 @@ class RegionPrinter:
         if self.waited == op.place.line and op.place.line:  # in front of the same statement
             self.waited = 0 if op.kind == "store" else self.waited
             return
-        self.say(self.dialect.barrier)
+        self.emit(self.dialect.barrier)
         self.waited = 0 if op.kind == "store" else op.place.line
 
     def assign(self, op: Op) -> None:
@@ -105,7 +105,7 @@ class RegionPrinter:
         if term.number and not value.mutable:
             self.terms.values[value.name] = term
             return
-        self.say(f"{value.name} = {term}")
+        self.emit(f"{value.name} = {term}")
         narrow = term.narrow and not value.mutable
         self.terms.values[value.name] = Term(value.name, value.dtype, term.axes, narrow=narrow)
 
@@ -171,7 +171,7 @@ class RegionPrinter:
             word, options = "tl.static_range", ""
         bounds = f"{start}, {stop}" if start.text != "0" or by.text != "1" else f"{stop}"
         bounds += "" if by.text == "1" else f", {by}"
-        self.say(f"for {op.target.name} in {word}({bounds}{options}):")
+        self.emit(f"for {op.target.name} in {word}({bounds}{options}):")
         narrow = op.target.dtype == "i64" and all(t.narrow for t in run)
         self.terms.values[op.target.name] = Term(op.target.name, op.target.dtype, narrow=narrow)
         outside, self.lines = self.lines, self.lines.nest()
@@ -188,13 +188,13 @@ class RegionPrinter:
             return
         if not (op.orelse or self.dialect.branches) and any(inner.kind == "dot" for inner in op.inside()):
             turns = f"tl.where({self.terms.term(op.expr)}, 1, 0)"  # a loop of one turn or none
-            self.say(f"for {self.body.unique('taken')} in tl.range(0, {turns}):")
+            self.emit(f"for {self.body.unique('taken')} in tl.range(0, {turns}):")
         else:
-            self.say(f"if {self.terms.term(op.expr)}:")
+            self.emit(f"if {self.terms.term(op.expr)}:")
         outside = self.lines
         for ops, head in ((op.body, ""), (op.orelse, "else:")):
             if head and ops:
-                self.say(head, outside)
+                self.emit(head, outside)
             if ops or not head:
                 self.lines = outside.nest()
                 self.ops(ops)
