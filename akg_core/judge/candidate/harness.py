@@ -118,8 +118,6 @@ def profile_case(
     if child.turns and device is HOST:
         return _profile_in_turns(load_module, case, plan, child.turns, code)
     timer = device.timer
-    clock = device.seconds_after if plan.after else device.seconds
-    cold = 2 * device.cache_bytes() if plan.cold else 0
     try:
         if plan.threads:
             torch.set_num_threads(plan.threads)
@@ -132,40 +130,13 @@ def profile_case(
             return ProfileReport(samples=(), timer=timer)
         contender = _timed_model(subject, case)
         compare_harness = subject.watch()
-        samples = []
         with torch.no_grad():
             if jit:
                 contender.model(*contender.arguments())
             seccomp.forbid_processes()
-            for _ in range(plan.warmup):
-                contender.model(*contender.arguments())
-            result = at_return = None
-            checked = random.randrange(plan.samples) if plan.check else -1
-            for number in range(plan.samples):
-                if case.updates:  # which the answer may lie in
-                    if not same_bits(at_return, transform(result, contender.few)):
-                        break
-                    at_return = None
-                arguments = given = contender.arguments(anew=plan.cold or number % _WARM_CALLS == 0)
-                if cold or plan.check:  # else nothing is to come between samples
-                    transform(arguments, _disturb)
-                    before = contender.put(plan.check, arguments) if plan.check and number == checked else None
-                    device.sweep(cold)
-                    if not same_bits(at_return, transform(result, contender.few)):
-                        break
-                    given = transform(arguments, operator.attrgetter("data"))  # tells no count of writes to it
-                result = None  # its memory is the next one's, as where nobody keeps answers
-                seed = _seed(case if plan.check is None or number != checked else plan.check, number == checked)
-                seconds, result = clock(functools.partial(contender.model, *given))
-                samples.append(seconds)
-                at_return = transform(result, contender.few)  # who makes answers only now takes time outside
-                if plan.check and before is not None:
-                    left = torch.default_generator.initial_seed() & LARGEST
-                    write_answer(plan.check, result, before, arguments, subject, (seed, left))
-            if plan.check:
-                time.sleep(_SETTLING_SECONDS)
-            if not same_bits(at_return, transform(result, contender.few)):
-                return ProfileReport(samples=(), timer=timer, error="its outputs changed after it had returned")
+            samples, _held = _sampled(subject, contender, case, plan)  # outputs, until memory is released
+        if samples is None:
+            return ProfileReport(samples=(), timer=timer, error="its outputs changed after it had returned")
         compare_harness()
     except Exception as error:
         return ProfileReport(samples=(), timer=timer, error=said(error), lost=lost(device))
@@ -173,6 +144,41 @@ def profile_case(
         with contextlib.suppress(Exception):  # which a device that is lost raises
             device.release_unused()
     return ProfileReport(samples=tuple(samples), timer=timer, details={"threads": torch.get_num_threads()})
+
+
+def _sampled(subject: Subject, contender: TimedModel, case: Case, plan: TimingPlan) -> tuple[list[float] | None, Any]:
+    """Seconds of each sample, None where outputs changed after a call had returned, and the last call's outputs."""
+    device, samples = subject.device, list[float]()
+    clock = device.seconds_after if plan.after else device.seconds
+    cold = 2 * device.cache_bytes() if plan.cold else 0
+    for _ in range(plan.warmup):
+        contender.model(*contender.arguments())
+    result = at_return = None
+    checked = random.randrange(plan.samples) if plan.check else -1
+    for number in range(plan.samples):
+        if case.updates:  # which the answer may lie in
+            if not same_bits(at_return, transform(result, contender.few)):
+                break
+            at_return = None
+        arguments = given = contender.arguments(anew=plan.cold or number % _WARM_CALLS == 0)
+        if cold or plan.check:  # else nothing is to come between samples
+            transform(arguments, _disturb)
+            before = contender.put(plan.check, arguments) if plan.check and number == checked else None
+            device.sweep(cold)
+            if not same_bits(at_return, transform(result, contender.few)):
+                break
+            given = transform(arguments, operator.attrgetter("data"))  # tells no count of writes to it
+        result = None  # its memory is the next one's, as where nobody keeps answers
+        seed = _seed(case if plan.check is None or number != checked else plan.check, number == checked)
+        seconds, result = clock(functools.partial(contender.model, *given))
+        samples.append(seconds)
+        at_return = transform(result, contender.few)  # who makes answers only now takes time outside
+        if plan.check and before is not None:
+            left = torch.default_generator.initial_seed() & LARGEST
+            write_answer(plan.check, result, before, arguments, subject, (seed, left))
+    if plan.check:
+        time.sleep(_SETTLING_SECONDS)
+    return (samples if same_bits(at_return, transform(result, contender.few)) else None), result
 
 
 def _profile_in_turns(
