@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -118,3 +119,16 @@ def test_no_file_is_too_long():
     files = [path for folder in ("akg_core", "plugins") for path in (ROOT / folder).rglob("*.py")]
     long = {str(path.relative_to(ROOT)): n for path in files if (n := len(path.read_text().splitlines())) > 400}
     assert not long, f"two files would be easier to know: {long}"
+
+
+def test_no_function_is_too_long():
+    """Lists of cases are data: a family of emission has as many as it has."""
+    files = [path for folder in ("akg_core", "plugins") for path in (ROOT / folder).rglob("*.py")]
+    long = {
+        f"{path.relative_to(ROOT)}: {node.name}": lines
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and path.parent.name != "families"
+        if (lines := (node.end_lineno or 0) - node.lineno + 1) > 60
+    }
+    assert not long, f"two functions would be easier to know: {long}"
