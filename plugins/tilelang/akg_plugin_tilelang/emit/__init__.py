@@ -41,8 +41,8 @@ def emit(sketch: Sketch, schedule: Schedule, target: Target) -> KernelSource:
 
 def module_text(found: Sequence[Function]) -> tuple[str, dict[int, int]]:
     """The text of kernel.py and its map from line to line of the sketch."""
-    body = "\n".join(line.text for each in found for line in each.lines)
-    lines = [Line(text) for text in (HEAD + support(body)).splitlines()]
+    needed = frozenset[str]().union(*(each.needs for each in found))
+    lines = [Line(text) for text in (HEAD + support(needed)).splitlines()]
     for each in found:
         lines += [Line(""), Line(""), *each.lines]
     return annotated(lines, "#")

@@ -72,29 +72,29 @@ def _tile(printer: RegionPrinter, term: Term, axes: Sequence[str], scope: str) -
     return name if printer.scopes.get(name) == scope and term.text == printer.terms.at(name, axes) else ""
 
 
-def _key(term: Term, function: str) -> Term:
+def _key(printer: RegionPrinter, term: Term, function: str) -> Term:
     """What compares as whole numbers as the term does, where a NaN is beyond all others."""
     if not is_float(term.dtype):
         return term if term.dtype in ("i32", "i64") else cast(term, "i32")
     term = term if term.dtype == "f64" else cast(term, "f32")
     whole = "i64" if term.dtype == "f64" else "i32"
     beyond = DTYPES[whole].highest if function == "max" else DTYPES[whole].lowest
-    return Term(f"ordered({term}, {literal(beyond, whole)})", whole)
+    return Term(printer.terms.call("ordered", term, literal(beyond, whole)), whole)
 
 
 def _extreme(printer: RegionPrinter, op: Op, term: Term, function: str) -> Term:
     """The largest or smallest. TileLang drops NaNs of floats: it compares their bits as whole numbers instead."""
-    found = _folded(printer, op, _key(term, function), function)
+    found = _folded(printer, op, _key(printer, term, function), function)
     if not is_float(term.dtype):
         return cast(found, term.dtype)
-    return cast(Term(f"restored({found})", "f64" if term.dtype == "f64" else "f32"), term.dtype)
+    return cast(Term(printer.terms.call("restored", found), "f64" if term.dtype == "f64" else "f32"), term.dtype)
 
 
 def _argreduced(printer: RegionPrinter, op: Op) -> Term:
     """The first position of the extreme: the least of those that equal it."""
     assert op.expr is not None
     (axis,), function = op.over, op.joins
-    key = _key(strong(printer.terms.term(op.expr)), function)
+    key = _key(printer, strong(printer.terms.term(op.expr)), function)
     best = _folded(printer, op, key, function)
     position = printer.terms.tiles[axis].position()
     found = Term(f"T.if_then_else({key} == {best}, T.cast({position}, 'int32'), {LAST})", "i32")
@@ -161,7 +161,7 @@ def _run(
     else:
         word = {"max": "maximum", "min": "minimum"}[function]
         other = f"T.if_then_else({condition}, {other}, {at})"  # what a macro takes is computed in any case
-        both = f"{word if is_float(dtype) else f'T.{function}'}({other}, {at})"
+        both = printer.terms.call(word, other, at) if is_float(dtype) else f"T.{function}({other}, {at})"
     outside = printer.block(f"for {step} in T.serial({turns}):")
     printer.fill(after, axes, Term(f"T.if_then_else({condition}, {both}, {at})", dtype))
     printer.fill(tile, axes, Term(printer.terms.at(after, axes), dtype))

@@ -9,7 +9,7 @@ from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import Body
 from akg_core.plugin.sketch import Binary, Call, Element, Expr, Name, Number, Text, Unary, is_float, is_integer
 from akg_core.plugin.tile import EXISTS
-from akg_plugin_tilelang.emit.functions import FORMS, WHOLE
+from akg_plugin_tilelang.emit.functions import FORMS, WHOLE, called
 from akg_plugin_tilelang.emit.terms import ATOM, LOOSE, PRODUCT, RANKS, SUM, Term, cast, literal, strong
 
 NARROW = 2**31 - 2**22  # index arithmetic below this stays in 32 bits; what is left is for lanes that do not exist
@@ -41,6 +41,7 @@ class ExpressionPrinter:
         self.lanes: dict[str, str] = {}  # of each axis: the name of a lane
         self.tiles: dict[str, Tile] = {}
         self.values: dict[str, Term] = {}
+        self.needs: set[str] = set()  # functions that kernel.py has to define
 
     def term(self, expr: Expr) -> Term:
         """An explicit expression."""
@@ -70,13 +71,18 @@ class ExpressionPrinter:
             case Call(op="round_to", args=(inner, Text(value=form))):
                 tile = self.term(inner)
                 if form == "tf32":
-                    return cast(Term(f"round_tf32({cast(tile, 'f32')})", "f32"), tile.dtype)
+                    return cast(Term(self.call("round_tf32", cast(tile, "f32")), "f32"), tile.dtype)
                 return cast(cast(tile, form), tile.dtype)
             case Call(op="rand", args=(seed, index)):
-                return Term(f"uniform({strong(self.term(seed))}, {strong(self.term(index))})", "f32")
+                return Term(self.call("uniform", strong(self.term(seed)), strong(self.term(index))), "f32")
             case Call():
                 return self.function(expr)
         raise TypeError(f"not a value: {expr}")
+
+    def call(self, name: str, *arguments: object) -> str:
+        """A call of a function that kernel.py defines."""
+        self.needs.add(name)
+        return f"{name}({', '.join(map(str, arguments))})"
 
     def name(self, name: str) -> Term:
         if name in self.values:
@@ -107,7 +113,7 @@ class ExpressionPrinter:
         if op == "**":
             return self.power(left, right, dtype)
         if is_float(dtype) and op in ("//", "%"):
-            return Term(f"{'floor_quotient' if op == '//' else 'remainder'}({left}, {right})", dtype)
+            return Term(self.call("floor_quotient" if op == "//" else "remainder", left, right), dtype)
         narrow = left.narrow and right.narrow
         if not is_float(dtype) and narrow and not self.fits(expr):
             left, right, narrow = strong(left), strong(right), False
@@ -116,7 +122,7 @@ class ExpressionPrinter:
 
     def power(self, base: Term, exponent: Term, dtype: str) -> Term:
         if not is_float(dtype):
-            return Term(f"int_power({strong(base)}, {strong(exponent)})", dtype)
+            return Term(self.call("int_power", strong(base), strong(exponent)), dtype)
         number = exponent.text.rpartition("(")[2].rstrip(")")
         if number in ("2.0", "3.0") and base.rank == ATOM:
             return Term(" * ".join([base.text] * int(number[0])), dtype, PRODUCT)
@@ -138,7 +144,9 @@ class ExpressionPrinter:
         terms = [strong(self.term(arg)) for arg in call.args]
         form = forms[call.op]
         suffix, bits = ("", "int64") if source == "f64" else ("f", "int32")
-        text = form.format(*terms, zero=literal(0, source), suffix=suffix, bits=bits)
+        options = {"zero": literal(0, source), "suffix": suffix, "bits": bits}
+        self.needs |= called(form.format(*"abc", **options))
+        text = form.format(*terms, **options)
         if dtype_of(call) != "bool" and is_integer(source):
             text = f"T.cast({text}, {literal(0, source).partition('(')[0][2:]!r})" if call.op == "sign" else text
         return Term(text, dtype_of(call), ATOM if text.endswith(")") and text[0] in "Tmrsfl" else LOOSE)

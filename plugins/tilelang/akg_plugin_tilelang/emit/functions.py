@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import re
+import ast
+from collections.abc import Iterable
+from functools import cache
 
 _SAME = """
     exp exp2 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf abs floor
@@ -160,13 +162,17 @@ def round_tf32(x):
 }
 
 
-def support(text: str) -> str:
-    """The functions above that `text` calls, in the order of the table, with those that they call."""
-    needed: set[str] = set()
-    texts = [text]
-    while texts:
-        current = texts.pop()
-        found = {name for name in SUPPORT if re.search(rf"(?<![\w.\"]){name}\(", current)} - needed
-        needed |= found
-        texts += [SUPPORT[name] for name in found]
-    return "\n".join(SUPPORT[name] for name in SUPPORT if name in needed)
+def support(needed: Iterable[str]) -> str:
+    """The texts of functions above by name, in the order of the table, with those that they call."""
+    known, waiting = set[str](), set(needed)
+    while waiting:
+        name = waiting.pop()
+        known.add(name)
+        waiting |= called(SUPPORT[name]) - known
+    return "\n".join(text for name, text in SUPPORT.items() if name in known)
+
+
+@cache
+def called(text: str) -> frozenset[str]:
+    """The functions above that Python text names."""
+    return frozenset(node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)) & SUPPORT.keys()

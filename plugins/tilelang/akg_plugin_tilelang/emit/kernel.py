@@ -38,7 +38,7 @@ REGISTER_ELEMENTS = 64 * MOST_THREADS
 class Function:
     """A function of kernel.py. `sizes`: numbers it takes besides tensors; `blocks`: what it is made for, by name.
 
-    `written`: places of the tensors that it may write.
+    `written`: places of the tensors that it may write; `needs`: functions of kernel.py that it calls.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Function:
     sizes: tuple[str, ...]
     blocks: tuple[tuple[str, Expr], ...]
     threads: int
+    needs: frozenset[str]
 
 
 def lowered(instance: Instance) -> Body:
@@ -101,7 +102,8 @@ def _function(name: str, instance: Instance, body: Body, region: Region) -> Func
         lines = [Line(f"def {name}({', '.join(printer.blocks)}):"), *inner, Line(f"    return {name}")]
     tensors = tuple(tensor.name for tensor in kernel.tensors)
     written = tuple(place for place, tensor in enumerate(kernel.tensors) if tensor.role != "In")
-    return Function(name, lines, tensors, written, tuple(sizes), tuple(printer.blocks.items()), printer.threads)
+    blocks, needs = tuple(printer.blocks.items()), frozenset(printer.terms.needs)
+    return Function(name, lines, tensors, written, tuple(sizes), blocks, printer.threads, needs)
 
 
 def _shape(printer: RegionPrinter, dims: Sequence[Expr]) -> str:
