@@ -7,6 +7,7 @@ fuse        values are gathered into clusters, one a kernel
 nest        a cluster becomes a loop nest with as few axes as memory allows, cut into tiles by the chip's traits
 kernels     a nest with its tiles is written as a kernel of the language
 program     kernels become a program that allocates, launches and returns
+policy      what distinguishes the variants of a design
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def policies(traits: Traits) -> tuple[Policy, ...]:
         *((Policy(rounded=True),) if traits.convolution_format and traits.half_tile is not None else ()),
         *((Policy(rounded=True, halves=False),) if traits.convolution_format else ()),
         Policy(),
-        Policy(near=False),
+        Policy(on_chip=False),
         Policy(split=False),
         Policy(split=True),
         Policy(attend=True),

@@ -11,13 +11,13 @@ from akg_core.records import Traits
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a variant insists on: whether reductions are split, whether what they reduce stays near, whether
+    """What a variant insists on: whether reductions are split, whether what they reduce stays on the chip, whether
     attention is one kernel, whether a convolution goes tap by tap, whether its factors are rounded as the
     reference's are, and whether products of f32 may be made of halves, and those of rounded factors in f16.
     """
 
     split: bool | None = None
-    near: bool | None = None
+    on_chip: bool | None = None
     attend: bool | None = None
     by_taps: bool = False
     rounded: bool = False
@@ -28,5 +28,5 @@ class Policy:
         return SplitPrecision(traits.half_tile, traits.units) if self.halves and traits.half_tile is not None else None
 
     def longest_attended(self, traits: Traits) -> int:
-        """How long the values may be that attention sums in one kernel: a tile of results has to stay near."""
+        """How long the values may be that attention sums in one kernel: a tile of results has to stay on the chip."""
         return sys.maxsize if self.attend else traits.on_chip_bytes // 512 if self.attend is None else 0

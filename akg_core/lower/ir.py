@@ -35,9 +35,10 @@ class Axis:
     """A named run of positions [begin, end) inside [0, extent).
 
     `capacity` is the most positions that its tile holds, None when that is known at launch only. An axis of one
-    position is `unit`: a scalar in all but name. `cooperative`: the programs along it meet. For languages of tiles:
-    `lanes` of its tile, None when a launch knows; `partial`: some of them may be no positions; `single`: a thread takes
-    one element of each access along it; `aligned`: its tile begins at a multiple of its lanes.
+    position is `unit`: a scalar in all but name. `cooperative`: the programs along it run at the same time and combine
+    results. For languages of tiles: `lanes` of its tile, None when a launch knows; `partial`: some of them may be no
+    positions; `single`: a thread takes one element of each access along it; `aligned`: its tile begins at a multiple of
+    its lanes.
     """
 
     name: str
@@ -86,22 +87,22 @@ class Value:
 class Op:
     """One step of a kernel.
 
-    kind      what it does
-    map       target = expr, for each position of its axes; also the write of a mutable value
-    reduce    target = function over the axes `over` of expr (reduce_*, argmax, argmin, first, last)
-    scan      target = running function of expr along over[0], backwards when `reverse`
-    sort      target = expr along over[0], the least first; the hint `bitonic`: expr rises, then falls
-    dot       target = (target when `accumulate`) + product of expr and other over `over`
-    regroup   target = expr with its lanes, of axes over[0] and over[1], as those of over[2] and over[3]
-    positions target = expr + the number of each lane of `axis`, which its tile begins at
-    begin     target = expr * step of `axis`: where the tile of a program begins
-    end       target = expr + step of `axis`, or other where that is less: where its tile ends
-    meet      target = function of expr over all programs of the grid axis over[0]
-    wait      until all programs of a group have come here; they count at `element`, so many as bounds say
-    store     element = expr where `mask`, or everywhere; atomics too, by `function`
-    tiles     body for each tile of `axis`, backwards when `reverse`; bounds are start, stop
-    range     body for each value of the scalar `target`; bounds are start, stop, step
-    if        body when expr, else orelse
+    kind       what it does
+    map        target = expr, for each position of its axes; also the write of a mutable value
+    reduce     target = function over the axes `over` of expr (reduce_*, argmax, argmin, first, last)
+    scan       target = running function of expr along over[0], backwards when `reverse`
+    sort       target = expr along over[0], the least first; the hint `bitonic`: expr rises, then falls
+    dot        target = (target when `accumulate`) + product of expr and other over `over`
+    regroup    target = expr with its lanes, of axes over[0] and over[1], as those of over[2] and over[3]
+    positions  target = expr + the number of each lane of `axis`, which its tile begins at
+    begin      target = expr * step of `axis`: where the tile of a program begins
+    end        target = expr + step of `axis`, or other where that is less: where its tile ends
+    all_reduce target = function of expr over all programs of the grid axis over[0]
+    wait       a barrier of a cooperative group: its programs count at `element`, up to what bounds say
+    store      element = expr where `mask`, or everywhere; atomics too, by `function`
+    tiles      body for each tile of `axis`, backwards when `reverse`; bounds are start, stop
+    range      body for each value of the scalar `target`; bounds are start, stop, step
+    if         body when expr, else orelse
 
     `iterates`: the axes that loops around it must open; `blocked`: those among its axes that no loop around it
     may open, because it needs the whole tile (a matrix product). `depth`: loops and branches around it in the sketch.

@@ -127,7 +127,7 @@ class ValueLowering:
     # --- along axes ---
 
     def along(self, call: Call, kind: str, scope: Scope, ops: list[Op], hint: str) -> Expr:
-        """Reductions, scans and meets: an op each; over axes of one position they are what they reduce."""
+        """Reductions, scans and all-reductions: an op each; over axes of one position they are what they reduce."""
         assert call.type is not None
         operand = self.expression(call.args[0], scope, ops)
         axes = _names(call.args[1])

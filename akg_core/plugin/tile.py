@@ -6,7 +6,7 @@
 and `show_ir` is the text of what came out. `order` says which axis is the first dimension of tiles and which the last.
 
 Further down, region by region, for a language of programs in one dimension: `load_blocks` where a unit copies memory,
-`lower_to_indices` makes numbers of grids, loops, positions and masks, and `meet` writes out how programs
+`lower_to_indices` makes numbers of grids, loops, positions and masks, and `lower_all_reduce` writes out how programs
 wait for each other.
 """
 
@@ -17,7 +17,7 @@ from akg_core.lower.explicit import make_explicit
 from akg_core.lower.products import DotStrategies, DotStrategy, is_matrix_product, precision_of, strategy_of
 from akg_core.lower.show import show_ir
 from akg_core.lower.substitute import replaced
-from akg_core.lower.tile.all_reduce import Met, Room, meet
+from akg_core.lower.tile.all_reduce import AllReduced, Workspace, lower_all_reduce
 from akg_core.lower.tile.blocks import load_blocks
 from akg_core.lower.tile.constants import collect_constants
 from akg_core.lower.tile.copies import propagate_copies
@@ -37,14 +37,14 @@ from akg_core.lower.verify import BrokenIR, verify
 __all__ = [
     "EXISTS",
     "KEPT",
+    "AllReduced",
     "BrokenIR",
     "Divisors",
     "DotStrategies",
     "DotStrategy",
-    "Met",
     "Pairing",
     "Programs",
-    "Room",
+    "Workspace",
     "accesses",
     "collect_constants",
     "decompose",
@@ -53,10 +53,10 @@ __all__ = [
     "is_matrix_product",
     "keep_lanewise",
     "load_blocks",
+    "lower_all_reduce",
     "lower_to_indices",
     "make_explicit",
     "mask",
-    "meet",
     "order",
     "pad",
     "pairings",

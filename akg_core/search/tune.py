@@ -25,9 +25,9 @@ from akg_core.judge.timing import floor
 from akg_core.judge.verify import verify
 from akg_core.records import HOST, Availability, KernelSource, Record, Schedule, Target, Task
 from akg_core.runs import RunFolder
+from akg_core.search.interleaved import TimingContext, time_interleaved
 from akg_core.search.moves import Moves, Point, sketch_hash
 from akg_core.search.prune import least_seconds, spilling, too_large, too_slow
-from akg_core.search.race import TimingContext, time_interleaved
 from akg_core.spell import spell_seconds
 from akg_core.stages import Candidate, Design, Request
 from akg_core.worker.usage import cores

@@ -13,12 +13,12 @@ _NARROW = ("f16", "bf16")
 
 
 def function_of(operation: str) -> str:
-    """The function that a reduction, scan, meeting or argreduction combines by: "sum", "prod", "max", "min", …"""
+    """The function that a reduction, scan, all-reduction or argreduction combines by: "sum", "prod", "max", "min", …"""
     return operation.rpartition("_")[2].removeprefix("arg")
 
 
 def reduction_dtype(operation: str, dtype: str) -> str:
-    """The dtype in which values of `dtype` are combined by a reduction (`reduce_sum`, …) or a meeting.
+    """The dtype in which values of `dtype` are combined by a reduction (`reduce_sum`, …) or an all-reduction.
 
     f16 and bf16 add up in f32, integers and bool in i64; extremes stay what they are.
     """

@@ -14,7 +14,7 @@ from akg_core.lower.explicit import make_explicit
 from akg_core.lower.ir import Body
 from akg_core.lower.show import show_ir
 from akg_core.lower.specialise import instances
-from akg_core.lower.tile.all_reduce import meet
+from akg_core.lower.tile.all_reduce import lower_all_reduce
 from akg_core.lower.tile.blocks import load_blocks
 from akg_core.lower.tile.constants import collect_constants
 from akg_core.lower.tile.copies import propagate_copies
@@ -214,7 +214,7 @@ def test_sums_are_kept_lane_by_lane() -> None:
         total: f32 = total + total_folded
         store y[m] = total
     """)
-    assert "lanes:" not in ops(SUM, pad, lambda body: keep_lanewise(body, 16)), "more lanes than there is room for"
+    assert "lanes:" not in ops(SUM, pad, lambda body: keep_lanewise(body, 16)), "more lanes than there is workspace for"
     carried = SUM.replace("total + reduce", "total * total + reduce")
     assert "lanes:" not in ops(carried, pad, lambda body: keep_lanewise(body, 1 << 14)), "not linear"
 
@@ -356,11 +356,11 @@ def test_what_is_loaded_in_whole_blocks_is_loaded_by_a_row_and_a_column() -> Non
 
 
 def test_programs_meet_by_what_each_has_written() -> None:
-    rooms = []
+    workspaces = []
 
     def met(body: Body) -> None:
         (region,) = body.regions
-        rooms.extend(meet(body, region, lower_to_indices(body, region)).rooms)
+        workspaces.extend(lower_all_reduce(body, region, lower_to_indices(body, region)).workspaces)
 
     written = ops(MEETING, pad, share, mask, met)
     after = written[written.index("store parts1") :]
@@ -373,7 +373,7 @@ def test_programs_meet_by_what_each_has_written() -> None:
         most: f32 = reduce_max over members of parts1_tile in f32 from -inf
     """)
     )
-    assert [(room.name, room.zeroed) for room in rooms] == [("arrived", True), ("parts1", False)]
+    assert [(workspace.name, workspace.zeroed) for workspace in workspaces] == [("arrived", True), ("parts1", False)]
     inside = MEETING.replace("            most", "            for k in range(2):\n                most").replace(
         "t - most", "t"
     )

@@ -8,7 +8,7 @@ import pytest
 
 from akg_core.judge.timing.participant import Unusable
 from akg_core.records import Artifact, Target, TimingPlan
-from akg_core.search.race import TimingContext, time_interleaved
+from akg_core.search.interleaved import TimingContext, time_interleaved
 
 
 class Runner:

@@ -24,7 +24,7 @@ from akg_core.records import (
 )
 from akg_core.search import tune
 from akg_core.search.archive import Archive
-from akg_core.search.race import KernelTiming
+from akg_core.search.interleaved import KernelTiming
 from akg_core.stages import Design, Request
 
 MACHINE = Machine.model_construct(cache_bytes=1, bytes_per_second={1: 1e9}, operations_per_second=1e12)

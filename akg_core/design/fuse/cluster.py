@@ -1,4 +1,4 @@
-"""A cluster is a kernel to be: a space of positions, the heavy values made over it, and the values that it stores."""
+"""A cluster is a kernel to be: a space of positions, the anchors made over it, and the values that it stores."""
 
 from __future__ import annotations
 

@@ -12,14 +12,14 @@ from akg_core.design.graph.values import Product, Source, Value, View, Window
 
 
 class Reach:
-    """The heavy values and the tensors from outside that values lead to."""
+    """The anchors and the tensors from outside that values lead to."""
 
     def __init__(self) -> None:
         self._needs: dict[Value, frozenset[AnchorKey]] = {}
         self._sources: dict[Value, frozenset[Source]] = {}
 
     def needs(self, value: Value) -> frozenset[AnchorKey]:
-        """The nearest heavy values that `value` is made of, itself when it is one."""
+        """The nearest anchors that `value` is made of, itself when it is one."""
         if value not in self._needs:
             head = anchor_of(value)
             found = frozenset((head,)) if head else frozenset().union(*map(self.needs, operands(value)))
@@ -27,7 +27,7 @@ class Reach:
         return self._needs[value]
 
     def reads(self, value: Value) -> frozenset[Source]:
-        """The tensors from outside that inlining `value` reads, up to the next heavy values."""
+        """The tensors from outside that inlining `value` reads, up to the next anchors."""
         if value not in self._sources:
             own = frozenset((value,)) if isinstance(value, Source) else frozenset()
             parts = () if anchor_of(value) else operands(value)

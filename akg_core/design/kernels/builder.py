@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from akg_core.design.algebra.index import Axis, Index
 from akg_core.design.graph.anchors import Anchor
 from akg_core.design.graph.values import Reduction
+from akg_core.design.kernels.dead_code import without_unread
 from akg_core.design.kernels.reduction import RESULTS, ReductionBuilder, call
-from akg_core.design.kernels.tidy import without_unread
 from akg_core.design.kernels.writer import Parameter, Writer
 from akg_core.design.nest.nest import Head, Nest, Store
 from akg_core.design.nest.terms import Constant, Place, Result, Term, axes_of, below, inputs
@@ -103,12 +103,12 @@ class KernelBuilder:
         grid: tuple[tuple[Axis, Step], ...],
         body: list[Statement],
         rows: tuple[Axis, ...] = (),
-        joint: Axis | None = None,
+        cooperative: Axis | None = None,
         hints: Hints = (),
     ) -> list[Statement]:
         """`body` for each tile of `grid`; of `rows`, for each position of the tile, one after the other.
 
-        Programs along `joint` run together. `hints`: on the innermost grid.
+        Programs along `cooperative` run together. `hints`: on the innermost grid.
         """
         tiles = {axis: self.writer.fresh("g") for axis in rows}
         steps = dict(grid)
@@ -117,7 +117,7 @@ class KernelBuilder:
             unrolled: Hints = (("unroll", Number(steps[axis].default)),)
             body = [Tiles(self.axis(axis), self.extent(axis), Number(1), tuple(body), start, stop, False, unrolled)]
         for axis, step in reversed(grid):
-            own: Hints = (("cooperative", Number(True)),) if axis == joint else ()
+            own: Hints = (("cooperative", Number(True)),) if axis == cooperative else ()
             own += hints if axis == grid[-1][0] else ()
             name = tiles.get(axis, self.axis(axis))
             body = [Grid(name, self.extent(axis), self.step(axis, step), tuple(body), own)]
@@ -145,8 +145,8 @@ class KernelBuilder:
     def reducing(self, head: Reduction, tiling: Tiling, dtype: str) -> ReductionBuilder:
         kept = tuple(self.axis(a) for a, _ in tiling.grid) + tuple(self.axis(a) for a in tiling.inside)
         axes = tuple(self.axis(a) for a in tiling.reduced)
-        joint = self.axis(tiling.joint) if tiling.joint else ""
-        return ReductionBuilder(head.kind, dtype, axes, kept, self.writer.fresh, tiling.tiles > MANY_TILES, joint)
+        cooperative = self.axis(tiling.cooperative) if tiling.cooperative else ""
+        return ReductionBuilder(head.kind, dtype, axes, kept, self.writer.fresh, tiling.tiles > MANY_TILES, cooperative)
 
     def bind(self, head: Reduction | Anchor, results: tuple[Expr, ...]) -> None:
         for term in self.terms:
@@ -186,11 +186,11 @@ def _twice(head: Reduction) -> bool:
 
 
 def emit_single_pass(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool]) -> Emitted:
-    """Reductions whose tile stays near: loaded once, straight-line code."""
+    """Reductions whose tile stays on the chip: loaded once, straight-line code."""
     loops = tuple(a for a, _ in tiling.loops)
     e = KernelBuilder(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), stream)
     inside = frozenset(tiling.reduced)
-    body = e.wholes(a for a in loops if a != tiling.joint)
+    body = e.wholes(a for a in loops if a != tiling.cooperative)
     roots = [*(h.args[0] for h in nest.heads), *(s.term for s in nest.stores)]
     for head in nest.heads:
         assert isinstance(head.of, Reduction)
@@ -207,7 +207,7 @@ def emit_single_pass(nest: Nest, tiling: Tiling, name: str, stream: Callable[[St
             e.writer.known[weights] = results[-1]
     body += e.writer.hoisted(e.terms, [s.term for s in nest.stores], nest.reduced)
     body += e.stores(list(nest.stores))
-    return e.kernel(name, e.in_grid(tiling.grid, body, tiling.rows, tiling.joint))
+    return e.kernel(name, e.in_grid(tiling.grid, body, tiling.rows, tiling.cooperative))
 
 
 def _weights(terms: list[Term], head: Head) -> Term | None:

@@ -124,7 +124,7 @@ def tile_product(nest: Nest, traits: Traits) -> Tiling:
         size //= 2
     step = _around(size, power_below(2 * length - 1))
     loops.append((last, Step(step.default, tuple(c for c in step.choices if run % c == 0)) if even else step))
-    return Tiling(tuple(grid), (), tuple(loops), near=False)
+    return Tiling(tuple(grid), (), tuple(loops), on_chip=False)
 
 
 def _run(nest: Nest, axis: Axis) -> int:

@@ -23,7 +23,7 @@ _LN2 = math.log(2)
 
 
 def tile_attention(nest: Nest, traits: Traits) -> Tiling:
-    """Tiles of queries and of keys so that the results of a tile of queries stay near, with work for all units."""
+    """Tiles of queries and keys: results of a tile of queries stay on the chip, and all units have work."""
     *single, m, f, n, k = nest.axes
     rows = traits.on_chip_bytes // (8 * (f.extent.example + traits.dot_tile[1]))
     rows = max(min(power_below(rows), traits.dot_tile[0], power_below(2 * m.extent.example - 1)), 1)
@@ -44,7 +44,7 @@ def tile_attention(nest: Nest, traits: Traits) -> Tiling:
     depth = power_below(traits.dot_tile[2])
     inner = WHOLE if k.extent.example <= LONGEST_WHOLE and k.extent.constant else _around(depth)
     grid = (*((a, ONE) for a in single), (m, _around(rows)))
-    return Tiling(grid, (f,), ((n, replace(_around(keys), stages=stages)), (k, inner)), near=False)
+    return Tiling(grid, (f,), ((n, replace(_around(keys), stages=stages)), (k, inner)), on_chip=False)
 
 
 def _around(size: int) -> Step:

@@ -52,7 +52,7 @@ from akg_core.sketch.ast import (
 SWEPT = 32  # tiles of columns that one program goes through
 _WARPS = (4, 8)  # of a program that makes one product a turn; twice as many first where there is but one turn
 _FEW_ROWS = 64  # that one tile on matrix units holds
-_HALF_FULL, _FULL = 0.75, 1.5  # shares of what is near a unit that leave room for two programs, and for one
+_HALF_FULL, _FULL = 0.75, 1.5  # shares of the memory of a unit that leave room for two programs, and for one
 _DEEPEST = 256  # contracted positions of a tile
 _FEW = 16  # contracted positions of a turn of what is seldom done
 _APART: Hints = (("promote", Number(1)),)
@@ -137,7 +137,7 @@ def _tiled(nest: Nest, traits: Traits) -> Tiling:
 
 
 def _staged(tiling: Tiling, tile: tuple[int, int, int], share: float, traits: Traits) -> Tiling:
-    """The tiling with loads for such a share of what is near a unit under way; 0: as many as is usual."""
+    """The tiling with loads for such a share of the memory of a unit under way; 0: as many as is usual."""
     *outer, (axis, step) = tiling.loops
     stages = int(share * traits.on_chip_bytes) // (2 * (tile[0] + tile[1]) * tile[2])
     return replace(tiling, loops=(*outer, (axis, replace(step, stages=max(stages, 2) if share else 0))))

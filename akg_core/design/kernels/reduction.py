@@ -73,7 +73,7 @@ class ReductionBuilder:
     """One reduction inside a kernel: `axes` are reduced, `kept` remain, `dtype` is the argument's and the state's.
 
     `name` makes a fresh variable out of a hint; `careful`: there are many tiles, so sums carry what rounding lost;
-    `joint`: the axis of programs that have a part each of what is reduced, "" where one program has all of it.
+    `cooperative`: the axis of programs that have a part each of what is reduced, "" where one program has all of it.
     """
 
     kind: str
@@ -82,14 +82,14 @@ class ReductionBuilder:
     kept: tuple[str, ...]
     name: Callable[[str], str]
     careful: bool = False
-    joint: str = ""
+    cooperative: str = ""
     variables: tuple[str, ...] = ()
     _lost: dict[str, str] | None = None
     _seen: str = ""
 
     def reduce(self, kind: str, tile: Expr) -> Expr:
         value = call(_REDUCE[kind], tile, _axes(self.axes)) if self.axes else tile
-        return call(f"all_reduce_{kind}", value, Name(self.joint)) if self.joint else value
+        return call(f"all_reduce_{kind}", value, Name(self.cooperative)) if self.cooperative else value
 
     def _set(self, out: list[Statement], hint: str, value: Expr) -> Name:
         variable = self.name(hint)
@@ -107,7 +107,7 @@ class ReductionBuilder:
         hints = RESULTS[self.kind]
         if self.kind in _REDUCE:
             return out, (self._set(out, hints[0], self._back(self.reduce(self.kind, tile))),)
-        if self.joint and self.kind in ("moments", "online_softmax"):
+        if self.cooperative and self.kind in ("moments", "online_softmax"):
             return out, self._together(out, tile, count)
         if self.kind == "moments":
             mean = self._set(out, "mean", call("/", self.reduce("sum", tile), count))
@@ -124,8 +124,8 @@ class ReductionBuilder:
         return out, (value, self._set(out, hints[1], place))
 
     def _together(self, out: list[Statement], tile: Expr, count: Expr) -> tuple[Expr, ...]:
-        """Results from each program's own, so that what a later meeting combines follows from the first."""
-        joint = Name(self.joint)
+        """Results from each program's own, so that what a later all-reduction combines follows from the first."""
+        cooperative = Name(self.cooperative)
 
         def own(kind: str, value: Expr) -> Expr:
             return call(_REDUCE[kind], value, _axes(self.axes))
@@ -139,16 +139,16 @@ class ReductionBuilder:
             seen = self._set(out, "count", _same(self.dtype, size))
             middle = self._set(out, "part_mean", call("/", some, seen))
             around = self._set(out, "part_squares", own("sum", _square(call("-", tile, middle))))
-            mean = self._set(out, "mean", call("/", call("all_reduce_sum", some, joint), count))
+            mean = self._set(out, "mean", call("/", call("all_reduce_sum", some, cooperative), count))
             apart = call("*", seen, _square(call("-", middle, mean)))
-            return mean, self._set(out, "squares", call("all_reduce_sum", call("+", around, apart), joint))
+            return mean, self._set(out, "squares", call("all_reduce_sum", call("+", around, apart), cooperative))
         here = self._set(out, "part_peak", own("max", tile))
         anchor = self._set(out, "anchor", _finite_below(here))
         weights = self._set(out, "weights", call("exp", call("-", tile, anchor)))
         some = self._set(out, "part", own("sum", weights))
-        peak = self._set(out, "peak", call("all_reduce_max", here, joint))
+        peak = self._set(out, "peak", call("all_reduce_max", here, cooperative))
         share = self._set(out, "share", call("exp", call("-", here, peak)))
-        total = self._set(out, "total", call("all_reduce_sum", call("*", some, share), joint))
+        total = self._set(out, "total", call("all_reduce_sum", call("*", some, share), cooperative))
         return peak, total, call("*", weights, share)
 
     def _back(self, value: Expr) -> Expr:

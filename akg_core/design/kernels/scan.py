@@ -37,7 +37,7 @@ def tile_scan(nest: Nest, traits: Traits) -> Tiling:
     for axis in (a for a in nest.axes if a in nest.reduced):
         step = power_below(min(left, 2 * axis.extent.example - 1))
         loops.append((axis, choices_around(step, min(step, 8), 8 * step)))
-    return Tiling(tuple(reversed(grid)), (), tuple(loops), near=False, trees=traits.register_tiles)
+    return Tiling(tuple(reversed(grid)), (), tuple(loops), on_chip=False, trees=traits.register_tiles)
 
 
 def scan_chunk(tiling: Tiling, traits: Traits, wanted: bool | None) -> int:

@@ -22,7 +22,7 @@ def tile_sort(nest: Nest, traits: Traits) -> Tiling:
         step = power_below(min(left, 2 * axis.extent.example - 1))
         grid.append((axis, choices_around(step, 1, 4 * step) if step > 1 else ONE))
         left //= step
-    return Tiling(tuple(reversed(grid)), (), ((row, WHOLE),), near=True, trees=traits.register_tiles)
+    return Tiling(tuple(reversed(grid)), (), ((row, WHOLE),), on_chip=True, trees=traits.register_tiles)
 
 
 def emit_sort(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool]) -> Emitted:

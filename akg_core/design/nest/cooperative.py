@@ -1,6 +1,6 @@
 """Tiles of long rows that are read again after they have been reduced: several programs hold a row together.
 
-Each keeps its part of the row, reduces it, meets the others for the result over all of it, and goes on with its part:
+Each keeps its part of the row, reduces it, all-reduces that with the others', and goes on with its part:
 the row is read once. That needs programs that run at the same time, and that hold their tiles.
 """
 
@@ -15,10 +15,10 @@ from akg_core.records import Traits
 from akg_core.sketch.dtypes import DTYPES
 
 _HELD = 8  # tiles of a copy that a program holds of a row
-_KINDS = ("sum", "max", "min", "moments", "online_softmax")  # what programs can meet for
+_KINDS = ("sum", "max", "min", "moments", "online_softmax")  # what can be all-reduced
 
 
-def tile_together(nest: Nest, traits: Traits) -> tuple[Nest, Tiling] | None:
+def tile_cooperative(nest: Nest, traits: Traits) -> tuple[Nest, Tiling] | None:
     """A nest of long rows cut into parts that stay in registers, and its tiles; None for one of another kind."""
     if not traits.register_tiles or not traits.co_resident or not _rows(nest):
         return None
@@ -36,11 +36,11 @@ def tile_together(nest: Nest, traits: Traits) -> tuple[Nest, Tiling] | None:
         outer.append(coarse)
     kept = tuple((a, ONE) for a in access_order(nest).order if a not in nest.reduced)
     if not outer:  # the last part of a row may be shorter
-        return nest, Tiling((*kept, (inner, Step(size))), (), ((inner, WHOLE),), joint=inner)
+        return nest, Tiling((*kept, (inner, Step(size))), (), ((inner, WHOLE),), cooperative=inner)
     before = set(nest.reduced)
     nest = fused(nest, outer)
-    (joint,) = nest.reduced - before or {outer[0]}
-    return nest, Tiling((*kept, (joint, ONE)), (), ((inner, WHOLE),), joint=joint)
+    (cooperative,) = nest.reduced - before or {outer[0]}
+    return nest, Tiling((*kept, (cooperative, ONE)), (), ((inner, WHOLE),), cooperative=cooperative)
 
 
 def _part(nest: Nest, inner: Axis, traits: Traits) -> int:

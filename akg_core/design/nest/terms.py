@@ -169,7 +169,7 @@ class NotInside(Exception):
 class Inliner:
     """Brings values to positions. `stored` says where a value can be read, `inside` gives results of the kernel itself.
 
-    `inside(value, positions)` returns a Term for a heavy value, or raises NotInside.
+    `inside(value, positions)` returns a Term for an anchor, or raises NotInside.
     """
 
     def __init__(

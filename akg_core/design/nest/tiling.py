@@ -1,4 +1,4 @@
-"""How a nest is cut into tiles: by the chip's traits, the order in which memory is walked, and what must stay near."""
+"""How a nest is cut into tiles: by the chip's traits, the order of accesses, and what must stay on the chip."""
 
 from __future__ import annotations
 
@@ -49,23 +49,23 @@ class Tiling:
 
     `chunk`: positions of the first of `loops` that one program of a split reduction has. `rows`: axes of the grid whose
     tile a program goes through position by position. `trees`: whether tiles are summed as trees, so that what rounding
-    loses grows with their logarithm. `joint`: an axis of the grid whose programs share a result, and meet for it.
+    loses grows with their logarithm. `cooperative`: an axis of the grid whose programs share a result.
     """
 
     grid: tuple[tuple[Axis, Step], ...]
     inside: tuple[Axis, ...]
     loops: tuple[tuple[Axis, Step], ...]
-    near: bool = True
+    on_chip: bool = True
     chunk: int = 0
     rows: tuple[Axis, ...] = ()
     trees: bool = False
-    joint: Axis | None = None
+    cooperative: Axis | None = None
 
     @property
     def reduced(self) -> tuple[Axis, ...]:
-        """The axes that a tile is reduced along: those of the loops, and one whose programs meet."""
+        """The axes that a tile is reduced along: those of the loops, and a cooperative one."""
         loops = tuple(a for a, _ in self.loops)
-        return loops if self.joint is None or self.joint in loops else (self.joint, *loops)
+        return loops if self.cooperative is None or self.cooperative in loops else (self.cooperative, *loops)
 
     @property
     def tiles(self) -> int:
@@ -135,7 +135,7 @@ def _span(offsets: tuple[Index, ...]) -> int:
 
 
 def live_bytes(nest: Nest) -> int:
-    """Bytes that stay near for each position over the reduced axes: what is loaded there, and one working tile."""
+    """Bytes on the chip for each position over the reduced axes: what is loaded there, and one working tile."""
     axes = axes_of(nest.terms(), frozenset(nest.kept))
     loads = [t for t in axes if isinstance(t, Load) and axes[t] & nest.reduced]
     return 4 + sum(DTYPES[t.dtype].size for t in loads)
@@ -169,10 +169,10 @@ def summed_elements(traits: Traits) -> int:
     return 2 * traits.tile_elements if traits.register_tiles else traits.tile_elements
 
 
-def tile(nest: Nest, traits: Traits, near: bool | None = None, split: bool = False) -> Tiling:
+def tile(nest: Nest, traits: Traits, on_chip: bool | None = None, split: bool = False) -> Tiling:
     """Tiles of an elementwise or reducing nest.
 
-    `near` overrides whether reduced axes stay whole near a unit; `split`: several programs share each result.
+    `on_chip` overrides whether reduced axes stay whole on the chip; `split`: several programs share each result.
     """
     walked = access_order(nest)
     if not nest.reduced:
@@ -182,10 +182,10 @@ def tile(nest: Nest, traits: Traits, near: bool | None = None, split: bool = Fal
     width = min(walked.lane.extent.example, 4 * traits.lanes) if across and walked.lane else 1
     fits = count * width * live_bytes(nest) <= traits.on_chip_bytes * 3 // 4
     twice = passes(nest) > 1 or any(isinstance(h.of, Reduction) and h.of.kind in _MULTIPASS for h in nest.heads)
-    if near is None:
+    if on_chip is None:
         tile_here = summed_elements(traits)
-        near = count * width <= tile_here or (fits and (twice or count * width <= 4 * tile_here))
-    if near:
+        on_chip = count * width <= tile_here or (fits and (twice or count * width <= 4 * tile_here))
+    if on_chip:
         return _single_pass(nest, walked, traits, across, count, kept)
     return _looped(nest, walked, traits, across, split)
 
@@ -217,9 +217,9 @@ def _elementwise(nest: Nest, walked: AccessOrder, traits: Traits) -> Tiling:
 
 
 def _read_again(nest: Nest, walked: AccessOrder, traits: Traits) -> list[Axis]:
-    """Axes for each position of which the same is read along the lanes, more than stays near all units together.
+    """Axes for each position of which the same is read along the lanes, more than all units hold on the chip together.
 
-    Programs that are one after the other along such an axis read it while it is near.
+    Programs that are one after the other along such an axis read it while it is on the chip.
     """
     if not traits.register_tiles or walked.lane is None or walked.cross:
         return []
@@ -234,20 +234,20 @@ def _read_again(nest: Nest, walked: AccessOrder, traits: Traits) -> list[Axis]:
 
 
 def _single_pass(nest: Nest, walked: AccessOrder, traits: Traits, across: bool, count: int, kept: int) -> Tiling:
-    """All that is reduced in one tile, beside as many results as keep it near."""
+    """All that is reduced in one tile, beside as many results as keep it on the chip."""
     budget = max(summed_elements(traits), count)
     room = min(max(budget // count, 1), max(kept // (4 * traits.units), 1))
-    near_room = max(traits.on_chip_bytes * 3 // 4 // (count * live_bytes(nest)), 1)
+    on_chip_room = max(traits.on_chip_bytes * 3 // 4 // (count * live_bytes(nest)), 1)
     grid: list[tuple[Axis, Step]] = []
-    left = min(room, near_room)
+    left = min(room, on_chip_room)
     lanes = 0
     if across and walked.lane is not None:
         # Lanes run over results: enough of them to fill vectors and lines of memory. Other axes get what they leave.
-        lanes = power_below(min(max(room, 8 * traits.lanes), near_room, 2 * walked.lane.extent.example - 1))
+        lanes = power_below(min(max(room, 8 * traits.lanes), on_chip_room, 2 * walked.lane.extent.example - 1))
         left //= lanes
     for axis in reversed([a for a in walked.order if a not in nest.reduced]):
         if lanes and axis == walked.lane:
-            grid.append((axis, choices_around(lanes, min(lanes, traits.lanes), max(near_room, lanes))))
+            grid.append((axis, choices_around(lanes, min(lanes, traits.lanes), max(on_chip_room, lanes))))
             continue
         step = power_below(min(left, axis.extent.example))
         few = (axis.extent.constant or 2) > 1 and count * live_bytes(nest) * 8 <= traits.on_chip_bytes
@@ -296,7 +296,7 @@ def _looped(nest: Nest, walked: AccessOrder, traits: Traits, across: bool, split
             step_here = power_below(min(max(left, 64) if across and not held else left, 2 * extent - 1))
             loops.append((axis, choices_around(step_here, min(8, step_here), 8 * step_here) if step_here > 1 else ONE))
             left = max(left // step_here, 1)
-    return Tiling(tuple(reversed(grid)), (), tuple(reversed(loops)), near=False)
+    return Tiling(tuple(reversed(grid)), (), tuple(reversed(loops)), on_chip=False)
 
 
 def _is_column_reduction(nest: Nest, walked: AccessOrder, traits: Traits) -> bool:
@@ -322,7 +322,7 @@ def _column_reduction(nest: Nest, walked: AccessOrder, traits: Traits) -> Tiling
         loops.append((axis, replace(around, stages=0 if loops else _STAGES)))
         left = max(left // rows, 1)
     lanes = choices_around(width, min(width, traits.lanes), 8 * width)
-    return Tiling((*grid, (walked.lane, lanes)), (), tuple(reversed(loops)), near=False)
+    return Tiling((*grid, (walked.lane, lanes)), (), tuple(reversed(loops)), on_chip=False)
 
 
 def _places(nest: Nest) -> bool:
@@ -333,7 +333,7 @@ def _places(nest: Nest) -> bool:
 def splits(space: tuple[Index, ...], reduced: frozenset[int], traits: Traits, always: bool = False) -> bool:
     """Whether a reduction leaves units without work, so that several programs should share each result.
 
-    `always`: whether it could be, being longer than what stays near.
+    `always`: whether it could be, being longer than what stays on the chip.
     """
     sizes = [s.example for s in space]
     kept = prod(s for d, s in enumerate(sizes) if d not in reduced)

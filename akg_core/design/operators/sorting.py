@@ -42,7 +42,7 @@ from akg_core.design.operators.reductions import reduced
 from akg_core.design.operators.views import joined
 from akg_core.sketch.dtypes import is_float
 
-_FEW, _NEAR = 8, 4096  # so many of rows that stay near are looked for one after the other
+_FEW, _NEAR = 8, 4096  # so many of rows that stay on the chip are looked for one after the other
 _SMALLEST_GROUP = 4  # of keys of which only the least is looked at
 _MERGED = 1024  # elements of two runs that are merged at once
 RUN = 256  # elements of a row that are sorted by their ranks

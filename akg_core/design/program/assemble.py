@@ -23,7 +23,7 @@ from akg_core.design.kernels.multiplying import forms
 from akg_core.design.kernels.reduction import RESULTS, state_dtypes, states
 from akg_core.design.kernels.scan import emit_scan, scan_chunk, split_scan, tile_scan
 from akg_core.design.kernels.sort import emit_sort, tile_sort
-from akg_core.design.nest.cooperative import tile_together
+from akg_core.design.nest.cooperative import tile_cooperative
 from akg_core.design.nest.nest import Head, Nest, Store, refined, with_results, without_places
 from akg_core.design.nest.nests import nest_of
 from akg_core.design.nest.sliding import tile_windows
@@ -206,13 +206,13 @@ class Assembly:
             self._emit_whole(refined(nest), hint)
 
     def _emit_whole(self, nest: Nest, hint: str) -> None:
-        """One kernel whose programs share no result, or meet for it."""
-        joined = tile_together(nest, self.traits) if self.policy.near is None else None
+        """One kernel whose programs share no result, or combine it by an all-reduction."""
+        joined = tile_cooperative(nest, self.traits) if self.policy.on_chip is None else None
         nest, tiling = joined or (
             nest,
-            tile_windows(nest, self.traits) or tile(nest, self.traits, self.policy.near),
+            tile_windows(nest, self.traits) or tile(nest, self.traits, self.policy.on_chip),
         )
-        emit = emit_elementwise if not nest.heads else emit_single_pass if tiling.near else emit_looped
+        emit = emit_elementwise if not nest.heads else emit_single_pass if tiling.on_chip else emit_looped
         self.emitted.append(emit(nest, tiling, self._name(hint), self._stream))
 
     def _emit_scan(self, nest: Nest, hint: str) -> None:
@@ -235,7 +235,7 @@ class Assembly:
     def _emit_split(self, nest: Nest, hint: str) -> None:
         """States of chunks in one kernel, their merge and what is stored in another; one kernel when a chunk is all."""
         trial = refined(replace(nest, stores=()))
-        tiling = tile(trial, self.traits, near=False, split=True)
+        tiling = tile(trial, self.traits, on_chip=False, split=True)
         chunk = chunk_size(trial, tiling, self.traits)
         tiling = in_chunks(tiling, chunk)
         count = ceil_div(tiling.loops[0][0].extent, chunk)
@@ -262,12 +262,12 @@ class Assembly:
                 parts.setdefault(head.of, []).append(buffer)
                 stores.append(Store(buffer, places, nest.pool.result(head.of, number, dtypes[number])))
         partial = refined(replace(nest, stores=tuple(stores)))
-        tiling = in_chunks(tile(partial, self.traits, near=False, split=True), chunk)
+        tiling = in_chunks(tile(partial, self.traits, on_chip=False, split=True), chunk)
         self.emitted.append(emit_partials(partial, tiling, group, self._name(f"{hint}_parts")))
         heads = tuple(Head(of, tuple(nest.pool.load(b, places) for b in made)) for of, made in parts.items())
         merge = refined(Nest(nest.pool, (*kept, group), frozenset((group,)), heads, nest.stores, frozenset((group,))))
         counts = {h.of: h.of.count for h in nest.heads if isinstance(h.of, Reduction)}
-        tiling = tile(merge, self.traits, near=True)
+        tiling = tile(merge, self.traits, on_chip=True)
         self.emitted.append(emit_merge(merge, tiling, self._name(f"{hint}"), self._stream, counts))
 
     def _emit_product(self, nest: Nest, hint: str) -> None:
@@ -302,7 +302,7 @@ class Assembly:
         summed = Reduction("sum", contracted, (0,))
         stores = with_results(nest, {contracted: summed}).stores
         merge = refined(Nest(nest.pool, (group, *nest.kept), frozenset((group,)), (Head(summed, (load,)),), stores))
-        tiling = tile(merge, self.traits, near=True)
+        tiling = tile(merge, self.traits, on_chip=True)
         self.emitted.append(emit_single_pass(merge, tiling, self._name(hint), self._stream))
 
     # --- the program -----------------------------------------------------------------------------------

@@ -20,12 +20,12 @@ class Fusion:
 
     def __init__(self, body: Body, ops: Sequence[Op]) -> None:
         self.body = body
-        self.votes: dict[Op, dict[str, float]] = {}
+        self.lane_scores: dict[Op, dict[str, float]] = {}
         self.totals: dict[str, float] = {}
         self.roles = {t.name: t.role for t in body.kernel.tensors}
         for op in ops:
             for inner in op.inside():
-                self.vote(inner)
+                self.score_lanes(inner)
         for op in ops:
             for inner in op.inside():
                 self.orient(inner)
@@ -42,7 +42,7 @@ class Fusion:
             turns *= self.length(axis)
         return turns
 
-    def vote(self, op: Op) -> None:
+    def score_lanes(self, op: Op) -> None:
         """Score each axis of an op as the one along the lanes: unit steps in memory are what counts."""
         scores: dict[str, float] = {}
         if op.compound or op.kind == "all_reduce":
@@ -65,7 +65,7 @@ class Fusion:
             even = all(step(self.body, a.place, axis) is not None for a in found)
             run = self.length(axis) if even or not isinstance(short, Number) else min(self.length(axis), short.value)
             scores[axis] -= 6 * max(0.0, 1 - run / SMALL)  # vectors that are not full
-        self.votes[op] = scores
+        self.lane_scores[op] = scores
         for axis, score in scores.items():
             self.totals[axis] = self.totals.get(axis, 0.0) + score * self.weight(op)
 
@@ -91,13 +91,13 @@ class Fusion:
         axes = sorted(op.iterates - op.blocked - open)
         if not axes or op.kind in ("dot", "sort"):
             return None
-        scores = self.votes.get(op, {})
+        scores = self.lane_scores.get(op, {})
         return max(axes, key=lambda a: (scores.get(a, 0.0), self.totals.get(a, 0.0), self.length(a)))
 
     def preferred(self, group: Sequence[Op], axes: frozenset[str]) -> str:
         """The axis that a group as a whole would best have along the lanes."""
-        leaves = [leaf for op in group for leaf in op.inside() if leaf in self.votes]
-        score = {a: sum(self.votes[leaf].get(a, 0.0) * self.weight(leaf) for leaf in leaves) for a in axes}
+        leaves = [leaf for op in group for leaf in op.inside() if leaf in self.lane_scores]
+        score = {a: sum(self.lane_scores[leaf].get(a, 0.0) * self.weight(leaf) for leaf in leaves) for a in axes}
         return max(axes, key=lambda a: (score[a], a))
 
     def lane_weights(
@@ -229,7 +229,7 @@ class Fusion:
                 if allowed:
                     limit = self.fusable(other, op, allowed)
                     allowed = allowed - self.conflicting(other, op, open) if limit is None else limit
-                    allowed -= _opposed(other, op)
+                    allowed -= _conflicting(other, op)
             yield allowed
 
     # --- which shape a loop takes ---
@@ -279,7 +279,7 @@ class Fusion:
         return along is not None and along.constant == 1 and by is not None and by.constant not in (0, 1)
 
 
-def _opposed(first: Op, second: Op) -> frozenset[str]:
+def _conflicting(first: Op, second: Op) -> frozenset[str]:
     """The axes along which two scans go opposite ways."""
     if first.kind == second.kind == "scan" and first.reverse != second.reverse:
         return frozenset(first.over) & frozenset(second.over)

@@ -30,7 +30,7 @@ def product(sizes: Iterable[Expr]) -> Expr:
 def positions(region: Region) -> Iterator[tuple[Axis, Expr]]:
     """Each grid axis with the tile that `program` has along it, the last first, which turns fastest.
 
-    Axes whose programs meet come at the end; there `member` is the tile.
+    Cooperative axes come at the end; there `member` is the tile.
     """
     apart = [axis for axis in region.grid if not axis.cooperative]
     rest: Expr = Name("program", type=INDEX)

@@ -1,10 +1,11 @@
-"""Programs of a grid axis that meet: each writes its part, waits for the others, and combines what all have written.
+"""All-reductions along a cooperative grid axis: each program writes its part to a workspace, waits at a barrier, and
+combines what all have written.
 
-What a later meeting combines may follow from scalars that were there before this one and from its result, as the sum of
-exponentials of a row follows from those of its parts and their peaks. Then each program writes these scalars, too, and
-computes for all what they would bring: they meet once.
+What a later all-reduction combines may follow from scalars that were there before this one and from its result, as the
+sum of exponentials of a row follows from those of its parts and their maxima. Then each program writes these scalars,
+too, and computes what all of them give: one barrier serves both.
 
-wait                    an op: until all members of a group have added to a counter; what each wrote, all can read
+wait                    a barrier, by a counter that all members of a group add to; what each wrote before, all can read
 load(…, coherent=True)  of what other programs of the launch have written
 lane(n)                 the number of each lane of the tile of n
 ordered=True            a hint of a reduction: parts are combined as they lie, in no order that a compiler likes better
@@ -28,7 +29,7 @@ from akg_core.sketch.ops import OPERATIONS
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Workspace:
     """Memory that a launch allocates beside the sketch's tensors: `count` elements, all 0 when `zeroed`, of which
     programs see `dims`."""
 
@@ -40,43 +41,46 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
-    """`rooms`: what a launch allocates, the counters first; `axes`: those of members, the first dimensions of tiles."""
+class AllReduced:
+    """`workspaces`: what a launch allocates, counters first; `axes`: of members, the first dimensions of tiles."""
 
-    rooms: tuple[Room, ...] = ()
+    workspaces: tuple[Workspace, ...] = ()
     axes: tuple[str, ...] = ()
 
 
-def meet(body: Body, region: Region, programs: Programs) -> Met:
-    """Write out the meetings of a region whose tiles are open."""
-    meetings = _Meetings(body, programs)
-    region.ops = meetings.block(region.ops, {}, alone=True)
-    rooms = meetings.rooms()
-    body.workspace |= {room.name: TensorParameter(room.name, "Scratch", room.dtype, room.dims) for room in rooms}
-    return Met(rooms, tuple(meetings.axes))
+def lower_all_reduce(body: Body, region: Region, programs: Programs) -> AllReduced:
+    """Write out the all-reductions of a region whose tiles are open."""
+    writer = _Writer(body, programs)
+    region.ops = writer.block(region.ops, {}, alone=True)
+    workspaces = writer.workspaces()
+    body.workspace |= {
+        workspace.name: TensorParameter(workspace.name, "Scratch", workspace.dtype, workspace.dims)
+        for workspace in workspaces
+    }
+    return AllReduced(workspaces, tuple(writer.axes))
 
 
-class _Meetings:
+class _Writer:
     def __init__(self, body: Body, programs: Programs) -> None:
         self.body, self.programs = body, programs
-        self.parts: list[Room] = []
+        self.parts: list[Workspace] = []
         self.axes: list[str] = []
-        self.foreseen: dict[str, tuple[Expr, dict[str, Room]]] = {}  # by what a later meeting combines
+        self.foreseen: dict[str, tuple[Expr, dict[str, Workspace]]] = {}  # by what a later one combines
 
-    def rooms(self) -> tuple[Room, ...]:
+    def workspaces(self) -> tuple[Workspace, ...]:
         if not self.parts:
             return ()
         number = Number(len(self.parts), type=INDEX)
         total = self.programs.count
         count = fold(Binary("*", total, number, type=INDEX))
-        return (Room("arrived", "i32", count, (number, total), zeroed=True), *self.parts)
+        return (Workspace("arrived", "i32", count, (number, total), zeroed=True), *self.parts)
 
     def block(self, ops: Sequence[Op], known: dict[str, Op], *, alone: bool) -> list[Op]:
         """The ops of a block; `known`: what made the values that are there, `alone`: it is in no loop."""
         known, made = dict(known), list[Op]()
         for number, op in enumerate(ops):
             if op.kind == "all_reduce":
-                made += self.met(op, ops[number + 1 :], known, alone)
+                made += self.written_out(op, ops[number + 1 :], known, alone)
             else:
                 inner = alone and op.kind != "range"
                 op.body = self.block(op.body, known, alone=inner)
@@ -86,8 +90,8 @@ class _Meetings:
                 known[op.target.name] = op
         return made
 
-    def met(self, op: Op, rest: Sequence[Op], known: dict[str, Op], alone: bool) -> list[Op]:
-        """What gives all programs the value that they have together."""
+    def written_out(self, op: Op, rest: Sequence[Op], known: dict[str, Op], alone: bool) -> list[Op]:
+        """What gives all programs the combined value."""
         assert op.expr is not None and op.target is not None
         if op.target.name in self.foreseen:
             return self.of_all(op)
@@ -99,7 +103,7 @@ class _Meetings:
         if not alone or self.programs.members < 0 or None in lanes:
             raise Unsupported(
                 f"{op.function} inside of a loop, or of sizes that only the launch knows, has no form here.",
-                "Meet outside of loops, with a fixed number of programs and tiles of a fixed size.",
+                "Put it outside of loops, with a fixed number of programs and tiles of a fixed size.",
             )
         dtype, made = self.held(op), list[Op]()
         part = op.expr
@@ -107,17 +111,17 @@ class _Meetings:
             value = self.body.fresh(f"{op.function}_part", axes, dtype)
             made.append(Op("map", op.place, target=value, expr=_cast(op.expr, dtype)))
             part = Name(value.name, type=Type(dtype=dtype))
-        room = self.room(dtype, [each or 1 for each in lanes])
+        workspace = self.workspace(dtype, [each or 1 for each in lanes])
         own = tuple(Call("lane", (Name(name, type=INDEX),), type=INDEX) for name in axes)
         group, member = self.programs.group, self.programs.member
         assert group is not None and member is not None
         counter = Element("arrived", (Number(len(self.parts) - 1, type=INDEX), group))
-        made.append(Op("store", op.place, "store", expr=part, element=Element(room.name, (group, member, *own))))
-        made += self.foresee(op, rest, known, {part.id: room} if not axes else {})
+        made.append(Op("store", op.place, "store", expr=part, element=Element(workspace.name, (group, member, *own))))
+        made += self.foresee(op, rest, known, {part.id: workspace} if not axes else {})
         made.append(Op("wait", op.place, element=counter, bounds=(Number(self.programs.members, type=INDEX),)))
         name, exists = self.members(op, "members", made)
         none = numerics.identity(op.function, dtype)
-        every = self.loaded(op, room, name, own, none, exists, made)
+        every = self.loaded(op, workspace, name, own, none, exists, made)
         combined = self.combined(op, every, name)
         combined.hints = {"ordered": Number(True)}
         return [*made, combined]
@@ -151,25 +155,25 @@ class _Meetings:
     def loaded(
         self,
         op: Op,
-        room: Room,
+        workspace: Workspace,
         at: str,
         own: Sequence[Expr],
         other: float,
         exists: Expr | None,
         made: list[Op],
     ) -> Name:
-        """What all members have written to a room."""
-        kind = Type(dtype=room.dtype)
+        """What all members have written to a workspace."""
+        kind = Type(dtype=workspace.dtype)
         assert self.programs.group is not None
-        place = Element(room.name, (self.programs.group, Name(at, type=INDEX), *own))
+        place = Element(workspace.name, (self.programs.group, Name(at, type=INDEX), *own))
         mask = () if exists is None else (("other", Number(other, type=kind)), ("mask", exists))
         load = Call("load", (place,), (*mask, ("coherent", Number(True))), type=kind)
-        value = self.body.fresh(f"{room.name}_tile", self.body.axes_of(load), room.dtype)
+        value = self.body.fresh(f"{workspace.name}_tile", self.body.axes_of(load), workspace.dtype)
         made.append(Op("map", op.place, target=value, expr=load))
         return Name(value.name, type=kind)
 
-    def foresee(self, op: Op, rest: Sequence[Op], known: dict[str, Op], written: dict[str, Room]) -> Iterator[Op]:
-        """Write what spares later meetings of the same programs a wait; `written`: rooms by what is in them."""
+    def foresee(self, op: Op, rest: Sequence[Op], known: dict[str, Op], written: dict[str, Workspace]) -> Iterator[Op]:
+        """Write what spares later all-reductions a barrier; `written`: workspaces by what is in them."""
         assert op.target is not None
         group, member = self.programs.group, self.programs.member
         assert group is not None and member is not None
@@ -181,20 +185,20 @@ class _Meetings:
                 continue
             for value in values:
                 if value.name not in written:
-                    room = written[value.name] = self.room(value.dtype, [])
+                    workspace = written[value.name] = self.workspace(value.dtype, [])
                     own = Name(value.name, type=Type(dtype=value.dtype))
-                    yield Op("store", op.place, "store", expr=own, element=Element(room.name, (group, member)))
+                    yield Op("store", op.place, "store", expr=own, element=Element(workspace.name, (group, member)))
             assert later.target is not None
             self.foreseen[later.target.name] = combined, {value.name: written[value.name] for value in values}
 
     def of_all(self, op: Op) -> list[Op]:
-        """What a foreseen meeting gives: its tile computed for every program, then combined."""
+        """What a foreseen all-reduction gives: its tile computed for every program, then combined."""
         assert op.target is not None
-        combined, rooms = self.foreseen[op.target.name]
+        combined, workspaces = self.foreseen[op.target.name]
         made: list[Op] = []
         at, exists = self.members(op, "member_of_all", made)
         names: dict[str, Expr] = {
-            name: self.loaded(op, room, at, (), 0.0, exists, made) for name, room in rooms.items()
+            name: self.loaded(op, workspace, at, (), 0.0, exists, made) for name, workspace in workspaces.items()
         }
         dtype = self.held(op)
         every = _cast(replaced(combined, names), dtype)
@@ -203,18 +207,18 @@ class _Meetings:
             every = Call("where", (exists, every, none), type=Type(dtype=dtype))
         return [*made, self.combined(op, every, at)]
 
-    def room(self, dtype: str, lanes: Sequence[int]) -> Room:
-        """A new room for the parts of one meeting."""
+    def workspace(self, dtype: str, lanes: Sequence[int]) -> Workspace:
+        """A new workspace for the parts of one all-reduction."""
         total, each = self.programs.count, Number(prod(lanes), type=INDEX)
         groups = fold(Binary("//", total, Number(self.programs.members, type=INDEX), type=INDEX))
         dims = (groups, *(Number(size, type=INDEX) for size in (self.programs.members, *lanes)))
         count = fold(Binary("*", total, each, type=INDEX))
-        self.parts.append(Room(f"parts{len(self.parts) + 1}", dtype, count, dims))
+        self.parts.append(Workspace(f"parts{len(self.parts) + 1}", dtype, count, dims))
         return self.parts[-1]
 
 
 def _later(rest: Sequence[Op], op: Op) -> Iterator[tuple[Op, Expr]]:
-    """Meetings along the same axis further on, and what they combine in terms of values that are there before."""
+    """All-reductions along the same axis further on, and what they combine in terms of values that are there before."""
     made: dict[str, Expr] = {}
     for later in rest:
         if later.target is None or later.expr is None:

@@ -10,7 +10,7 @@ from akg_core.sketch.ast import Expr, Name, Type
 
 
 def propagate_copies(body: Body) -> None:
-    """Have meetings combine what they are given, not a copy of it, and drop copies of values that never change."""
+    """All-reductions combine what they are given, not copies; copies of values that never change are dropped."""
     for region in body.regions:
         region.ops = _block(body, region.ops, {})
 

@@ -24,7 +24,7 @@ class Programs:
     the axes at hand, in the order in which they come.
 
     `before`: what finds a program's place; the last op is the loop over places of a persistent one. `places`: the
-    number of its tile along each axis. `member`, `group`: its number among those that meet, and theirs.
+    number of its tile along each axis. `member`, `group`: its number within its cooperative group, and the group's.
     """
 
     grid: list[tuple[Expr, Expr]] = field(default_factory=list)
@@ -101,12 +101,12 @@ class _Placing:
         found: list[Expr] = [ZERO] * len(counts)
         together = [n for n in axes if grid[n].cooperative]
         if len(together) > 1:
-            raise Unsupported("Programs that meet along two axes have no form here.", "Make them one axis.")
+            raise Unsupported("An all-reduction along two grid axes has no form here.", "Make them one axis.")
         rest, programs = pid, self.programs
         for n in together:
             count = counts[n]
             programs.members = int(count.value) if isinstance(count, Number) else -1
-            # neighbours meet, so that they run at the same time
+            # a cooperative group is made of neighbours, so that they run at the same time
             found[n] = programs.member = self.named("member", _digit("%", pid, count), count)
             rest = programs.group = self.named("group", _digit("//", pid, count), _MOST_PROGRAMS)
             axes.remove(n)

@@ -201,7 +201,7 @@ class ExpressionChecker:
         if kind is None or axes is None:
             return None
         if operation.kind == "all_reduce":
-            return self._meet(node, axes, kind)
+            return self._all_reduce(node, axes, kind)
         absent = [axis for axis in axes if axis not in kind.axes]
         if absent:
             has = f"only {', '.join(sorted(kind.axes))}" if kind.axes else "no axes"
@@ -311,21 +311,17 @@ class ExpressionChecker:
             dtype = into.type.dtype
         return replace(typed, type=Type(axes, dtype))
 
-    def _meet(self, node: ast.Call, axes: tuple[str, ...], kind: Type) -> Type | None:
-        loop = self.axes[axes[0]].loop
-        name = axes[0]
+    def _all_reduce(self, node: ast.Call, axes: tuple[str, ...], kind: Type) -> Type | None:
+        name, loop = axes[0], self.axes[axes[0]].loop
         if not isinstance(loop, ast.Grid) or len(axes) > 1:
-            self.report("SK307", node, f"`{name}` is not the axis of a grid.", "Programs of one grid axis meet.")
+            wrong = f"`{name}` is not the axis of a grid.", "An all-reduction is along one grid axis."
         elif dict(loop.hints).get("cooperative") != ast.Number(True):
-            self.report(
-                "SK307", node, f"Programs of `{name}` need not run together.", "Mark the grid: cooperative=True."
-            )
+            wrong = f"Programs of `{name}` need not run together.", "Mark the grid: cooperative=True."
         elif name in kind.axes:
-            self.report(
-                "SK307", node, f"The tile still has the axis `{name}`.", f"Reduce it first: reduce_sum(t, {name})."
-            )
+            wrong = f"The tile still has the axis `{name}`.", f"Reduce it first: reduce_sum(t, {name})."
         else:
             return replace(kind, uniform=False, weak=False)
+        self.report("SK307", node, *wrong)
         return None
 
     # --- what an argument must be -------------------------------------------------------------------

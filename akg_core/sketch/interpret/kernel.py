@@ -223,7 +223,7 @@ def _gather(meeting: Meeting, tiles: Sequence[Tile]) -> Tile:
     """What the programs of an axis make of their tiles, in the order of the axis."""
     axes = tiles[0].axes
     if any(tile.value.shape != tiles[0].value.shape or set(tile.axes) != set(axes) for tile in tiles):
-        fail("SK307", meeting.call.place, "Programs meet with tiles of different shapes.")
+        fail("SK307", meeting.call.place, "Programs of the axis have tiles of different shapes.")
     together = Tile(torch.stack([align(tile, axes) for tile in tiles]), (meeting.axis, *axes))
     reduced = interpret_ops.reduce(meeting.call.op.replace("all_reduce", "reduce"), together, (meeting.axis,))
     return cast(reduced, tiles[0].dtype)

@@ -59,7 +59,7 @@ _RUNTIME = {
         "The library was built for another processor: compile again on this machine."
     ),
     r"SIGABRT|[Aa]borted|signal 6": (
-        "The kernel gave up: there was no scratch memory, or programs that meet got fewer threads than members."
+        "The kernel gave up: there was no scratch memory, or a cooperative group got fewer threads than members."
     ),
     r"SIGFPE|signal 8": "An integer was divided by zero: use floor_div and floor_mod, which then give 0.",
     r"timed out|took more than": "It ran too long: look for a loop whose counter does not advance.",

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from akg_triton.check_source import kernels
-from akg_triton.described import launches_of
+from akg_triton.manifest import launches_of
 
 from akg_core.plugin import (
     Artifact,

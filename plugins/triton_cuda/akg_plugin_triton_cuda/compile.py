@@ -21,7 +21,7 @@ from typing import Any
 
 from akg_cuda.chips import CHIPS, LANES, capability_of, gpu_of
 from akg_triton.check_source import kernels
-from akg_triton.described import launches_of
+from akg_triton.manifest import launches_of
 
 from akg_core.plugin import (
     Artifact,

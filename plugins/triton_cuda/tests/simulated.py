@@ -59,10 +59,12 @@ class Simulated(Run):
                 count *= -(-number(extent) // number(step))
             count = min(count, 3) if each.most else count
             blocks = {name: triton.next_power_of_2(max(number(size), 1)) for name, size in each.blocks}
-            rooms = [torch.zeros(number(room.count), dtype=TORCH[room.dtype]) for room in each.rooms]
+            workspaces = [
+                torch.zeros(number(workspace.count), dtype=TORCH[workspace.dtype]) for workspace in each.workspaces
+            ]
             sizes = [known[name.rstrip("_")] for name in each.sizes]
             tensors = [_described(t, dict(each.described).get(n)) for n, t in launched.tensors.items()]
-            getattr(module, each.name)[(count,)](*tensors, *rooms, *sizes, **blocks)
+            getattr(module, each.name)[(count,)](*tensors, *workspaces, *sizes, **blocks)
 
 
 def _described(tensor: torch.Tensor, block: tuple[int, int] | None) -> Any:

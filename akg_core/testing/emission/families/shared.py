@@ -1,4 +1,4 @@
-"""What programs share: scratch memory, and what they hand each other where they meet."""
+"""What programs share: scratch memory, and what they combine by all-reductions."""
 
 from __future__ import annotations
 

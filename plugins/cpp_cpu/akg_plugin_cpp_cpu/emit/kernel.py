@@ -9,8 +9,8 @@ from akg_core.plugin import lower
 from akg_core.plugin.lower import Axis, Body, Instance, Line, Lines, Plan, Region
 from akg_core.plugin.sketch import DTYPES, INDEX, Binary, Expr, Name, Number
 from akg_plugin_cpp_cpu.emit.nests import NestPrinter
+from akg_plugin_cpp_cpu.emit.reserved import RESERVED
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
-from akg_plugin_cpp_cpu.emit.words import RESERVED
 
 LARGE = 4 << 20  # bytes of an output for which huge pages are asked for
 

@@ -57,15 +57,15 @@ class NestPrinter:
         else:
             reductions = {"reduce": self.reductions.reduce, "scan": self.reductions.scan}
             simple = {"map": self.map, "store": self.memory.store} | reductions
-            whole = {"sort": self.matrices.sort, "dot": self.matrices.dot, "all_reduce": self.meet}
+            whole = {"sort": self.matrices.sort, "dot": self.matrices.dot, "all_reduce": self.all_reduce}
             (simple | whole)[op.kind](op, scope)
 
     def map(self, op: Op, scope: Scope) -> None:
         assert op.target is not None and op.expr is not None
         self.memory.assign(op.target, self.terms.term(op.expr, scope), scope)
 
-    def meet(self, op: Op, scope: Scope) -> None:
-        """Programs of a grid axis combine what each has."""
+    def all_reduce(self, op: Op, scope: Scope) -> None:
+        """Programs of a cooperative grid axis combine what each has."""
         value = op.target
         assert value is not None
         if value in self.memory.buffers:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-def quicken(interpreter: Any, tl: Any) -> None:
+def cache_types(interpreter: Any, tl: Any) -> None:
     """Have the interpreter of this process keep what it knows of types and shapes, and let whole numbers overflow."""
     object.__setattr__(interpreter.interpreter_builder.options, "sanitize_overflow", False)
     interpreter._get_np_dtype = _kept(interpreter._get_np_dtype, lambda dtype: dtype.name)

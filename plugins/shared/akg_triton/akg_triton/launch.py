@@ -115,22 +115,22 @@ def statement(each: Function, instance: Instance, call: Call) -> tuple[Launched,
     values = [host[n if n in host else n.rstrip("_")] for n in each.sizes]
     values += [f"triton.next_power_of_2({python(size)})" for _, size in each.blocks]
     lines: list[str] = []
-    rooms: list[str] = []
+    workspaces: list[str] = []
     if each.members:
         lines.append(f"_together({call.tensors[0]}.device, {each.members}, {each.warps})")
-    for room in each.rooms:
-        rooms.append(f"{each.name}_{room.name}")
-        make = "zeros" if room.zeroed else "empty"
-        options = f"dtype=torch.{TORCH_NAMES[room.dtype]}, device={call.tensors[0]}.device"
-        lines.append(f"{rooms[-1]} = torch.{make}({python(room.count)}, {options})")
+    for workspace in each.workspaces:
+        workspaces.append(f"{each.name}_{workspace.name}")
+        make = "zeros" if workspace.zeroed else "empty"
+        options = f"dtype=torch.{TORCH_NAMES[workspace.dtype]}, device={call.tensors[0]}.device"
+        lines.append(f"{workspaces[-1]} = torch.{make}({python(workspace.count)}, {options})")
     blocks_of = {name: str(list(block)) for name, block in each.described}
     taken = instance.kernel.tensors
     dtypes = tuple((n, t.dtype + blocks_of.get(n, "")) for n, t in zip(each.tensors, taken, strict=True))
-    dtypes += tuple((room.name, room.dtype) for room in each.rooms)
+    dtypes += tuple((workspace.name, workspace.dtype) for workspace in each.workspaces)
     blocks, kernel = tuple((n, 1024) for n, _ in each.blocks), instance.kernel.name
     record = Launched(each.name, kernel, dtypes, each.sizes, blocks, each.warps, each.stages)
     count = f"min({python(total)}, {each.most})" if each.most else python(total)
-    arguments = [count, _tuple([*call.tensors, *rooms]), *([_tuple(values)] if values else [])]
+    arguments = [count, _tuple([*call.tensors, *workspaces]), *([_tuple(values)] if values else [])]
     lines.append(f"_launch_{each.name}({', '.join(arguments)})")
     return record, "\n".join(lines)
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from akg_triton.interpreter_cache import cache_types
 from akg_triton.older import adapt, to_tensor
-from akg_triton.quicken import quicken
 
 _PLAIN = "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh rint trunc"
 _INVERSE = "sin cos tan sinh cosh tanh"
@@ -69,7 +69,7 @@ def prepare(functions: str = "triton.language.extra.libdevice") -> None:
     precisions = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6", "hf32")  # all are computed exactly
     interpreter.InterpreterOptions.allowed_dot_input_precisions = precisions
     object.__setattr__(interpreter.interpreter_builder.options, "allowed_dot_input_precisions", precisions)
-    quicken(interpreter, tl)
+    cache_types(interpreter, tl)
     _round_brain_floats(interpreter, tl)
     _let_programs_meet(interpreter)
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target
 from akg_core.plugin.lower import Call, Line, annotated, float_dtype, instances, with_floats, write_module
 from akg_core.plugin.sketch import bind, parse, require
-from akg_triton.described import DESCRIPTION, describe
 from akg_triton.dialect import Dialect
 from akg_triton.emit.function import Function
 from akg_triton.emit.kernel import functions
 from akg_triton.launch import Launched, device_of, prelude, statement
 from akg_triton.library import library
+from akg_triton.manifest import DESCRIPTION, describe
 
 SOURCE = "kernel.py"
 HEAD = '''"""Triton kernels made from a sketch; the comments at the right name its lines."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from akg_core.plugin.lower import Line
 from akg_core.plugin.sketch import Expr
-from akg_core.plugin.tile import Room
+from akg_core.plugin.tile import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,10 +14,10 @@ class Function:
     """A Triton function and how it is launched.
 
     `programs`: extent and step of each grid. `blocks`: lanes that only the launch knows, by the name of the argument.
-    `rooms`: memory that the launch allocates, handed over after the tensors. `most`: programs to launch at most, 0 for
-    as many as there are places in the grid. `described`: tensors that it takes as descriptors, and rows and columns of
-    their blocks. `members`: how many programs wait for each other, 0 where none do. `needs`: what it calls of the
-    library.
+    `workspaces`: memory that the launch allocates, handed over after the tensors. `most`: programs to launch at most,
+    0 for as many as there are places in the grid. `described`: tensors that it takes as descriptors, and rows and
+    columns of their blocks. `members`: programs of a cooperative group, 0 where there is none. `needs`: what it calls
+    of the library.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Function:
     programs: tuple[tuple[Expr, Expr], ...]
     warps: int
     stages: int
-    rooms: tuple[Room, ...] = ()
+    workspaces: tuple[Workspace, ...] = ()
     most: int = 0
     described: tuple[tuple[str, tuple[int, int]], ...] = ()
     members: int = 0

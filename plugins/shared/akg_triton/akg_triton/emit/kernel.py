@@ -8,18 +8,18 @@ from akg_core.plugin.resources import operands_of, pipeline, warps_of
 from akg_core.plugin.sketch import Expr, ast
 from akg_core.plugin.tile import (
     KEPT,
+    AllReduced,
     Divisors,
-    Met,
     Programs,
     collect_constants,
     interleave,
     is_matrix_product,
     keep_lanewise,
     load_blocks,
+    lower_all_reduce,
     lower_to_indices,
     make_explicit,
     mask,
-    meet,
     order,
     pad,
     pairings,
@@ -33,7 +33,7 @@ from akg_core.plugin.tile import (
 from akg_triton.dialect import Dialect
 from akg_triton.emit.function import Function
 from akg_triton.emit.region import RegionPrinter
-from akg_triton.emit.words import RESERVED
+from akg_triton.emit.reserved import RESERVED
 
 OWN = frozenset({"arrived", *(f"parts{n}" for n in range(1, 9))})
 LEAST = 16  # lanes of an axis that matrix units run along
@@ -76,19 +76,19 @@ def _function(
     limits, axes = dialect.limits, order(body, region, pairings(body, region, dialect.limits.dot_strategies))
     products = [op for each in region.ops for op in each.inside() if op.kind == "dot"]
     for op in filter(is_matrix_product, products):
-        operands_of(body, axes, op, limits)  # refuses what has no room
+        operands_of(body, axes, op, limits)  # refuses what has no workspace
     stages, turns = pipeline(body, region, axes, limits)
     warps = warps_of(body, region, limits, stages, turns)
     blocks = load_blocks(body, region, divisors) if dialect.bulk else {}
     programs = lower_to_indices(body, region, dialect.group if products else 0, dialect.persistent)
-    met = _met(body, region, programs, dialect)
-    printer = RegionPrinter(body, region, divisors, [*met.axes, *axes], dialect, programs, warps * dialect.lanes)
+    reduced = _all_reduced(body, region, programs, dialect)
+    printer = RegionPrinter(body, region, divisors, [*reduced.axes, *axes], dialect, programs, warps * dialect.lanes)
     printer.print()
     tensors = tuple(tensor.name for tensor in instance.kernel.tensors)
     sizes = (*(n for n in instance.dimensions if n not in instance.known), *instance.open)
     parameters = [
         *tensors,
-        *(room.name for room in met.rooms),
+        *(workspace.name for workspace in reduced.workspaces),
         *sizes,
         *(f"{block}: tl.constexpr" for block in printer.terms.blocks.values()),
     ]
@@ -108,21 +108,21 @@ def _function(
         tuple(programs.grid),
         warps,
         stages,
-        met.rooms,
+        reduced.workspaces,
         dialect.units if programs.persistent else 0,
         tuple(blocks.items()),
-        programs.members if met.rooms else 0,
+        programs.members if reduced.workspaces else 0,
         frozenset(printer.terms.needs),
     )
 
 
-def _met(body: Body, region: Region, programs: Programs, dialect: Dialect) -> Met:
-    """The meetings written out; raises Unsupported on a chip whose programs do not wait for each other."""
-    meets = [op for each in region.ops for op in each.inside() if op.kind == "all_reduce"]
-    if meets and programs.members and not dialect.cooperative:
-        what = f"{meets[0].function}: programs of this chip do not wait for each other."
+def _all_reduced(body: Body, region: Region, programs: Programs, dialect: Dialect) -> AllReduced:
+    """The all-reductions written out; raises Unsupported on a chip whose programs do not wait for each other."""
+    found = [op for each in region.ops for op in each.inside() if op.kind == "all_reduce"]
+    if found and programs.members and not dialect.cooperative:
+        what = f"{found[0].function}: programs of this chip do not wait for each other."
         raise Unsupported(what, "Use one program.")
-    return meet(body, region, programs)
+    return lower_all_reduce(body, region, programs)
 
 
 def _size(axis: Axis) -> Expr:
