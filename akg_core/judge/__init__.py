@@ -1,1 +1,10 @@
-"""Judging: what a kernel is run on, whether its answers are right, how fast it is. Verdicts live here alone."""
+"""Judging: what a kernel is run on, whether its answers are right, how fast it is. Verdicts are made here alone.
+
+verify      the verdict: a kernel run on every case in a confined process, its answers compared
+records     what the judge says, as records
+source/     what is read of a kernel before it runs
+reference/  the reference process: cases, what is due, new inputs
+candidate/  the kernel's process: confinement, guard, harness
+compare/    answers beside the reference's: accuracy, bits, diagnosis
+timing/     clocks, baselines, rounds, the physical floor
+"""

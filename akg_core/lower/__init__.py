@@ -4,12 +4,13 @@ specialise    a launch becomes an instance of its kernel, with every number know
 ir            what a kernel is made of: regions, axes, values and ops
 build         statements become ops (`values`: expressions; `dependences`: what each reads and writes)
 explicit      every conversion written out; `decompose`: what a language lacks, by what it has
-tile/         for languages of tiles: lanes, masks, order, what is written out; `opened`: tiles become numbers
+tile/         for languages of tiles: lanes, masks, order, what is written out; tiles become numbers
 loops/        for languages of scalars and vectors: ops become loop nests
 verify, show  what holds after every pass; the IR as text (`listing`: of a whole sketch)
 access        how an index moves along an axis; `divisors`: what divides it; `substitute`: names replaced in ops
 host/         model_new.py, the Python side of a kernel
 source_text   generated lines that remember the line of the sketch they are for
 resources/    what a schedule needs on the chip, by the chip's numbers; `products`: how it multiplies matrices
+scalars       floats of a launch on chips without f64
 interpretation_steps   how much it is to run a sketch by simulation
 """

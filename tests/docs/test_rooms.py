@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -56,3 +57,18 @@ def test_no_module_of_core_imports_what_imports_it():
 def module_of(path: Path) -> str:
     """The module that a file of core is."""
     return ".".join(["akg_core", *path.relative_to(CORE).with_suffix("").parts]).removesuffix(".__init__")
+
+
+PACKAGES = sorted(
+    {path.parent for room in ("design", "judge", "lower", "sketch") for path in (CORE / room).rglob("*.py")}
+)
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: str(path.relative_to(CORE)))
+def test_a_package_says_what_each_of_its_modules_is(package: Path):
+    """What is looked for is found from the first lines of a folder; families of operators say it by their names."""
+    said = ast.get_docstring(ast.parse((package / "__init__.py").read_text())) or ""
+    if package.name != "operators":
+        missing = {path.stem for path in package.glob("[a-z]*.py")} - {*re.findall(r"\w+", said)}
+        assert not missing, f"{package.relative_to(CORE)}/__init__.py says nothing of {sorted(missing)}"
+    assert said

@@ -1,1 +1,6 @@
-"""Arithmetic over sizes and positions."""
+"""Arithmetic over sizes and positions.
+
+index       polynomials over sizes, loop positions, quotients and remainders, simplified by their ranges
+expression  sizes of the graph as an Index, and an Index as an expression of the sketch language
+symbols     sizes that only a launch knows reach a kernel as dims of its tensors
+"""

@@ -1,1 +1,9 @@
-"""Loop nests and their tiles."""
+"""A cluster as a loop nest, before and after tiling: here a tile size is chosen.
+
+nests, nest  a cluster becomes axes, and what is reduced, contracted or stored over them
+terms        what one program computes, as a graph of terms
+tiling       tile sizes and the order of loops, by the chip's traits
+cooperative  tiles of long rows that several programs share
+sliding      tiles of reductions over windows
+descriptors  operands that a chip can copy a block at a time
+"""

@@ -1,1 +1,6 @@
-"""Kernels become a program: what is allocated, launched and returned."""
+"""Kernels become a program that allocates, launches and returns: the text of a sketch.
+
+assemble  the whole: clusters, nests, tiles, kernels, program
+launches  what is allocated, launched and returned
+repeated  a loop of the program, and what its turns are handed
+"""

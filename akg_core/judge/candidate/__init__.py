@@ -1,1 +1,17 @@
-"""A kernel in the process that it is judged in."""
+"""A kernel in the process that it is judged in.
+
+session             the process: the kernel loaded before any input is there, then run on all cases
+jobs                its side in the worker: the plugin's hooks are called
+harness             runs cases and takes times of a Python module with `ModelNew`
+subject             the kernel's model, constructed and put into the state of a case
+confinement         what the process gives away before the kernel's code runs
+guard, guarded      while a kernel runs: no library computes for it; one case under the guard
+library, operators  what of the library computes and is taken away; the operators that a kernel may call
+integrity           whether the harness has been replaced, or a thread left
+holdings            parameters and buffers of a foreign module
+copies, unwatched   copies made by the library; what only a profiler has seen
+rounding            the floating-point mode, which a kernel must leave as it was
+health, failures    whether a device still works; what an exception says
+timed_model, turns  a model that is timed: its inputs, rotated; calls timed from outside
+sampling            what taking samples takes beside what they count
+"""

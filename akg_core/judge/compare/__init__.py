@@ -1,1 +1,10 @@
-"""A kernel's answers beside the reference's."""
+"""A kernel's answers beside the reference's.
+
+case      one case: structure, dtype, shape, strides, then every element
+accuracy  how exact an answer has to be
+binades   eager's worst error at elements of similar magnitude
+bits      whether tensors hold the same bytes
+ties      indices into values of which several are as good
+written   what a candidate wrote, compared
+diagnose  what wrong elements have in common
+"""

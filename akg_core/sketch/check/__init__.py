@@ -1,8 +1,14 @@
 """Checks a sketch: types filled in, and every finding with its code, place and cure.
 
-Axes, dtypes and loop-carried variables (check_types), programs and shapes (check_program), outputs and indices
-(check_outputs), whole numbers (check_numbers), hints (check_hints). docs/sketch.md
-lists the codes.
+types, expression   scopes, axes and dtypes, loop-carried variables
+program, shapes     what a program allocates, hands over and returns, and whether shapes agree
+outputs, sites      whether every element of an output is written once, and every index can be inside its tensor
+numbers             whole numbers that no kernel can hold
+hints               what is unknown or strange about a hint
+kept                launches whose results are kept between calls
+interface           a sketch written by hand, against the task
+
+docs/sketch.md lists the codes.
 """
 
 from __future__ import annotations

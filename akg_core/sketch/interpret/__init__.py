@@ -1,7 +1,9 @@
 """Runs a sketch on CPU tensors: the one meaning that every plugin's emitter is held against.
 
 The program's tensors are bound to the inputs, its dimensions to their shapes; then its statements run in order.
-Fresh tensors hold NaN or a pattern, so that an element that nothing wrote shows.
+Fresh tensors hold NaN or a pattern, so that an element that nothing wrote shows. `kernel` runs the programs of a
+launch, `expression` and `ops` compute on the tile values of `tiles`, `memory` loads and stores, `counts` says what was
+moved, `trial` compares with the reference.
 """
 
 from __future__ import annotations

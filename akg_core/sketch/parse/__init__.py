@@ -1,4 +1,7 @@
-"""Text of a sketch to its tree. The text is Python's syntax, read with `ast` and never executed."""
+"""Text of a sketch to its tree. The text is Python's syntax, read with `ast` and never executed.
+
+`statement` reads kernels and programs, `expression` what stands in them.
+"""
 
 from __future__ import annotations
 
