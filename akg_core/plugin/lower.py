@@ -18,11 +18,17 @@ from akg_core.lower.loops.lane_access import LaneAccess, formulas, lane_access, 
 from akg_core.lower.loops.lanes import on_lines, squares
 from akg_core.lower.loops.nest import Block, Leaf, Loop, Plan, plan
 from akg_core.lower.loops.updates import updates
+from akg_core.lower.precedence import ATOM, LOOSE, PRODUCT, RANKS, SUM, Ranked
 from akg_core.lower.scalars import float_dtype, with_floats
 from akg_core.lower.source_text import Line, Lines, annotated
 from akg_core.lower.specialise import Instance, instances, renamed
 
 __all__ = [
+    "ATOM",
+    "LOOSE",
+    "PRODUCT",
+    "RANKS",
+    "SUM",
     "TORCH_NAMES",
     "Axis",
     "Block",
@@ -36,6 +42,7 @@ __all__ = [
     "Loop",
     "Op",
     "Plan",
+    "Ranked",
     "Region",
     "Value",
     "annotated",

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import Body
+from akg_core.plugin.lower import ATOM, LOOSE, PRODUCT, RANKS, SUM, Body
 from akg_core.plugin.sketch import Binary, Call, Element, Expr, Name, Number, Text, Unary, is_float, is_integer
 from akg_core.plugin.tile import EXISTS
 from akg_plugin_tilelang.emit.functions import FORMS, WHOLE, called
-from akg_plugin_tilelang.emit.terms import ATOM, LOOSE, PRODUCT, RANKS, SUM, Term, cast, literal, strong
+from akg_plugin_tilelang.emit.terms import Term, cast, literal, strong
 
 NARROW = 2**31 - 2**22  # index arithmetic below this stays in 32 bits; what is left is for lanes that do not exist
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import Axis, Body, Lines, Op, Region, fold
+from akg_core.plugin.lower import ATOM, LOOSE, PRODUCT, Axis, Body, Lines, Op, Region, fold
 from akg_core.plugin.sketch import DTYPES, INDEX, Binary, Call, Element, Expr, Name, Number, is_float, walk
 from akg_core.plugin.tile import order
 from akg_plugin_tilelang.emit.expression import ExpressionPrinter, Tile
-from akg_plugin_tilelang.emit.terms import ATOM, HELD, LOOSE, PRODUCT, STORED, TILELANG, Term, cast, strong
+from akg_plugin_tilelang.emit.terms import HELD, STORED, TILELANG, Term, cast, strong
 
 ATOMIC = {
     "atomic_add": ("f32", "f64", "f16", "bf16", "i32"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from akg_core.plugin.lower import ATOM, LOOSE, Ranked
 from akg_core.plugin.sketch import is_float
 
 TILELANG = {
@@ -21,12 +22,10 @@ TILELANG = {
 }
 STORED = TILELANG | {"bool": "uint8"}  # in memory: vectors of bool have no form in CUDA
 HELD = TILELANG | {"bool": "int32"}  # in a tile
-LOOSE, SUM, PRODUCT, ATOM = range(4)  # how strongly a text holds together
-RANKS = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT}
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class Term(Ranked):
     """An expression of one element. `narrow`: an i64 of the sketch that is held in 32 bits; `number`: a literal."""
 
     text: str
@@ -34,18 +33,6 @@ class Term:
     rank: int = ATOM
     narrow: bool = False
     number: bool = False
-
-    def __str__(self) -> str:
-        return self.text
-
-    @property
-    def operand(self) -> str:
-        return self.text if self.rank == ATOM else f"({self.text})"
-
-    def beside(self, op: str, right: bool = False) -> str:
-        """The text as an operand of `op`, with brackets where reading would need them."""
-        rank = RANKS.get(op, LOOSE)
-        return self.text if self.rank > rank or (self.rank == rank > LOOSE and not right) else f"({self.text})"
 
 
 def literal(value: int | float | bool, dtype: str) -> str:

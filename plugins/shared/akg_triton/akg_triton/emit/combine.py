@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from akg_core.plugin.lower import Op
+from akg_core.plugin.lower import LOOSE, Op
 from akg_core.plugin.sketch import is_float, numerics, promote
 from akg_core.plugin.tile import precision_of
 from akg_triton.dialect import Dialect
 from akg_triton.emit.expression import ExpressionPrinter
-from akg_triton.emit.terms import LOOSE, Term, cast, literal, strong, wide
+from akg_triton.emit.terms import Term, cast, literal, strong, wide
 
 
 def held_dtype(function: str, dtype: str) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import Body, fold
+from akg_core.plugin.lower import ATOM, LOOSE, PRODUCT, RANKS, SUM, Body, fold
 from akg_core.plugin.sketch import INDEX, Binary, Call, Expr, Name, Number, Text, Unary, is_float, is_integer
 from akg_core.plugin.tile import Divisors
 from akg_triton.dialect import Dialect
 from akg_triton.emit.functions import LIBDEVICE, PLACES, TEXTS, WHOLE
-from akg_triton.emit.terms import ATOM, LOOSE, PRODUCT, RANKS, SUM, TRITON, Term, cast, held, literal, wide
+from akg_triton.emit.terms import TRITON, Term, cast, held, literal, wide
 from akg_triton.library import called
 
 LOGIC = {"and": "&", "or": "|"}

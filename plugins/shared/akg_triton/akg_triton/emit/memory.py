@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import Op, fold
+from akg_core.plugin.lower import PRODUCT, Op, fold
 from akg_core.plugin.sketch import (
     INDEX,
     NARROW,
@@ -19,7 +19,7 @@ from akg_core.plugin.sketch import (
     walk,
 )
 from akg_triton.emit.expression import ExpressionPrinter
-from akg_triton.emit.terms import PRODUCT, TRITON, Term, wide
+from akg_triton.emit.terms import TRITON, Term, wide
 
 ATOMIC = {
     "atomic_add": ("f32", "f64", "f16", "bf16", "i32", "i64"),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from akg_core.plugin.lower import Body, Lines, Op, Region
+from akg_core.plugin.lower import PRODUCT, SUM, Body, Lines, Op, Region
 from akg_core.plugin.sketch import Name, Number
 from akg_core.plugin.tile import Divisors, Programs
 from akg_triton.dialect import Dialect
 from akg_triton.emit import combine
 from akg_triton.emit.expression import ExpressionPrinter
 from akg_triton.emit.memory import MemoryPrinter, tensors_of
-from akg_triton.emit.terms import PRODUCT, SUM, Term, cast, held, strong, wide
+from akg_triton.emit.terms import Term, cast, held, strong, wide
 
 
 class RegionPrinter:

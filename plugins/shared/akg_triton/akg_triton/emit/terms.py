@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from akg_core.plugin.lower import ATOM, LOOSE, Ranked
 from akg_core.plugin.sketch import is_float, is_integer
 from akg_triton.signature import TRITON
 
-LOOSE, SUM, PRODUCT, ATOM = range(4)  # how strongly a text holds together
-RANKS = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT}
-
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class Term(Ranked):
     """A Triton expression.
 
     `axes`: the axes of its shape, in the region's order. `dtype`: the language's; `narrow`: an i64 of the language that
@@ -26,18 +24,6 @@ class Term:
     rank: int = ATOM
     narrow: bool = False
     number: bool = False
-
-    def __str__(self) -> str:
-        return self.text
-
-    @property
-    def operand(self) -> str:
-        return self.text if self.rank == ATOM else f"({self.text})"
-
-    def beside(self, op: str, right: bool = False) -> str:
-        """The text as an operand of `op`, with brackets where reading would need them."""
-        rank = RANKS.get(op, LOOSE)
-        return self.text if self.rank > rank or (self.rank == rank > LOOSE and not right) else f"({self.text})"
 
     def with_text(self, text: str, rank: int = ATOM) -> Term:
         return replace(self, text=text, rank=rank, number=False)
