@@ -73,6 +73,14 @@ def test_no_module_of_a_plugin_imports_what_imports_it():
     assert order.index("akg_plugin_triton_cuda.ahead") < order.index("akg_plugin_triton_cuda.compile")
 
 
+@pytest.mark.parametrize("plugin", sorted(path.name for path in (ROOT / "plugins").iterdir() if path.name != "shared"))
+def test_every_plugin_has_its_stages_in_files_of_the_same_names(plugin: str):
+    """Those of a language that several chips share, launch and check_source, may be in `plugins/shared`."""
+    modules = {name.split(".")[1] for name in SOURCES if name.startswith(f"akg_plugin_{plugin}.")}
+    assert modules >= {"plugin", "probe", "emit", "compile", "explain", "harness"}
+    assert all((ROOT / "plugins" / plugin / part).exists() for part in ("docs", "tests", "README.md", "LICENSE"))
+
+
 def test_a_plugin_that_does_otherwise_is_found():
     found = list(imported("import akg_core.records\ndef f():\n    from akg_core.sketch import ast\n"))
     assert found == [("akg_core.records", ""), ("akg_core.sketch", "ast")]
