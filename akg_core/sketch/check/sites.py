@@ -204,7 +204,7 @@ class Walk:
         return ast.Name(name, place=node.place)
 
     def _depends(self, node: ast.Expr) -> frozenset[str]:
-        """The grid axes that a value depends on: a rendezvous makes it the same in all programs of its axis."""
+        """The grid axes that a value depends on: an all-reduction makes it the same in all programs of its axis."""
         match node:
             case ast.Name(id=name):
                 return self._values[name].depends if name in self._values else _NOTHING
