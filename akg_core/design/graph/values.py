@@ -287,10 +287,9 @@ def expand(value: Value, shape: Shape) -> Value:
     if isinstance(value, Literal):
         return Literal(value.number, shape=shape, dtype=value.dtype)
     lead = len(shape) - len(value.shape)
-    kept = value.shape
 
     def rule(at: Positions) -> Positions:
-        return tuple(index(0) if size == 1 else at[lead + d] for d, size in enumerate(kept))
+        return tuple(index(0) if size == 1 else at[lead + d] for d, size in enumerate(value.shape))
 
     return View(value, rule, ("expand", shape), shape=shape, dtype=value.dtype)
 
