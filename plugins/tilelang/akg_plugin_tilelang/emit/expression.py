@@ -111,7 +111,7 @@ class ExpressionPrinter:
         if dtype == "bool":
             return Term(f"T.{'Or' if op in ('|', '+') else 'And'}({left}, {right})", "bool")
         if op == "**":
-            return self.power(left, right, dtype)
+            return self.power(expr.right, left, right, dtype)
         if is_float(dtype) and op in ("//", "%"):
             return Term(self.call("floor_quotient" if op == "//" else "remainder", left, right), dtype)
         narrow = left.narrow and right.narrow
@@ -120,13 +120,13 @@ class ExpressionPrinter:
         text = f"{left.beside(op)} {op} {right.beside(op, right=True)}"
         return Term(text, dtype, RANKS.get(op, LOOSE), narrow)
 
-    def power(self, base: Term, exponent: Term, dtype: str) -> Term:
+    def power(self, by: Expr, base: Term, exponent: Term, dtype: str) -> Term:
         if not is_float(dtype):
             return Term(self.call("int_power", strong(base), strong(exponent)), dtype)
-        number = exponent.text.rpartition("(")[2].rstrip(")")
-        if number in ("2.0", "3.0") and base.rank == ATOM:
-            return Term(" * ".join([base.text] * int(number[0])), dtype, PRODUCT)
-        named = {"0.5": "T.sqrt({0})", "-0.5": "1.0 / T.sqrt({0})", "-1.0": "1.0 / {0}"}.get(number)
+        number = by.value if isinstance(by, Number) else None
+        if number in (2, 3) and base.rank == ATOM:
+            return Term(" * ".join([base.text] * int(number or 0)), dtype, PRODUCT)
+        named = {0.5: "T.sqrt({0})", -0.5: "1.0 / T.sqrt({0})", -1: "1.0 / {0}"}.get(number or 0)
         if named:
             return Term(named.format(base.operand), dtype, PRODUCT if "/" in named else ATOM)
         return Term(f"T.pow({base}, {exponent})", dtype)

@@ -75,9 +75,6 @@ class RegionPrinter:
             return block
         return str(axis.lanes)
 
-    def lanes_of(self, axes: Iterable[str], unknown: int = 1024) -> int:
-        return math.prod(self.body.axes[axis].lanes or unknown for axis in axes)
-
     def shape(self, axes: Sequence[str]) -> str:
         return f"({', '.join(map(self.lanes, axes)) or '1'}{',' if len(axes) < 2 else ''})"
 
@@ -313,7 +310,7 @@ class RegionPrinter:
         """How many turns' factors are in shared memory at once: as many as the sketch says or is usual, and fit."""
         asked = op.hints.get("stages")
         loaded = [each.target for each in op.body if each.target is not None and each.target.name in self.factors]
-        size = sum(self.lanes_of(value.axes) * DTYPES[value.dtype].size for value in loaded)
+        size = sum(self.body.lanes_of(value.axes) * DTYPES[value.dtype].size for value in loaded)
         return min(int(asked.value) if isinstance(asked, Number) else STAGES, STAGED_BYTES // max(size, 1))
 
     def count(self, distance: Term, step: Term) -> str:
@@ -358,7 +355,7 @@ class RegionPrinter:
         if isinstance(warps, Number):
             return 32 * max(1, 1 << (int(warps.value).bit_length() - 1))
         ops = [inner for each in self.region.ops for inner in each.inside()]
-        largest = max([1, *(self.lanes_of(self.axes_at(op)) for op in ops)])
+        largest = max([1, *(self.body.lanes_of(self.axes_at(op)) for op in ops)])
         products = [op for op in ops if op.kind == "dot" and op.target and is_float(op.target.dtype)]
         halves = any(op.expr and op.expr.type and op.expr.type.dtype in ("f16", "bf16") for op in products)
         wanted = max(largest // (OF_PRODUCTS if halves else ELEMENTS), 1)
