@@ -68,6 +68,13 @@ def test_running_logsumexp(dim: int) -> None:
     judge(reference(forward(f"torch.logcumsumexp(x * 9, {dim}) + 1"), "[torch.randn(3, 11, 6)]"), traits=SMALL)
 
 
+def test_turns_of_one_elementwise_kernel_are_a_loop_inside_of_it() -> None:
+    """Nothing of the program is launched turn after turn, and what a state was is no load."""
+    text = designed(reference(forward("torch.logcumsumexp(x, 1)"), "[torch.randn(3, 11, 6)]"))
+    kernels, program = text.split("@program")
+    assert "for t in range(11):" in kernels and "range(" not in program
+
+
 def test_running_logsumexp_of_numbers_far_apart() -> None:
     """Whatever is added to numbers that are far below the largest one is exact."""
     rows = "[-1e4, 3, 5, 1e4, -1e4, 0], [-math.inf, -1e30, -1000, -800, 0, 1e30], [1, math.inf, 0, math.nan, 0, 0]"

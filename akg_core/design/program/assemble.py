@@ -9,7 +9,7 @@ from akg_core.design.algebra.expression import parse_size, to_expr
 from akg_core.design.algebra.index import Axis, ceil_div, index, position, product
 from akg_core.design.algebra.symbols import with_sizes
 from akg_core.design.fuse.anchors import partition_of
-from akg_core.design.fuse.cluster import Cluster, Target
+from akg_core.design.fuse.cluster import AnchorKey, Cluster, Target
 from akg_core.design.fuse.partition import Partition
 from akg_core.design.fuse.sharing import shared
 from akg_core.design.graph.reach import readers
@@ -30,6 +30,7 @@ from akg_core.design.nest.sliding import tile_windows
 from akg_core.design.nest.terms import Buffer, Load, Result, below
 from akg_core.design.nest.tiling import access_order, chunk_size, example, in_chunks, splits, tile
 from akg_core.design.policy import Policy
+from akg_core.design.program.inside import inside
 from akg_core.design.program.launches import ProgramWriter, kept_between_calls
 from akg_core.design.program.repeated import Repeated, Step, changed, kernels, repeated
 from akg_core.records import Task, Traits
@@ -78,13 +79,12 @@ class Assembly:
         self._read |= {b for looped in self.partition.loops.values() for b in (*looped.given, *looped.fixed)}
         for cluster, nest in nests:
             if cluster.kind == "loop":
-                self._emit_loop(cluster)
+                self._emit_loop(*cluster.heads)
             elif not all(index(0) in s.buffer.shape for s in nest.stores):
                 self._emit(cluster, nest)
 
-    def _emit_loop(self, cluster: Cluster) -> None:
+    def _emit_loop(self, loop: AnchorKey) -> None:
         """The kernels of one turn, made as those of a graph of its own, launched once a turn."""
-        (loop,) = cluster.heads
         assert isinstance(loop, Loop)
         looped = self.partition.loops[loop]
         sources = {"now": loop.now, "before": loop.before, "held": loop.held}
@@ -99,7 +99,7 @@ class Assembly:
             copy = Pointwise("copy", (value,), shape=value.shape, dtype=value.dtype)
             turn.partition.store(copy, inner["after"][-1])
         turn._emit_all()
-        self.emitted += repeated(loop, looped, inner, kernels(turn.emitted))
+        self.emitted += map(inside, repeated(loop, looped, inner, kernels(turn.emitted)))
 
     # --- what goes out ----------------------------------------------------------------------------
 
