@@ -15,6 +15,9 @@ FUNCTIONS = [
     "torch.erfinv(torch.tanh(x))", "torch.round(x * 10, decimals=1)", "torch.round(x * 1000, decimals=-2)",
     "torch.ldexp(x, (y * 3).int())", "torch.ops.aten.mish_backward(x, y * 9)",
     "torch.ops.aten.softshrink_backward(x, y, 0.5)", "torch.ops.aten.hardshrink_backward(x, y, 0.5)",
+    "torch.special.i0(x * 9)", "torch.special.i0e(x * 30)", "torch.special.i1(x * 9)", "torch.special.i1e(x * 30)",
+    "torch.special.erfcx(x.abs() * 6)", "torch.special.erfcx(x)", "torch.special.log_ndtr(x * 9)",
+    "torch.special.ndtri(torch.sigmoid(x * 6))", "torch.special.xlog1py(x, y.abs())", "torch.special.xlog1py(x, 2.0)",
     "torch.ops.aten.gelu_backward(x, y)", "torch.ops.aten.hardswish_backward(x, y * 4)",
 ]  # fmt: skip
 ENDS = (
@@ -22,7 +25,8 @@ ENDS = (
 )
 AT_ENDS = [
     "torch.lgamma(x)", "torch.digamma(x)", "torch.erfinv(x)", "torch.signbit(x)", "torch.fmax(x, y.flip(0))",
-    "torch.fmin(x, y.flip(0))",
+    "torch.fmin(x, y.flip(0))", "torch.special.i0e(x)", "torch.special.i1e(x)", "torch.special.i1(x.clamp(-80, 80))",
+    "torch.special.ndtri(x)", "torch.special.erfcx(x)",
 ]  # fmt: skip
 NUMBERS = [
     "torch.take(x, torch.tensor([1, 2, 7]))", "x * torch.tensor([[1., 2, 3, 4], [5, 6, 7, 8.]]).repeat(3, 8)",
@@ -58,7 +62,13 @@ def test_a_long_table_of_numbers_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["torch.addmv(x[:, 0], x, y[0])", "torch.dist(x, y)", "torch.mvlgamma(x.abs() + 3, 2)"]
+    "line",
+    [
+        "torch.addmv(x[:, 0], x, y[0])",
+        "torch.addbmm(x[:, :3], x.view(2, 6, 16), y.view(2, 16, 6)[:, :, :3])",
+        "torch.dist(x, y)",
+        "torch.mvlgamma(x.abs() + 3, 2)",
+    ],
 )
 def test_combinations(line: str) -> None:
     judge(reference(forward(line, "x, y"), GIVEN))

@@ -25,6 +25,7 @@ from akg_core.design.operators import (
     reductions,
     scans,
     scatters,
+    series,
     sorting,
     special,
     views,
@@ -37,6 +38,7 @@ from akg_core.task.graph import RANDOM, random_nodes
 FAMILIES = (
     pointwise, views, gathers, scatters, sorting, reductions, normalisations, products, scans, convolutions, pooling,
     recurrent, linear_algebra, losses, randomness, constants, special,
+    series,
 )  # fmt: skip
 
 Refused = Callable[[Node, UnsupportedOperator], None]

@@ -101,9 +101,14 @@ def inner(c: Call) -> Value:
     return reshape(matrix_product(row, column, c.dtype), c.shape)
 
 
-@rule("addmm", "baddbmm")
+@rule("addmm", "baddbmm", "addbmm")
 def multiply_add(c: Call) -> Value:
-    product = cast(matrix_product(c.raw(1), c.raw(2), c.dtype), c.wide)
+    left, right = c.raw(1), c.raw(2)
+    if c.name == "addbmm":  # summed over matrices, too
+        count, rows, inner = left.shape
+        left = reshape(permute(left, (1, 0, 2)), (rows, count * inner))
+        right = reshape(right, (count * inner, right.shape[2]))
+    product = cast(matrix_product(left, right, c.dtype), c.wide)
     beta, alpha = c.option("beta", 1), c.option("alpha", 1)
     if alpha != 1:
         product = arithmetic("*", product, alpha, dtype=c.wide)

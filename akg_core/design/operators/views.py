@@ -263,6 +263,7 @@ def filled(c: Call) -> Value:
 
 
 @rule("scalar_tensor")
+@rule("scalar_tensor", namespace="prims")
 def scalar(c: Call) -> Value:
     number = c.operand(0)
     return cast(number, c.wide) if isinstance(number, Value) else literal(number, c.wide)
