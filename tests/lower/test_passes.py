@@ -183,6 +183,10 @@ def f(x: In["i32", 8, 100], y: Out["i32", 8, 100]):
     assert "sort: i32[n] = operand sorted over n" in ops(text)
     found = ops(text, make_explicit, pad, mask)
     assert "sorted over n" in found and "2147483647" in found
+    promised = text.replace(", n))", ", n, bitonic=True))")
+    assert "operand merged over n" in ops(promised)
+    assert "sorted over n" in ops(promised, make_explicit, pad, mask)  # what fills the tile up would rise again
+    assert "merged over n" in ops(promised.replace("100", "128"), make_explicit, pad, mask)
 
 
 def test_masks_are_where_lanes_do_not_exist() -> None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from akg_core import philox
+from akg_core.errors import SketchError
 from akg_core.sketch.dtypes import BITS
 from akg_core.sketch.interpret import interpret
 from akg_core.sketch.interpret.ops import ELEMENTWISE, TRANSCENDENTAL
@@ -103,6 +104,15 @@ def test_sorted_along_one_axis() -> None:
     x = torch.tensor([[3, -1, 2], [-5, 7, 0]])
     assert whole("store(y[m, n], sort(t, n))", x, "i64", '"M", "N"').equal(x.sort(1).values)
     assert whole("store(y[m, n], sort(t, m))", x, "i64", '"M", "N"').equal(x.sort(0).values)
+
+
+def test_merged_is_what_rises_and_then_falls() -> None:
+    merge = "store(y[m, n], sort(t, n, bitonic=True))"
+    most = torch.iinfo(torch.int64).max
+    x = torch.tensor([[-5, 1, 7, 3], [2, 2, 2, 2], [9, 4, 1, -most], [-most, 0, most, most]])
+    assert whole(merge, x, "i64", '"M", "N"').equal(x.sort(1).values)
+    with pytest.raises(SketchError, match="SK706 sort over n is told of elements that rise, then fall"):
+        whole(merge, torch.tensor([[3, 1, 2]]), "i64", '"M", "N"')
 
 
 def test_bits_and_logic() -> None:
