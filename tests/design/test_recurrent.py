@@ -10,6 +10,7 @@ from akg_core.sketch.parse import parse
 from akg_core.sketch.program import program_of, statements
 from tests.design.judging import SMALL, USUAL, designed, judge, reference
 
+MATRIX_UNITS = USUAL.model_copy(update={"half_tile": (64, 64, 32)})
 LSTM_STATES = "torch.randn({0}, 3, {1}), torch.randn({0}, 3, 6)"
 
 
@@ -87,6 +88,14 @@ def test_a_turn_launches_few_kernels(made: str, most: int) -> None:
     (loop,) = [node for node in statements(program_of(tree)) if isinstance(node, ast.Range)]
     assert loop.stop == ast.Number(500)
     assert sum(isinstance(node, ast.Launch) for node in loop.body) <= most
+
+
+@pytest.mark.parametrize("made", ["LSTM(4, 6)", "GRU(4, 6)", "GRU(4, 6, bias=False)", "RNN(4, 6)", "LSTM(4, 1)"])
+def test_a_turn_for_few_sequences_is_one_kernel_where_sums_cost_less_than_stores(made: str) -> None:
+    source = layer(made)
+    judge(source, traits=MATRIX_UNITS)
+    (loop,) = [n for n in statements(program_of(parse(designed(source, MATRIX_UNITS)))) if isinstance(n, ast.Range)]
+    assert sum(isinstance(node, ast.Launch) for node in loop.body) == 1
 
 
 def test_weights_are_prepared_outside_of_the_loop() -> None:

@@ -272,6 +272,8 @@ def _looped(nest: Nest, walked: AccessOrder, traits: Traits, across: bool, split
         step = power_below(min(2 * extent - 1, max(left // 4, 8 * traits.lanes)))
         while step > 4 * traits.lanes and programs * -(-extent // step) < 2 * traits.units and not (held and split):
             step //= 2
+        while step > traits.lanes and programs * -(-extent // step) < traits.units // 2 and not split:
+            step //= 2  # a unit without work loses more than a line of memory that is read in parts
         left = max((max(_ROWS * step, _LINE * traits.tile_elements) if held else left) // step, 1)
     for axis in reversed(walked.order):
         extent = axis.extent.example

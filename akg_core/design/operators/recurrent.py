@@ -20,22 +20,32 @@ from akg_core.design.graph.values import (
     Value,
     arithmetic,
     cast,
+    expand,
     map_of,
     narrow,
     permute,
     reshape,
     view,
+    wide,
 )
 from akg_core.design.operators.products import matrix_product
+from akg_core.design.operators.reductions import reduced
+
+_FEW = 1 << 23  # numbers that sums of a turn multiply while another kernel would be launched
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weights of one layer in one direction as its turns read them, [P, G*H], [G*H] and [H, P]."""
+    """The weights of one layer in one direction as its turns read them, [P, G*H], [G*H] and [H, P].
+
+    `together`: a turn is one kernel, which sums for all gates what they need at some places. Tiles of a product would
+    be of one gate each, so that a second kernel brings them together.
+    """
 
     hidden: Value
     bias: Value | None
     projection: Value | None
+    together: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +71,25 @@ def _gate(gates: Value, number: int, size: Index) -> Value:
     return narrow(gates, 1, size * number, size)
 
 
+def _gates(x: Value, weights: Weights, size: Index, dtype: str) -> list[Value]:
+    """x [B, P] times the part [P, H] that each gate has of the hidden state's weight [P, G*H], H being `size`."""
+    weight = weights.hidden
+    count = weight.shape[1].exact(size)
+    assert count is not None and count.constant is not None
+    if not weights.together:
+        whole = _product(x, weight, dtype)
+        return [_gate(whole, number, size) for number in range(count.constant)]
+    (rows, inner), total = x.shape, wide(dtype)
+    space = (rows, size, inner)
+    mine = expand(reshape(cast(x, total), (rows, index(1), inner)), space)
+
+    def summed(number: int) -> Value:
+        own = view(cast(weight, total), space, lambda at: (at[2], size * number + at[1]))
+        return reduced("sum", _apply("*", mine, own), (2,))
+
+    return [summed(number) for number in range(count.constant)]
+
+
 def _apply(op: str, *args: Value) -> Value:
     return map_of(op, *args, dtype=args[0].dtype)
 
@@ -68,10 +97,11 @@ def _apply(op: str, *args: Value) -> Value:
 def _lstm_turn(now: Value, states: Sequence[Value], weights: Weights, dtype: str) -> tuple[Value, ...]:
     hidden, cell = states
     size = cell.shape[1]
-    gates = _apply("+", now, cast(_product(hidden, weights.hidden, dtype), now.dtype))
-    entering, kept, leaving = (_apply("sigmoid", _gate(gates, n, size)) for n in (0, 1, 3))
-    wide = cast(cell, now.dtype)
-    after = _apply("+", _apply("*", kept, wide), _apply("*", entering, _apply("tanh", _gate(gates, 2, size))))
+    parts = enumerate(_gates(hidden, weights, size, dtype))
+    gates = [_apply("+", _gate(now, n, size), cast(part, now.dtype)) for n, part in parts]
+    entering, kept, leaving = (_apply("sigmoid", gates[n]) for n in (0, 1, 3))
+    before = cast(cell, now.dtype)
+    after = _apply("+", _apply("*", kept, before), _apply("*", entering, _apply("tanh", gates[2])))
     seen = _apply("*", leaving, _apply("tanh", after))
     if weights.projection is not None:
         seen = cast(_product(cast(seen, dtype), weights.projection, dtype), now.dtype)
@@ -81,19 +111,20 @@ def _lstm_turn(now: Value, states: Sequence[Value], weights: Weights, dtype: str
 def _gru_turn(now: Value, states: Sequence[Value], weights: Weights, dtype: str) -> tuple[Value, ...]:
     (hidden,) = states
     size = hidden.shape[1]
-    gates = cast(_product(hidden, weights.hidden, dtype), now.dtype)
+    gates = [cast(part, now.dtype) for part in _gates(hidden, weights, size, dtype)]
     if weights.bias is not None:
-        gates = arithmetic("+", gates, weights.bias, dtype=now.dtype)
-    reset, update = (_apply("sigmoid", _apply("+", _gate(now, n, size), _gate(gates, n, size))) for n in (0, 1))
-    new = _apply("tanh", _apply("+", _gate(now, 2, size), _apply("*", reset, _gate(gates, 2, size))))
+        biases = (narrow(weights.bias, 0, size * n, size) for n in range(len(gates)))
+        gates = [arithmetic("+", gate, bias, dtype=now.dtype) for gate, bias in zip(gates, biases, strict=True)]
+    reset, update = (_apply("sigmoid", _apply("+", _gate(now, n, size), gates[n])) for n in (0, 1))
+    new = _apply("tanh", _apply("+", _gate(now, 2, size), _apply("*", reset, gates[2])))
     return (_apply("+", new, _apply("*", update, _apply("-", cast(hidden, now.dtype), new))),)
 
 
 def _plain_turn(function: str) -> Callable[[Value, Sequence[Value], Weights, str], tuple[Value, ...]]:
     def turn(now: Value, states: Sequence[Value], weights: Weights, dtype: str) -> tuple[Value, ...]:
         (hidden,) = states
-        gates = _apply("+", now, cast(_product(hidden, weights.hidden, dtype), now.dtype))
-        return (_apply(function, gates),)
+        (gate,) = _gates(hidden, weights, hidden.shape[1], dtype)
+        return (_apply(function, _apply("+", now, cast(gate, now.dtype))),)
 
     return turn
 
@@ -148,12 +179,12 @@ def _run(
     batch_first: bool,
 ) -> list[States]:
     """One layer in one direction over x [T, B, I], or [B, T, I]: its states [T + 1, B, H]."""
-    dtype, wide = c.dtype, c.wide
+    dtype, total = c.dtype, c.wide
     of_input, of_hidden, *others = params
     biases, projections = (others[:2], others[2:]) if biased else ([], others)
-    now = cast(_product(x, permute(of_input, (1, 0)), dtype), wide)
+    now = cast(_product(x, permute(of_input, (1, 0)), dtype), total)
     for bias in biases[: 1 if kind.apart else 2]:
-        now = arithmetic("+", now, bias, dtype=wide)
+        now = arithmetic("+", now, bias, dtype=total)
     if batch_first:
         now = permute(now, (1, 0, 2))
     # Every turn reads all weights, and reads them fastest along the rows that it computes.
@@ -163,7 +194,8 @@ def _run(
         *(permute(p, (1, 0)) for p in projections),
     ]
     held = [Source(f"turn:weight_{n}", shape=v.shape, dtype=v.dtype) for n, v in enumerate(fixed)]
-    weights = Weights(held[0], held[1] if kind.apart and biased else None, held[-1] if projections else None)
+    together = c.choices.joined and initial[0].shape[0].example * of_hidden.size.example <= _FEW
+    weights = Weights(held[0], held[1] if kind.apart and biased else None, held[-1] if projections else None, together)
     part = Source("turn:input_part", shape=now.shape[1:], dtype=now.dtype)
     names = ("hidden", "cell")
     before = [Source(f"turn:{n}", shape=v.shape, dtype=dtype) for n, v in zip(names, initial, strict=False)]
