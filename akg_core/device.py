@@ -14,9 +14,84 @@ from typing import TYPE_CHECKING, Any
 from akg_core import machine
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import torch
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
+
+
+class Lane:
+    """What a process that is timed on a device has of the clock, which is in another process: see `DeviceClock`.
+
+    `memory`: bytes of the device, one-dimensional, in which the inputs of calls come to lie before each turn.
+    """
+
+    memory: torch.Tensor
+
+    def await_start(self, number: int) -> None:
+        """Have what is queued from now on in the current stream wait for the start of the turn of this number."""
+        raise NotImplementedError
+
+    def tell_end(self, number: int) -> None:
+        """Have the device tell the clock when all that is queued in the current stream has ended."""
+        raise NotImplementedError
+
+    def named(self, address: int, size: int) -> dict[str, Any]:
+        """How the clock's process finds so many bytes of the device's memory at an address of this one: JSON."""
+        raise NotImplementedError
+
+
+class DeviceClock:
+    """The clock of a device in a process that nobody else can reach, which works on the device between two turns.
+
+    A device works for one process at a time. So a turn begins when the last of what this process has queued before it
+    has been done, and has ended when the device works for this process again: by stamps of the device itself, in memory
+    of this process. `token`: JSON from which a `Lane` is made in another process; `memory`: as there.
+    """
+
+    token: dict[str, Any]
+    memory: torch.Tensor
+
+    def copies(self, pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> Callable[[], None]:
+        """What queues copies from one flat tensor of bytes to another each, made by what computes on the device."""
+        raise NotImplementedError
+
+    def begin(
+        self, number: int, expose: Callable[[], None], sweep: int, keep: Callable[[], None] | None = None
+    ) -> None:
+        """Queue, without a gap in which the device could do anything else: what `expose` queues, by which inputs come
+        to lie in `memory`, reading `sweep` bytes so that they are in no cache, a stamp, and the start of the turn. With
+        `keep` also what `end` queues, for when the end of the turn is told.
+        """
+        raise NotImplementedError
+
+    def end(self, keep: Callable[[], None]) -> None:
+        """Queue a stamp, what `keep` queues, by which answers are copied, and another stamp."""
+        raise NotImplementedError
+
+    def wait(self, seconds: float) -> None:
+        """Wait for all that was queued; raises TimeoutError when that takes longer, with nothing queued any more."""
+        raise NotImplementedError
+
+    def taken(self) -> tuple[float, float, float]:
+        """Seconds of the turn that has ended, for which inputs were in sight before it, and that copies took then."""
+        raise NotImplementedError
+
+    def start(self, number: int) -> None:
+        """Start whoever waits for the turn of this number, now, though nobody takes the time."""
+        raise NotImplementedError
+
+    def found(self, named: dict[str, Any], size: int) -> torch.Tensor:
+        """So many bytes of what a `Lane` has named, as a flat tensor, until `forget`.
+
+        What was named may come from the code under judgement: raises ValueError when it makes no sense.
+        """
+        raise NotImplementedError
+
+    def forget(self) -> None:
+        """Give up what was `found`."""
+        raise NotImplementedError
 
 
 class Device:
@@ -49,17 +124,6 @@ class Device:
         result = action()
         self.synchronize()
         return time.perf_counter() - began, result
-
-    def seconds_after(self, action: Callable[[], Any]) -> tuple[float, Any]:
-        """How long what `action` started goes on when it has returned, in seconds, and what it returns.
-
-        That is no more than `seconds` counts, but for work that a clock of the device's own does not see.
-        """
-        self.synchronize()
-        result = action()
-        returned = time.perf_counter()
-        self.synchronize()
-        return time.perf_counter() - returned, result
 
     def sweep(self, size: int) -> None:
         """Read `size` bytes of memory, so that nothing else stays in the caches; reading leaves none to write back."""
@@ -109,6 +173,14 @@ class Device:
         The token may come from the code under judgement: raises ValueError when it makes no sense.
         """
         raise ValueError("nothing is shared between processes here")
+
+    def clock(self, size: int) -> DeviceClock:
+        """A clock with so many bytes for inputs. Raises NotImplementedError where there is none, as for the host."""
+        raise NotImplementedError
+
+    def lane(self, token: dict[str, Any]) -> Lane:
+        """The lane of a clock in another process."""
+        raise NotImplementedError
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:

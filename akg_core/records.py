@@ -17,6 +17,7 @@ from akg_core.record import Scalar as Scalar
 from akg_core.record import Shown
 from akg_core.running import Case as Case
 from akg_core.running import CaseReport as CaseReport
+from akg_core.running import DeviceTurn as DeviceTurn
 from akg_core.running import Placement as Placement
 from akg_core.running import ProfileReport as ProfileReport
 from akg_core.running import RunReport as RunReport

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -80,27 +80,44 @@ class RunReport(Record):
     left_open: tuple[Sentence, ...] = ()
 
 
+class DeviceTurn(Record):
+    """A call on a device of which another process takes the time, in the turn of this `number`.
+
+    `lane` is what `Device.lane` takes; the tensors of the inputs lie in its memory at `places`. `queued`: the call is
+    queued behind a wait for the start; else it is made at once. `apart`: it begins with the state of the case.
+    """
+
+    lane: dict[str, Any]
+    places: tuple[int, ...]
+    number: int
+    queued: bool
+    apart: bool = False
+
+
 class TimingPlan(Record):
     """How to sample: `warmup` calls first, then `samples` calls, each timed alone, with `threads` (0: all cores).
 
-    From outside a sample is of `calls` in a row, each on data of its own. `cold`: sweep the caches before each sample.
-    `after`: count only what goes on when a call has returned. `check`: a case whose inputs one call finds in place.
+    From outside a sample is of `calls` in a row, each on data of its own; on a device it is one call, a `turn`. `cold`:
+    sweep the caches before each sample.
     """
 
     warmup: int = 0
     samples: int = 1
     calls: int = 1
     cold: bool = False
-    after: bool = False
     threads: int = 0
-    check: Case | None = None
+    turn: DeviceTurn | None = None
 
 
 class ProfileReport(Record):
-    """Raw samples in seconds, in the order taken. `error`: why there are none; `lost`: why the device is lost."""
+    """Raw samples in seconds, in the order taken. `error`: why there are none; `lost`: why the device is lost.
+
+    `told`: of a turn on a device, what the `answer` is, and where its tensors lie, as they are `named` there.
+    """
 
     samples: tuple[float, ...]
     timer: Sentence
     error: Sentence = ""
     lost: Sentence = ""
     details: dict[str, Scalar] = Field(default_factory=dict)
+    told: dict[str, Any] = Field(default_factory=dict)

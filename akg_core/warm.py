@@ -13,6 +13,7 @@ _FIRST = (
     "akg_core.judge.reference.process",
     "akg_core.judge.compare.written",
     "akg_core.judge.reference.afresh",
+    "akg_core.judge.reference.track",
     "akg_core.judge.candidate.harness",
 )
 _OF_PLUGINS = (
@@ -21,7 +22,8 @@ _OF_PLUGINS = (
     "akg_core.stage_jobs:compile_all_job",
     "akg_core.stage_jobs:check_then_compile_job",
     "akg_core.judge.timing.floor:measure_job",
-    "akg_core.judge.candidate.sampling:sampling_job",
+    "akg_core.judge.timing.idle:turn_job",
+    "akg_core.judge.reference.track:idle_job",
     "akg_core.judge.reference.process:open_job",
     "akg_core.judge.candidate.jobs:run_job",
     "akg_core.judge.candidate.jobs:profile_job",

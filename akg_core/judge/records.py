@@ -195,6 +195,7 @@ class Timing(Record):
     "incorrect" (wrong while it was timed, or afterwards), "failed" (did not run). `unavailable` says why a baseline is
     missing, by name. `waited`: the part of its time in which who is timed was ready to run and had no processor, at
     most; a machine is busy where that is much. `resolution`: seconds that the clock adds to a sample, about.
+    `unqueued`: whose calls could not be queued on a device, so that what launching takes counts, for all.
     """
 
     status: TimingStatus
@@ -204,6 +205,7 @@ class Timing(Record):
     floor: Floor | None = None
     waited: float = 0.0
     resolution: float = 0.0
+    unqueued: tuple[str, ...] = ()
     unavailable: dict[str, str] = Field(default_factory=dict)
     settings: dict[str, Scalar] = Field(default_factory=dict)
     seconds: float = 0.0

@@ -11,7 +11,7 @@ akg_core.plugin.harness       running and timing a kernel that is a Python modul
 Tests of plugins import `akg_core.testing` besides. This module imports nothing heavy: every command loads it.
 """
 
-from akg_core.device import HOST, Device
+from akg_core.device import HOST, Device, DeviceClock, Lane
 from akg_core.errors import AkgError, SketchError, ToolchainError, Unsupported
 from akg_core.hookspecs import hookimpl
 from akg_core.pages import read_pages
@@ -57,11 +57,13 @@ __all__ = [
     "Choice",
     "CompileResult",
     "Device",
+    "DeviceClock",
     "DocPage",
     "Environment",
     "Finding",
     "Interface",
     "KernelSource",
+    "Lane",
     "Parameter",
     "PluginInfo",
     "ProfileReport",

@@ -107,6 +107,10 @@ def _show_timing(console: Console, timing: Timing, verified: bool) -> None:
     if timing.waited > _BUSY:
         busy = f"The machine was busy: {timing.waited:.0%} of the time went by in waiting for a processor."
         _say(console, "", Text(busy, style="yellow"))
+    if timing.unqueued:
+        whose = " and ".join(_NAMES.get(name, name) for name in timing.unqueued)
+        said = f"Calls of {whose} cannot be queued on the device: what launching takes counts, for all."
+        _say(console, "", Text(said, style="yellow"))
     for name, reason in timing.unavailable.items():
         _say(console, "", Text(f"{_NAMES.get(name, name)}: {reason}", style="dim"))
 

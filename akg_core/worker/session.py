@@ -102,6 +102,10 @@ class Session:
                 self.close()  # lest a report of these turns be taken for one of others
         return result, json.loads(self._told) if self._told else {"error": "it took no turns to be timed"}
 
+    def ran(self) -> dict[tuple[int, int], int]:
+        """Nanoseconds that each thread of the session has run: of one that stands still they stay what they are."""
+        return usage.ran(usage.descendants(self._keeper)) if self._keeper else {}
+
     def close(self) -> None:
         """End the process and everything that it started, and remove its folder."""
         self._closing = True

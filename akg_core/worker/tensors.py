@@ -16,7 +16,7 @@ import math
 import mmap
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +92,21 @@ def load(path: Path, device: Device = HOST) -> Any:
 def receive(path: Path, device: Device = HOST) -> Any:
     """Read what foreign code has written, like `load`: a copy, so that nothing is lost when the file is cut later."""
     return _read(path, device, _copied)
+
+
+def assembled(answer: dict[str, Any], memories: Sequence[torch.Tensor]) -> Any:
+    """The tree that foreign code has described, on memory that was copied for each of its tensors: flat, of bytes.
+
+    Raises TensorFileError for what makes no sense.
+    """
+    try:
+        tensors = []
+        for told, held in zip(answer["tensors"], memories, strict=True):
+            kind, shape, strides, span = _checked(told["dtype"], told["shape"], told["strides"], told["span"])
+            tensors.append(held[: span * kind.itemsize].view(kind).as_strided(shape, strides))
+        return _decode(answer["tree"], tensors, itertools.count(), 0)
+    except Exception as error:  # of whatever kind, as when a file is read
+        raise TensorFileError(f"an answer is described wrongly: {_said(error)}") from None
 
 
 def description(path: Path) -> str:
@@ -182,8 +197,12 @@ def _read(path: Path, device: Device, get: Callable[[int], Any]) -> Any:
         tensors = _tensors(content["tensors"], memory, start, device)
         return _decode(content["tree"], tensors, itertools.count(), 0)
     except Exception as error:  # of whatever kind: nothing in the file may end who reads it
-        said = "" if isinstance(error, RecursionError) else sentence(str(error)[:_SAID])
-        raise TensorFileError(f"{path.name} is not a file of tensors: {said or type(error).__name__}") from None
+        raise TensorFileError(f"{path.name} is not a file of tensors: {_said(error)}") from None
+
+
+def _said(error: Exception) -> str:
+    said = "" if isinstance(error, RecursionError) else sentence(str(error)[:_SAID])
+    return said or type(error).__name__
 
 
 def _opened(path: Path, get: Callable[[int], Any]) -> Any:

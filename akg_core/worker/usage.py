@@ -100,12 +100,23 @@ def _shared_mounts() -> frozenset[str]:
 
 def waited(processes: Iterable[int]) -> dict[tuple[int, int], float]:
     """For each thread of these processes, the seconds that it was ready to run and no processor was free for it."""
-    found = dict[tuple[int, int], float]()
+    return {thread: numbers[1] / 1e9 for thread, numbers in _scheduled(processes).items()}
+
+
+def ran(processes: Iterable[int]) -> dict[tuple[int, int], int]:
+    """For each thread of these processes, the nanoseconds that it has run."""
+    return {thread: numbers[0] for thread, numbers in _scheduled(processes).items()}
+
+
+def _scheduled(processes: Iterable[int]) -> dict[tuple[int, int], list[int]]:
+    """What the system counts of each thread: nanoseconds that it ran and that it waited, and how often it ran."""
+    found = dict[tuple[int, int], list[int]]()
     for process in processes:
         with contextlib.suppress(OSError):
             for thread in Path(f"/proc/{process}/task").iterdir():
                 with contextlib.suppress(OSError, ValueError, IndexError):
-                    found[process, int(thread.name)] = int((thread / "schedstat").read_text().split()[1]) / 1e9
+                    numbers = (thread / "schedstat").read_text().split()
+                    found[process, int(thread.name)] = [int(number) for number in numbers[:3]]
     return found
 
 

@@ -13,6 +13,7 @@ import torch
 from akg_core.errors import ToolchainError
 from akg_core.judge.candidate import library
 from akg_core.judge.reference.prepare import Prepared, prepare
+from akg_core.judge.timing import idle, on_device
 from akg_core.judge.timing.entrants import Baselines
 from akg_core.judge.timing.measure import measure
 from akg_core.judge.verify import verify
@@ -28,11 +29,12 @@ from pathlib import Path
 from akg_core.hookspecs import hookimpl
 from akg_core.judge.candidate import harness
 from akg_core.records import PluginInfo
-from akg_core.device import Device
+from tests.judge.shared_memory import SharedMemory
 
 
-class Fragile(Device):
+class Fragile(SharedMemory):
     keys = ("Meta",)
+    folder = Path(__file__).parent
 
     def synchronize(self):
         if "AKG_TEST_BROKEN" in os.environ or Path(__file__).with_name("gone").exists():
@@ -89,6 +91,14 @@ def prepared(
         yield pool, prepared
 
 
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be queued on this device, which need not be waited for long, and how precise it is matters little."""
+    monkeypatch.setattr(on_device, "_QUEUED_SECONDS", 0.1)
+    monkeypatch.setattr(idle, "_TURNS", 3)
+    monkeypatch.setattr(idle, "_OPEN_TURNS", 3)
+
+
 @pytest.fixture
 def artifact(toy: Path, softmax_source: str, tmp_path: Path) -> Callable[..., kernels.Artifact]:
     """artifact(body) is a kernel with this forward."""
@@ -111,7 +121,60 @@ def test_a_kernel_that_breaks_the_device_has_no_time_and_the_next_one_has(prepar
     assert measure(pool, cases, "fragile", artifact(kernels.HONEST), TARGET, seconds=0.1).status == "ok"
 
 
-def test_eager_is_timed_in_the_process_of_the_reference_which_goes_on(prepared, artifact) -> None:
+LIES = {
+    "remembers by address": (
+        """
+        if x.data_ptr() not in self.kept:
+            self.kept[x.data_ptr()] = kernel(x, self.scale, torch.empty_like(x))
+        return self.kept[x.data_ptr()].clone()
+        """,
+        ("incorrect", "While it was timed"),
+    ),
+    "changes the harness": (
+        """
+        from akg_core.judge.candidate import queued
+        queued.take_turn = lambda *_: {}
+        """
+        + kernels.HONEST,
+        ("cheating", "It changes the harness"),
+    ),
+    "says that its answer lies elsewhere": (
+        """
+        frame = sys._getframe()
+        while frame.f_back and "lane" not in frame.f_locals:
+            frame = frame.f_back
+        if "lane" in frame.f_locals:
+            frame.f_locals["lane"].named = lambda address, size: {"bytes": [0] * size}
+        """
+        + kernels.HONEST,
+        ("incorrect", "While it was timed"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_lies_about_time_on_a_device(prepared, artifact, name: str) -> None:
+    pool, cases = prepared
+    body, (status, reason) = LIES[name]
+    found = measure(pool, cases, "fragile", artifact(body), TARGET, seconds=0.1)
+    assert (found.status, reason in found.reason) == (status, True), found
+
+
+def test_what_a_kernel_remembers_by_content_is_never_asked_again_on_a_device(prepared, artifact) -> None:
+    pool, cases = prepared
+    body = f"""
+    for row in (x[0], x[-1]):
+        number = hash(row.numpy().tobytes())
+        if number in self.kept and self.calls > 2:
+            time.sleep(0.5)
+        self.kept[number] = True
+    {kernels.HONEST}
+    """
+    found = measure(pool, cases, "fragile", artifact(body), TARGET, seconds=0.1)
+    assert found.status == "ok" and max(found.measurements[0].samples) < 0.5, found
+
+
+def test_eager_is_timed_the_same_way_by_the_process_of_the_reference_which_goes_on(prepared, artifact) -> None:
     pool, cases = prepared
     honest = artifact(kernels.HONEST)
     for _ in range(2):
@@ -119,7 +182,7 @@ def test_eager_is_timed_in_the_process_of_the_reference_which_goes_on(prepared, 
             found = measure(pool, cases, "fragile", honest, TARGET, baselines, seconds=0.1)
             (eager,), missing = baselines.ready()
         assert (found.status, [each.over for each in found.speedups], missing) == ("ok", ["eager"], {})
-        assert eager.session is cases.session
+        assert found.unqueued == ("kernel",) and eager.session is not cases.session
         assert verify(pool, cases, "fragile", honest, TARGET).correct
 
 

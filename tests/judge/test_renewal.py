@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 import torch
 
+from akg_core.judge.reference import refill
+from akg_core.judge.reference.refill import Refill
 from akg_core.judge.reference.renewal import Renewal
 from akg_core.worker.layout import aligned
 from akg_core.worker.tensors import memory
 
 Draw = Callable[[torch.Generator], Any]
+Sets = Callable[..., list[torch.Tensor]]
 
 
-def sets(draw: Draw, count: int = 2, seed: int = 1) -> list[torch.Tensor]:
+def renewed(draw: Draw, count: int = 2, seed: int = 1) -> list[torch.Tensor]:
     """The one tensor of some sets, out of the file that they are written to."""
 
     def drawn(seed: int) -> list[Any]:
@@ -35,20 +38,44 @@ def sets(draw: Draw, count: int = 2, seed: int = 1) -> list[torch.Tensor]:
     return [flat.as_strided(like.shape, like.stride()) for flat in flats]
 
 
+def refilled(draw: Draw, count: int = 2, seed: int = 1) -> list[torch.Tensor]:
+    """The one tensor of some sets, as they are made where they are to lie."""
+
+    def drawn(seed: int) -> list[Any]:
+        return [draw(torch.Generator().manual_seed(seed)), 3.5]
+
+    maker, like, found = Refill(drawn, seed), drawn(0)[0], []
+    for number in range(count):
+        flat = torch.empty(memory(like).numel(), dtype=like.dtype)
+        maker.write([flat], 1000 * seed + number)
+        found.append(flat.as_strided(like.shape, like.stride()))
+    assert [told["nbytes"] for told in maker.given] == [memory(like).nbytes]
+    return found
+
+
+@pytest.fixture(params=["on the host", "on a device", "on a device, held once"])
+def sets(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Sets:
+    """Sets as either makes them; large draws are held once there, which a small one can show as well."""
+    if request.param.endswith("once"):
+        monkeypatch.setattr(refill, "_SMALL_BYTES", 0)
+        monkeypatch.setattr(refill, "_LARGE_BYTES", 0)
+    return renewed if request.param == "on the host" else refilled
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
-def test_real_numbers_are_new_in_every_element_and_stay_in_their_range(dtype: torch.dtype) -> None:
+def test_real_numbers_are_new_in_every_element_and_stay_in_their_range(sets: Sets, dtype: torch.dtype) -> None:
     one, other = sets(lambda g: torch.rand(300, 700, generator=g).to(dtype) + 1)
     assert float((one == other).double().mean()) < 0.1
     assert float(min(one.min(), other.min())) >= 1 and float(max(one.max(), other.max())) <= 2
     assert not (one.mean(1) == other.mean(1)).all()
 
 
-def test_no_row_comes_again_in_any_set() -> None:
+def test_no_row_comes_again_in_any_set(sets: Sets) -> None:
     rows = torch.cat(sets(lambda g: torch.randn(64, 16, generator=g), count=20))
     assert len(rows.unique(dim=0)) == len(rows)
 
 
-def test_the_same_seed_gives_the_same_sets_and_another_gives_others() -> None:
+def test_the_same_seed_gives_the_same_sets_and_another_gives_others(sets: Sets) -> None:
     def draw(generator: torch.Generator) -> torch.Tensor:
         return torch.randn(50, generator=generator)
 
@@ -56,7 +83,7 @@ def test_the_same_seed_gives_the_same_sets_and_another_gives_others() -> None:
     assert torch.equal(first, again) and not torch.equal(first, other)
 
 
-def test_what_a_draw_shows_to_be_meant_is_kept() -> None:
+def test_what_a_draw_shows_to_be_meant_is_kept(sets: Sets) -> None:
     one, other = sets(lambda g: torch.randn(40, 40, generator=g).tril())
     assert torch.equal(one, one.tril()) and not torch.equal(one, other) and bool(one.tril().any())
     one, other = sets(lambda g: (lambda m: m + m.T)(torch.randn(40, 40, generator=g)))
@@ -69,14 +96,14 @@ def test_what_a_draw_shows_to_be_meant_is_kept() -> None:
     assert not torch.equal(one, other), "what is constant in every draw is new too"
 
 
-def test_whole_numbers_are_drawn_anew_for_each_set() -> None:
+def test_whole_numbers_are_drawn_anew_for_each_set(sets: Sets) -> None:
     found = sets(lambda g: torch.randint(0, 1000, (5, 8), generator=g), count=10)
     assert len({tuple(one.flatten().tolist()) for one in found}) == 10
     assert all(int(one.min()) >= 0 and int(one.max()) < 1000 for one in found)
 
 
 @pytest.mark.parametrize("layout", ["transposed", "expanded", "strided"])
-def test_the_layout_in_memory_is_kept(layout: str) -> None:
+def test_the_layout_in_memory_is_kept(sets: Sets, layout: str) -> None:
     change: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
         "transposed": lambda t: t.t(),
         "expanded": lambda t: t[:, :1].expand(7, 9),
@@ -86,14 +113,14 @@ def test_the_layout_in_memory_is_kept(layout: str) -> None:
     assert not torch.equal(one, other)
 
 
-def test_inputs_without_elements_and_without_tensors() -> None:
+def test_inputs_without_elements_and_without_tensors(sets: Sets) -> None:
     assert [one.numel() for one in sets(lambda g: torch.empty(0, 3))] == [0, 0]
     renewal, file = Renewal(lambda seed: [1.0, None], 1), io.BytesIO()
     renewal.write(file)
     assert renewal.given == [] and not file.getvalue()
 
 
-def test_nobody_knows_between_which_numbers_an_element_lies() -> None:
+def test_nobody_knows_between_which_numbers_an_element_lies(sets: Sets) -> None:
     found = torch.stack(sets(lambda g: torch.rand(64, 400, generator=g), count=30))
     low, high = found.amin(0), found.amax(0)
     can_be_greatest = (high >= low.amax(1, keepdim=True)).double().mean()
@@ -103,7 +130,7 @@ def test_nobody_knows_between_which_numbers_an_element_lies() -> None:
     assert all(torch.equal(value.floor_divide(10), columns.div(10).expand(40, 5)) for value in (one, other))
 
 
-def test_places_that_mean_something_stay() -> None:
+def test_places_that_mean_something_stay(sets: Sets) -> None:
     def draw(generator: torch.Generator) -> torch.Tensor:
         return torch.randint(1, 9, (20,), generator=generator).cumsum(0)
 

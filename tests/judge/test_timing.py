@@ -256,7 +256,6 @@ def test_what_is_physically_impossible_is_refused(
         cache_bytes=32 << 20,
         bytes_per_second={1 << 20: 1e6},
         operations_per_second=1e12,
-        sampling_seconds=0.0,
     )
     monkeypatch.setattr(floor, "machine", lambda *_, **__: slow)
     timing = clock()
@@ -322,7 +321,6 @@ def test_the_floor_is_the_larger_of_memory_and_arithmetic() -> None:
         cache_bytes=32 << 20,
         bytes_per_second={1 << 20: 1e11, 1 << 28: 1e10},
         operations_per_second=1e12,
-        sampling_seconds=0.0,
     )
     large = floor.floor(machine, Preparation(draws=(), minimum_bytes=1 << 30, operations=1e9))
     assert large.limited_by == "memory" and large.seconds == pytest.approx((1 << 30) / 1e10)

@@ -40,7 +40,6 @@ MACHINE = Machine(
     cache_bytes=1,
     bytes_per_second={1: 1e9, 2: 2e9},
     operations_per_second=1e12,
-    sampling_seconds=0.0,
 )
 
 

@@ -15,7 +15,7 @@ ASKS_A_PLUGIN = (
     "akg_core.stage_jobs:probe_job",
     "akg_core.stage_jobs:compile_job",
     "akg_core.judge.reference.process:open_job",
-    "akg_core.judge.candidate.sampling:sampling_job",
+    "akg_core.judge.timing.idle:turn_job",
     "akg_core.judge.candidate.jobs:run_job",
     "akg_core.judge.candidate.jobs:profile_job",
 )

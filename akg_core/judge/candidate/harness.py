@@ -15,10 +15,8 @@ import contextlib
 import functools
 import gc
 import importlib.util
-import operator
 import random
 import sys
-import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from traceback import extract_tb
@@ -29,24 +27,21 @@ import torch
 
 from akg_core.device import HOST, Device
 from akg_core.errors import KernelFailed
-from akg_core.judge.candidate import confinement, guard, integrity
+from akg_core.judge.candidate import confinement, guard, integrity, queued
 from akg_core.judge.candidate.failures import lost, said
 from akg_core.judge.candidate.guard import forbid_searches, removal
-from akg_core.judge.candidate.guarded import lent, run, write_answer
+from akg_core.judge.candidate.guarded import lent, run
 from akg_core.judge.candidate.subject import Subject
 from akg_core.judge.candidate.timed_model import TimedModel, inputs_of
 from akg_core.judge.candidate.turns import take_turns
-from akg_core.judge.compare.bits import same_bits
 from akg_core.judge.source.native import ForbiddenCode, MachineCode
 from akg_core.judge.source.rules import COPIES_ONLY
 from akg_core.records import Artifact, Case, CaseReport, ProfileReport, RunReport, TimingPlan
-from akg_core.seeds import LARGEST
 from akg_core.worker import child, isolation, seccomp
 from akg_core.worker.tensors import description, load, memory, transform
 from akg_core.worker.threads import alone, spin_little
 from akg_core.worker.timekeeper import Turns
 
-_SETTLING_SECONDS = 0.05  # in which work that goes on after a call has returned shows
 _WARM_CALLS = 8  # after which updated inputs are restored where time beside samples is watched, lest they drift far
 
 
@@ -109,15 +104,15 @@ def profile_case(
     jit: bool = False,
     code: MachineCode | None = None,
 ) -> ProfileReport:
-    """Time the case as the plan says, by the device's clock, each call alone and waited for.
+    """Take the turns of the case that the plan asks for, of which another process has the clock.
 
-    Model and inputs stay from call to call, for samples may be taken in several. Inputs are rotated among copies, as
-    long as there is room for these, and changed a little before each cold sample, so that no earlier answer is right.
-    The answer that is to be checked is one of the samples', which differs from the others by its inputs' values alone.
+    On a device, where many kernels are tried in one process and none is believed, samples are taken here as well: by
+    the device's clock, each call alone and waited for, on inputs that are rotated among copies.
     """
     if child.turns and device is HOST:
         return _profile_in_turns(load_module, case, plan, child.turns, code)
-    timer = device.timer
+    samples: tuple[float, ...] = ()
+    told: dict[str, Any] = {}
     try:
         if plan.threads:
             torch.set_num_threads(plan.threads)
@@ -127,58 +122,47 @@ def profile_case(
         if not case.inputs:
             device.make_ready()
             _timed_models.clear()
-            return ProfileReport(samples=(), timer=timer)
-        contender = _timed_model(subject, case)
+            queued.forget()
+            return ProfileReport(samples=(), timer=device.timer)
         compare_harness = subject.watch()
         with torch.no_grad():
-            if jit:
-                contender.model(*contender.arguments())
-            seccomp.forbid_processes()
-            samples, _held = _sampled(subject, contender, case, plan)  # outputs, until memory is released
-        if samples is None:
-            return ProfileReport(samples=(), timer=timer, error="its outputs changed after it had returned")
+            if plan.turn:
+                told = queued.take_turn(subject, case, plan.turn)
+            elif plan.samples:
+                samples = _samples(_timed_model(subject, case), case, plan, jit)
+            else:
+                queued.warm(subject, case)
+                seccomp.forbid_processes()
         compare_harness()
     except Exception as error:
-        return ProfileReport(samples=(), timer=timer, error=said(error), lost=lost(device))
+        return ProfileReport(samples=(), timer=device.timer, error=said(error), lost=lost(device))
     finally:
-        with contextlib.suppress(Exception):  # which a device that is lost raises
-            device.release_unused()
-    return ProfileReport(samples=tuple(samples), timer=timer, details={"threads": torch.get_num_threads()})
+        if not plan.turn:
+            with contextlib.suppress(Exception):  # which a device that is lost raises
+                device.release_unused()
+    threads = torch.get_num_threads()
+    return ProfileReport(samples=samples, timer=device.timer, details={"threads": threads}, told=told)
 
 
-def _sampled(subject: Subject, contender: TimedModel, case: Case, plan: TimingPlan) -> tuple[list[float] | None, Any]:
-    """Seconds of each sample, None where outputs changed after a call had returned, and the last call's outputs."""
-    device, samples = subject.device, list[float]()
-    clock = device.seconds_after if plan.after else device.seconds
-    cold = 2 * device.cache_bytes() if plan.cold else 0
+def _samples(contender: TimedModel, case: Case, plan: TimingPlan, jit: bool) -> tuple[float, ...]:
+    """Samples by the clock of this process: an impression, which nobody takes for a time."""
+    device, samples, result = contender.device, [], None
+    if jit:
+        contender.model(*contender.arguments())
+    seccomp.forbid_processes()
     for _ in range(plan.warmup):
         contender.model(*contender.arguments())
-    result = at_return = None
-    checked = random.randrange(plan.samples) if plan.check else -1
     for number in range(plan.samples):
-        if case.updates:  # which the answer may lie in
-            if not same_bits(at_return, transform(result, contender.few)):
-                break
-            at_return = None
-        arguments = given = contender.arguments(anew=plan.cold or number % _WARM_CALLS == 0)
-        if cold or plan.check:  # else nothing is to come between samples
+        arguments = contender.arguments(anew=plan.cold or number % _WARM_CALLS == 0)
+        if plan.cold:
             transform(arguments, _disturb)
-            before = contender.put(plan.check, arguments) if plan.check and number == checked else None
-            device.sweep(cold)
-            if not same_bits(at_return, transform(result, contender.few)):
-                break
-            given = transform(arguments, operator.attrgetter("data"))  # tells no count of writes to it
+            device.sweep(2 * device.cache_bytes())
         result = None  # its memory is the next one's, as where nobody keeps answers
-        seed = _seed(case if plan.check is None or number != checked else plan.check, number == checked)
-        seconds, result = clock(functools.partial(contender.model, *given))
+        _seed(case)
+        seconds, result = device.seconds(functools.partial(contender.model, *arguments))
         samples.append(seconds)
-        at_return = transform(result, contender.few)  # who makes answers only now takes time outside
-        if plan.check and before is not None:
-            left = torch.default_generator.initial_seed() & LARGEST
-            write_answer(plan.check, result, before, arguments, subject, (seed, left))
-    if plan.check:
-        time.sleep(_SETTLING_SECONDS)
-    return (samples if same_bits(at_return, transform(result, contender.few)) else None), result
+    del result
+    return tuple(samples)
 
 
 def _profile_in_turns(
@@ -231,8 +215,10 @@ def _ready(load_module: Callable[[], Any], case: Case, device: Device, code: Mac
             gc.freeze()  # who gives back what lies in cycles need not look through all that was loaded each time
         return _subjects[key][1]
 
+    known = len(_subjects)
     subject = alone(make) if isolation.is_confined() else make()
-    compare_harness()
+    if len(_subjects) > known:
+        compare_harness()
     for step in steps:
         step()
     if run_constructors:
@@ -270,7 +256,7 @@ _timed_models: dict[tuple[int, Path | None, Path | None], TimedModel] = {}
 def _timed_model(subject: Subject, case: Case) -> TimedModel:
     key = (id(subject), case.inputs, case.state)
     if key not in _timed_models:
-        alike = (each for (_, inputs, _), each in _timed_models.items() if inputs == case.inputs and each.are_as_drawn)
+        alike = (each for (_, inputs, _), each in _timed_models.items() if inputs == case.inputs)
         copies = next((each.copies for each in alike), None)
         _timed_models.clear()  # the inputs of one that had its turn would take memory
         subject.device.release_unused()
@@ -299,13 +285,10 @@ def _load_entry(folder: Path, entry: str) -> ModuleType:
     return module
 
 
-def _seed(case: Case, checked: bool) -> int | None:
-    """Set torch's generator of the host where forward draws: to the case's seed where that is checked, or to any."""
-    if not case.seeds:
-        return None
-    seed = case.seeds[0] if checked else random.getrandbits(63)
-    torch.default_generator.manual_seed(seed)
-    return seed
+def _seed(case: Case) -> None:
+    """Set torch's generator of the host to any seed where forward draws."""
+    if case.seeds:
+        torch.default_generator.manual_seed(random.getrandbits(63))
 
 
 def _zeroed(tensor: torch.Tensor) -> torch.Tensor:

@@ -39,9 +39,19 @@ def compare_job(payload: dict[str, Any]) -> dict[str, Any]:
         result, changed = _read(reference, payload["outputs"])
     except _UNREADABLE as error:
         return {"outputs": [], "unexpected": [], "error": str(error)}
-    found = _compared(reference, payload["name"], result, changed, payload["longest_reduction"], payload["noise"])
-    forget_large(reference, payload["name"])
-    return found
+    return compare_answer(payload["name"], result, changed, payload["longest_reduction"], payload["noise"])
+
+
+@torch.no_grad()
+def compare_answer(
+    name: str, result: Any, changed: dict[str, Any], longest_reduction: float, noise: bool
+) -> dict[str, Any]:
+    """What `compare_job` gives, of an answer to the case `name` and what it changed, which are in memory."""
+    reference = current()
+    try:
+        return _compared(reference, name, result, changed, longest_reduction, noise)
+    finally:
+        forget_large(reference, name)
 
 
 @torch.no_grad()

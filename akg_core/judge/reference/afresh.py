@@ -5,9 +5,11 @@ Worker side, jobs in the reference's process beside those of `akg_core.judge.ref
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import mmap
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +36,7 @@ def renew_job(payload: dict[str, Any]) -> dict[str, Any]:
 
     `given` describes the tensors of a set, each in as many `nbytes`; one set begins `step` bytes after the other.
     """
-    reference, first = drawing.current(), _first()
+    reference, first = drawing.current(), first_case()
     if id(reference) not in _renewals:
         _renewals.clear()
 
@@ -57,40 +59,45 @@ def check_job(payload: dict[str, Any]) -> dict[str, Any]:
 
     `outputs` is the file of answers that a timekeeper has kept, `place` that of the call's in it.
     """
-    reference, first = drawing.current(), _first()
-    name = f"timed, {next(_numbers)}"
+    reference = drawing.current()
     inputs = _given(reference, Path(payload["file"]), payload["number"] * payload["step"])
-    seeds = tuple(following(payload["seed"], payload["number"]) for _ in first.case.seeds)
-    case = first.case.model_copy(update={"seeds": seeds})
-    draw = first.model_copy(update={"name": name, "kind": TIMED, "case": case})
-    reference.plans[name], reference.given[name] = draw, inputs
     answered = Path(payload["file"]).with_suffix(".answer")
     try:
         kept = receive(Path(payload["outputs"]))[payload["place"]]
-        left = dict(zip(_tensor_names(inputs), kept["arguments"], strict=True))
+        left = dict(zip(tensor_names(inputs), kept["arguments"], strict=True))
         save(answered, {"result": kept["result"], "changed": changed(named(inputs, {}), left)})
-        asked = {
-            "name": name,
-            "outputs": str(answered),
-            "longest_reduction": payload["longest_reduction"],
-            "noise": True,
-        }
-        return written.compare_job(asked)
+        with as_case(inputs, following(payload["seed"], payload["number"])) as name:
+            asked = {"name": name, "outputs": str(answered), "longest_reduction": payload["longest_reduction"]}
+            return written.compare_job(asked | {"noise": True})
     except TensorFileError as error:
         return {"outputs": [], "unexpected": [], "error": str(error)}
     finally:
         answered.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def as_case(inputs: list[Any], seed: int) -> Iterator[str]:
+    """Inside, a call on these inputs is one of the reference's cases: its name. `seed`: for random numbers."""
+    reference, first = drawing.current(), first_case()
+    name = f"timed, {next(_numbers)}"
+    case = first.case.model_copy(update={"seeds": tuple(seed for _ in first.case.seeds)})
+    draw = first.model_copy(update={"name": name, "kind": TIMED, "case": case})
+    reference.plans[name], reference.given[name] = draw, inputs
+    try:
+        yield name
+    finally:
         for known in (reference.plans, reference.given, reference.expected, reference.noise, reference.runs):
             known.pop(name, None)
 
 
-def _first() -> Draw:
+def first_case() -> Draw:
+    """The case that is timed."""
     return next(iter(drawing.current().plans.values()))
 
 
 def _given(reference: drawing.Reference, path: Path, offset: int) -> list[Any]:
     """The inputs of a set: its tensors, in a file at `offset`, in place of those of the first case."""
-    like = fresh(drawing.inputs_drawn(reference, _first()))
+    like = fresh(drawing.inputs_drawn(reference, first_case()))
     with path.open("rb") as file:
         held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     values = flat((), like)
@@ -103,6 +110,6 @@ def _given(reference: drawing.Reference, path: Path, offset: int) -> list[Any]:
     return rebuilt(like, values)
 
 
-def _tensor_names(inputs: list[Any]) -> list[str]:
+def tensor_names(inputs: list[Any]) -> list[str]:
     """Names of the tensors among the inputs, in the order of `flat`, as `named` has them."""
     return [name for name, value in named(inputs, {}).items() if isinstance(value, torch.Tensor)]

@@ -27,6 +27,7 @@ _ROW = FEWEST_CALLS - 1  # answers to calls in a row, of large tensors
 _COPIES = 8  # of inputs and outputs, among which are those of cases with larger sizes
 _ANSWER = 3  # times the bytes of the outputs: as they are, and in float64
 _COMPARED = _ANSWER + 2  # and those of the candidate, at the end of two runs
+_TIMED = 3  # at once: a kernel, eager PyTorch and torch.compile
 _PIECE_BYTES = 4 << 30  # that comparing holds at most beside what it compares, on a device
 _CONTEXTS_BYTES = 3 << 30  # that a device takes for the processes of a task
 _NO_MEMORY = ("can't allocate memory", "out of memory")  # what torch says of the host and of a device
@@ -78,14 +79,15 @@ def cases_within(task: Task, room: int) -> int:
 
 
 def _on_device(task: Task, cases: int) -> int:
-    """Bytes of a device for so many cases: while they are judged, or when the kernel that was timed is compared.
+    """Bytes of a device for so many cases: while they are judged or a kernel is timed, or what it answered is compared.
 
-    Its process then holds inputs and outputs twice. Before, those of eager PyTorch and torch.compile held them once
-    each, which is less than what the reference takes now.
+    Beside the cases, the reference holds a draw, the inputs of a turn, and copies of two answers, and each that is
+    timed its parameters and its answer. These give them back before inputs are made again and compared.
     """
     given, outputs = _given(task), _outputs(task)
     kept = cases * _ANSWER * outputs if _ANSWER * outputs <= KEPT_BYTES else 0
-    timing = cases * given + 2 * (given + outputs) + bytes_to_answer(task)
+    turns = (cases + 2) * given + _TIMED * (_state(task) + outputs) + 2 * outputs
+    timing = max(turns, (cases + 3) * given + 2 * outputs + bytes_to_answer(task))
     piece = min(_PIECE_BYTES, 2 * _COMPARED * outputs)
     scattering = cases * given + (cases + _ROW) * outputs + _bytes_to_scatter(task)
     return max(bytes_needed(task, cases), timing, scattering) + piece + kept + FASTER * ROW_BYTES + _CONTEXTS_BYTES

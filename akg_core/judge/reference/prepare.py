@@ -164,17 +164,14 @@ class Prepared:
 
     def _compare(self, job: str, payload: dict[str, Any], noise: bool) -> Comparison:
         payload |= {"longest_reduction": self.ready().longest_reduction, "noise": noise}
-        with self._lock:
-            result = self.session.call(_COMPARING + job, payload)
-        return Comparison(**self._value(result))
+        return Comparison(**self.ask(_COMPARING + job, payload))
 
     @contextlib.contextmanager
     def fresh(self, count: int) -> Iterator[Fresh]:
         """New inputs for the first case, so many sets, in a file that is there until the context ends."""
         asked = {"count": count, "seed": secrets.randbits(62)}
-        with self._lock:
-            result = self.session.call("akg_core.judge.reference.afresh:renew_job", asked)
-        found = Fresh(**self._value(result), count=count, seed=secrets.randbits(62))
+        made = self.ask("akg_core.judge.reference.afresh:renew_job", asked)
+        found = Fresh(**made, count=count, seed=secrets.randbits(62))
         try:
             yield found
         finally:
@@ -191,9 +188,12 @@ class Prepared:
             "place": place,
             "longest_reduction": self.ready().longest_reduction,
         }
+        return Comparison(**self.ask("akg_core.judge.reference.afresh:check_job", payload))
+
+    def ask(self, job: str, payload: dict[str, Any]) -> dict[str, Any]:
+        """What a job of the reference's process gives, while nobody else asks it."""
         with self._lock:
-            result = self.session.call("akg_core.judge.reference.afresh:check_job", payload)
-        return Comparison(**self._value(result))
+            return self._value(self.session.call(job, payload))
 
     def rest(self, for_good: bool = False) -> None:
         """Have the reference hold no more of a device's memory than it must; `for_good`: nor the cases and answers."""

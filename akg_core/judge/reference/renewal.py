@@ -37,8 +37,8 @@ class Renewal:
         self._draw = draw
         self._generator = torch.Generator().manual_seed(seed)
         self._bases = [self._drawn(), self._drawn()]
-        self._manners = [_manner(one, other) for one, other in zip(*self._bases, strict=True)]
-        self._rows = [_row(one, other, m) for one, other, m in zip(*self._bases, self._manners, strict=True)]
+        self._manners = [manner_of(one, other) for one, other in zip(*self._bases, strict=True)]
+        self._rows = [row_of(one, other, m) for one, other, m in zip(*self._bases, self._manners, strict=True)]
 
     @property
     def given(self) -> list[dict[str, Any]]:
@@ -108,7 +108,8 @@ def _write(file: BinaryIO, flat_memory: torch.Tensor) -> None:
         file.write((ctypes.c_char * size).from_address(flat_memory.data_ptr()))
 
 
-def _manner(one: torch.Tensor, other: torch.Tensor) -> Manner:
+def manner_of(one: torch.Tensor, other: torch.Tensor) -> Manner:
+    """How a tensor of which these are two draws is made anew."""
     if one.dtype not in _REAL or not one.numel() or one.shape != other.shape or one.stride() != other.stride():
         return "whole"
     apart = memory(one).numel() == one.numel()  # elsewhere elements share memory, or leave some out
@@ -123,7 +124,7 @@ def _manner(one: torch.Tensor, other: torch.Tensor) -> Manner:
     return "scaled" if constant or float((sample == 0).double().mean()) > _ZEROS else "mixed"
 
 
-def _row(one: torch.Tensor, other: torch.Tensor, manner: Manner) -> int:
+def row_of(one: torch.Tensor, other: torch.Tensor, manner: Manner) -> int:
     """How many elements of the memory are a row, with which it may begin; 0 where places mean something.
 
     They do where draws have the same zeros or numbers there, or are sorted. A single row may begin anywhere.

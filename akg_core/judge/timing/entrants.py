@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from akg_core.errors import AkgError
 from akg_core.judge.candidate.session import kernel_payload
 from akg_core.judge.reference.prepare import Prepared
-from akg_core.judge.timing.baseline import EAGER, MODES
+from akg_core.judge.timing.baseline import MODES
 from akg_core.judge.timing.participant import CALL_SECONDS, KERNEL_JOB, Participant, Unusable
 from akg_core.records import Artifact, Target, TimingPlan
 from akg_core.worker.limits import Limits
@@ -47,7 +47,7 @@ class Entrant:
         self.folder = self._leaving.enter_context(prepared.room())
         outside = not prepared.lends
         limits = Limits(
-            CALL_SECONDS, confined=True, sealed=outside, paused=outside, timed=outside, writable=(self.folder,)
+            CALL_SECONDS, confined=True, sealed=outside, paused=True, timed=outside, writable=(self.folder,)
         )
         session = self._leaving.enter_context(pool.session(limits, KERNEL_JOB))
         payload = kernel_payload(plugin, artifact, target)
@@ -95,9 +95,6 @@ class Entrant:
 
 class Baselines:
     """The reference by eager PyTorch and by `torch.compile`, each in a session that warms up in the background.
-
-    A device takes its time for every process that uses it. There eager PyTorch is timed in the reference's, where it
-    has answered the cases.
 
     Start them early: compiling takes seconds, which are no part of any time. `patient`: until `begin` they only import
     what they need, and take no memory of a device for inputs. Close them, or use them as a context.
@@ -156,14 +153,10 @@ class Baselines:
         with self._lock:
             if self._closed:
                 raise Unusable("Nobody waits for it any more.")
-            if prepared.lends and mode == EAGER:
-                session = prepared.session
-            else:
-                # What a compiler imports may start the driver of a device, which does not work on after a fork.
-                outside = not prepared.lends
-                limits = Limits(CALL_SECONDS, paused=outside, timed=outside)
-                session = self._pool.session(limits, _REFERENCE if prepared.lends else _BASELINE)
-                self._closing.callback(session.close)
+            # What a compiler imports may start the driver of a device, which does not work on after a fork.
+            limits = Limits(CALL_SECONDS, paused=True, timed=not prepared.lends)
+            session = self._pool.session(limits, _REFERENCE if prepared.lends else _BASELINE)
+            self._closing.callback(session.close)
         participant = Participant(mode, session, _BASELINE, {**prepared.where, "mode": mode}, prepared)
         participant.open(self._plan)
         return participant

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from akg_core.device import HOST, Device
-from akg_core.judge.candidate import sampling
 from akg_core.judge.records import Floor, Preparation
+from akg_core.judge.timing import idle
 from akg_core.machine import last_level_cache, processor
 from akg_core.records import Record
 from akg_core.storage import cache_folder, write_whole
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MARGIN = 0.5
 """A measurement of this kind sees half of what the hardware can do at the very least: other loads, other code."""
 
-_LESS_IS_BETTER = ("sampling_seconds", "turn_seconds", "turn_spread", "waited")
+_LESS_IS_BETTER = ("turn_seconds", "turn_spread", "open_seconds", "open_spread", "waited")
 _MEASURING_SECONDS = 0.05  # for each figure
 _BUSY = 0.05  # of the time in which measuring had no processor
 _QUIET_SECONDS, _BUSY_SECONDS = 24 * 3600.0, 600.0  # for which figures stand that were measured on such a machine
@@ -40,18 +40,19 @@ _QUIET_SECONDS, _BUSY_SECONDS = 24 * 3600.0, 600.0  # for which figures stand th
 class Machine(Record):
     """Bytes a second by the size of the memory swept, and operations a second of the best product, of all cores.
 
-    `sampling_seconds`: what taking a sample takes beside what it counts, at the least. `turn_seconds`, `turn_spread`:
-    what a turn from outside takes beside the calls in it, and how much that varies. `waited`: the part of the time in
-    which what measured all that waited for a processor.
+    `turn_seconds`, `turn_spread`: what a turn takes beside the calls in it, and how much that varies; on a device that
+    is so of calls that are queued, and `open_seconds`, `open_spread` of others. `waited`: the part of the time in which
+    what measured all that waited for a processor.
     """
 
     processor: str
     cache_bytes: int
     bytes_per_second: dict[int, float]
     operations_per_second: float
-    sampling_seconds: float = 0.0
     turn_seconds: float = 0.0
     turn_spread: float = 0.0
+    open_seconds: float = 0.0
+    open_spread: float = 0.0
     waited: float = 0.0
 
 
@@ -86,8 +87,8 @@ def _stands(known: Machine) -> float:
 def _beside(pool: Pool, where: dict[str, Any], on_host: bool) -> dict[str, float]:
     """What taking times takes beside them, the way that it is done there."""
     if not on_host:
-        return {"sampling_seconds": sampling.seconds_beside(pool, where)}
-    seconds, spread = sampling.turn_seconds(pool)
+        return idle.on_device(pool, where)
+    seconds, spread = idle.on_host(pool)
     return {"turn_seconds": seconds, "turn_spread": spread}
 
 

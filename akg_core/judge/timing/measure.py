@@ -2,9 +2,9 @@
 
 A round asks every participant for a few samples, in changing order, so that what the machine does meanwhile hits all
 alike. Medians get bootstrap intervals over rounds, of which there are no more once these are narrow; a speed-up whose
-interval holds 1 is inconclusive, and an interval is the wider the longer processes had to wait for a processor. Kernels
-of the host are timed from outside, those of another device by their own process (see `akg_core.judge.timing.outside`
-and `inside`). A kernel is believed only when its time is physically possible, and what it answered meanwhile is right.
+interval holds 1 is inconclusive, and an interval is the wider the longer processes had to wait for a processor. Who
+takes the time is another process: see `akg_core.judge.timing.outside` for the host, and `on_device`. A kernel is
+believed only when its time is physically possible, and what it answered meanwhile is right.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from akg_core.judge.records import Measurement, Preparation, Speedup, Timing
 from akg_core.judge.reference.prepare import Prepared
-from akg_core.judge.timing import floor, inside, outside, statistics
+from akg_core.judge.timing import floor, on_device, outside, statistics
 from akg_core.judge.timing.entrants import KERNEL, Baselines, Entrant
 from akg_core.judge.timing.floor import Machine
 from akg_core.judge.timing.participant import Unusable
@@ -68,13 +68,14 @@ def clock(
     with exclusively(target.backend):
         try:
             if prepared.lends:
-                found = inside.sample(pool, prepared, entrant, rivals, machine.sampling_seconds, seconds)
+                found = on_device.sample(pool, prepared, entrant, rivals, machine, seconds)
             else:
                 found = outside.sample(prepared, entrant, rivals, machine, seconds)
         except Unusable as error:
             took = time.monotonic() - began
             rule = "It changes the harness." if is_harness_changed(str(error)) else ""
             rule = "It runs machine code of a library." if is_library_run(str(error)) else rule
+            rule = str(error) if isinstance(error, on_device.Unfair) else rule
             if rule:
                 return Timing(status="cheating", reason=rule, settings=settings, seconds=took)
             return Timing(status="failed", reason=str(error), settings=settings, seconds=took)
@@ -131,6 +132,7 @@ def _timing(found: Sampled, timer: str) -> Timing:
         speedups=tuple(speedups),
         waited=max(found.waited.values(), default=0.0),
         resolution=found.resolution,
+        unqueued=found.unqueued,
     )
 
 

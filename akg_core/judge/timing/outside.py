@@ -19,7 +19,7 @@ from akg_core.judge.reference.prepare import Fresh, Prepared
 from akg_core.judge.timing.entrants import KERNEL, Entrant
 from akg_core.judge.timing.floor import Machine
 from akg_core.judge.timing.participant import Kept, Participant, Unusable
-from akg_core.judge.timing.rounds import FEWEST, LOOKS, MOST, QUICK, Sampled, are_narrow, in_turn
+from akg_core.judge.timing.rounds import FEWEST, LOOKS, MOST, QUICK, Sampled, are_narrow, fault_of, in_turn
 from akg_core.records import TimingPlan
 
 TURN_SECONDS = 0.002
@@ -113,12 +113,8 @@ class _Answers:
         """What is wrong with one of them; "" when nothing is."""
         for fresh, kept, place, _files in self._held:
             found = self._prepared.check(fresh, kept.numbers[place], kept.file, place)
-            if found.error:
-                return f"What it answered while it was timed cannot be read: {found.error}."
-            if found.unexpected:
-                return f"While it was timed it changed {', '.join(found.unexpected)}."
-            if wrong := next((output for output in found.outputs if not output.ok), None):
-                return f"While it was timed, {wrong.name} was wrong: {wrong.reason}."
+            if wrong := fault_of(found):
+                return wrong
         return ""
 
 

@@ -1,8 +1,8 @@
 """Whoever is timed: samples of a kernel, or of a baseline, out of the process that it has for itself.
 
-Where that process is timed from outside, its keeper has the clock, and what the process says counts for nothing. On
-another device than the host the process takes its own time, which `akg_core.judge.timing.inside` then looks at from
-outside.
+What the process says of time counts for nothing: on the host its keeper has the clock, on another device the process
+that `akg_core.judge.timing.on_device` asks. Only where many kernels are tried in one process, and none is believed, are
+samples by the clock of that process asked for.
 """
 
 from __future__ import annotations
@@ -69,7 +69,6 @@ class Participant:
         self._function, self._payload = function, payload
         self._lost = ""  # why nothing runs in the session any more
         self.timer = ""
-        self.warm_seconds = 0.0  # of a sample with full caches, by a clock that agreed with one outside
         self.waited = 0.0  # part of the time of the last samples in which it had no processor
 
     def open(self, plan: TimingPlan) -> None:
@@ -82,18 +81,23 @@ class Participant:
 
     def warm(self, plan: TimingPlan) -> None:
         """Have it do what is done at first calls alone. Raises Unusable with the reason."""
-        if not self.session.timed:
-            self.sample(plan.model_copy(update={"samples": 1}))
-            return
-        once = self._asked(plan.model_copy(update={"samples": 0}), self._prepared.first.case)
-        self._report(self.session.call(self._function, once, seconds=self.seconds))
+        self.called(plan.model_copy(update={"warmup": 0, "samples": 0}))
+
+    def called(self, plan: TimingPlan, seed: int = 0) -> ProfileReport:
+        """What it reports of a call with a plan. `seed`: where forward draws random numbers.
+
+        Raises Unusable with the reason.
+        """
+        if self._lost:
+            raise Unusable(self._lost)
+        first = self._prepared.first.case
+        if seed:
+            first = first.model_copy(update={"seeds": tuple(seed for _ in first.seeds)})
+        return self._report(self.session.call(self._function, self._asked(plan, first), seconds=self.seconds))
 
     def sample(self, plan: TimingPlan) -> tuple[float, ...]:
         """Samples in seconds, as the plan says, by the clock of the process. Raises Unusable with the reason."""
-        if self._lost:
-            raise Unusable(self._lost)
-        asked = self._asked(plan, self._prepared.first.case)
-        report = self._report(self.session.call(self._function, asked, seconds=self.seconds))
+        report = self.called(plan)
         if len(report.samples) != plan.samples or not all(0 < sample < 1e6 for sample in report.samples):
             raise Unusable("It gave other samples than it was asked for.")
         self.timer = report.timer

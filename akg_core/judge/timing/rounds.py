@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from akg_core.judge.records import TimingStatus
+from akg_core.judge.reference.prepare import Comparison
 from akg_core.judge.timing import statistics
 from akg_core.judge.timing.entrants import KERNEL
 from akg_core.judge.timing.participant import Participant
@@ -25,7 +26,8 @@ class Sampled:
     """What came of taking samples; `missing` says why a baseline has none.
 
     `waited`: by participant, the part of its time in which it was ready to run and had no processor. `resolution`:
-    seconds by which a sample may be off that the clock itself adds.
+    seconds by which a sample may be off that the clock itself adds. `unqueued`: whose calls could not be queued on a
+    device, so that what launching takes counts, for all.
     """
 
     rounds: Rounds = field(default_factory=dict)
@@ -34,6 +36,7 @@ class Sampled:
     reason: str = ""
     waited: dict[str, float] = field(default_factory=dict)
     resolution: float = 0.0
+    unqueued: tuple[str, ...] = ()
 
 
 def in_turn(participants: Sequence[Participant], number: int) -> list[Participant]:
@@ -47,3 +50,14 @@ def are_narrow(rounds: Rounds) -> bool:
     medians = map(statistics.interval, rounds.values())
     ratios = (statistics.ratio(samples, rounds[KERNEL]) for name, samples in rounds.items() if name != KERNEL)
     return all(high - low < _NARROW * middle for middle, low, high in itertools.chain(medians, ratios))
+
+
+def fault_of(found: Comparison) -> str:
+    """What is wrong with an answer of a call that was timed; "" when nothing is."""
+    if found.error:
+        return f"What it answered while it was timed cannot be read: {found.error}."
+    if found.unexpected:
+        return f"While it was timed it changed {', '.join(found.unexpected)}."
+    if wrong := next((output for output in found.outputs if not output.ok), None):
+        return f"While it was timed, {wrong.name} was wrong: {wrong.reason}."
+    return ""

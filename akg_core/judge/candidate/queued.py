@@ -1,0 +1,93 @@
+"""A call of a model that is timed on a device by another process: the part that is done in the candidate's own.
+
+The call is queued behind a wait for the start of its turn; then this process stands still, and what launching takes is
+no part of the time. A call that cannot be queued, since it waits for the device itself, is made when its inputs are
+there. Nothing here decides or measures anything: see `akg_core.judge.reference.track`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from akg_core.device import Lane
+from akg_core.judge.candidate.timed_model import inputs_of
+from akg_core.judge.compare.bits import flatten
+from akg_core.records import Case, DeviceTurn
+from akg_core.task.arguments import flat, rebuilt
+from akg_core.worker.answers import described
+from akg_core.worker.tensors import load, memory
+
+_address = torch.Tensor.data_ptr  # held since before a kernel was loaded
+_lanes: dict[str, Lane] = {}
+_inputs: dict[tuple[str, int, Any, Any], list[Any]] = {}
+_results: list[Any] = []
+
+
+def warm(subject: Any, case: Case) -> None:
+    """Call the subject's model once, for what is done at first calls alone."""
+    forget()
+    subject.enter(case)
+    subject.model(*load(inputs_of(case), subject.device))
+    subject.device.synchronize()
+    subject.device.release_unused()
+
+
+def forget() -> None:
+    """Hold no answer any more."""
+    _results.clear()
+
+
+def take_turn(subject: Any, case: Case, turn: DeviceTurn) -> dict[str, Any]:
+    """Queue the call of a turn, or make it, and say what its answer is and where that lies."""
+    lane, given = _placed(subject, case, turn)
+    forget()
+    if turn.apart:
+        subject.enter(case)
+    if case.seeds:
+        torch.default_generator.manual_seed(case.seeds[0])
+    subject.device.synchronize()
+    if turn.queued:
+        lane.await_start(turn.number)
+        result = subject.model(*given)
+        lane.tell_end(turn.number)
+    else:
+        result = subject.model(*given)
+        subject.device.synchronize()
+    _results.append(result)
+    answer = described(result)
+    places = (_address(leaf) for leaf in flatten(result).values() if isinstance(leaf, torch.Tensor))
+    sizes = (tensor["nbytes"] for tensor in answer["tensors"])
+    named = [lane.named(place, size) if size else {} for place, size in zip(places, sizes, strict=True)]
+    return {"answer": answer, "named": named}
+
+
+def _placed(subject: Any, case: Case, turn: DeviceTurn) -> tuple[Lane, list[Any]]:
+    """The lane, and inputs whose tensors lie there; those of one subject and case at a time.
+
+    The model is called on them once before. An allocator that asks for memory, or a kernel that is loaded, may wait for
+    all that has been queued.
+    """
+    key = str(turn.lane)
+    which = (key, id(subject), case.inputs, case.state)
+    if key not in _lanes:
+        _lanes.clear()
+        _lanes[key] = subject.device.lane(turn.lane)
+    if which not in _inputs:
+        _inputs.clear()
+        _inputs[which] = _in_lane(load(inputs_of(case), subject.device), turn, _lanes[key])
+        subject.device.release_unused()
+        subject.enter(case)
+        subject.model(*_inputs[which])
+    return _lanes[key], _inputs[which]
+
+
+def _in_lane(like: list[Any], turn: DeviceTurn, lane: Lane) -> list[Any]:
+    values, places = flat((), like), iter(turn.places)
+    for at, value in enumerate(values):
+        if isinstance(value, torch.Tensor):
+            held = memory(value)
+            piece = lane.memory[next(places) :][: held.nbytes].view(value.dtype)
+            values[at] = piece.as_strided(value.shape, value.stride())
+    return rebuilt(like, values)

@@ -1,0 +1,224 @@
+"""Times on a device: turns that are queued, made openly, or not believed; and a track, whose device is in memory."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from akg_core.judge.candidate import queued
+from akg_core.judge.reference import track
+from akg_core.judge.reference.refill import Refill
+from akg_core.judge.timing import on_device
+from akg_core.judge.timing.on_device import Clock, Unfair
+from akg_core.judge.timing.participant import Unusable
+from akg_core.records import Case, DeviceTurn, TimingPlan
+from akg_core.worker.tensors import save
+from tests.judge.shared_memory import SharedMemory
+
+OPENED = {"lane": {"path": "lane"}, "places": [0]}
+
+
+class Asked:
+    """Stands for the process with the clock: notes its jobs, and answers as it is told to."""
+
+    def __init__(self, *exposed: float) -> None:
+        self.jobs: list[str] = []
+        self.started: list[int] = []
+        self._exposed = itertools.chain(exposed, itertools.repeat(1e-4))
+
+    def __call__(self, job: str, payload: dict[str, Any]) -> dict[str, Any]:
+        self.jobs.append(job)
+        if job == "start_job":
+            self.started.append(payload["number"])
+        found = {"seconds": 1e-3, "exposed": next(self._exposed), "late": False}
+        return found if job in ("turn_job", "end_job") else {}
+
+
+class Kernel:
+    """Stands for a participant; one that waits does so until the turn that it is queued for has been started."""
+
+    name = "kernel"
+
+    def __init__(self, asked: Asked, waits: bool = False, ran: Callable[[], Any] = dict) -> None:
+        self.session = SimpleNamespace(ran=ran)
+        self.plans: list[DeviceTurn] = []
+        self._asked, self._waits = asked, waits
+
+    def called(self, plan: TimingPlan, seed: int = 0) -> Any:
+        assert plan.turn
+        self.plans.append(plan.turn)
+        while self._waits and plan.turn.queued and plan.turn.number not in self._asked.started:
+            time.sleep(1e-3)
+        return SimpleNamespace(told={"answer": {}})
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Asked], Clock]:
+    monkeypatch.setattr(on_device, "_QUEUED_SECONDS", 0.05)
+    return lambda asked: Clock(SimpleNamespace(background=ThreadPoolExecutor().submit), asked, OPENED)
+
+
+def test_a_call_is_queued_and_then_inputs_are_made(clock: Callable[[Asked], Clock]) -> None:
+    asked = Asked()
+    kernel, timer = Kernel(asked), clock(asked)
+    assert all(timer.turn(kernel, TimingPlan(), (1, 2), 3) == (1e-3, True) for _ in range(2))
+    assert asked.jobs == ["turn_job"] * 2
+    assert [turn.number for turn in kernel.plans] == [1, 2] and all(turn.queued for turn in kernel.plans)
+
+
+def test_a_call_that_waits_for_the_device_is_made_openly_from_then_on(clock: Callable[[Asked], Clock]) -> None:
+    asked = Asked()
+    kernel, timer = Kernel(asked, waits=True), clock(asked)
+    assert [timer.turn(kernel, TimingPlan(), (1, 2)).queued for _ in range(2)] == [False, False]
+    assert asked.jobs == ["start_job", "begin_job", "end_job", "begin_job", "end_job"]
+    assert [turn.queued for turn in kernel.plans] == [True, False, False] and timer.unqueued == {"kernel"}
+
+
+def test_where_one_cannot_be_queued_nobody_is(clock: Callable[[Asked], Clock]) -> None:
+    asked = Asked()
+    kernel, rival, timer = Kernel(asked, waits=True), Kernel(asked), clock(asked)
+    rival.name = "eager"
+    assert not timer.turn(kernel, TimingPlan(), (1, 2)).queued and not timer.turn(rival, TimingPlan(), (1, 2)).queued
+    assert timer.unqueued == {"kernel"}
+
+
+def test_what_runs_while_it_is_to_stand_still_is_found(clock: Callable[[Asked], Clock]) -> None:
+    asked, counted = Asked(), itertools.count()
+    with pytest.raises(Unfair, match="Its process went on"):
+        clock(asked).turn(Kernel(asked, ran=lambda: {(1, 1): next(counted)}), TimingPlan(), (1, 2))
+
+
+def test_a_turn_whose_inputs_were_long_in_sight_is_taken_again(clock: Callable[[Asked], Clock]) -> None:
+    asked = Asked(1e-4, 3e-3, 1.2e-4)
+    kernel, timer = Kernel(asked), clock(asked)
+    for _ in range(2):
+        timer.turn(kernel, TimingPlan(), (1, 2))
+    assert len(asked.jobs) == 3
+    asked = Asked(1e-4, *[3e-3] * 4)
+    kernel, timer = Kernel(asked), clock(asked)
+    timer.turn(kernel, TimingPlan(), (1, 2))
+    with pytest.raises(Unusable, match="Something was at work on the device"):
+        timer.turn(kernel, TimingPlan(), (1, 2))
+
+
+def test_a_turn_that_does_not_end_is_no_time_and_nobody_waits_for_it_any_more(clock: Callable[[Asked], Clock]) -> None:
+    class Endless(Asked):
+        def __call__(self, job: str, payload: dict[str, Any]) -> dict[str, Any]:
+            super().__call__(job, payload)
+            return {"error": "it did not end within 30 s"}
+
+    asked = Endless()
+    with pytest.raises(Unusable, match="It did not end"):
+        clock(asked).turn(Kernel(asked), TimingPlan(), (1, 2))
+    assert asked.jobs == ["turn_job", "start_job"]
+
+
+# --- a track and who is timed there, in one process ----------------------------------------------------------
+
+
+@pytest.fixture
+def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SharedMemory:
+    found = SharedMemory()
+    monkeypatch.setattr(found, "folder", tmp_path, raising=False)
+    monkeypatch.setattr(queued, "_lanes", {})
+    monkeypatch.setattr(queued, "_inputs", {})
+    return found
+
+
+class Subject:
+    """A model, and the inputs that it has been called on."""
+
+    def __init__(self, device: SharedMemory, forward: Callable[..., Any]) -> None:
+        self.device, self.forward, self.seen = device, forward, list[torch.Tensor]()
+
+    def enter(self, case: Case) -> dict[str, Any]:
+        return {}
+
+    def model(self, *given: torch.Tensor) -> Any:
+        self.seen.append(given[0].clone())
+        return self.forward(*given)
+
+
+def taken(device: SharedMemory, draw: Callable[[int], list[Any]], subject: Subject, folder: Path, seeds: range):
+    """The track on which a subject has taken a turn with inputs of each of these seeds."""
+    refill = Refill(draw, 7)
+    made = track.Track(device, refill.given, refill.write)
+    opened = track._opened(made)
+    save(folder / "inputs", draw(0))
+    case = Case(name="drawn", inputs=folder / "inputs", outputs=folder / "outputs")
+    for seed in seeds:
+        turn = DeviceTurn(lane=opened["lane"], places=tuple(opened["places"]), number=seed, queued=False)
+        asked = {"number": seed, "seed": seed, "random": 0, "sweep": 0, "most": 2, "patience": 1.0}
+        track.begin_job(asked)
+        told = queued.take_turn(subject, case, turn)
+        found = track.end_job(asked | {"told": told})
+        assert found["seconds"] > 0, found
+    return made
+
+
+@pytest.mark.parametrize("layout", ["torch.randn(5, 1).expand(5, 7)", "torch.randn(7, 5).t()", "torch.randn(5, 7)"])
+def test_inputs_of_any_layout_are_new_in_each_turn(device: SharedMemory, layout: str, tmp_path: Path) -> None:
+    def draw(seed: int) -> list[Any]:
+        torch.manual_seed(seed)
+        return [eval(layout, {"torch": torch}), 2.0]
+
+    subject = Subject(device, lambda x, factor: x * factor)
+    found = taken(device, draw, subject, tmp_path, range(1, 9))
+    (first, *later) = subject.seen[-8:]
+    assert {one.shape for one in later} == {first.shape}
+    assert not any(torch.equal(one, other) for one, other in itertools.combinations(subject.seen[-8:], 2))
+    assert len(found.kept) == 2 and found.offered == 8
+    for kept in found.kept:
+        (made,) = found.given(kept.seed)
+        (output,) = kept.outputs
+        like = made.as_strided(first.shape, draw(0)[0].stride())
+        (told,) = kept.answer["tensors"]
+        result = output.view(torch.float32).as_strided(told["shape"], told["strides"])
+        assert torch.equal(result, like * 2) and not kept.changed
+
+
+def test_what_a_call_changes_of_its_inputs_is_told(device: SharedMemory, tmp_path: Path) -> None:
+    class Whole(SharedMemory):
+        """Both sides see the same memory, as on a real device."""
+
+        folder = tmp_path
+
+        def lane(self, token: dict[str, Any]) -> Any:
+            lane = super().lane(token)
+            lane.memory = track._tracks[0].clock.memory
+            return lane
+
+    def draw(seed: int) -> list[Any]:
+        return [torch.randn(6, generator=torch.Generator().manual_seed(seed)) for _ in range(2)]
+
+    subject = Subject(Whole(), lambda one, other: one + other.mul_(2))
+    found = taken(subject.device, draw, subject, tmp_path, range(1, 3))
+    assert all(list(kept.changed) == [1] for kept in found.kept)
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        ({"answer": {"tensors": [{"nbytes": 4, "device": "elsewhere"}]}, "named": [{}]}, "does not lie on cpu"),
+        ({"answer": {"tensors": [{"nbytes": -4, "device": "cpu"}]}, "named": [{}]}, "no size"),
+        ({"answer": {"tensors": [{"nbytes": 1 << 60, "device": "cpu"}]}, "named": [{}]}, "larger than"),
+        ({"answer": {"tensors": [{"nbytes": 4, "device": "cpu"}]}, "named": []}, "where all of it lies"),
+        ({"answer": {"tensors": [{"nbytes": 4, "device": "cpu"}]}, "named": [{"bytes": [1]}]}, "another size"),
+        ({"answer": {"tensors": [{"nbytes": "many", "device": "cpu"}]}, "named": [{}]}, "many"),
+        ({"named": []}, "answer"),
+        ({}, "answer"),
+    ],
+)
+def test_an_answer_that_is_told_wrongly_is_no_answer(device: SharedMemory, told: Any, reason: str) -> None:
+    track._opened(track.Track(device, (), lambda *_: None))
+    track.begin_job({"number": 1, "seed": 1, "sweep": 0, "patience": 1.0})
+    found = track.end_job({"seed": 1, "random": 0, "told": told, "most": 1, "patience": 1.0})
+    assert reason in found["error"]
