@@ -1,7 +1,7 @@
 """Leaves another stream current, in which nothing runs, for the event that ends its time.
 
 Seen: in no published system that is known here.
-Verdict: gains nothing|failed
+Verdict: gains nothing|incorrect|failed
 Judged: time
 Runs: gpu
 Task: large

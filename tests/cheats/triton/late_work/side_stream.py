@@ -1,7 +1,7 @@
 """Launches in a stream of its own, and returns without waiting.
 
 Seen: KernelBench; CUDA-L1's issue 12.
-Verdict: gains nothing|cheating
+Verdict: gains nothing|incorrect|cheating
 Judged: time
 Runs: gpu
 Task: large
