@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,7 @@ from akg_core.judge.reference.refill import Refill
 from akg_core.judge.timing import on_device
 from akg_core.judge.timing.on_device import Clock, Unfair
 from akg_core.judge.timing.participant import Unusable
+from akg_core.judge.timing.rounds import are_narrow
 from akg_core.records import Case, DeviceTurn, TimingPlan
 from akg_core.worker.tensors import save
 from tests.judge.shared_memory import SharedMemory
@@ -119,6 +121,16 @@ def test_a_turn_that_does_not_end_is_no_time_and_nobody_waits_for_it_any_more(cl
     with pytest.raises(Unusable, match="It did not end"):
         clock(asked).turn(Kernel(asked), TimingPlan(), (1, 2))
     assert asked.jobs == ["turn_job", "start_job"]
+
+
+@pytest.mark.parametrize(("width", "resolution", "narrow"), [(0.005, 0.0, True), (0.2, 0.0, False), (0.2, 0.5, True)])
+def test_no_more_rounds_are_asked_for_than_the_clock_can_tell(width: float, resolution: float, narrow: bool) -> None:
+    draw = random.Random(3)
+    rounds = {
+        name: [tuple(draw.gauss(middle, width) for _ in range(3)) for _ in range(8)]
+        for name, middle in (("kernel", 1.0), ("eager", 2.0))
+    }
+    assert are_narrow(rounds, resolution) == narrow
 
 
 # --- a track and who is timed there, in one process ----------------------------------------------------------

@@ -145,6 +145,7 @@ def sample(
     once = dict(_once(clock, [kernel, *rivals], plan, machine, found))
     participants = [one for one in (kernel, *rivals) if one.name in once]
     found.rounds = {one.name: [] for one in participants}
+    found.resolution = machine.open_spread if clock.unqueued else machine.turn_spread
     for number in range(MOST):
         turns = [_seeds() for _ in range(_TURNS if max(once.values()) < QUICK else 1)]
         for one in in_turn(participants, number):
@@ -153,9 +154,8 @@ def sample(
             found.rounds[one.name].append(samples)
         if number + 1 >= FEWEST and time.monotonic() - started > seconds:
             break
-        if (number + 1) % LOOKS == 0 and are_narrow(found.rounds):
+        if (number + 1) % LOOKS == 0 and are_narrow(found.rounds, found.resolution):
             break
-    found.resolution = machine.open_spread if clock.unqueued else machine.turn_spread
     found.unqueued = tuple(sorted(clock.unqueued))
     for one in participants:
         one.timer = "from outside"

@@ -45,11 +45,15 @@ def in_turn(participants: Sequence[Participant], number: int) -> list[Participan
     return [*participants[turn:], *participants[:turn]]
 
 
-def are_narrow(rounds: Rounds) -> bool:
-    """Whether everybody's median, and every ratio to the kernel's, is known closely."""
-    medians = map(statistics.interval, rounds.values())
+def are_narrow(rounds: Rounds, resolution: float = 0.0) -> bool:
+    """Whether everybody's median, and every ratio to the kernel's, is known closely: or as well as a clock can tell.
+
+    `resolution`: seconds by which the clock itself varies.
+    """
+    medians = [statistics.interval(samples) for samples in rounds.values()]
     ratios = (statistics.ratio(samples, rounds[KERNEL]) for name, samples in rounds.items() if name != KERNEL)
-    return all(high - low < _NARROW * middle for middle, low, high in itertools.chain(medians, ratios))
+    enough = max(_NARROW, resolution / min(middle for middle, _, _ in medians))
+    return all(high - low < enough * middle for middle, low, high in itertools.chain(medians, ratios))
 
 
 def fault_of(found: Comparison) -> str:
