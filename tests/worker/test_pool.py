@@ -7,6 +7,7 @@ import dataclasses
 import os
 import platform
 import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -277,10 +278,15 @@ def test_a_session_that_is_paused_stands_still_between_calls(pool: Pool) -> None
         before = session.call(JOBS + "work_on", {}).unwrap()["counts"]
         processes = usage.descendants(session._keeper)
         assert len(processes) == 2 and all(map(usage.is_still, processes))
+        ran = session.ran()
         time.sleep(0.3)
+        assert ran and session.ran() == ran
         after = session.call(JOBS + "work_on", {}).unwrap()["counts"]
         assert all(0 < new - old < 1500 for old, new in zip(before, after, strict=True)), (before, after)
         assert all(map(usage.is_still, processes))
+        ran = session.ran()
+        os.kill(processes[0], signal.SIGCONT)
+        wait_until(lambda: session.ran() != ran)
     wait_until(lambda: not any(Path(f"/proc/{process}").exists() for process in processes))
 
 
