@@ -8,18 +8,18 @@ from akg_core.task.load import load_source
 from tests.design.judging import reference
 
 TWO = """    def forward(self, x):
-        first = torch.linalg.inv(x)
-        both = torch.relu(first) + torch.linalg.det(x)
-        return torch.linalg.inv(both)"""
+        first = torch.linalg.pinv(x)
+        both = torch.relu(first) + torch.linalg.eigvalsh(x)
+        return torch.linalg.pinv(both)"""
 
 
 def test_every_operator_without_a_rule_is_named_with_its_line() -> None:
     task = capture(load_source(reference(TWO, "[torch.rand(4, 4)]"), "reference"))
     said = refusals(task)
     assert [(text.split("`")[1], text.partition("(")[2][:7]) for text in said] == [
-        ("torch.linalg.inv", "line 9)"),
-        ("torch.linalg.det", "line 10"),
-        ("torch.linalg.inv", "line 11"),
+        ("torch.linalg.pinv", "line 9)"),
+        ("torch.linalg.eigvalsh", "line 10"),
+        ("torch.linalg.pinv", "line 11"),
     ], said
 
 

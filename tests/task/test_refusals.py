@@ -35,8 +35,8 @@ REFUSED = {
     ),
     "complex output": ("x = x + 1\nreturn torch.complex(x, x)", "x", X, "`torch.complex`", "complex", "real numbers"),
     "in place": (
-        "y = x + 1\ny.i0_()\nreturn y",
-        *("x", X, "`y.i0_`", "no rule", "other operators"),
+        "y = x + 1\ny.nextafter_(x)\nreturn y",
+        *("x", X, "`y.nextafter_`", "no rule", "other operators"),
     ),
     "a method": ("y = x + 1\nreturn y.igamma(x)", "x", X, "`y.igamma`", "no rule", "sketch"),
     "assignment": (
