@@ -37,9 +37,9 @@ def setup(
     if not (needed := environment_of(plugin)):
         _tell(as_json, plugin, "not needed", f"{plugin} needs no environment of its own: there is nothing to set up.")
     elif python:
-        adopted = environment.adopt(plugin, needed, python)
-        said = f"The environment of {plugin} is now that of {adopted.python}: {needed.toolchain} {adopted.version}."
-        _tell(as_json, plugin, "adopted", said, adopted)
+        taken = environment.adopt(plugin, needed, python)
+        said = f"The environment of {plugin} is now that of {taken.python}: {needed.toolchain} {taken.version}."
+        _tell(as_json, plugin, "adopted", said, taken)
     elif made := environment.find(plugin, needed):
         said = f"The environment of {plugin} is there already: {needed.toolchain} {made.version} in {made.folder}."
         _tell(as_json, plugin, "there", said, made)

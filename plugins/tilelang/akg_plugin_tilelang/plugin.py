@@ -37,7 +37,12 @@ def akg_plugin_info() -> PluginInfo:
         source_suffix=".py",
         summary="TileLang for NVIDIA GPUs; without one, compiled to cubins and simulated",
         environment=Environment(
-            requirements=("tilelang==0.1.15", "apache-tvm-ffi==0.1.12", "z3-solver==4.15.4.0", "nvidia-cuda-nvcc>=13"),
+            requirements=(
+                "tilelang==0.1.15",
+                "apache-tvm-ffi==0.1.12",
+                "z3-solver==4.15.4.0",
+                "cuda-toolkit[cccl,cudart,nvcc]>=13",  # of one version, as torch's own parts of it are
+            ),
             toolchain="tilelang",
         ),
         warm=("akg_plugin_tilelang.warm",),

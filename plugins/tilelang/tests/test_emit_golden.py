@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from akg_plugin_tilelang.emit import emit, module_text
@@ -49,18 +51,56 @@ def test_what_is_around_the_kernel() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "copied", "stages"),
     [
-        (", stages=3", "", 2, 3),
-        ("stages=3", "stages=2", 2, 2),
-        ("stages=3", "stages=1", 2, 0),
-        ("load(x[b, m, k])", 'load(x[b, m, k], via="bulk")', 2, 3),
-        ("192", "200", 1, 0),  # the last tile of w is partial, and of y
-        ("load(w[n, k])", "load(w[n, k]) * 2.0", 1, 0),
+        (", stages=3", "", 3, 3),  # of x and w, and of y by way of shared memory
+        ("stages=3", "stages=2", 3, 2),
+        ("stages=3", "stages=1", 3, 0),
+        ("load(x[b, m, k])", 'load(x[b, m, k], via="bulk")', 3, 3),
+        ("192", "200", 1, 3),  # the last tile of w is partial, and of y
+        ("load(w[n, k])", "load(w[n, k]) * 2.0", 2, 0),
     ],
 )
 def test_boxes_are_copied(old: str, new: str, copied: int, stages: int) -> None:
     kernel = source_of(sketch_of(LINEAR.replace(old, new))).files["kernel.py"]
     assert kernel.count("T.copy(") == copied
     assert (f"T.Pipelined(4, num_stages={stages})" in kernel) == (stages > 0) == ("T.Pipelined" in kernel)
+
+
+SPLIT = """
+@kernel
+def product(high: In["f16", 256, 128], low: In["f16", 256, 128], w: In["f16", 128, 1920], back: In["f32", 256],
+            y: Out["f32", 256, 1920]):
+    for m in grid(256, 128):
+        for n in grid(1920, 128):
+            acc = zeros([m, n], "f32")
+            rest = zeros([m, n], "f32")
+            for k in tiles(128, 64):
+                w_t = load(w[k, n])
+                part = dot(load(high[m, k]), w_t, over=k)
+                rest = dot(load(low[m, k]), w_t, over=k, into=rest)
+                acc = acc + part
+            store(y[m, n], (acc + rest * 0.5) * load(back[m]))
+"""
+
+
+def test_what_follows_a_product_is_pipelined_with_it_and_vectors_are_shared() -> None:
+    kernel = source_of(sketch_of(SPLIT)).files["kernel.py"]
+    assert "T.Pipelined(2, num_stages=3)" in kernel and kernel.count("policy=T.GemmWarpPolicy.FullRow") == 2
+    assert "back_tile = T.alloc_shared((128,), 'float32')" in kernel
+
+
+@pytest.mark.parametrize(("rows", "walked"), [(256, False), (640, True), (1280, True)])
+def test_programs_of_a_product_walk_eight_rows_at_once(rows: int, walked: bool) -> None:
+    """Each tile is made once, whatever the order."""
+    kernel = source_of(sketch_of(SPLIT.replace("256", str(rows)))).files["kernel.py"]
+    lines = [line.split("#")[0].strip() for line in kernel.splitlines()]
+    places = [line for line in lines if re.match(r"(first_row|turn|m_begin|n_begin) = ", line)]
+    assert ("first_row" in kernel) == walked
+    found = set()
+    for pid in range(count := rows // 128 * 15):
+        names = {"pid": pid, "T": SimpleNamespace(min=min)}
+        exec("\n".join(places), names)
+        found.add((names["m_begin"], names["n_begin"]))
+    assert len(found) == count and found == {(m, n) for m in range(0, rows, 128) for n in range(0, 1920, 128)}
 
 
 class Printed(Run):

@@ -57,7 +57,12 @@ def _folded(printer: RegionPrinter, op: Op, term: Term, function: str) -> Term:
     if not tile:
         tile = printer.allocate(printer.body.unique("part"), axes, HELD[term.dtype])
         printer.fill(tile, axes, term)
-    for axis in reversed([axis for axis in axes if axis in op.over]):
+    over = [axis for axis in axes if axis in op.over]
+    for number, axis in enumerate(reversed(over)):
+        if number:  # of a fragment that lies as a product or a reduction left it, TileLang does not reduce each axis
+            passed = printer.allocate(printer.body.unique("passed"), axes, HELD[term.dtype], "shared")
+            printer.fill(passed, axes, Term(printer.terms.at(tile, axes), term.dtype))
+            tile = passed
         place = axes.index(axis)
         axes = tuple(each for each in axes if each != axis)
         smaller = printer.allocate(printer.body.unique(function), axes, HELD[term.dtype])
@@ -194,6 +199,9 @@ def multiply(printer: RegionPrinter, op: Op) -> None:
         ]
         options = "".join(f", transpose_{n}=True" for n, turn in zip("AB", turned, strict=True) if turn)
         options += "" if op.accumulate else ", clear_accum=True"
+        # Each group of four warps has rows of its own.
+        if 2 * (printer.body.axes[rows[0]].lanes or 0) >= printer.threads:
+            options += ", policy=T.GemmWarpPolicy.FullRow"
         printer.say(f"T.gemm({a}, {b}, {name}{options})")
         return
     _by_elements(printer, op, left, right, held)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import ATOM, LOOSE, PRODUCT, Axis, Body, Lines, Op, Region, fold
-from akg_core.plugin.sketch import DTYPES, INDEX, Binary, Call, Element, Expr, Name, Number, is_float, walk
+from akg_core.plugin.lower import ATOM, LOOSE, Axis, Body, Lines, Op, Region
+from akg_core.plugin.sketch import Call, Element, Expr, Name, Number, is_float, walk
 from akg_core.plugin.tile import order
 from akg_plugin_tilelang.emit.expression import ExpressionPrinter, Tile
+from akg_plugin_tilelang.emit.programs import grid
+from akg_plugin_tilelang.emit.staging import stages
 from akg_plugin_tilelang.emit.terms import HELD, STORED, TILELANG, Term, cast, strong
 
 ATOMIC = {
@@ -19,7 +20,6 @@ ATOMIC = {
 }
 MOST_THREADS = 512
 ELEMENTS = 16  # of the largest tile, for a thread
-STAGES, STAGED_BYTES = 3, 128 * 1024  # of factors that are loaded ahead
 OF_PRODUCTS = 64  # of the largest tile, for a thread, where matrix units multiply
 
 
@@ -43,7 +43,9 @@ class RegionPrinter:
         self.scopes: dict[str, str] = {}  # of each tile by name
         self.programs: list[tuple[Expr, Expr]] = []
         self.threads = self.wanted_threads()
-        products = [op for each in region.ops for op in each.inside() if op.kind == "dot"]
+        self.vectors: set[str] = set()  # values that lie in shared memory; of factors, those loaded one by one
+        self.copied: set[str] = set()
+        self.products = products = [op for each in region.ops for op in each.inside() if op.kind == "dot"]
         factors = {e.id for op in products for e in (op.expr, op.other) if isinstance(e, Name)}
         self.factors = {n for n, v in body.values.items() if n in factors and not v.mutable and is_float(v.dtype)}
         self.stored = {op.element.tensor for each in region.ops for op in each.inside() if op.element is not None}
@@ -52,7 +54,7 @@ class RegionPrinter:
         for axis in self.body.axes.values():
             if axis.step is None and axis not in self.region.grid:
                 self.open(axis, Term("0", "i64", narrow=True, number=True), self.terms.term(axis.extent))
-        self.grid()
+        grid(self)
         self.ops(self.region.ops)
 
     # --- axes ---
@@ -101,51 +103,6 @@ class RegionPrinter:
             return past
         return Term(f"T.min({past}, {stop})", "i64", ATOM, begin.narrow and stop.narrow)
 
-    def grid(self) -> None:
-        """A program for each tile of the grid; the last axis runs fastest."""
-        counts: list[str] = []
-        for axis in self.region.grid:
-            assert axis.step is not None
-            if axis.cooperative:
-                raise Unsupported("Programs that meet have no form in TileLang yet.", "Use one program.")
-            self.programs.append((axis.extent, axis.step))
-            past = fold(Binary("+", axis.extent, fold(Binary("-", axis.step, Number(1, type=INDEX), type=INDEX))))
-            count = fold(Binary("//", past, axis.step, type=INDEX))
-            text = f"T.ceildiv({self.terms.term(axis.extent)}, {self.terms.term(axis.step)})"
-            counts.append(str(count.value) if isinstance(count, Number) else text)
-        self.line = self.region.grid[0].place.line if self.region.grid else 0
-        total = " * ".join(count for count in counts if count != "1") or "1"
-        total = str(math.prod(map(int, counts))) if all(c.isdigit() for c in counts) else total
-        self.block(f"with T.Kernel({total}, threads={self.threads}) as pid:")
-        self.held = self.lines.later()
-        rest = Term("pid", "i64", narrow=True)
-        places: dict[str, Term] = {}
-        left = [n for n, count in enumerate(counts) if count != "1"]
-        for n in reversed(left):
-            text = rest.text if n == left[0] else f"{rest.beside('%')} % {counts[n]}"
-            places[self.region.grid[n].name] = Term(text, "i64", PRODUCT, True)
-            rest = Term(f"{rest.beside('//')} // {counts[n]}", "i64", PRODUCT, True)
-        for axis, count in zip(self.region.grid, counts, strict=True):
-            self.line = axis.place.line
-            self.grid_axis(axis, places.get(axis.name, Term("0", "i64", narrow=True, number=True)), count)
-
-    def grid_axis(self, axis: Axis, place: Term, count: str) -> None:
-        assert axis.step is not None
-        begin = place
-        if axis.hints.get("descending") == Number(True) and place.text != "0":
-            place = Term(f"{count} - 1 - {place.operand}", "i64", LOOSE, True)
-        if place.text != "0":
-            step = self.terms.term(axis.step)
-            narrow = self.terms.fits(Name(axis.name))
-            place = place if narrow else strong(place)
-            variable = axis.begin.id if isinstance(axis.begin, Name) else self.body.unique(f"{axis.name}_begin")
-            self.say(
-                f"{variable} = {place}" if step.text == "1" else f"{variable} = {place.beside('*')} * {step.operand}"
-            )
-            begin = Term(variable, "i64", narrow=narrow)
-        extent = self.terms.term(axis.extent)
-        self.open(axis, begin, self.tile_end(axis, begin, extent), extent)
-
     # --- statements ---
 
     def ops(self, ops: Sequence[Op]) -> None:
@@ -174,19 +131,13 @@ class RegionPrinter:
 
     def wait_for_threads(self, op: Op) -> None:
         """Wait for the program's other threads before a tensor is touched that the region both reads and writes."""
-        loads = {n.tensor for e in op.expressions() if e is not op.element for n in walk(e) if isinstance(n, Element)}
-        ops = [inner for each in self.region.ops for inner in each.inside()]
-        read = {
-            n.tensor
-            for o in ops
-            for e in o.expressions()
-            if e is not o.element
-            for n in walk(e)
-            if isinstance(n, Element)
-        }
-        touched = loads | ({op.element.tensor} if op.element is not None else set())
-        if touched & self.stored & read:
+        touched = _loaded(op) | ({op.element.tensor} if op.element is not None else set())
+        if touched & self.stored & self.read():
             self.say("T.sync_threads()")
+
+    def read(self) -> set[str]:
+        """The tensors that the region loads from."""
+        return {tensor for each in self.region.ops for op in each.inside() for tensor in _loaded(op)}
 
     def allocate(self, name: str, axes: Sequence[str], dtype: str, scope: str = "fragment") -> str:
         """A tile of a dtype of TileLang, under a name that nobody has."""
@@ -224,11 +175,15 @@ class RegionPrinter:
         assert op.target is not None and op.expr is not None
         value, term = op.target, self.terms.term(op.expr)
         if value.axes:
-            name, axes = self.hold(op, "shared" if value.name in self.factors else "fragment")
+            if self.is_vector(op):
+                self.vectors.add(value.name)
+            name, axes = self.hold(op, "shared" if value.name in self.factors | self.vectors else "fragment")
             box = self.box(op.expr, axes) if value.name in self.factors else ""
             if box:
                 self.say(f"T.copy({box}, {name})")
                 return
+            if value.name in self.factors and _is_loaded(op.expr):
+                self.copied.add(name)
             self.fill(name, axes, cast(strong(term), "i32") if term.dtype == "bool" else strong(term))
         elif not value.mutable:
             if not (term.text.isidentifier() or term.number):
@@ -241,26 +196,48 @@ class RegionPrinter:
                 self.terms.values[value.name] = Term(value.name, value.dtype)
             self.say(f"{value.name} = {strong(term)}")
 
+    def is_vector(self, op: Op) -> bool:
+        """Whether a value is loaded for one axis beside a product, whose tiles lie differently over the threads.
+
+        As a fragment it would have to lie as all of them do.
+        """
+        assert op.target is not None and op.expr is not None
+        if not self.products or op.target.mutable or len(self.ordered(op.target.axes)) != 1:
+            return False
+        used = {node.id for node in walk(op.expr) if isinstance(node, Name) and node.id in self.body.values}
+        tiles = {name for name in used if self.body.values[name].axes}
+        return tiles <= self.vectors
+
     def box(self, expr: Expr, axes: tuple[str, ...]) -> str:
         """A part of a tensor that is loaded whole, along its last dimensions; "" where an expression is none."""
         match expr:
-            case Call(op="load", args=(Element(tensor=tensor, indices=indices),), keywords=keywords) if {
-                name for name, _ in keywords
-            } <= {"via"}:
-                lead, last = indices[: -len(axes)], indices[-len(axes) :]
-            case _:
-                return ""
-        if tensor in self.stored or last != tuple(map(Name, axes)) or any(map(self.body.axes_of, lead)):
-            return ""
+            case Call(op="load", args=(Element() as element,), keywords=keywords):
+                whole = {name for name, _ in keywords} <= {"via"} and element.tensor not in self.stored
+                return self.region_of(element, axes) if whole and self.is_box(element, axes) else ""
+        return ""
+
+    def is_box(self, element: Element, axes: tuple[str, ...]) -> bool:
+        """Whether an element's last dimensions are axes in their order, and the others the same for all lanes."""
+        lead, last = element.indices[: -len(axes)], element.indices[-len(axes) :]
+        return last == tuple(map(Name, axes)) and not any(map(self.body.axes_of, lead))
+
+    def region_of(self, element: Element, axes: tuple[str, ...]) -> str:
+        """The box of a tensor that lies at the tiles of these axes, which are its last dimensions."""
         begins = [(self.terms.tiles[axis].begin, self.lanes(axis)) for axis in axes]
         ends = [lanes if begin.text == "0" else f"{begin.beside('+')} + {lanes}" for begin, lanes in begins]
         parts = [f"{begin}:{end}" for (begin, _), end in zip(begins, ends, strict=True)]
-        return f"{tensor}[{', '.join([*(str(self.terms.term(index)) for index in lead), *parts])}]"
+        lead = element.indices[: -len(axes)]
+        return f"{element.tensor}[{', '.join([*(str(self.terms.term(index)) for index in lead), *parts])}]"
 
     def store(self, op: Op) -> None:
         assert op.element is not None and op.expr is not None
         dtype = self.terms.tensors[op.element.tensor].dtype
         axes = self.ordered(self.body.axes_of(op.element) | self.body.axes_of(op.expr))
+        if self.is_result(op, axes):
+            name = self.allocate(self.body.unique(f"{op.element.tensor}_tile"), axes, STORED[dtype], "shared")
+            self.fill(name, axes, strong(self.terms.term(op.expr)))
+            self.say(f"T.copy({name}, {self.region_of(op.element, axes)})")
+            return
         outside = self.each(axes)
         if op.mask is not None:
             self.block(f"if {self.terms.term(op.mask)}:")
@@ -272,6 +249,17 @@ class RegionPrinter:
         else:
             raise Unsupported(f"{op.function} on {dtype} has no form in TileLang.", "Use a tensor of f32 or i32.")
         self.lines = outside
+
+    def is_result(self, op: Op, axes: tuple[str, ...]) -> bool:
+        """Whether a whole box of half precision is stored beside products, which hold two neighbours in a thread.
+
+        By way of shared memory a thread writes eight at once.
+        """
+        assert op.element is not None
+        stored = self.terms.tensors[op.element.tensor].dtype in ("f16", "bf16")
+        return bool(self.products and stored and op.mask is None and op.function == "store") and (
+            len(axes) == 2 and self.is_box(op.element, axes) and op.element.tensor not in self.read()
+        )
 
     def tiles(self, op: Op) -> None:
         axis = op.axis
@@ -302,16 +290,10 @@ class RegionPrinter:
         self.open(axis, first, end, None if negative else stop)
         self.ops(op.body)
         self.lines = outside
-        stages = self.stages(op) if _is_staged(body) else 1
-        loop = f"T.Pipelined({turns}, num_stages={stages})" if stages > 1 else f"T.serial({turns})"
+        loop = f"T.serial({turns})"
+        if (ahead := stages(self, op, body)) > 1:
+            loop = f"T.Pipelined({turns}, num_stages={ahead})"
         head.add(f"for {turn} in {loop}:", line)
-
-    def stages(self, op: Op) -> int:
-        """How many turns' factors are in shared memory at once: as many as the sketch says or is usual, and fit."""
-        asked = op.hints.get("stages")
-        loaded = [each.target for each in op.body if each.target is not None and each.target.name in self.factors]
-        size = sum(self.body.lanes_of(value.axes) * DTYPES[value.dtype].size for value in loaded)
-        return min(int(asked.value) if isinstance(asked, Number) else STAGES, STAGED_BYTES // max(size, 1))
 
     def count(self, distance: Term, step: Term) -> str:
         """How many tiles there are; none over less than nothing."""
@@ -368,8 +350,13 @@ class RegionPrinter:
         )
 
 
-def _is_staged(body: Lines) -> bool:
-    """Whether the turns of a loop copy factors and multiply them, and do nothing else: TileLang overlaps these."""
-    _begin, *rest = (line.text for line in body.flat())
-    words = {text.partition("(")[0] for text in rest}
-    return words == {"T.copy", "T.gemm"}
+def _loaded(op: Op) -> set[str]:
+    """The tensors that an op loads from."""
+    expressions = [expr for expr in op.expressions() if expr is not op.element]
+    return {node.tensor for expr in expressions for node in walk(expr) if isinstance(node, Element)}
+
+
+def _is_loaded(expr: Expr) -> bool:
+    """Whether an expression is what lies at a place of a tensor, and at one that is not itself loaded."""
+    loads = sum(isinstance(node, Element) for node in walk(expr))
+    return isinstance(expr, Call) and expr.op == "load" and loads == 1

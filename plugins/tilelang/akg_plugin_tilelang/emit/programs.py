@@ -1,0 +1,93 @@
+"""The grid of a region as a T.Kernel of one dimension: where a program stands along each axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from akg_core.plugin import Unsupported
+from akg_core.plugin.lower import LOOSE, PRODUCT, SUM, Axis, fold
+from akg_core.plugin.sketch import INDEX, Binary, Name, Number
+from akg_plugin_tilelang.emit.terms import Term, strong
+
+if TYPE_CHECKING:
+    from akg_plugin_tilelang.emit.region import RegionPrinter
+
+TOGETHER = 8  # rows of a product's programs that run at the same time
+
+
+def grid(printer: RegionPrinter) -> None:
+    """A program for each tile of the grid; the last axis runs fastest."""
+    counts: list[str] = []
+    for axis in printer.region.grid:
+        assert axis.step is not None
+        if axis.cooperative:
+            raise Unsupported("Programs that meet have no form in TileLang yet.", "Use one program.")
+        printer.programs.append((axis.extent, axis.step))
+        past = fold(Binary("+", axis.extent, fold(Binary("-", axis.step, Number(1, type=INDEX), type=INDEX))))
+        count = fold(Binary("//", past, axis.step, type=INDEX))
+        text = f"T.ceildiv({printer.terms.term(axis.extent)}, {printer.terms.term(axis.step)})"
+        counts.append(str(count.value) if isinstance(count, Number) else text)
+    printer.line = printer.region.grid[0].place.line if printer.region.grid else 0
+    total = " * ".join(count for count in counts if count != "1") or "1"
+    total = str(math.prod(map(int, counts))) if all(c.isdigit() for c in counts) else total
+    printer.block(f"with T.Kernel({total}, threads={printer.threads}) as pid:")
+    printer.held = printer.lines.later()
+    rest = Term("pid", "i64", narrow=True)
+    places: dict[str, Term] = {}
+    left = [n for n, count in enumerate(counts) if count != "1"]
+    if (together := _walked(printer, counts)) > 1:
+        row, column = (printer.region.grid[n].name for n in left[-2:])
+        places[row], places[column], rest = _swizzled(printer, counts[-2:], together, alone=len(left) == 2)
+        del left[-2:]
+    for n in reversed(left):
+        text = rest.text if n == left[0] else f"{rest.beside('%')} % {counts[n]}"
+        places[printer.region.grid[n].name] = Term(text, "i64", PRODUCT, True)
+        rest = Term(f"{rest.beside('//')} // {counts[n]}", "i64", PRODUCT, True)
+    for axis, count in zip(printer.region.grid, counts, strict=True):
+        printer.line = axis.place.line
+        _grid_axis(printer, axis, places.get(axis.name, Term("0", "i64", narrow=True, number=True)), count)
+
+
+def _walked(printer: RegionPrinter, counts: Sequence[str]) -> int:
+    """How many rows of programs go together along the last two axes: those of a product share what they load."""
+    hints = {name: hint for axis in printer.region.grid for name, hint in axis.hints.items()}
+    if "1" in counts[-2:] or len(counts) < 2 or not (printer.products or "swizzle" in hints):
+        return 0
+    asked = hints.get("swizzle")
+    if isinstance(asked, Number):
+        return int(asked.value)
+    return 0 if counts[-2].isdigit() and int(counts[-2]) <= TOGETHER // 2 else TOGETHER
+
+
+def _swizzled(printer: RegionPrinter, counts: Sequence[str], together: int, alone: bool) -> tuple[Term, Term, Term]:
+    """A program's row and column where `together` rows are walked at once, and its place along the other axes."""
+    rows, columns = counts
+    first, turn = printer.body.unique("first_row"), printer.body.unique("turn")
+    inner = "pid" if alone else f"pid % ({rows} * {columns})"
+    even = rows.isdigit() and int(rows) % together == 0
+    size = str(together) if even else f"T.min({rows} - {first}, {together})"
+    printer.say(f"{first} = {inner} // ({together} * {columns}) * {together}")
+    printer.say(f"{turn} = {inner} % ({together} * {columns})")
+    row = Term(f"{first} + {turn} % {size}", "i64", SUM, True)
+    rest = Term(f"pid // ({rows} * {columns})", "i64", PRODUCT, True)
+    return row, Term(f"{turn} // {size}", "i64", PRODUCT, True), rest
+
+
+def _grid_axis(printer: RegionPrinter, axis: Axis, place: Term, count: str) -> None:
+    assert axis.step is not None
+    begin = place
+    if axis.hints.get("descending") == Number(True) and place.text != "0":
+        place = Term(f"{count} - 1 - {place.operand}", "i64", LOOSE, True)
+    if place.text != "0":
+        step = printer.terms.term(axis.step)
+        narrow = printer.terms.fits(Name(axis.name))
+        place = place if narrow else strong(place)
+        variable = axis.begin.id if isinstance(axis.begin, Name) else printer.body.unique(f"{axis.name}_begin")
+        printer.say(
+            f"{variable} = {place}" if step.text == "1" else f"{variable} = {place.beside('*')} * {step.operand}"
+        )
+        begin = Term(variable, "i64", narrow=narrow)
+    extent = printer.terms.term(axis.extent)
+    printer.open(axis, begin, printer.tile_end(axis, begin, extent), extent)
