@@ -125,8 +125,9 @@ def adopt(plugin: str, environment: Environment, python: Path) -> Made:
     root, folder = _root(plugin), _folder(plugin, environment)
     with sole_use(root):
         for other in root.iterdir():
-            _remove(other)
-        folder.mkdir()
+            if not python.is_relative_to(other):
+                _remove(other)
+        folder.mkdir(exist_ok=True)
         made = Made(python=python, path=path, version=versions[environment.toolchain])
         write_whole(folder / _RECORD, made)
     return made
