@@ -10,6 +10,7 @@ _PLACED = re.compile(r"kernel\.py:(?P<line>\d+)(?::\d+)?(?: \(sketch line (?P<sk
 _COMPILER = {
     r"Cannot convert type boolx\d+ to CUDA type": "Keep truths as bytes or int32: TileLang has no vectors of bool.",
     r"Layout infer conflict": "Two loops want one fragment laid out differently: copy it through T.alloc_shared.",
+    r"ReduceOp cannot lower a layout": "Copy what an earlier reduction left to T.alloc_shared, and reduce that.",
     r"Invalid reduce output shape": "The result of T.reduce_* has the source's shape without `dim`, or (1,).",
     r"Target context required": "Call tilelang.lower within the target's context: `with target:`.",
     r"CLI target string form": 'Give the target as a dict: {"kind": "cuda", "arch": "sm_90a"}.',
@@ -23,6 +24,7 @@ _COMPILER = {
 }
 _RUNTIME = {
     r"is outside of a dimension of \d+": "Mask the access: an index that is not proved inside needs T.if_then_else.",
+    r"misaligned address": "A tensor begins beside a multiple of 16 bytes: launch the kernel with a copy of it.",
     r"illegal memory access": "A load or a store is outside of its tensor: mask every index that is not proved inside.",
     r"the simulation knows no (?P<name>\S+)": "{name} runs on a GPU only: the api page names what is simulated.",
     r"timed out": "It ran too long: look for a loop whose bound is wrong.",

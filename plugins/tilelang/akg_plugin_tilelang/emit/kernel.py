@@ -26,7 +26,9 @@ from akg_core.plugin.tile import (
 )
 from akg_plugin_tilelang.emit.combine import combine
 from akg_plugin_tilelang.emit.functions import SUPPORT
+from akg_plugin_tilelang.emit.programs import grid
 from akg_plugin_tilelang.emit.region import MOST_THREADS, RegionPrinter
+from akg_plugin_tilelang.emit.staging import stages
 from akg_plugin_tilelang.emit.terms import STORED
 
 RESERVED = frozenset([*keyword.kwlist, *dir(builtins), "T", "tilelang", "pid", *SUPPORT])
@@ -82,7 +84,7 @@ def functions(instance: Instance) -> list[Function]:
 
 
 def _function(name: str, instance: Instance, body: Body, region: Region) -> Function:
-    printer = RegionPrinter(body, region, combine)
+    printer = RegionPrinter(body, region, combine, grid, stages)
     printer.print()
     kernel = instance.kernel
     shown = {dim.id for tensor in kernel.tensors for dim in tensor.dims if isinstance(dim, Name)}

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import LOOSE, PRODUCT, SUM, Axis, fold
 from akg_core.plugin.sketch import INDEX, Binary, Name, Number
+from akg_plugin_tilelang.emit.region import RegionPrinter
 from akg_plugin_tilelang.emit.terms import Term, strong
-
-if TYPE_CHECKING:
-    from akg_plugin_tilelang.emit.region import RegionPrinter
 
 TOGETHER = 8  # rows of a product's programs that run at the same time
 

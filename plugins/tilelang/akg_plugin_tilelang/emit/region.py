@@ -9,8 +9,6 @@ from akg_core.plugin.lower import ATOM, LOOSE, Axis, Body, Lines, Op, Region
 from akg_core.plugin.sketch import Call, Element, Expr, Name, Number, is_float, walk
 from akg_core.plugin.tile import order
 from akg_plugin_tilelang.emit.expression import ExpressionPrinter, Tile
-from akg_plugin_tilelang.emit.programs import grid
-from akg_plugin_tilelang.emit.staging import stages
 from akg_plugin_tilelang.emit.terms import HELD, STORED, TILELANG, Term, cast, strong
 
 ATOMIC = {
@@ -20,17 +18,25 @@ ATOMIC = {
 }
 MOST_THREADS = 512
 ELEMENTS = 16  # of the largest tile, for a thread
-OF_PRODUCTS = 64  # of the largest tile, for a thread, where matrix units multiply
+OF_PRODUCTS, OF_SUMS = 64, 192  # of the largest tile, and of sums, for a thread where matrix units multiply
 
 
 class RegionPrinter:
     """Prints the body of one function. `blocks`: lanes that only the launch knows; `threads`: of a program.
 
-    `combine` prints what sees a whole axis.
+    `combine` prints what sees a whole axis, `grid` opens the axes of the grid, `stages` says how many turns of a loop
+    are at hand at once.
     """
 
-    def __init__(self, body: Body, region: Region, combine: Callable[[RegionPrinter, Op], None]) -> None:
-        self.body, self.region, self.combine = body, region, combine
+    def __init__(
+        self,
+        body: Body,
+        region: Region,
+        combine: Callable[[RegionPrinter, Op], None],
+        grid: Callable[[RegionPrinter], None],
+        stages: Callable[[RegionPrinter, Op, Lines], int],
+    ) -> None:
+        self.body, self.region, self.combine, self.grid, self.stages = body, region, combine, grid, stages
         self.terms = ExpressionPrinter(body)
         self.order = [axis for axis in order(body, region, ()) if not body.axes[axis].unit]
         for name in self.order:
@@ -54,7 +60,7 @@ class RegionPrinter:
         for axis in self.body.axes.values():
             if axis.step is None and axis not in self.region.grid:
                 self.open(axis, Term("0", "i64", narrow=True, number=True), self.terms.term(axis.extent))
-        grid(self)
+        self.grid(self)
         self.ops(self.region.ops)
 
     # --- axes ---
@@ -291,7 +297,7 @@ class RegionPrinter:
         self.ops(op.body)
         self.lines = outside
         loop = f"T.serial({turns})"
-        if (ahead := stages(self, op, body)) > 1:
+        if (ahead := self.stages(self, op, body)) > 1:
             loop = f"T.Pipelined({turns}, num_stages={ahead})"
         head.add(f"for {turn} in {loop}:", line)
 
@@ -339,9 +345,17 @@ class RegionPrinter:
         ops = [inner for each in self.region.ops for inner in each.inside()]
         largest = max([1, *(self.body.lanes_of(self.axes_at(op)) for op in ops)])
         products = [op for op in ops if op.kind == "dot" and op.target and is_float(op.target.dtype)]
-        halves = any(op.expr and op.expr.type and op.expr.type.dtype in ("f16", "bf16") for op in products)
-        wanted = max(largest // (OF_PRODUCTS if halves else ELEMENTS), 1)
+        if any(op.expr and op.expr.type and op.expr.type.dtype in ("f16", "bf16") for op in products):
+            return self.threads_of_products(largest, products)
+        wanted = max(largest // ELEMENTS, 1)
         return min(max(128 if products else 32, 1 << (wanted.bit_length() - 1)), MOST_THREADS)
+
+    def threads_of_products(self, largest: int, products: Sequence[Op]) -> int:
+        """Two groups of four warps, each with half of the rows, unless tiles are small or the sums would not fit."""
+        sums = {op.target.name for op in products if op.target}
+        sums |= {name for name, value in self.body.values.items() if value.mutable and len(value.axes) > 1}
+        most = MOST_THREADS if len(sums) * largest > OF_SUMS * 256 else 256
+        return min(max(128, 1 << max(largest // OF_PRODUCTS, 1).bit_length() - 1), most)
 
     def axes_at(self, op: Op) -> frozenset[str]:
         own = op.target.axes if op.target is not None else frozenset[str]()

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from akg_core.plugin.lower import Lines, Op
 from akg_core.plugin.sketch import DTYPES, Number
-
-if TYPE_CHECKING:
-    from akg_plugin_tilelang.emit.region import RegionPrinter
+from akg_plugin_tilelang.emit.region import RegionPrinter
 
 STAGES, BYTES = 3, 200 * 1024  # of factors that are loaded ahead
 _FOLLOWS = re.compile(r"T\.(gemm|copy|reduce_\w+)\(|for .* in T\.Parallel\(|[\w.]+(\[.*\])? = ")
