@@ -103,6 +103,12 @@ def test_programs_of_a_product_walk_eight_rows_at_once(rows: int, walked: bool) 
     assert len(found) == count and found == {(m, n) for m in range(0, rows, 128) for n in range(0, 1920, 128)}
 
 
+def test_tensors_of_more_elements_than_32_bits_count_have_dimensions_of_64() -> None:
+    kernel = source_of(sketch_of(SPLIT.replace("256", "2097152"))).files["kernel.py"]
+    assert "y: T.Tensor((T.int64(2097152), T.int64(1920)), 'float32')" in kernel
+    assert "low: T.Tensor((2097152, 128), 'float16')" in kernel
+
+
 class Printed(Run):
     """A run in which every launch is printed, too, and read as Python."""
 

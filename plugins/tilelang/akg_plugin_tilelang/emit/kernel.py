@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import keyword
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,6 +33,7 @@ from akg_plugin_tilelang.emit.staging import stages
 from akg_plugin_tilelang.emit.terms import STORED
 
 RESERVED = frozenset([*keyword.kwlist, *dir(builtins), "T", "tilelang", "pid", *SUPPORT])
+INT32 = 2**31 - 1
 LEAST = 16  # lanes of an axis that matrix units run along
 REGISTER_ELEMENTS = 64 * MOST_THREADS
 
@@ -109,5 +111,9 @@ def _function(name: str, instance: Instance, body: Body, region: Region) -> Func
 
 
 def _shape(printer: RegionPrinter, dims: Sequence[Expr]) -> str:
-    texts = [str(d.value) if isinstance(d, Number) else str(printer.terms.term(d)) for d in dims] or ["1"]
+    """A tensor's shape; in 64 bits where elements are not counted in 32, for indices have the dtype of dimensions."""
+    known = [int(d.value) for d in dims if isinstance(d, Number)]
+    texts = [str(printer.terms.term(d)) for d in dims] or ["1"]
+    if len(known) == len(dims) and math.prod(known) > INT32:
+        texts = [f"T.int64({text})" for text in texts]
     return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
