@@ -13,7 +13,7 @@ import torch
 from akg_core.errors import ToolchainError
 from akg_core.judge.candidate import library
 from akg_core.judge.reference.prepare import Prepared, prepare
-from akg_core.judge.timing import idle, on_device
+from akg_core.judge.timing import device_clock, idle
 from akg_core.judge.timing.entrants import Baselines
 from akg_core.judge.timing.measure import measure
 from akg_core.judge.verify import verify
@@ -94,7 +94,7 @@ def prepared(
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing can be queued on this device, which need not be waited for long, and how precise it is matters little."""
-    monkeypatch.setattr(on_device, "_QUEUED_SECONDS", 0.1)
+    monkeypatch.setattr(device_clock, "_QUEUED_SECONDS", 0.1)
     monkeypatch.setattr(idle, "_TURNS", 3)
     monkeypatch.setattr(idle, "_OPEN_TURNS", 3)
 

@@ -17,8 +17,8 @@ import torch
 from akg_core.judge.candidate import queued
 from akg_core.judge.reference import track
 from akg_core.judge.reference.refill import Refill
-from akg_core.judge.timing import on_device
-from akg_core.judge.timing.on_device import Clock, Unfair
+from akg_core.judge.timing import device_clock
+from akg_core.judge.timing.device_clock import Clock, Unfair
 from akg_core.judge.timing.participant import Unusable
 from akg_core.judge.timing.rounds import are_narrow
 from akg_core.records import Case, DeviceTurn, TimingPlan
@@ -64,7 +64,7 @@ class Kernel:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Asked], Clock]:
-    monkeypatch.setattr(on_device, "_QUEUED_SECONDS", 0.05)
+    monkeypatch.setattr(device_clock, "_QUEUED_SECONDS", 0.05)
     return lambda asked: Clock(SimpleNamespace(background=ThreadPoolExecutor().submit), asked, OPENED)
 
 

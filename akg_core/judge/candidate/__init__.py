@@ -12,6 +12,6 @@ holdings            parameters and buffers of a foreign module
 copies, unwatched   copies made by the library; what only a profiler has seen
 rounding            the floating-point mode, which a kernel must leave as it was
 health, failures    whether a device still works; what an exception says
-timed_model, turns  a model that is timed: its inputs, rotated; calls timed from outside
-sampling            what taking samples takes beside what they count
+timed_model         a model that is timed: its inputs, rotated
+turns, queued       calls that are timed from outside: on the host; on another device
 """

@@ -16,4 +16,5 @@ lower_bound              bytes and operations that a task asks of any implementa
 locality                 leading dimensions that a reference never combines
 memory, memory_estimate  how much memory judging may take, and takes
 renewal, afresh          new inputs for timed calls, and whether their answers are right
+refill, track            the same on a device, made there; turns that are timed on it
 """

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from akg_core.errors import WorkerFailed
+from akg_core.judge.timing.device_clock import Clock
 from akg_core.machine import last_level_cache
 from akg_core.records import HOST, Case, ProfileReport, TimingPlan
 from akg_core.worker.limits import Limits
@@ -46,8 +47,6 @@ class Idle:
 
 def on_device(pool: Pool, where: dict[str, Any]) -> dict[str, float]:
     """Seconds that a turn takes beside calls that are queued, and beside others, and by how much both vary."""
-    from akg_core.judge.timing.on_device import Clock
-
     limits = Limits(confined=True, paused=True)
     with pool.session(Limits(lends=True), _CLOCK_JOBS + "idle_job") as keeper, pool.session(limits, _JOB) as session:
 

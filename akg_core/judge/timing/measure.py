@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from akg_core.judge.records import Measurement, Preparation, Speedup, Timing
 from akg_core.judge.reference.prepare import Prepared
 from akg_core.judge.timing import floor, on_device, outside, statistics
+from akg_core.judge.timing.device_clock import Unfair
 from akg_core.judge.timing.entrants import KERNEL, Baselines, Entrant
 from akg_core.judge.timing.floor import Machine
 from akg_core.judge.timing.participant import Unusable
@@ -75,7 +76,7 @@ def clock(
             took = time.monotonic() - began
             rule = "It changes the harness." if is_harness_changed(str(error)) else ""
             rule = "It runs machine code of a library." if is_library_run(str(error)) else rule
-            rule = str(error) if isinstance(error, on_device.Unfair) else rule
+            rule = str(error) if isinstance(error, Unfair) else rule
             if rule:
                 return Timing(status="cheating", reason=rule, settings=settings, seconds=took)
             return Timing(status="failed", reason=str(error), settings=settings, seconds=took)

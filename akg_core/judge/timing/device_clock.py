@@ -1,0 +1,116 @@
+"""The clock of a device, as whoever has times taken asks for them: a turn of one call, queued or made.
+
+Another process holds it, which works on the device between two turns and runs nothing of those that are timed: see
+`akg_core.judge.reference.track`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import TimeoutError as TakesLonger
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from akg_core.judge.timing.participant import Unusable
+from akg_core.records import DeviceTurn, ProfileReport, TimingPlan
+
+if TYPE_CHECKING:
+    from akg_core.worker.pool import Pool
+    from akg_core.worker.session import Session
+
+_QUEUED_SECONDS, _ENDED_SECONDS = 2.0, 30.0  # within which a call is queued, and has ended
+_LONGER, _SLICE_SECONDS = 1.5, 1e-3  # how long inputs may be in sight, by how long they were at the least
+_ATTEMPTS = 4  # at a turn
+
+
+class Unfair(Unusable):
+    """A participant's process ran while it was to stand still."""
+
+
+class Timed(Protocol):
+    """Who can be timed: it has a name and a session, and reports of a call with a plan."""
+
+    name: str
+    session: Session
+
+    def called(self, plan: TimingPlan, seed: int = 0) -> ProfileReport: ...
+
+
+class Turn(NamedTuple):
+    """Seconds of a turn, and whether its call was queued."""
+
+    seconds: float
+    queued: bool
+
+
+@dataclass
+class Clock:
+    """The clock of a device: `ask` has the process that holds it do a job.
+
+    `opened`: what that said when it was opened. `apart`: calls begin with the state of the case. `sweep`: bytes to be
+    read before each turn. `unqueued`: whose calls cannot be queued; then nobody's are, so that all are timed alike.
+    """
+
+    pool: Pool
+    ask: Callable[[str, dict[str, Any]], dict[str, Any]]
+    opened: dict[str, Any]
+    apart: bool = False
+    sweep: int = 0
+    unqueued: set[str] = field(default_factory=set)
+    _seen: float = math.inf  # for how long inputs are in sight, at the least
+    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def turn(self, one: Timed, plan: TimingPlan, seeds: tuple[int, int], most: int = 0) -> Turn:
+        """Take the time of a call.
+
+        `seeds`: of the inputs, and of random numbers. At `most` so many answers are kept to be compared; 0: none is
+        looked at. Raises Unusable with the reason.
+        """
+        for _ in range(_ATTEMPTS):
+            asked: dict[str, Any] = {"number": next(self._numbers), "seed": seeds[0], "random": seeds[1]}
+            asked |= {"most": most, "sweep": self.sweep, "patience": _ENDED_SECONDS}
+            queued = None if self.unqueued else self._queued(one, plan, asked)
+            found = queued or self._made(one, plan, asked)
+            if "error" in found:
+                self.ask("start_job", {"number": asked["number"]})
+                raise Unusable(f"{found['error'][0].upper()}{found['error'][1:]}.")
+            self._seen = min(found["exposed"], self._seen)
+            if not found["late"] and found["exposed"] < _LONGER * self._seen + _SLICE_SECONDS:
+                return Turn(found["seconds"], bool(queued))
+        raise Unusable("Something was at work on the device while it was to stand still.")
+
+    def _queued(self, one: Timed, plan: TimingPlan, asked: dict[str, Any]) -> dict[str, Any] | None:
+        """A turn whose call is queued before it begins; None when that cannot be, which is remembered."""
+        queueing = self.pool.background(one.called, self._planned(plan, asked, True), asked["random"])
+        try:
+            told = queueing.result(_QUEUED_SECONDS).told
+        except TakesLonger:
+            self.ask("start_job", {"number": asked["number"]})
+            queueing.result()
+            self.unqueued.add(one.name)
+            return None
+        except Unusable:
+            self.ask("start_job", {"number": asked["number"]})
+            raise
+        return self._still(one, "turn_job", asked | {"told": told if asked["most"] else None})
+
+    def _made(self, one: Timed, plan: TimingPlan, asked: dict[str, Any]) -> dict[str, Any]:
+        """A turn whose call is made when its inputs are there."""
+        self._still(one, "begin_job", asked)
+        told = one.called(self._planned(plan, asked, False), asked["random"]).told
+        return self._still(one, "end_job", asked | {"told": told if asked["most"] else None})
+
+    def _still(self, one: Timed, job: str, asked: dict[str, Any]) -> dict[str, Any]:
+        """What a job answers, during which a participant's process has stood still."""
+        before = one.session.ran()
+        found = self.ask(job, asked)
+        if one.session.ran() != before:
+            raise Unfair("Its process went on while it was to stand still.")
+        return found
+
+    def _planned(self, plan: TimingPlan, asked: dict[str, Any], queued: bool) -> TimingPlan:
+        places, number = tuple(self.opened["places"]), asked["number"]
+        turn = DeviceTurn(lane=self.opened["lane"], places=places, number=number, queued=queued, apart=self.apart)
+        return plan.model_copy(update={"turn": turn})
