@@ -11,6 +11,7 @@ what computes from other libraries or from the library's compiler.
 from __future__ import annotations
 
 import functools
+import gc
 import random
 import re
 import sys
@@ -62,19 +63,21 @@ _SYMBOLS = re.compile(
 """Names of files and functions of libraries that compute, and of what finds functions by name."""
 _INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _refused_past_modes: list[str] = []
+_MANY = 10_000  # events that take memory worth giving back at once
 
 
 class Guard:
     """A context in which a candidate runs; afterwards `calls` names the library operators that it tried or used.
 
-    `rules` says what else it did that it must not. `poison` seeds the pattern that fresh memory is filled with, which
-    lies between `walls` where these are given.
+    `rules` says what else it did that it must not, `seen` of how many events the profiler told. `poison` seeds the
+    pattern that fresh memory is filled with, which lies between `walls` where these are given.
     """
 
     def __init__(self, poison: int, walls: Walls | None = None) -> None:
         self.copies = Copies()
         self._mode = _Refuse(poison, self.copies, walls)
         self._profiler = _all_threads_profiler()
+        self.seen = 0
         self.calls: tuple[str, ...] = ()
         self.rules: tuple[str, ...] = ()
 
@@ -94,11 +97,15 @@ class Guard:
         self._mode.__exit__(kind, value, traceback)
         self._profiler.__exit__(kind, value, traceback)
         events = self._profiler.events() or ()
+        self.seen = len(events)
         called = {name for name in {event.name for event in events} if is_operator(name) and not is_allowed(name)}
         if not _untold:
             called |= copies_elsewhere(events)
             copies = len(self.copies) + self._mode.failed
             whole = whole and is_complete(events, self._mode.seen, self._mode.detached, copies)
+        if self.seen > _MANY:
+            del events, self._profiler
+            gc.collect()  # they lie in cycles
         self.calls = tuple(sorted(called | self._mode.refused | set(_refused_past_modes)))
         self.rules = (*processes, *_searches(), *(() if whole else ("switches the guard off",)))
 

@@ -18,12 +18,15 @@ from akg_core.judge.candidate.rounding import Modes
 from akg_core.judge.candidate.subject import Subject
 from akg_core.judge.candidate.timed_model import inputs_of
 from akg_core.judge.compare.bits import changed, named
+from akg_core.judge.records import FEWEST_CALLS
 from akg_core.judge.reference.placement import Walls, placed
 from akg_core.records import Case, CaseReport
 from akg_core.seeds import GENERATOR, LARGEST
 from akg_core.worker.answers import described
 from akg_core.worker.tensors import fresh, load, transform, write
 from akg_core.worker.threads import alone, threads, threads_for
+
+_WATCHED = 20_000  # operators that a guard is to tell of at once
 
 lent: set[Device] = set()
 """Devices whose memory is lent for what was written."""
@@ -40,19 +43,27 @@ class _Run:
         self.copies: list[bool] = []
 
     def all_rows(self) -> None:
-        """Run and write the calls of a case: all under one guard, or each under its own where they are apart."""
+        """Run and write the calls of a case: as many under one guard as it can tell of, or one where they are apart."""
         case, device = self.case, self.subject.device
         paths, order = case.series or (inputs_of(case),), case.order or (0,)
         seeds = [case.seeds[which] for which in order] if case.seeds else [None] * len(order)
         if case.apart:
             for number, which in enumerate(order):
                 self.row(number, [load(paths[which], device)], seeds[number : number + 1])
-        else:
-            series = [load(path, device) for path in paths]
-            self.row(0, [series[which] for which in order], seeds)
+            return
+        series, start = [load(path, device) for path in paths], 0
+        step = len(order) if len(order) <= FEWEST_CALLS else 1
+        while start < len(order):
+            seen = self.row(
+                start, [series[which] for which in order[start : start + step]], seeds[start : start + step]
+            )
+            start, step = start + step, max(1, _WATCHED * step // seen)
 
-    def row(self, first: int, inputs: Sequence[list[Any]], seeds: Sequence[int | None]) -> None:
-        """Run calls in a row, of which the first has this number in the case, and write them."""
+    def row(self, first: int, inputs: Sequence[list[Any]], seeds: Sequence[int | None]) -> int:
+        """Run calls in a row, of which the first has this number in the case, and write them.
+
+        Returns how many operators were seen, at least 1: each is held in memory until the row has ended.
+        """
         subject, case = self.subject, self.case
         guard = Guard(case.poison + first, self.walls if case.placed == "walled" else None)
         try:
@@ -73,6 +84,7 @@ class _Run:
             guard.copies.clear()
             self.rules += guard.rules
             self.calls |= set(guard.calls)
+        return max(1, guard.seen)
 
 
 def run(subject: Subject, case: Case, launches: Callable[[], int] | None, copied: list[bool]) -> CaseReport:

@@ -1,0 +1,55 @@
+"""Calls in a row under guards that can tell of all that they have seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import nn
+
+from akg_core.device import HOST
+from akg_core.judge.candidate import guarded
+from akg_core.judge.candidate.guard import Guard
+from akg_core.judge.candidate.subject import Subject
+from akg_core.running import Case
+from akg_core.worker.tensors import load, save
+
+
+class Viewing(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for _ in range(20):
+            x = x.view(-1)
+        return x.clone()
+
+
+@pytest.mark.parametrize(("watched", "guards"), [(10**6, {2}), (400, {*range(3, 9)}), (10, {12})])
+def test_calls_of_many_operators_have_a_guard_for_a_few(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, watched: int, guards: set[int]
+) -> None:
+    def made(poison: int, walls: object) -> Guard:
+        numbers.append(poison)
+        return Guard(poison)
+
+    numbers: list[int] = []
+    monkeypatch.setattr(guarded, "_WATCHED", watched)
+    monkeypatch.setattr(guarded, "Guard", made)
+    save(tmp_path / "inputs", [torch.arange(6.0)])
+    case = Case(name="again", inputs=tmp_path / "inputs", outputs=tmp_path / "outputs", order=(0,) * 12)
+    subject = Subject(SimpleNamespace(ModelNew=Viewing), case, HOST, lambda: lambda: None)
+    report = guarded.run(subject, case, None, copied := [])
+    assert report.finished and not report.error and not report.broken_rules, report
+    assert numbers[:2] == [0, 1] and len(numbers) in guards, "one first, which tells how many at once"
+    assert all(case.outputs_of(number).exists() for number in range(12)) and copied == [True]
+    assert load(case.outputs_of(11))["result"].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_few_calls_have_one_guard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guarded, "_WATCHED", 1)
+    made: list[int] = []
+    monkeypatch.setattr(guarded, "Guard", lambda poison, walls: made.append(poison) or Guard(poison))
+    save(tmp_path / "inputs", [torch.arange(6.0)])
+    case = Case(name="again", inputs=tmp_path / "inputs", outputs=tmp_path / "outputs", order=(0,) * 3)
+    subject = Subject(SimpleNamespace(ModelNew=Viewing), case, HOST, lambda: lambda: None)
+    assert guarded.run(subject, case, None, []).finished and len(made) == 1
