@@ -197,6 +197,18 @@ def test_inputs_of_any_layout_are_new_in_each_turn(device: SharedMemory, layout:
         assert torch.equal(result, like * 2) and not kept.changed
 
 
+def test_before_a_first_turn_there_are_inputs_on_which_a_model_may_be_called(device: SharedMemory) -> None:
+    """Whoever is timed is called once before; indices that are no draw's might reach beyond a table."""
+
+    def draw(seed: int) -> list[Any]:
+        generator = torch.Generator().manual_seed(seed)
+        return [torch.randint(5, 9, (64,), generator=generator), torch.rand(16, generator=generator) + 1]
+
+    refill = Refill(draw, 7)
+    indices, numbers = track.Track(device, refill.given, refill.write).left()
+    assert {*indices.tolist()} <= {5, 6, 7, 8} and bool(((numbers >= 1) & (numbers <= 2)).all())
+
+
 def test_what_a_call_changes_of_its_inputs_is_told(device: SharedMemory, tmp_path: Path) -> None:
     class Whole(SharedMemory):
         """Both sides see the same memory, as on a real device."""

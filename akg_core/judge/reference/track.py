@@ -59,6 +59,8 @@ class Track:
         self._staging = torch.empty(staged, dtype=torch.uint8, device=device.name)
         self._bring = self.clock.copies([(self._staging, self.clock.memory[:staged])])
         self._staged = -1  # the seed of what lies there
+        self._write(self.left(), secrets.randbits(31))  # models are called on it before a first turn: indices must hold
+        device.synchronize()
         self.kept: list[_Answer] = []
         self.offered = 0
 
