@@ -94,8 +94,9 @@ def test_a_turn_launches_few_kernels(made: str, most: int) -> None:
 def test_a_turn_for_few_sequences_is_one_kernel_where_sums_cost_less_than_stores(made: str) -> None:
     source = layer(made)
     judge(source, traits=MATRIX_UNITS)
-    (loop,) = [n for n in statements(program_of(parse(designed(source, MATRIX_UNITS)))) if isinstance(n, ast.Range)]
-    assert sum(isinstance(node, ast.Launch) for node in loop.body) == 1
+    loops = [n for n in statements(program_of(parse(designed(source, MATRIX_UNITS)))) if isinstance(n, ast.Range)]
+    launches = [sum(isinstance(node, ast.Launch) for node in loop.body) for loop in loops]
+    assert launches == ([] if made == "LSTM(4, 1)" else [1]), "of one hidden number each all turns are in one kernel"
 
 
 def test_weights_are_prepared_outside_of_the_loop() -> None:

@@ -28,6 +28,7 @@ class Judged(Pipeline):
     def __init__(self, *says: VerdictStatus) -> None:
         self.says, self.built, self.refused, self.unbuilt, self.told = list(says), 0, (), (), ()
         self.request = Request(reference=Path("r.py"), plugin="toy", target=None)
+        self.pool = cast("Any", None)
         self.folder = cast(
             "Any", SimpleNamespace(write=lambda name, data: None, kernel=Path("run"), adopt=lambda folder: None)
         )

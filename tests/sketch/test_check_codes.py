@@ -162,7 +162,8 @@ def test_code(code: str) -> None:
 
 
 def test_every_code_has_a_sketch() -> None:
-    assert BAD.keys() == CODES.keys()
+    as_it_runs = {"SK706"}  # what tiles hold is known then: test_interpret_ops.py
+    assert BAD.keys() | as_it_runs == CODES.keys() and not BAD.keys() & as_it_runs
 
 
 def test_one_mistake_is_reported_once() -> None:
