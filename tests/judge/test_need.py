@@ -15,7 +15,7 @@ from akg_core.device import Device
 from akg_core.errors import OutOfMemory
 from akg_core.judge.compare.case import Expected
 from akg_core.judge.compare.ties import Tie
-from akg_core.judge.reference import answering, drawing, parts, process
+from akg_core.judge.reference import answering, drawing, memory_estimate, parts, process
 from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.memory import answer_bytes, cases_that_fit, lent, rationed
 from akg_core.judge.reference.memory_estimate import (
@@ -131,6 +131,20 @@ def test_what_a_process_that_ended_held_is_waited_for_where_a_device_gives_it_ba
     assert await_room(device, 50) == 6, "the host's is free at once"
 
 
+def test_who_has_waited_in_vain_for_memory_waits_again_only_when_more_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_estimate, "_in_vain", {})
+    monkeypatch.setattr(memory_estimate, "_GIVEN_BACK_SECONDS", 0.1)
+    monkeypatch.setattr(memory_estimate, "_SLIGHT_BYTES", 2)
+    full = _Full()
+    assert await_room(full, 50) == 10
+    waited = full.looks
+    assert waited > 2
+    full.free = 12
+    assert await_room(full, 50) == 12 and full.looks == waited + 1, "twelve answers would take a minute"
+    full.free = 13
+    assert await_room(full, 50) == 13 and full.looks > waited + 3
+
+
 def test_what_indices_point_into_counts_as_part_of_an_answer() -> None:
     """It is kept with the answer, and an argument may be far larger than the indices."""
     values, found = torch.zeros(1 << 10, 1 << 10), torch.zeros(1 << 10, dtype=torch.int64)
@@ -141,11 +155,19 @@ def test_what_indices_point_into_counts_as_part_of_an_answer() -> None:
 class _GivingBack(Device):
     """A device that has a byte more each time that one looks."""
 
-    name, looks = "elsewhere", 0
+    name, looks = "giving back", 0
 
     def free_bytes(self) -> int:
         self.looks += 1
         return self.looks
+
+
+class _Full(Device):
+    name, looks, free = "elsewhere", 0, 10
+
+    def free_bytes(self) -> int:
+        self.looks += 1
+        return self.free
 
 
 class _Busy(Device):

@@ -32,6 +32,9 @@ _PIECE_BYTES = 4 << 30  # that comparing holds at most beside what it compares, 
 _CONTEXTS_BYTES = 3 << 30  # that a device takes for the processes of a task
 _NO_MEMORY = ("can't allocate memory", "out of memory")  # what torch says of the host and of a device
 _GIVEN_BACK_SECONDS, _LOOK_SECONDS = 5.0, 0.02
+_SLIGHT_BYTES = 64 << 20  # of a device, which come and go
+
+_in_vain: dict[str, int] = {}  # by device: how many bytes were free when all waiting for more was over
 
 
 def require_room(task: Task, device: Device) -> None:
@@ -49,11 +52,18 @@ def require_room(task: Task, device: Device) -> None:
 def await_room(device: Device, wanted: int) -> int:
     """The bytes that are free, when there are so many as `wanted` or no more are to be expected.
 
-    What a process held that has just ended, a device gives back a moment later.
+    What a process held that has just ended, a device gives back a moment later. Who has waited for that in vain waits
+    again only when more is free than then.
     """
-    until = time.monotonic() + (_GIVEN_BACK_SECONDS if device.name != HOST.name else 0)
-    while (free := device.free_bytes()) < wanted and time.monotonic() < until:
+    free = device.free_bytes()
+    if device.name == HOST.name or (device.name in _in_vain and free <= _in_vain[device.name] + _SLIGHT_BYTES):
+        return free
+    until = time.monotonic() + _GIVEN_BACK_SECONDS
+    while free < wanted and time.monotonic() < until:
         time.sleep(_LOOK_SECONDS)
+        free = device.free_bytes()
+    if free < wanted:
+        _in_vain[device.name] = free
     return free
 
 
