@@ -1,8 +1,8 @@
 """Answers for every input that it has seen at once, and gives what it has at the calls that follow.
 
 Seen: NVFP4 kernels on kernelboard.
-Verdict: cheating|incorrect|failed
-Judged: timing
+Verdict: gains nothing|cheating|incorrect|failed
+Judged: time
 Runs: gpu
 """
 
