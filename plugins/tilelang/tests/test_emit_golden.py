@@ -82,6 +82,12 @@ def product(high: In["f16", 256, 128], low: In["f16", 256, 128], w: In["f16", 12
 """
 
 
+def test_names_that_mean_something_in_cuda_are_not_taken() -> None:
+    text = SOFTMAX.replace("e = exp", "new = exp").replace("(e, n)", "(new, n)").replace("], e /", "], new /")
+    kernel = source_of(sketch_of(text)).files["kernel.py"]
+    assert "new_" in kernel and not re.search(r"\bnew\b", kernel)
+
+
 def test_what_follows_a_product_is_pipelined_with_it_and_vectors_are_shared() -> None:
     kernel = source_of(sketch_of(SPLIT)).files["kernel.py"]
     assert "T.Pipelined(2, num_stages=3)" in kernel and kernel.count("policy=T.GemmWarpPolicy.FullRow") == 2

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
-import keyword
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,13 +24,12 @@ from akg_core.plugin.tile import (
     write_out_taps,
 )
 from akg_plugin_tilelang.emit.combine import combine
-from akg_plugin_tilelang.emit.functions import SUPPORT
 from akg_plugin_tilelang.emit.programs import grid
 from akg_plugin_tilelang.emit.region import MOST_THREADS, RegionPrinter
+from akg_plugin_tilelang.emit.reserved import RESERVED
 from akg_plugin_tilelang.emit.staging import stages
 from akg_plugin_tilelang.emit.terms import STORED
 
-RESERVED = frozenset([*keyword.kwlist, *dir(builtins), "T", "tilelang", "pid", *SUPPORT])
 INT32 = 2**31 - 1
 LEAST = 16  # lanes of an axis that matrix units run along
 REGISTER_ELEMENTS = 64 * MOST_THREADS
