@@ -115,6 +115,20 @@ def test_tensors_of_more_elements_than_32_bits_count_have_dimensions_of_64() -> 
     assert "low: T.Tensor((2097152, 128), 'float16')" in kernel
 
 
+STRIDED = """
+@kernel
+def peak(x: In["f32", 4, 8, 128], y: Out["f32"]):
+    n = whole(64)
+    store(y, reduce_max(load(x[n * 65 // 1024, n * 65 // 128 % 8, n * 65 % 128]), n))
+"""
+
+
+def test_strides_through_several_dimensions_are_kept_in_a_tile() -> None:
+    kernel = source_of(sketch_of(STRIDED)).files["kernel.py"]
+    assert "strides[n] = n * 65\n" in re.sub(r" +#.*", "", kernel)
+    assert "x[strides[n] // 1024, strides[n] // 128 % 8, strides[n] % 128]" in kernel
+
+
 class Printed(Run):
     """A run in which every launch is printed, too, and read as Python."""
 

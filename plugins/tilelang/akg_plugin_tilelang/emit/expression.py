@@ -41,6 +41,7 @@ class ExpressionPrinter:
         self.lanes: dict[str, str] = {}  # of each axis: the name of a lane
         self.tiles: dict[str, Tile] = {}
         self.values: dict[str, Term] = {}
+        self.kept: dict[Expr, Term] = {}  # products of positions that lie in tiles
         self.needs: set[str] = set()  # functions that kernel.py has to define
 
     def term(self, expr: Expr) -> Term:
@@ -59,7 +60,7 @@ class ExpressionPrinter:
                     return Term(f"T.Not({inner})", "bool")
                 return replace(inner, text=f"{op}{inner.operand}", rank=LOOSE, number=False)
             case Binary():
-                return self.binary(expr)
+                return self.kept.get(expr) or self.binary(expr)
             case Call(op="load"):
                 return self.load(expr)
             case Call(op="cast", args=(inner, Text(value=dtype))):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import ATOM, LOOSE, Axis, Body, Lines, Op, Region
-from akg_core.plugin.sketch import Call, Element, Expr, Name, Number, is_float, walk
+from akg_core.plugin.sketch import Binary, Call, Element, Expr, Name, Number, is_float, walk
 from akg_core.plugin.tile import order
 from akg_plugin_tilelang.emit.expression import ExpressionPrinter, Tile
 from akg_plugin_tilelang.emit.terms import HELD, STORED, TILELANG, Term, cast, strong
@@ -179,7 +179,9 @@ class RegionPrinter:
 
     def map(self, op: Op) -> None:
         assert op.target is not None and op.expr is not None
+        self.keep_strides(op.expr)
         value, term = op.target, self.terms.term(op.expr)
+        self.terms.kept.clear()
         if value.axes:
             if self.is_vector(op):
                 self.vectors.add(value.name)
@@ -201,6 +203,21 @@ class RegionPrinter:
                 self.held.add(f"{value.name} = T.alloc_var({TILELANG[value.dtype]!r})", self.line)
                 self.terms.values[value.name] = Term(value.name, value.dtype)
             self.say(f"{value.name} = {strong(term)}")
+
+    def keep_strides(self, expr: Expr) -> None:
+        """Keep each product of a position of which several dimensions of a tensor are `//` and `%` in a tile.
+
+        Of such products themselves TileLang makes vectors that are longer than any it can name.
+        """
+        for element in (node for node in walk(expr) if isinstance(node, Element)):
+            divided = [n.left for n in walk(element) if isinstance(n, Binary) and n.op in ("//", "%")]
+            for product in (e for e in dict.fromkeys(divided) if isinstance(e, Binary) and e.op == "*"):
+                axes = self.ordered(self.body.axes_of(product))
+                if axes and divided.count(product) > 1 and product not in self.terms.kept:
+                    term = self.terms.term(product)
+                    tile = self.allocate(self.body.unique("strides"), axes, "int32" if term.narrow else "int64")
+                    self.fill(tile, axes, term)
+                    self.terms.kept[product] = Term(self.terms.at(tile, axes), "i64", narrow=term.narrow)
 
     def is_vector(self, op: Op) -> bool:
         """Whether a value is loaded for one axis beside a product, whose tiles lie differently over the threads.
