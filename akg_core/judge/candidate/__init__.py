@@ -9,6 +9,7 @@ guard, guarded      while a kernel runs: no library computes for it; one case un
 library, operators  what of the library computes and is taken away; the operators that a kernel may call
 integrity           whether the harness has been replaced, or a thread left
 holdings            parameters and buffers of a foreign module
+profiled            operators of all threads, by PyTorch's profiler
 copies, unwatched   copies made by the library; what only a profiler has seen
 rounding            the floating-point mode, which a kernel must leave as it was
 health, failures    whether a device still works; what an exception says

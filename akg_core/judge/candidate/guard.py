@@ -11,7 +11,6 @@ what computes from other libraries or from the library's compiler.
 from __future__ import annotations
 
 import functools
-import gc
 import random
 import re
 import sys
@@ -26,6 +25,7 @@ from akg_core.judge.candidate import library
 from akg_core.judge.candidate.copies import Copies
 from akg_core.judge.candidate.library import LibraryCall
 from akg_core.judge.candidate.operators import ALLOCATIONS, COPIES, is_allowed, is_operator
+from akg_core.judge.candidate.profiled import Profiler
 from akg_core.judge.candidate.unwatched import copies_elsewhere, is_complete
 from akg_core.judge.records import HUGE, ORDINARY, PATTERNS
 from akg_core.judge.reference.placement import Walls
@@ -63,7 +63,6 @@ _SYMBOLS = re.compile(
 """Names of files and functions of libraries that compute, and of what finds functions by name."""
 _INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _refused_past_modes: list[str] = []
-_MANY = 10_000  # events that take memory worth giving back at once
 
 
 class Guard:
@@ -76,7 +75,7 @@ class Guard:
     def __init__(self, poison: int, walls: Walls | None = None) -> None:
         self.copies = Copies()
         self._mode = _Refuse(poison, self.copies, walls)
-        self._profiler = _all_threads_profiler()
+        self._profiler = Profiler()
         self.seen = 0
         self.calls: tuple[str, ...] = ()
         self.rules: tuple[str, ...] = ()
@@ -96,16 +95,14 @@ class Guard:
         whole = self._mode.is_watching()
         self._mode.__exit__(kind, value, traceback)
         self._profiler.__exit__(kind, value, traceback)
-        events = self._profiler.events() or ()
+        events = self._profiler.events
         self.seen = len(events)
         called = {name for name in {event.name for event in events} if is_operator(name) and not is_allowed(name)}
         if not _untold:
             called |= copies_elsewhere(events)
             copies = len(self.copies) + self._mode.failed
             whole = whole and is_complete(events, self._mode.seen, self._mode.detached, copies)
-        if self.seen > _MANY:
-            del events, self._profiler
-            gc.collect()  # they lie in cycles
+        self._profiler.events = ()
         self.calls = tuple(sorted(called | self._mode.refused | set(_refused_past_modes)))
         self.rules = (*processes, *_searches(), *(() if whole else ("switches the guard off",)))
 
@@ -277,15 +274,3 @@ def _converts(name: str, args: Any, kwargs: Any) -> bool:
     if name == "copy_":
         return len(given) > 1 and args[0].dtype != args[1].dtype
     return kwargs.get("dtype") not in (None, args[0].dtype)
-
-
-def _all_threads_profiler() -> Any:
-    from torch._C._profiler import _ExperimentalConfig
-    from torch.profiler import ProfilerActivity, profile
-
-    try:
-        config = _ExperimentalConfig(profile_all_threads=True)
-    except TypeError:  # an older torch sees the calling thread only
-        config = None
-    kind = [ProfilerActivity.CPU]
-    return profile(activities=kind, record_shapes=True, experimental_config=config, acc_events=True)

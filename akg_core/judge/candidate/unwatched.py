@@ -7,48 +7,42 @@ where an operator comes by a mode. So an operator that was called elsewhere has 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from akg_core.judge.candidate.operators import COPIES
+from akg_core.judge.candidate.profiled import Event
 
 _MARK = "PythonDispatchMode"
 _NUMBERS = 256  # elements, as of tensors that `torch.tensor` makes of Python numbers on a device, out of every mode
 
 
-def copies_elsewhere(events: Iterable[Any]) -> set[str]:
+def copies_elsewhere(events: Sequence[Event]) -> set[str]:
     """Full names of the operators that copied where no mode was, unless that was no more than some numbers."""
-    listed = list(events)
-    known = {id(above) for event in listed if event.name == _MARK for above in _above(event)}
-    if not known and not any(event.name == _MARK for event in listed):
+    known = {id(above) for event in events if event.name == _MARK for above in event.callers()}
+    if not known and not any(event.name == _MARK for event in events):
         return set()  # an older torch, which marks nothing
-    copied = (event for event in listed if _copies(event) and id(event) not in known)
-    found = [event for event in copied if not any(above.name == _MARK for above in _above(event))]
+    copied = (event for event in events if _copies(event) and id(event) not in known)
+    found = [event for event in copied if not any(above.name == _MARK for above in event.callers())]
     return {event.name for event in found} if sum(map(_elements, found)) > _NUMBERS else set()
 
 
-def is_complete(events: Sequence[Any], seen: int, detached: int, copies: int) -> bool:
+def is_complete(events: Sequence[Event], seen: int, detached: int, copies: int) -> bool:
     """Whether a mode that tells of so many operators, and copies among them, has told of all that came by it.
 
     Nobody may have emptied its notes, or have had the profiler begin anew. `detached`: how many of them were `detach`,
     which views and `data` call in a way that leaves no mark.
     """
     marks = [event for event in events if event.name == _MARK]
-    copied = [event for event in marks if event.cpu_parent is not None and _copies(event.cpu_parent)]
-    outer = [event for event in copied if not any(above.name == _MARK for above in _above(event))]
+    copied = [event for event in marks if event.caller is not None and _copies(event.caller)]
+    outer = [event for event in copied if not any(above.name == _MARK for above in event.callers())]
     return not marks or (seen - detached <= len(marks) <= seen and len(outer) <= copies)
 
 
-def _copies(event: Any) -> bool:
+def _copies(event: Event) -> bool:
     space, _, name = event.name.partition("::")
     return space == "aten" and name in COPIES
 
 
-def _elements(event: Any) -> float:
+def _elements(event: Event) -> float:
     """How many elements an operator copied, where the profiler has noted shapes."""
-    return math.prod(event.input_shapes[0]) if event.input_shapes else math.inf
-
-
-def _above(event: Any) -> Iterable[Any]:
-    while (event := event.cpu_parent) is not None:
-        yield event
+    return math.prod(event.shapes[0]) if event.shapes else math.inf
