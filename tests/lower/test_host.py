@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import math
 from pathlib import Path
 from types import ModuleType
 
@@ -120,6 +121,53 @@ def test_a_loop_launches_turn_after_turn(tmp_path: Path) -> None:
     x = torch.randn(4, 6)
     assert torch.equal(module.ModelNew(6)(x), torch.cat([x, 2 * x, 4 * x]))
     assert module.LAUNCHED == ["scale"] * 3
+
+
+PARTS = """
+@program
+def model(x: In["f32", 4, "K"]):
+    y = empty("f32", 16, K)
+    first = narrow(y, 0, BEGIN, 4)
+    scale(x, first, S=1)
+    for t in range(3):
+        before = narrow(y, 0, BEFORE, 4)
+        after = narrow(y, 0, AFTER, 4)
+        scale(before, after)
+    return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("begin", "before", "after", "backwards"),
+    [("0", "t * 4", "t * 4 + 4", False), ("12", "12 - t * 4", "8 - 4 * t", True)],
+)
+def test_the_parts_that_a_loop_takes_are_made_before_it(
+    tmp_path: Path, begin: str, before: str, after: str, backwards: bool
+) -> None:
+    module = load(tmp_path, PARTS.replace("BEGIN", begin).replace("BEFORE", before).replace("AFTER", after))
+    text = (tmp_path / "model_new.py").read_text()
+    assert text.count("= y.split(4, 0)") == 1 and text.count("y.narrow(") == 1, "that is the view outside of the loop"
+    x = torch.randn(4, 6)
+    due = [x, 2 * x, 4 * x, 8 * x]
+    assert torch.equal(module.ModelNew(6)(x), torch.cat(due[::-1] if backwards else due))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("t * 4 + 2", "t * 4 + 4"), ("t * 2", "t * 2 + 6"), ("t * t * 2", "t * 4 + 2")],
+    ids=["between", "overlapping", "squares"],
+)
+def test_views_that_are_no_parts_are_made_at_their_turn(tmp_path: Path, before: str, after: str) -> None:
+    program = PARTS.replace("BEGIN", "0").replace("BEFORE", before).replace("AFTER", after)
+    module = load(tmp_path, program)
+    x, y = torch.randn(4, 6), torch.full((16, 6), math.nan)
+    y[:4] = x
+    for t in range(3):
+        start, end = (eval(text, {"t": t}) for text in (before, after))
+        y[end : end + 4] = 2 * y[start : start + 4].clone()
+    got = module.ModelNew(6)(x)
+    assert torch.equal(got[:4], y[:4]) and got.shape == y.shape
+    assert "y.narrow(0, " in (tmp_path / "model_new.py").read_text().partition("for t in")[2]
 
 
 def test_model_is_the_references(tmp_path: Path) -> None:

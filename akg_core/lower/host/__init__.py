@@ -1,6 +1,7 @@
 """model_new.py, the Python side of a kernel, which no plugin writes by itself.
 
 module     its text: forward, allocations, launches
+views      views of tensors, and those that a loop takes turn by turn
 checks     what forward checks of its tensors
 arguments  the signature of forward
 runtime    the fixed part of every module

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from akg_core.lower.host import runtime
 from akg_core.lower.host.arguments import called, collections, constant, literal, signature, template
 from akg_core.lower.host.checks import TORCH_NAMES, Given, checked, python_tuple, sizes_of
+from akg_core.lower.host.views import Dims, Part, parts_of, view, viewed
 from akg_core.records import HOST, Interface, Packing, Sketch
 from akg_core.sketch import ast
 from akg_core.sketch.check.shapes import sized, substitute
 from akg_core.sketch.dtypes import is_float
 from akg_core.sketch.program import kept_tensors, program_of, statements, turns
 from akg_core.sketch.show import show_expression
-
-Dims = tuple[ast.Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ class _Forward:
             if isinstance(node, ast.Allocate):
                 self.dims[node.target], self.dtypes[node.target] = node.dims, node.dtype
             elif isinstance(node, ast.View):
-                self.dims[node.target] = _viewed(node, self.dims[node.tensor])
+                self.dims[node.target] = viewed(node, self.dims[node.tensor])
                 self.dtypes[node.target] = self.dtypes[node.tensor]
         given = [argument for argument in interface.arguments if argument.kind != "constant"]
         inputs = [tensor for tensor in program.tensors if tensor.role == "In"]
@@ -114,6 +113,7 @@ class _Forward:
         names = {name: self.name(name) for name in bound}
         self.sizes = sizes_of(interface, inputs, bound, names)
         self.once = kept_tensors(program)
+        self.parts: dict[str, Part] = {}  # by their names: views that are items of what is split before a loop
         self.steps = tuple(self._steps())
         self.calls = tuple(step.call for step in self.steps if step.call is not None)
 
@@ -262,6 +262,7 @@ class _Forward:
             indent = "    " * step.depth
             match node := step.node:
                 case ast.Range():
+                    lines += [f"{indent}{line}" for line in self._splits(node)]
                     bounds = ", ".join(map(self.text, (node.start, node.stop, node.step)))
                     lines.append(f"{indent}for {self.name(node.variable)} in range({bounds}):")
                 case ast.Allocate() if node.target not in self.once:
@@ -284,15 +285,21 @@ class _Forward:
         return f"{self.name(node.target)} = torch.full({shape}, {literal(node.fill)}, {options})"
 
     def _view(self, node: ast.View) -> str:
-        arguments = ", ".join(map(self.text, node.args))
-        if node.op in ("reshape", "expand"):
-            arguments = self.shape(node.args)
-        if node.op == "narrow" and len(node.args) == 4:
-            position, start, length, step = map(self.text, node.args)
-            part = f"slice({start}, {start} + ({length}) * ({step}), {step})"
-            return f"{self.name(node.target)} = {self.name(node.tensor)}[(slice(None),) * {position} + ({part},)]"
-        method = "view" if node.op == "reshape" else node.op
-        return f"{self.name(node.target)} = {self.name(node.tensor)}.{method}({arguments})"
+        made = view(node, self.name(node.tensor), self.text, self.shape)
+        if part := self.parts.get(node.target):
+            made = f"{self._split(part)}[{self.text(part.number)}]"
+        return f"{self.name(node.target)} = {made}"
+
+    def _split(self, part: Part) -> str:
+        """The Python name of all parts of a tensor, which no name of the program is."""
+        return f"_{self.name(part.tensor)}_{part.length}_along_{part.position}"
+
+    def _splits(self, loop: ast.Range) -> Iterator[str]:
+        """What makes the parts that a loop takes one after the other, before it begins."""
+        found = parts_of(loop, self.dims)
+        self.parts |= found
+        for name, part in {self._split(part): part for part in found.values()}.items():
+            yield f"{name} = {self.name(part.tensor)}.split({part.length}, {part.position})"
 
     def _launch(self, call: Call) -> list[str]:
         lines = self._guards(call) + self.launch(call).splitlines()
@@ -375,15 +382,6 @@ def _nested(body: Sequence[ast.Statement], depth: int = 0, turned: int = 1) -> I
         yield node, depth, turned
         if isinstance(node, ast.Range):
             yield from _nested(node.body, depth + 1, turned * turns(node))
-
-
-def _viewed(node: ast.View, dims: Dims) -> Dims:
-    if node.op == "permute":
-        return tuple(dims[int(a.value)] for a in node.args if isinstance(a, ast.Number))
-    if node.op == "narrow":
-        position = node.args[0].value if isinstance(node.args[0], ast.Number) else -1
-        return tuple(node.args[2] if i == position else dim for i, dim in enumerate(dims))
-    return node.args
 
 
 def _packed(form: Interface | Packing, results: Iterator[str]) -> str:
