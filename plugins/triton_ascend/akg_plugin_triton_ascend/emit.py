@@ -16,7 +16,8 @@ PRECISIONS = {"ieee": "ieee", "split3": "ieee", "fast": "hf32"}  # cube cores mu
 def dialect(target: Target) -> Dialect:
     """How Triton is written for a target.
 
-    A grid is persistent: a launch of more programs than cores runs them in rounds, each of which starts anew.
+    A grid is persistent: a launch of more programs than cores runs them in rounds, each of which starts anew. Of what a
+    product made and is stored row by row the compiler takes rows that no mask bounds for endless.
     """
     chip = chip_of(target) or CHIPS[DEFAULT]
     return Dialect(
@@ -29,6 +30,7 @@ def dialect(target: Target) -> Dialect:
         pairs=False,
         branches=False,
         lane_offsets=False,
+        whole_masks=True,
         unrolled=0,
         precisions=PRECISIONS,
         functions="triton.language.extra.ascend.libdevice",

@@ -44,6 +44,15 @@ def pool(x: In["f32", 40, 64], y: Out["f32", 40, 32]):
                 peak = maximum(peak, reduce_max(load(x[m, r * 2 + l * DILATION - 1], other=-inf), l))
             store(y[m, r], peak)
 """
+PRODUCT = """
+@kernel
+def product(a: In["f32", 200, 64], b: In["f32", 64, 128], bias: In["f32", 200], y: Out["f32", 4, 128, 50]):
+    for n in grid(200, 128):
+        for m in grid(128, 64):
+            k = whole(64)
+            acc = dot(load(a[n, k]), load(b[k, m]), over=k)
+            store(y[n // 50, m, n % 50], acc + load(bias[n]))
+"""
 SCALED = """
 @kernel
 def scaled(s: In["f64"], x: In["f32", 300], y: Out["f32", 300]):
@@ -91,6 +100,15 @@ def test_f64_is_refused() -> None:
 def test_a_product_in_a_branch_is_in_a_loop_of_one_turn_or_none() -> None:
     text = kernel(sketch_of(TRIANGLE))
     assert "for taken in tl.range(0, tl.where(m_begin < 100, 1, 0)):" in text and "if " not in text
+
+
+def test_what_a_product_made_is_stored_with_every_axis_bounded() -> None:
+    (stored,) = re.findall(r"tl.store\(.*", kernel(sketch_of(PRODUCT)))
+    assert "mask=n_in[:, None] & (m < 128)[None, :]" in stored
+    (stored,) = re.findall(r"tl.store\(.*", kernel(sketch_of(PRODUCT.replace("200", "256").replace("50", "64"))))
+    assert "mask" not in stored
+    (stored,) = re.findall(r"tl.store\(.*", kernel(sketch_of(MAP.format(made="t"))))
+    assert "mask=n_in" in stored
 
 
 def test_a_float_argument_is_f32() -> None:

@@ -26,9 +26,13 @@ def adapt(interpreter: Any, tl: Any) -> None:
     interpreter.interpreter_builder.codegen_fns["min_dot_size"] = lambda *_: (1, 1, 1)
     interpreter.InterpreterBuilder.get_int1_ty = lambda self: tl.int1
     patch = interpreter._patch_lang
+    known: dict[int, Any] = {}  # what functions see of the language, which stays patched from the first call on
 
     def patched(function: Any) -> Any:
-        patch(function)
+        seen = function.__globals__
+        if known.setdefault(id(seen), None) is not seen:
+            patch(function)
+            known[id(seen)] = seen
         scope = contextlib.ExitStack()
         scope.restore = scope.close  # type: ignore[attr-defined]
         return scope

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import PRODUCT, Op, fold
@@ -14,8 +15,10 @@ from akg_core.plugin.sketch import (
     Call,
     Element,
     Expr,
+    Name,
     Number,
     Text,
+    Type,
     walk,
 )
 from akg_triton.emit.expression import ExpressionPrinter
@@ -90,6 +93,13 @@ class MemoryPrinter:
             return f"tl.full({self.terms.shape(axes)}, True, tl.int1) & {text}"
         return text
 
+    def over_all(self, mask: Expr, axes: tuple[str, ...]) -> Expr:
+        """A mask that compares the positions of those of the `axes` too which it leaves out; all of them exist."""
+        body = self.terms.body
+        left = [axis for axis in axes if axis not in body.axes_of(mask)]
+        ends = (Binary("<", Name(axis, type=INDEX), body.axes[axis].extent, type=Type(dtype="bool")) for axis in left)
+        return reduce(lambda both, end: Binary("and", both, end, type=Type(dtype="bool")), ends, mask)
+
     def _operand(self, term: Term, axes: tuple[str, ...]) -> str:
         text = self.terms.aligned(term, axes)
         return term.operand if text is term.text else text
@@ -115,8 +125,12 @@ class MemoryPrinter:
             options.append(COHERENT)
         return Term(f"tl.load({', '.join([pointer, *options])})", dtype, axes)
 
-    def store(self, op: Op, passes_by: bool) -> str:
-        """The statement of a store or an atomic. `passes_by`: what is read again meanwhile is to stay in the cache."""
+    def store(self, op: Op, passes_by: bool, whole: bool) -> str:
+        """The statement of a store or an atomic.
+
+        `passes_by`: what is read again meanwhile is to stay in the cache. `whole`: a mask says of every axis where it
+        ends.
+        """
         assert op.element is not None and op.expr is not None
         dtype = self.tensors[op.element.tensor].dtype
         if OPERATIONS[op.function].kind == "atomic" and dtype not in ATOMIC[op.function]:
@@ -126,7 +140,7 @@ class MemoryPrinter:
         text = self.terms.aligned(value, axes)
         if axes and not value.axes and op.function != "store":
             text = f"tl.full({self.terms.shape(axes)}, {value}, {TRITON[dtype]})"
-        mask = self.mask(op.mask, axes)
+        mask = self.mask(self.over_all(op.mask, axes) if whole and op.mask is not None else op.mask, axes)
         options = [f"mask={mask}"] if mask else []
         if op.function != "store":
             options.append('sem="relaxed"')

@@ -72,7 +72,8 @@ class RegionPrinter:
                 case "wait":
                     self.wait(op)
                 case "store":
-                    self.emit(self.memory.store(op, self.has_products and self.repeating > 0))
+                    passes_by = self.has_products and self.repeating > 0
+                    self.emit(self.memory.store(op, passes_by, self.has_products and self.dialect.whole_masks))
                 case _:
                     self.assign(op)
 
