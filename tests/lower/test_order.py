@@ -35,16 +35,33 @@ def f(x: In["f32", 64, 64], y: Out["f32", 64, 64]):
 """
 
 
-def ordered(text: str) -> list[str]:
+SHORT = """
+@kernel
+def f(x: In["f32", 64, 3, 216], w: In["f32", 64, 3], b: In["f32", 64, 3], y: Out["f32", 64]):
+    for m in grid(64, 1):
+        k = whole(3)
+        l = whole(216)
+        store(y[m], reduce_sum(load(x[m, k, l]) * load(w[m, k]) + load(b[m, k]), (k, l)))
+"""
+
+
+def ordered(text: str, row: int = 1) -> list[str]:
     body = built(text, lambda body: pad(body, 16))
     (region,) = body.regions
-    found = order(body, region, pairings(body, region, STRATEGIES))
+    found = order(body, region, pairings(body, region, STRATEGIES), row)
     return [axis for axis in found if not body.axes[axis].unit]
 
 
 def test_what_is_contiguous_in_memory_is_last() -> None:
     assert ordered(COPY) == ["m", "n"]
     assert ordered(COPY.replace("y[m, n]", "y[n, m]").replace("x[m, n]", "x[n, m]")) == ["n", "m"]
+
+
+def test_what_is_shorter_than_a_vector_is_not_last_where_something_longer_is_contiguous() -> None:
+    assert ordered(SHORT) == ["l", "k"], "most accesses run along k"
+    assert ordered(SHORT, row=64) == ["k", "l"]
+    other = SHORT.replace("64, 3, 216]", "64, 216, 3]").replace("m, k, l]", "m, l, k]")
+    assert ordered(other, row=64) == ["l", "k"], "nothing runs along l"
 
 
 def test_rows_of_a_product_come_before_its_columns() -> None:

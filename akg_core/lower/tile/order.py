@@ -105,20 +105,28 @@ def pairings(body: Body, region: Region, ways: DotStrategies) -> list[Pairing]:
     return found
 
 
-def order(body: Body, region: Region, pairings: Iterable[Pairing] = ()) -> list[str]:
-    """The axes of a region in the order of dimensions."""
+def order(body: Body, region: Region, pairings: Iterable[Pairing] = (), row: int = 1) -> list[str]:
+    """The axes of a region in the order of dimensions.
+
+    `row`: lanes of the last dimension that a chip's vector unit takes at once, of which a shorter one leaves some idle.
+    """
     opened = [axis.name for axis in body.axes.values() if axis.step is None or axis in region.grid]
     opened += [op.axis.name for each in region.ops for op in each.inside() if op.axis is not None]
     opened += [name for each in region.ops for op in each.inside() if op.kind == "regroup" for name in op.over[2:]]
     axes = [name for name in body.axes if name in set(opened)]
     found = accesses(body, region.ops)
-    return _rows_first(_by_access(found, axes, _wishes(body, region)), found, pairings)
+    wishes = _wishes(body, region)
+    short = {axis for axis in axes if body.lanes_of([axis]) < row}.difference(*wishes)
+    return _rows_first(_by_access(found, axes, wishes, short), found, pairings)
 
 
-def _by_access(found: Sequence[Access], axes: Sequence[str], wishes: Sequence[Sequence[str]]) -> list[str]:
+def _by_access(
+    found: Sequence[Access], axes: Sequence[str], wishes: Sequence[Sequence[str]], short: set[str]
+) -> list[str]:
     """`axes`, given from the outermost loop to the innermost, by what accesses gain.
 
-    `wishes`: orders that the sketch asks for; the last axis of each is to run along the lanes.
+    `wishes`: orders that the sketch asks for; the last axis of each is to run along the lanes. `short`: axes that are
+    last where no other one gains.
     """
     even, conflicting = dict.fromkeys(axes, 0.0), dict.fromkeys(axes, 0.0)
     for access in found:
@@ -132,7 +140,8 @@ def _by_access(found: Sequence[Access], axes: Sequence[str], wishes: Sequence[Se
         for rank, axis in enumerate(wish, 1):
             (conflicting if rank == len(wish) and conflicting[axis] > even[axis] else even)[axis] += rank * WISHED
     first = sorted((a for a in axes if conflicting[a] > even[a]), key=lambda a: -conflicting[a])
-    last = sorted((a for a in axes if conflicting[a] <= even[a]), key=lambda a: even[a])
+    rest = [a for a in axes if conflicting[a] <= even[a]]
+    last = sorted(rest, key=lambda a: (even[a] > 0 and a not in short, even[a]))
     return [*first, *last]
 
 

@@ -9,6 +9,7 @@ from akg_core.plugin import KernelSource, Schedule, Sketch, Target
 from akg_plugin_triton_ascend.chips import CHIPS, DEFAULT, chip_of
 from akg_plugin_triton_ascend.functions import FORMS, HELPERS
 
+ROW = 64  # f32 values in the 256 bytes of one vector instruction
 LACKS = ("f64",)  # no unit of these chips computes in it
 PRECISIONS = {"ieee": "ieee", "split3": "ieee", "fast": "hf32"}  # cube cores multiply f32 as it is, or with fewer bits
 
@@ -24,6 +25,7 @@ def dialect(target: Target) -> Dialect:
         device="npu",
         shared_bytes=chip.l1,
         units=chip.vectors,
+        row=ROW,
         lacks=LACKS,
         warps=False,
         persistent=True,

@@ -39,7 +39,8 @@ class Dialect:
     loop are limited. `register_elements`: f32 values that one warp holds comfortably; `lanes`: threads of a warp;
     `most_warps`: of one program. `stages`: of a loop with a product; `unrolled`: turns of a counted loop that are
     written out. `units`: programs of a persistent grid. `group`: programs of a matrix product that walk through the
-    grid together.
+    grid together. `row`: lanes that a vector instruction takes of the last dimension of a tile, where there is no
+    product.
 
     What there is. `lacks`: dtypes of the sketch language that no kernel can compute in. `warps`: whether a launch says
     how many warps a program has. `persistent`: whether every grid is launched with at most `units` programs. `pairs`:
@@ -68,6 +69,7 @@ class Dialect:
     unrolled: int = 4
     units: int = 128
     group: int = 8
+    row: int = 1
     lacks: tuple[str, ...] = ()
     warps: bool = True
     persistent: bool = False

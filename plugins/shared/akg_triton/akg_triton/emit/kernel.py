@@ -73,8 +73,8 @@ def functions(instance: Instance, dialect: Dialect) -> list[Function]:
 def _function(
     name: str, instance: Instance, body: Body, region: Region, divisors: Divisors, dialect: Dialect
 ) -> Function:
-    limits, axes = dialect.limits, order(body, region, pairings(body, region, dialect.limits.dot_strategies))
-    products = [op for each in region.ops for op in each.inside() if op.kind == "dot"]
+    limits, products = dialect.limits, [op for each in region.ops for op in each.inside() if op.kind == "dot"]
+    axes = order(body, region, pairings(body, region, limits.dot_strategies), 1 if products else dialect.row)
     for op in filter(is_matrix_product, products):
         operands_of(body, axes, op, limits)  # refuses what has no workspace
     stages, turns = pipeline(body, region, axes, limits)
