@@ -4,27 +4,31 @@
     python -m benchmarks.figures --plots    # the plots too, which need matplotlib
 
 A table stands in the README between `<!-- results: PATH -->` and `<!-- end -->`; PATH is a document of
-`akg-core bench --out`, and its plot lies beside it as an SVG.
+`akg-core bench --out`, and its plot lies beside it as an SVG. Between `<!-- counts: PATH PATH … -->` and `<!-- end -->`
+stands one of several documents without times, such as those of kernels that were simulated.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
-from akg_core.bench.results import EQUAL, Results, Row, geomean, groups
+from akg_core.bench.results import EQUAL, REFUSED, Results, Row, geomean, groups
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 _PLACE = re.compile(r"(<!-- results: (\S+) -->\n).*?(<!-- end -->)", re.S)
+_COUNTED = re.compile(r"(<!-- counts: ([^>]+) -->\n).*?(<!-- end -->)", re.S)
 _TITLES = {"eager": "eager", "compile": "torch.compile"}
 _TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
 
 
 def filled(text: str) -> str:
     """A page with every table made anew."""
-    return _PLACE.sub(lambda place: f"{place[1]}{table(read(place[2]))}\n{place[3]}", text)
+    text = _PLACE.sub(lambda place: f"{place[1]}{table(read(place[2]))}\n{place[3]}", text)
+    return _COUNTED.sub(lambda place: f"{place[1]}{counts(place[2].split())}\n{place[3]}", text)
 
 
 def read(path: str) -> Results:
@@ -43,6 +47,17 @@ def table(results: Results) -> str:
         ["---"] * len(columns),
         *(_line(name, rows, results) for name, rows in groups(results.rows).items()),
     ]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def counts(paths: Sequence[str]) -> str:
+    """A row a document, in Markdown: how many tasks it has, how many are correct, and how many refused."""
+    lines = [["", "suite", "tasks", "correct", "refused"], ["---"] * 5]
+    for path in paths:
+        results = read(path)
+        status = [row.status for row in results.rows]
+        counted = (len(status), status.count("correct"), status.count(REFUSED))
+        lines.append([f"`{results.plugin}`, {results.target}", f"[{results.suite}]({path})", *map(str, counted)])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
