@@ -26,6 +26,7 @@ from akg_core.errors import TaskError
 from akg_core.records import Argument, Dim, Graph, Interface, Packing, Task
 from akg_core.task import antialias, complex_pairs, load, wording
 from akg_core.task.arguments import Leaf, portable
+from akg_core.task.bincount import require_bounded
 from akg_core.task.example import Example, flat_forward, forward_as, make_example, tensor_attributes
 from akg_core.task.fake import quiet
 from akg_core.task.graph import random_nodes, resolve, size, spelled
@@ -269,6 +270,7 @@ def _task(reference: ReferenceModule, example: Example, traced: _Traced, vary: b
         guards=traced.guards,
         seeded=bool(random_nodes(graph)),
     )
+    require_bounded(graph, interface)
     notes = (*translated.notes, *_notes(example, arguments, graph, vary))
     notes += _guarded(traced.guards)
     return Task(

@@ -1,7 +1,6 @@
 """PyTorch's functions that look at values before they compute, without that look: a trace has no values to look at.
 
-Nothing else about them changes, but that a bincount ends where it is said to. What they refuse by its values, eager
-PyTorch still refuses.
+Nothing else about them changes. What they refuse by its values, eager PyTorch still refuses.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from unittest import mock
 import torch
 from torch import Tensor
 
+from akg_core.task.bincount import bincount
 from akg_core.task.ctc import ctc_loss
 
 
@@ -65,24 +65,14 @@ def _is_said_to_be_causal(mask: Tensor | None, is_causal: bool | None = None, si
     return bool(is_causal)
 
 
-def _bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """So many counts as `minlength` says, where it says so: the largest number is not known."""
-    if not minlength:
-        return _BINCOUNT(input, weights, minlength)
-    whole = torch.int64 if weights is None else torch.float32 if weights.dtype == torch.float32 else torch.float64
-    each = torch.ones_like(input, dtype=whole) if weights is None else weights.to(whole)
-    return torch.zeros(minlength, dtype=whole, device=input.device).index_add(0, input.to(torch.int64), each)
-
-
-_BINCOUNT = torch.bincount
 _COV = torch.cov
 _FUNCTIONS = (
     (torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
     (torch.nn.functional, "ctc_loss", ctc_loss),
     (torch.nn.modules.transformer, "_detect_is_causal_mask", _is_said_to_be_causal),
     (torch, "ctc_loss", ctc_loss),
-    (torch, "bincount", _bincount),
-    (torch.Tensor, "bincount", _bincount),
+    (torch, "bincount", bincount),
+    (torch.Tensor, "bincount", bincount),
     (torch, "cov", _cov),
     (torch.Tensor, "cov", _cov),
     (torch, "corrcoef", _corrcoef),

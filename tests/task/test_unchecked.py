@@ -35,12 +35,6 @@ def test_weighted_covariance_is_pytorchs() -> None:
         torch.testing.assert_close(torch.cov(x, fweights=weights), due)
 
 
-@pytest.mark.parametrize("options", ["minlength=9", "weights=w, minlength=9", "weights=w.double(), minlength=12"])
-def test_counts_are_as_many_as_is_said(options: str) -> None:
-    line = f"(torch.bincount(x, {options}), x.int().bincount(minlength=9).cumsum(0))"
-    judge(reference(forward(line, "x, w"), "[torch.randint(0, 9, (50,)), torch.randn(50)]"))
-
-
 def test_the_mask_of_a_transformer_is_not_looked_at() -> None:
     body = (
         "    def __init__(self):\n        super().__init__()\n"

@@ -163,6 +163,14 @@ def histogram(c: Call) -> Value:
     return cast(counts, c.wide)
 
 
+@rule("bincount.input")
+def bincount(c: Call) -> Value:
+    """How often each number from 0 to below `minlength` is there, or the sum of its weights; capture refuses larger."""
+    read = (cast(c.raw(0), "i64"),)
+    each = literal(1, c.dtype) if c.arg(1) is None else cast(c.value(1), c.dtype)
+    return _result(c, indexed(c.shape, (0,), read, 0).joined(literal(0, c.dtype), each, "add"))
+
+
 # --- segments ---------------------------------------------------------------------------------------------
 
 
