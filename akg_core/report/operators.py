@@ -18,8 +18,9 @@ A name stands for all of its overloads, unless it has one after a dot. A rule ma
 dtype all the same; `task check` says so, too. Random numbers are those that Philox makes of the seed of a call
 ([verification.md](verification.md)); of the operators that draw some, these have no rule: {random}.
 
-Left out, and why: results whose size depends on values (`nonzero`, `x[mask]`, `bincount` of numbers that nothing in
-`forward` keeps below `minlength`), since a program allocates before it knows; QR, SVD and eigenvalues, which iterate
+Left out, and why: results whose size depends on values (`nonzero`; `x[mask]`, unless it is summed, compared, put
+into a loss, or written back under the same mask; `bincount` of numbers that nothing in `forward` keeps below
+`minlength`), since a program allocates before it knows; QR, SVD and eigenvalues, which iterate
 until values say that it is enough; packed sequences, whose steps are as long as values say; float8 and complex tensors
 at the border of a kernel, for which the sketch language has no dtype; `igamma`, `zeta` and further special functions,
 which networks do not call.

@@ -24,7 +24,7 @@ from torch.utils._pytree import TreeSpec
 
 from akg_core.errors import TaskError
 from akg_core.records import Argument, Dim, Graph, Interface, Packing, Task
-from akg_core.task import antialias, complex_pairs, load, wording
+from akg_core.task import antialias, complex_pairs, formulas, load, wording
 from akg_core.task.arguments import Leaf, portable
 from akg_core.task.bincount import require_bounded
 from akg_core.task.example import Example, flat_forward, forward_as, make_example, tensor_attributes
@@ -224,7 +224,7 @@ def _decompositions() -> Any:
     aten = torch.ops.aten
     interpolation = [aten.upsample_nearest2d.vec, aten.upsample_bilinear2d.vec, aten.grid_sampler_2d.default]
     table.update(get_decompositions([*interpolation, aten.addmv.default, aten.dist.default, aten.ldexp.Tensor]))
-    table.update(antialias.decompositions())
+    table.update(antialias.decompositions() | formulas.decompositions())
     written_out = {op: formula for op, formula in decomposition_table.items() if "backward" in str(op)}
     table.update({op: formula for op, formula in written_out.items() if isinstance(op, torch._ops.OpOverload)})
     return table

@@ -15,6 +15,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from akg_core.errors import TaskError
 from akg_core.task import load, wording
+from akg_core.task.picked import Picked
 from akg_core.task.recurrent import whole
 from akg_core.task.unchecked import unchecked
 from akg_core.worker.tensors import transform
@@ -62,10 +63,15 @@ def run(
     looks at values, which no tracing survives. `observer` is a dispatch mode that sees every operator.
     """
     blamed = load.blame(name, "forward, given what get_inputs gives,")
-    with blamed, quiet(), whole(), unchecked(), mode, observer or nullcontext():
+
+    def leaves(masks: bool) -> list[Any]:
+        with whole(masks):
+            return list(torch.utils._pytree.tree_leaves(model(*faked(mode, inputs))))
+
+    with blamed, quiet(), unchecked(), mode, observer or nullcontext():
         try:
-            leaves: list[Any] = torch.utils._pytree.tree_leaves(model(*faked(mode, inputs)))
-            return leaves
+            found = leaves(True)
+            return leaves(False) if any(isinstance(each, Picked) for each in found) else found
         except Exception as error:
             if (refused := wording.of_values(error, name)) is not None:
                 raise refused from None

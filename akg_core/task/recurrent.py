@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from akg_core.task.graph import RECURRENT
+from akg_core.task.picked import picked
 
 _NAMESPACE = "akg_core"
 _OPTIONS = (
@@ -33,18 +34,54 @@ def captured_as(op: str) -> str:
 class whole(TorchFunctionMode):
     """Inside, recurrent layers over a padded sequence are not run step by step, and `x.data` is `x.detach()`.
 
-    What PyTorch makes of the former cannot be decomposed: it ends the process.
+    What PyTorch makes of the former cannot be decomposed: it ends the process. With `masks`, `x[mask]` is `Picked`.
     """
+
+    def __init__(self, masks: bool = True) -> None:
+        super().__init__()
+        self._masks = masks
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         if func == _DATA:
             return args[0].detach()
+        if self._masks and (found := picked(func, args, kwargs or {})):
+            return found[0]
         name = getattr(func, "__name__", "")
         if name in RECURRENT and func == getattr(torch._C._VariableFunctions, name) and _padded(name, args):
-            return getattr(getattr(torch.ops, _NAMESPACE), name)(*args, **(kwargs or {}))
+            return _layers(getattr(getattr(torch.ops, _NAMESPACE), name), *args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
+
+
+def _layers(
+    layer: Any,
+    x: Tensor,
+    hx: Any,
+    params: Sequence[Tensor],
+    has_biases: bool,
+    count: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> Any:
+    """All layers as one operator; with dropout between them, which PyTorch draws step by step first, one each."""
+    if not (train and dropout and count > 1):
+        return layer(x, hx, params, has_biases, count, dropout, train, bidirectional, batch_first)
+    states, ways = (hx if isinstance(hx, (list, tuple)) else [hx]), 2 if bidirectional else 1
+    own = len(params) // count
+    x, ends = x.transpose(0, 1) if batch_first else x, []
+    for n in range(count):
+        first = [state[n * ways : (n + 1) * ways] for state in states]
+        x, *last = layer(
+            torch.dropout(x, dropout, True) if n else x,
+            first if isinstance(hx, (list, tuple)) else first[0],
+            params[n * own : (n + 1) * own],
+            has_biases, 1, 0.0, train, bidirectional, False,
+        )  # fmt: skip
+        ends.append(last)
+    return (x.transpose(0, 1) if batch_first else x, *(torch.cat(each) for each in zip(*ends, strict=True)))
 
 
 def _padded(name: str, args: Sequence[Any]) -> bool:

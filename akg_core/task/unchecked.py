@@ -16,6 +16,7 @@ from torch import Tensor
 
 from akg_core.task.bincount import bincount
 from akg_core.task.ctc import ctc_loss
+from akg_core.task.istft import istft
 
 
 @contextlib.contextmanager
@@ -73,6 +74,8 @@ _FUNCTIONS = (
     (torch, "ctc_loss", ctc_loss),
     (torch, "bincount", bincount),
     (torch.Tensor, "bincount", bincount),
+    (torch, "istft", istft),
+    (torch.Tensor, "istft", istft),
     (torch, "cov", _cov),
     (torch.Tensor, "cov", _cov),
     (torch, "corrcoef", _corrcoef),

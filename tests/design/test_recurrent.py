@@ -111,7 +111,5 @@ def test_weights_are_prepared_outside_of_the_loop() -> None:
     assert not any(isinstance(node, ast.Allocate) for node in loop.body)
 
 
-def test_dropout_between_layers_is_refused_in_training() -> None:
-    with pytest.raises(UnsupportedOperator, match="with dropout between its layers in training"):
-        designed(layer("LSTM(4, 6, num_layers=2, dropout=0.5)"))
+def test_dropout_between_layers_keeps_all_in_eval() -> None:
     judge(layer("GRU(4, 6, num_layers=2, dropout=0.5).eval()"))

@@ -141,9 +141,7 @@ _KINDS = {
 def recurrent(c: Call) -> tuple[Value, ...]:
     """The last layer's hidden states at all steps, and the last states of every layer and direction."""
     kind = _KINDS[c.name]
-    biased, layers, dropout, training, both, batch_first = (c.arg(n) for n in range(3, 9))
-    if dropout and training and layers > 1:
-        raise c.unsupported("with dropout between its layers in training", "Call eval() on it, or set dropout to 0.")
+    biased, layers, both, batch_first = (c.arg(n) for n in (3, 4, 7, 8))  # dropout in training is an operator before
     initial = [c.refer(r) for r in c.arg(1)] if isinstance(c.arg(1), list) else [c.raw(1)]
     params = [c.refer(r) for r in c.arg(2)]
     each = len(params) // (layers * (2 if both else 1))

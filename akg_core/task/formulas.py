@@ -1,0 +1,72 @@
+"""Formulas of PyTorch's operators that its own table of decompositions lacks. Worker side only."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+_BILINEAR, _NEAREST = 0, 1  # PyTorch's numbers for how to interpolate
+_ZEROS, _BORDER, _REFLECTION = 0, 1, 2  # and for what lies beyond an end
+
+
+def decompositions() -> dict[Any, Callable[..., Any]]:
+    """The formulas, for a table of decompositions."""
+    aten = torch.ops.aten
+    return {aten._pdist_forward.default: _pairwise_distances, aten.grid_sampler_3d.default: _grid_sampler_3d}
+
+
+def _pairwise_distances(x: Tensor, p: float = 2.0) -> Tensor:
+    """The distance of each two different rows of x [N, M]: [N (N - 1) / 2]."""
+    first, second = torch.triu_indices(x.shape[0], x.shape[0], 1, device=x.device)
+    return torch.linalg.vector_norm(x[first] - x[second], p, -1)
+
+
+def _grid_sampler_3d(x: Tensor, grid: Tensor, mode: int, padding: int, align_corners: bool) -> Any:
+    """x [N, C, D, H, W] at the places of grid [N, d, h, w, 3], whose last dim counts from W to D."""
+    if mode not in (_BILINEAR, _NEAREST):
+        return NotImplemented
+    sizes = x.shape[:1:-1]  # W, H, D
+    places = [_place(grid[..., n], int(size), padding, align_corners) for n, size in enumerate(sizes)]
+    if mode == _NEAREST:
+        return _seen(x, [place.round() for place in places])
+    lower = [place.floor() for place in places]
+    result: Tensor | None = None
+    for corner in itertools.product((0, 1), repeat=3):
+        weight = torch.ones_like(places[0])
+        for place, low, side in zip(places, lower, corner, strict=True):
+            weight = weight * (place - low if side else low + 1 - place)
+        part = weight[:, None] * _seen(x, [low + side for low, side in zip(lower, corner, strict=True)])
+        result = part if result is None else result + part
+    return result
+
+
+def _place(at: Tensor, size: int, padding: int, align_corners: bool) -> Tensor:
+    """Where between 0 and size - 1 a place from -1 to 1 lies; what is beyond an end may be moved back."""
+    place = (at + 1) / 2 * (size - 1) if align_corners else ((at + 1) * size - 1) / 2
+    if padding == _REFLECTION:
+        low, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
+        place = _reflected(place - low, span) + low if span else torch.zeros_like(place)
+    return place if padding == _ZEROS else place.clamp(0, size - 1)
+
+
+def _reflected(distance: Tensor, span: float) -> Tensor:
+    """A distance from the first of two mirrors that are `span` apart, between them."""
+    distance = distance.abs()
+    rest = torch.fmod(distance, span)
+    return torch.where(torch.floor(distance / span) % 2 == 0, rest, span - rest)
+
+
+def _seen(x: Tensor, at: list[Tensor]) -> Tensor:
+    """x at whole places, W first, and 0 beyond its ends: [N, C, d, h, w]."""
+    sizes = x.shape[:1:-1]
+    inside = torch.ones_like(at[0], dtype=torch.bool)
+    for place, size in zip(at, sizes, strict=True):
+        inside = inside & (place >= 0) & (place < size)
+    column, line, plane = (torch.where(inside, place, 0).to(torch.int64) for place in at)
+    batch = torch.arange(x.shape[0], device=x.device)[:, None, None, None]
+    found = x.permute(0, 2, 3, 4, 1)[batch, plane, line, column]
+    return torch.where(inside[..., None], found, 0).permute(0, 4, 1, 2, 3)

@@ -1,0 +1,38 @@
+"""Operators that capture writes out by formulas of its own give what PyTorch's give."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.design.judging import forward, judge, reference
+
+PDIST = ["torch.pdist(x)", "F.pdist(x, 1.0)", "F.pdist(x, 3.0)", "F.pdist(x, float('inf'))", "F.pdist(x, 0.0)"]
+GRIDS = [
+    f"F.grid_sample(x, g, mode={mode!r}, padding_mode={padding!r}, align_corners={align})"
+    for mode, padding, align in [
+        ("bilinear", "zeros", False), ("bilinear", "zeros", True), ("bilinear", "border", False),
+        ("bilinear", "reflection", True), ("bilinear", "reflection", False), ("nearest", "zeros", False),
+        ("nearest", "border", True), ("nearest", "reflection", False),
+    ]
+]  # fmt: skip
+WAVES = [  # of a spectrum, and how it was made
+    ("16, 4, window=w", "16, 4, window=w"), ("16, 5, window=w", "16, 5, window=w, length=100"),
+    ("16, 4, 12, w[:12], normalized=True", "16, 4, 12, w[:12], normalized=True"), ("16, 4", "16, 4, length=140"),
+    ("16, 4, center=False", "16, 4, center=False"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", PDIST)
+def test_distances_of_all_rows(line: str) -> None:
+    judge(reference(forward(line), "[torch.randn(7, 5)]"))
+
+
+@pytest.mark.parametrize("line", GRIDS)
+def test_volumes_at_the_places_of_a_grid(line: str) -> None:
+    judge(reference(forward(line, "x, g"), "[torch.randn(2, 3, 4, 5, 3), 3 * torch.rand(2, 2, 3, 4, 3) - 1.5]"))
+
+
+@pytest.mark.parametrize(("made", "undone"), WAVES)
+def test_signals_of_their_spectra(made: str, undone: str) -> None:
+    line = f"torch.istft(torch.stft(x, {made}, return_complex=True), {undone})"
+    judge(reference(forward(line, "x, w"), "[torch.randn(2, 120), torch.rand(16) + 0.5]"))
