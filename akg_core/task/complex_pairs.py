@@ -214,6 +214,14 @@ def _power(z: Any, exponent: Any) -> Pair:
     return functools.reduce(_multiply, [z] * exponent)
 
 
+def _full_like(z: Pair, value: Any, **options: Any) -> Any:
+    dtype = options.pop("dtype", None)
+    if dtype is not None and not dtype.is_complex:
+        return torch.full_like(z.re, value, dtype=dtype, **options)
+    number = complex(value)
+    return Pair(torch.full_like(z.re, number.real, **options), torch.full_like(z.im, number.imag, **options))
+
+
 def _to_copy(z: Any, *, dtype: torch.dtype | None = None, **_: Any) -> Any:
     if dtype is None:
         return Pair(z.re.clone(), z.im.clone())
@@ -298,6 +306,9 @@ _RULES: dict[str, Callable[..., Any]] = {
     "_conj": _conjugate,
     "_conj_physical": _conjugate,
     "resolve_conj": lambda z: z,
+    "full_like": _full_like,
+    "zeros_like": lambda z, **options: _full_like(z, 0, **options),
+    "ones_like": lambda z, **options: _full_like(z, 1, **options),
     "_to_copy": _to_copy,
     "_fft_r2c": _real_to_complex,
     "_fft_c2c": _complex_to_complex,

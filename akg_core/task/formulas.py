@@ -16,7 +16,13 @@ _ZEROS, _BORDER, _REFLECTION = 0, 1, 2  # and for what lies beyond an end
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """The formulas, for a table of decompositions."""
     aten = torch.ops.aten
-    return {aten._pdist_forward.default: _pairwise_distances, aten.grid_sampler_3d.default: _grid_sampler_3d}
+    return {
+        aten._pdist_forward.default: _pairwise_distances,
+        aten.grid_sampler_3d.default: _grid_sampler_3d,
+        aten.fake_quantize_per_tensor_affine_cachemask.default: _quantised,
+        aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default: _quantised_if_on,
+        aten.fake_quantize_per_channel_affine_cachemask.default: _quantised_by_channel,
+    }
 
 
 def _pairwise_distances(x: Tensor, p: float = 2.0) -> Tensor:
@@ -70,3 +76,25 @@ def _seen(x: Tensor, at: list[Tensor]) -> Tensor:
     batch = torch.arange(x.shape[0], device=x.device)[:, None, None, None]
     found = x.permute(0, 2, 3, 4, 1)[batch, plane, line, column]
     return torch.where(inside[..., None], found, 0).permute(0, 4, 1, 2, 3)
+
+
+def _quantised(x: Tensor, scale: Any, zero_point: Any, low: int, high: int) -> tuple[Tensor, Tensor]:
+    """x as whole numbers of steps between `low` and `high` would have it, and where it lies between."""
+    steps = (x * (1.0 / scale)).round() + zero_point
+    found = (steps.clamp(low, high) - zero_point) * scale
+    return found.to(x.dtype), (steps >= low) & (steps <= high)
+
+
+def _quantised_if_on(
+    x: Tensor, scale: Tensor, zero_point: Tensor, enabled: Tensor, low: int, high: int
+) -> tuple[Tensor, Tensor]:
+    found, mask = _quantised(x, scale, zero_point, low, high)
+    on = enabled.reshape(()) != 0
+    return torch.where(on, found, x), mask | ~on
+
+
+def _quantised_by_channel(
+    x: Tensor, scale: Tensor, zero_point: Tensor, axis: int, low: int, high: int
+) -> tuple[Tensor, Tensor]:
+    shape = [-1 if d == axis % x.dim() else 1 for d in range(x.dim())]
+    return _quantised(x, scale.reshape(shape), zero_point.reshape(shape), low, high)

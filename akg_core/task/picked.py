@@ -24,7 +24,8 @@ _NAMES = """
     sign silu sin softplus sqrt square sub tan tanh to true_divide type_as where xlogy nan_to_num double long int bool
     bfloat16
     __add__ __and__ __eq__ __floordiv__ __ge__ __gt__ __invert__ __le__ __lt__ __mod__ __mul__ __ne__ __neg__ __or__
-    __pow__ __radd__ __rmul__ __rpow__ __rsub__ __rdiv__ __rtruediv__ __sub__ __truediv__ __abs__ __rfloordiv__
+    __pow__ __radd__ __rmul__ __rpow__ __rsub__ __rdiv__ __rtruediv__ __sub__ __truediv__ __abs__
+    __rfloordiv__ __matmul__
     """
 _ELEMENTWISE = frozenset(_NAMES.split())
 _ALONG = {"softmax": 1, "log_softmax": 1, "logsumexp": 1, "cumsum": 1, "normalize": 2, "cosine_similarity": 2}
@@ -33,6 +34,7 @@ _LOSSES = frozenset(f"{name}_loss" for name in ("mse", "l1", "smooth_l1", "huber
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
 }
+_SHAPED = frozenset(("unsqueeze", "squeeze", "flatten"))
 _CLASSES = frozenset(("cross_entropy", "nll_loss"))
 _IGNORED = -100
 
@@ -90,7 +92,8 @@ def picked(func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
     if name == "__getitem__" and (found := _by_mask(*args)):
         mask, others = found
         rows = args[0].reshape(mask.numel(), *args[0].shape[mask.dim() :])
-        return (Picked(rows[(slice(None), *others)] if others else rows, mask),)
+        within = (slice(None), *others)
+        return (Picked(rows[within] if others else rows, mask),)
     if name == "__setitem__" and isinstance(args[2], Picked):
         _write(*args)
         return (None,)
@@ -133,9 +136,16 @@ def _called(func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any
     if name in _LOSSES and len(args) == 2:
         whole = _mapped(func, first, args, {**kwargs, "reduction": "none"})
         return whole if reduction == "none" else _OVER[reduction](whole, None)
-    if name in _ELEMENTWISE:
+    if name in _ELEMENTWISE and name != "__matmul__":
         return _mapped(func, first, args, kwargs)
     if name == "linear" and args[0] is first and len(given) == 1 and first.rows.dim() > 1:
+        return Picked(func(first.rows, *args[1:], **kwargs), first.mask)
+    if name in _SHAPED and args[0] is first and len(given) == 1 and not kwargs:
+        return _shaped(func, name, first, args[1:])
+    matrix = name in ("matmul", "__matmul__") and isinstance(args[1], Tensor) and args[1].dim() <= 2
+    if matrix and first.rows.dim() > 1:
+        return Picked(func(first.rows, *args[1:]), first.mask)
+    if name == "layer_norm" and args[0] is first and len(args[1]) < first.rows.dim():
         return Picked(func(first.rows, *args[1:], **kwargs), first.mask)
     if name in _OVER and args[0] is first and len(given) == 1:
         return _over(func, name, first, args[1:], kwargs)
@@ -145,6 +155,15 @@ def _called(func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any
         if dim is not None and _is_inner(first.rows, dim):
             return _mapped(func, first, args, kwargs)
     raise _depends()
+
+
+def _shaped(func: Callable[..., Any], name: str, x: Picked, args: Sequence[Any]) -> Picked:
+    """Dims other than that of the rows, made or left out."""
+    (dim,) = args if len(args) == 1 else (0,)
+    least = -x.rows.dim() if name == "unsqueeze" else 1 - x.rows.dim()
+    if not isinstance(dim, int) or not (dim > 0 or least <= dim < 0):
+        raise _depends()
+    return Picked(func(x.rows, dim), x.mask)
 
 
 def _mapped(func: Callable[..., Any], first: Picked, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -255,7 +274,7 @@ _OVER: dict[str, Callable[[Picked, int | None], Tensor]] = {
     "mean": _widened(_mean),
     "var": _widened(_variance),
     "std": _widened(lambda x, dim: _variance(x, dim).sqrt()),
-    "norm": _widened(lambda x, dim: _sum(x * x, dim).sqrt()),
+    "norm": _widened(lambda x, dim: _sum(Picked(x.rows * x.rows, x.mask), dim).sqrt()),
     "max": _extreme(True),
     "amax": _extreme(True),
     "min": _extreme(False),

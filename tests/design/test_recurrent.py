@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from akg_core.errors import UnsupportedOperator
 from akg_core.sketch import ast
 from akg_core.sketch.parse import parse
 from akg_core.sketch.program import program_of, statements

@@ -110,3 +110,15 @@ def test_what_replaces_is_the_last_that_meets() -> None:
 def test_a_mask_with_a_value_for_each_element_is_refused() -> None:
     with pytest.raises(UnsupportedOperator, match=r"with a mask and a value for each element"):
         designed(reference(forward("x.index_put((x > 0,), y)", "x, y"), "[torch.randn(5, 8), torch.randn(12)]"))
+
+
+BESIDE = [
+    "torch.cat([x, torch.zeros(5, 8).index_add(0, i, x)], 1)",
+    "torch.stack([torch.zeros(5, 8).index_add(0, i, y), y.index_add(0, i, x)], 1)",
+    "(lambda z: torch.bmm(z, z.mT))(torch.stack([x, torch.zeros(5, 8).index_add(0, i, x), y], 1))",
+]
+
+
+@pytest.mark.parametrize("line", BESIDE)
+def test_beside_other_tensors(line: str) -> None:
+    judge(reference(forward(line, "x, y, i"), "[torch.randn(5, 8), torch.randn(5, 8), torch.randint(0, 5, (5,))]"))

@@ -27,6 +27,7 @@ ARITHMETIC = [
     "torch.view_as_real(torch.view_as_complex(x.view(6, 16, 2)) * torch.polar(y[0, :16].abs(), y[1, :16])).flatten(-2)",
     "torch.einsum('bi,oi->bo', torch.complex(x, y), torch.complex(y, x)).abs()",
     "torch.view_as_real(torch.cat([torch.complex(x, y), torch.complex(y, x)], 0)[1:4].sum(0))",
+    "(lambda f: torch.view_as_real(torch.zeros_like(f) - f * torch.full_like(f, 1 + 2j)))(torch.fft.rfft(x))",
     "torch.view_as_real(torch.complex(x, y) ** 3 - (2 + 1j) / torch.complex(y.abs() + 1, x))",
 ]  # fmt: skip
 
@@ -47,6 +48,15 @@ def test_parameters_stay_the_modules() -> None:
     task = capture(load_source(source, "reference"))
     assert [p.name for p in task.interface.parameters] == ["filter"] and task.interface.keys == ("y",)
     judge(source)
+
+
+def test_a_layer_of_a_fourier_neural_operator() -> None:
+    body = """    def forward(self, x, wr, wi):
+        f = torch.fft.rfft(x)
+        out = torch.zeros_like(f)
+        out[:, :, :5] = torch.einsum("bix,iox->box", f[:, :, :5], torch.complex(wr, wi))
+        return torch.fft.irfft(out, n=x.shape[-1])"""
+    judge(reference(body, "[torch.randn(2, 4, 16), torch.randn(4, 3, 5)[:, [0, 1, 2, 0]], torch.randn(4, 4, 5)]"))
 
 
 def test_a_transform_of_rows_of_any_number() -> None:

@@ -36,3 +36,16 @@ def test_volumes_at_the_places_of_a_grid(line: str) -> None:
 def test_signals_of_their_spectra(made: str, undone: str) -> None:
     line = f"torch.istft(torch.stft(x, {made}, return_complex=True), {undone})"
     judge(reference(forward(line, "x, w"), "[torch.randn(2, 120), torch.rand(16) + 0.5]"))
+
+
+QUANTISED = [
+    "torch.fake_quantize_per_tensor_affine(x, 0.1, 3, -128, 127)",
+    "torch.fake_quantize_per_tensor_affine(x, s[0], z[0], 0, 15)",
+    "torch.fake_quantize_per_channel_affine(x, s, z, 1, 0, 31)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", QUANTISED)
+def test_numbers_as_whole_steps_have_them(line: str) -> None:
+    inputs = "[torch.randn(6, 5), torch.rand(5) + 0.1, torch.randint(0, 9, (5,), dtype=torch.int32)]"
+    judge(reference(forward(line, "x, s, z"), inputs))

@@ -21,7 +21,9 @@ LINES = [
     "F.binary_cross_entropy_with_logits(x[m], (y[m] > 0).float())", "x[m, 0].mean()", "x[m][:, 1:3].sum()",
     "x[m].max(-1).values.sum()", "x[m].max(dim=1).indices.sum()", "torch.masked_select(x, y > 0).sum()",
     "F.relu(2 * x[m] + torch.ones(4)).exp().sum(0)", "(1 / x[m].abs().clamp(min=1e-3)).mean()",
-    "(1 - x[m]).sum()", "(x[m].sum() / m.sum().clamp(min=1))", "torch.where(x[m] > 0, x[m], y[m]).sum()",
+    "(x[m].unsqueeze(-1) * y[m].unsqueeze(1)).sum((1, 2)).mean()", "(x[m] @ torch.ones(4, 2)).flatten(1).sum(0)",
+    "F.layer_norm(x[m], (4,)).abs().sum()", "x[m].sum(-1, keepdim=True).squeeze(-1).sum()", "(1 - x[m]).sum()",
+    "(x[m].sum() / m.sum().clamp(min=1))", "torch.where(x[m] > 0, x[m], y[m]).sum()",
     "F.linear(x[m], torch.ones(3, 4)).log_softmax(dim=-1).mean()", "F.cosine_similarity(x[m], y[m], dim=-1).mean()",
 ]  # fmt: skip
 CLASSES = [
@@ -32,6 +34,8 @@ CLASSES = [
 ]  # fmt: skip
 REFUSED = [
     "x[m]", "x[m] + 1", "x[m].sort(0)[0]", "x[m].numel()", "x[m].sum() if len(x[m]) else x", "x[m].flatten()",
+    "x[m].unsqueeze(0).sum()",
+    "x[m].unsqueeze(-3).sum()", "x[m].flatten(0).sum()", "x[m].squeeze().sum()",
     "x[m].shape[0] * x", "x[m] @ y[m].T", "x[m].norm(0)", "x[m].median()", "x[m].sum(0, True)", "x[m].var(0, False)",
     "x[m].max(0)[0]", "(x[m] + y[m.clone()]).sum()", "x[m].softmax(0).sum()", "x[m, t[m].abs()].sum()",
     "(x[m] * torch.ones(18, 1)).sum()", "F.dropout(x[m]).sum()", "x[m].cumsum(0).sum()", "x[m][0]",

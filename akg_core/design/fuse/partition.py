@@ -191,7 +191,7 @@ class Partition:
                 return pool.constant(0, value.dtype)
             raise NotInside(value)
 
-        own = {t.value for t in cluster.targets if t.into is None and not isinstance(t.value, Concat)}
+        own = {t.value for t in cluster.targets if t.into is None and not isinstance(t.value, (Concat, Scatter))}
         rank = self._rank(cluster) if cluster in self.clusters else len(self.clusters)
 
         def stored(value: Value) -> Buffer | None:
