@@ -14,10 +14,12 @@ from akg_core.device import Device
 from akg_core.judge.candidate.failures import said
 from akg_core.judge.candidate.guard import Guard
 from akg_core.judge.candidate.holdings import held
-from akg_core.judge.candidate.rounding import Modes
+from akg_core.judge.candidate.rounding import CHANGES_ROUNDING, Modes
+from akg_core.judge.candidate.settings import Settings
 from akg_core.judge.candidate.subject import Subject
 from akg_core.judge.candidate.timed_model import inputs_of
-from akg_core.judge.compare.bits import changed, named
+from akg_core.judge.compare.bits import changed, flatten, named
+from akg_core.judge.compare.sharing import Earlier, places, shared
 from akg_core.judge.records import FEWEST_CALLS
 from akg_core.judge.reference.placement import Walls, placed
 from akg_core.records import Case, CaseReport
@@ -41,6 +43,7 @@ class _Run:
         self.rules: list[str] = []
         self.calls: set[str] = set()
         self.copies: list[bool] = []
+        self.earlier = Earlier()
 
     def all_rows(self) -> None:
         """Run and write the calls of a case: as many under one guard as it can tell of, or one where they are apart."""
@@ -67,18 +70,20 @@ class _Run:
         subject, case = self.subject, self.case
         guard = Guard(case.poison + first, self.walls if case.placed == "walled" else None)
         try:
+            self.earlier.let_go()
             state = subject.enter(case)
             given = [placed(fresh(values), case.placed, self.walls) for values in inputs]
             ours = [transform(arguments, torch.Tensor.detach) for arguments in given]  # nobody else can move these
-            places = described(ours)
+            place = described(ours)
             results = _call(subject, given, seeds, guard, self.threads)
             calls = zip(inputs, ours, seeds, results, strict=True)
             for number, (values, arguments, seed, (result, left)) in enumerate(calls, first):
                 answered = case.model_copy(update={"outputs": case.outputs_of(number)})
-                write_answer(answered, result, named(values, state), arguments, subject, (seed, left))
+                write_answer(answered, result, named(values, state), arguments, subject, (seed, left), self.earlier)
+                self.earlier.take(result)
                 holdings = held(subject.model, subject.device)
                 self.copies.append(guard.copies.are_all(result, (arguments, holdings)))
-            if described(given) != places:
+            if described(given) != place:
                 self.rules.append("changes its inputs: their shape or memory")
         finally:
             guard.copies.clear()
@@ -115,8 +120,12 @@ def write_answer(
     arguments: Sequence[Any],
     subject: Subject,
     seeds: tuple[int | None, int | None] = (None, None),
+    earlier: Earlier | None = None,
 ) -> None:
-    """Write what a call gave, with what is not as it was `before`; `seeds`: the generator's, before it and after."""
+    """Write what a call gave, with what is not as it was `before`, and in whose memory it lies.
+
+    `seeds`: the generator's, before it and after. `earlier`: answers that are held meanwhile.
+    """
     device = subject.device
     lent.add(device)
     after = named(arguments, held(subject.model, device))
@@ -124,7 +133,8 @@ def write_answer(
         if seed is not None:
             values[GENERATOR] = torch.tensor(seed, device=device.name)
     different = {name: value for name, value in changed(before, after).items() if name in before}
-    write(case.outputs, described({"result": result, "changed": different}), device)
+    shares = shared(places(flatten(result)), places(after), earlier.places if earlier else ())
+    write(case.outputs, described({"result": result, "changed": different, "shares": shares}), device)
 
 
 def _call(
@@ -135,14 +145,17 @@ def _call(
     Beside it stands the seed that it has left, where it was given one.
     """
     compare_harness, modes = subject.watch(), Modes(count)
-    try:
-        with torch.no_grad(), threads(count), guard:
-            results = [_seeded(subject, arguments, seed) for arguments, seed in zip(calls, seeds, strict=True)]
-            subject.device.synchronize()
-    finally:
-        compare_harness()
-    if modes.restore():
-        guard.rules += ("changes how numbers are rounded",)
+    with torch.no_grad(), threads(count):
+        settings = Settings(seeded=any(seed is not None for seed in seeds))
+        try:
+            with guard:
+                results = [_seeded(subject, arguments, seed) for arguments, seed in zip(calls, seeds, strict=True)]
+                subject.device.synchronize()
+        finally:
+            different = settings.restore()
+            compare_harness()
+    guard.rules += (CHANGES_ROUNDING,) if modes.restore() else ()
+    guard.rules += tuple(f"changes a setting of its process: {name}" for name in different)
     return results
 
 

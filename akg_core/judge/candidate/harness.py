@@ -31,6 +31,7 @@ from akg_core.judge.candidate import confinement, guard, integrity, queued
 from akg_core.judge.candidate.failures import lost, said
 from akg_core.judge.candidate.guard import forbid_searches, removal
 from akg_core.judge.candidate.guarded import lent, run
+from akg_core.judge.candidate.rounding import CHANGES_ROUNDING, Modes
 from akg_core.judge.candidate.subject import Subject
 from akg_core.judge.candidate.timed_model import TimedModel, inputs_of
 from akg_core.judge.candidate.turns import take_turns
@@ -206,9 +207,14 @@ def _ready(load_module: Callable[[], Any], case: Case, device: Device, code: Mac
     compare_harness = watch()
 
     def make() -> Subject:
+        modes = Modes()
         if run_constructors:
             run_constructors()
         module = load_module()
+        if modes.restore():
+            _rounding.add(id(module))
+        if id(module) in _rounding:
+            raise ForbiddenCode(CHANGES_ROUNDING)
         key = (id(module), case.reference, case.training)
         if key not in _subjects:
             _subjects[key] = (module, Subject(module, case, device, watch))
@@ -249,6 +255,7 @@ def _rehearse(subject: Subject, case: Case) -> None:
         subject.device.release_unused()
 
 
+_rounding: set[int] = set()  # modules that changed it when they were loaded, which is once, however often one asks
 _subjects: dict[tuple[int, Path | None, bool], tuple[Any, Subject]] = {}  # a module is held: its id stays its own
 _timed_models: dict[tuple[int, Path | None, Path | None], TimedModel] = {}
 

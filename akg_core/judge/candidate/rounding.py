@@ -14,6 +14,8 @@ import struct
 
 from akg_core.worker.threads import gomp
 
+CHANGES_ROUNDING = "changes how numbers are rounded"
+"""The rule that a kernel breaks which does so."""
 _BYTES = 64  # more than any C library's fenv_t
 _FIELDS = {"x86_64": ("<H26xI", (0x0F3F, 0xFFC0)), "aarch64": ("<I", (0xFFFFFFFF,))}
 """By machine, where the control words lie in a fenv_t, and their bits that are modes and no signs of what happened."""

@@ -35,6 +35,7 @@ class Expected:
     Keys are the paths of leaves as `flatten` gives them. `changed`: arguments and state that the call leaves different,
     or may: what it `kept` this time, a candidate may leave as it was, too. `ties`: for an output of indices, what it
     points into. `open`: by leaf, the elements that depend on which of equal values comes first, and are not counted.
+    `shares`: in whose memory outputs lie, as `sharing.shared` says; None: in any that they like.
     """
 
     result: dict[str, Any]
@@ -43,6 +44,7 @@ class Expected:
     ties: dict[str, Tie] = field(default_factory=dict)
     kept: frozenset[str] = frozenset()
     open: dict[str, torch.Tensor] = field(default_factory=dict)
+    shares: list[list[str]] | None = None
 
     def tensors(self) -> list[torch.Tensor]:
         """The result's tensors."""

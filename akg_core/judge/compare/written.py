@@ -10,13 +10,14 @@ import functools
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from akg_core.judge.compare.bits import same_bits
 from akg_core.judge.compare.case import Expected, compare, fits
-from akg_core.judge.records import TIMED, Draw
+from akg_core.judge.compare.sharing import unwanted
+from akg_core.judge.records import TIMED, Draw, OutputComparison
 from akg_core.judge.reference.answering import expected_of, forget_large, noise_of
 from akg_core.judge.reference.beyond import answered
 from akg_core.judge.reference.drawing import Reference, current
@@ -24,6 +25,14 @@ from akg_core.judge.reference.near import near
 from akg_core.worker.tensors import TensorFileError, receive
 
 _UNREADABLE = (TensorFileError, TypeError, LookupError, ValueError)
+
+
+class Answer(NamedTuple):
+    """What a call gave, what it changed, and in whose memory it lies, as far as that is known."""
+
+    result: Any
+    changed: dict[str, Any]
+    shares: Sequence[tuple[str, str]] = ()
 
 
 @torch.no_grad()
@@ -36,20 +45,18 @@ def compare_job(payload: dict[str, Any]) -> dict[str, Any]:
     torch.set_num_threads(1)  # pieces that fit the caches are compared faster without waking threads
     reference = current()
     try:
-        result, changed = _read(reference, payload["outputs"])
+        answer = _read(reference, payload["outputs"])
     except _UNREADABLE as error:
         return {"outputs": [], "unexpected": [], "error": str(error)}
-    return compare_answer(payload["name"], result, changed, payload["longest_reduction"], payload["noise"])
+    return compare_answer(payload["name"], answer, payload["longest_reduction"], payload["noise"])
 
 
 @torch.no_grad()
-def compare_answer(
-    name: str, result: Any, changed: dict[str, Any], longest_reduction: float, noise: bool
-) -> dict[str, Any]:
-    """What `compare_job` gives, of an answer to the case `name` and what it changed, which are in memory."""
+def compare_answer(name: str, answer: Answer, longest_reduction: float, noise: bool) -> dict[str, Any]:
+    """What `compare_job` gives, of an answer to the case `name`, which is in memory."""
     reference = current()
     try:
-        return _compared(reference, name, result, changed, longest_reduction, noise)
+        return _compared(reference, name, answer, longest_reduction, noise)
     finally:
         forget_large(reference, name)
 
@@ -89,19 +96,20 @@ def _compared_calls(
         except _UNREADABLE as error:
             return {"outputs": [], "unexpected": [], "error": str(error), "call": number}, len(known)
         due = expected_of(reference, reference.plans[name], precise=False)
-        if fits(given[0], due) and any(same_bits(one, given) for one in known):
+        if fits(given.result, due) and any(same_bits(one, given) for one in known):
             continue
         known.append(given)
-        found = _compared(reference, name, *given, reduced, with_noise) | {"call": number}
+        found = _compared(reference, name, given, reduced, with_noise) | {"call": number}
         if found["unexpected"] or not all(output["ok"] for output in found["outputs"]):
             break
     return found, len(known)
 
 
-def _read(reference: Reference, outputs: str) -> tuple[Any, dict[str, Any]]:
-    """Result and what was changed, from the file that a candidate wrote."""
+def _read(reference: Reference, outputs: str) -> Answer:
+    """An answer, from the file that a candidate wrote."""
     written = receive(Path(outputs), reference.device)
-    return written["result"], {**written["changed"]}
+    shares = [(str(name), str(other)) for name, other in written.get("shares", ())]
+    return Answer(written["result"], {**written["changed"]}, shares)
 
 
 def _due(draw: Draw, expected: Expected) -> Expected:
@@ -111,9 +119,8 @@ def _due(draw: Draw, expected: Expected) -> Expected:
     return replace(expected, changed={n: value for n, value in expected.changed.items() if not n.startswith("state ")})
 
 
-def _compared(
-    reference: Reference, name: str, result: Any, changed: dict[str, Any], reduced: float, with_noise: bool
-) -> dict[str, Any]:
+def _compared(reference: Reference, name: str, answer: Answer, reduced: float, with_noise: bool) -> dict[str, Any]:
+    result, changed, shares = answer
     if name in reference.refused:
         return answered(reference.refused[name])
     draw = reference.plans[name]
@@ -124,6 +131,8 @@ def _compared(
         expected = _due(draw, expected_of(reference, draw))
         noise = functools.partial(noise_of, reference, draw, reduced) if with_noise else lambda _: None
         found = compare(result, changed, expected, reduced, noise)
+    if expected.shares is not None and (pair := unwanted(shares, expected.shares)):
+        found.append(OutputComparison(name=pair[0], ok=False, reason=f"it lies in the memory of {pair[1]}"))
     return {
         "outputs": [comparison.model_dump(mode="json") for comparison in found],
         "unexpected": sorted(set(changed) - set(expected.changed)),

@@ -19,9 +19,10 @@ from akg_core.errors import OutOfMemory
 from akg_core.judge.compare import accuracy
 from akg_core.judge.compare.bits import named, same_bits
 from akg_core.judge.compare.case import Expected, Noise, alike, flatten
+from akg_core.judge.compare.sharing import places, shared
 from akg_core.judge.compare.ties import ties
 from akg_core.judge.records import Draw
-from akg_core.judge.reference.drawing import Reference, State, drawn
+from akg_core.judge.reference.drawing import Reference, State, drawn, every
 from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.memory import answer_bytes, is_kept, lent, nbytes
 from akg_core.judge.reference.memory_estimate import await_room, bytes_to_answer
@@ -58,6 +59,7 @@ def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: Stat
     reference.eager_seconds, answer = eagerly(arguments)
     result = flatten(fresh(answer))
     after = named(arguments, reference.model.state_dict())
+    shares = _shares(answer, named(arguments, every(reference.model)))
     left, kept = touched(named(inputs, state), after, reference.task.interface, arguments)
     if draw.case.seeds:
         left[GENERATOR] = torch.tensor(following(draw.case.seeds[0]), device=reference.device.name)
@@ -69,7 +71,14 @@ def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: Stat
         exact = {name: exact[name] for name in (*result, *left) if name in exact}
     pointed = ties(result, again, exactly if exact is not None else None)
     unsettled = _open(reference, draw, result, again, pointed) if leaves_open(reference.task.graph) else {}
-    reference.expected[draw.name] = Expected(result, left, exact, pointed, kept, unsettled)
+    reference.expected[draw.name] = Expected(result, left, exact, pointed, kept, unsettled, shares)
+
+
+def _shares(answer: Any, given: dict[str, Any]) -> list[list[str]] | None:
+    """In whose memory an answer lies; None where that cannot be told, for it is no plain memory."""
+    with contextlib.suppress(TypeError):
+        return shared(places(flatten(answer)), places(given))
+    return None
 
 
 def _open(

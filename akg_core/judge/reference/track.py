@@ -177,7 +177,9 @@ def check_job(payload: dict[str, Any]) -> dict[str, Any]:
         return {"found": {"outputs": [], "unexpected": [], "error": str(error)}}
     with as_case(inputs, kept.random) as name:
         different = changed(named(inputs, {}), left)
-        return {"found": written.compare_answer(name, result, different, payload["longest_reduction"], True)}
+        return {
+            "found": written.compare_answer(name, written.Answer(result, different), payload["longest_reduction"], True)
+        }
 
 
 def _opened(track: Track) -> dict[str, Any]:

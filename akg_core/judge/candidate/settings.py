@@ -1,0 +1,57 @@
+"""What a process has set for all that runs in it, and what a kernel must leave as it was.
+
+Worker side. A number of threads, a seed or a mode that a kernel leaves behind changes what the user's process computes
+afterwards, and could change what the harness finds of the kernel.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+_function_modes, _pop_function_mode = torch._C._len_torch_function_stack, torch._C._pop_torch_function_stack
+_without_overrides = torch._C.DisableTorchFunction
+_ASKED: dict[str, Callable[[], Any]] = {
+    "threads of torch": torch.get_num_threads,
+    "processors": lambda: os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None,
+    "gradients": torch.is_grad_enabled,
+    "deterministic algorithms": torch.are_deterministic_algorithms_enabled,
+    "modes of torch": lambda: (_function_modes(), torch._C._len_torch_dispatch_stack()),
+}
+_SEED = "random numbers"
+
+
+class Settings:
+    """The settings as they are when this is made. `seeded`: the kernel is to leave another seed of random numbers.
+
+    `restore` names those that are others by then, and puts back what would touch who comes next.
+    """
+
+    def __init__(self, *, seeded: bool = False) -> None:
+        if not seeded:
+            torch.default_generator.manual_seed(secrets.randbits(62))  # that nobody sets to by chance
+        self._asked = dict(_ASKED) if seeded else {**_ASKED, _SEED: _drawn}
+        self._known = {name: ask() for name, ask in self._asked.items()}
+
+    def restore(self) -> tuple[str, ...]:
+        with _without_overrides():
+            different = tuple(name for name, ask in self._asked.items() if ask() != self._known[name])
+        while _function_modes() > self._known["modes of torch"][0]:
+            _pop_function_mode()
+        if different:
+            torch.set_num_threads(self._known["threads of torch"])
+            torch.set_grad_enabled(self._known["gradients"])
+            if self._known["processors"]:
+                os.sched_setaffinity(0, self._known["processors"])
+        return different
+
+
+def _drawn() -> bytes:
+    """The state of torch's generator of the host."""
+    state = torch.default_generator.get_state()
+    return ctypes.string_at(state.data_ptr(), state.nbytes)

@@ -1,0 +1,85 @@
+"""In whose memory an answer lies: a tensor of its own, that of an input, of the state, or of another answer.
+
+A user who writes to an answer, or to an input later, changes what shares its memory. So an answer shares it only where
+the reference's does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from akg_core.judge.compare.bits import flatten
+from akg_core.worker.answers import described
+
+_HELD_BYTES = 64 << 20
+EARLIER = "an earlier answer"
+_uses: Callable[[int], int] | None = getattr(torch._C, "_storage_Use_Count", None)
+
+Place = tuple[str, int, int]
+"""A name, the first byte, and the first one behind."""
+
+
+def places(tensors: Mapping[str, Any]) -> list[Place]:
+    """Where tensors lie, each under its name; other values have no place. They are read as `described` reads them."""
+    named = {name: value for name, value in tensors.items() if isinstance(value, torch.Tensor)}
+    table = described(list(named.values()))["tensors"]
+    return [(name, told["address"], told["address"] + told["nbytes"]) for name, told in zip(named, table, strict=True)]
+
+
+def shared(answer: Iterable[Place], named: Iterable[Place], earlier: Iterable[Place] = ()) -> list[list[str]]:
+    """Which tensors of an answer lie in whose memory: pairs of names, of an output and of what it shares with.
+
+    `named`: arguments and state. `earlier`: answers that are still held.
+    """
+    others = [*named, *((EARLIER, begin, end) for _, begin, end in earlier)]
+    found = list[list[str]]()
+    for name, begin, end in answer:
+        found += [[name, other] for other, first, behind in others if begin < behind and first < end]
+        others.append((name, begin, end))
+    return found
+
+
+def unwanted(mine: Iterable[tuple[str, str]], due: Iterable[Sequence[str]]) -> tuple[str, str] | None:
+    """The first output that shares memory which it must not, and whose; None when there is none."""
+    known = set(map(tuple, due))
+    return next((pair for pair in mine if pair not in known), None)
+
+
+class Earlier:
+    """Answers that are held while later ones are made, so that their memory is nobody's else: where they lie.
+
+    Where they are large, only those that whoever made them holds as well.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[tuple[list[torch.Tensor], list[Place]]] = []
+
+    @property
+    def places(self) -> list[Place]:
+        return [place for _, found in self._held for place in found]
+
+    def take(self, answer: Any) -> None:
+        """Hold an answer, too."""
+        leaves = flatten(answer)
+        tensors = [value.detach() for value in leaves.values() if isinstance(value, torch.Tensor)]
+        self._held.append((tensors, places(leaves)))
+
+    def let_go(self) -> None:
+        """Hold no longer what takes much memory, unless somebody else does."""
+        kept, size = list[tuple[list[torch.Tensor], list[Place]]](), 0
+        for tensors, found in reversed(self._held):
+            size += sum(end - begin for _, begin, end in found)
+            if size <= _HELD_BYTES or is_held_elsewhere(tensors):
+                kept.insert(0, (tensors, found))
+        self._held = kept
+
+
+def is_held_elsewhere(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether somebody else than whoever holds these tensors holds any of their memory, as far as that can be told."""
+    if not _uses:
+        return False
+    storages = [tensor.untyped_storage()._cdata for tensor in tensors]
+    return any(_uses(storage) > storages.count(storage) + 1 for storage in storages)  # and by who asks

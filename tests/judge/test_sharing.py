@@ -1,0 +1,60 @@
+"""In whose memory an answer lies, and which earlier answers are held to tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from akg_core.judge.compare import sharing
+from akg_core.judge.compare.bits import flatten
+from akg_core.judge.compare.sharing import EARLIER, Earlier, is_held_elsewhere, places, shared, unwanted
+
+
+def test_outputs_share_memory_with_inputs_and_with_each_other() -> None:
+    x, y = torch.rand(4, 6), torch.rand(4, 6)
+    answer = places(flatten((x[1:], y, y.t(), torch.rand(3), torch.empty(0))))
+    pairs = shared(answer, places({"argument 0": x, "argument 1": 3}))
+    assert pairs == [["output(0)", "argument 0"], ["output(2)", "output(1)"]]
+
+
+def test_neighbours_in_one_piece_of_memory_share_nothing() -> None:
+    one, other = torch.rand(8).chunk(2)
+    assert not shared(places({"output(0)": one, "output(1)": other}), [])
+
+
+def test_what_the_reference_shares_may_be_shared() -> None:
+    pair = ("output", "argument 0")
+    assert unwanted([pair], []) == pair
+    assert unwanted([pair], [list(pair)]) is None and unwanted([], [list(pair)]) is None
+
+
+def test_an_earlier_answer_is_held_while_it_is_small() -> None:
+    answer, earlier = torch.rand(5), Earlier()
+    earlier.take(answer)
+    earlier.let_go()
+    assert shared(places({"output": answer[3:]}), [], earlier.places) == [["output", EARLIER]]
+
+
+def test_a_large_one_is_held_if_it_is_held_anyway(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "_HELD_BYTES", 0)
+    earlier, kept = Earlier(), [torch.rand(5)]
+    earlier.take({"kept": kept[0], "beside": torch.rand(2)})
+    earlier.take(torch.rand(5))
+    earlier.let_go()
+    assert [name for name, _, _ in earlier.places] == ["output.kept", "output.beside"]
+    kept.clear()
+    earlier.let_go()
+    assert not earlier.places
+
+
+@pytest.mark.parametrize("keep", [lambda tensor: tensor, lambda tensor: tensor.view(-1), lambda tensor: tensor[1:]])
+def test_who_else_holds_memory_is_found(keep: Any) -> None:
+    tensor = torch.rand(3, 4)
+    ours = [tensor.detach()]
+    held = keep(tensor)
+    del tensor
+    assert is_held_elsewhere(ours)
+    del held
+    assert not is_held_elsewhere(ours)
