@@ -1,7 +1,7 @@
-"""Whether copies that the library made are all that a kernel has done.
+"""Whether copies that the library made are most of what a kernel has answered.
 
-Copies are allowed, to put operands where a kernel wants them. An answer that only they have put together, out of what
-the kernel was given, is the library's work: a transpose or a concatenation is a copy, too.
+Copies are allowed, to put operands where a kernel wants them. An answer that they have put together, out of what the
+kernel was given, is the library's work: a transpose or a concatenation is a copy, too.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ import torch
 
 from akg_core.judge.compare.bits import same_bits
 from akg_core.worker.tensors import transform
+
+INTO = frozenset({"copy_", "fill_"})
+"""Operators that copy from their second argument into the first; to fill with a tensor is to copy it."""
 
 
 class Copies:
@@ -25,13 +28,13 @@ class Copies:
 
     def add(self, name: str, arguments: Any, result: Any) -> None:
         """Take in a copy by an operator of this name."""
-        self._made.append((result, arguments[1] if name == "copy_" else arguments[0]))
+        self._made.append((result, arguments[0] if name not in INTO else arguments[1]))
 
     def clear(self) -> None:
         self._made.clear()
 
-    def are_all(self, result: Any, given: Any) -> bool:
-        """Whether all of a call's result consists of copies, still as they were made, of what it was given."""
+    def are_most(self, result: Any, given: Any) -> bool:
+        """Whether more than half of a call's result are copies, still as they were made, of what it was given."""
         outputs = _tensors(result)
         places, known = ({_storage(tensor) for tensor in found} for found in (outputs, _tensors(given)))
         if places & known or not places <= {_storage(to) for to, _ in self._made}:
@@ -42,7 +45,8 @@ class Copies:
                 continue
             if source.dtype == to.dtype and same_bits(source.expand_as(to), to):
                 copied[_storage(to)] = copied.get(_storage(to), 0) + to.numel()
-        return bool(outputs) and all(copied.get(_storage(tensor), 0) >= tensor.numel() for tensor in outputs)
+        found = sum(min(tensor.numel(), copied.get(_storage(tensor), 0)) for tensor in outputs)
+        return 2 * found > sum(tensor.numel() for tensor in outputs)
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:

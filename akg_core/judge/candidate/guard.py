@@ -22,7 +22,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from akg_core.judge.candidate import library
-from akg_core.judge.candidate.copies import Copies
+from akg_core.judge.candidate.copies import INTO, Copies
 from akg_core.judge.candidate.library import LibraryCall
 from akg_core.judge.candidate.operators import ALLOCATIONS, COPIES, is_allowed, is_operator
 from akg_core.judge.candidate.profiled import Profiler
@@ -35,6 +35,7 @@ from akg_core.worker.threads import threads_for
 _STARTS = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", "os.exec"})
 _SEARCHES = frozenset(
     {
+        "cpython.PyInterpreterState_New",
         "gc.get_objects",
         "gc.get_referents",
         "gc.get_referrers",
@@ -46,7 +47,7 @@ _SEARCHES = frozenset(
         "sys.settrace",
     }
 )
-"""Audit events of what finds objects that nobody has given away, or sees others' frames."""
+"""Audit events of what finds objects that nobody has given away, sees others' frames, or is beyond these hooks."""
 _LOADS = {"import": 0, "open": 0, "ctypes.dlopen": 0, "ctypes.dlsym": 1, "ctypes.dlsym/handle": 1}
 """Audit events of what brings code of others, with the place of its name among the arguments."""
 _COMPILER = ("torch._inductor.compile_fx", "torch._inductor.codecache", "torch._inductor.async_compile")
@@ -257,6 +258,8 @@ class _Refuse(TorchDispatchMode):
         if name in COPIES:
             self._copies.add(name, args, result)
             self.failed -= 1
+        elif name in INTO and isinstance(args[1], torch.Tensor):
+            self._copies.add(name, args, result)
         if name in ALLOCATIONS and isinstance(result, torch.Tensor) and result.numel() and not result.is_meta:
             self._poison += 1
             if self._walls and name != "resize_":

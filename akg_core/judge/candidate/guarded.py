@@ -82,7 +82,7 @@ class _Run:
                 write_answer(answered, result, named(values, state), arguments, subject, (seed, left), self.earlier)
                 self.earlier.take(result)
                 holdings = held(subject.model, subject.device)
-                self.copies.append(guard.copies.are_all(result, (arguments, holdings)))
+                self.copies.append(guard.copies.are_most(result, (arguments, holdings)))
             if described(given) != place:
                 self.rules.append("changes its inputs: their shape or memory")
         finally:

@@ -196,8 +196,7 @@ def _ready(load_module: Callable[[], Any], case: Case, device: Device, code: Mac
     steps: list[Callable[[], Any]] = []
     run_constructors: Callable[[], None] | None = None
     if isolation.is_confined() and not _subjects:
-        if device is not HOST:
-            guard.calibrate(device.name)
+        guard.calibrate(device.name)
         run_constructors = confinement.before_loading(case.reference, code, jit)
         steps = removal(device.keys)
         forbid_searches()

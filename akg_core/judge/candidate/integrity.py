@@ -18,6 +18,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorT
 from typing import Any
 
 import torch
+import torch.profiler
 
 from akg_core.worker import isolation
 from akg_core.worker.limits import CHANGED_HARNESS
@@ -34,6 +35,8 @@ _OTHERS = (
     torch,
     torch.Tensor,
     torch._C.TensorBase,
+    *torch.profiler.profile.__mro__[:-1],
+    torch.autograd.profiler.profile,
 )  # what the harness calls beside its own
 
 _Parts = tuple[tuple[Mapping[str, Any], str, Any], ...]

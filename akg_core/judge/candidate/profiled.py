@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
+from torch._C._profiler import _ExperimentalConfig
+from torch.profiler import ProfilerActivity, profile
+
 
 @dataclass(eq=False, slots=True)
 class Event:
@@ -43,9 +46,6 @@ class Profiler:
     """A context; afterwards `events` are those of all threads, in the order in which they began in each."""
 
     def __init__(self) -> None:
-        from torch._C._profiler import _ExperimentalConfig
-        from torch.profiler import ProfilerActivity, profile
-
         try:
             config = _ExperimentalConfig(profile_all_threads=True)
         except TypeError:  # an older torch sees the calling thread only

@@ -19,8 +19,6 @@ _NUMBERS = 256  # elements, as of tensors that `torch.tensor` makes of Python nu
 def copies_elsewhere(events: Sequence[Event]) -> set[str]:
     """Full names of the operators that copied where no mode was, unless that was no more than some numbers."""
     known = {id(above) for event in events if event.name == _MARK for above in event.callers()}
-    if not known and not any(event.name == _MARK for event in events):
-        return set()  # an older torch, which marks nothing
     copied = (event for event in events if _copies(event) and id(event) not in known)
     found = [event for event in copied if not any(above.name == _MARK for above in event.callers())]
     return {event.name for event in found} if sum(map(_elements, found)) > _NUMBERS else set()
@@ -35,7 +33,7 @@ def is_complete(events: Sequence[Event], seen: int, detached: int, copies: int) 
     marks = [event for event in events if event.name == _MARK]
     copied = [event for event in marks if event.caller is not None and _copies(event.caller)]
     outer = [event for event in copied if not any(above.name == _MARK for above in event.callers())]
-    return not marks or (seen - detached <= len(marks) <= seen and len(outer) <= copies)
+    return seen - detached <= len(marks) <= seen and len(outer) <= copies
 
 
 def _copies(event: Event) -> bool:

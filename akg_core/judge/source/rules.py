@@ -33,7 +33,7 @@ _TYPES = frozenset(
 )
 """What of numpy describes memory and computes nothing."""
 
-COPIES_ONLY = "has nothing but copies of the library as its work"
+COPIES_ONLY = "has little but copies of the library as its work"
 
 
 def broken_rule(folder: Path, reference: str, entry: str = "model_new.py") -> str:

@@ -2,7 +2,7 @@
 
 Seen: in no published system that is known here.
 Verdict: cheating
-Rule: has nothing but copies
+Rule: has little but copies
 Task: moved
 """
 

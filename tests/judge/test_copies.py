@@ -1,0 +1,33 @@
+"""Whether most of an answer is what the library has copied."""
+
+from __future__ import annotations
+
+import torch
+
+from akg_core.judge.candidate.guard import Guard
+
+
+def answered(rows: int) -> tuple[Guard, torch.Tensor, torch.Tensor]:
+    """Of ten rows the library copies so many, and memory of our own brings the others."""
+    x, own = torch.rand(10, 4), memoryview(bytearray(160)).cast("f")
+    with Guard(0) as guard:
+        y = torch.frombuffer(own, dtype=torch.float32).view(10, 4)
+        y[:rows].copy_(x[:rows])
+    for place in range(4 * rows, 40):
+        own[place] = float(x.view(-1)[place])
+    return guard, x, y
+
+
+def test_more_than_half_is_the_librarys_work() -> None:
+    for rows, most in ((0, False), (5, False), (6, True), (10, True)):
+        guard, x, y = answered(rows)
+        assert torch.equal(x, y) and guard.copies.are_most(y, [x]) is most, rows
+
+
+def test_to_fill_with_a_tensor_is_to_copy_it() -> None:
+    x = torch.rand(4)
+    with Guard(0) as guard:
+        y = torch.empty(4, 3)
+        for number in range(4):
+            y[number].fill_(x[number])
+    assert guard.copies.are_most(y, [x]) and not guard.calls and not guard.rules
