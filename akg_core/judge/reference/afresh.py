@@ -6,6 +6,7 @@ Worker side, jobs in the reference's process beside those of `akg_core.judge.ref
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import mmap
 import os
@@ -29,12 +30,14 @@ from akg_core.worker.threads import threads
 
 _renewals: dict[int, Renewal] = {}
 _numbers = itertools.count(1)
+_HARD = 3  # sets of inputs whose rows are of many kinds
 
 
 def renew_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{count, seed} → {file, step, given}: so many sets of new inputs for the first case, in a file.
+    """{count, seed, hard} → {file, step, given}: so many sets of new inputs for the first case, in a file.
 
     `given` describes the tensors of a set, each in as many `nbytes`; one set begins `step` bytes after the other.
+    `hard`: their rows are of many kinds, as in the case that has such, if there is one; a few sets come again then.
     """
     reference, first = drawing.current(), first_case()
     if id(reference) not in _renewals:
@@ -46,12 +49,29 @@ def renew_job(payload: dict[str, Any]) -> dict[str, Any]:
         _renewals[id(reference)] = Renewal(draw, payload["seed"])
     renewal = _renewals[id(reference)]
     path = reference.folder / CASES / os.urandom(8).hex()
-    with path.open("wb") as file, threads(1):  # pieces that fit the caches are made faster without waking others
-        for _ in range(payload["count"]):
-            renewal.write(file)
-        file.write(bytes(1))  # no file is empty, so that each can be mapped
     step = sum(aligned(tensor["nbytes"]) for tensor in renewal.given)
+    hard = _hard_sets(reference, payload["seed"], step) if payload["hard"] else []
+    with path.open("wb") as file, threads(1):  # pieces that fit the caches are made faster without waking others
+        for number in range(payload["count"]):
+            if hard:
+                file.write(hard[number % len(hard)])
+            else:
+                renewal.write(file)
+        file.write(bytes(1))  # no file is empty, so that each can be mapped
     return {"file": str(path), "step": step, "given": renewal.given}
+
+
+def _hard_sets(reference: drawing.Reference, seed: int, step: int) -> list[bytes]:
+    """Sets of inputs, drawn anew, of the first case whose rows are of many kinds; none where no case is like that."""
+    alike = (draw for name, draw in reference.plans.items() if name in reference.deals and not draw.sizes)
+    case = next((draw for draw in alike if draw.kind == "rows" and not reference.deals[draw.name].sparse), None)
+    sets = list[bytes]()
+    for number in range(_HARD if case else 0):
+        assert case
+        written = io.BytesIO()
+        Renewal.write_drawn(written, drawing.inputs_drawn(reference, case.model_copy(update={"seed": seed + number})))
+        sets.append(written.getvalue())
+    return sets if all(len(one) == step for one in sets) else []
 
 
 def check_job(payload: dict[str, Any]) -> dict[str, Any]:

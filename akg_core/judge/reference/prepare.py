@@ -167,9 +167,12 @@ class Prepared:
         return Comparison(**self.ask(_COMPARING + job, payload))
 
     @contextlib.contextmanager
-    def fresh(self, count: int) -> Iterator[Fresh]:
-        """New inputs for the first case, so many sets, in a file that is there until the context ends."""
-        asked = {"count": count, "seed": secrets.randbits(62)}
+    def fresh(self, count: int, *, hard: bool = False) -> Iterator[Fresh]:
+        """New inputs for the first case, so many sets, in a file that is there until the context ends.
+
+        `hard`: with rows of many kinds, where there is a case that has such.
+        """
+        asked = {"count": count, "seed": secrets.randbits(31), "hard": hard}
         made = self.ask("akg_core.judge.reference.afresh:renew_job", asked)
         found = Fresh(**made, count=count, seed=secrets.randbits(62))
         try:

@@ -60,6 +60,13 @@ class Renewal:
                 _write(file, new[:begin])
             file.write(bytes(aligned(size) - size))
 
+    @staticmethod
+    def write_drawn(file: BinaryIO, inputs: list[Any]) -> None:
+        """Write inputs as they were drawn, laid out as a set."""
+        for tensor in (fresh(value) for value in flat((), inputs) if isinstance(value, torch.Tensor)):
+            _write(file, memory(tensor))
+            file.write(bytes(aligned(memory(tensor).nbytes) - memory(tensor).nbytes))
+
     def _drawn(self) -> list[torch.Tensor]:
         seed = int(torch.randint(1 << 31, (), generator=self._generator))
         return [fresh(value) for value in flat((), self._draw(seed)) if isinstance(value, torch.Tensor)]

@@ -2,17 +2,21 @@
 
 Everybody is given the same sets of inputs in a round. Of what a kernel answered in them, its keeper reads one call's
 each time, picked when it has answered; some of these answers, picked when all times have been taken, are compared with
-the reference's. What letting a process go and stopping it takes is known by a kernel that does nothing.
+the reference's, with that of the fastest turn among them: who gains by wrong answers gives one there. In one turn more,
+which nobody can tell from the others and whose time does not count, inputs have rows of many kinds: who is right only
+while nobody takes the time is wrong there. What letting a process go and stopping it takes is known by a kernel that
+does nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import secrets
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from akg_core.judge.reference.prepare import Fresh, Prepared
@@ -42,6 +46,7 @@ def sample(
     participants = [one for one in (kernel, *rivals) if one.name in once]
     found.rounds = {one.name: [] for one in participants}
     waited: dict[str, list[float]] = {one.name: [] for one in participants}
+    hard = secrets.randbelow(FEWEST)
     with _Answers(prepared) as answers:
         for number in range(MOST):
             calls = {name: _calls(quickest, prepared) for name, quickest in once.items()}
@@ -59,7 +64,10 @@ def sample(
                     waited[one.name].append(one.waited)
                     if one is kernel and kept:
                         answer = held.enter_context(kept)
-                answers.offer(fresh, answer, held.pop_all())
+                took = tuple(itertools.chain(*found.rounds[KERNEL][-1:]))
+                answers.offer(fresh, answer, took, held.pop_all())
+            if number == hard:
+                _turn_hard(kernel, prepared, plan.model_copy(update={"calls": calls[KERNEL]}), turns, answers)
             if number + 1 >= FEWEST and time.monotonic() - started > seconds:
                 break
             if (number + 1) % LOOKS == 0 and are_narrow(found.rounds):
@@ -72,6 +80,16 @@ def sample(
     return found
 
 
+def _turn_hard(kernel: Participant, prepared: Prepared, plan: TimingPlan, turns: int, answers: _Answers) -> None:
+    """A kernel's share of a round on inputs with rows of many kinds, of which an answer is kept for good."""
+    asked = plan.model_copy(update={"warmup": 1, "samples": turns})
+    with contextlib.ExitStack() as held:
+        fresh = held.enter_context(prepared.fresh(turns * plan.calls, hard=True))
+        _, kept = kernel.turns(asked, fresh, keep=True)
+        if kept:
+            answers.keep(fresh, held.enter_context(kept), held.pop_all())
+
+
 class _Answer(NamedTuple):
     """An answer at its place in a file, the inputs that were given, and what closes both files."""
 
@@ -82,40 +100,59 @@ class _Answer(NamedTuple):
 
 
 class _Answers:
-    """As many of the answers that it is offered as can be compared, each as likely as another to be among them."""
+    """As many of the answers that it is offered as can be compared, each as likely as another to be among them.
+
+    The answer of the fastest turn is, for sure, as are those that it is told to keep.
+    """
 
     def __init__(self, prepared: Prepared) -> None:
         least, most = _CHECKS
         affordable = int(_CHECK_SECONDS / max(1e-6, _EXACT * prepared.ready().eager_seconds))
         self._prepared, self._most, self._offered = prepared, max(least, min(most, affordable)), 0
-        self._held: list[_Answer] = []
+        self._drawn: list[_Answer] = []
+        self._kept: list[_Answer] = []
+        self._fastest: list[_Answer] = []
+        self._least = math.inf
 
     def __enter__(self) -> _Answers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for answer in self._held:
+        for answer in self._held():
             answer.files.close()
 
-    def offer(self, fresh: Fresh, kept: Kept, files: contextlib.ExitStack) -> None:
-        """Keep some of these answers, perhaps in place of others; files of which none is kept any more are closed."""
-        known = [files, *(answer.files for answer in self._held)]
-        for place in range(len(kept.numbers)):
+    def offer(self, fresh: Fresh, kept: Kept, took: Sequence[float], files: contextlib.ExitStack) -> None:
+        """Keep some of these answers, perhaps in place of others; files of which none is kept any more are closed.
+
+        `took`: seconds of their turns.
+        """
+        known = [files, *(answer.files for answer in self._held())]
+        for place, seconds in enumerate(took[: len(kept.numbers)]):
+            answer = _Answer(fresh, kept, place, files)
+            if seconds < self._least:
+                self._least, self._fastest = seconds, [answer]
             self._offered += 1
-            at = len(self._held) if len(self._held) < self._most else secrets.randbelow(self._offered)
-            if at < self._most:
-                self._held[at : at + 1] = [_Answer(fresh, kept, place, files)]
+            at = len(self._drawn) if len(self._drawn) < self._most - 1 else secrets.randbelow(self._offered)
+            if at < self._most - 1:
+                self._drawn[at : at + 1] = [answer]
         for each in known:
-            if not any(answer.files is each for answer in self._held):
+            if not any(answer.files is each for answer in self._held()):
                 each.close()
+
+    def keep(self, fresh: Fresh, kept: Kept, files: contextlib.ExitStack) -> None:
+        """Keep one of these answers, whichever."""
+        self._kept.append(_Answer(fresh, kept, secrets.randbelow(len(kept.numbers)), files))
 
     def wrong(self) -> str:
         """What is wrong with one of them; "" when nothing is."""
-        for fresh, kept, place, _files in self._held:
+        for fresh, kept, place, _files in self._held():
             found = self._prepared.check(fresh, kept.numbers[place], kept.file, place)
             if wrong := fault_of(found):
                 return wrong
         return ""
+
+    def _held(self) -> list[_Answer]:
+        return [*self._kept, *self._fastest, *self._drawn]
 
 
 def _once(
