@@ -22,7 +22,19 @@ from akg_core.task.load import ReferenceModule
 from akg_core.task.patterns import Deal, dealt, normal
 from akg_core.worker.tensors import transform
 
-KINDS = ("drawn", "signed", "large", "small", "constant_rows", "cancelling", "disturbed", "offset", "huge", "tiny")
+KINDS = (
+    "drawn",
+    "signed",
+    "large",
+    "small",
+    "constant_rows",
+    "cancelling",
+    "disturbed",
+    "offset",
+    "huge",
+    "tiny",
+    "border",
+)
 """Kinds of draws, the file's own first. `disturbed`: the same but for one row, whose elements have changed places;
 `signed`: standard normal; for the others see `akg_core.task.patterns`."""
 DEALT = "dealt"  # the kind of a draw that has many, by a `Deal`
@@ -74,8 +86,9 @@ def is_free(values: Sequence[Any]) -> bool:
 def hidden_sizes(task: Task, seed: int = 0) -> list[dict[str, int]]:
     """Values of a dynamic task's symbols other than its example, in the order in which to try them.
 
-    Odd sizes, sizes next to the example's, multiples that keep divisibility, and a tiny one. Some may not
-    suit the reference; the caller keeps those that run. Empty for a task of fixed sizes.
+    Odd sizes, sizes next to the example's, multiples that keep divisibility, a tiny one, a power of two, and larger
+    ones than a kernel may have made room for. Some may not suit the reference; the caller keeps those that run. Empty
+    for a task of fixed sizes.
     """
     if not task.symbols:
         return []
@@ -89,6 +102,8 @@ def hidden_sizes(task: Task, seed: int = 0) -> list[dict[str, int]]:
         lambda v: v + 1,
         lambda v: max(2, v // 2),
         lambda v: 3,
+        lambda v: 1 << v.bit_length(),
+        lambda v: 4 * v + 3,
     )
     changed = ({name: change(value) for name, value in task.symbols.items()} for change in changes)
     candidates = [near for sizes in changed if (near := edges.within(task, sizes))]

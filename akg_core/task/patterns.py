@@ -15,6 +15,7 @@ Shape = Sequence[int]
 Pattern = Callable[[Shape, torch.dtype, torch.Generator], torch.Tensor]
 
 _MEAN, _STEPS = 1e4, 0.05  # of rows far from zero, and how far at most, in steps of the dtype per deviation
+_OUTWEIGH = 100
 _HEADROOM = 64  # times that a sum of what is huge stays below the largest number
 _SPARSE = 16  # of so many rows, one holds what is not finite
 
@@ -73,6 +74,16 @@ def _constant_rows(shape: Shape, dtype: torch.dtype, draw: torch.Generator) -> t
     rows = new.view(-1, shape[-1])
     rows[::2] = torch.randint(-8, 9, (len(rows[::2]), 1), generator=draw, device=draw.device) / 4
     return new
+
+
+def _border(shape: Shape, dtype: torch.dtype, draw: torch.Generator) -> torch.Tensor:
+    """Numbers at either end of a dimension outweigh the others: who leaves out the end of a long loop misses them."""
+    new = normal(shape, draw)
+    ends = torch.zeros(tuple(shape), dtype=torch.bool, device=draw.device)
+    for dim, size in enumerate(shape):
+        for place in {0, size - 1} if size > 2 else ():
+            ends.select(dim, place).fill_(True)
+    return torch.where(ends, new * _OUTWEIGH, new)
 
 
 def _exact(shape: Shape, dtype: torch.dtype, draw: torch.Generator) -> torch.Tensor:
@@ -136,6 +147,7 @@ def _all(value: float) -> Pattern:
 PATTERNS: dict[str, Pattern] = {
     "signed": _signed,
     "large": _large,
+    "border": _border,
     "small": _small,
     "constant_rows": _constant_rows,
     "exact": _exact,

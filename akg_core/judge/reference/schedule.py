@@ -6,6 +6,7 @@ kinds of values. Others come while all together are of so much work at most.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -20,7 +21,7 @@ from akg_core.task.graph import GraphIndex, references
 from akg_core.task.patterns import Deal
 
 _WORK = 1e9  # that the cases of a task may be together, in the unit of `effort`
-_KINDS = ("large", "exact", "cancelling", "offset", "constant_rows", "small", "tiny")
+_KINDS = ("large", "border", "exact", "cancelling", "offset", "constant_rows", "small", "tiny")
 # fmt: off
 _LINEAR = frozenset((
     "abs", "add", "amax", "amin", "avg_pool1d", "avg_pool2d", "avg_pool3d", "_adaptive_avg_pool2d", "cat",
@@ -42,6 +43,7 @@ _SCALING = frozenset(("mul", "div"))
 _NAN = ("nan", "all_nan")
 _NOT_FINITE = (*_NAN, "inf", "minus_inf", "both_inf", "all_minus_inf")
 _CALLS_WORK = 2e8
+_LARGER_WORK = 1e8  # of a case of larger sizes
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Plan:
 
 def planned(task: Task, seed: int, local: Locality, is_free: bool, device: Device) -> Iterator[Plan]:
     """The cases after the first, those that find most coming early. `is_free`: any number may stand in its inputs."""
-    needed, more = _needed(task, seed, local, is_free), _optional(task, seed, local)
+    needed, more = _needed(task, seed, local, is_free), _optional(task, seed, local, device)
     yield from needed
     yield from more[: max(0, int(_WORK / _effort(task, device)) - 1 - len(needed))]
 
@@ -86,11 +88,16 @@ def _needed(task: Task, seed: int, local: Locality, is_free: bool) -> list[Plan]
     return found + [Plan("drawn", seed + 8, sizes=sizes, needed=True) for sizes in edges.edges(task)]
 
 
-def _optional(task: Task, seed: int, local: Locality) -> list[Plan]:
-    hidden = draws.hidden_sizes(task, seed)
+def _optional(task: Task, seed: int, local: Locality, device: Device) -> list[Plan]:
+    hidden = [sizes for sizes in draws.hidden_sizes(task, seed)[2:] if _grown(task, sizes, device) <= _LARGER_WORK]
     found = [Plan("drawn", seed + 6)]
     found += _dealt(task, seed + 20, local)[1:]
-    return found + [Plan("signed", seed + 7, sizes=sizes) for sizes in hidden[2:]]
+    return found + [Plan("signed", seed + 7, sizes=sizes) for sizes in hidden]
+
+
+def _grown(task: Task, sizes: dict[str, int], device: Device) -> float:
+    """How much one call computes at other sizes, about: as if each of them multiplied all of it."""
+    return _effort(task, device) * math.prod(max(1.0, sizes[name] / size) for name, size in task.symbols.items())
 
 
 def _dealt(task: Task, seed: int, local: Locality) -> list[Plan]:
