@@ -187,8 +187,8 @@ def test_inputs_of_any_layout_are_new_in_each_turn(device: SharedMemory, layout:
     (first, *later) = subject.seen[-8:]
     assert {one.shape for one in later} == {first.shape}
     assert not any(torch.equal(one, other) for one, other in itertools.combinations(subject.seen[-8:], 2))
-    assert len(found.kept) == 2 and found.offered == 8
-    for kept in found.kept:
+    assert len(found.kept) == 1 and list(found.sure) == [False] and found.offered == 8
+    for kept in (*found.kept, *found.sure.values()):
         (made,) = found.given(kept.seed)
         (output,) = kept.outputs
         like = made.as_strided(first.shape, draw(0)[0].stride())
@@ -225,7 +225,16 @@ def test_what_a_call_changes_of_its_inputs_is_told(device: SharedMemory, tmp_pat
 
     subject = Subject(Whole(), lambda one, other: one + other.mul_(2))
     found = taken(subject.device, draw, subject, tmp_path, range(1, 3))
-    assert all(list(kept.changed) == [1] for kept in found.kept)
+    assert all(list(kept.changed) == [1] for kept in (*found.kept, *found.sure.values()))
+
+
+def test_the_answer_of_the_fastest_turn_is_kept_and_one_on_hard_inputs() -> None:
+    made = SimpleNamespace(kept=[], sure={}, least=float("inf"), offered=0, given=lambda seed: [], left=list)
+    for seed, seconds in ((1, 3.0), (2, 1.0), (-5, 0.5), (3, 2.0), (-6, 9.0)):
+        told = track._Told({}, [], lambda: None)
+        track._offer(made, told, {"seed": seed, "random": 0, "most": 1}, seconds)
+    assert {hard: answer.seed for hard, answer in made.sure.items()} == {False: 2, True: -6}
+    assert not made.kept and made.offered == 3
 
 
 @pytest.mark.parametrize(

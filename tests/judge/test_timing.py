@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import random
@@ -11,14 +12,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from akg_core.judge.records import Preparation, Timing
-from akg_core.judge.reference.prepare import Prepared, prepare
-from akg_core.judge.timing import floor, statistics
+from akg_core.judge.reference.prepare import Comparison, Prepared, prepare
+from akg_core.judge.timing import floor, outside, statistics
 from akg_core.judge.timing.floor import Machine
 from akg_core.judge.timing.measure import Baselines, exclusively, measure
+from akg_core.judge.timing.participant import Kept
 from akg_core.records import Target, Task
 from akg_core.storage import cache_folder, write_whole
 from akg_core.worker.pool import Pool
@@ -353,3 +356,21 @@ def test_a_device_is_held_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with exclusively("cpu"), (tmp_path / "akg-core" / "cpu.lock").open("w") as other, pytest.raises(BlockingIOError):
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_the_fastest_turn_is_among_those_that_are_compared(tmp_path: Path) -> None:
+    """Who is wrong in most turns, to gain in the median, is wrong in the fastest."""
+    checked: list[int] = []
+    right = Comparison(outputs=(), unexpected=(), error="")
+    prepared = SimpleNamespace(
+        ready=lambda: SimpleNamespace(eager_seconds=1.0),
+        check=lambda fresh, number, file, place: checked.append(number) or right,
+    )
+    with outside._Answers(prepared) as answers:
+        for turn, seconds in enumerate((3.0, 1.0, 2.0, 5.0, 4.0)):
+            kept = Kept(tmp_path / str(turn), numbers=(turn,))
+            kept.file.touch()
+            with contextlib.ExitStack() as files:
+                answers.offer(None, files.enter_context(kept), (seconds,), files.pop_all())
+        assert answers.wrong() == "" and checked[0] == 1 and len(checked) == 2
+        assert sum((tmp_path / str(turn)).exists() for turn in range(5)) in (1, 2)

@@ -62,16 +62,20 @@ def renew_job(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hard_sets(reference: drawing.Reference, seed: int, step: int) -> list[bytes]:
-    """Sets of inputs, drawn anew, of the first case whose rows are of many kinds; none where no case is like that."""
-    alike = (draw for name, draw in reference.plans.items() if name in reference.deals and not draw.sizes)
-    case = next((draw for draw in alike if draw.kind == "rows" and not reference.deals[draw.name].sparse), None)
-    sets = list[bytes]()
+    """Sets of inputs, drawn anew, of the case whose rows are of many kinds; none where no case is like that."""
+    case, sets = hard_case(reference), list[bytes]()
     for number in range(_HARD if case else 0):
         assert case
         written = io.BytesIO()
         Renewal.write_drawn(written, drawing.inputs_drawn(reference, case.model_copy(update={"seed": seed + number})))
         sets.append(written.getvalue())
     return sets if all(len(one) == step for one in sets) else []
+
+
+def hard_case(reference: drawing.Reference) -> Draw | None:
+    """The first case of the example's sizes whose rows are of many kinds, and hold numbers; None where none is."""
+    alike = (draw for name, draw in reference.plans.items() if name in reference.deals and not draw.sizes)
+    return next((draw for draw in alike if draw.kind == "rows" and not reference.deals[draw.name].sparse), None)
 
 
 def check_job(payload: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ start of the turn; inputs come to lie in its sight when it stands still. See `ak
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -17,11 +18,11 @@ from akg_core.device import Device, DeviceClock
 from akg_core.judge.compare import written
 from akg_core.judge.compare.bits import changed, named, same_bits
 from akg_core.judge.reference import drawing
-from akg_core.judge.reference.afresh import as_case, first_case, tensor_names
+from akg_core.judge.reference.afresh import as_case, first_case, hard_case, tensor_names
 from akg_core.judge.reference.refill import Refill
 from akg_core.task.arguments import flat, rebuilt
 from akg_core.worker.placement import device_at
-from akg_core.worker.tensors import TensorFileError, assembled
+from akg_core.worker.tensors import TensorFileError, assembled, fresh, memory
 
 _ALIGNMENT = 512  # bytes, as allocators of devices have it
 _STAGED_BYTES = 1 << 30  # of inputs that are made elsewhere and copied at once; more are made in place
@@ -58,11 +59,12 @@ class Track:
         staged = size if size <= _STAGED_BYTES else 0
         self._staging = torch.empty(staged, dtype=torch.uint8, device=device.name)
         self._bring = self.clock.copies([(self._staging, self.clock.memory[:staged])])
-        self._staged = -1  # the seed of what lies there
+        self._staged: int | None = None  # the seed of what lies there
         self._write(self.left(), secrets.randbits(31))  # models are called on it before a first turn: indices must hold
         device.synchronize()
         self.kept: list[_Answer] = []
-        self.offered = 0
+        self.sure: dict[bool, _Answer] = {}  # of the fastest turn, and of one on rows of many kinds
+        self.least, self.offered = math.inf, 0
 
     def exposing(self, seed: int) -> Callable[[], None]:
         """What brings the inputs of a seed in sight."""
@@ -104,14 +106,29 @@ _tracks: list[Track] = []
 
 @torch.no_grad()
 def open_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{seed} → {lane, places}: make a track for calls on the reference's first case; inputs are made from draws."""
+    """{seed} → {lane, places, hard}: make a track for calls on the reference's first case; inputs are made from draws.
+
+    `hard`: whether a seed below 0 gives inputs whose rows are of many kinds.
+    """
     reference, first = drawing.current(), first_case()
+    hard = hard_case(reference)
 
     def draw(seed: int) -> list[Any]:
         return drawing.inputs_drawn(reference, first.model_copy(update={"seed": seed}))
 
+    def write(targets: Sequence[torch.Tensor], seed: int) -> None:
+        if seed >= 0:
+            refill.write(targets, seed)
+            return
+        assert hard
+        drawn = drawing.inputs_drawn(reference, hard.model_copy(update={"seed": -seed}))
+        tensors = (fresh(value) for value in flat((), drawn) if isinstance(value, torch.Tensor))
+        for target, tensor in zip(targets, tensors, strict=True):
+            target.copy_(memory(tensor))
+
     refill = Refill(draw, payload["seed"])
-    return _opened(Track(reference.device, refill.given, refill.write, refill.like))
+    track = Track(reference.device, refill.given, write, refill.like)
+    return _opened(track) | {"hard": hard is not None}
 
 
 def idle_job(payload: dict[str, Any]) -> dict[str, Any]:
@@ -160,9 +177,10 @@ def start_job(payload: dict[str, Any]) -> dict[str, Any]:
 def check_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{place, longest_reduction} → {found}: an answer that was kept, as by `compare_job`; None: there is no more."""
     track = _tracks[0]
-    if payload["place"] >= len(track.kept):
+    every = [*track.sure.values(), *track.kept]
+    if payload["place"] >= len(every):
         return {"found": None}
-    kept = track.kept[payload["place"]]
+    kept = every[payload["place"]]
     values, made, tensors = flat((), track.like), iter(track.given(kept.seed)), list[torch.Tensor]()
     for at, value in enumerate(values):
         if isinstance(value, torch.Tensor):
@@ -196,7 +214,7 @@ def _timed(track: Track, payload: dict[str, Any], go: Callable[[Callable[[], Non
         seconds, exposed, copying = track.clock.taken()
         late = copying > _SOON and _is_late(track, told, copying, payload["patience"])
         if payload["told"] is not None:
-            _offer(track, told, payload)
+            _offer(track, told, payload, seconds)
     except TimeoutError:
         return {"error": f"it did not end within {payload['patience']:g} s"}
     except (LookupError, TypeError, ValueError) as error:
@@ -235,17 +253,25 @@ def _described(track: Track, told: dict[str, Any] | None) -> _Told:
     return _Told(answer, copies, track.clock.copies(found))
 
 
-def _offer(track: Track, told: _Told, payload: dict[str, Any]) -> None:
-    """Keep an answer, perhaps in place of another, each as likely as another to be among those that are kept."""
-    size = sum(copy.nbytes for copy in told.copies)
-    most = max(1, min(payload["most"], _KEPT_BYTES // max(1, size)))
-    track.offered += 1
-    at = len(track.kept) if len(track.kept) < most else secrets.randbelow(track.offered)
-    if at < most:
+def _offer(track: Track, told: _Told, payload: dict[str, Any], seconds: float) -> None:
+    """Keep an answer: for sure that of the fastest turn, and one on rows of many kinds; of others, perhaps in place of
+    another, each as likely as another to be among those that are kept.
+    """
+    size, hard = sum(copy.nbytes for copy in told.copies), payload["seed"] < 0
+    most = max(1, min(payload["most"], _KEPT_BYTES // max(1, size))) - 1
+    track.offered += not hard
+    at = len(track.kept) if len(track.kept) < most else secrets.randbelow(max(1, track.offered))
+    fastest = not hard and seconds < track.least
+    if hard or fastest or at < most:
         pairs = enumerate(zip(track.given(payload["seed"]), track.left(), strict=True))
         different = {place: left.clone() for place, (one, left) in pairs if not same_bits(one, left)}
         answer = _Answer(payload["seed"], payload["random"], told.answer, told.copies, different)
-        track.kept[at : at + 1] = [answer]
+        if hard or fastest:
+            track.sure[hard] = answer
+        if fastest:
+            track.least = seconds
+        if at < most and not hard:
+            track.kept[at : at + 1] = [answer]
 
 
 def _laid_out(sizes: Sequence[int]) -> tuple[list[int], int]:

@@ -2,8 +2,9 @@
 
 A turn is one call. Whoever is timed queues it on the device, behind a wait for the start of the turn, and stands still.
 Then the reference's process makes new inputs, starts the turn, and takes the time by stamps of the device; it copies
-what was answered, and some answers are compared with the reference's when all times have been taken. Where a call
-cannot be queued, all are made when the inputs are there; what launching takes counts then. See
+what was answered, and some answers are compared with the reference's when all times have been taken: that of the
+fastest turn, and one on rows of many kinds, at a turn that nobody can tell from others and whose time does not count.
+Where a call cannot be queued, all are made when the inputs are there; what launching takes counts then. See
 `akg_core.judge.reference.track`.
 """
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _JOBS = "akg_core.judge.reference.track:"
 _TURNS = 3  # of who is quick, in a round
 _CHECKS, _CHECK_SECONDS, _EXACT = (2, 12), 0.5, 6.0  # as on the host
+_HARD_BYTES = 1 << 30  # of an answer
 _LEAST = 0.01  # of a turn, which is time however long the change of processes took
 
 
@@ -48,6 +50,7 @@ def sample(
     once = dict(_once(clock, [kernel, *rivals], plan, machine, found))
     participants = [one for one in (kernel, *rivals) if one.name in once]
     found.rounds = {one.name: [] for one in participants}
+    hard = secrets.randbelow(FEWEST) if _takes_hard(prepared, clock) else -1
     found.resolution = machine.open_spread if clock.unqueued else machine.turn_spread
     for number in range(MOST):
         turns = [_seeds() for _ in range(_TURNS if max(once.values()) < QUICK else 1)]
@@ -55,6 +58,9 @@ def sample(
             kept = most if one is kernel else 0
             samples = tuple(_called(clock.turn(one, plan, seeds, kept), machine) for seeds in turns)
             found.rounds[one.name].append(samples)
+        if number == hard:  # a turn like the others, whose time does not count
+            seed, random = _seeds()
+            clock.turn(kernel, plan, (-1 - seed, random), most)
         if number + 1 >= FEWEST and time.monotonic() - started > seconds:
             break
         if (number + 1) % LOOKS == 0 and are_narrow(found.rounds, found.resolution):
@@ -67,6 +73,11 @@ def sample(
         found.reason = _wrong(prepared)
         found.status = "incorrect" if found.reason else "ok"
     return found
+
+
+def _takes_hard(prepared: Prepared, clock: Clock) -> bool:
+    """Whether there are inputs with rows of many kinds, and memory to keep an answer on them beside the others."""
+    return bool(clock.opened.get("hard")) and prepared.ready().output_bytes <= _HARD_BYTES
 
 
 def _once(
