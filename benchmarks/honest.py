@@ -3,8 +3,9 @@
     python -m benchmarks.honest --seeds 20 --scale 0.25
 
 Each task is built once, and its kernel judged with a seed after another, each with draws, states and sizes of its own.
-With `--load 8`, so many processes are busy beside it, which must change no verdict.
-Prints a table in Markdown by group, then every refusal. The exit code is 1 when there is one.
+With `--load 8`, so many processes are busy beside it, which must change no verdict; with `--both` each seed is judged
+once without them and once with them, and the verdicts, case by case, must be the same.
+Prints a table in Markdown by group, then every refusal and difference. The exit code is 1 when there is one.
 """
 
 from __future__ import annotations
@@ -36,13 +37,23 @@ _APART = 1000  # from one seed to the next, so that no draw of the one is the ot
 
 @dataclass
 class Kernel:
-    """A task's kernel in `folder`, its verdicts by seed, and why there is none or no other."""
+    """A task's kernel in `folder`, its verdicts by seed, and why there is none or no other.
+
+    `beside`: its verdicts by seed beside busy processes, where it was judged without them, too.
+    """
 
     problem: Problem
     folder: Path
     built: Built | None = None
     verdicts: dict[int, Verdict] = field(default_factory=dict)
+    beside: dict[int, Verdict] = field(default_factory=dict)
     error: str = ""
+
+    @property
+    def different(self) -> dict[int, str]:
+        """What was judged otherwise beside busy processes."""
+        pairs = {seed: (_gist(self.verdicts[seed]), _gist(verdict)) for seed, verdict in self.beside.items()}
+        return {seed: f"{one}, beside others {other}" for seed, (one, other) in pairs.items() if one != other}
 
     @property
     def refused(self) -> dict[int, str]:
@@ -55,8 +66,11 @@ class Kernel:
         except AkgError as error:
             self.error = str(error)
 
-    def judge(self, pool: Pool, seed: int) -> None:
-        """Judge with a seed; what the first seed refuses is followed by the next variant, as in every run."""
+    def judge(self, pool: Pool, seed: int, beside: bool = False) -> None:
+        """Judge with a seed; what the first seed refuses is followed by the next variant, as in every run.
+
+        `beside`: once more, beside busy processes.
+        """
         if self.built is None or self.error:
             return
         built, drawn_from = self.built, seed * _APART
@@ -73,7 +87,12 @@ class Kernel:
         except AkgError as error:
             self.error = str(error)
         else:
-            self.verdicts[seed] = verdict
+            (self.beside if beside else self.verdicts)[seed] = verdict
+
+
+def _gist(verdict: Verdict) -> str:
+    """What must not depend on how busy a machine is: the status, and each case with whether it is right."""
+    return f"{verdict.status}: {'; '.join(f'{case.name}: {case.ok}' for case in verdict.cases)}"
 
 
 def main() -> int:
@@ -85,9 +104,14 @@ def main() -> int:
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the sizes in the references")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="after which no further seed is begun")
     parser.add_argument("--load", type=int, default=0, help="processes that are busy beside it")
+    parser.add_argument("--both", action="store_true", help="judge each seed without load, and again with it")
     given = parser.parse_args()
     until = time.monotonic() + 60 * given.minutes
-    with _busy(given.load), tempfile.TemporaryDirectory() as folder, Pool(warm=warm_for(PLUGIN)) as pool:
+    with (
+        _busy(0 if given.both else given.load),
+        tempfile.TemporaryDirectory() as folder,
+        Pool(warm=warm_for(PLUGIN)) as pool,
+    ):
         kernels = [Kernel(problem, Path(folder, str(number))) for number, problem in enumerate(files(given.what))]
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             list(threads.map(lambda kernel: kernel.build(pool, given.scale), kernels))
@@ -95,10 +119,13 @@ def main() -> int:
                 if time.monotonic() > until:
                     break
                 list(threads.map(lambda kernel, seed=seed: kernel.judge(pool, seed), kernels))
+                with _busy(given.load if given.both else 0):
+                    again = kernels if given.both else []
+                    list(threads.map(lambda kernel, seed=seed: kernel.judge(pool, seed, beside=True), again))
                 refused = sum(len(kernel.refused) for kernel in kernels)
                 print(f"seed {seed}: {refused} refused until now", file=sys.stderr, flush=True)
     _print(kernels)
-    return 1 if any(kernel.error or kernel.refused for kernel in kernels) else 0
+    return 1 if any(kernel.error or kernel.refused or kernel.different for kernel in kernels) else 0
 
 
 @contextlib.contextmanager
@@ -122,8 +149,13 @@ def _print(kernels: Sequence[Kernel]) -> None:
         counts = [len(kernel.verdicts) for kernel in group]
         refused = sum(len(kernel.refused) for kernel in group)
         print(f"| {name} | {len(group)} | {min(counts)} times | {sum(counts)} | {refused} |")
+    tries = sum(len(kernel.beside) for kernel in kernels)
+    if tries:
+        same = tries - sum(len(kernel.different) for kernel in kernels)
+        print(f"Beside busy processes the verdict was the same in {same} of {tries} tries.")
     for kernel in kernels:
-        reasons = [f"seed {seed}: {reason}" for seed, reason in kernel.refused.items()]
+        found = [*kernel.refused.items(), *kernel.different.items()]
+        reasons = [f"seed {seed}: {reason}" for seed, reason in found]
         for reason in [*reasons, kernel.error] if kernel.error else reasons:
             print(f"{kernel.problem.group}/{kernel.problem.name}, {reason}")
 
