@@ -9,7 +9,16 @@ import torch
 
 from akg_core.judge.compare import sharing
 from akg_core.judge.compare.bits import flatten
-from akg_core.judge.compare.sharing import EARLIER, Earlier, is_held_elsewhere, places, shared, unwanted
+from akg_core.judge.compare.sharing import (
+    ANOTHER_DEVICE,
+    EARLIER,
+    Earlier,
+    elsewhere,
+    is_held_elsewhere,
+    places,
+    shared,
+    unwanted,
+)
 
 
 def test_outputs_share_memory_with_inputs_and_with_each_other() -> None:
@@ -58,3 +67,9 @@ def test_who_else_holds_memory_is_found(keep: Any) -> None:
     assert is_held_elsewhere(ours)
     del held
     assert not is_held_elsewhere(ours)
+
+
+def test_an_answer_on_another_device_is_told() -> None:
+    leaves = {"output(0)": torch.rand(2), "output(1)": 3, "output(2)": torch.rand(2, device="meta")}
+    assert elsewhere(leaves, "meta") == [["output(0)", ANOTHER_DEVICE]]
+    assert elsewhere(leaves, "cpu") == [["output(2)", ANOTHER_DEVICE]]

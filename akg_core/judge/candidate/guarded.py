@@ -19,7 +19,7 @@ from akg_core.judge.candidate.settings import Settings
 from akg_core.judge.candidate.subject import Subject
 from akg_core.judge.candidate.timed_model import inputs_of
 from akg_core.judge.compare.bits import changed, flatten, named
-from akg_core.judge.compare.sharing import Earlier, places, shared
+from akg_core.judge.compare.sharing import Earlier, elsewhere, places, shared
 from akg_core.judge.records import FEWEST_CALLS
 from akg_core.judge.reference.placement import Walls, placed
 from akg_core.records import Case, CaseReport
@@ -133,7 +133,9 @@ def write_answer(
         if seed is not None:
             values[GENERATOR] = torch.tensor(seed, device=device.name)
     different = {name: value for name, value in changed(before, after).items() if name in before}
-    shares = shared(places(flatten(result)), places(after), earlier.places if earlier else ())
+    described(result)  # which refuses what runs code of its own when it is looked at
+    leaves = flatten(result)
+    shares = shared(places(leaves), places(after), earlier.places if earlier else ()) + elsewhere(leaves, device.name)
     write(case.outputs, described({"result": result, "changed": different, "shares": shares}), device)
 
 

@@ -1,7 +1,7 @@
 """In whose memory an answer lies: a tensor of its own, that of an input, of the state, or of another answer.
 
 A user who writes to an answer, or to an input later, changes what shares its memory. So an answer shares it only where
-the reference's does.
+the reference's does, and lies on another device only where that does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from akg_core.judge.compare.bits import flatten
 from akg_core.worker.answers import described
 
 _HELD_BYTES = 64 << 20
-EARLIER = "an earlier answer"
+EARLIER, ANOTHER_DEVICE = "an earlier answer", "another device"
 _uses: Callable[[int], int] | None = getattr(torch._C, "_storage_Use_Count", None)
 
 Place = tuple[str, int, int]
@@ -40,6 +40,12 @@ def shared(answer: Iterable[Place], named: Iterable[Place], earlier: Iterable[Pl
         found += [[name, other] for other, first, behind in others if begin < behind and first < end]
         others.append((name, begin, end))
     return found
+
+
+def elsewhere(tensors: Mapping[str, Any], device: str) -> list[list[str]]:
+    """Which tensors do not lie on a device, by torch's name of it, as pairs like those of `shared`."""
+    found = {name: value.device.type for name, value in tensors.items() if isinstance(value, torch.Tensor)}
+    return [[name, ANOTHER_DEVICE] for name, place in found.items() if place != device]
 
 
 def unwanted(mine: Iterable[tuple[str, str]], due: Iterable[Sequence[str]]) -> tuple[str, str] | None:

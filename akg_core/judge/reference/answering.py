@@ -19,7 +19,7 @@ from akg_core.errors import OutOfMemory
 from akg_core.judge.compare import accuracy
 from akg_core.judge.compare.bits import named, same_bits
 from akg_core.judge.compare.case import Expected, Noise, alike, flatten
-from akg_core.judge.compare.sharing import places, shared
+from akg_core.judge.compare.sharing import elsewhere, places, shared
 from akg_core.judge.compare.ties import ties
 from akg_core.judge.records import Draw
 from akg_core.judge.reference.drawing import Reference, State, drawn, every
@@ -59,7 +59,7 @@ def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: Stat
     reference.eager_seconds, answer = eagerly(arguments)
     result = flatten(fresh(answer))
     after = named(arguments, reference.model.state_dict())
-    shares = _shares(answer, named(arguments, every(reference.model)))
+    shares = _shares(flatten(answer), named(arguments, every(reference.model)), reference.device.name)
     left, kept = touched(named(inputs, state), after, reference.task.interface, arguments)
     if draw.case.seeds:
         left[GENERATOR] = torch.tensor(following(draw.case.seeds[0]), device=reference.device.name)
@@ -74,10 +74,10 @@ def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: Stat
     reference.expected[draw.name] = Expected(result, left, exact, pointed, kept, unsettled, shares)
 
 
-def _shares(answer: Any, given: dict[str, Any]) -> list[list[str]] | None:
+def _shares(answer: dict[str, Any], given: dict[str, Any], device: str) -> list[list[str]] | None:
     """In whose memory an answer lies; None where that cannot be told, for it is no plain memory."""
     with contextlib.suppress(TypeError):
-        return shared(places(flatten(answer)), places(given))
+        return shared(places(answer), places(given)) + elsewhere(answer, device)
     return None
 
 
