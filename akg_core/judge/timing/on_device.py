@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _JOBS = "akg_core.judge.reference.track:"
 _TURNS = 3  # of who is quick, in a round
 _CHECKS, _CHECK_SECONDS, _EXACT = (2, 12), 0.5, 6.0  # as on the host
-_HARD_BYTES = 1 << 30  # of an answer
+_HARD_BYTES = 1 << 30  # of inputs, as many as are made elsewhere, and of an answer
 _LEAST = 0.01  # of a turn, which is time however long the change of processes took
 
 
@@ -76,8 +76,10 @@ def sample(
 
 
 def _takes_hard(prepared: Prepared, clock: Clock) -> bool:
-    """Whether there are inputs with rows of many kinds, and memory to keep an answer on them beside the others."""
-    return bool(clock.opened.get("hard")) and prepared.ready().output_bytes <= _HARD_BYTES
+    """Whether there are inputs with rows of many kinds, which are made before they come in sight, and memory to keep
+    an answer on them beside the others."""
+    known = prepared.ready()
+    return bool(clock.opened.get("hard")) and max(known.input_bytes, known.output_bytes) <= _HARD_BYTES
 
 
 def _once(
