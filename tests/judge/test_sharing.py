@@ -73,3 +73,8 @@ def test_an_answer_on_another_device_is_told() -> None:
     leaves = {"output(0)": torch.rand(2), "output(1)": 3, "output(2)": torch.rand(2, device="meta")}
     assert elsewhere(leaves, "meta") == [["output(0)", ANOTHER_DEVICE]]
     assert elsewhere(leaves, "cpu") == [["output(2)", ANOTHER_DEVICE]]
+
+
+def test_the_state_may_be_answered_twice() -> None:
+    state = places({"state scale": torch.rand(4)})
+    assert shared([("output", *state[0][1:])], state, [("output", *state[0][1:])]) == [["output", "state scale"]]

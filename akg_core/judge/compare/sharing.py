@@ -34,10 +34,13 @@ def shared(answer: Iterable[Place], named: Iterable[Place], earlier: Iterable[Pl
 
     `named`: arguments and state. `earlier`: answers that are still held.
     """
-    others = [*named, *((EARLIER, begin, end) for _, begin, end in earlier)]
-    found = list[list[str]]()
+    others, found = list(named), list[list[str]]()
+    held = [(EARLIER, begin, end) for _, begin, end in earlier]
     for name, begin, end in answer:
-        found += [[name, other] for other, first, behind in others if begin < behind and first < end]
+        here = [[name, other] for other, first, behind in others if begin < behind and first < end]
+        if not here:  # else earlier answers may lie in the state as well
+            here = [[name, other] for other, first, behind in held if begin < behind and first < end][:1]
+        found += here
         others.append((name, begin, end))
     return found
 
