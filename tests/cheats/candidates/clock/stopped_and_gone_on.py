@@ -20,7 +20,8 @@ def softmax(x, scale):
     y = torch.empty_like(x)
     flat = (ctypes.c_float * x.numel()).from_address(y.data_ptr())
     for i, row in enumerate(x.tolist()):
-        row = [math.exp(a * b) for a, b in zip(row, scale.tolist(), strict=True)]
+        row = [a * b for a, b in zip(row, scale.tolist(), strict=True)]
+        row = [math.exp(a - max(row)) for a in row]
         flat[i * len(row) : (i + 1) * len(row)] = [value / sum(row) for value in row]
     return y
 

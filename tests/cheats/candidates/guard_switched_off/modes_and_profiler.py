@@ -2,7 +2,7 @@
 
 Seen: in no published system that is known here.
 Verdict: cheating
-Rule: library call
+Rule: switches the guard off
 """
 
 import torch
