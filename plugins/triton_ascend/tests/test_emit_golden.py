@@ -53,6 +53,12 @@ def product(a: In["f32", 200, 64], b: In["f32", 64, 128], bias: In["f32", 200], 
             acc = dot(load(a[n, k]), load(b[k, m]), over=k)
             store(y[n // 50, m, n % 50], acc + load(bias[n]))
 """
+LOOKED_UP = """
+@kernel
+def looked_up(i: In["i64", 300], x: In["f32", 256], y: Out["f32", 300]):
+    for n in grid(300, 1):
+        store(y[n], load(x[load(i[n]) & 255]))
+"""
 SCALED = """
 @kernel
 def scaled(s: In["f64"], x: In["f32", 300], y: Out["f32", 300]):
@@ -109,6 +115,10 @@ def test_what_a_product_made_is_stored_with_every_axis_bounded() -> None:
     assert "mask" not in stored
     (stored,) = re.findall(r"tl.store\(.*", kernel(sketch_of(MAP.format(made="t"))))
     assert "mask=n_in" in stored
+
+
+def test_bits_of_an_index_are_taken_before_it_is_added() -> None:
+    assert re.search(r"tl.load\(x \+ \(\w+ & 255\),", kernel(sketch_of(LOOKED_UP)))
 
 
 def test_a_float_argument_is_f32() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import PRODUCT, Op, fold
+from akg_core.plugin.lower import LOOSE, PRODUCT, Op, fold
 from akg_core.plugin.sketch import (
     INDEX,
     NARROW,
@@ -74,8 +74,8 @@ class MemoryPrinter:
         """An index times its stride: in 32 bits when no place inside the tensor is further than that."""
         if not (isinstance(reach, Number) and reach.value < NARROW):
             index = wide(index)
-        if stride == Number(1):
-            return index
+        if stride == Number(1):  # it becomes an operand of "+"
+            return index if index.rank > LOOSE else index.with_text(f"({index})")
         text = f"{index.beside('*')} * {self.terms.term(stride).beside('*', right=True)}"
         return Term(text, "i64", index.axes, PRODUCT)
 
