@@ -143,12 +143,6 @@ def test_every_case_is_printed(family: str) -> None:
         Printed(case).go()
 
 
-def test_sorting_is_refused() -> None:
-    (case, *_) = (case for case in cases.small() if case.name.startswith("sort_"))
-    with pytest.raises(Unsupported, match="puts no tile in order"):
-        Printed(case).go()
-
-
 def test_programs_that_meet_are_refused() -> None:
     (case, *_) = (case for case in cases.small() if case.name.startswith("meet_"))
     with pytest.raises(Unsupported, match="Programs that meet"):

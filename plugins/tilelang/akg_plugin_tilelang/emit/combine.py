@@ -14,8 +14,9 @@ OPERATORS = {"sum": "{0} + {1}", "prod": "{0} * {1}"}
 
 
 def combine(printer: RegionPrinter, op: Op) -> None:
-    """A reduction, scan, product or regrouping."""
-    {"reduce": reduce, "scan": scan, "dot": multiply, "regroup": regroup}[op.kind](printer, op)
+    """A reduction, scan, sort, product or regrouping."""
+    kinds = {"reduce": reduce, "scan": scan, "sort": sort, "dot": multiply, "regroup": regroup}
+    kinds[op.kind](printer, op)
 
 
 def reduce(printer: RegionPrinter, op: Op) -> None:
@@ -164,13 +165,45 @@ def _run(
     if function in OPERATORS:
         both = OPERATORS[function].format(other, at)
     else:
-        word = {"max": "maximum", "min": "minimum"}[function]
         other = f"T.if_then_else({condition}, {other}, {at})"  # what a macro takes is computed in any case
-        both = printer.terms.call(word, other, at) if is_float(dtype) else f"T.{function}({other}, {at})"
+        both = _either(printer, function, other, at, dtype)
     outside = printer.block(f"for {step} in T.serial({turns}):")
     printer.fill(after, axes, Term(f"T.if_then_else({condition}, {both}, {at})", dtype))
     printer.fill(tile, axes, Term(printer.terms.at(after, axes), dtype))
     printer.lines = outside
+
+
+def sort(printer: RegionPrinter, op: Op) -> None:
+    """A tile in order along an axis by a bitonic network over shared memory; of one that is bitonic its last stage."""
+    assert op.expr is not None and op.target is not None
+    (axis,) = op.over
+    name, _ = printer.hold(op)
+    axes, term = printer.ordered(op.target.axes | {axis}), strong(printer.terms.term(op.expr))
+    tile = printer.allocate(printer.body.unique("run"), axes, HELD[term.dtype], "shared")
+    after = printer.allocate(printer.body.unique(f"{tile}_next"), axes, HELD[term.dtype])
+    printer.fill(tile, axes, _stored(term, term.dtype))
+    stage, step, bit = (printer.body.unique(word) for word in ("stage", "step", "bit"))
+    lane, lanes = printer.terms.lanes[axis], printer.lanes(axis)
+    stages = str(int(lanes).bit_length() - 1) if lanes.isdigit() else f"({lanes}.bit_length() - 1)"
+    outside = printer.block(
+        f"for {stage} in T.serial({f'{stages} - 1, {stages}' if 'bitonic' in op.hints else stages}):"
+    )
+    printer.block(f"for {step} in T.serial({stage} + 1):")
+    printer.say(f"{bit} = {stage} - {step}")
+    at = printer.terms.at(tile, axes)
+    other = f"{tile}[{', '.join(f'{lane} ^ (1 << {bit})' if a == axis else printer.terms.lanes[a] for a in axes)}]"
+    least, most = (_either(printer, word, at, other, term.dtype) for word in ("min", "max"))
+    first = f"(({lane} >> {bit}) & 1) == (({lane} >> ({stage} + 1)) & 1)"
+    printer.fill(after, axes, Term(f"T.if_then_else({first}, {least}, {most})", term.dtype))
+    printer.fill(tile, axes, Term(printer.terms.at(after, axes), term.dtype))
+    printer.lines = outside
+    printer.fill(name, printer.ordered(op.target.axes), Term(at, term.dtype))
+
+
+def _either(printer: RegionPrinter, function: str, one: str, other: str, dtype: str) -> str:
+    """The smaller or larger of two; a NaN if there is one."""
+    word = {"max": "maximum", "min": "minimum"}[function]
+    return printer.terms.call(word, one, other) if is_float(dtype) else f"T.{function}({one}, {other})"
 
 
 # --- products ---

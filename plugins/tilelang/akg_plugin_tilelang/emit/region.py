@@ -126,12 +126,8 @@ class RegionPrinter:
                     self.store(op)
                 case "map":
                     self.map(op)
-                case "reduce" | "scan" | "dot" | "regroup":
+                case "reduce" | "scan" | "sort" | "dot" | "regroup":
                     self.combine(self, op)
-                case "sort":
-                    raise Unsupported(
-                        "sort: TileLang puts no tile in order.", "Rank its elements, or use another plugin."
-                    )
                 case _:
                     raise Unsupported(f"{op.function}: programs do not wait for each other.", "Use one program.")
 
