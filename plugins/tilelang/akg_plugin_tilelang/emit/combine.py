@@ -225,11 +225,8 @@ def multiply(printer: RegionPrinter, op: Op) -> None:
         left, right, rows, columns = right, left, columns, rows
     matrices = (rows, columns, op.over)
     if _on_matrix_units(printer, op, source, matrices) and op.target.dtype == "f32" and axes == (*rows, *columns):
-        a, b = (_factor(printer, expr, source) for expr in (left, right))
-        turned = [
-            printer.ordered([group[0], op.over[0]]) != order
-            for group, order in ((rows, (rows[0], op.over[0])), (columns, (op.over[0], columns[0])))
-        ]
+        (a, a_axes), (b, b_axes) = (_factor(printer, expr, source) for expr in (left, right))
+        turned = a_axes != (rows[0], op.over[0]), b_axes != (op.over[0], columns[0])
         options = "".join(f", transpose_{n}=True" for n, turn in zip("AB", turned, strict=True) if turn)
         options += "" if op.accumulate else ", clear_accum=True"
         # Each group of four warps has rows of its own.
@@ -260,15 +257,16 @@ def precision_of(op: Op) -> str:
     return str(getattr(op.hints.get("precision"), "value", "ieee"))
 
 
-def _factor(printer: RegionPrinter, expr: Expr, dtype: str) -> str:
-    """A tile in shared memory that holds a factor."""
+def _factor(printer: RegionPrinter, expr: Expr, dtype: str) -> tuple[str, tuple[str, ...]]:
+    """A tile in shared memory that holds a factor, and its dimensions."""
     axes, term = printer.ordered(printer.body.axes_of(expr)), cast(strong(printer.terms.term(expr)), dtype)
-    if found := _tile(printer, term, axes, "shared"):
-        return found
+    own = printer.axes_of(expr.id) if isinstance(expr, Name) else axes
+    if found := _tile(printer, term, own, "shared"):
+        return found, own
     name = expr.id if isinstance(expr, Name) else "factor"
     tile = printer.allocate(printer.body.unique(f"{name}_shared"), axes, HELD[dtype], "shared")
     printer.fill(tile, axes, term)
-    return tile
+    return tile, axes
 
 
 def _by_elements(printer: RegionPrinter, op: Op, left: Expr, right: Expr, held: str) -> None:
@@ -277,7 +275,6 @@ def _by_elements(printer: RegionPrinter, op: Op, left: Expr, right: Expr, held: 
     name, axes = printer.hold(op)
     dtypes = [_dtype(e) for e in (left, right)]
     tiles = [_factor(printer, e, d) for e, d in zip((left, right), dtypes, strict=True)]
-    every = [printer.ordered(printer.body.axes_of(e)) for e in (left, right)]
     total = name
     if not (op.accumulate and op.target.dtype == held):
         total = printer.allocate(printer.body.unique(f"{name}_sum"), axes, HELD[held])
@@ -285,7 +282,7 @@ def _by_elements(printer: RegionPrinter, op: Op, left: Expr, right: Expr, held: 
     outside = printer.lines
     for axis in printer.ordered(op.over):
         printer.block(f"for {printer.terms.lanes[axis]} in T.serial({printer.lanes(axis)}):")
-    factors = [cast(Term(printer.terms.at(t, x), d), held) for t, x, d in zip(tiles, every, dtypes, strict=True)]
+    factors = [cast(Term(printer.terms.at(*tile), d), held) for tile, d in zip(tiles, dtypes, strict=True)]
     at = printer.terms.at(total, axes)
     printer.fill(total, axes, Term(f"{at} + {factors[0]} * {factors[1]}", held))
     printer.lines = outside

@@ -25,14 +25,15 @@ from akg_core.plugin.tile import (
 )
 from akg_plugin_tilelang.emit.combine import combine
 from akg_plugin_tilelang.emit.programs import grid
-from akg_plugin_tilelang.emit.region import MOST_THREADS, RegionPrinter
+from akg_plugin_tilelang.emit.region import RegionPrinter
 from akg_plugin_tilelang.emit.reserved import RESERVED
 from akg_plugin_tilelang.emit.staging import stages
 from akg_plugin_tilelang.emit.terms import STORED
+from akg_plugin_tilelang.emit.threads import MOST
 
 INT32 = 2**31 - 1
 LEAST = 16  # lanes of an axis that matrix units run along
-REGISTER_ELEMENTS = 64 * MOST_THREADS
+REGISTER_ELEMENTS = 64 * MOST
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,16 @@ from collections.abc import Callable, Iterable, Sequence
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import ATOM, LOOSE, Axis, Body, Lines, Op, Region
 from akg_core.plugin.sketch import Binary, Call, Element, Expr, Name, Number, is_float, walk
-from akg_core.plugin.tile import order
+from akg_core.plugin.tile import accesses, order
 from akg_plugin_tilelang.emit.expression import ExpressionPrinter, Tile
 from akg_plugin_tilelang.emit.terms import HELD, STORED, TILELANG, Term, cast, strong
+from akg_plugin_tilelang.emit.threads import threads_of
 
 ATOMIC = {
     "atomic_add": ("f32", "f64", "f16", "bf16", "i32"),
     "atomic_max": ("f32", "f64", "i32"),
     "atomic_min": ("f32", "f64", "i32"),
 }
-MOST_THREADS = 512
-ELEMENTS = 16  # of the largest tile, for a thread
-OF_PRODUCTS, OF_SUMS = 64, 192  # of the largest tile, and of sums, for a thread where matrix units multiply
 
 
 class RegionPrinter:
@@ -48,9 +46,10 @@ class RegionPrinter:
         self.blocks: dict[str, Expr] = {}
         self.scopes: dict[str, str] = {}  # of each tile by name
         self.programs: list[tuple[Expr, Expr]] = []
-        self.threads = self.wanted_threads()
+        self.threads = threads_of(body, region)
         self.vectors: set[str] = set()  # values that lie in shared memory; of factors, those loaded one by one
         self.copied: set[str] = set()
+        self.laid: dict[str, tuple[str, ...]] = {}  # factors whose dimensions are in an order of their own
         self.products = products = [op for each in region.ops for op in each.inside() if op.kind == "dot"]
         factors = {e.id for op in products for e in (op.expr, op.other) if isinstance(e, Name)}
         self.factors = {n for n, v in body.values.items() if n in factors and not v.mutable and is_float(v.dtype)}
@@ -89,6 +88,21 @@ class RegionPrinter:
     def ordered(self, axes: Iterable[str]) -> tuple[str, ...]:
         wanted = set(axes)
         return tuple(axis for axis in self.order if axis in wanted)
+
+    def axes_of(self, name: str) -> tuple[str, ...]:
+        """The dimensions of a value's tile."""
+        return self.laid.get(name) or self.ordered(self.body.values[name].axes)
+
+    def as_in_memory(self, op: Op) -> tuple[str, ...]:
+        """The axes of what an op loads, that along which neighbours are neighbours in memory last."""
+        assert op.target is not None
+        axes = self.ordered(op.target.axes)
+        loads = [access for access in accesses(self.body, [op]) if not access.stores]
+        if len(loads) != 1 or len(axes) != 2:
+            return axes
+        (load,) = loads
+        runs = load.contiguous & set(axes) or {axis for axis in axes if load.last and _digit(load.last, axis)}
+        return tuple(sorted(axes, key=lambda axis: axis in runs)) if len(runs) == 1 else axes
 
     def open(self, axis: Axis, begin: Term, end: Term, stop: Term | None = None) -> None:
         """Bring the tile of an axis to hand; `end`: what its positions end before, `stop`: those of all its tiles."""
@@ -163,7 +177,7 @@ class RegionPrinter:
     def hold(self, op: Op, scope: str = "fragment") -> tuple[str, tuple[str, ...]]:
         """The tile of an op's target, allocated where it is not there yet."""
         assert op.target is not None
-        value, axes = op.target, self.ordered(op.target.axes)
+        value, axes = op.target, self.axes_of(op.target.name)
         if value.name not in self.terms.values:
             self.allocate(value.name, axes, HELD[value.dtype], scope)
             text = self.terms.at(value.name, axes)
@@ -181,6 +195,8 @@ class RegionPrinter:
         if value.axes:
             if self.is_vector(op):
                 self.vectors.add(value.name)
+            if value.name in self.factors and _is_loaded(op.expr):
+                self.laid[value.name] = self.as_in_memory(op)
             name, axes = self.hold(op, "shared" if value.name in self.factors | self.vectors else "fragment")
             box = self.box(op.expr, axes) if value.name in self.factors else ""
             if box:
@@ -257,10 +273,15 @@ class RegionPrinter:
             self.fill(name, axes, strong(self.terms.term(op.expr)))
             self.say(f"T.copy({name}, {self.region_of(op.element, axes)})")
             return
+        value = strong(self.terms.term(op.expr))
+        if axes and op.function == "store" and dtype != "bool" and _branches(op.expr):
+            name = self.allocate(self.body.unique(f"{op.element.tensor}_tile"), axes, STORED[dtype])
+            self.fill(name, axes, value)
+            value = Term(self.terms.at(name, axes), dtype)
         outside = self.each(axes)
         if op.mask is not None:
             self.block(f"if {self.terms.term(op.mask)}:")
-        value, place = strong(self.terms.term(op.expr)), self.terms.place(op.element)
+        place = self.terms.place(op.element)
         if op.function == "store":
             self.say(f"{place} = {f'T.cast({value}, {STORED[dtype]!r})' if dtype == 'bool' else value}")
         elif dtype in ATOMIC[op.function]:
@@ -349,38 +370,21 @@ class RegionPrinter:
                 self.ops(ops)
                 self.lines = outside
 
-    def wanted_threads(self) -> int:
-        """As the sketch says, else by the largest tile."""
-        hints = {name: hint for axis in self.region.grid for name, hint in axis.hints.items()}
-        warps = hints.get("warps")
-        if isinstance(warps, Number):
-            return 32 * max(1, 1 << (int(warps.value).bit_length() - 1))
-        ops = [inner for each in self.region.ops for inner in each.inside()]
-        largest = max([1, *(self.body.lanes_of(self.axes_at(op)) for op in ops)])
-        products = [op for op in ops if op.kind == "dot" and op.target and is_float(op.target.dtype)]
-        if any(op.expr and op.expr.type and op.expr.type.dtype in ("f16", "bf16") for op in products):
-            return self.threads_of_products(largest, products)
-        wanted = max(largest // ELEMENTS, 1)
-        return min(max(128 if products else 32, 1 << (wanted.bit_length() - 1)), MOST_THREADS)
-
-    def threads_of_products(self, largest: int, products: Sequence[Op]) -> int:
-        """Two groups of four warps, each with half of the rows, unless tiles are small or the sums would not fit."""
-        sums = {op.target.name for op in products if op.target}
-        sums |= {name for name, value in self.body.values.items() if value.mutable and len(value.axes) > 1}
-        most = MOST_THREADS if len(sums) * largest > OF_SUMS * 256 else 256
-        return min(max(128, 1 << max(largest // OF_PRODUCTS, 1).bit_length() - 1), most)
-
-    def axes_at(self, op: Op) -> frozenset[str]:
-        own = op.target.axes if op.target is not None else frozenset[str]()
-        return own.union(
-            *(self.body.axes_of(e) for e in op.expressions() if op.kind not in ("dot", "tiles", "range", "if"))
-        )
-
 
 def _loaded(op: Op) -> set[str]:
     """The tensors that an op loads from."""
     expressions = [expr for expr in op.expressions() if expr is not op.element]
     return {node.tensor for expr in expressions for node in walk(expr) if isinstance(node, Element)}
+
+
+def _branches(expr: Expr) -> bool:
+    """Whether TileLang computes an expression element by element, and would store it so: it chooses."""
+    return any(isinstance(node, Call) and node.op not in ("load", "cast") for node in walk(expr))
+
+
+def _digit(index: Expr, axis: str) -> bool:
+    """Whether an index has a digit of an axis: neighbours lie in rows."""
+    return any(isinstance(node, Binary) and node.op == "%" and node.left == Name(axis) for node in walk(index))
 
 
 def _is_loaded(expr: Expr) -> bool:
