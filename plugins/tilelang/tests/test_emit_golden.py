@@ -99,12 +99,13 @@ def test_programs_of_a_product_walk_eight_rows_at_once(rows: int, walked: bool) 
     """Each tile is made once, whatever the order."""
     kernel = source_of(sketch_of(SPLIT.replace("256", str(rows)))).files["kernel.py"]
     lines = [line.split("#")[0].strip() for line in kernel.splitlines()]
-    places = [line for line in lines if re.match(r"(first_row|turn|m_begin|n_begin) = ", line)]
+    placing = [line for line in lines if re.match(r"(first_row|turn|m_begin|n_begin) = ", line)]
     assert ("first_row" in kernel) == walked
     found = set()
     for pid in range(count := rows // 128 * 15):
-        names = {"pid": pid, "T": SimpleNamespace(min=min)}
-        exec("\n".join(places), names)
+        places = {"pid": pid} if walked else {"pid": pid % 15, "pid_y": pid // 15}
+        names = places | {"T": SimpleNamespace(min=min)}
+        exec("\n".join(placing), names)
         found.add((names["m_begin"], names["n_begin"]))
     assert len(found) == count and found == {(m, n) for m in range(0, rows, 128) for n in range(0, 1920, 128)}
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from akg_core.plugin.lower import Op
 from akg_core.plugin.sketch import DTYPES, INDEX, Binary, Expr, Name, Number, is_float, numerics, promote
-from akg_plugin_tilelang.emit.region import RegionPrinter
+from akg_plugin_tilelang.emit.region import RegionPrinter, is_exact
 from akg_plugin_tilelang.emit.terms import HELD, Term, cast, literal, strong
 
 LAST = 2**31 - 1  # a position behind all others
@@ -247,20 +247,16 @@ def _on_matrix_units(printer: RegionPrinter, op: Op, dtype: str, groups: Sequenc
         or printer.body.axes_of(op.expr) & printer.body.axes_of(op.other) - set(op.over)
     ):
         return False
-    exact = dtype == "f64" or (dtype == "f32" and precision_of(op) != "fast")
     rows, columns, over = (printer.body.axes[group[0]].lanes or 0 for group in groups)
-    return not exact and rows % 64 == 0 and columns % 16 == 0 and over % 16 == 0 and bool(rows and columns and over)
-
-
-def precision_of(op: Op) -> str:
-    """The precision of a product, in the language's word."""
-    return str(getattr(op.hints.get("precision"), "value", "ieee"))
+    return (
+        not is_exact(op) and rows % 64 == 0 and columns % 16 == 0 and over % 16 == 0 and bool(rows and columns and over)
+    )
 
 
 def _factor(printer: RegionPrinter, expr: Expr, dtype: str) -> tuple[str, tuple[str, ...]]:
     """A tile in shared memory that holds a factor, and its dimensions."""
     axes, term = printer.ordered(printer.body.axes_of(expr)), cast(strong(printer.terms.term(expr)), dtype)
-    own = printer.axes_of(expr.id) if isinstance(expr, Name) else axes
+    own = printer.axes_of(expr.id) if isinstance(expr, Name) and expr.id in printer.body.values else axes
     if found := _tile(printer, term, own, "shared"):
         return found, own
     name = expr.id if isinstance(expr, Name) else "factor"
@@ -279,9 +275,10 @@ def _by_elements(printer: RegionPrinter, op: Op, left: Expr, right: Expr, held: 
     if not (op.accumulate and op.target.dtype == held):
         total = printer.allocate(printer.body.unique(f"{name}_sum"), axes, HELD[held])
         printer.fill(total, axes, Term(literal(0, held), held))
+    _share_out(printer, total, axes)
     outside = printer.lines
     for axis in printer.ordered(op.over):
-        printer.block(f"for {printer.terms.lanes[axis]} in T.serial({printer.lanes(axis)}):")
+        printer.block(f"for {printer.terms.lanes[axis]} in T.unroll({printer.lanes(axis)}):")
     factors = [cast(Term(printer.terms.at(*tile), d), held) for tile, d in zip(tiles, dtypes, strict=True)]
     at = printer.terms.at(total, axes)
     printer.fill(total, axes, Term(f"{at} + {factors[0]} * {factors[1]}", held))
@@ -290,6 +287,20 @@ def _by_elements(printer: RegionPrinter, op: Op, left: Expr, right: Expr, held: 
         made = cast(Term(at, held), op.target.dtype)
         before = f"{printer.terms.at(name, axes)} + " if op.accumulate else ""
         printer.fill(name, axes, Term(f"{before}{made}", op.target.dtype))
+
+
+def _share_out(printer: RegionPrinter, tile: str, axes: Sequence[str]) -> None:
+    """Give each thread a block of a result's rows by four of its columns, so that it reads each factor for several."""
+    rows, columns = (printer.body.axes[axis].lanes or 0 for axis in axes) if len(axes) == 2 else (0, 0)
+    across = columns // 4
+    if not across or printer.threads % across or rows % (printer.threads // across) or tile in printer.shared_out:
+        return
+    printer.shared_out.add(tile)
+    down = rows * across // printer.threads
+    place = f"lambda i, j: (i // {down} * {across} + j // 4, i % {down} * 4 + j % 4)"
+    printer.held.add(
+        f"T.annotate_layout({{{tile}: T.Fragment(({rows}, {columns}), forward_fn={place})}})", printer.line
+    )
 
 
 def _fold_products(printer: RegionPrinter, op: Op, held: str) -> None:

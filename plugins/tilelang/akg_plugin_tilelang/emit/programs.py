@@ -1,4 +1,4 @@
-"""The grid of a region as a T.Kernel of one dimension: where a program stands along each axis."""
+"""The grid of a region as a T.Kernel: where a program stands along each axis."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from akg_plugin_tilelang.emit.region import RegionPrinter
 from akg_plugin_tilelang.emit.terms import Term, strong
 
 TOGETHER = 8  # rows of a product's programs that run at the same time
+MOST = 65535  # programs along the second dimension of a launch, and the third
 
 
 def grid(printer: RegionPrinter) -> None:
@@ -27,24 +28,50 @@ def grid(printer: RegionPrinter) -> None:
         text = f"T.ceildiv({printer.terms.term(axis.extent)}, {printer.terms.term(axis.step)})"
         counts.append(str(count.value) if isinstance(count, Number) else text)
     printer.line = printer.region.grid[0].place.line if printer.region.grid else 0
-    total = " * ".join(count for count in counts if count != "1") or "1"
-    total = str(math.prod(map(int, counts))) if all(c.isdigit() for c in counts) else total
-    printer.block(f"with T.Kernel({total}, threads={printer.threads}) as pid:")
-    printer.held = printer.lines.later()
-    rest = Term("pid", "i64", narrow=True)
-    places: dict[str, Term] = {}
-    left = [n for n, count in enumerate(counts) if count != "1"]
-    if (together := _walked(printer, counts)) > 1:
-        row, column = (printer.region.grid[n].name for n in left[-2:])
-        places[row], places[column], rest = _swizzled(printer, counts[-2:], together, alone=len(left) == 2)
-        del left[-2:]
-    for n in reversed(left):
-        text = rest.text if n == left[0] else f"{rest.beside('%')} % {counts[n]}"
-        places[printer.region.grid[n].name] = Term(text, "i64", PRODUCT, True)
-        rest = Term(f"{rest.beside('//')} // {counts[n]}", "i64", PRODUCT, True)
+    places = _places(printer, counts)
     for axis, count in zip(printer.region.grid, counts, strict=True):
         printer.line = axis.place.line
         _grid_axis(printer, axis, places.get(axis.name, Term("0", "i64", narrow=True, number=True)), count)
+
+
+def _places(printer: RegionPrinter, counts: Sequence[str]) -> dict[str, Term]:
+    """Open the T.Kernel; the number of a program's tile along each axis that has several, the last fastest.
+
+    Up to three dimensions save programs divisions, which those that walk together need.
+    """
+    names = [axis.name for axis in printer.region.grid]
+    left = [n for n, count in enumerate(counts) if count != "1"]
+    together = _walked(printer, counts)
+    groups = [left]
+    if together <= 1:
+        groups = [left[-1:], left[-2:-1], left[:-2]]
+        totals = [_total(counts, group) for group in groups[1:]]
+        if not all(total.isdigit() and int(total) <= MOST for total in totals):
+            groups = [left]
+    groups = [group for group in groups if group] or [[]]
+    pids = ("pid", "pid_y", "pid_z")[: len(groups)]
+    launched = ", ".join(_total(counts, group) for group in groups)
+    bound = f"({', '.join(pids)})" if len(pids) > 1 else "pid"
+    printer.block(f"with T.Kernel({launched}, threads={printer.threads}) as {bound}:")
+    printer.held = printer.lines.later()
+    places: dict[str, Term] = {}
+    for pid, group in zip(pids, groups, strict=True):
+        rest = Term(pid, "i64", narrow=True)
+        if together > 1:
+            row, column = (names[n] for n in group[-2:])
+            places[row], places[column], rest = _swizzled(printer, counts[-2:], together, alone=len(group) == 2)
+            group = group[:-2]
+        for n in reversed(group):
+            text = rest.text if n == group[0] else f"{rest.beside('%')} % {counts[n]}"
+            places[names[n]] = Term(text, "i64", PRODUCT, True)
+            rest = Term(f"{rest.beside('//')} // {counts[n]}", "i64", PRODUCT, True)
+    return places
+
+
+def _total(counts: Sequence[str], group: Sequence[int]) -> str:
+    """How many programs there are along some axes."""
+    several = [counts[n] for n in group]
+    return str(math.prod(map(int, several))) if all(c.isdigit() for c in several) else " * ".join(several)
 
 
 def _walked(printer: RegionPrinter, counts: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import ATOM, LOOSE, Axis, Body, Lines, Op, Region
 from akg_core.plugin.sketch import Binary, Call, Element, Expr, Name, Number, is_float, walk
-from akg_core.plugin.tile import accesses, order
+from akg_core.plugin.tile import accesses, order, precision_of
 from akg_plugin_tilelang.emit.expression import ExpressionPrinter, Tile
 from akg_plugin_tilelang.emit.terms import HELD, STORED, TILELANG, Term, cast, strong
 from akg_plugin_tilelang.emit.threads import threads_of
@@ -17,6 +17,8 @@ ATOMIC = {
     "atomic_max": ("f32", "f64", "i32"),
     "atomic_min": ("f32", "f64", "i32"),
 }
+
+INFINITE = 2**31
 
 
 class RegionPrinter:
@@ -50,9 +52,17 @@ class RegionPrinter:
         self.vectors: set[str] = set()  # values that lie in shared memory; of factors, those loaded one by one
         self.copied: set[str] = set()
         self.laid: dict[str, tuple[str, ...]] = {}  # factors whose dimensions are in an order of their own
+        self.shared_out: set[str] = set()  # results of which each thread has a block
         self.products = products = [op for each in region.ops for op in each.inside() if op.kind == "dot"]
         factors = {e.id for op in products for e in (op.expr, op.other) if isinstance(e, Name)}
         self.factors = {n for n, v in body.values.items() if n in factors and not v.mutable and is_float(v.dtype)}
+        self.outer = self.factors & {
+            e.id
+            for op in products
+            if is_exact(op) and len(op.over) == 1
+            for e in (op.expr, op.other)
+            if isinstance(e, Name)
+        }
         self.stored = {op.element.tensor for each in region.ops for op in each.inside() if op.element is not None}
 
     def print(self) -> None:
@@ -101,8 +111,8 @@ class RegionPrinter:
         if len(loads) != 1 or len(axes) != 2:
             return axes
         (load,) = loads
-        runs = load.contiguous & set(axes) or {axis for axis in axes if load.last and _digit(load.last, axis)}
-        return tuple(sorted(axes, key=lambda axis: axis in runs)) if len(runs) == 1 else axes
+        runs = {axis: INFINITE if axis in load.contiguous else _run(load.last, axis) for axis in axes}
+        return tuple(sorted(axes, key=lambda axis: runs[axis]))
 
     def open(self, axis: Axis, begin: Term, end: Term, stop: Term | None = None) -> None:
         """Bring the tile of an axis to hand; `end`: what its positions end before, `stop`: those of all its tiles."""
@@ -197,6 +207,9 @@ class RegionPrinter:
                 self.vectors.add(value.name)
             if value.name in self.factors and _is_loaded(op.expr):
                 self.laid[value.name] = self.as_in_memory(op)
+            if value.name in self.outer and len(value.axes) == 2:
+                self.outer_factor(op, strong(term))
+                return
             name, axes = self.hold(op, "shared" if value.name in self.factors | self.vectors else "fragment")
             box = self.box(op.expr, axes) if value.name in self.factors else ""
             if box:
@@ -215,6 +228,24 @@ class RegionPrinter:
                 self.held.add(f"{value.name} = T.alloc_var({TILELANG[value.dtype]!r})", self.line)
                 self.terms.values[value.name] = Term(value.name, value.dtype)
             self.say(f"{value.name} = {strong(term)}")
+
+    def outer_factor(self, op: Op, term: Term) -> None:
+        """A factor of which threads read rows: what is summed over is first, and rows are four longer than they need.
+
+        So threads that fill it in the order of memory write to different banks.
+        """
+        assert op.target is not None
+        name, axes = op.target.name, self.axes_of(op.target.name)
+        over = {axis for each in self.products for axis in each.over}
+        self.laid[name] = tuple(sorted(axes, key=lambda axis: axis not in over))
+        first, last = map(self.lanes, self.laid[name])
+        self.scopes[name] = "shared"
+        self.held.add(f"{name} = T.alloc_shared(({first}, {last} + 4), {HELD[op.target.dtype]!r})", self.line)
+        place = Term(self.terms.at(name, self.laid[name]), op.target.dtype)
+        self.terms.values[name] = place
+        outside = self.each(axes)
+        self.say(f"{place} = {term}")
+        self.lines = outside
 
     def keep_strides(self, expr: Expr) -> None:
         """Keep each product of a position of which several dimensions of a tensor are `//` and `%` in a tile.
@@ -377,14 +408,23 @@ def _loaded(op: Op) -> set[str]:
     return {node.tensor for expr in expressions for node in walk(expr) if isinstance(node, Element)}
 
 
+def is_exact(op: Op) -> bool:
+    """Whether matrix units would round what a product multiplies."""
+    dtypes = {e.type.dtype for e in (op.expr, op.other) if e is not None and e.type is not None}
+    return "f64" in dtypes or ("f32" in dtypes and precision_of(op) != "fast")
+
+
 def _branches(expr: Expr) -> bool:
     """Whether TileLang computes an expression element by element, and would store it so: it chooses."""
     return any(isinstance(node, Call) and node.op not in ("load", "cast") for node in walk(expr))
 
 
-def _digit(index: Expr, axis: str) -> bool:
-    """Whether an index has a digit of an axis: neighbours lie in rows."""
-    return any(isinstance(node, Binary) and node.op == "%" and node.left == Name(axis) for node in walk(index))
+def _run(index: Expr | None, axis: str) -> int:
+    """How many neighbours along an axis lie in a row, by the digit of it that an index has; 0 where it has none."""
+    for node in walk(index) if index is not None else ():
+        if isinstance(node, Binary) and node.op == "%" and node.left == Name(axis):
+            return int(node.right.value) if isinstance(node.right, Number) else 1
+    return 0
 
 
 def _is_loaded(expr: Expr) -> bool:
