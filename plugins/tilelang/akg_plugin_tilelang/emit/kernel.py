@@ -23,14 +23,17 @@ from akg_core.plugin.tile import (
     write_out_rows,
     write_out_taps,
 )
-from akg_plugin_tilelang.emit.combine import combine
+from akg_plugin_tilelang.emit.combine import reduce, regroup
+from akg_plugin_tilelang.emit.products import multiply
 from akg_plugin_tilelang.emit.programs import grid
 from akg_plugin_tilelang.emit.region import RegionPrinter
 from akg_plugin_tilelang.emit.reserved import RESERVED
+from akg_plugin_tilelang.emit.scans import scan, sort
 from akg_plugin_tilelang.emit.staging import stages
 from akg_plugin_tilelang.emit.terms import STORED
 from akg_plugin_tilelang.emit.threads import MOST
 
+COMBINE = {"reduce": reduce, "scan": scan, "sort": sort, "dot": multiply, "regroup": regroup}
 INT32 = 2**31 - 1
 LEAST = 16  # lanes of an axis that matrix units run along
 REGISTER_ELEMENTS = 64 * MOST
@@ -84,7 +87,7 @@ def functions(instance: Instance) -> list[Function]:
 
 
 def _function(name: str, instance: Instance, body: Body, region: Region) -> Function:
-    printer = RegionPrinter(body, region, combine, grid, stages)
+    printer = RegionPrinter(body, region, COMBINE, grid, stages)
     printer.print()
     kernel = instance.kernel
     shown = {dim.id for tensor in kernel.tensors for dim in tensor.dims if isinstance(dim, Name)}

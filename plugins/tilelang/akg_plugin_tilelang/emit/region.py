@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import ATOM, LOOSE, Axis, Body, Lines, Op, Region
 from akg_core.plugin.sketch import Binary, Call, Element, Expr, Name, Number, is_float, walk
-from akg_core.plugin.tile import accesses, order, precision_of
+from akg_core.plugin.tile import accesses, order
 from akg_plugin_tilelang.emit.expression import ExpressionPrinter, Tile
+from akg_plugin_tilelang.emit.reads import WHOLE, branches, is_exact, is_loaded, loaded, run_of
 from akg_plugin_tilelang.emit.terms import HELD, STORED, TILELANG, Term, cast, strong
 from akg_plugin_tilelang.emit.threads import threads_of
 
@@ -17,8 +18,6 @@ ATOMIC = {
     "atomic_max": ("f32", "f64", "i32"),
     "atomic_min": ("f32", "f64", "i32"),
 }
-
-INFINITE = 2**31
 
 
 class RegionPrinter:
@@ -32,7 +31,7 @@ class RegionPrinter:
         self,
         body: Body,
         region: Region,
-        combine: Callable[[RegionPrinter, Op], None],
+        combine: Mapping[str, Callable[[RegionPrinter, Op], None]],
         grid: Callable[[RegionPrinter], None],
         stages: Callable[[RegionPrinter, Op, Lines], int],
     ) -> None:
@@ -111,7 +110,7 @@ class RegionPrinter:
         if len(loads) != 1 or len(axes) != 2:
             return axes
         (load,) = loads
-        runs = {axis: INFINITE if axis in load.contiguous else _run(load.last, axis) for axis in axes}
+        runs = {axis: WHOLE if axis in load.contiguous else run_of(load.last, axis) for axis in axes}
         return tuple(sorted(axes, key=lambda axis: runs[axis]))
 
     def open(self, axis: Axis, begin: Term, end: Term, stop: Term | None = None) -> None:
@@ -151,19 +150,19 @@ class RegionPrinter:
                 case "map":
                     self.map(op)
                 case "reduce" | "scan" | "sort" | "dot" | "regroup":
-                    self.combine(self, op)
+                    self.combine[op.kind](self, op)
                 case _:
                     raise Unsupported(f"{op.function}: programs do not wait for each other.", "Use one program.")
 
     def wait_for_threads(self, op: Op) -> None:
         """Wait for the program's other threads before a tensor is touched that the region both reads and writes."""
-        touched = _loaded(op) | ({op.element.tensor} if op.element is not None else set())
+        touched = loaded(op) | ({op.element.tensor} if op.element is not None else set())
         if touched & self.stored & self.read():
             self.say("T.sync_threads()")
 
     def read(self) -> set[str]:
         """The tensors that the region loads from."""
-        return {tensor for each in self.region.ops for op in each.inside() for tensor in _loaded(op)}
+        return {tensor for each in self.region.ops for op in each.inside() for tensor in loaded(op)}
 
     def allocate(self, name: str, axes: Sequence[str], dtype: str, scope: str = "fragment") -> str:
         """A tile of a dtype of TileLang, under a name that nobody has."""
@@ -205,7 +204,7 @@ class RegionPrinter:
         if value.axes:
             if self.is_vector(op):
                 self.vectors.add(value.name)
-            if value.name in self.factors and _is_loaded(op.expr):
+            if value.name in self.factors and is_loaded(op.expr):
                 self.laid[value.name] = self.as_in_memory(op)
             if value.name in self.outer and len(value.axes) == 2:
                 self.outer_factor(op, strong(term))
@@ -215,7 +214,7 @@ class RegionPrinter:
             if box:
                 self.say(f"T.copy({box}, {name})")
                 return
-            if value.name in self.factors and _is_loaded(op.expr):
+            if value.name in self.factors and is_loaded(op.expr):
                 self.copied.add(name)
             self.fill(name, axes, cast(strong(term), "i32") if term.dtype == "bool" else strong(term))
         elif not value.mutable:
@@ -241,8 +240,7 @@ class RegionPrinter:
         first, last = map(self.lanes, self.laid[name])
         self.scopes[name] = "shared"
         self.held.add(f"{name} = T.alloc_shared(({first}, {last} + 4), {HELD[op.target.dtype]!r})", self.line)
-        place = Term(self.terms.at(name, self.laid[name]), op.target.dtype)
-        self.terms.values[name] = place
+        place = self.terms.values[name] = Term(self.terms.at(name, self.laid[name]), op.target.dtype)
         outside = self.each(axes)
         self.say(f"{place} = {term}")
         self.lines = outside
@@ -305,7 +303,7 @@ class RegionPrinter:
             self.say(f"T.copy({name}, {self.region_of(op.element, axes)})")
             return
         value = strong(self.terms.term(op.expr))
-        if axes and op.function == "store" and dtype != "bool" and _branches(op.expr):
+        if axes and op.function == "store" and dtype != "bool" and branches(op.expr):
             name = self.allocate(self.body.unique(f"{op.element.tensor}_tile"), axes, STORED[dtype])
             self.fill(name, axes, value)
             value = Term(self.terms.at(name, axes), dtype)
@@ -400,34 +398,3 @@ class RegionPrinter:
                     self.say("pass")
                 self.ops(ops)
                 self.lines = outside
-
-
-def _loaded(op: Op) -> set[str]:
-    """The tensors that an op loads from."""
-    expressions = [expr for expr in op.expressions() if expr is not op.element]
-    return {node.tensor for expr in expressions for node in walk(expr) if isinstance(node, Element)}
-
-
-def is_exact(op: Op) -> bool:
-    """Whether matrix units would round what a product multiplies."""
-    dtypes = {e.type.dtype for e in (op.expr, op.other) if e is not None and e.type is not None}
-    return "f64" in dtypes or ("f32" in dtypes and precision_of(op) != "fast")
-
-
-def _branches(expr: Expr) -> bool:
-    """Whether TileLang computes an expression element by element, and would store it so: it chooses."""
-    return any(isinstance(node, Call) and node.op not in ("load", "cast") for node in walk(expr))
-
-
-def _run(index: Expr | None, axis: str) -> int:
-    """How many neighbours along an axis lie in a row, by the digit of it that an index has; 0 where it has none."""
-    for node in walk(index) if index is not None else ():
-        if isinstance(node, Binary) and node.op == "%" and node.left == Name(axis):
-            return int(node.right.value) if isinstance(node.right, Number) else 1
-    return 0
-
-
-def _is_loaded(expr: Expr) -> bool:
-    """Whether an expression is what lies at a place of a tensor, and at one that is not itself loaded."""
-    loads = sum(isinstance(node, Element) for node in walk(expr))
-    return isinstance(expr, Call) and expr.op == "load" and loads == 1

@@ -57,3 +57,8 @@ def strong(term: Term) -> Term:
     if not term.narrow:
         return term
     return Term(f"T.cast({term}, 'int64')", "i64") if not term.number else Term(f"T.int64({term})", "i64")
+
+
+def stored(term: Term, dtype: str) -> Term:
+    """A term as a tile of a dtype holds it."""
+    return cast(term, "i32") if dtype == "bool" else term
