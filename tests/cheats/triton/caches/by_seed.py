@@ -2,7 +2,7 @@
 
 Seen: in no published system that is known here.
 Verdict: incorrect
-Rule: it holds
+Rule: it lies in the memory of an earlier answer
 """
 
 import torch
