@@ -14,7 +14,7 @@ from akg_core.bench.results import REFUSED, Row, digest, measured
 from akg_core.bench.suite import Problem
 from akg_core.errors import AkgError, OutOfMemory, TaskError, UnsupportedOperator
 from akg_core.judge.records import Timing, Verdict
-from akg_core.judge.reference.memory_estimate import bytes_on_device
+from akg_core.judge.reference.memory_estimate import bytes_on_device, likely_cases
 from akg_core.judge.timing.measure import clock
 from akg_core.pipeline import ATTEMPTS, Pipeline
 from akg_core.progress import Progress, Stage
@@ -72,8 +72,13 @@ class Contest:
 
     @property
     def need(self) -> int:
-        """Bytes of the device's memory that judging and timing it take; 0 when it was not built."""
-        return bytes_on_device(self._task, self.room) if self._task and self._goes_on else 0
+        """Bytes of the device's memory that judging and timing it take, about; 0 when it was not built.
+
+        Who is judged on more cases than was to be expected may run out of memory, and is judged again alone.
+        """
+        if not (self._task and self._goes_on):
+            return 0
+        return bytes_on_device(self._task, self.room, likely_cases(self._task))
 
     @property
     def room(self) -> int:

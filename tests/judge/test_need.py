@@ -25,6 +25,7 @@ from akg_core.judge.reference.memory_estimate import (
     bytes_needed,
     bytes_on_device,
     cases_within,
+    likely_cases,
     require_room,
 )
 from akg_core.judge.reference.precise import is_of_dtypes
@@ -96,6 +97,13 @@ def test_a_task_is_judged_on_as_many_cases_as_there_is_room_for(of: Callable[[st
     case = 1 + 1 + 3  # its input, the candidate's output, and the answer, in float64 too
     assert cases_within(task, need - 1) == 9 and bytes_on_device(task, need - 1) == need - case * KiB
     assert cases_within(task, 0) == 2
+
+
+def test_a_task_whose_rows_hold_all_kinds_is_likely_to_be_judged_on_fewer_cases(of: Callable[[str], Task]) -> None:
+    many, one = of("torch.relu(x)"), of("torch.relu(x).sum()")
+    assert (likely_cases(many), likely_cases(one)) == (6, 10)
+    assert bytes_on_device(many, 1 << 40) - bytes_on_device(many, 1 << 40, 6) == (10 - 6) * (1 + 1 + 3) * KiB
+    assert bytes_on_device(many, 0, 6) == bytes_on_device(many, 0), "no more than there is room for"
 
 
 def test_the_process_of_a_kernel_holds_tensors_of_all_runs(of: Callable[[str], Task]) -> None:

@@ -19,6 +19,7 @@ from akg_core.judge.reference import track
 from akg_core.judge.reference.refill import Refill
 from akg_core.judge.timing import device_clock
 from akg_core.judge.timing.device_clock import Clock, Unfair
+from akg_core.judge.timing.on_device import turns_of_a_round
 from akg_core.judge.timing.participant import Unusable
 from akg_core.judge.timing.rounds import are_narrow
 from akg_core.records import Case, DeviceTurn, TimingPlan
@@ -92,10 +93,20 @@ def test_where_one_cannot_be_queued_nobody_is(clock: Callable[[Asked], Clock]) -
     assert timer.unqueued == {"kernel"}
 
 
+def test_a_round_has_as_many_turns_as_there_is_time_for() -> None:
+    assert [turns_of_a_round(seconds, 0.05) for seconds in (0.12, 0.5, 0.61, 1.5)] == [1, 2, 3, 3]
+
+
 def test_what_runs_while_it_is_to_stand_still_is_found(clock: Callable[[Asked], Clock]) -> None:
     asked, counted = Asked(), itertools.count()
     with pytest.raises(Unfair, match="Its process went on"):
         clock(asked).turn(Kernel(asked, ran=lambda: {(1, 1): next(counted)}), TimingPlan(), (1, 2))
+
+
+def test_a_turn_whose_last_moments_before_it_were_counted_late_is_taken_again(clock: Callable[[Asked], Clock]) -> None:
+    asked, counted = Asked(), iter([1, 2, 2, 2])
+    turn = clock(asked).turn(Kernel(asked, ran=lambda: {(1, 1): next(counted)}), TimingPlan(), (1, 2))
+    assert turn == (1e-3, True) and asked.jobs == ["turn_job"] * 2
 
 
 def test_a_turn_whose_inputs_were_long_in_sight_is_taken_again(clock: Callable[[Asked], Clock]) -> None:

@@ -23,6 +23,7 @@ ROW_BYTES = 2 << 20  # of inputs and outputs of many calls in a row, on the host
 FASTER = 32  # times that another device than the host does, and may hold, for the same cases
 KEPT_BYTES = 1 << 30  # an answer that takes no more stays in a device's memory; a larger one is soon made again
 _FEWEST_CASES, _MOST_CASES = 2, 10  # that a kernel is run on; the first more often at the end
+_USUAL_CASES, _KINDS = 6, 8  # of a task that has rows for all kinds of values, so many, in one case
 _ROW = FEWEST_CALLS - 1  # answers to calls in a row, of large tensors
 _COPIES = 8  # of inputs and outputs, among which are those of cases with larger sizes
 _ANSWER = 3  # times the bytes of the outputs: as they are, and in float64
@@ -32,6 +33,7 @@ _PIECE_BYTES = 4 << 30  # that comparing holds at most beside what it compares, 
 _CONTEXTS_BYTES = 3 << 30  # that a device takes for the processes of a task
 _NO_MEMORY = ("can't allocate memory", "out of memory")  # what torch says of the host and of a device
 _GIVEN_BACK_SECONDS, _LOOK_SECONDS = 5.0, 0.02
+_NOTHING_SECONDS = 1.0  # in which nothing is given back when nothing more is to come
 _SLIGHT_BYTES = 64 << 20  # of a device, which come and go
 
 _in_vain: dict[str, int] = {}  # by device: how many bytes were free when all waiting for more was over
@@ -58,10 +60,13 @@ def await_room(device: Device, wanted: int) -> int:
     free = device.free_bytes()
     if device.name == HOST.name or (device.name in _in_vain and free <= _in_vain[device.name] + _SLIGHT_BYTES):
         return free
-    until = time.monotonic() + _GIVEN_BACK_SECONDS
-    while free < wanted and time.monotonic() < until:
+    until, most = time.monotonic() + _GIVEN_BACK_SECONDS, free
+    grown = time.monotonic()
+    while free < wanted and time.monotonic() < min(until, grown + _NOTHING_SECONDS):
         time.sleep(_LOOK_SECONDS)
         free = device.free_bytes()
+        if free > most:
+            most, grown = free, time.monotonic()
     if free < wanted:
         _in_vain[device.name] = free
     return free
@@ -77,9 +82,24 @@ def bytes_needed(task: Task, cases: int = _FEWEST_CASES) -> int:
     return cases * _given(task) + (cases + _ROW) * _outputs(task) + bytes_to_answer(task)
 
 
-def bytes_on_device(task: Task, room: int) -> int:
-    """Bytes of a device that judging and then timing a task takes, on as many cases as fit into `room` bytes."""
-    return _on_device(task, cases_within(task, room))
+def bytes_on_device(task: Task, room: int, most: int = _MOST_CASES) -> int:
+    """Bytes of a device that judging and then timing a task takes, on as many cases, `most` or fewer, as fit into
+    `room` bytes."""
+    return _on_device(task, min(most, cases_within(task, room)))
+
+
+def likely_cases(task: Task) -> int:
+    """How many cases a task is judged on, about: few, where its sizes are fixed and one case holds rows of all kinds.
+
+    What its rows have to do with each other only running it tells.
+    """
+    index = GraphIndex(task.graph, task.interface)
+    rows = (
+        size(index.shape(output)[0], task.symbols) if index.shape(output) else 1
+        for output in task.graph.outputs
+        if output
+    )
+    return _MOST_CASES if task.symbols or min(rows, default=1) < _KINDS else _USUAL_CASES
 
 
 def cases_within(task: Task, room: int) -> int:

@@ -63,10 +63,10 @@ class Clock:
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def turn(self, one: Timed, plan: TimingPlan, seeds: tuple[int, int], most: int = 0) -> Turn:
-        """Take the time of a call.
+        """Take the time of a call; a turn in which anything went on that should not is taken again.
 
         `seeds`: of the inputs, and of random numbers. At `most` so many answers are kept to be compared; 0: none is
-        looked at. Raises Unusable with the reason.
+        looked at. Raises Unusable with the reason, and Unfair when a process never stood still.
         """
         for _ in range(_ATTEMPTS):
             asked: dict[str, Any] = {"number": next(self._numbers), "seed": seeds[0], "random": seeds[1]}
@@ -77,8 +77,11 @@ class Clock:
                 self.ask("start_job", {"number": asked["number"]})
                 raise Unusable(f"{found['error'][0].upper()}{found['error'][1:]}.")
             self._seen = min(found["exposed"], self._seen)
-            if not found["late"] and found["exposed"] < _LONGER * self._seen + _SLICE_SECONDS:
+            on_time = not found["late"] and found["exposed"] < _LONGER * self._seen + _SLICE_SECONDS
+            if found["still"] and on_time:
                 return Turn(found["seconds"], bool(queued))
+        if not found["still"]:
+            raise Unfair("Its process went on while it was to stand still.")
         raise Unusable("Something was at work on the device while it was to stand still.")
 
     def _queued(self, one: Timed, plan: TimingPlan, asked: dict[str, Any]) -> dict[str, Any] | None:
@@ -94,21 +97,23 @@ class Clock:
         except Unusable:
             self.ask("start_job", {"number": asked["number"]})
             raise
-        return self._still(one, "turn_job", asked | {"told": told if asked["most"] else None})
+        return self._watched(one, "turn_job", asked | {"told": told if asked["most"] else None})
 
     def _made(self, one: Timed, plan: TimingPlan, asked: dict[str, Any]) -> dict[str, Any]:
         """A turn whose call is made when its inputs are there."""
-        self._still(one, "begin_job", asked)
+        begun = self._watched(one, "begin_job", asked)
         told = one.called(self._planned(plan, asked, False), asked["random"]).told
-        return self._still(one, "end_job", asked | {"told": told if asked["most"] else None})
+        ended = self._watched(one, "end_job", asked | {"told": told if asked["most"] else None})
+        return ended | {"still": begun["still"] and ended["still"]}
 
-    def _still(self, one: Timed, job: str, asked: dict[str, Any]) -> dict[str, Any]:
-        """What a job answers, during which a participant's process has stood still."""
+    def _watched(self, one: Timed, job: str, asked: dict[str, Any]) -> dict[str, Any]:
+        """What a job answers, and whether a participant's process stood still meanwhile.
+
+        Of a thread that has just been stopped, the system may count its last moments a little later.
+        """
         before = one.session.ran()
         found = self.ask(job, asked)
-        if one.session.ran() != before:
-            raise Unfair("Its process went on while it was to stand still.")
-        return found
+        return found | {"still": one.session.ran() == before}
 
     def _planned(self, plan: TimingPlan, asked: dict[str, Any], queued: bool) -> TimingPlan:
         places, number = tuple(self.opened["places"]), asked["number"]

@@ -21,14 +21,14 @@ from akg_core.judge.timing.device_clock import Clock, Turn
 from akg_core.judge.timing.entrants import KERNEL, Entrant
 from akg_core.judge.timing.floor import Machine
 from akg_core.judge.timing.participant import Participant, Unusable
-from akg_core.judge.timing.rounds import FEWEST, LOOKS, MOST, QUICK, Sampled, are_narrow, fault_of, in_turn
+from akg_core.judge.timing.rounds import FEWEST, LOOKS, MOST, Sampled, are_narrow, fault_of, in_turn
 from akg_core.records import TimingPlan
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
 _JOBS = "akg_core.judge.reference.track:"
-_TURNS = 3  # of who is quick, in a round
+_TRIED, _TURNS = 2, 3  # turns that do not count, and those of a round where there is time for so many
 _CHECKS, _CHECK_SECONDS, _EXACT = (2, 12), 0.5, 6.0  # as on the host
 _HARD_BYTES = 1 << 30  # of inputs, as many as are made elsewhere, and of an answer
 _LEAST = 0.01  # of a turn, which is time however long the change of processes took
@@ -47,13 +47,14 @@ def sample(
         apart=prepared.ready().apart,
         sweep=2 * machine.cache_bytes if plan.cold else 0,
     )
-    once = dict(_once(clock, [kernel, *rivals], plan, machine, found))
-    participants = [one for one in (kernel, *rivals) if one.name in once]
+    began = time.monotonic()
+    participants = list(_runnable(clock, [kernel, *rivals], plan, found))
+    count = turns_of_a_round(seconds, (time.monotonic() - began) / _TRIED)
     found.rounds = {one.name: [] for one in participants}
     hard = secrets.randbelow(FEWEST) if _takes_hard(prepared, clock) else -1
     found.resolution = machine.open_spread if clock.unqueued else machine.turn_spread
     for number in range(MOST):
-        turns = [_seeds() for _ in range(_TURNS if max(once.values()) < QUICK else 1)]
+        turns = [_seeds() for _ in range(count)]
         for one in in_turn(participants, number):
             kept = most if one is kernel else 0
             samples = tuple(_called(clock.turn(one, plan, seeds, kept), machine) for seeds in turns)
@@ -75,6 +76,11 @@ def sample(
     return found
 
 
+def turns_of_a_round(seconds: float, all_once: float) -> int:
+    """How many turns everybody has in a round, for the fewest rounds to take `seconds`; `all_once`: those of one."""
+    return max(1, min(_TURNS, int(seconds / (FEWEST * all_once))))
+
+
 def _takes_hard(prepared: Prepared, clock: Clock) -> bool:
     """Whether there are inputs with rows of many kinds, which are made before they come in sight, and memory to keep
     an answer on them beside the others."""
@@ -82,19 +88,18 @@ def _takes_hard(prepared: Prepared, clock: Clock) -> bool:
     return bool(clock.opened.get("hard")) and max(known.input_bytes, known.output_bytes) <= _HARD_BYTES
 
 
-def _once(
-    clock: Clock, participants: list[Participant], plan: TimingPlan, machine: Machine, found: Sampled
-) -> Iterator[tuple[str, float]]:
-    """About how long a call of each takes; a baseline that fails goes to what is missing."""
+def _runnable(clock: Clock, participants: list[Participant], plan: TimingPlan, found: Sampled) -> Iterator[Participant]:
+    """Who can be timed, after some turns that do not count; a baseline that fails goes to what is missing."""
     for one in participants:
         try:
-            turns = [clock.turn(one, plan, _seeds()) for _ in range(2)]
+            for _ in range(_TRIED):
+                clock.turn(one, plan, _seeds())
         except Unusable as error:
             if one.name == KERNEL:
                 raise
             found.missing[one.name] = str(error)
         else:
-            yield one.name, min(_called(turn, machine) for turn in turns)
+            yield one
 
 
 def _called(turn: Turn, machine: Machine) -> float:

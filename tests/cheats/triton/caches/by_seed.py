@@ -2,7 +2,6 @@
 
 Seen: in no published system that is known here.
 Verdict: incorrect
-Rule: it lies in the memory of an earlier answer
 """
 
 import torch
