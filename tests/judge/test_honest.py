@@ -155,6 +155,19 @@ def test_every_intermediate_value_carries_noise() -> None:
     assert bool((moved != model.weight.double()).all())
 
 
+def test_a_tensor_that_no_copy_of_the_module_holds_is_read_in_float64() -> None:
+    """As a closure's parameters are; what is written stays what it is."""
+    held, x, into = nn.Linear(3, 3), torch.rand(5, 3, dtype=torch.float64), torch.zeros(5, 3)
+    due = x @ held.weight.double().t() + held.bias.double()
+    with in_double():
+        found = held(x)
+        into.copy_(found)
+    with in_double(1e-3, 1):
+        moved = held(x)
+    assert found.dtype == torch.float64 and torch.allclose(found, due, rtol=1e-14)
+    assert into.dtype == torch.float32 and bool((moved != due).all())
+
+
 def test_noise_on_a_large_tensor_is_drawn_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precise, "_AT_ONCE", 10)
     given = torch.full((5, 7), 2.0)

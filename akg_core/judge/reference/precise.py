@@ -1,7 +1,8 @@
 """Running a reference in float64: without rounding noise to speak of, or with just the noise of a narrower type.
 
 The mode rewrites every dtype that the code itself asks for, so that `x.float()` or `zeros(3, dtype=torch.float32)`
-inside a forward stays precise, and computes by another formula where PyTorch's cancels even in float64.
+inside a forward stays precise, reads narrower tensors that are no part of the module in float64, too, and computes by
+another formula where PyTorch's cancels even in float64.
 
 With noise, every operator's result (and every input and parameter) is moved by a random relative amount, of at most a
 unit roundoff or a few: Monte Carlo arithmetic (Parker, 1997). What is smaller than float32's normal numbers, or may be
@@ -23,6 +24,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from akg_core.judge.reference.memory_estimate import is_of_memory
 from akg_core.task.load import ReferenceModule, line_of
@@ -118,6 +120,7 @@ class _Double(TorchDispatchMode):
         if kwargs.get("dtype") in _NARROW:
             kwargs["dtype"] = torch.float64
         args = tuple(torch.float64 if isinstance(a, torch.dtype) and a in _NARROW else a for a in args)
+        args, kwargs = self._widened(func, args, kwargs)
         if not self._roundoff:
             return _ACCURATE.get(func, func)(*args, **kwargs)
         if func in _decompositions():
@@ -130,8 +133,25 @@ class _Double(TorchDispatchMode):
             return transform(result, self._noisy)
         return result
 
+    def _widened(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Arguments in float64 that an operator reads beside others in float64.
+
+        A closure, say, holds parameters as they were. What is written, or gives views of itself, stays as it is.
+        """
+        dtypes = {tensor.dtype for tensor in tree_leaves((args, kwargs)) if isinstance(tensor, torch.Tensor)}
+        if torch.float64 not in dtypes or dtypes.isdisjoint(_NARROW):
+            return args, kwargs
+
+        def wide(tensor: torch.Tensor) -> torch.Tensor:
+            return self._noisy(tensor.double()) if tensor.dtype in _NARROW else tensor
+
+        known = {argument.name: argument for argument in func._schema.arguments}
+        named = zip(known, args, strict=False)
+        positional = tuple(a if known[name].alias_info else transform(a, wide) for name, a in named)
+        return positional, {name: a if known[name].alias_info else transform(a, wide) for name, a in kwargs.items()}
+
     def _noisy(self, tensor: torch.Tensor) -> torch.Tensor:
-        if tensor.dtype != torch.float64:
+        if tensor.dtype != torch.float64 or not self._roundoff:
             return tensor
         device = tensor.device
         if device not in self._draws:
