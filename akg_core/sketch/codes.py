@@ -35,7 +35,7 @@ CODES: dict[str, str] = {
     "SK304": "a stored value with axes that its places lack",
     "SK305": "a wrong number of indices",
     "SK306": "a scalar is needed here",
-    "SK307": "an all-reduction along an axis that does not allow it",
+    "SK307": "an all-reduction or a barrier along an axis that does not allow it",
     "SK401": "an unknown dtype",
     "SK402": "an operation on a dtype that it does not have",
     "SK403": "indices that are not integers",

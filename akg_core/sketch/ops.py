@@ -38,7 +38,7 @@ HINTS: dict[str, tuple[str, str]] = {
     "vector": ("count", "elements a memory instruction moves"),
     "persistent": ("flag", "one program a unit takes tile after tile"),
     "descending": ("flag", "programs of the last tiles start first: they have the most to do"),
-    "cooperative": ("flag", "all programs of the axis run at the same time; all_reduce_… needs it"),
+    "cooperative": ("flag", "all programs of the axis run at the same time; all_reduce_… and barrier need it"),
     "specialize": ("flag", "some warps only load, others only compute"),
     "stream": ("flag", "data that is not used again soon: pass the cache by"),
     "via": ("word", 'how data comes: "async" or "bulk"'),
@@ -56,7 +56,7 @@ class Operation:
 
     `kind` groups operations that share rules: "elementwise", "reduce", "argreduce", "scan", "sort", "pick",
     "contract", "create", "load", "store", "atomic", "axis", "split", "cast", "round", "split_float", "random",
-    "all_reduce".
+    "all_reduce", "barrier".
     `dtype` says how the result's dtype follows: "float" (ints become f32), "same" (the first argument's),
     "promote" (of all arguments), "select" (of all but the first), "sum" (ints and bool become i64), "bool", "i64",
     "f32", "bits" (an int as wide as the float), "given" (by an argument), "tensor" (the tensor's), "contract" (see
@@ -245,6 +245,12 @@ for _name in ("sum", "max", "min"):
         f"all_reduce_{_name}(tile, axis)",
         f"{_name} over all programs of a grid axis that run together",
     )
+_add(
+    "barrier",
+    "none",
+    "barrier(axis)",
+    "waits for all programs of a grid axis that run together: what each stored before, all can load after",
+)
 
 # Other spellings that the parser turns into the one form of the tree.
 SPELLINGS: dict[str, str] = {

@@ -201,7 +201,7 @@ class ExpressionChecker:
         if kind is None or axes is None:
             return None
         if operation.kind == "all_reduce":
-            return self._all_reduce(node, axes, kind)
+            return replace(kind, uniform=False, weak=False) if self.meets(node, axes, kind) else None
         absent = [axis for axis in axes if axis not in kind.axes]
         if absent:
             has = f"only {', '.join(sorted(kind.axes))}" if kind.axes else "no axes"
@@ -311,18 +311,19 @@ class ExpressionChecker:
             dtype = into.type.dtype
         return replace(typed, type=Type(axes, dtype))
 
-    def _all_reduce(self, node: ast.Call, axes: tuple[str, ...], kind: Type) -> Type | None:
+    def meets(self, node: ast.Call, axes: tuple[str, ...], kind: Type) -> bool:
+        """Whether programs of a grid axis can meet here, with a tile of such a type; a finding says why not."""
         name, loop = axes[0], self.axes[axes[0]].loop
         if not isinstance(loop, ast.Grid) or len(axes) > 1:
-            wrong = f"`{name}` is not the axis of a grid.", "An all-reduction is along one grid axis."
+            wrong = f"`{name}` is not the axis of a grid.", "Programs meet along one grid axis."
         elif dict(loop.hints).get("cooperative") != ast.Number(True):
             wrong = f"Programs of `{name}` need not run together.", "Mark the grid: cooperative=True."
         elif name in kind.axes:
             wrong = f"The tile still has the axis `{name}`.", f"Reduce it first: reduce_sum(t, {name})."
         else:
-            return replace(kind, uniform=False, weak=False)
+            return True
         self.report("SK307", node, *wrong)
-        return None
+        return False
 
     # --- what an argument must be -------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from akg_core.sketch import ast
 from akg_core.sketch.affine import Polynomial, number
 from akg_core.sketch.check.program import Launched, ProgramCheck
 from akg_core.sketch.check.shapes import sized
-from akg_core.sketch.check.sites import Atom, Site, Walk, at_least_zero, may_be_positive
+from akg_core.sketch.check.sites import Atom, Barrier, Site, Walk, at_least_zero, may_be_positive
 from akg_core.sketch.codes import finding
 from akg_core.sketch.program import statements
 
@@ -31,7 +31,7 @@ class _Write:
 
 
 def check_outputs(program: ProgramCheck) -> list[Finding]:
-    """Findings SK601 to SK606 and SK701 over all launches of a program."""
+    """Findings SK601 to SK606, SK701, and SK307 of barriers, over all launches of a program."""
     findings: list[Finding] = []
     writes: dict[str, list[_Write]] = defaultdict(list)
     walks: dict[tuple, Walk] = {}
@@ -41,7 +41,8 @@ def check_outputs(program: ProgramCheck) -> list[Finding]:
             walk = walks[key] = Walk(launched.kernel, launched.values)
             findings += _unwritten(launched, walk.sites)
             findings += _races(walk.sites)
-            findings += _exchanges(launched.kernel, walk.sites)
+            findings += _exchanges(launched.kernel, walk)
+            findings += _missed(walk.barriers)
         walk = walks[key]
         for site in walk.sites:
             tensor = launched.tensors.get(site.tensor)
@@ -243,8 +244,20 @@ def _races(sites: list[Site]) -> Iterable[Finding]:
             yield finding("SK603", site.node.place, message, cure, "error" if differs else "warning")
 
 
-def _exchanges(kernel: ast.Kernel, sites: list[Site]) -> Iterable[Finding]:
-    """SK606: elements that one program writes and another reads; within one kernel nothing orders the two."""
+def _missed(barriers: list[Barrier]) -> Iterable[Finding]:
+    """SK307: a barrier that some programs of its axis may not come to, or not as often as others."""
+    for barrier in barriers:
+        if barrier.keys & barrier.guard:
+            axis = barrier.node.args[0]
+            name = axis.id if isinstance(axis, ast.Name) else ""
+            message = f"Whether a program comes to this barrier depends on where it stands along `{name}`."
+            cure = "Let all programs of the axis come to it, equally often."
+            yield finding("SK307", barrier.node.place, message, cure)
+
+
+def _exchanges(kernel: ast.Kernel, walk: Walk) -> Iterable[Finding]:
+    """SK606: elements that one program writes and another reads, where no barrier orders the two."""
+    sites = walk.sites
     for tensor in kernel.tensors:
         if tensor.role not in ("Scratch", "InOut"):
             continue
@@ -254,13 +267,25 @@ def _exchanges(kernel: ast.Kernel, sites: list[Site]) -> Iterable[Finding]:
                 owners = [grid for grid in store.grids if _used(store, grid.key) and not grid.single]
                 if any(grid not in load.grids for grid in owners):
                     other = "in another grid"
-                elif any(not _used(load, grid.key) for grid in owners):
+                elif any(not (_used(load, g.key) or _ordered(load, store, g.key, walk.barriers)) for g in owners):
                     other = "by all programs"
                 else:
                     continue
                 message = f"`{tensor.name}` is written by one program and read {other}; nothing orders the two."
-                cure = "Read it in a second kernel, which the program launches after this one."
+                cure = "Read it in a second kernel, which the program launches after this one, or after a barrier."
                 yield finding("SK606", load.node.place, message, cure)
+
+
+def _ordered(load: Site, store: Site, key: str, barriers: list[Barrier]) -> bool:
+    """Whether programs along a grid axis may meet between the two: a barrier stands between them, or it stands in a
+    loop around both, and in one turn they are certain to touch different elements."""
+    first, last = sorted((load.met, store.met))
+    if any(key in barrier.keys for barrier in barriers[first:last]):
+        return True
+    if not any(key in barrier.keys for barrier in barriers):
+        return False
+    parts = zip(load.indices, store.indices, load.depends, store.depends, strict=True)
+    return any(a is not None and b is not None and not on | by and (a + -b).constant for a, b, on, by in parts)
 
 
 def _used(site: Site, key: str) -> bool:

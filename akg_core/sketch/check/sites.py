@@ -40,7 +40,7 @@ class Site:
     """One place where a kernel touches a tensor.
 
     `indices`: a polynomial a dimension, or None. `depends`: the grid keys that each index depends on; `value` those of
-    what is written; `guard` those of the conditions around it. `nest` identifies the outermost grid.
+    what is written; `guard` those of the conditions around it. `met`: how many barriers stand before it.
     """
 
     tensor: str
@@ -52,10 +52,21 @@ class Site:
     guard: frozenset[str]
     conditional: bool
     grids: tuple[Grid, ...]
+    met: int
 
     @property
     def kind(self) -> str:
         return OPERATIONS[self.op].kind
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """A place where programs wait for each other: along the grids in `keys`. `guard`: the grid keys that decide
+    whether, and how often, a program comes to it."""
+
+    node: ast.Call
+    keys: frozenset[str]
+    guard: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -70,11 +81,12 @@ _NOTHING: frozenset[str] = frozenset()
 
 
 class Walk:
-    """Walks one kernel as launched; afterwards `sites` and `atoms` hold what was found."""
+    """Walks one kernel as launched; afterwards `sites`, `barriers` and `atoms` hold what was found."""
 
     def __init__(self, kernel: ast.Kernel, values: Mapping[str, ast.Expr]) -> None:
         self.kernel = kernel
         self.sites: list[Site] = []
+        self.barriers: list[Barrier] = []
         self.atoms: dict[str, Atom] = {}
         self._values: dict[str, _Value] = {name: _Value(value, _NOTHING) for name, value in values.items()}
         for tune in kernel.tunes:
@@ -82,6 +94,7 @@ class Walk:
                 self._values[tune.name] = _Value(ast.Number(tune.default), _NOTHING)
         self._grids: tuple[Grid, ...] = ()
         self._guards: list[frozenset[str]] = []
+        self._bounds: list[frozenset[str]] = []
         self._block(kernel.body)
 
     # --- statements -------------------------------------------------------------------------------
@@ -98,6 +111,9 @@ class Walk:
             case ast.Assign(targets=targets, value=value):
                 self._loads(value)
                 self._assign(targets, value)
+            case ast.Effect(call=ast.Call(op="barrier", args=(ast.Name(id=axis),)) as call):
+                met = frozenset(grid.key for grid in self._grids if grid.axis == axis)
+                self.barriers.append(Barrier(call, met, _NOTHING.union(*self._guards, *self._bounds)))
             case ast.Effect(call=call):
                 self._loads(call.args[1])
                 self._site(call, self._depends(call.args[1]))
@@ -146,7 +162,7 @@ class Walk:
         bounds = frozenset().union(*(self._depends(e) for e in (node.start, node.stop) if e is not None))
         axis = self._axis(node.axis, node.extent, node, node.start is None and node.stop is None)
         self._values[node.axis] = _Value(axis, bounds | self._depends(node.extent))
-        self._turns(node.body)
+        self._turns(node.body, bounds | self._depends(node.extent))
         self._values.pop(node.axis, None)
 
     def _range(self, node: ast.Range) -> None:
@@ -158,15 +174,19 @@ class Walk:
         self.atoms[name] = Atom(name, number(1), extent, start if start is not None else number(0), unit)
         counter = ast.Name(name) if unit else None
         self._values[node.variable] = _Value(counter, bounds)
-        self._turns(node.body)
+        self._turns(node.body, bounds)
         self._values.pop(node.variable, None)
 
-    def _turns(self, body: tuple[ast.Statement, ...]) -> None:
-        """A body run any number of times: what it carries is unknown, and depends on whatever reaches it."""
+    def _turns(self, body: tuple[ast.Statement, ...], bounds: frozenset[str] = _NOTHING) -> None:
+        """A body run any number of times: what it carries is unknown, and depends on whatever reaches it.
+
+        `bounds`: the grid axes that decide how many times.
+        """
+        self._bounds.append(bounds)
         names = {t for node in ast.walk(body) if isinstance(node, ast.Assign) for t in node.targets}
         carried = names & self._values.keys()
         for turn in range(2 if carried else 1):
-            kept = len(self.sites)
+            kept, met = len(self.sites), len(self.barriers)
             for name in carried:
                 self._values[name] = _Value(None, self._values[name].depends)
             before = {name: self._values[name].depends for name in carried}
@@ -174,7 +194,8 @@ class Walk:
             for name in carried:
                 self._values[name] = _Value(None, self._values[name].depends | before[name])
             if carried and turn == 0:
-                del self.sites[kept:]
+                del self.sites[kept:], self.barriers[met:]
+        self._bounds.pop()
 
     # --- sites ------------------------------------------------------------------------------------
 
@@ -189,10 +210,10 @@ class Walk:
             return
         indices = tuple(self._known(index) for index in element.indices)
         depends = tuple(self._depends(index) for index in element.indices)
-        guard = frozenset().union(*self._guards)
+        guard, met = frozenset().union(*self._guards), len(self.barriers)
         self.sites.append(
             Site(
-                element.tensor, call.op, call, indices, depends, value, guard, bool(self._guards), self._grids
+                element.tensor, call.op, call, indices, depends, value, guard, bool(self._guards), self._grids, met
             )
         )  # fmt: skip
 

@@ -158,8 +158,13 @@ class _KernelChecker(ExpressionChecker):
         if operation is None or operation.dtype != "none":
             self.report("SK104", node, f"The result of `{call.op}` is not used.", "Assign it, or store it.")
             return node
-        if len(call.args) != 2:
-            self.report("SK110", node, f"`{call.op}` takes an element and a value.", f"Write {operation.signature}.")
+        if operation.kind == "barrier" and len(call.args) == 1:
+            if axes := self.axis_names(call.args[0]):
+                self.meets(call, axes, SCALAR)
+            return node
+        if len(call.args) != len(operation.parameters):
+            takes = "an axis" if operation.kind == "barrier" else "an element and a value"
+            self.report("SK110", node, f"`{call.op}` takes {takes}.", f"Write {operation.signature}.")
             return node
         element, kind = self.element(call.args[0])
         value = self.value(call.args[1])

@@ -1,7 +1,8 @@
 """Runs one kernel: its programs one after the other, statement by statement.
 
 Statements run as generators. They run through unless a `all_reduce_*` asks for what the other programs of its grid axis
-have: then the program waits there, and the grid goes on once all of them have come to the same place.
+have, or a `barrier` for them to come: then the program waits there, and the grid goes on once all of them have come to
+the same place.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from akg_core.sketch.ops import OPERATIONS
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """A program waits at `call` for the others of the grid axis `axis`; `tile` is its own part."""
+    """A program waits at `call` for the others of the grid axis `axis`; `tile` is its own part, if it has one."""
 
     call: ast.Call
     axis: str
@@ -55,7 +56,7 @@ class KernelRun(Evaluator):
             match statement:
                 case ast.Assign():
                     self._assign(statement, frame)
-                case ast.Effect(call=call):
+                case ast.Effect(call=call) if not _is_meeting(call):
                     self._effect(call, frame)
                 case ast.Grid():
                     yield from self._grid(statement, frame)
@@ -67,6 +68,8 @@ class KernelRun(Evaluator):
                     frame.enter(axis, 0, self.whole_number(extent, frame))
                 case ast.If():
                     yield from self._if(statement, frame)
+                case ast.Effect():
+                    pass  # a barrier, where it has met the others
                 case _:
                     raise TypeError(f"not a statement of a kernel: {statement}")
 
@@ -183,7 +186,7 @@ class KernelRun(Evaluator):
             nodes = [node for part in own for node in ast.walk(part)]
             self._meetings[id(statement)] = tuple(n for n in reversed(nodes) if _is_meeting(n))
         for call in self._meetings[id(statement)]:
-            tile, axis = self.tile(call.args[0], frame), call.args[1]
+            tile, axis = (integer(0) if len(call.args) == 1 else self.tile(call.args[0], frame)), call.args[-1]
             if not isinstance(axis, ast.Name) or axis.id not in frame.spans or axis.id in tile.axes:
                 fail("SK307", call.place, f"{call.op} needs a grid axis that the tile does not have.")
             frame.met[id(call)] = yield Meeting(call, axis.id, tile)
@@ -208,7 +211,7 @@ class KernelRun(Evaluator):
 
 
 def _is_meeting(node: object) -> TypeGuard[ast.Call]:
-    return isinstance(node, ast.Call) and OPERATIONS[node.op].kind == "all_reduce"
+    return isinstance(node, ast.Call) and OPERATIONS[node.op].kind in ("all_reduce", "barrier")
 
 
 def _advance(program: Steps, answer: Tile | None) -> Meeting | None:
@@ -224,6 +227,8 @@ def _gather(meeting: Meeting, tiles: Sequence[Tile]) -> Tile:
     axes = tiles[0].axes
     if any(tile.value.shape != tiles[0].value.shape or set(tile.axes) != set(axes) for tile in tiles):
         fail("SK307", meeting.call.place, "Programs of the axis have tiles of different shapes.")
+    if meeting.call.op == "barrier":
+        return meeting.tile
     together = Tile(torch.stack([align(tile, axes) for tile in tiles]), (meeting.axis, *axes))
     reduced = interpret_ops.reduce(meeting.call.op.replace("all_reduce", "reduce"), together, (meeting.axis,))
     return cast(reduced, tiles[0].dtype)
