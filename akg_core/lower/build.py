@@ -84,6 +84,10 @@ class _Lowering(ValueLowering):
             match statement:
                 case ast.Assign():
                     self.assign(statement, scope, statements[number + 1 :], ops)
+                case ast.Effect(call=ast.Call(op="barrier", args=(ast.Name(id=axis),)), place=place):
+                    along = scope[axis]
+                    assert isinstance(along, Axis)
+                    ops.append(Op("barrier", place, over=(along.name,)))
                 case ast.Effect(call=call, place=place):
                     element = self.element(call.args[0], scope, ops)
                     stored = self.expression(call.args[1], scope, ops)

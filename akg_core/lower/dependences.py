@@ -40,13 +40,15 @@ def depend(body: Body, op: Op) -> None:
         axes |= op.target.axes
         if op.accumulate:
             reads.add(op.target)
-    if op.kind != "all_reduce":
+    if op.kind not in ("all_reduce", "barrier"):
         axes |= set(op.over)
     if op.kind in ("all_reduce", "sort"):
         op.blocked = frozenset(axes)
     elif op.kind == "dot":
         op.blocked = _blocked(body, op)
     stored = {op.element.tensor} if op.element is not None else set()
+    if op.kind == "barrier":  # nothing that others read or write passes it
+        loaded = stored = set(roles)
     op.reads, op.writes = frozenset(reads), frozenset(writes)
     op.loaded = frozenset(t for t in loaded if roles[t] != "In")
     op.stored = frozenset(stored.union(*(p.stored for p in (*op.body, *op.orelse))))

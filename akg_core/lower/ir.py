@@ -98,7 +98,8 @@ class Op:
     begin      target = expr * step of `axis`: where the tile of a program begins
     end        target = expr + step of `axis`, or other where that is less: where its tile ends
     all_reduce target = function of expr over all programs of the grid axis over[0]
-    wait       a barrier of a cooperative group: its programs count at `element`, up to what bounds say
+    barrier    all programs of the grid axis over[0] wait for each other
+    wait       a barrier written out: the programs of a group count at `element`, up to what bounds say
     store      element = expr where `mask`, or everywhere; atomics too, by `function`
     tiles      body for each tile of `axis`, backwards when `reverse`; bounds are start, stop
     range      body for each value of the scalar `target`; bounds are start, stop, step

@@ -68,6 +68,8 @@ def show_op(op: Op) -> str:
             assert op.other is not None
             sign = "+=" if op.accumulate else "="
             return f"{target} {sign} {expr} · {show_expression(op.other)} over {', '.join(op.over)}"
+        case "barrier":
+            return f"wait for all programs of {op.over[0]}"
         case "wait":
             assert op.element is not None
             return f"wait for {show_expression(op.bounds[0])} programs at {show_expression(op.element)}"

@@ -48,7 +48,7 @@ class _Verifier:
                 self.require(op, not self.axes_of(op.expr), "a condition is a scalar")
                 self.block(op.body, axes, known)
                 self.block(op.orelse, axes, known)
-            elif op.kind not in ("store", "wait"):
+            elif op.kind not in ("store", "wait", "barrier"):
                 axes = axes | set(op.over[2:] if op.kind == "regroup" else ())
                 self.defined(op, axes)
                 assert op.target is not None

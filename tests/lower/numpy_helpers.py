@@ -73,7 +73,8 @@ def together(programs):
     parts = [next(program, None) for program in programs]
     while parts[0] is not None:
         function, dtype = parts[0][:2]
-        met = functions[function].reduce([part[2] for part in parts], axis=0, dtype=dtype)
+        combine = functions.get(function)
+        met = combine and combine.reduce([part[2] for part in parts], axis=0, dtype=dtype)
         parts = [next_part(program, met) for program in programs]
 
 

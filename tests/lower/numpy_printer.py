@@ -166,6 +166,8 @@ class Printer:
                         self.block(op.orelse, lines.nest())
                 case "store":
                     self.store(op, lines)
+                case "barrier":
+                    lines.add("yield 'barrier', None, None")
                 case _:
                     assert op.target is not None
                     lines.add(f"{op.target.name} = {self.result(op)}", op.place.line)

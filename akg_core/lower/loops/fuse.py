@@ -45,7 +45,7 @@ class Fusion:
     def score_lanes(self, op: Op) -> None:
         """Score each axis of an op as the one along the lanes: unit steps in memory are what counts."""
         scores: dict[str, float] = {}
-        if op.compound or op.kind == "all_reduce":
+        if op.compound or op.kind in ("all_reduce", "barrier"):
             return
         found = accesses(self.body, op)
         for axis in op.iterates - op.blocked:
@@ -142,7 +142,7 @@ class Fusion:
         """Whether a loop over `axis` around a loop or branch may go through this op inside it."""
         if op.compound:
             return True
-        if axis in op.over or axis in op.blocked or op.kind == "all_reduce":
+        if axis in op.over or axis in op.blocked or op.kind in ("all_reduce", "barrier"):
             return False
         if axis in op.iterates:
             return True

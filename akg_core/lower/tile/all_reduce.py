@@ -1,5 +1,5 @@
 """All-reductions along a cooperative grid axis: each program writes its part to a workspace, waits at a barrier, and
-combines what all have written.
+combines what all have written. Barriers of the sketch: a group counts on and on, up to what is due at each.
 
 What a later all-reduction combines may follow from scalars that were there before this one and from its result, as the
 sum of exponentials of a row follows from those of its parts and their maxima. Then each program writes these scalars,
@@ -14,8 +14,9 @@ ordered=True            a hint of a reduction: parts are combined as they lie, i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
 from akg_core.errors import Unsupported
 from akg_core.lower.fold import fold
@@ -24,8 +25,25 @@ from akg_core.lower.substitute import replaced
 from akg_core.lower.tile.programs import ZERO, Programs
 from akg_core.sketch import numerics
 from akg_core.sketch.affine import INDEX
-from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, TensorParameter, Text, Type, Unary, walk
+from akg_core.sketch.ast import (
+    Binary,
+    Call,
+    Element,
+    Expr,
+    Name,
+    Number,
+    TensorParameter,
+    Text,
+    Type,
+    Unary,
+    rewrite,
+    walk,
+)
 from akg_core.sketch.ops import OPERATIONS
+
+_COUNT = Type(dtype="i32")
+_FIXED = "Let the number of programs be fixed, and tiles have fixed sizes."
+_LINE = 32  # numbers in a line of memory: groups that count in lines of their own do not wait for each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +67,13 @@ class AllReduced:
 
 
 def lower_all_reduce(body: Body, region: Region, programs: Programs) -> AllReduced:
-    """Write out the all-reductions of a region whose tiles are open."""
+    """Write out the all-reductions and barriers of a region whose tiles are open."""
     writer = _Writer(body, programs)
     region.ops = writer.block(region.ops, {}, alone=True)
+    if writer.due is not None:
+        place = body.kernel.place
+        region.ops.insert(0, Op("map", place, target=writer.due, expr=Number(0, type=_COUNT)))
+        _coherent(region)
     workspaces = writer.workspaces()
     body.workspace |= {
         workspace.name: TensorParameter(workspace.name, "Scratch", workspace.dtype, workspace.dims)
@@ -65,15 +87,25 @@ class _Writer:
         self.body, self.programs = body, programs
         self.parts: list[Workspace] = []
         self.axes: list[str] = []
+        self.due: Value | None = None  # how many arrivals the next barrier waits for, where there is one
         self.foreseen: dict[str, tuple[Expr, dict[str, Workspace]]] = {}  # by what a later one combines
 
     def workspaces(self) -> tuple[Workspace, ...]:
-        if not self.parts:
-            return ()
-        number = Number(len(self.parts), type=INDEX)
-        total = self.programs.count
-        count = fold(Binary("*", total, number, type=INDEX))
-        return (Workspace("arrived", "i32", count, (number, total), zeroed=True), *self.parts)
+        found, total = list(self.parts), self.programs.count
+        if self.parts:
+            number = Number(len(self.parts), type=INDEX)
+            count = fold(Binary("*", total, number, type=INDEX))
+            found.insert(0, Workspace("arrived", "i32", count, (number, total), zeroed=True))
+        if self.due is not None:
+            line = Number(_LINE, type=INDEX)
+            count = fold(Binary("*", self.groups, line, type=INDEX))
+            found.insert(0, Workspace("met", "i32", count, (self.groups, line), zeroed=True))
+        return tuple(found)
+
+    @property
+    def groups(self) -> Expr:
+        """How many groups of members there are."""
+        return fold(Binary("//", self.programs.count, Number(self.programs.members, type=INDEX), type=INDEX))
 
     def block(self, ops: Sequence[Op], known: dict[str, Op], *, alone: bool) -> list[Op]:
         """The ops of a block; `known`: what made the values that are there, `alone`: it is in no loop."""
@@ -81,6 +113,8 @@ class _Writer:
         for number, op in enumerate(ops):
             if op.kind == "all_reduce":
                 made += self.written_out(op, ops[number + 1 :], known, alone)
+            elif op.kind == "barrier":
+                made += self.barrier(op)
             else:
                 inner = alone and op.kind != "range"
                 op.body = self.block(op.body, known, alone=inner)
@@ -103,7 +137,7 @@ class _Writer:
         if not alone or self.programs.members < 0 or None in lanes:
             raise Unsupported(
                 f"{op.function} inside of a loop, or of sizes that only the launch knows, has no form here.",
-                "Put it outside of loops, with a fixed number of programs and tiles of a fixed size.",
+                f"Put it outside of loops. {_FIXED}",
             )
         dtype, made = self.held(op), list[Op]()
         part = op.expr
@@ -125,6 +159,21 @@ class _Writer:
         combined = self.combined(op, every, name)
         combined.hints = {"ordered": Number(True)}
         return [*made, combined]
+
+    def barrier(self, op: Op) -> list[Op]:
+        """A wait until all members have come here as often as this program."""
+        members, group = self.programs.members, self.programs.group
+        if not members:  # the only program of its axis
+            return []
+        if members < 0:
+            raise Unsupported("A barrier of as many programs as only the launch knows has no form here.", _FIXED)
+        assert group is not None
+        if self.due is None:
+            self.due = self.body.fresh("due", (), "i32", mutable=True)
+        due = Name(self.due.name, type=_COUNT)
+        more = Binary("+", due, Number(members, type=_COUNT), type=_COUNT)
+        counted = Op("map", op.place, target=self.due, expr=more)
+        return [counted, Op("wait", op.place, element=Element("met", (group, ZERO)), bounds=(due,))]
 
     def held(self, op: Op) -> str:
         assert op.expr is not None
@@ -210,11 +259,27 @@ class _Writer:
     def workspace(self, dtype: str, lanes: Sequence[int]) -> Workspace:
         """A new workspace for the parts of one all-reduction."""
         total, each = self.programs.count, Number(prod(lanes), type=INDEX)
-        groups = fold(Binary("//", total, Number(self.programs.members, type=INDEX), type=INDEX))
-        dims = (groups, *(Number(size, type=INDEX) for size in (self.programs.members, *lanes)))
+        dims = (self.groups, *(Number(size, type=INDEX) for size in (self.programs.members, *lanes)))
         count = fold(Binary("*", total, each, type=INDEX))
         self.parts.append(Workspace(f"parts{len(self.parts) + 1}", dtype, count, dims))
         return self.parts[-1]
+
+
+def _coherent(region: Region) -> None:
+    """Let loads of what the region stores see what other programs have stored before a barrier."""
+    ops = [op for each in region.ops for op in each.inside()]
+    stored = {op.element.tensor for op in ops if op.kind == "store" and op.element is not None}
+
+    def change(node: Any) -> Any:
+        match node:
+            case Call(op="load", args=(Element(tensor=tensor), *_), keywords=keywords) if tensor in stored:
+                return replace(node, keywords=(*keywords, ("coherent", Number(True))))
+        return node
+
+    for op in ops:
+        op.expr, op.other, op.element, op.mask = (
+            rewrite(part, change) if part is not None else None for part in (op.expr, op.other, op.element, op.mask)
+        )
 
 
 def _later(rest: Sequence[Op], op: Op) -> Iterator[tuple[Op, Expr]]:

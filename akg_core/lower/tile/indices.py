@@ -62,6 +62,8 @@ class _Opening:
         while True:
             every = [op for each in self.region.ops for op in each.inside()]
             used = {n.id for op in every for e in op.expressions() for n in walk(e) if isinstance(n, Name)}
+            if any(op.kind in ("all_reduce", "barrier") for op in every):
+                used |= {name.id for name in (self.found.member, self.found.group) if name is not None}
             unused = {op for op in every if op in self.optional and op.target and op.target.name not in used}
             if not unused:
                 return

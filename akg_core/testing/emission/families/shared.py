@@ -38,6 +38,45 @@ def k(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], z: Out["f32", "M"]):
 """.replace("STEP", str(step)),
             randn(5, 40),
         )
+        found.add(
+            f"meet_in_turns_{step}",
+            """
+@kernel
+def k(x: In["f32", "T", "B", "N"], w: In["f32", "N", "N"], s: InOut["f32", "T + 1", "B", "N"], y: Out["f32", "B", "N"]):
+    for b in grid(B, STEP):
+        for p in grid(45, 16, cooperative=True):
+            n = whole(N)
+            held = load(w[n, p])
+            last = zeros([b, p])
+            for t in range(T):
+                last = tanh(reduce_sum(load(s[t, b, n]) * held, n) + load(x[t, b, p]))
+                store(s[t + 1, b, p], last)
+                barrier(p)
+            store(y[b, p], last - load(s[T, b, N - 1 - p]))
+
+@program
+def model(x: In["f32", "T", "B", "N"], w: In["f32", "N", "N"]):
+    s = zeros("f32", T + 1, B, N)
+    y = empty("f32", B, N)
+    k(x, w, s, y)
+    return y
+""".replace("STEP", str(step)),
+            randn(6, 3, 45),
+            randn(45, 45) / 8,
+        )
+    found.add(
+        "meet_in_between",
+        """
+@kernel
+def k(x: In["f32", "M", "N"], s: Scratch["f32", "M", "N"], y: Out["f32", "M", "N"]):
+    for m in grid(M, 1):
+        for p in grid(37, 8, cooperative=True):
+            store(s[m, p], exp(load(x[m, p])))
+            barrier(p)
+            store(y[m, p], load(s[m, N - 1 - p]) + load(s[m, p]))
+""",
+        randn(7, 37),
+    )
     found.add(
         "meet_once",
         """

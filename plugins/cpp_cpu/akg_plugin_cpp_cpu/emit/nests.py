@@ -57,7 +57,8 @@ class NestPrinter:
         else:
             reductions = {"reduce": self.reductions.reduce, "scan": self.reductions.scan}
             simple = {"map": self.map, "store": self.memory.store} | reductions
-            whole = {"sort": self.matrices.sort, "dot": self.matrices.dot, "all_reduce": self.all_reduce}
+            whole = {"sort": self.matrices.sort, "dot": self.matrices.dot}
+            whole |= {"all_reduce": self.all_reduce, "barrier": self.barrier}
             (simple | whole)[op.kind](op, scope)
 
     def map(self, op: Op, scope: Scope) -> None:
@@ -74,6 +75,10 @@ class NestPrinter:
         else:
             where, count = f"&{value.name}", "1"
         self.emit(f"team.{op.function}(member, {where}, {count});", scope)
+
+    def barrier(self, op: Op, scope: Scope) -> None:
+        """Programs of a cooperative grid axis wait for each other."""
+        self.emit("team.barrier();", scope)
 
     # --- loops over positions -----------------------------------------------------------------------------
 

@@ -188,7 +188,8 @@ AKG_INLINE void parallel_for(i64 programs, const Body& body) { parallel_for(prog
 
 // ---- programs that meet ---------------------------------------------------------------------------------------
 
-// The members of one group, each on a thread of its own. all_reduce_* combines `count` values over the members, in their order.
+// The members of one group, each on a thread of its own. all_reduce_* combines `count` values over the members, in their order;
+// what each wrote before a barrier, all can read after it.
 class Team {
     char* shared_ = nullptr;
     std::size_t capacity_ = 0;
@@ -221,6 +222,9 @@ public:
     Team(const Team&) = delete;
     Team& operator=(const Team&) = delete;
 
+    void barrier() {
+#pragma omp barrier
+    }
     template <class T>
     void all_reduce_sum(i64 member, T* values, i64 count) {
         meet(member, values, count, [](T a, T b) { return T(a + b); });

@@ -35,7 +35,7 @@ from akg_triton.emit.function import Function
 from akg_triton.emit.region import RegionPrinter
 from akg_triton.emit.reserved import RESERVED
 
-OWN = frozenset({"arrived", *(f"parts{n}" for n in range(1, 9))})
+OWN = frozenset({"met", "arrived", *(f"parts{n}" for n in range(1, 9))})
 LEAST = 16  # lanes of an axis that matrix units run along
 
 
@@ -117,10 +117,10 @@ def _function(
 
 
 def _all_reduced(body: Body, region: Region, programs: Programs, dialect: Dialect) -> AllReduced:
-    """The all-reductions written out; raises Unsupported on a chip whose programs do not wait for each other."""
-    found = [op for each in region.ops for op in each.inside() if op.kind == "all_reduce"]
+    """All-reductions and barriers written out; raises Unsupported where programs do not wait for each other."""
+    found = [op for each in region.ops for op in each.inside() if op.kind in ("all_reduce", "barrier")]
     if found and programs.members and not dialect.cooperative:
-        what = f"{found[0].function}: programs of this chip do not wait for each other."
+        what = f"{found[0].function or found[0].kind}: programs of this chip do not wait for each other."
         raise Unsupported(what, "Use one program.")
     return lower_all_reduce(body, region, programs)
 

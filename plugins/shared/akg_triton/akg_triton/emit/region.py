@@ -167,6 +167,8 @@ class RegionPrinter:
         turns = int(unroll.value) if isinstance(unroll, Number) else 1
         options = f", num_stages={int(stages.value)}" if isinstance(stages, Number) and stages.value else ""
         options += f", loop_unroll_factor={turns}" if turns > 1 else ""
+        if any(inner.kind == "wait" for inner in op.inside()):
+            options = ", num_stages=1"  # nothing is loaded before the others have stored it
         word = "tl.range"
         if "unrolled" in op.hints:
             word, options = "tl.static_range", ""

@@ -140,8 +140,8 @@ def int_power(a, b):
 def meet(arrived, members):
     """Wait until all members of a group of programs have come here; what each wrote before, all can read after."""
     tl.debug_barrier()
-    tl.atomic_add(arrived, 1)
-    while tl.atomic_add(arrived, 0) < members:
+    tl.atomic_add(arrived, 1, sem="release")
+    while tl.atomic_add(arrived, 0, sem="acquire") < members:
         pass
     tl.debug_barrier()
 
