@@ -24,6 +24,7 @@ from akg_core.design.kernels.reduction import RESULTS, state_dtypes, states
 from akg_core.design.kernels.scan import emit_scan, scan_chunk, split_scan, tile_scan
 from akg_core.design.kernels.sort import emit_sort, tile_sort
 from akg_core.design.nest.cooperative import tile_cooperative
+from akg_core.design.nest.meeting import tile_meeting
 from akg_core.design.nest.nest import Head, Nest, Store, refined, with_results, without_places
 from akg_core.design.nest.nests import nest_of
 from akg_core.design.nest.sliding import tile_windows
@@ -55,6 +56,7 @@ class Assembly:
     finished: list[tuple[Value, Buffer]] = field(default_factory=list)
     _kernels: set[str] = field(default_factory=set)
     _read: set[Buffer] = field(default_factory=set)
+    _steady: frozenset[Buffer] = frozenset()
 
     def __post_init__(self) -> None:
         def split(space: Shape, reduced: frozenset[int], dtype: str) -> bool:
@@ -84,22 +86,36 @@ class Assembly:
                 self._emit(cluster, nest)
 
     def _emit_loop(self, loop: AnchorKey) -> None:
-        """The kernels of one turn, made as those of a graph of its own, launched once a turn."""
+        """A loop as one kernel, whose programs meet in every turn where these can; else as launches in every turn."""
         assert isinstance(loop, Loop)
+        taken = [(names, set(names)) for names in (self._kernels, self.partition.buffers.names)]
+        steps = self._turns(loop, meeting=True) if self.traits.co_resident else []
+        if not steps or any(isinstance(step, Repeated) for step in steps):
+            for names, before in taken:
+                names.intersection_update(before)
+            steps = self._turns(loop, meeting=False)
+        self.emitted += steps
+
+    def _turns(self, loop: Loop, meeting: bool) -> list[Step]:
+        """The kernels of one turn, made as those of a graph of its own, launched once a turn; or all turns inside of
+        one. `meeting`: its programs may wait for each other."""
         looped = self.partition.loops[loop]
         sources = {"now": loop.now, "before": loop.before, "held": loop.held}
         found = Trace(sources={s.origin: s for group in sources.values() for s in group})
-        turn = Assembly(self.task, found, self.traits, replace(self.policy, halves=False))
+        policy = replace(self.policy, halves=False, split=False if meeting else self.policy.split)
+        turn = Assembly(self.task, found, self.traits, policy)
         turn._kernels, turn.partition.buffers.names = self._kernels, self.partition.buffers.names
         inner = {kind: [turn.partition.buffers.source(s) for s in group] for kind, group in sources.items()}
         inner["after"] = []
+        turn._steady = frozenset(inner["held"]) if meeting else frozenset()
         for value, state in zip(loop.after, looped.states, strict=True):
             name, shape = turn.partition.buffers.unique(f"new_{state.label}"), state.shape[1:]
             inner["after"].append(Buffer(name, state.label, state.dtype, shape, tuple(range(len(shape)))))
             copy = Pointwise("copy", (value,), shape=value.shape, dtype=value.dtype)
             turn.partition.store(copy, inner["after"][-1])
         turn._emit_all()
-        self.emitted += map(inside, repeated(loop, looped, inner, kernels(turn.emitted)))
+        steps = repeated(loop, looped, inner, kernels(turn.emitted))
+        return [inside(step, self.traits.co_resident if meeting else 0) for step in steps]
 
     # --- what goes out ----------------------------------------------------------------------------
 
@@ -208,6 +224,8 @@ class Assembly:
     def _emit_whole(self, nest: Nest, hint: str) -> None:
         """One kernel whose programs share no result, or combine it by an all-reduction."""
         joined = tile_cooperative(nest, self.traits) if self.policy.on_chip is None else None
+        if self._steady and (meeting := tile_meeting(nest, self.traits, self._steady)):
+            joined = nest, meeting
         nest, tiling = joined or (
             nest,
             tile_windows(nest, self.traits) or tile(nest, self.traits, self.policy.on_chip),
