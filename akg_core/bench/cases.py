@@ -30,8 +30,8 @@ def _cases(numbers):
 
     def chosen(path, *args, **kwargs):
         with builtins.open(path, *args, **kwargs) as file:
-            lines = [line for line in file if line.strip()]
-        return io.StringIO("".join(lines[number] for number in numbers))
+            lines = [line.strip() for line in file if line.strip()]
+        return io.StringIO("\\n".join(lines[number] for number in numbers))
 
     globals()["open"] = chosen
     return get_input_groups()

@@ -87,3 +87,10 @@ def test_anything_else_does(kernels, other):
 def test_cases_that_cannot_be_read_are_named(kernels):
     with pytest.raises(UsageError, match=r"The cases of add cannot be read"):
         kernels("{}")
+
+
+def test_a_last_line_without_an_end_is_a_case_like_any_other(kernels, tmp_path):
+    (large,) = kernels(case([4, 6], [4, 6]), case([2, 3], [2, 3]))
+    (tmp_path / "add.json").write_text((tmp_path / "add.json").read_text().rstrip())
+    made = load_source(read(large.path), "add")
+    assert [list(x.shape) for x, *_ in made.input_lists()] == [[2, 3], [4, 6]]
