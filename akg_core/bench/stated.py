@@ -1,12 +1,14 @@
 """References that call a chip's own library, with forward in plain PyTorch instead, as their docstrings state it.
 
 NPUKernelBench calls `torch_npu` where PyTorch has no such operator, and writes down what the call means: the docstring
-of `Model` holds a `forward` in PyTorch, or a function of the same arguments, with what these call.
+of `Model` holds a `forward` in PyTorch, a function of the same arguments, with what these call, or what stands in one.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
+import copy
 import inspect
 import textwrap
 
@@ -48,6 +50,30 @@ def _stated(text: str, forward: ast.FunctionDef) -> list[ast.stmt]:
             method.name, method.args.args = _FORWARD, [forward.args.args[0], *method.args.args]
             method.args.defaults = forward.args.defaults
             return stated
+    inside = [] if stated else _inside(text)
+    if inside:
+        method = copy.deepcopy(forward)
+        method.body = inside
+        return [method]
+    return []
+
+
+def _inside(text: str) -> list[ast.stmt]:
+    """What stands in a function, where a text ends with it: all after the last line that is none, with a result.
+
+    The shallowest of its lines may have lost the depth that the others have.
+    """
+    lines = text.splitlines()
+    first = max((number for number, line in enumerate(lines) if line.endswith(":") and line[:1].isupper()), default=-1)
+    block = [line for line in lines[first + 1 :] if line.strip()]
+    depths = sorted({_depth(line) for line in block})
+    deeper = [" " * max(0, depths[1] - _depth(line)) + line for line in block] if depths[1:] else block
+    for each in (block, deeper):
+        with contextlib.suppress(SyntaxError):
+            body = textwrap.indent(textwrap.dedent("\n".join(each)), " ")
+            (function,) = ast.parse(f"def {_FORWARD}():\n{body}").body
+            if isinstance(function, ast.FunctionDef) and isinstance(function.body[-1], ast.Return) and first >= 0:
+                return function.body
     return []
 
 

@@ -83,3 +83,18 @@ def test_without_a_forward_in_words_of_python_the_source_stays():
 
 def test_what_is_no_python_stays():
     assert in_plain_torch("import torch_npu\nclass Model(") == "import torch_npu\nclass Model("
+
+
+def test_the_inside_of_a_function_is_taken_though_its_first_and_last_line_have_lost_their_depth():
+    lines = [
+        "In plain PyTorch:",
+        "if scale > 1:",
+        "        x = x * scale",
+        "    else:",
+        "        x = 0",
+        "return 1 + x",
+    ]
+    inside = "\n    ".join(lines) + "\n"
+    stated = METHOD.index("    def forward"), METHOD.index('    """\n')
+    source = METHOD[: stated[0]] + "    " + inside + METHOD[stated[1] :]
+    assert torch.equal(answer(source), torch.full((2, 3), 3.0))
