@@ -32,7 +32,6 @@ from akg_core.task.fake import quiet
 from akg_core.task.graph import random_nodes, resolve, size, spelled
 from akg_core.task.guards import conditions
 from akg_core.task.load import ReferenceModule, as_buffers
-from akg_core.task.recurrent import whole
 from akg_core.task.single import from_two
 from akg_core.task.translate import Sizes, Translated, dtype_name, translate
 from akg_core.task.unchecked import unchecked
@@ -188,7 +187,7 @@ def _traced(reference: ReferenceModule, example: Example, *, vary: bool, numbers
         dims = tuple(dict.fromkeys(sorted(varying), Vary.AUTO) for v, varying in pairs if isinstance(v, torch.Tensor))
 
     def export(model: nn.Module) -> ExportedProgram:
-        with flat_forward(model, example.inputs, values, names, example.replaced), whole(), unchecked():
+        with flat_forward(model, example.inputs, values, names, example.replaced), unchecked():
             return torch.export.export(model, inputs, dynamic_shapes=dims, strict=False)
 
     model = example.model

@@ -19,7 +19,9 @@ from akg_core.errors import TaskError
 from akg_core.task.arguments import Leaf, leaves, portable, rebuilt, require_apart
 from akg_core.task.fake import fake_mode, fake_or_real, faked, run
 from akg_core.task.graph import spelled
+from akg_core.task.items import Items
 from akg_core.task.load import ReferenceModule, as_buffers
+from akg_core.task.recurrent import whole
 from akg_core.task.translate import dtype_name
 
 
@@ -114,7 +116,8 @@ def flat_forward(
         given = iter(tensors)
         leaves = [next(given) if isinstance(value, torch.Tensor) else value for value in values]
         held = {name: model.get_buffer(name) for name in replaced}
-        result = original(*rebuilt(inputs, leaves))
+        with whole(items=Items(traced=True)):  # in here: what export does with calls of its own comes after
+            result = original(*rebuilt(inputs, leaves))
         for name, tensor in held.items():
             path, _, attribute = name.rpartition(".")
             owner = model.get_submodule(path)

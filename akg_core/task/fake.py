@@ -15,6 +15,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from akg_core.errors import TaskError
 from akg_core.task import load, wording
+from akg_core.task.items import Items
 from akg_core.task.picked import Picked
 from akg_core.task.recurrent import whole
 from akg_core.task.unchecked import unchecked
@@ -64,18 +65,33 @@ def run(
     """
     blamed = load.blame(name, "forward, given what get_inputs gives,")
 
-    def leaves(masks: bool) -> list[Any]:
-        with whole(masks):
-            return list(torch.utils._pytree.tree_leaves(model(*faked(mode, inputs))))
+    def leaves(masks: bool, items: bool = True) -> list[Any]:
+        read = Items(traced=False)
+        with whole(masks, read if items else None):
+            found = list(torch.utils._pytree.tree_leaves(model(*faked(mode, inputs))))
+        read.require_copies(found)
+        return found
 
     with blamed, quiet(), unchecked(), mode, observer or nullcontext():
         try:
             found = leaves(True)
             return leaves(False) if any(isinstance(each, Picked) for each in found) else found
-        except Exception as error:
-            if (refused := wording.of_values(error, name)) is not None:
-                raise refused from None
+        except TaskError:
             raise
+        except Exception as error:
+            refused = wording.of_values(error, name) or _of_items(lambda: leaves(True, items=False), name)
+            if refused is None:
+                raise
+            raise refused from None
+
+
+def _of_items(again: Callable[[], object], name: str) -> TaskError | None:
+    """What is said of a number that cannot do as a tensor what its value could."""
+    try:
+        again()
+    except Exception as error:
+        return wording.of_values(error, name)
+    return None
 
 
 @contextmanager

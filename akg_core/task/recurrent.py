@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from akg_core.task.graph import RECURRENT
+from akg_core.task.items import Items
 from akg_core.task.picked import picked
 
 _NAMESPACE = "akg_core"
@@ -34,12 +35,13 @@ def captured_as(op: str) -> str:
 class whole(TorchFunctionMode):
     """Inside, recurrent layers over a padded sequence are not run step by step, and `x.data` is `x.detach()`.
 
-    What PyTorch makes of the former cannot be decomposed: it ends the process. With `masks`, `x[mask]` is `Picked`.
+    What PyTorch makes of the former cannot be decomposed: it ends the process. With `masks`, `x[mask]` is `Picked`, and
+    with `items`, `x.item()` is a tensor.
     """
 
-    def __init__(self, masks: bool = True) -> None:
+    def __init__(self, masks: bool = True, items: Items | None = None) -> None:
         super().__init__()
-        self._masks = masks
+        self._masks, self._items = masks, items
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
@@ -47,6 +49,8 @@ class whole(TorchFunctionMode):
         if func == _DATA:
             return args[0].detach()
         if self._masks and (found := picked(func, args, kwargs or {})):
+            return found[0]
+        if self._items and (found := self._items.called(func, args, kwargs or {})):
             return found[0]
         name = getattr(func, "__name__", "")
         if name in RECURRENT and func == getattr(torch._C._VariableFunctions, name) and _padded(name, args):

@@ -1,0 +1,51 @@
+"""Numbers that forward reads from tensors stay tensors, where nothing needs their values; else they are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from akg_core.errors import TaskError
+from akg_core.task.capture import capture
+from akg_core.task.load import load_source
+from tests.design.judging import forward, judge, reference
+
+INPUTS = "[torch.randn(3, 6, 5), torch.randint(0, 5, (4,)), torch.randn(3, 4, 5)]"
+LINES = [
+    "x[1, p[0].item(), 2:]", "x[:, p[0].item()].clone()", "x[..., p[1].item()] + 1", "x * p[2].item()",
+    "x[:, p[0].item(), p[1].item()] * 2", "x[p[0].item() // 3, :, [1, 2]]", "x / y[0, 0, 0].item()",
+    "x[:, -p[0].item()].exp()", "x + sum(p.tolist())", "x[None, :, p[3]].sum(-1)", "p.tolist()[1] * y",
+    "x[:, p[0].item()][:, 1:3] + 0",
+]  # fmt: skip
+WRITES = [
+    "x[:, p[0].item()] = y[:, 1]", "x[:, p[0].item() + 1, 1:3] = 2.0", "x[0, p[0], p[1]] += y[0, 0, 0]",
+    "x[..., p[0].item()] = y[0, 0, 0]", "x[:, p[1].item()] *= 2", "x[..., p[2].item(), :] = y[:, 3, :]",
+    "i = [slice(None)] * 3; i[1] = p[3].item(); x[tuple(i)] = y[:, 2]",
+]  # fmt: skip
+REFUSED = [
+    "x[: p[0].item()]", "torch.zeros(p[0].item(), 3)", "x if p[0].item() > 2 else -x", "x * math.sqrt(p[0].item())",
+    "x * int(p[0].item())", "x.sum(p[0].item())", "x.view(p[0].item(), -1)", "x * p[0].item().bit_length()",
+    "sum(x[0, 0, i] for i in range(p[0].item()))",
+]  # fmt: skip
+VIEWS = ["x[:, p[0].item()]", "(x[p[0].item() // 3].add_(1), x)[1]", "(x[p[0].item() // 3][0].zero_(), x)[1]"]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_what_is_computed_with_a_number_is_what_it_is_with_a_tensor(line: str) -> None:
+    judge(reference(forward(line, "x, p, y"), INPUTS))
+
+
+@pytest.mark.parametrize("lines", WRITES)
+def test_what_is_written_goes_to_the_place_that_is_read(lines: str) -> None:
+    judge(reference(f"    def forward(self, x, p, y):\n        x = x.clone(); {lines}\n        return x", INPUTS))
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_what_needs_the_value_is_refused(line: str) -> None:
+    with pytest.raises(TaskError, match="reference, line 9: forward looks at the values of tensors"):
+        capture(load_source(reference(forward(line, "x, p, y"), INPUTS), "reference"))
+
+
+@pytest.mark.parametrize("line", VIEWS)
+def test_a_view_of_such_a_place_is_refused(line: str) -> None:
+    with pytest.raises(TaskError, match="a view of a place that it reads from a tensor"):
+        capture(load_source(reference(forward(line, "x, p, y"), INPUTS), "reference"))
