@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from akg_core.task.arrays import array
 from akg_core.task.graph import RECURRENT
 from akg_core.task.items import Items
 from akg_core.task.picked import picked
@@ -48,6 +49,8 @@ class whole(TorchFunctionMode):
     ) -> Any:
         if func == _DATA:
             return args[0].detach()
+        if (converted := array(func, args)) is not None:
+            return converted
         if self._masks and (found := picked(func, args, kwargs or {})):
             return found[0]
         if self._items and (found := self._items.called(func, args, kwargs or {})):

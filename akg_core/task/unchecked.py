@@ -12,8 +12,10 @@ from typing import Any
 from unittest import mock
 
 import torch
+import torch._numpy
 from torch import Tensor
 
+from akg_core.task.arrays import by_function, by_operator, dtype, from_numpy
 from akg_core.task.bincount import bincount
 from akg_core.task.ctc import ctc_loss
 from akg_core.task.istft import istft
@@ -24,7 +26,7 @@ def unchecked() -> Iterator[None]:
     """Inside, these functions are replaced in `torch`."""
     with contextlib.ExitStack() as replaced:
         for owner, name, function in _FUNCTIONS:
-            replaced.enter_context(mock.patch.object(owner, name, function))
+            replaced.enter_context(mock.patch.object(owner, name, function, create=owner is _ARRAY))
         yield
 
 
@@ -67,11 +69,16 @@ def _is_said_to_be_causal(mask: Tensor | None, is_causal: bool | None = None, si
 
 
 _COV = torch.cov
+_ARRAY = torch._numpy.ndarray
 _FUNCTIONS = (
     (torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
     (torch.nn.functional, "ctc_loss", ctc_loss),
     (torch.nn.modules.transformer, "_detect_is_causal_mask", _is_said_to_be_causal),
     (torch, "ctc_loss", ctc_loss),
+    (torch, "from_numpy", from_numpy),
+    (torch._numpy._dtypes, "dtype", dtype),
+    (_ARRAY, "__array_function__", by_function),
+    (_ARRAY, "__array_ufunc__", by_operator),
     (torch, "bincount", bincount),
     (torch.Tensor, "bincount", bincount),
     (torch, "istft", istft),
