@@ -271,8 +271,10 @@ def _roots(like: Tensor, rows: int, columns: int, period: int = 0) -> tuple[Tens
     """cos and sin of 2 pi n k / N for n in `rows` and k in `columns`, where N is the `period`, or the rows."""
     period = period or rows
     n, k = (torch.arange(size, device=like.device) for size in (rows, columns))
-    turns = (n[:, None] * k[None, :] % period).to(torch.float64) * (2 * math.pi / period)
-    return torch.cos(turns).to(like.dtype), torch.sin(turns).to(like.dtype)
+    place = n[:, None] * k[None, :] % period
+    turns = place.to(torch.float64) * (2 * math.pi / period)
+    sines = torch.where(place * 2 == period, 0.0, torch.sin(turns))  # pi is rounded, and rows may be large
+    return torch.cos(turns).to(like.dtype), sines.to(like.dtype)
 
 
 def _along(x: Tensor, matrix: Tensor, dim: int) -> Tensor:

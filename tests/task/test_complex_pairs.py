@@ -18,7 +18,7 @@ TRANSFORMS = [
     "torch.fft.irfft(torch.fft.rfft(x[:, :31]), n=31)", "torch.fft.hfft(torch.complex(x, y)[:, :9], n=16)",
     f"torch.stft(x, 16, 4, return_complex=True, {WINDOW}).abs().pow(2)", "torch.fft.rfft(x, dim=0).abs()",
     f"torch.view_as_real(torch.stft(x, 16, 4, return_complex=True, {WINDOW}))",
-    "torch.fft.fftshift(torch.fft.fft(x)).abs()",
+    "torch.fft.fftshift(torch.fft.fft(x)).abs()", "torch.fft.rfft(1e9 * x).imag[:, [0, 16]] == 0",
 ]  # fmt: skip
 ARITHMETIC = [
     "torch.view_as_real(torch.polar(x.abs(), y))", "(torch.complex(x, y) * torch.complex(y, x)).real",
