@@ -12,8 +12,8 @@ _FIRST = (
     "akg_core.task.capture",
     "akg_core.judge.reference.process",
     "akg_core.judge.compare.written",
-    "akg_core.judge.reference.afresh",
-    "akg_core.judge.reference.track",
+    "akg_core.judge.reference.timed_inputs",
+    "akg_core.judge.reference.turns_on_device",
     "akg_core.judge.candidate.harness",
 )
 _OF_PLUGINS = (
@@ -23,7 +23,7 @@ _OF_PLUGINS = (
     "akg_core.stage_jobs:check_then_compile_job",
     "akg_core.judge.timing.floor:measure_job",
     "akg_core.judge.timing.idle:turn_job",
-    "akg_core.judge.reference.track:idle_job",
+    "akg_core.judge.reference.turns_on_device:idle_job",
     "akg_core.judge.reference.process:open_job",
     "akg_core.judge.candidate.jobs:run_job",
     "akg_core.judge.candidate.jobs:profile_job",

@@ -6,7 +6,7 @@ program. Of what a compiler gave: `programs_at_once`, `occupancy`, `shortage`.
 
 from akg_core.lower.resources.limits import ProgramLimits, UnitLimits
 from akg_core.lower.resources.occupancy import occupancy, programs_at_once, shortage
-from akg_core.lower.resources.pipeline import operands_of, pipeline
+from akg_core.lower.resources.software_pipeline import operands_of, pipeline
 from akg_core.lower.resources.threads import warps_of
 
 __all__ = [

@@ -19,6 +19,7 @@ from akg_core.lower.show import show_ir
 from akg_core.lower.substitute import replaced
 from akg_core.lower.tile.all_reduce import AllReduced, Workspace, lower_all_reduce
 from akg_core.lower.tile.blocks import load_blocks
+from akg_core.lower.tile.common_subexpressions import share
 from akg_core.lower.tile.constants import collect_constants
 from akg_core.lower.tile.copies import propagate_copies
 from akg_core.lower.tile.indices import lower_to_indices
@@ -29,9 +30,8 @@ from akg_core.lower.tile.order import Pairing, accesses, gathers, order, pairing
 from akg_core.lower.tile.padding import pad
 from akg_core.lower.tile.programs import Programs, tiles_of
 from akg_core.lower.tile.rows import write_out_rows
-from akg_core.lower.tile.share import share
 from akg_core.lower.tile.single import unroll_single
-from akg_core.lower.tile.taps import write_out_taps
+from akg_core.lower.tile.window_taps import write_out_taps
 from akg_core.lower.verify import BrokenIR, verify
 
 __all__ = [

@@ -18,8 +18,9 @@ from akg_core.judge.compare import written
 from akg_core.judge.compare.accuracy import slack
 from akg_core.judge.compare.case import Expected
 from akg_core.judge.records import CaseVerdict, Preparation
-from akg_core.judge.reference import drawing, near, process, schedule
+from akg_core.judge.reference import drawing, process, schedule
 from akg_core.judge.reference.locality import Locality, locality
+from akg_core.judge.reference.near_eager import near
 from akg_core.judge.reference.placement import Walls, placed
 from akg_core.records import Case, CaseReport
 from akg_core.task.capture import capture
@@ -165,10 +166,10 @@ def test_what_is_near_to_eager_is_right_whatever_float64_says() -> None:
     due = torch.randn(99)
     relative = 0.2 * slack(1, torch.float32).ulps * torch.finfo(torch.float32).eps
     expected = Expected({"output": due}, {})
-    assert near.near(due * (1 + relative), {}, expected, 1) is not None
-    assert near.near(due * (1 + 10 * relative), {}, expected, 1) is None
-    assert near.near(due[None], {}, expected, 1) is None and near.near(due, {"state x": due}, expected, 1) is None
-    assert near.near(torch.full_like(due, math.nan), {}, expected, 1) is None
+    assert near(due * (1 + relative), {}, expected, 1) is not None
+    assert near(due * (1 + 10 * relative), {}, expected, 1) is None
+    assert near(due[None], {}, expected, 1) is None and near(due, {"state x": due}, expected, 1) is None
+    assert near(torch.full_like(due, math.nan), {}, expected, 1) is None
 
 
 # --- where they lie ----------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from akg_core.device import Device
 from akg_core.errors import OutOfMemory
 from akg_core.judge.compare.case import Expected
 from akg_core.judge.compare.ties import Tie
-from akg_core.judge.reference import answering, drawing, memory_estimate, parts, process
+from akg_core.judge.reference import answering, by_rows, drawing, memory_estimate, process
 from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.memory import answer_bytes, cases_that_fit, lent, rationed
 from akg_core.judge.reference.memory_estimate import (
@@ -225,7 +225,7 @@ def test_noise_for_which_memory_is_short_is_drawn_for_some_rows_at_a_time_or_whi
     answering.forget(reference, draw.name)
     answering.expected_of(reference, draw)
     monkeypatch.setattr(answering, "_exact", in_little)
-    monkeypatch.setattr(parts, "PART_BYTES", answer_bytes(reference.expected[draw.name]) * 5 // rows_of(reference))
+    monkeypatch.setattr(by_rows, "PART_BYTES", answer_bytes(reference.expected[draw.name]) * 5 // rows_of(reference))
     found = noise()
     assert rows[-1] == (1 if is_cut else rows_of(reference)), "of 16 rows in fives, the last, or all"
     assert float(found.norm() / plain.norm()) == pytest.approx(1, abs=0.2)
@@ -252,7 +252,7 @@ def test_answers_in_float64_for_which_memory_is_short_come_by_parts(
     whole = answering.expected_of(reference, draw).exact
     answering.forget(reference, draw.name)
     monkeypatch.setattr(answering, "_exact", in_little)
-    monkeypatch.setattr(parts, "PART_BYTES", 64)
+    monkeypatch.setattr(by_rows, "PART_BYTES", 64)
     exact = answering.expected_of(reference, draw).exact
     assert exact and whole and torch.allclose(exact["output"], whole["output"], rtol=1e-12)
     reference.local = Locality()

@@ -15,8 +15,8 @@ import pytest
 import torch
 
 from akg_core.judge.candidate import queued
-from akg_core.judge.reference import track
-from akg_core.judge.reference.refill import Refill
+from akg_core.judge.reference import turns_on_device
+from akg_core.judge.reference.new_inputs_on_device import Refill
 from akg_core.judge.timing import device_clock
 from akg_core.judge.timing.device_clock import Clock, Unfair
 from akg_core.judge.timing.on_device import turns_of_a_round
@@ -173,16 +173,16 @@ class Subject:
 def taken(device: SharedMemory, draw: Callable[[int], list[Any]], subject: Subject, folder: Path, seeds: range):
     """The track on which a subject has taken a turn with inputs of each of these seeds."""
     refill = Refill(draw, 7)
-    made = track.Track(device, refill.given, refill.write)
-    opened = track._opened(made)
+    made = turns_on_device.Track(device, refill.given, refill.write)
+    opened = turns_on_device._opened(made)
     save(folder / "inputs", draw(0))
     case = Case(name="drawn", inputs=folder / "inputs", outputs=folder / "outputs")
     for seed in seeds:
         turn = DeviceTurn(lane=opened["lane"], places=tuple(opened["places"]), number=seed, queued=False)
         asked = {"number": seed, "seed": seed, "random": 0, "sweep": 0, "most": 2, "patience": 1.0}
-        track.begin_job(asked)
+        turns_on_device.begin_job(asked)
         told = queued.take_turn(subject, case, turn)
-        found = track.end_job(asked | {"told": told})
+        found = turns_on_device.end_job(asked | {"told": told})
         assert found["seconds"] > 0, found
     return made
 
@@ -216,7 +216,7 @@ def test_before_a_first_turn_there_are_inputs_on_which_a_model_may_be_called(dev
         return [torch.randint(5, 9, (64,), generator=generator), torch.rand(16, generator=generator) + 1]
 
     refill = Refill(draw, 7)
-    indices, numbers = track.Track(device, refill.given, refill.write).left()
+    indices, numbers = turns_on_device.Track(device, refill.given, refill.write).left()
     assert {*indices.tolist()} <= {5, 6, 7, 8} and bool(((numbers >= 1) & (numbers <= 2)).all())
 
 
@@ -228,7 +228,7 @@ def test_what_a_call_changes_of_its_inputs_is_told(device: SharedMemory, tmp_pat
 
         def lane(self, token: dict[str, Any]) -> Any:
             lane = super().lane(token)
-            lane.memory = track._tracks[0].clock.memory
+            lane.memory = turns_on_device._tracks[0].clock.memory
             return lane
 
     def draw(seed: int) -> list[Any]:
@@ -242,8 +242,8 @@ def test_what_a_call_changes_of_its_inputs_is_told(device: SharedMemory, tmp_pat
 def test_the_answer_of_the_fastest_turn_is_kept_and_one_on_hard_inputs() -> None:
     made = SimpleNamespace(kept=[], sure={}, least=float("inf"), offered=0, given=lambda seed: [], left=list)
     for seed, seconds in ((1, 3.0), (2, 1.0), (-5, 0.5), (3, 2.0), (-6, 9.0)):
-        told = track._Told({}, [], lambda: None)
-        track._offer(made, told, {"seed": seed, "random": 0, "most": 1}, seconds)
+        told = turns_on_device._Told({}, [], lambda: None)
+        turns_on_device._offer(made, told, {"seed": seed, "random": 0, "most": 1}, seconds)
     assert {hard: answer.seed for hard, answer in made.sure.items()} == {False: 2, True: -6}
     assert not made.kept and made.offered == 3
 
@@ -262,7 +262,7 @@ def test_the_answer_of_the_fastest_turn_is_kept_and_one_on_hard_inputs() -> None
     ],
 )
 def test_an_answer_that_is_told_wrongly_is_no_answer(device: SharedMemory, told: Any, reason: str) -> None:
-    track._opened(track.Track(device, (), lambda *_: None))
-    track.begin_job({"number": 1, "seed": 1, "sweep": 0, "patience": 1.0})
-    found = track.end_job({"seed": 1, "random": 0, "told": told, "most": 1, "patience": 1.0})
+    turns_on_device._opened(turns_on_device.Track(device, (), lambda *_: None))
+    turns_on_device.begin_job({"number": 1, "seed": 1, "sweep": 0, "patience": 1.0})
+    found = turns_on_device.end_job({"seed": 1, "random": 0, "told": told, "most": 1, "patience": 1.0})
     assert reason in found["error"]

@@ -16,14 +16,14 @@ from akg_core.lower.explicit import make_explicit
 from akg_core.lower.ir import Axis, Body, Op, Region
 from akg_core.lower.source_text import Lines
 from akg_core.lower.specialise import Instance, renamed
+from akg_core.lower.tile.common_subexpressions import share
 from akg_core.lower.tile.constants import collect_constants
 from akg_core.lower.tile.lanewise import keep_lanewise
 from akg_core.lower.tile.masks import EXISTS, mask
 from akg_core.lower.tile.padding import pad
 from akg_core.lower.tile.rows import write_out_rows
-from akg_core.lower.tile.share import share
 from akg_core.lower.tile.single import unroll_single
-from akg_core.lower.tile.taps import write_out_taps
+from akg_core.lower.tile.window_taps import write_out_taps
 from akg_core.lower.verify import verify
 from akg_core.sketch import numerics
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, Text, Unary

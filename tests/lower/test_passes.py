@@ -16,6 +16,7 @@ from akg_core.lower.show import show_ir
 from akg_core.lower.specialise import instances
 from akg_core.lower.tile.all_reduce import lower_all_reduce
 from akg_core.lower.tile.blocks import load_blocks
+from akg_core.lower.tile.common_subexpressions import share
 from akg_core.lower.tile.constants import collect_constants
 from akg_core.lower.tile.copies import propagate_copies
 from akg_core.lower.tile.indices import lower_to_indices
@@ -24,9 +25,8 @@ from akg_core.lower.tile.lanewise import keep_lanewise
 from akg_core.lower.tile.masks import mask
 from akg_core.lower.tile.padding import pad
 from akg_core.lower.tile.rows import write_out_rows
-from akg_core.lower.tile.share import share
 from akg_core.lower.tile.single import unroll_single
-from akg_core.lower.tile.taps import write_out_taps
+from akg_core.lower.tile.window_taps import write_out_taps
 from akg_core.lower.verify import BrokenIR, verify
 from akg_core.records import Schedule
 from akg_core.sketch.check import require

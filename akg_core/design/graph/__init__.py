@@ -1,12 +1,12 @@
 """A captured graph as values that kernels can be made of.
 
-trace       each operator is rewritten to values by its rule
-rules       the register of rules, and what a rule sees of its operator
-values      the kinds of values: pointwise, views, windows, reductions, products, …
-anchors     the values that shape kernels, and what every value is made of
-reach       what values are made of, asked once for each
-casts       what values are below casts
-distribute  elementwise work on a concatenation, moved into its parts
-places      updates that go to positions read from tensors
-taps        what a convolution sums over
+trace             each operator is rewritten to values by its rule
+rules             the register of rules, and what a rule sees of its operator
+values            the kinds of values: pointwise, views, windows, reductions, products, …
+anchors           the values that shape kernels, and what every value is made of
+reach             what values are made of, asked once for each
+casts             what values are below casts
+distribute        elementwise work on a concatenation, moved into its parts
+places            updates that go to positions read from tensors
+convolution_taps  what a convolution sums over
 """

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from akg_core.design.algebra.index import index, product, unflatten
-from akg_core.design.graph.taps import Taps, Weights, chosen, correlated, multiplied
+from akg_core.design.graph.convolution_taps import Taps, Weights, chosen, correlated, multiplied
 from akg_core.design.graph.values import (
     Guard,
     Pointwise,

@@ -14,8 +14,8 @@ from itertools import product as combinations
 from math import gcd
 
 from akg_core.design.algebra.index import Index, ceil_div, index
+from akg_core.design.graph.convolution_taps import Taps, Weights, correlated
 from akg_core.design.graph.rules import Call, rule
-from akg_core.design.graph.taps import Taps, Weights, correlated
 from akg_core.design.graph.values import (
     Concat,
     Literal,

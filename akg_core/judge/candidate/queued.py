@@ -2,7 +2,7 @@
 
 The call is queued behind a wait for the start of its turn; then this process stands still, and what launching takes is
 no part of the time. A call that cannot be queued, since it waits for the device itself, is made when its inputs are
-there. Nothing here decides or measures anything: see `akg_core.judge.reference.track`.
+there. Nothing here decides or measures anything: see `akg_core.judge.reference.turns_on_device`.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ from akg_core.judge.compare.case import Expected, compare, fits
 from akg_core.judge.compare.sharing import unwanted
 from akg_core.judge.records import TIMED, Draw, OutputComparison
 from akg_core.judge.reference.answering import expected_of, forget_large, noise_of
-from akg_core.judge.reference.beyond import answered
+from akg_core.judge.reference.beyond_guards import answered
 from akg_core.judge.reference.drawing import Reference, current
-from akg_core.judge.reference.near import near
+from akg_core.judge.reference.near_eager import near
 from akg_core.worker.tensors import TensorFileError, receive
 
 _UNREADABLE = (TensorFileError, TypeError, LookupError, ValueError)

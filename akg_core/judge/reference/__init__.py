@@ -1,20 +1,21 @@
 """The reference: its cases, its answers, and new inputs for timed calls.
 
-prepare                  the orchestrator's side: started early, works while the kernel is built
-process                  the reference process
-schedule                 which cases a task is judged on
-drawing                  cases: their inputs and states
-placement                where the tensors of a case lie in memory
-beyond                   sizes of which the captured graph says nothing
-answering                what the reference answers: eager, in float64, with rounding noise
-precise                  running in float64
-parts                    a case by parts of its rows, where memory does not do for all
-near                     answers that are right whatever float64 says
-tie_order                what depends on which of equal values comes first
-updates                  what a reference updates in place
-lower_bound              bytes and operations that a task asks of any implementation
-locality                 leading dimensions that a reference never combines
-memory, memory_estimate  how much memory judging may take, and takes
-renewal, afresh          new inputs for timed calls, and whether their answers are right
-refill, track            the same on a device, made there; turns that are timed on it
+prepare                   the orchestrator's side: started early, works while the kernel is built
+process                   the reference process
+schedule                  which cases a task is judged on
+drawing                   cases: their inputs and states
+placement                 where the tensors of a case lie in memory
+beyond_guards             sizes of which the captured graph says nothing
+answering                 what the reference answers: eager, in float64, with rounding noise
+precise                   running in float64
+by_rows                   a case by parts of its rows, where memory does not do for all
+near_eager                answers that are right whatever float64 says
+tie_order                 what depends on which of equal values comes first
+updates                   what a reference updates in place
+lower_bound               bytes and operations that a task asks of any implementation
+locality                  leading dimensions that a reference never combines
+memory, memory_estimate   how much memory judging may take, and takes
+new_inputs, timed_inputs  other values for every timed call, and whether answers to them are right
+new_inputs_on_device      other values that are made on a device
+turns_on_device           turns that are timed on it
 """

@@ -22,11 +22,11 @@ from akg_core.judge.compare.case import Expected, Noise, alike, flatten
 from akg_core.judge.compare.sharing import elsewhere, places, shared
 from akg_core.judge.compare.ties import ties
 from akg_core.judge.records import Draw
+from akg_core.judge.reference.by_rows import is_part, parts
 from akg_core.judge.reference.drawing import Reference, State, drawn, every
 from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.memory import answer_bytes, is_kept, lent, nbytes
 from akg_core.judge.reference.memory_estimate import await_room, bytes_to_answer
-from akg_core.judge.reference.parts import is_part, parts
 from akg_core.judge.reference.precise import double_model, doubled, in_double, is_of_dtypes
 from akg_core.judge.reference.tie_order import leaves_open, open_to_ties, runs
 from akg_core.judge.reference.updates import touched

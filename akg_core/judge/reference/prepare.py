@@ -173,7 +173,7 @@ class Prepared:
         `hard`: with rows of many kinds, where there is a case that has such.
         """
         asked = {"count": count, "seed": secrets.randbits(31), "hard": hard}
-        made = self.ask("akg_core.judge.reference.afresh:renew_job", asked)
+        made = self.ask("akg_core.judge.reference.timed_inputs:renew_job", asked)
         found = Fresh(**made, count=count, seed=secrets.randbits(62))
         try:
             yield found
@@ -191,7 +191,7 @@ class Prepared:
             "place": place,
             "longest_reduction": self.ready().longest_reduction,
         }
-        return Comparison(**self.ask("akg_core.judge.reference.afresh:check_job", payload))
+        return Comparison(**self.ask("akg_core.judge.reference.timed_inputs:check_job", payload))
 
     def ask(self, job: str, payload: dict[str, Any]) -> dict[str, Any]:
         """What a job of the reference's process gives, while nobody else asks it."""

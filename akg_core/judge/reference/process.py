@@ -21,7 +21,7 @@ from akg_core.judge.compare import accuracy
 from akg_core.judge.compare.case import Expected, flatten
 from akg_core.judge.records import Draw, Preparation, different
 from akg_core.judge.reference.answering import answer_case, forget, forget_large, is_random, seeded
-from akg_core.judge.reference.beyond import refusal
+from akg_core.judge.reference.beyond_guards import refusal
 from akg_core.judge.reference.drawing import Reference, State, current, drawn, every, keep, plan, write
 from akg_core.judge.reference.locality import Locality, locality
 from akg_core.judge.reference.lower_bound import least, longest_reduction

@@ -1,7 +1,7 @@
 """The clock of a device, as whoever has times taken asks for them: a turn of one call, queued or made.
 
 Another process holds it, which works on the device between two turns and runs nothing of those that are timed: see
-`akg_core.judge.reference.track`.
+`akg_core.judge.reference.turns_on_device`.
 """
 
 from __future__ import annotations

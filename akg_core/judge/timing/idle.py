@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from akg_core.worker.session import Session
 
 _JOB = "akg_core.judge.timing.idle:turn_job"
-_CLOCK_JOBS = "akg_core.judge.reference.track:"
+_CLOCK_JOBS = "akg_core.judge.reference.turns_on_device:"
 _TURNS, _OPEN_TURNS, _PATIENCE_SECONDS = 32, 12, 60.0
 _ANSWER_BYTES = 256
 _STEPS = 17  # of an answer that is written so many times: a device turns to a process only where there is work

@@ -5,7 +5,7 @@ Then the reference's process makes new inputs, starts the turn, and takes the ti
 what was answered, and some answers are compared with the reference's when all times have been taken: that of the
 fastest turn, and one on rows of many kinds, at a turn that nobody can tell from others and whose time does not count.
 Where a call cannot be queued, all are made when the inputs are there; what launching takes counts then. See
-`akg_core.judge.reference.track`.
+`akg_core.judge.reference.turns_on_device`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from akg_core.records import TimingPlan
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
-_JOBS = "akg_core.judge.reference.track:"
+_JOBS = "akg_core.judge.reference.turns_on_device:"
 _TRIED, _TURNS = 2, 3  # turns that do not count, and those of a round where there is time for so many
 _CHECKS, _CHECK_SECONDS, _EXACT = (2, 12), 0.5, 6.0  # as on the host
 _HARD_BYTES = 1 << 30  # of inputs, as many as are made elsewhere, and of an answer

@@ -1,9 +1,9 @@
 """What a schedule needs on the chip, told from the IR and from numbers of the chip alone.
 
-limits      what a program, and what a unit of a chip has
-liveness    bytes of the tiles that live at once in a program; `fitting`: the first schedule that keeps within them
-pipeline    stages of loops, and what products keep of their factors, in memory beside a unit
-threads     warps of a program, by the elements of its tiles
-occupancy   programs that a unit runs at once, and waves of them, once registers are known
-work        programs, bytes that they move, and operations, of every launch
+limits             what a program, and what a unit of a chip has
+liveness           bytes of the tiles that live at once in a program; `fitting`: the first schedule within them
+software_pipeline  stages of loops, and what products keep of their factors, in memory beside a unit
+threads            warps of a program, by the elements of its tiles
+occupancy          programs that a unit runs at once, and waves of them, once registers are known
+work               programs, bytes that they move, and operations, of every launch
 """

@@ -11,7 +11,7 @@ from akg_core.lower.ir import Body
 from akg_core.lower.products import DotStrategy
 from akg_core.lower.resources.limits import ProgramLimits
 from akg_core.lower.resources.occupancy import waves
-from akg_core.lower.resources.pipeline import operands_of, pipeline
+from akg_core.lower.resources.software_pipeline import operands_of, pipeline
 from akg_core.lower.resources.threads import warps_of
 from akg_core.lower.specialise import specialise
 from akg_core.lower.tile.order import order

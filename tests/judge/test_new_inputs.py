@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from akg_core.judge.reference import refill
-from akg_core.judge.reference.refill import Refill
-from akg_core.judge.reference.renewal import Renewal
+from akg_core.judge.reference import new_inputs_on_device
+from akg_core.judge.reference.new_inputs import Renewal
+from akg_core.judge.reference.new_inputs_on_device import Refill
 from akg_core.worker.layout import aligned
 from akg_core.worker.tensors import memory
 
@@ -57,8 +57,8 @@ def refilled(draw: Draw, count: int = 2, seed: int = 1) -> list[torch.Tensor]:
 def sets(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Sets:
     """Sets as either makes them; large draws are held once there, which a small one can show as well."""
     if request.param.endswith("once"):
-        monkeypatch.setattr(refill, "_SMALL_BYTES", 0)
-        monkeypatch.setattr(refill, "_LARGE_BYTES", 0)
+        monkeypatch.setattr(new_inputs_on_device, "_SMALL_BYTES", 0)
+        monkeypatch.setattr(new_inputs_on_device, "_LARGE_BYTES", 0)
     return renewed if request.param == "on the host" else refilled
 
 

@@ -20,8 +20,8 @@ from akg_core.judge.compare import written
 from akg_core.judge.compare.bits import changed, named
 from akg_core.judge.records import TIMED, Draw
 from akg_core.judge.reference import drawing
+from akg_core.judge.reference.new_inputs import Renewal
 from akg_core.judge.reference.prepare import CASES
-from akg_core.judge.reference.renewal import Renewal
 from akg_core.seeds import following
 from akg_core.task.arguments import flat, rebuilt
 from akg_core.worker.layout import aligned

@@ -18,8 +18,8 @@ from akg_core.device import Device, DeviceClock
 from akg_core.judge.compare import written
 from akg_core.judge.compare.bits import changed, named, same_bits
 from akg_core.judge.reference import drawing
-from akg_core.judge.reference.afresh import as_case, first_case, hard_case, tensor_names
-from akg_core.judge.reference.refill import Refill
+from akg_core.judge.reference.new_inputs_on_device import Refill
+from akg_core.judge.reference.timed_inputs import as_case, first_case, hard_case, tensor_names
 from akg_core.task.arguments import flat, rebuilt
 from akg_core.worker.placement import device_at
 from akg_core.worker.tensors import TensorFileError, assembled, fresh, memory

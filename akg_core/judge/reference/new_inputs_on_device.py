@@ -1,8 +1,8 @@
 """New inputs for every call that is timed on a device, made there: other values in every place, by a seed.
 
-Worker side, in the reference process. It does what `akg_core.judge.reference.renewal` does on the host, which says what
-is kept of the draws, by few operations on whole tensors. A large tensor of real numbers is mixed from one draw with
-itself, each from another row on.
+Worker side, in the reference process. It does what `akg_core.judge.reference.new_inputs` does on the host, which says
+what is kept of the draws, by few operations on whole tensors. A large tensor of real numbers is mixed from one draw
+with itself, each from another row on.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from akg_core.judge.reference.renewal import Manner, manner_of, row_of
+from akg_core.judge.reference.new_inputs import Manner, manner_of, row_of
 from akg_core.task import layout
 from akg_core.task.arguments import flat
 from akg_core.worker.answers import described
