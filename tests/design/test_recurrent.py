@@ -10,6 +10,7 @@ from akg_core.sketch.program import program_of, statements
 from tests.design.judging import SMALL, USUAL, designed, judge, reference
 
 MATRIX_UNITS = USUAL.model_copy(update={"half_tile": (64, 64, 32)})
+TOGETHER = MATRIX_UNITS.model_copy(update={"register_tiles": True, "co_resident": 16, "tile_elements": 64})
 LSTM_STATES = "torch.randn({0}, 3, {1}), torch.randn({0}, 3, 6)"
 
 
@@ -96,6 +97,40 @@ def test_a_turn_for_few_sequences_is_one_kernel_where_sums_cost_less_than_stores
     loops = [n for n in statements(program_of(parse(designed(source, MATRIX_UNITS)))) if isinstance(n, ast.Range)]
     launches = [sum(isinstance(node, ast.Launch) for node in loop.body) for loop in loops]
     assert launches == ([] if made == "LSTM(4, 1)" else [1]), "of one hidden number each all turns are in one kernel"
+
+
+@pytest.mark.parametrize(
+    "made", ["LSTM(4, 12, num_layers=2, bidirectional=True)", "GRU(4, 12)", "GRU(4, 9, bias=False)", "RNN(4, 30)"]
+)
+@pytest.mark.parametrize("inputs", ["torch.randn(5, 3, 4)", "torch.randn(5, 1, 4)"])
+def test_all_turns_are_one_launch_where_programs_may_wait_for_each_other(made: str, inputs: str) -> None:
+    source = layer(made, inputs=inputs)
+    judge(source, traits=TOGETHER)
+    text = designed(source, TOGETHER)
+    assert not [n for n in statements(program_of(parse(text))) if isinstance(n, ast.Range)]
+    loops = [n for n in ast.walk(parse(text).kernels) if isinstance(n, ast.Range)]
+    assert loops and all(isinstance(n.body[-1], ast.Effect) and n.body[-1].call.op == "barrier" for n in loops)
+    assert "cooperative=True" in text
+
+
+@pytest.mark.parametrize(
+    "traits",
+    [
+        {"co_resident": 2},  # more programs than may wait for each other
+        {"tile_elements": 2},  # weights that a program cannot hold
+    ],
+)
+def test_turns_are_launched_where_programs_cannot_meet(traits: dict[str, int]) -> None:
+    text = designed(layer("LSTM(4, 30)"), TOGETHER.model_copy(update=traits))
+    assert "barrier" not in text and "for t in range(5)" in text
+
+
+def test_a_program_keeps_its_weights_from_turn_to_turn() -> None:
+    tree = parse(designed(layer("GRU(4, 12)"), TOGETHER))
+    (loop,) = [n for n in ast.walk(tree.kernels) if isinstance(n, ast.Range)]
+    assert "weight" not in {n.tensor for n in ast.walk(loop) if isinstance(n, ast.Element)}
+    loaded = [n for n in ast.walk(tree.kernels) if isinstance(n, ast.Call) and n.op == "load"]
+    assert sum("weight_0" in str(n.args[0]) for n in loaded) == 3, "a tile for each gate"
 
 
 def test_weights_are_prepared_outside_of_the_loop() -> None:

@@ -32,6 +32,7 @@ from akg_core.records import Schedule
 from akg_core.sketch.check import require
 from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import bind
+from akg_core.sketch.show import show_expression
 
 Pass = Callable[[Body], object]
 
@@ -108,6 +109,22 @@ def f(x: In["f32", 4, 64], y: Out["f32", 4, 64]):
             t = load(x[m, n])
             most = all_reduce_max(reduce_max(t, n), n)
             store(y[m, n], t - most)
+"""
+TURNS = """
+@kernel
+def f(x: In["f32", 9, 64], w: In["f32", 64, 64], y: InOut["f32", 9, 64]):
+    for p in grid(64, 16, cooperative=True):
+        n = whole(64)
+        held = load(w[n, p])
+        for t in range(1, 9):
+            store(y[t, p], load(x[t, p]) + reduce_sum(load(y[t - 1, n]) * held, n))
+            barrier(p)
+
+@program
+def model(x: In["f32", 9, 64], w: In["f32", 64, 64]):
+    y = zeros("f32", 9, 64)
+    f(x, w, y)
+    return y
 """
 UPDATED = """
 @kernel
@@ -357,6 +374,24 @@ def test_what_is_loaded_in_whole_blocks_is_loaded_by_a_row_and_a_column() -> Non
     assert 'load_block(x[b * 64 + m_begin, n_begin], "m", "n")' in ops(BLOCKS, blocks)
     assert divisors == [{"x": (16, 16)}]
     assert "load_block" not in ops(BLOCKS.replace("grid(64, 16)", "grid(64, 24)"), blocks), "one would reach beyond"
+
+
+def test_programs_come_to_a_barrier_again_and_again() -> None:
+    """They count on, so that nothing is reset between two turns, and load what others stored past their own caches."""
+    workspaces = []
+
+    def met(body: Body) -> None:
+        (region,) = body.regions
+        workspaces.extend(lower_all_reduce(body, region, lower_to_indices(body, region)).workspaces)
+
+    written = ops(TURNS, pad, share, mask, met)
+    assert written.startswith("due: i32 = 0\n")
+    assert "load(y[t - 1, n], coherent=True)" in written and "load(x[t, p])" in written
+    assert written.endswith("    due: i32 = due + 4\n    wait for due programs at met[group, 0]")
+    (workspace,) = workspaces
+    assert (workspace.name, workspace.zeroed, show_expression(workspace.count)) == ("met", True, "32")
+    alone = TURNS.replace("grid(64, 16", "grid(64, 64")
+    assert "wait" not in ops(alone, pad, share, mask, met), "the only program waits for nobody"
 
 
 def test_programs_meet_by_what_each_has_written() -> None:

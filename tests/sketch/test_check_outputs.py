@@ -167,6 +167,46 @@ def test_no_race_under_a_guard_or_in_one_program() -> None:
     assert codes(sketch(alone, '"M", 1')) == []
 
 
+MEETING = """
+for m in grid(M, 1):
+    for p in grid(N, 8, cooperative=True):
+        n = whole(N)
+        store(s[0, m, p], load(x[m, p]))
+        barrier(p)
+        for t in range(3):
+            store(s[t + 1, m, p], reduce_sum(load(s[t, m, n]), n) + begin(p))
+            barrier(p)
+        store(y[m, p], load(s[3, m, N - 1 - p]))
+"""
+SCRATCH = ', s: Scratch["f32", 4, "M", "N"]'
+
+
+def test_programs_read_what_others_wrote_before_a_barrier() -> None:
+    assert codes(sketch(MEETING, more=SCRATCH)) == []
+    for old, new, reads in (
+        ("        barrier(p)\n        for", "        for", ["SK606"]),  # the first turn
+        ("            barrier(p)\n", "", ["SK606"]),  # in the loop: what a turn wrote, the next reads
+        ("s[t, m, n]", "s[t + 1, m, n]", ["SK606"]),  # in the same turn
+        ("s[t, m, n]", "s[t, 0, n]", ["SK606"]),  # of another m, whose programs do not meet with these
+        ("barrier(p)", "barrier(m)", ["SK307"]),
+    ):
+        assert old in MEETING
+        assert sorted(set(codes(sketch(MEETING.replace(old, new), more=SCRATCH)))) == sorted(set(reads)), new
+
+
+@pytest.mark.parametrize(
+    "around", ["if begin(p) == 0:", "for i in range(begin(p)):", "for i in range(i64(load(x[0, begin(p)]))):"]
+)
+def test_a_barrier_to_which_not_all_programs_come(around: str) -> None:
+    body = MEETING.replace("            barrier(p)", f"            {around}\n                barrier(p)")
+    found = check(sketch(body, more=SCRATCH)).findings
+    assert [f.code for f in found] == ["SK307"] and "depends on where it stands along `p`" in found[0].message
+    uniform = MEETING.replace(
+        "            barrier(p)", "            if begin(m) == 0 or N > 3:\n                barrier(p)"
+    )
+    assert codes(sketch(uniform, more=SCRATCH)) == [], "programs that meet agree on it"
+
+
 def test_a_carried_value_keeps_what_it_depends_on() -> None:
     body = """
 for m in grid(M, 4):

@@ -346,6 +346,21 @@ def broken(x: In["f32", "N"], y: Out["f32", "N"]):
         run(text.replace(", cooperative=True", ""), torch.zeros(3))
 
 
+def test_a_barrier_orders_what_programs_exchange() -> None:
+    text = """@kernel
+def turned(x: In["f32", "N"], s: Scratch["f32", "N"], y: Out["f32", "N"]):
+    for g in grid(N, 2, cooperative=True):
+        store(s[g], load(x[g]))
+        barrier(g)
+        store(y[g], load(s[N - 1 - g]))
+"""
+    x = torch.randn(9)
+    assert run(text, x)[0].equal(x.flip(0))
+    assert run(text.replace("        barrier(g)\n", ""), x)[0].isnan().any(), "what is not there yet shows"
+    with pytest.raises(SketchError, match="6:13: SK307 Not all programs of the axis `g` come to this barrier"):
+        run(text.replace("    barrier(g)", "    if begin(g) < 8:\n            barrier(g)"), x)
+
+
 # --- counts -----------------------------------------------------------------------------------------------------------
 
 

@@ -12,5 +12,5 @@ lanewise               sums and extremes of a loop are kept lane by lane
 order                  which axis is the first dimension of a region's tiles, and which the last; changes nothing
 blocks                 what a chip can copy in whole blocks is loaded by a row and a column
 indices                the last: grids, loops, positions and masks become arithmetic on a program's number (`programs`)
-all_reduce             all-reductions along a cooperative grid axis: workspaces and barriers
+all_reduce             all-reductions and barriers along a cooperative grid axis: workspaces, counters, waits
 """

@@ -282,7 +282,8 @@ def _ordered(load: Site, store: Site, key: str, barriers: list[Barrier]) -> bool
     first, last = sorted((load.met, store.met))
     if any(key in barrier.keys for barrier in barriers[first:last]):
         return True
-    if not any(key in barrier.keys for barrier in barriers):
+    around = load.loops & store.loops
+    if not any(key in barrier.keys and around & barrier.loops for barrier in barriers):
         return False
     parts = zip(load.indices, store.indices, load.depends, store.depends, strict=True)
     return any(a is not None and b is not None and not on | by and (a + -b).constant for a, b, on, by in parts)

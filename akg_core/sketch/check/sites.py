@@ -40,7 +40,8 @@ class Site:
     """One place where a kernel touches a tensor.
 
     `indices`: a polynomial a dimension, or None. `depends`: the grid keys that each index depends on; `value` those of
-    what is written; `guard` those of the conditions around it. `met`: how many barriers stand before it.
+    what is written; `guard` those of the conditions around it. `met`: how many barriers stand before it; `loops`:
+    those around it.
     """
 
     tensor: str
@@ -53,6 +54,7 @@ class Site:
     conditional: bool
     grids: tuple[Grid, ...]
     met: int
+    loops: frozenset[int]
 
     @property
     def kind(self) -> str:
@@ -62,11 +64,12 @@ class Site:
 @dataclass(frozen=True, slots=True)
 class Barrier:
     """A place where programs wait for each other: along the grids in `keys`. `guard`: the grid keys that decide
-    whether, and how often, a program comes to it."""
+    whether, and how often, a program comes to it. `loops`: those around it."""
 
     node: ast.Call
     keys: frozenset[str]
     guard: frozenset[str]
+    loops: frozenset[int]
 
 
 @dataclass(slots=True)
@@ -94,7 +97,7 @@ class Walk:
                 self._values[tune.name] = _Value(ast.Number(tune.default), _NOTHING)
         self._grids: tuple[Grid, ...] = ()
         self._guards: list[frozenset[str]] = []
-        self._bounds: list[frozenset[str]] = []
+        self._bounds: dict[int, frozenset[str]] = {}  # of the loops at hand
         self._block(kernel.body)
 
     # --- statements -------------------------------------------------------------------------------
@@ -113,7 +116,9 @@ class Walk:
                 self._assign(targets, value)
             case ast.Effect(call=ast.Call(op="barrier", args=(ast.Name(id=axis),)) as call):
                 met = frozenset(grid.key for grid in self._grids if grid.axis == axis)
-                self.barriers.append(Barrier(call, met, _NOTHING.union(*self._guards, *self._bounds)))
+                self.barriers.append(
+                    Barrier(call, met, _NOTHING.union(*self._guards, *self._bounds.values()), frozenset(self._bounds))
+                )
             case ast.Effect(call=call):
                 self._loads(call.args[1])
                 self._site(call, self._depends(call.args[1]))
@@ -162,7 +167,9 @@ class Walk:
         bounds = frozenset().union(*(self._depends(e) for e in (node.start, node.stop) if e is not None))
         axis = self._axis(node.axis, node.extent, node, node.start is None and node.stop is None)
         self._values[node.axis] = _Value(axis, bounds | self._depends(node.extent))
-        self._turns(node.body, bounds | self._depends(node.extent))
+        self._bounds[id(node)] = bounds | self._depends(node.extent)
+        self._turns(node.body)
+        del self._bounds[id(node)]
         self._values.pop(node.axis, None)
 
     def _range(self, node: ast.Range) -> None:
@@ -174,15 +181,13 @@ class Walk:
         self.atoms[name] = Atom(name, number(1), extent, start if start is not None else number(0), unit)
         counter = ast.Name(name) if unit else None
         self._values[node.variable] = _Value(counter, bounds)
-        self._turns(node.body, bounds)
+        self._bounds[id(node)] = bounds
+        self._turns(node.body)
+        del self._bounds[id(node)]
         self._values.pop(node.variable, None)
 
-    def _turns(self, body: tuple[ast.Statement, ...], bounds: frozenset[str] = _NOTHING) -> None:
-        """A body run any number of times: what it carries is unknown, and depends on whatever reaches it.
-
-        `bounds`: the grid axes that decide how many times.
-        """
-        self._bounds.append(bounds)
+    def _turns(self, body: tuple[ast.Statement, ...]) -> None:
+        """A body run any number of times: what it carries is unknown, and depends on whatever reaches it."""
         names = {t for node in ast.walk(body) if isinstance(node, ast.Assign) for t in node.targets}
         carried = names & self._values.keys()
         for turn in range(2 if carried else 1):
@@ -195,7 +200,6 @@ class Walk:
                 self._values[name] = _Value(None, self._values[name].depends | before[name])
             if carried and turn == 0:
                 del self.sites[kept:], self.barriers[met:]
-        self._bounds.pop()
 
     # --- sites ------------------------------------------------------------------------------------
 
@@ -210,12 +214,9 @@ class Walk:
             return
         indices = tuple(self._known(index) for index in element.indices)
         depends = tuple(self._depends(index) for index in element.indices)
-        guard, met = frozenset().union(*self._guards), len(self.barriers)
-        self.sites.append(
-            Site(
-                element.tensor, call.op, call, indices, depends, value, guard, bool(self._guards), self._grids, met
-            )
-        )  # fmt: skip
+        guard = frozenset().union(*self._guards)
+        around = bool(self._guards), self._grids, len(self.barriers), frozenset(self._bounds)
+        self.sites.append(Site(element.tensor, call.op, call, indices, depends, value, guard, *around))
 
     # --- values -----------------------------------------------------------------------------------
 

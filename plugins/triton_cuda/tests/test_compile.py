@@ -91,6 +91,46 @@ def softmax(x: In["f32", 64, 65536], y: Out["f32", 64, 65536]):
     assert result.ok, result.log
 
 
+SHAPES = {"x": (512, 10, 1024), "w": (256, 1024)}
+
+
+def test_programs_that_meet_once_a_turn(tmp_path: Path) -> None:
+    """They hold what they load once, arrive by a release and see what others stored past the cache of their own."""
+    text = """
+@kernel
+def turns(x: In["f32", 512, 10, 1024], w: In["f32", 256, 1024], s: InOut["f32", 513, 10, 256]):
+    for m in grid(10, 1):
+        for p in grid(256, 16, cooperative=True):
+            n = whole(256)
+            w_1 = load(w[n, p])
+            w_2 = load(w[n, p + 256])
+            w_3 = load(w[n, p + 512])
+            w_4 = load(w[n, p + 768])
+            for t in range(512):
+                given = load(x[t, m, p])
+                h = load(s[t, m, n])
+                a = reduce_sum(h * w_1, n) * reduce_sum(h * w_2, n)
+                store(s[t + 1, m, p], given + a * reduce_sum(h * w_3, n) * reduce_sum(h * w_4, n))
+                barrier(p)
+
+@program
+def model(x: In["f32", 512, 10, 1024], w: In["f32", 256, 1024]):
+    s = zeros("f32", 513, 10, 256)
+    turns(x, w, s)
+    return s
+"""
+    given = tuple(Argument(name=n, kind="tensor", dtype="f32", shape=s) for n, s in SHAPES.items())
+    sketch = Sketch(name="turns", text=text, interface=Interface(arguments=given))
+    source = emit(sketch, Schedule(), SM_90, "triton_cuda", dialect(SM_90))
+    assert "_together(x.device, 16, 4)" in source.files["model_new.py"]
+    result = compile_kernel(source, SM_90, tmp_path)
+    assert result.ok, result.log
+    assert result.details["turns.spilled_bytes"] == 0 and result.details["turns.registers"] < 255
+    (ptx,) = (path.read_text() for path in tmp_path.rglob("turns.ptx"))
+    assert ptx.count("ld.global.cg") == 1, "of the states; weights are loaded before the loop"
+    assert "gpu.release" in ptx and "gpu.acquire" in ptx
+
+
 def test_a_kernel_whose_launches_nobody_described_is_compiled_on_its_first_call(tmp_path: Path) -> None:
     """A model's: it has no launches.json, one that was made for another model_new.py, or one that is nonsense."""
     made = source("softmax")
