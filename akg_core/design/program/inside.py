@@ -67,7 +67,7 @@ def inside(repeated: Step, co_resident: int = 0) -> Step:
     before, turned = _hoisted(repeated, {s.before.name for s in own}, axes, work, fresh) if meeting else ((), work)
     turned = _turn(repeated, states, turned, turn)
     if meeting:
-        turned = (*turned, ast.Effect(ast.Call("barrier", (ast.Name(meeting.axis),))))
+        turned = _met(turned, {s.after.name for s in own}, meeting.axis)
     loop = ast.Range(turn, ast.Number(0), ast.Number(steps), ast.Number(1), turned)
     whole: Body = (*wholes, *before, *start, loop)
     for grid in reversed(grids):
@@ -200,6 +200,18 @@ def _hoisted(
     turned = ast.rewrite(work, change)
     before, begun = (tuple(ast.Assign((name,), load) for load, name in each.items()) for each in (once, first))
     return before, (*begun, *turned)
+
+
+def _met(turned: Body, own: set[str], axis: str) -> Body:
+    """A turn that ends with a barrier. What no other program reads is stored while these come to it in the next."""
+    late = tuple(s for s in turned if isinstance(s, ast.Effect) and _stored(s) in own)
+    rest = tuple(s for s in turned if s not in late)
+    return (*rest, ast.Effect(ast.Call("barrier", (ast.Name(axis),))), *late)
+
+
+def _stored(statement: ast.Effect) -> str:
+    place = statement.call.args[0]
+    return place.tensor if isinstance(place, ast.Element) else ""
 
 
 def _turn(repeated: Repeated, states: list[_State], work: Body, turn: str) -> Body:
