@@ -31,7 +31,8 @@ class Locality:
 def locality(answer: Answer, inputs: list[Any], result: dict[str, Any]) -> Locality:
     """What is local of a reference that gives `result` on `inputs`; `answer` runs it on others, a copy of them."""
     values = flat((), inputs)
-    usable = [i for i, v in enumerate(values) if isinstance(v, torch.Tensor) and v.is_floating_point() and v.dim()]
+    floats = [i for i, v in enumerate(values) if isinstance(v, torch.Tensor) and v.is_floating_point()]
+    usable = [i for i in floats if values[i].dim() and values[i].numel()]
     usable.sort(key=lambda i: -values[i].numel())
     found, depth = list[int](), 0
     for leaf in usable:
