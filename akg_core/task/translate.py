@@ -48,10 +48,15 @@ class NotExpressible(Exception):
     """A size that varies and is not an expression over the sizes of the arguments."""
 
 
+def _plain(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
 def dtype_name(dtype: torch.dtype) -> str:
     """The short name of a dtype: "f32"; TaskError for one that kernels do not handle (complex, quantised)."""
     if dtype not in DTYPES:
-        raise TaskError(f"The dtype {str(dtype).removeprefix('torch.')} is not supported.", "Use real numbers.")
+        cure = "Use real numbers." if dtype.is_complex else f"There are {', '.join(map(_plain, DTYPES))}."
+        raise TaskError(f"The dtype {_plain(dtype)} is not supported.", cure)
     return DTYPES[dtype]
 
 

@@ -27,6 +27,7 @@ COMPLEX_CURE = (
 _SPACES = {"linalg_": "torch.linalg.", "fft_": "torch.fft.", "special_": "torch.special."}
 _CHOICES = ("cond", "while_loop")
 _LONGEST = 60  # characters of a line that stands in a sentence
+_OF_NUMPY = (".numpy()", "__array_function__", "__array_ufunc__", "numpy.object_")
 _OF_VALUES = re.compile(r"GuardOnDataDependent|[Dd]ata.dependent|unbacked|_local_scalar_dense")
 
 
@@ -95,10 +96,10 @@ def of_values(error: BaseException, name: str) -> TaskError | None:
                 f"{place}: forward looks at the values of tensors, which are not known when it is captured{quoted}.",
                 "Choose with torch.where instead of if; make sizes, and how often a loop runs, independent of values.",
             )
-        if isinstance(each, RuntimeError) and ".numpy()" in str(each):
+        if isinstance(each, (RuntimeError, TypeError)) and any(text in str(each) for text in _OF_NUMPY):
             return TaskError(
                 f"{place}: forward hands a tensor to NumPy, where it cannot be followed{quoted}.",
-                "Compute with PyTorch's operators.",
+                "Compute with PyTorch's operators, or with functions of NumPy that torch._numpy has.",
             )
     return None
 

@@ -53,8 +53,16 @@ REFUSED = {
         "y = x.sum() > 0\nreturn torch.cond(y, lambda x: x + 1, lambda x: x - 1, (x,))",
         *("x", X, "`torch.cond`", "by the values of tensors", "torch.where"),
     ),
-    "numpy": ("x = x + 1\nreturn torch.from_numpy(x.numpy())", "x", X, "x.numpy()", "NumPy", "PyTorch's operators"),
+    "numpy": (
+        "n = __import__('numpy')\nreturn torch.from_numpy(n.unwrap(x.numpy()))",
+        *("x", X, "unwrap", "NumPy", "PyTorch's operators"),
+    ),
 }  # fmt: skip
+
+
+def test_a_dtype_that_kernels_lack_is_named_beside_those_that_there_are():
+    error = refusal(reference_text("return x", inputs="torch.ones(4).to(torch.uint16)"))
+    assert "uint16 is not supported" in error.message and "uint8" in error.cure, error
 
 
 @pytest.mark.parametrize("name", REFUSED)
