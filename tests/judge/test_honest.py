@@ -90,12 +90,28 @@ def plain_norm(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
     return (x - b.running_mean) / torch.sqrt(b.running_var + b.eps) * b.weight + b.bias
 
 
+CONVOLUTION_NORM = reference_text(
+    "return self.b(self.c(x)).relu()",
+    init="self.c = nn.Conv2d(6, 8, 3, padding=1); self.b = nn.BatchNorm2d(8, track_running_stats=False)",
+    inputs="torch.randn(2, 6, 20, 20)",
+)
+
+
+def convolution_norm(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    """Of tiny inputs the bias is left, which the mean takes away: rounding lifts every second element over 0."""
+    b, taps = module.b, F.unfold(x, 3, padding=1)
+    y = (module.c.weight.flatten(1) @ taps + module.c.bias[:, None]).unflatten(2, x.shape[2:])
+    mean, variance = (each[:, None, None] for each in (y.mean((0, 2, 3)), y.var((0, 2, 3), correction=0)))
+    return ((y - mean) * torch.rsqrt(variance + b.eps) * b.weight[:, None, None] + b.bias[:, None, None]).relu()
+
+
 HONEST: dict[str, tuple[str, Formula, bool]] = {
     "gelu without cancellation": (linear_then("F.gelu(self.l(x))"), exact_gelu, True),
     "gelu by the textbook": (linear_then("F.gelu(self.l(x))"), textbook_gelu, True),
     "gelu by a logistic": (linear_then("F.gelu(self.l(x), approximate='tanh')"), logistic_gelu, True),
     "norm folded to scale and shift": (NORM, folded_norm, False),
     "norm as it is written": (NORM, plain_norm, False),
+    "relu of a norm of a convolution": (CONVOLUTION_NORM, convolution_norm, True),
     "softplus by logaddexp": (
         linear_then("F.softplus(self.l(x))"),
         lambda module, x: torch.logaddexp(module.l(x), torch.zeros(())),
