@@ -252,13 +252,23 @@ AKG_SCALAR_UNARY(rsqrt)
 
 // ---- division ---------------------------------------------------------------------------------------
 
+namespace detail {
+// A divisor that no processor traps on: by 0 there is no quotient, and by -1 that of the least number is none.
+template <class T>
+AKG_INLINE Vec<T> divisible(Vec<T> b) {
+    const auto zero = b == Vec<T>(T(0));
+    if constexpr (std::is_unsigned_v<T>) return select(zero, Vec<T>(T(1)), b);
+    else return select(zero | (b == Vec<T>(T(-1))), Vec<T>(T(1)), b);
+}
+}  // namespace detail
+
 // Remainder with the sign of a; exact.
 template <class T>
 AKG_INLINE Vec<T> fmod(Vec<T> a, Vec<T> b) {
     if constexpr (HALF<T>) {
         return convert<T>(fmod(convert<f32>(a), convert<f32>(b)));
     } else if constexpr (!REAL<T>) {
-        return select(b == Vec<T>(T(0)), Vec<T>(T(0)), a % select(b == Vec<T>(T(0)), Vec<T>(T(1)), b));
+        return a % detail::divisible(b);  // of 1 nothing remains
     } else if constexpr (std::is_same_v<T, f32>) {
         // In f64 the quotient of two f32 truncates rightly while it is below 2^26, and the remainder is exact.
         const Vec<f64> x = convert<f64>(a), y = convert<f64>(b), q = trunc(x / y);
@@ -291,10 +301,14 @@ AKG_INLINE Vec<T> floor_div(Vec<T> a, Vec<T> b) {
         const Vec<T> q = select(exact - nearest > Vec<T>(T(0.5)), nearest + one, nearest);
         return select(b == zero, a / b, select(q == zero, copysign(zero, a / b), q));
     } else {
-        const Vec<T> zero(T(0)), safe = select(b == zero, Vec<T>(T(1)), b);
+        const Vec<T> zero(T(0)), safe = detail::divisible(b);
         const Vec<T> q = a / safe, r = a - q * safe;
-        if constexpr (std::is_unsigned_v<T>) return select(b == zero, zero, q);
-        else return select(b == zero, zero, select((r != zero) & ((r < zero) != (safe < zero)), q - Vec<T>(T(1)), q));
+        if constexpr (std::is_unsigned_v<T>) {
+            return select(b == zero, zero, q);
+        } else {
+            const Vec<T> down = select((r != zero) & ((r < zero) != (safe < zero)), q - Vec<T>(T(1)), q);
+            return select(b == zero, zero, select(b == Vec<T>(T(-1)), zero - a, down));
+        }
     }
 }
 
