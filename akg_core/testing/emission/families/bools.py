@@ -48,6 +48,18 @@ def cases() -> Cases:
         b,
     )
     found.add(
+        "bool_of_a_number_for_all",  # what one number of a row says, beside what each of the row's says
+        rows(
+            'x: In["i32", "M", "N"], r: In["f32", "M"]',
+            _outs("c d"),
+            _stores(
+                "m, n", {"c": "load(x[m, n]) != 0 and load(r[m]) != 0.0", "d": "load(r[m]) > 0.5 or load(x[m, n]) == 1"}
+            ),
+        ),
+        ints(7, 37, low=0, high=3).int(),
+        ints(7, low=0, high=2).float(),
+    )
+    found.add(
         "bool_with_one_for_all",  # a truth value that is one for a row, for a column, for the launch
         rows(
             f'{A}, r: In["bool", "M"], s: In["bool", "N"], u: In["bool"]',

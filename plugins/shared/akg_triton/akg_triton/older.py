@@ -23,6 +23,7 @@ def adapt(interpreter: Any, tl: Any) -> None:
     if not is_older(tl):
         return
     _unpack_what_is_one(interpreter.ReduceOps)
+    _keep_conditions(interpreter.InterpreterBuilder)
     interpreter.interpreter_builder.codegen_fns["min_dot_size"] = lambda *_: (1, 1, 1)
     interpreter.InterpreterBuilder.get_int1_ty = lambda self: tl.int1
     patch = interpreter._patch_lang
@@ -49,3 +50,15 @@ def _unpack_what_is_one(operations: Any) -> None:
         return made[0] if len(made) == 1 else tuple(made)
 
     operations.generic_reduce = generic_reduce
+
+
+def _keep_conditions(builder: Any) -> None:
+    """Let a condition that is spread over a tile stay one: what it compared is noted of it as its dtype."""
+    spread = builder.create_splat
+
+    def create_splat(self: Any, arg: Any, shape: Any) -> Any:
+        made = spread(self, arg, shape)
+        made.data = made.data.astype(bool) if arg.data.dtype == bool else made.data
+        return made
+
+    builder.create_splat = create_splat
