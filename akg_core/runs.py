@@ -74,3 +74,20 @@ def arguments_of(run: Path) -> tuple[Argument, ...]:
         return ()
     except (OSError, ValueError, LookupError, TypeError):
         raise UsageError(f"{str(path)!r} is damaged.", "Run the task again.") from None
+
+
+def require_correct(run: Path) -> None:
+    """Raise UsageError unless a run's result.json says that its kernel is correct."""
+    path = run / "result.json"
+    try:
+        verdict = json.loads(path.read_text(encoding="utf-8"))["verdict"]
+        status, reason = (verdict["status"], verdict.get("reason", "")) if verdict else ("", "")
+    except FileNotFoundError:
+        status = reason = ""
+    except (OSError, ValueError, LookupError, TypeError):
+        raise UsageError(f"{str(path)!r} is damaged.", "Run the task again.") from None
+    if not status:
+        raise UsageError(f"The kernel of {run} was never judged.", "Judge it with `akg-core verify`, or run it again.")
+    if status != "correct":
+        said = f"The kernel of {run} is not exported: its verdict is {status!r}. {reason}".rstrip()
+        raise UsageError(said, "Mend the kernel, or make another by running the task again.")

@@ -20,18 +20,24 @@ def export(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write a kernel as a package to import, or as one file that KernelBench's own evaluator takes."""
+    """Write a kernel as a package to import, or as one file that KernelBench's own evaluator takes.
+
+    Of a run only a kernel that was judged correct is written; a kernel's own folder is written as it is.
+    """
     import json
     import re
 
     from akg_core.cli import files
     from akg_core.errors import UsageError
     from akg_core.export import package, single_file
-    from akg_core.runs import arguments_of
+    from akg_core.runs import arguments_of, require_correct
 
     if form not in FORMATS:
         raise UsageError(f"There is no format {form!r}.", f"There is {', '.join(FORMATS)}.")
-    kernel = files.kernel(run / "kernel" if (run / "kernel").is_dir() else run)
+    of_run = (run / "kernel").is_dir() or (run / "result.json").exists()
+    if of_run:
+        require_correct(run)
+    kernel = files.kernel(run / "kernel" if of_run else run)
     if form == "package":
         path = out or run / re.sub(r"\W", "_", run.resolve().name)
         package(kernel, path)

@@ -39,6 +39,7 @@ def run(tmp_path: Path) -> Path:
     (folder / "kernel/factor.py").write_text("2")
     (folder / "kernel/inner/quoted.py").write_text("TEXT = '''three'''\n")
     (folder / "kernel/build.log").write_text("nothing was built")
+    (folder / "result.json").write_text(CORRECT)
     return folder
 
 
@@ -81,6 +82,7 @@ class ModelNew(Model):
     def forward(self, x):
         return FACTOR * x
 """
+CORRECT = '{"verdict": {"status": "correct"}}'
 REFERENCE = "import torch\n\n\nclass Model(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
 
 
@@ -90,6 +92,7 @@ def test_two_kernels_in_one_process_are_two(akg, tmp_path):
         kernel = tmp_path / "runs" / name / "kernel"
         kernel.mkdir(parents=True)
         (kernel / "model_new.py").write_text(BESIDE)
+        (kernel.parent / "result.json").write_text(CORRECT)
         (kernel / "reference.py").write_text(f"{REFERENCE}        self.times = {factor}\n")
         (kernel / "factor.py").write_text(f"FACTOR = {factor}\n")
         assert akg("export", f"runs/{name}", "--format", "package", "--out", f"{name}_new").code == 0
@@ -119,6 +122,27 @@ def test_it_lies_in_the_run_unless_told_otherwise(akg, run):
     ended = akg("export", str(run), "--json")
     assert json.loads(ended.out) == {"format": "kernelbench", "path": str(run / "kernelbench.py")}
     assert (run / "kernelbench.py").exists()
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (
+            '{"verdict": {"status": "incorrect", "reason": "y is wrong."}}',
+            "its verdict is 'incorrect'. y is wrong. Mend the kernel",
+        ),
+        ('{"verdict": {"status": "cheating"}}', "its verdict is 'cheating'. Mend the kernel"),
+        ('{"verdict": null}', "was never judged. Judge it with `akg-core verify`"),
+        (None, "was never judged."),
+        ("{", "result.json' is damaged"),
+        ("[]", "result.json' is damaged"),
+    ],
+)
+def test_what_was_not_judged_correct_is_refused(akg, run, result, said):
+    (run / "result.json").unlink() if result is None else (run / "result.json").write_text(result)
+    for form in ("kernelbench", "package"):
+        ended = akg("export", str(run), "--format", form, "--out", "left_out")
+        assert ended.code == 2 and said in " ".join(ended.err.split()) and not Path("left_out").exists(), ended.text
 
 
 @pytest.mark.parametrize(
