@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
+from akg_core.built_from import require_unchanged
 from akg_core.errors import told
 from akg_core.judge.reference.prepare import Prepared
 from akg_core.pipeline import Pipeline
@@ -61,9 +62,10 @@ def run(request: Request, folder: RunFolder, watch: Callable[[Stage], None], tun
 
 
 def verify(request: Request, artifact: Artifact, folder: RunFolder, watch: Callable[[Stage], None]) -> RunResult:
-    """Judge a kernel that exists."""
+    """Judge a kernel that exists; one that was built from other sources than lie beside it is refused."""
 
     def work(pipeline: Pipeline) -> None:
+        require_unchanged(artifact.folder)
         task = pipeline.capture()
         with pipeline.reference(task) as prepared:
             pipeline.verify(prepared, artifact)
@@ -75,6 +77,7 @@ def profile(request: Request, artifact: Artifact, folder: RunFolder, watch: Call
     """Time a kernel that exists, without judging it."""
 
     def work(pipeline: Pipeline) -> None:
+        require_unchanged(artifact.folder)
         task = pipeline.capture()
         pipeline.details = known_details(artifact)
         with pipeline.reference(task) as prepared, pipeline.baselines(prepared) as baselines:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from akg_core import built_from
 from akg_core.errors import SketchError
 from akg_core.record import Record
 from akg_core.records import Advice, Availability, Finding, KernelSource, Sketch, Task
@@ -153,6 +154,9 @@ def compile_all_job(given: CompileAllInput) -> CompiledAll:
     """Builds, side by side."""
     folders = tuple(map(Path, given.folders))
     results = hooks(given.plugin).akg_compile_all(sources=given.sources, target=given.target, workdirs=folders)
+    for source, folder, result in zip(given.sources, folders, results, strict=True):
+        if result.ok:
+            built_from.record(source, folder)
     return CompiledAll(results=results)
 
 
@@ -169,6 +173,8 @@ def _findings(given: Addressed, source: KernelSource) -> tuple[Finding, ...]:
 
 def _compiled(given: CompileInput) -> Compiled:
     result = hooks(given.plugin).akg_compile(source=given.source, target=given.target, workdir=Path(given.folder))
+    if result.ok:
+        built_from.record(given.source, Path(given.folder))
     return Compiled(compiled=result, advice=() if result.ok else _advice(given, result.log))
 
 

@@ -1,0 +1,43 @@
+"""Which sources a compiler built a kernel from, recorded beside it: an old library is not judged for a new source."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from akg_core.errors import UsageError
+from akg_core.records import KernelSource
+from akg_core.storage import write_whole
+
+NAME = "built_from.json"
+
+
+def record(source: KernelSource, folder: Path) -> None:
+    """Write the SHA-256 of each file of `source` that is no Python, by name, to `folder`, where it has been built."""
+    digests = {name: _digest(folder / name) for name in source.files if not name.endswith(".py")}
+    if digests:
+        write_whole(folder / NAME, json.dumps(digests, indent=1) + "\n")
+
+
+def require_unchanged(folder: Path) -> None:
+    """Raise UsageError where a source in `folder` is another than what was built; without a record nobody knows."""
+    path = folder / NAME
+    try:
+        digests = json.loads(path.read_text(encoding="utf-8")).items()
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, AttributeError):
+        raise UsageError(f"{str(path)!r} is damaged.", "Build the kernel again, and delete the file.") from None
+    for name, digest in digests:
+        if _digest(folder / name) != digest:
+            cure = f"Build it again, then delete {NAME}, which names the sources of the earlier build."
+            raise UsageError(f"The kernel in {folder} was not built from this {name}, which has changed since.", cure)
+
+
+def _digest(path: Path) -> str:
+    """SHA-256 of a file; "" where it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
