@@ -7,6 +7,7 @@ Worker side only.
 
 from __future__ import annotations
 
+import inspect
 from collections import namedtuple
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -257,6 +258,8 @@ def _task(reference: ReferenceModule, example: Example, traced: _Traced, vary: b
     arguments = _arguments(traced.program, example, sizes, numbers, translated.updated)
     packed = _packing(reference.name, traced.program.call_spec.out_spec)
     handed = {place: name for place, name in example.handed.items() if name in translated.updated}
+    if not any(translated.graph.outputs):  # what updates arguments is among these
+        raise TaskError(f"{_place(reference)}: forward returns nothing.", "Return a tensor.")
     graph = _with_output_strides(translated.graph, example.outputs, sizes.values if vary else {})
     interface = Interface(
         arguments=arguments,
@@ -281,6 +284,14 @@ def _task(reference: ReferenceModule, example: Example, traced: _Traced, vary: b
         symbols=sizes.values,
         notes=notes,
     )
+
+
+def _place(reference: ReferenceModule) -> str:
+    """The file, and the line of `forward` where it is in the file."""
+    code = getattr(inspect.unwrap(reference.Model.forward), "__code__", None)
+    if code is not None and code.co_filename == load.reference_filename(reference.name):
+        return f"{reference.name}, line {code.co_firstlineno}"
+    return reference.name
 
 
 def _arguments(

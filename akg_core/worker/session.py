@@ -24,6 +24,7 @@ from akg_core.worker.limits import JobResult, Limits, Status
 _WATCH_SECONDS = 0.1  # how often memory and folders are looked at
 _STOPPING_SECONDS = 0.0002  # how often one that is to stand still is looked at
 _LAST_WORDS_SECONDS = 2.0  # how long a killed worker may take to be reaped
+_LEAST_MEMORY = 1 << 30  # bytes that a process with PyTorch may have, however little is free when it begins
 _STARVED = 10.0  # times the limit that waiting for a processor may add: who starts many threads waits for himself
 _LOG_KEPT = 32 * 1024  # bytes of the log's begin, and of its end, that are kept
 _ANSWER_BYTES, _REPORT_BYTES = 256 << 20, 4 << 20  # of a job, and of one that runs code that nobody has read
@@ -184,7 +185,8 @@ class _Exchange:
         self.session, self.request, self.seconds = session, memoryview(request), seconds
         self.answer = bytearray()
         self.log_head, self.log_tail, self.log_size = b"", b"", 0
-        self.memory_limit = session._limits.memory_bytes or int(0.8 * machine.available_memory())
+        free = int(0.8 * machine.available_memory())  # which others may hold for a moment
+        self.memory_limit = session._limits.memory_bytes or max(_LEAST_MEMORY, free)
         self.began = time.monotonic()
         self.waited = usage.waited(usage.descendants(session._keeper)) if session._keeper else {}
 
@@ -228,7 +230,7 @@ class _Exchange:
         if len(processes) > limits.processes:
             return "flooded", f"started more than {limits.processes} processes"
         if usage.memory(processes, self.memory_limit) > self.memory_limit:
-            return "out of memory", f"used more than {self.memory_limit} bytes of memory"
+            return "out of memory", f"used more than {self.memory_limit / 2**20:.4g} MiB of memory"
         if limits.confined:
             sizes, counts = zip(*map(usage.folder_size, (self.session.folder, *limits.writable)), strict=True)
             if sum(sizes) > limits.file_bytes:

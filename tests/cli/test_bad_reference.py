@@ -26,8 +26,19 @@ from tests.cli.test_start import COMMAND
         (ADD.replace("1000, 37)]", "38, 999)]"), "add.py, line"),
         (ADD.replace("def get_inputs", "def inputs"), "defines no get_inputs"),
         ("import os\nos._exit(0)\n", "exited with code 0"),
+        (ADD.replace("        return ", "        c = "), "forward returns nothing."),
     ],
-    ids=["no Model", "syntax", "raises", "exits", "wrong count", "wrong shape", "no get_inputs", "leaves"],
+    ids=[
+        "no Model",
+        "syntax",
+        "raises",
+        "exits",
+        "wrong count",
+        "wrong shape",
+        "no get_inputs",
+        "leaves",
+        "returns nothing",
+    ],
 )
 def test_a_file_that_cannot_be_used(akg, reference, tmp_path, source, said):
     reference.write_text(source)

@@ -28,10 +28,11 @@ def tensor(c: Call) -> Value:
         return cast(arithmetic("+", scaled, numbers[0], dtype="i64"), dtype)
     changes = [number for number in range(1, len(numbers)) if not _same(numbers[number - 1], numbers[number])]
     if len(changes) > _MOST_STEPS:
-        raise c.unsupported(f"that stands for a tensor of {len(numbers)} numbers made inside forward", _CURE)
+        raise c.unsupported(f"that stands for a tensor of {len(numbers)} numbers that is {_WHOSE}", _CURE)
     return _chosen(place, numbers, [0, *changes], dtype)
 
 
+_WHOSE = "no parameter or buffer: made inside forward, or held by a closure"
 _CURE = "Register it as a buffer in the constructor."
 
 
