@@ -41,6 +41,9 @@ class Lane:
         """How the clock's process finds so many bytes of the device's memory at an address of this one: JSON."""
         raise NotImplementedError
 
+    def close(self) -> None:
+        """Give up the memory of the clock, in which nothing is looked at any more."""
+
 
 class DeviceClock:
     """The clock of a device in a process that nobody else can reach, which works on the device between two turns.
@@ -92,6 +95,9 @@ class DeviceClock:
     def forget(self) -> None:
         """Give up what was `found`."""
         raise NotImplementedError
+
+    def close(self) -> None:
+        """Free the memory of the clock; nobody has a turn after that."""
 
 
 class Device:

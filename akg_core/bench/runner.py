@@ -217,6 +217,7 @@ def _group_by_group(waiting: list[Asked], pool: Pool, plan: Plan, measure: Calla
                         yield contest
                 for contest in starved:
                     retired.close()
+                    pool.spare.close()
                     contest.again(alone=len(group) == 1)
                     _judge_then_begin(contest, plan)
                     _clock_then_rest(contest, plan, retired)

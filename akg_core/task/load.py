@@ -28,6 +28,7 @@ from akg_core.records import HOST
 from akg_core.task.beside import placed
 from akg_core.worker.tensors import transform
 
+_PREFIX = "akg_reference_"  # of the names of reference files as modules
 FORMAT = "A reference file defines Model, get_inputs and get_init_inputs."
 
 
@@ -159,7 +160,7 @@ def load_source(source: str, name: str) -> ReferenceModule:
         line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
         raise TaskError(f"{name}{line}: the file is not Python: {reason}.") from None
-    module = types.ModuleType("akg_reference_" + hashlib.sha256(source.encode()).hexdigest()[:12])
+    module = types.ModuleType(_PREFIX + hashlib.sha256(source.encode()).hexdigest()[:12])
     module.__file__ = filename
     # inspect and dataclasses look a class's module up by name, and tracebacks its lines by file name.
     sys.modules[module.__name__] = module
@@ -167,6 +168,13 @@ def load_source(source: str, name: str) -> ReferenceModule:
     with blame(name, "importing the file"):
         exec(code, module.__dict__)
     return _reference(name, source, module.__dict__)
+
+
+def unload() -> None:
+    """Forget the modules of all reference files that were run here."""
+    for name in [name for name in sys.modules if name.startswith(_PREFIX)]:
+        del sys.modules[name]
+    linecache.clearcache()
 
 
 def reference_filename(name: str) -> str:

@@ -28,6 +28,7 @@ from akg_core.errors import WorkerFailed
 from akg_core.worker import cgroup, folders
 from akg_core.worker.limits import JobResult, Limits
 from akg_core.worker.session import Session
+from akg_core.worker.spare import Spare
 
 T = TypeVar("T")
 _ATTEMPTS = 3
@@ -77,6 +78,7 @@ class Pool:
         self._closed = False
         self._threads = ThreadPoolExecutor(max_workers=64, thread_name_prefix="akg-worker")
         self._sessions: set[Session] = set()
+        self.spare = Spare(self.session, self.background)
         self._start()
 
     def __enter__(self) -> Pool:

@@ -47,7 +47,7 @@ class Session:
         self.started = False
         self.closed = False  # whether nothing is left of the process
         self._connection, self._log, self._status, self._orders = connection, log, status, orders
-        self._limits = limits
+        self.limits = limits
         self.timed = limits.timed
         self._told = b""  # what the keeper has reported
         self._keeper = 0
@@ -73,13 +73,13 @@ class Session:
         with self._busy:
             if self._final is not None:
                 return self._final
-            if self._limits.paused:
+            if self.limits.paused:
                 self._signal(signal.SIGCONT)
-            result = _Exchange(self, request, seconds or self._limits.seconds).run()
+            result = _Exchange(self, request, seconds or self.limits.seconds).run()
             if result.status not in ("ok", "error"):
                 self._final = result
                 self.close()
-            elif self._limits.paused:
+            elif self.limits.paused:
                 self._stand_still()
         return result
 
@@ -186,12 +186,12 @@ class _Exchange:
         self.answer = bytearray()
         self.log_head, self.log_tail, self.log_size = b"", b"", 0
         free = int(0.8 * machine.available_memory())  # which others may hold for a moment
-        self.memory_limit = session._limits.memory_bytes or max(_LEAST_MEMORY, free)
+        self.memory_limit = session.limits.memory_bytes or max(_LEAST_MEMORY, free)
         self.began = time.monotonic()
         self.waited = usage.waited(usage.descendants(session._keeper)) if session._keeper else {}
 
     def run(self) -> JobResult:
-        session, limits = self.session, self.session._limits
+        session, limits = self.session, self.session.limits
         deadline = self.began + self.seconds
         watched = self.began
         while True:
@@ -225,7 +225,7 @@ class _Exchange:
 
     def _excess(self) -> tuple[Status, str] | None:
         """What the worker's processes use beyond the limits, read from outside."""
-        limits = self.session._limits
+        limits = self.session.limits
         processes = usage.descendants(self.session._keeper)
         if len(processes) > limits.processes:
             return "flooded", f"started more than {limits.processes} processes"
@@ -277,7 +277,7 @@ class _Exchange:
         return True
 
     def _drain_log(self) -> None:
-        while self.log_size <= self.session._limits.log_bytes and self._take_log():
+        while self.log_size <= self.session.limits.log_bytes and self._take_log():
             pass
 
     def _complete(self) -> bool:
@@ -288,7 +288,7 @@ class _Exchange:
         """The result of the answer. Whatever ran in the worker could have written it: it may be nonsense, or a lie."""
         try:
             answer = json.loads(self.answer[wire.PREFIX :])
-            answer = sentences(answer) if self.session._limits.confined else answer
+            answer = sentences(answer) if self.session.limits.confined else answer
         except (ValueError, RecursionError):
             answer = None
         match answer:
@@ -332,7 +332,7 @@ class _Exchange:
         until = time.monotonic() + _LAST_WORDS_SECONDS
         self.request = self.request[:0]
         while not self.session._gone and (left := until - time.monotonic()) > 0:
-            if self.log_size > self.session._limits.log_bytes:  # nobody reads a flood to its end
+            if self.log_size > self.session.limits.log_bytes:  # nobody reads a flood to its end
                 self.session._open.discard(self.session._log)
             self._step(left)
         self._drain_log()

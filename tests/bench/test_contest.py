@@ -20,6 +20,8 @@ from akg_core.stages import Request
 
 NEED = 10
 
+POOL = SimpleNamespace(spare=SimpleNamespace(close=lambda: None))
+
 
 class Device:
     """A device with memory for one task, although `room` is told for two. Who comes first stays till another came."""
@@ -93,7 +95,7 @@ def test_a_task_whose_memory_ran_out_beside_another_is_judged_again_alone(proble
     monkeypatch.setattr(runner, "_build", lambda *given: [built for built in build(*given) if built.result()])
     asked = [(problem, Request(problem.path, "none", Target(backend="none"))) for problem in problems]
     plan = runner.Plan("suite", (), together=2, folder=tmp_path / "runs")
-    ways = runner._group_by_group(asked, SimpleNamespace(), plan, measure=lambda: None)
+    ways = runner._group_by_group(asked, POOL, plan, measure=lambda: None)
     found = [(contest.row(), contest.pipeline.made_kernels) for contest in ways]
     assert [(row.status, made) for row, made in found] == [("correct", 1), ("correct", 1)]
     assert sorted(row.notes for row, _ in found) == [(), ("Judged alone: beside others it ran out of memory.",)]
@@ -109,7 +111,7 @@ def test_a_task_whose_memory_runs_out_alone_makes_do_with_half(problems, tmp_pat
     monkeypatch.setattr(Contest, "judge", lambda self, tries: _judged(self, judge))
     asked = [(problems[0], Request(problems[0].path, "none", Target(backend="none")))]
     plan = runner.Plan("suite", (), folder=tmp_path / "runs")
-    [row] = [contest.row() for contest in runner._group_by_group(asked, SimpleNamespace(), plan, measure=lambda: None)]
+    [row] = [contest.row() for contest in runner._group_by_group(asked, POOL, plan, measure=lambda: None)]
     assert row.status == "correct"
     assert row.notes == ("Judged again in half of the memory: it ran out of it.",)
 

@@ -20,7 +20,7 @@ from akg_core.warm import warm_for
 from akg_core.worker.pool import Pool
 from tests.cheats.judging import FOLDER, Bench, Found, bench, header, is_caught, table
 
-TOGETHER = 5  # candidates that are verified beside each other, while others are timed, and others break the device
+TOGETHER = 5  # candidates that are verified beside each other, while others break the device; then some are timed
 HONEST = {"reference": "honest", "large": "honest_large", "product": "honest_product"}
 
 
@@ -33,15 +33,18 @@ def main(classes: list[str]) -> int:
         judge = Judge(stack.enter_context(tasks), folder)
         honest = [FOLDER / f"{name}.py" for name in HONEST.values()]
         wrong = [judge(path)[1] for path in honest]
-        verifying, timing, breaking = (stack.enter_context(ThreadPoolExecutor(n)) for n in (TOGETHER, 1, 1))
+        verifying, breaking = (stack.enter_context(ThreadPoolExecutor(n)) for n in (TOGETHER, 1))
         paths, breakers = (
             [path for path in sorted(FOLDER.glob(pattern)) if not classes or path.parent.name in classes]
             for pattern in ("triton/*/*.py", "faults/*.py")
         )
-        jobs = [(timing if "Judged" in header(path) else verifying).submit(judge, path) for path in paths]
+        timed = {path for path in paths if "Judged" in header(path)}
+        jobs = {path: verifying.submit(judge, path) for path in paths if path not in timed}
         faults = [breaking.submit(judge, path) for one in breakers for path in (one, honest[0])]
-        wrong += [job.result()[1] for job in (*jobs, *faults)]
-        for line in table((path.parent.name, job.result()[0]) for path, job in zip(paths, jobs, strict=True)):
+        wrong += [job.result()[1] for job in (*jobs.values(), *faults)]
+        found = {path: jobs[path].result() if path in jobs else judge(path) for path in paths}
+        wrong += [found[path][1] for path in timed]
+        for line in table((path.parent.name, found[path][0]) for path in paths):
             print(line)
     print(f"{sum(wrong)} were judged wrongly." if any(wrong) else "All were judged as they should be.")
     return 1 if any(wrong) else 0

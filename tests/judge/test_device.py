@@ -244,3 +244,46 @@ def test_what_compares_bytes_stays_where_the_library_of_a_device_goes() -> None:
 
 def _composites() -> set[str]:
     return set(torch._C._dispatch_get_registrations_for_dispatch_key("CompositeImplicitAutograd"))
+
+
+CHANGES = "torch.backends.cudnn.benchmark = True"
+OTHER = """
+import torch
+from torch import nn
+
+{head}
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones({columns}))
+
+    def forward(self, x):
+        return torch.softmax(x * self.scale, dim=-1)
+
+def get_inputs():
+    return [torch.rand(6, {columns})]
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_trusted_processes_go_from_task_to_task(fragile, toy, capture, tmp_path: Path) -> None:
+    sources = [OTHER.format(head=head, columns=columns) for head, columns in (("", 5), ("", 7), (CHANGES, 3), ("", 4))]
+    used = []
+    with Pool(warm=[("torch", "torch._dynamo")]) as pool:
+        for number, source in enumerate(sources):
+            made = kernels.kernel(tmp_path / f"kernel-{number}", toy, source, kernels.HONEST)
+            folder = tmp_path / f"cases-{number}"
+            with (
+                prepare(pool, capture(source), folder, plugin="fragile", target=TARGET, lends=True) as prepared,
+                Baselines(pool, prepared, ("eager",), patient=True) as baselines,
+            ):
+                assert verify(pool, prepared, "fragile", made, TARGET).correct
+                found = measure(pool, prepared, "fragile", made, TARGET, baselines, seconds=0.1)
+                assert [each.over for each in found.speedups] == ["eager"], found
+                used.append((prepared.session, baselines.ready()[0][0].session))
+                prepared.rest(for_good=True)
+            pool.spare.settle()
+        again = [[one is other for one, other in zip(*pair, strict=True)] for pair in itertools.pairwise(used)]
+        assert again == [[True, True], [True, True], [False, False]]

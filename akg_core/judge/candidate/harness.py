@@ -145,6 +145,14 @@ def profile_case(
     return ProfileReport(samples=samples, timer=device.timer, details={"threads": threads}, told=told)
 
 
+def forget() -> None:
+    """Give up all subjects that were run here, and what they were given."""
+    queued.leave()
+    _timed_models.clear()
+    _subjects.clear()
+    _rounding.clear()
+
+
 def _samples(contender: TimedModel, case: Case, plan: TimingPlan, jit: bool) -> tuple[float, ...]:
     """Samples by the clock of this process: an impression, which nobody takes for a time."""
     device, samples, result = contender.device, [], None

@@ -39,6 +39,14 @@ def forget() -> None:
     _results.clear()
 
 
+def leave() -> None:
+    """Give up the lane, and what lies in it."""
+    forget()
+    _inputs.clear()
+    while _lanes:
+        _lanes.popitem()[1].close()
+
+
 def take_turn(subject: Any, case: Case, turn: DeviceTurn) -> dict[str, Any]:
     """Queue the call of a turn, or make it, and say what its answer is and where that lies."""
     lane, given = _placed(subject, case, turn)

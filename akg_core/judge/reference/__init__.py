@@ -18,4 +18,5 @@ memory, memory_estimate   how much memory judging may take, and takes
 new_inputs, timed_inputs  other values for every timed call, and whether answers to them are right
 new_inputs_on_device      other values that are made on a device
 turns_on_device           turns that are timed on it
+turnover                  from one task to the next in the same process
 """

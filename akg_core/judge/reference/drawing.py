@@ -80,6 +80,11 @@ def keep(reference: Reference) -> None:
     _kept[:] = [reference]
 
 
+def forget() -> None:
+    """Hold none any more."""
+    _kept.clear()
+
+
 def current() -> Reference:
     """The reference that this process holds."""
     return _kept[0]

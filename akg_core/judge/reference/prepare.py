@@ -26,6 +26,7 @@ _ROOMS = "rooms"  # that of what candidates write, likewise
 _REFERENCE = "reference.py"
 SEEDS = 1 << 32  # that draws may begin with
 _JOBS = "akg_core.judge.reference.process:"
+_OPEN = _JOBS + "open_job"
 _COMPARING = "akg_core.judge.compare.written:"
 
 
@@ -89,7 +90,9 @@ class Prepared:
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / _ROOMS).mkdir(mode=0o300, exist_ok=True)
         (self.folder / _REFERENCE).write_text(task.source, encoding="utf-8")
-        self.session = pool.session(Limits(seconds=600, lends=lends), _JOBS + "open_job")
+        limits = Limits(seconds=600, lends=lends)
+        self.session = pool.spare.take(limits, _OPEN) if lends else pool.session(limits, _OPEN)
+        self._is_over = False
         self._lock = threading.Lock()
         self._pool, self._most = pool, most
         self._started = pool.background(self.session.call, "akg_core.worker.placement:start_job", where)
@@ -111,8 +114,11 @@ class Prepared:
         self._ready = self._ready or self._pool.background(self._work, self._most)
 
     def close(self) -> None:
-        """End the reference process."""
-        self.session.close()
+        """End the reference process, or leave it to another task when it rests for good."""
+        if self.lends and self._is_over:
+            self._pool.spare.give(self.session, _OPEN, "akg_core.judge.reference.turnover:forget_job")
+        else:
+            self.session.close()
         for name in (CASES, _ROOMS):
             with contextlib.suppress(OSError):
                 (self.folder / name).chmod(0o700)  # so that whoever may remove it can
@@ -201,7 +207,8 @@ class Prepared:
     def rest(self, for_good: bool = False) -> None:
         """Have the reference hold no more of a device's memory than it must; `for_good`: nor the cases and answers."""
         with self._lock:
-            self.session.call(_JOBS + "rest_job", {"for_good": for_good})
+            result = self.session.call(_JOBS + "rest_job", {"for_good": for_good})
+        self._is_over = for_good and result.status == "ok"
 
     def _work(self, most: dict[str, Any]) -> Preparation:
         opening = {
@@ -214,7 +221,7 @@ class Prepared:
         try:
             self._value(self._started.result())
             with self._lock:
-                draw = Draw(**self._value(self.session.call(_JOBS + "open_job", opening))["draw"])
+                draw = Draw(**self._value(self.session.call(_OPEN, opening))["draw"])
                 self._opened.set_result(draw)
                 prepared = self.session.call(_JOBS + "prepare_job", most)
             return Preparation(**self._value(prepared))

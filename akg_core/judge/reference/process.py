@@ -33,6 +33,7 @@ from akg_core.records import Task
 from akg_core.task import draws
 from akg_core.task.graph import replaced
 from akg_core.task.load import blame, load_source, sentence
+from akg_core.worker import surroundings
 from akg_core.worker.placement import device_at
 from akg_core.worker.tensors import fresh
 
@@ -56,6 +57,8 @@ def open_job(payload: dict[str, Any]) -> dict[str, Any]:
     if room := payload.get("room"):
         await_room(device, min(room, bytes_on_device(task, room)))
     require_room(task, device)
+    device.make_ready()
+    surroundings.remember()
     module = replace(load_source(task.source, task.name), device=device.name, replaced=replaced(task.interface))
     model = module.model(0, eval=not task.training)
     initial = {name: value.detach().clone() for name, value in every(model).items()}

@@ -61,6 +61,11 @@ def renew_job(payload: dict[str, Any]) -> dict[str, Any]:
     return {"file": str(path), "step": step, "given": renewal.given}
 
 
+def forget() -> None:
+    """Hold nothing of a reference."""
+    _renewals.clear()
+
+
 def _hard_sets(reference: drawing.Reference, seed: int, step: int) -> list[bytes]:
     """Sets of inputs, drawn anew, of the case whose rows are of many kinds; none where no case is like that."""
     case, sets = hard_case(reference), list[bytes]()

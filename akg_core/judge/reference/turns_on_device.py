@@ -200,6 +200,14 @@ def check_job(payload: dict[str, Any]) -> dict[str, Any]:
         }
 
 
+def forget() -> None:
+    """Give up the track."""
+    while _tracks:
+        track = _tracks.pop()
+        track.device.synchronize()
+        track.clock.close()
+
+
 def _opened(track: Track) -> dict[str, Any]:
     _tracks[:] = [track]
     return {"lane": track.clock.token, "places": track.places}

@@ -6,6 +6,7 @@ Worker side. Both run in the harness of a candidate, without gradients, on the s
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -23,10 +24,29 @@ MODES = (EAGER, "compile")
 def profile_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{mode, case, plan, plugin?, target?} → ProfileReport."""
     from akg_core.judge.candidate.harness import profile_case
+    from akg_core.worker import surroundings
 
-    case, plan = Case(**payload["case"]), TimingPlan(**payload["plan"])
-    report = profile_case(lambda: _module(payload["mode"], case.reference), case, plan, device_at(payload))
+    case, plan, device = Case(**payload["case"]), TimingPlan(**payload["plan"]), device_at(payload)
+    device.make_ready()
+    surroundings.remember()
+    report = profile_case(lambda: _module(payload["mode"], case.reference), case, plan, device)
     return report.model_dump(mode="json")
+
+
+def forget_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{plugin?, target?} → {reusable}: give up what was timed, and say whether another may be in this process."""
+    from akg_core.judge.candidate import harness
+    from akg_core.task.load import unload
+    from akg_core.worker import surroundings
+
+    device = device_at(payload)
+    device.synchronize()
+    harness.forget()
+    _module.cache_clear()
+    unload()
+    gc.unfreeze()
+    device.release_unused()
+    return {"reusable": surroundings.unchanged()}
 
 
 @functools.cache

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 from akg_core.errors import AkgError
 from akg_core.judge.candidate.session import kernel_payload
 from akg_core.judge.reference.prepare import Prepared
-from akg_core.judge.timing.baseline import MODES
+from akg_core.judge.timing.baseline import EAGER, MODES
 from akg_core.judge.timing.participant import CALL_SECONDS, KERNEL_JOB, Participant, Unusable
 from akg_core.records import Artifact, Target, TimingPlan
 from akg_core.worker.limits import Limits
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
+    from akg_core.worker.session import Session
 
 KERNEL = "kernel"
 _BASELINE = "akg_core.judge.timing.baseline:profile_job"
+_FORGET = "akg_core.judge.timing.baseline:forget_job"
 _REFERENCE = "akg_core.judge.reference.process:open_job"
 
 
@@ -133,10 +135,18 @@ class Baselines:
             self._warm[mode] = self._pool.background(self._sample, mode)
 
     def close(self) -> None:
-        """End the baselines' processes."""
+        """End the baselines' processes, or leave them to other tasks where they may be."""
         with self._lock:  # one that is about to start does not, or is among those that are ended
             self._closed = True
         self._closing.close()
+
+    def _leave(self, session: Session, prepared: Prepared) -> None:
+        """Give back the process of eager PyTorch, unless it is at work."""
+        warm = self._warm.get(EAGER)
+        if warm and warm.done() and not warm.exception() and not session.closed:
+            self._pool.spare.give(session, _REFERENCE, _FORGET, prepared.where)
+        else:
+            session.close()
 
     def ready(self) -> tuple[list[Participant], dict[str, str]]:
         """The baselines that run, and why the others do not. Waits for them to be warm."""
@@ -155,8 +165,12 @@ class Baselines:
                 raise Unusable("Nobody waits for it any more.")
             # What a compiler imports may start the driver of a device, which does not work on after a fork.
             limits = Limits(CALL_SECONDS, paused=True, timed=not prepared.lends)
-            session = self._pool.session(limits, _REFERENCE if prepared.lends else _BASELINE)
-            self._closing.callback(session.close)
+            if prepared.lends and mode == EAGER:
+                session = self._pool.spare.take(limits, _REFERENCE)
+                self._closing.callback(self._leave, session, prepared)
+            else:
+                session = self._pool.session(limits, _REFERENCE if prepared.lends else _BASELINE)
+                self._closing.callback(session.close)
         participant = Participant(mode, session, _BASELINE, {**prepared.where, "mode": mode}, prepared)
         participant.open(self._plan)
         return participant

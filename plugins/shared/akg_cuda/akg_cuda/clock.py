@@ -112,6 +112,10 @@ class CudaClock(DeviceClock):
         while self._opened:
             lending.close(self._opened.popitem()[1])
 
+    def close(self) -> None:
+        self.forget()
+        lending.free(self._address)
+
     def _at(self, which: int) -> int:
         return self._stamps.data_ptr() + 8 * which
 
@@ -134,6 +138,9 @@ class CudaLane(Lane):
         base, _ = lending.extent(address)
         handle = self._handle if base == self._extent else lending.handle_of(base).hex()
         return {"handle": handle, "offset": address - base}
+
+    def close(self) -> None:
+        lending.close(self._address)
 
 
 def _wait(address: int, number: int) -> None:

@@ -22,6 +22,7 @@ from akg_cuda.chips import Gpu
 from akg_cuda.clock import CudaClock, CudaLane
 from akg_cuda.driver import cuda
 from akg_cuda.hold import hold
+from akg_cuda.sweep import queue_sweep
 
 _LATE = 4  # times as long as waiting for a device that has nothing to do: then it had
 
@@ -62,7 +63,7 @@ class CudaDevice(Device):
 
     def sweep(self, size: int) -> None:
         cuda().cuCtxResetPersistingL2Cache()  # lines that are to stay would outlive what is read
-        _queue_sweep(size)
+        queue_sweep(size)
         torch.cuda.synchronize()
 
     def cache_bytes(self) -> int:
@@ -113,7 +114,7 @@ class CudaDevice(Device):
             lending.close(address)
 
     def clock(self, size: int) -> DeviceClock:
-        return CudaClock(size, _queue_sweep)
+        return CudaClock(size, queue_sweep)
 
     def lane(self, token: dict[str, Any]) -> Lane:
         return CudaLane(token)
@@ -148,13 +149,3 @@ def _idle_seconds() -> float:
         torch.cuda.synchronize()
         times.append(time.perf_counter() - began)
     return statistics.median(times)
-
-
-def _queue_sweep(size: int) -> None:
-    if size:
-        _sweep_buffer(size).all()  # which is there where the library is taken away
-
-
-@functools.cache
-def _sweep_buffer(size: int) -> torch.Tensor:
-    return torch.zeros(size // 4, device="cuda")

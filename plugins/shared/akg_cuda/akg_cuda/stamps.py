@@ -6,15 +6,12 @@ What is copied by them keeps these units, where an engine for copies would leave
 from __future__ import annotations
 
 import ctypes
-import functools
-from typing import Any
 
 import torch
 
-from akg_cuda.driver import check, cuda
+from akg_cuda.ptx import Kernels
 
 _THREADS, _BLOCKS = 256, 2048  # of a block; of all copies together, about
-_KERNELS = ("stamp", "gather")
 PTX = b"""
 .version 7.0
 .target sm_70
@@ -95,37 +92,20 @@ done:
 """
 
 
+_kernels = Kernels(PTX, "stamp", "gather")
+
+
 def stamp(where: int, flag: int = 0, value: int = 0) -> None:
     """Queue a kernel that writes the device's time, in nanoseconds, to an address, and then `value` to `flag`."""
-    _launch("stamp", (1, 1), 1, ctypes.c_uint64(where), ctypes.c_uint64(flag), ctypes.c_uint32(value))
+    _kernels.launch("stamp", (1, 1), 1, ctypes.c_uint64(where), ctypes.c_uint64(flag), ctypes.c_uint32(value))
 
 
 def gather(table: torch.Tensor) -> None:
     """Queue a kernel that makes copies by a table on the device: from where, to where, and how many bytes, in rows."""
     if rows := len(table):
-        blocks = max(1, _BLOCKS // rows)
-        _launch("gather", (blocks, rows), _THREADS, ctypes.c_uint64(table.data_ptr()))
+        _kernels.launch("gather", (max(1, _BLOCKS // rows), rows), _THREADS, ctypes.c_uint64(table.data_ptr()))
 
 
 def load() -> None:
     """Have the device know these kernels, which would be waited for at the first launch."""
-    _loaded(torch.cuda.current_device())
-
-
-def _launch(name: str, grid: tuple[int, int], threads: int, *given: Any) -> None:
-    driver, kernels = _loaded(torch.cuda.current_device())
-    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-    arguments = (ctypes.c_void_p * len(given))(*(ctypes.addressof(value) for value in given))
-    check(driver.cuLaunchKernel(kernels[name], *grid, 1, threads, 1, 1, 0, stream, arguments, None))
-
-
-@functools.cache
-def _loaded(device: int) -> tuple[Any, dict[str, ctypes.c_void_p]]:
-    torch.zeros((), device=device)  # makes this process's context, which the driver's calls need
-    driver, module = cuda(), ctypes.c_void_p()
-    check(driver.cuModuleLoadData(ctypes.byref(module), PTX))
-    kernels = {}
-    for name in _KERNELS:
-        kernels[name] = ctypes.c_void_p()
-        check(driver.cuModuleGetFunction(ctypes.byref(kernels[name]), module, name.encode()))
-    return driver, kernels
+    _kernels.ready()

@@ -11,16 +11,17 @@ from types import SimpleNamespace
 import pytest
 import torch
 import triton
-from akg_cuda import clock, lending, stamps
+from akg_cuda import clock, lending, stamps, sweep
 
 PTXAS = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "ptxas"
 BASE, HANDLE = 1 << 20, b"h" * lending.HANDLE_BYTES
 
 
 @pytest.mark.parametrize("capability", [80, 86, 89, 90])
-def test_every_chip_takes_the_kernels(capability: int, tmp_path: Path) -> None:
-    (tmp_path / "stamps.ptx").write_bytes(stamps.PTX)
-    command = [PTXAS, f"-arch=sm_{capability}", "-v", "stamps.ptx", "-o", "stamps.cubin"]
+@pytest.mark.parametrize("text", [stamps.PTX, sweep.PTX], ids=["stamps", "sweep"])
+def test_every_chip_takes_the_kernels(text: bytes, capability: int, tmp_path: Path) -> None:
+    (tmp_path / "kernels.ptx").write_bytes(text)
+    command = [PTXAS, f"-arch=sm_{capability}", "-v", "kernels.ptx", "-o", "kernels.cubin"]
     made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert made.stderr.count("0 bytes spill stores") == 2
 
@@ -100,3 +101,15 @@ def test_an_answer_is_found_where_it_is_named_and_nowhere_beyond(done: list[str]
             made.found(named, 8)
     made.forget()
     assert closed == [2 * BASE]
+
+
+@pytest.mark.parametrize("capability", [(7, 5), (9, 0)])
+def test_a_sweep_takes_the_priority_from_what_it_has_read(capability, monkeypatch: pytest.MonkeyPatch) -> None:
+    launched: list[str] = []
+    monkeypatch.setattr(sweep, "_memory", lambda size: torch.zeros(size // 4))
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: capability)
+    monkeypatch.setattr(sweep._kernels, "launch", lambda name, *_: launched.append(name))
+    sweep.queue_sweep(0)
+    assert launched == []
+    sweep.queue_sweep(1 << 20)
+    assert launched == ([] if capability < (8, 0) else ["read", "level"])

@@ -22,7 +22,7 @@ def rows(x, scale, y, columns, BLOCK: tl.constexpr):
     value = tl.load(x + row * columns + at, mask=inside, other=float("-inf"), eviction_policy="evict_last")
     value *= tl.load(scale + at, mask=inside, other=1.0)
     value = libdevice.exp(value - tl.max(value, axis=0))
-    tl.store(y + row * columns + at, value / tl.sum(value, axis=0), mask=inside, eviction_policy="evict_first")
+    tl.store(y + row * columns + at, value / tl.sum(value, axis=0), mask=inside)
 
 
 class ModelNew(Model):

@@ -1,0 +1,64 @@
+"""What all code in a process shares: settings of torch, names of its modules, where modules are found.
+
+Worker side. A process that has run one task's code is asked for another only where that has left these as they were.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+_SETTINGS: tuple[Callable[[], Any], ...] = (
+    torch.get_default_dtype,
+    torch.get_default_device,
+    torch.is_grad_enabled,
+    torch.is_inference_mode_enabled,
+    torch.are_deterministic_algorithms_enabled,
+    torch.get_float32_matmul_precision,
+    lambda: torch.is_autocast_enabled("cpu"),
+    lambda: torch.is_autocast_enabled("cuda"),
+    lambda: torch.backends.cuda.matmul.allow_tf32,
+    lambda: torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction,
+    lambda: torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction,
+    lambda: (torch.backends.cuda.flash_sdp_enabled(), torch.backends.cuda.math_sdp_enabled()),
+    lambda: (torch.backends.cuda.mem_efficient_sdp_enabled(), torch.backends.cuda.cudnn_sdp_enabled()),
+    lambda: (torch.backends.cudnn.enabled, torch.backends.cudnn.allow_tf32),
+    lambda: (torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic),
+    lambda: torch.backends.mkldnn.enabled,
+    lambda: (torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()),
+    os.getcwd,
+    lambda: dict(os.environ),
+    lambda: list(sys.path),
+)
+_NAMES: tuple[Mapping[str, Any], ...] = tuple(map(vars, (torch, torch.Tensor, nn, nn.Module, nn.functional)))
+
+
+_first: list[tuple[list[Any], list[dict[str, Any]], int]] = []
+
+
+def remember() -> None:
+    """Take these as they are, unless that was done before."""
+    if not _first:
+        _first.append((_settings(), [dict(space) for space in _NAMES], torch.get_num_threads()))
+
+
+def unchanged() -> bool:
+    """Whether these are as they were first; what has been added to a module, as by an import, does not count.
+
+    The number of threads, which jobs set for themselves, is put back.
+    """
+    settings, names, threads = _first[0]
+    torch.set_num_threads(threads)
+    kept = (
+        space.get(name) is value for space, known in zip(_NAMES, names, strict=True) for name, value in known.items()
+    )
+    return _settings() == settings and all(kept)
+
+
+def _settings() -> list[Any]:
+    return [ask() for ask in _SETTINGS]
