@@ -47,6 +47,21 @@ def test_addresses_and_types_are_no_work(line: str, tmp_path: Path) -> None:
     assert broken_rule(tmp_path, "") == ""
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        b"\xef\xbb\xbfimport scipy\n",
+        b"# coding: latin-1\nimport scipy  # \xe9\n",
+        b"# coding: utf-7\n+AGkAbQBwAG8AcgB0ACAAcwBjAGkAcAB5-\n",
+        b"# coding: utf-7\n# +AAo-import scipy\n",
+    ],
+    ids=["byte order mark", "latin-1", "utf-7", "utf-7 in a comment"],
+)
+def test_a_file_is_read_in_the_encoding_that_python_reads_it_in(written: bytes, tmp_path: Path) -> None:
+    (tmp_path / "model_new.py").write_bytes(written)
+    assert "another library: scipy" in broken_rule(tmp_path, "")
+
+
 def test_a_copy_of_the_reference_is_not_the_kernel(tmp_path: Path) -> None:
     text = "import scipy\n"
     (tmp_path / "reference.py").write_text(text)

@@ -6,6 +6,8 @@ What else lies there, scripts that were never meant for the kernel, is nobody's 
 from __future__ import annotations
 
 import ast
+import contextlib
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
@@ -30,15 +32,14 @@ def own_files(folder: Path, entry: str) -> Iterator[tuple[Path, str, ast.Module]
     while waiting:
         name = waiting.pop(0)
         path = files.get(name)
-        parsed = _parsed(path) if path else None
-        if path is None or parsed is None:
+        if path is None:
             continue
-        text, tree = parsed
-        yield path, text, tree
-        for other in _loaded(tree, PurePosixPath(name), files):
-            if other not in seen:
-                seen.add(other)
-                waiting.append(other)
+        for text, tree in _readings(path):
+            yield path, text, tree
+            for other in _loaded(tree, PurePosixPath(name), files):
+                if other not in seen:
+                    seen.add(other)
+                    waiting.append(other)
 
 
 def joined(node: ast.AST) -> str:
@@ -52,14 +53,29 @@ def joined(node: ast.AST) -> str:
     return ""
 
 
-def _parsed(path: Path) -> tuple[str, ast.Module] | None:
-    try:
-        if path.suffix != ".py" and path.stat().st_size > _MOST_BYTES:
-            return None
-        text = path.read_text(encoding="utf-8", errors="strict" if path.suffix != ".py" else "replace")
-        return text, ast.parse(text)
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+def _readings(path: Path) -> Iterator[tuple[str, ast.Module]]:
+    """What a file says, and its tree: as UTF-8, and in the encoding that it declares, where Python reads it in that."""
+    known = {""}
+    for decoded in (_as_utf8, _as_declared):
+        with contextlib.suppress(OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            text = decoded(path)
+            if text not in known:
+                known.add(text)
+                yield text, ast.parse(text)
+
+
+def _as_utf8(path: Path) -> str:
+    if path.suffix == ".py":
+        return path.read_text(encoding="utf-8-sig", errors="replace")
+    return path.read_text(encoding="utf-8-sig") if path.stat().st_size <= _MOST_BYTES else ""
+
+
+def _as_declared(path: Path) -> str:
+    """As an import decodes it; "" for what is not imported."""
+    if path.suffix != ".py":
+        return ""
+    with tokenize.open(path) as opened:
+        return opened.read()
 
 
 def _loaded(tree: ast.Module, name: PurePosixPath, files: dict[str, Path]) -> Iterator[str]:
