@@ -76,8 +76,9 @@ def run(
         try:
             found = leaves(True)
             return leaves(False) if any(isinstance(each, Picked) for each in found) else found
-        except TaskError:
-            raise
+        except TaskError as error:
+            line = load.line_of(error, name)
+            raise TaskError(f"line {line}: {error.message}", error.cure) if line else error from None
         except Exception as error:
             refused = wording.of_values(error, name) or _of_items(lambda: leaves(True, items=False), name)
             if refused is None:

@@ -7,6 +7,7 @@ one element. Ranges, sizes and branches need the values, and are refused. Worker
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,42 +15,83 @@ from torch import Tensor
 
 from akg_core.errors import TaskError
 
+_SHAPES = ("__get__", "size", "dim", "ndimension", "stride", "numel", "__len__", "is_contiguous")
+"""Names of calls that read no elements of a view."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A stand-in for a view of a place: what it was taken from, and how often each had been written to by then."""
+
+    stand_in: Tensor
+    base: Tensor
+    version: int
+    base_version: int
+
 
 class Items:
     """Numbers read from tensors during one run of forward, and what was taken from places that they are.
 
-    `traced`: what is called is recorded, not just run on tensors without data.
+    `traced`: what is called is recorded, not just run on tensors without data, where views are watched.
     """
 
     def __init__(self, traced: bool) -> None:
         self._traced = traced
-        self._taken: list[tuple[Tensor, int]] = []
+        self._taken: list[_Taken] = []
 
     def called(self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any] | None:
-        """What reading numbers gives, or indexing by one or writing there; None for any other call."""
+        """What reading numbers gives, or indexing by one or writing there; None for any other call.
+
+        Raises TaskError where a call reads a view that would have other values by now.
+        """
         name = getattr(func, "__name__", "")
+        if self._taken and name not in _SHAPES:
+            self._require_fresh([*args, *kwargs.values()])
         if name == "item" and _is_number(args[0]) and args[0].numel() == 1:
             return (_number(args[0].reshape(())),)
         if name == "tolist" and _is_number(args[0]):
             return (_listed(_number(args[0])),)
         if name == "__getitem__" and _place(args[0], args[1]):
-            found = (_read if self._traced else _seen)(args[0], args[1])
-            self._taken.append((found, found._version))
-            return (found,)
+            return (_read(args[0], args[1]) if self._traced else self._take(args[0], args[1]),)
         if name == "__setitem__" and _place(args[0], args[1]):
-            self._taken = [each for each in self._taken if each[0] is not args[2]]  # as x[i] += 1 ends
+            self._taken = [each for each in self._taken if each.stand_in is not args[2]]  # as x[i] += 1 ends
             _write(*args)
             return (None,)
         return None
 
+    def _take(self, base: Tensor, index: Any) -> Tensor:
+        """A tensor without data for what is read, as the view of it lies in memory."""
+        while place := _place(base, index):
+            index = place[2]
+        view = base[index]
+        found = view.new_empty_strided(view.shape, view.stride())
+        if _storage(view) == _storage(base):  # else eager copies, too
+            self._taken.append(_Taken(found, base, found._version, base._version))
+        return found
+
+    def _require_fresh(self, values: Sequence[Any]) -> None:
+        """Raise TaskError where one is a view of what has been written to since it was taken: here it is a copy."""
+        stale: set[int] = set()
+        for each in self._taken:
+            if each.base._version != each.base_version or _storage(each.base) in stale:
+                stale.add(_storage(each.stand_in))
+        leaves = torch.utils._pytree.tree_leaves(list(values)) if stale else []
+        if any(isinstance(leaf, Tensor) and _storage(leaf) in stale for leaf in leaves):
+            raise TaskError(
+                "forward reads a view of a place, which a number from a tensor says, after the tensor that it is a view"
+                " of was written to.",
+                "Take the view again after writing, or a copy before: x[i].clone().",
+            )
+
     def require_copies(self, outputs: Sequence[Any]) -> None:
-        """Raise TaskError where a view of what was taken is written to, or given back with gaps in memory.
+        """Raise TaskError where a view of what was taken is written to, or given back with gaps in memory or written.
 
         Here it is none: the tensor that it would be a view of is not written to, and kernels leave no gaps.
         """
+        self._require_fresh(outputs)
         given = {_storage(out) for out in outputs if isinstance(out, Tensor) and not out.is_contiguous()}
-        for taken, version in self._taken:
-            if taken._version != version or _storage(taken) in given:
+        for each in self._taken:
+            if each.stand_in._version != each.version or _storage(each.stand_in) in given:
                 raise TaskError(
                     "forward writes to, or gives back, a view of a place that it reads from a tensor.",
                     "Write with x[i] = value, and give back a copy: x[i].clone().",
@@ -82,14 +124,6 @@ def _write(base: Tensor, index: Any, new: Any) -> None:
     part = base[there].clone()
     _write(part, rest, new)
     base[there] = part
-
-
-def _seen(base: Tensor, index: Any) -> Any:
-    """A tensor without data for what is read, as the view of it lies in memory."""
-    while place := _place(base, index):
-        index = place[2]
-    view = base[index]
-    return view.new_empty_strided(view.shape, view.stride())
 
 
 def _is_number(x: Any) -> bool:

@@ -26,6 +26,22 @@ REFUSED = [
     "x * int(p[0].item())", "x.sum(p[0].item())", "x.view(p[0].item(), -1)", "x * p[0].item().bit_length()",
     "sum(x[0, 0, i] for i in range(p[0].item()))",
 ]  # fmt: skip
+STALE = [
+    "v = x[:, i]; x += 1; return v * 2",
+    "v = x[:, i]; x[:, 0] = 3.0; return torch.relu(v)",
+    "v = x[:, i]; w = v[:, :2]; x.zero_(); return w * 2",
+    "v = x[:, i]; first = x[0]; first.zero_(); return v * 2",
+    "v = x[i]; w = v[:, i]; x.zero_(); return torch.cat([w, w])",
+    "v = x[:, i]; x.zero_(); x[:, 1] = v; return x",
+]
+FRESH = [
+    "v = x[:, i].clone(); x.zero_(); return v + x[:, 0]",
+    "v = x[:, i] * 2; x += 1; return v + x[:, i]",
+    "v = x[:, i]; x = x + 1; return v + x[:, i]",
+    "v = x[i, :, [1, 2]]; x.zero_(); return v * 2",
+    "v = x[:, i]; x.zero_(); return x.new_ones(v.shape)",
+    "x[:, i] += 1; x[:, i + 1] += x[:, i]; return x",
+]
 VIEWS = ["x[:, p[0].item()]", "(x[p[0].item() // 3].add_(1), x)[1]", "(x[p[0].item() // 3][0].zero_(), x)[1]"]
 
 
@@ -49,3 +65,15 @@ def test_what_needs_the_value_is_refused(line: str) -> None:
 def test_a_view_of_such_a_place_is_refused(line: str) -> None:
     with pytest.raises(TaskError, match="a view of a place that it reads from a tensor"):
         capture(load_source(reference(forward(line, "x, p, y"), INPUTS), "reference"))
+
+
+@pytest.mark.parametrize("lines", STALE)
+def test_a_view_that_is_read_after_its_tensor_was_written_to_is_refused(lines: str) -> None:
+    text = f"    def forward(self, x, p, y):\n        x = x.clone(); i = p[0].item() // 3; {lines}"
+    with pytest.raises(TaskError, match="reference, line 9: forward reads a view of a place"):
+        capture(load_source(reference(text, INPUTS), "reference"))
+
+
+@pytest.mark.parametrize("lines", FRESH)
+def test_what_was_read_before_its_tensor_was_written_to_is_what_eager_has(lines: str) -> None:
+    judge(reference(f"    def forward(self, x, p, y):\n        x = x.clone(); i = p[0].item() // 3; {lines}", INPUTS))
