@@ -69,16 +69,17 @@ class Variants:
         return tuple(self._known.values())
 
     def _extended(self) -> bool:
-        """Design the next variant, which may lead to nothing new; False when there is none."""
+        """Design variants until one leads to something new; False when none does."""
         if self.exhausted:
             return False
         with self._stage() as note:
             before = len(self._known)
-            self._add(self._tried(self._next))
+            while len(self._known) == before and not self.exhausted:
+                self._add(self._tried(self._next))
             new = [*self._known.values()][before:]
             which = f", variant {before + 1}" if before else ""
             note.text = f"{self._said(new[0])}{which}" if new else "no further variant"
-        return True
+        return bool(new)
 
     def _tried(self, number: int) -> Designed | AkgError:
         try:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -15,6 +15,7 @@ from akg_core import jobs, stages
 from akg_core.building import Spill, fitted, smaller_of, spills, unbuildable
 from akg_core.errors import AkgError, DoesNotFit, KernelFailed
 from akg_core.lower.resources.work import Work
+from akg_core.progress import StageNote
 from akg_core.records import Choice, Interface, Schedule, Shortage, Sketch, Target
 from akg_core.registry import installed
 from akg_core.results import RunResult
@@ -68,7 +69,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Pool]
 def run(site: tuple[Path, Pool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Run the reference with a compiler that is made strict; `.designed` counts the jobs that design."""
     folder, pool = site
-    monkeypatch.setattr(pools, "Pool", lambda *given, **options: nullcontext(pool))
+    monkeypatch.setattr(pools, "Pool", lambda *given, **options: contextlib.nullcontext(pool))
     (tmp_path / "head.py").write_text(REFERENCE)
     designed = list[int]()
     design = stages.design
@@ -259,6 +260,18 @@ def test_variants_are_designed_as_far_as_somebody_asks() -> None:
     assert [each.sketch.text for each in two] == ["a", "b", "c"] and asked == [0, 1, 2, 3, 4] and variants.exhausted
     assert told == ["The variant 3 could not be designed: It took too long."]
     assert [each.sketch.text for each in Variants(design).all()] == ["a", "b", "c"]
+
+
+def test_that_there_is_no_further_variant_is_said_once() -> None:
+    said = list[StageNote]()
+
+    @contextlib.contextmanager
+    def stage() -> Iterator[StageNote]:
+        said.append(StageNote(lambda text: None))
+        yield said[-1]
+
+    assert len(list(Variants(lambda number: Designed(designs=(variant("a"),), of=5), stage))) == 1
+    assert [note.text for note in said] == ["0 kernels", "no further variant"]
 
 
 def test_a_first_variant_that_cannot_be_designed_is_raised() -> None:
