@@ -1,16 +1,18 @@
-"""Which sources a compiler built a kernel from, recorded beside it: an old library is not judged for a new source."""
+"""Which sources a compiler built a kernel from, recorded beside it: none is judged unbuilt, or by an old library."""
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 from pathlib import Path
 
 from akg_core.errors import UsageError
-from akg_core.records import KernelSource
+from akg_core.records import Artifact, KernelSource
 from akg_core.storage import write_whole
 
 NAME = "built_from.json"
+BUILT = (".so", ".o", ".a", ".cubin", ".ptx")  # how names of what compilers make end
 
 
 def record(source: KernelSource, folder: Path) -> None:
@@ -33,6 +35,20 @@ def require_unchanged(folder: Path) -> None:
         if _digest(folder / name) != digest:
             cure = f"Build it again, then delete {NAME}, which names the sources of the earlier build."
             raise UsageError(f"The kernel in {folder} was not built from this {name}, which has changed since.", cure)
+
+
+def require_built(artifact: Artifact) -> None:
+    """Raise UsageError where the entry file names what is built of a source beside it, and that is not there."""
+    sources = {path.stem for path in artifact.folder.iterdir() if path.suffix not in BUILT}
+    tree = ast.parse((artifact.folder / artifact.entry).read_text(encoding="utf-8-sig"))
+    constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    for node in constants:
+        name = str(node.value)
+        stem, suffix = Path(name).stem, Path(name).suffix
+        is_built = suffix in BUILT and Path(name).name == name and {stem, stem.removeprefix("lib")} & sources
+        if is_built and not (artifact.folder / name).exists():
+            said = f"The kernel in {artifact.folder} is not built: {artifact.entry}, line {node.lineno}, needs {name}."
+            raise UsageError(said, f"Build it, copy {name} beside it, or have `akg-core run` make the kernel again.")
 
 
 def _digest(path: Path) -> str:

@@ -14,7 +14,6 @@ from akg_core.records import Argument, Artifact
 from akg_core.sketch.dtypes import is_float
 from akg_core.storage import write_whole
 
-_BUILT = (".so", ".o", ".a", ".cubin", ".ptx")
 _LEFT = ("build", "build.log", built_from.NAME, "__pycache__", "*.pyc")  # which nothing that runs needs
 _LOADER = '''
 
@@ -85,7 +84,7 @@ def single_file(artifact: Artifact, arguments: Sequence[Argument] = ()) -> str:
     `arguments` are those of the task: KernelBench's evaluator hands over tensors of whole numbers and truth values as
     floating ones. Raises UsageError for a kernel that needs what a compiler built: a file of Python cannot carry that.
     """
-    built = sorted(path.name for path in artifact.folder.iterdir() if path.suffix in _BUILT)
+    built = sorted(path.name for path in artifact.folder.iterdir() if path.suffix in built_from.BUILT)
     if built:
         raise UsageError(
             f"{artifact.folder} cannot become one file: it needs {built[0]}, which a compiler built.",

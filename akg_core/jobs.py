@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
-from akg_core.built_from import require_unchanged
+from akg_core.built_from import require_built, require_unchanged
 from akg_core.errors import told
 from akg_core.judge.reference.prepare import Prepared
 from akg_core.pipeline import Pipeline
@@ -62,9 +62,10 @@ def run(request: Request, folder: RunFolder, watch: Callable[[Stage], None], tun
 
 
 def verify(request: Request, artifact: Artifact, folder: RunFolder, watch: Callable[[Stage], None]) -> RunResult:
-    """Judge a kernel that exists; one that was built from other sources than lie beside it is refused."""
+    """Judge a kernel that exists; one that is not built, or from other sources than lie beside it, is refused."""
 
     def work(pipeline: Pipeline) -> None:
+        require_built(artifact)
         require_unchanged(artifact.folder)
         task = pipeline.capture()
         with pipeline.reference(task) as prepared:
@@ -77,6 +78,7 @@ def profile(request: Request, artifact: Artifact, folder: RunFolder, watch: Call
     """Time a kernel that exists, without judging it."""
 
     def work(pipeline: Pipeline) -> None:
+        require_built(artifact)
         require_unchanged(artifact.folder)
         task = pipeline.capture()
         pipeline.details = known_details(artifact)

@@ -58,8 +58,13 @@ class RunResult(Record):
 
 
 def advice_on(timing: Timing | None, tuned: Tuned | None) -> tuple[str, ...]:
-    """What to do about a kernel that is far slower than eager PyTorch, where no search was made for it."""
-    ratios = [each.ratio for each in timing.speedups if each.over == "eager"] if timing and not tuned else []
+    """What to do about a kernel that is far slower than eager PyTorch, where no search was made for it.
+
+    Nothing where that is not certain: its interval holds 1, or the machine was busy with other work.
+    """
+    if timing is None or timing.busy or tuned:
+        return ()
+    ratios = [each.ratio for each in timing.speedups if each.over == "eager" and each.result == "slower"]
     if not ratios or ratios[0] * SLOW > 1:
         return ()
     slow = f"The kernel takes {1 / ratios[0]:.1f} times as long as eager PyTorch."

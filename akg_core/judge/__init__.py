@@ -2,6 +2,7 @@
 
 verify      the verdict: a kernel run on every case in a confined process, its answers compared
 records     what the judge says, as records
+cure        what to do about a kernel that was judged to be cheating
 source/     what is read of a kernel before it runs
 reference/  the reference process: cases, what is due, new inputs
 candidate/  the kernel's process: confinement, guard, harness

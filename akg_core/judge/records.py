@@ -111,16 +111,17 @@ class CaseVerdict(Record):
 class Verdict(Record):
     """Whether a kernel computes what its reference does.
 
-    `reason` is one sentence. `worst_error`, `where` (case, output, index) and `accuracy_ratio` (the largest `ratio` of
-    an output) are over all cases, None where nothing could be measured. `deterministic`: all runs on the same inputs,
-    on memory filled differently, gave the same bits. `seed`: where the draws began, and `seeds` each of them; the same
-    seed repeats them. `protections`: what the system allowed of the isolation;
-    `left_open`: what it does not exclude where kernels of this kind run.
+    `reason` is one sentence, `cure` what to do where that is known. `worst_error`, `where` (case, output, index) and
+    `accuracy_ratio` (the largest `ratio` of an output) are over all cases, None where nothing could be measured.
+    `deterministic`: all runs on the same inputs, on memory filled differently, gave the same bits. `seed`: where the
+    draws began, and `seeds` each of them; the same seed repeats them. `protections`: what the system allowed of the
+    isolation; `left_open`: what it does not exclude where kernels of this kind run.
     `simulated`: the kernel ran by simulation, not on its device.
     """
 
     status: VerdictStatus
     reason: Sentence = ""
+    cure: Sentence = ""
     rule: Sentence = ""
     cases: tuple[CaseVerdict, ...] = ()
     worst_error: float | None = None
@@ -185,6 +186,8 @@ class Floor(Record):
     margin: float
 
 
+_BUSY = 0.1  # of the time without a processor
+
 TimingStatus = Literal["ok", "impossible", "cheating", "incorrect", "failed"]
 
 
@@ -209,6 +212,11 @@ class Timing(Record):
     unavailable: dict[str, str] = Field(default_factory=dict)
     settings: dict[str, Scalar] = Field(default_factory=dict)
     seconds: float = 0.0
+
+    @property
+    def busy(self) -> bool:
+        """Whether the machine was so busy that times say little."""
+        return self.waited > _BUSY
 
     def median(self, name: str) -> float | None:
         """The median of a participant, when it was measured."""

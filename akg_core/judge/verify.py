@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from akg_core.judge.candidate.health import require_device
 from akg_core.judge.candidate.session import CandidateSession
+from akg_core.judge.cure import cure
 from akg_core.judge.records import (
     FEWEST_CALLS,
     ORDINARY,
@@ -68,7 +69,8 @@ def examine(kernel: CandidateSession, tell: Callable[[str], None] = lambda said:
     with kernel:
         if kernel.rule:
             reason = f"Its Python text names what no kernel may use ({kernel.rule})."
-            return Verdict(status="cheating", reason=reason, rule=kernel.rule)
+            refused = Verdict(status="cheating", reason=reason, rule=kernel.rule)
+            return refused.model_copy(update={"cure": cure(refused, kernel.plugin)})
 
         given: list[Case] = []
 
@@ -86,6 +88,7 @@ def examine(kernel: CandidateSession, tell: Callable[[str], None] = lambda said:
             require_device(kernel.pool, prepared.where)
     return verdict.model_copy(
         update={
+            "cure": cure(verdict, kernel.plugin),
             "protections": result.protections,
             "seed": prepared.seed,
             "seeds": tuple(draw.seed for draw in preparation.draws),

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from akg_core.search.tune import Tuned
 
 _NAMES = {"kernel": "kernel", "eager": "eager", "compile": "torch.compile"}
-_BUSY = 0.1  # of the time without a processor, from which on that is said
 _FAR = 1000  # times; what is further off is wrong, and how far says nothing
 _RESULTS = {"faster": "green", "slower": "red", "inconclusive": "yellow"}
 
@@ -65,6 +64,8 @@ def _show_verdict(console: Console, verdict: Verdict) -> None:
     elif verdict.reason:
         line.append(f": {verdict.reason}", style="default")
     _say(console, "verdict", line)
+    if verdict.cure:
+        _say(console, "", Text(verdict.cure))
     for hint in verdict.hints:
         _say(console, "", Text(hint))
     if verdict.worst_error is not None:
@@ -104,7 +105,7 @@ def _show_timing(console: Console, timing: Timing, verified: bool) -> None:
                 why += f", {timing.floor.seconds / kernel:.0%} of the kernel's time"
             table.add_row("physical floor", spell_seconds(timing.floor.seconds), why, style="dim")
         console.print(Padding(table, (1, 0, 1, 2)))
-    if timing.waited > _BUSY:
+    if timing.busy:
         busy = f"The machine was busy: {timing.waited:.0%} of the time went by in waiting for a processor."
         _say(console, "", Text(busy, style="yellow"))
     if timing.unqueued:

@@ -119,6 +119,16 @@ def test_a_bad_kernel(judge, line, status, said):
     assert said.lower() in ended.out.lower(), ended.out
 
 
+def test_who_computes_with_the_library_is_told_what_a_kernel_does(judge):
+    ended, verdict = judge("return a + b")
+    asked = "A kernel computes by itself, in the plugin's language"
+    assert verdict["cure"].startswith(asked) and asked in " ".join(ended.out.split())
+    assert f"akg-core docs search --plugin {PLUGIN}" in verdict["cure"] and "docs/verification.md" in verdict["cure"]
+    _, verdict = judge("ctypes.memset(a.data_ptr(), 0, 4)")
+    assert "docs/verification.md" in verdict["cure"] and asked not in verdict["cure"]
+    assert judge()[1]["cure"] == ""
+
+
 def test_a_kernel_that_hangs(judge, monkeypatch):
     from akg_core.judge.candidate import session
 

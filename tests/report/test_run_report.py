@@ -74,6 +74,9 @@ def test_a_kernel_built_earlier_is_known_by_what_lies_beside_it(tmp_path):
 def test_a_first_schedule_that_is_far_slower_than_eager_comes_with_advice(ratio, words):
     speedup = Speedup(over="eager", ratio=ratio, low=ratio, high=ratio, result="slower")
     timing = Timing(status="ok", speedups=(speedup,))
+    unsure = speedup.model_copy(update={"high": 1.1, "result": "inconclusive"})
+    assert not advice_on(timing.model_copy(update={"speedups": (unsure,)}), None)
+    assert not advice_on(timing.model_copy(update={"waited": 0.3}), None)
     (said,) = advice_on(timing, None) or ("",)
     assert words in said and bool(said) == bool(words) == ("akg-core tune" in said)
     assert not advice_on(timing, Tuned(tried=1, seconds=1.0, first=1.0, best=1.0)) and not advice_on(None, None)

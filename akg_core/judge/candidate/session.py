@@ -50,7 +50,7 @@ class CandidateSession:
         most: int = 0,
     ) -> None:
         self.pool, self.prepared, self.simulated, self._seconds = pool, prepared, simulated, seconds
-        self._most = most
+        self._most, self.plugin = most, plugin
         self.rule = broken_rule(artifact.folder, prepared.task.source, artifact.entry)
         self._payload = kernel_payload(plugin, artifact, target)
         self._opening = self._on([prepared.opening])
