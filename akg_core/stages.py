@@ -145,7 +145,7 @@ def design(pool: Pool, request: Request, task: Task, traits: Traits, number: int
     `traits`: those of the chip, as the plugin found it.
     """
     by_hand = request.sketch
-    sketch = GivenSketch(name=str(by_hand), text=by_hand.read_text(encoding="utf-8")) if by_hand else None
+    sketch = GivenSketch(name=str(by_hand), text=by_hand.read_text(encoding="utf-8-sig")) if by_hand else None
     given = DesignInput(**dict(addressed(request)), task=task, traits=traits, number=number, sketch=sketch)
     return _plugin_job(pool, "design_job", given, Designed, DESIGN_SECONDS)
 

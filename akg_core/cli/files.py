@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from akg_core.errors import UsageError
+from akg_core.task.syntax import compiled
 
 if TYPE_CHECKING:
     from akg_core.records import Artifact
@@ -17,8 +18,8 @@ _MODEL_NEW = "A kernel is a .py file with the class ModelNew, which is construct
 
 
 def reference_file(path: Path) -> Path:
-    """`path`, which is a file that may be a reference; raises UsageError."""
-    read(path, "reference file", is_reference)
+    """`path`, which is a file of Python that may be a reference; raises UsageError or TaskError."""
+    compiled(read(path, "reference file", is_reference), str(path))
     return path
 
 
@@ -35,7 +36,7 @@ def read(path: Path, what: str, fits: Callable[[str], bool]) -> str:
     try:
         if path.exists() and not path.is_file():
             raise UsageError(f"{shown} is {'a folder' if path.is_dir() else 'no file'}; a {what} is due.")
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise UsageError(f"There is no {what} {shown}.", _near(path, lambda other: _holds(other, fits))) from None
     except UnicodeDecodeError:
@@ -66,13 +67,9 @@ def kernel(path: Path) -> Artifact:
         raise UsageError(f"There is no kernel {str(path)!r}.", _near(path, _is_kernel))
     if entry.suffix != ".py":
         raise UsageError(f"{str(entry)!r} is not a .py file.", _MODEL_NEW)
-    try:
-        tree = ast.parse(read(entry, "kernel", _names_model_new))
-    except (SyntaxError, ValueError) as error:
-        line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        said = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise UsageError(f"{entry}{line}: the file is not Python: {said}.") from None
-    if not any(_binds_model_new(node) for node in ast.walk(tree)):
+    text = read(entry, "kernel", _names_model_new)
+    compiled(text, str(entry), kind=UsageError)
+    if not any(_binds_model_new(node) for node in ast.walk(ast.parse(text))):
         raise UsageError(f"{entry} defines no ModelNew.", _MODEL_NEW)
     return Artifact(folder=entry.parent.resolve(), entry=entry.name)
 

@@ -23,7 +23,10 @@ def _scale(value: float) -> float:
 
 def _seed(value: int | None) -> int | None:
     if value is not None and not 0 <= value < 1 << 32:
-        raise UsageError(f"--seed {value} is not between 0 and 2**32 - 1.")
+        raise UsageError(
+            f"--seed {value} is not between 0 and 2**32 - 1.",
+            "Give the seed that a verdict names, or leave it out for new draws.",
+        )
     return value
 
 

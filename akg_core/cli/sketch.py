@@ -64,7 +64,7 @@ def sketch(
         form.show(text, str(file))
         return
     if given and check and not interpret:
-        form.show(given.read_text(encoding="utf-8"), str(given))
+        form.show(given.read_text(encoding="utf-8-sig"), str(given))
         return
 
     from akg_core.pools import pool_for

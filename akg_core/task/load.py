@@ -26,10 +26,12 @@ from torch import nn
 from akg_core.errors import OutOfMemory, TaskError
 from akg_core.records import HOST
 from akg_core.task.beside import placed
+from akg_core.task.syntax import compiled
 from akg_core.worker.tensors import transform
 
 _PREFIX = "akg_reference_"  # of the names of reference files as modules
 FORMAT = "A reference file defines Model, get_inputs and get_init_inputs."
+CALL = "`Model(*get_init_inputs())(*get_inputs())`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,8 @@ class ReferenceModule:
             bound = signature.bind(None, *inputs)
         except TypeError as error:
             raise TaskError(
-                f"{self.name}: get_inputs gives {len(inputs)} values, which do not fit forward{signature} ({error})."
+                f"{self.name}: get_inputs gives {len(inputs)} values, which do not fit forward{signature} ({error}).",
+                f"Have it give forward's positional arguments, so that {CALL} runs.",
             ) from None
         names: list[str] = []
         for name, value in list(bound.arguments.items())[1:]:
@@ -143,7 +146,7 @@ def _taken(owner: nn.Module, attribute: str) -> torch.Tensor:
 def read(path: str | Path) -> str:
     """The text of a reference file, which finds what lies beside it wherever it is run."""
     try:
-        return placed(Path(path).read_text(encoding="utf-8"), Path(path))
+        return placed(Path(path).read_text(encoding="utf-8-sig"), Path(path))
     except FileNotFoundError:
         raise TaskError(f"{path}: there is no such file.", "Give the path of a reference file.") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -154,12 +157,7 @@ def read(path: str | Path) -> str:
 def load_source(source: str, name: str) -> ReferenceModule:
     """Run a reference file given as text. `name` stands for the file in messages and tracebacks."""
     filename = reference_filename(name)
-    try:
-        code = compile(source, filename, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError) as error:
-        line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        reason = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise TaskError(f"{name}{line}: the file is not Python: {reason}.") from None
+    code = compiled(source, name, filename)
     module = types.ModuleType(_PREFIX + hashlib.sha256(source.encode()).hexdigest()[:12])
     module.__file__ = filename
     # inspect and dataclasses look a class's module up by name, and tracebacks its lines by file name.
@@ -197,7 +195,7 @@ def sentence(error: BaseException) -> str:
 
 
 @contextmanager
-def blame(name: str, doing: str, cure: str = "") -> Iterator[None]:
+def blame(name: str, doing: str) -> Iterator[None]:
     """Turn whatever the user's code raises inside into a TaskError: "NAME, line 7: DOING raises ValueError: ....".
 
     For want of a device's memory it is OutOfMemory.
@@ -210,7 +208,19 @@ def blame(name: str, doing: str, cure: str = "") -> Iterator[None]:
         line = line_of(error, name)
         place = f"{name}, line {line}" if line else name
         kind = OutOfMemory if "out of memory" in str(error) else TaskError
-        raise kind(f"{place}: {doing} raises {sentence(error)}.", cure) from None
+        raise kind(f"{place}: {doing} raises {sentence(error)}.", _cure(error, kind)) from None
+
+
+def _cure(error: BaseException, kind: type[TaskError]) -> str:
+    """What to do about an exception of the user's code."""
+    if kind is OutOfMemory:
+        return "Free memory, or try smaller sizes: --scale 0.25."
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        module = error.name.partition(".")[0]
+        return (
+            f"Install what has the module {module} (`{sys.executable} -m pip install ...`), or put it beside the file."
+        )
+    return f"Mend the file, so that {CALL} runs in PyTorch by itself."
 
 
 def _reference(name: str, source: str, namespace: dict[str, Any]) -> ReferenceModule:

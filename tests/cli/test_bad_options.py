@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -74,6 +76,21 @@ def test_a_command_line_that_does_not_read(akg, reference, options, said):
     ended = akg("run", reference, "--json", *options)
     error = json.loads(ended.out)["error"]
     assert ended.code == 2 and said in error["message"] and error["cure"]
+
+
+def test_a_seed_that_cannot_be_comes_with_what_to_do(refused):
+    assert "Give the seed that a verdict names, or leave it out" in refused("run", "--seed", "-1")
+
+
+def test_an_error_as_data_has_the_keys_that_the_documents_say(akg, reference):
+    text = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
+    (keys,) = re.findall(r"`\{\"error\": \{([^}]+)\}\}`", text)
+    (whole,) = re.findall(r"prints the whole result.*?`\{([^}]+)\}`", text, re.S)
+    refused = json.loads(akg("run", reference, "--seed", "-1", "--json").out)
+    assert list(refused) == ["error"] and list(refused["error"]) == keys.split(", ")
+    reference.write_text("import torch\n# get_inputs\n")
+    failed = json.loads(akg("run", "--plugin", PLUGIN, reference, "--json").out)
+    assert list(failed) == whole.replace("\n", " ").split(", ") and list(failed["error"]) == keys.split(", ")
 
 
 def test_an_unknown_plugin_names_the_near_ones(akg, reference):

@@ -16,7 +16,6 @@ from tests.cli.test_start import COMMAND
     ("source", "said"),
     [
         ("import torch\n", "add.py: the file defines no Model"),
-        ("x = 1 +\n", "add.py, line 1: the file is not Python"),
         (
             "import torch\nprint('hello')\nx = torch.zeros(3)[7]\n",
             "add.py, line 3: importing the file raises IndexError",
@@ -30,7 +29,6 @@ from tests.cli.test_start import COMMAND
     ],
     ids=[
         "no Model",
-        "syntax",
         "raises",
         "exits",
         "wrong count",
@@ -45,6 +43,51 @@ def test_a_file_that_cannot_be_used(akg, reference, tmp_path, source, said):
     ended = akg("run", "--plugin", PLUGIN, reference, "--out", "out")
     assert ended.code == 2 and said in ended.text, ended.text
     assert json.loads((tmp_path / "out" / "result.json").read_text())["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "cure"),
+    [
+        ("{'w': a}['scale'] + b", "raises KeyError: 'scale'.", "Mend the file, so that `Model("),
+        (
+            "a @ b",
+            "line 8: forward, given what get_inputs gives, raises RuntimeError",
+            "Mend the file, so that `Model(",
+        ),
+        ("__import__('a_module.part')", "No module named 'a_module'", "Install what has the module a_module ("),
+    ],
+    ids=["key", "shapes", "module"],
+)
+def test_an_exception_of_forward_comes_with_what_to_do(akg, reference, line, said, cure):
+    reference.write_text(ADD.replace("a + b", line))
+    for words in (["run", "--plugin", PLUGIN, reference], ["task", "check", reference]):
+        ended = akg(*words)
+        plain = " ".join(ended.text.split())
+        assert ended.code == 2 and said in plain and cure in plain, ended.text
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("x = 1 +\n", "add.py, line 1: the file is not Python"),
+        ("x = '\0'\n", "the file is not Python: source code"),
+        (f"x = {'(' * 300}1{')' * 300}\n", "add.py, line 1: the file is not Python: too many nested parentheses"),
+        (f"x = {'-' * 20000}1\n", "the file is not Python: it nests too deeply"),
+    ],
+    ids=["syntax", "null", "parentheses", "signs"],
+)
+def test_what_is_not_python_is_said_before_anything_starts(akg, reference, tmp_path, monkeypatch, source, said):
+    monkeypatch.setattr("akg_core.worker.pool.Pool", lambda *_, **__: pytest.fail("a worker was asked"))
+    reference.write_text(source)
+    for words in (["run", "--plugin", PLUGIN], ["task", "check"]):
+        ended = akg(*words, reference)
+        assert ended.code == 2 and said in ended.err and "Mend the file" in ended.err, ended.text
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_byte_order_mark_and_windows_line_ends_change_nothing(akg, reference):
+    reference.write_bytes(b"\xef\xbb\xbf" + ADD.replace("\n", "\r\n").encode())
+    assert akg("task", "check", reference).code == 0
 
 
 def test_a_file_that_hangs_is_ended(akg, reference, monkeypatch):

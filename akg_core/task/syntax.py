@@ -1,0 +1,25 @@
+"""Whether a file is Python at all: said in a sentence, before a process is started for it."""
+
+from __future__ import annotations
+
+import warnings
+from types import CodeType
+
+from akg_core.errors import AkgError, TaskError
+
+
+def compiled(source: str, name: str, filename: str = "", kind: type[AkgError] = TaskError) -> CodeType:
+    """The code of a Python file, whose `filename` tracebacks show; `name` stands for it in messages.
+
+    Raises an error of this `kind` that says what is wrong and in which line.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes in strings and the like, which are none of ours
+            return compile(source, filename or name, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        said = error.msg if isinstance(error, SyntaxError) else str(error) or "it nests too deeply"
+        raise kind(
+            f"{name}{line}: the file is not Python: {said}.", "Mend the file; Python itself cannot read it."
+        ) from None
