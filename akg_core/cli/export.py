@@ -34,6 +34,7 @@ def export(
 
     if form not in FORMATS:
         raise UsageError(f"There is no format {form!r}.", f"There is {', '.join(FORMATS)}.")
+    files.run_folder(run)
     of_run = (run / "kernel").is_dir() or (run / "result.json").exists()
     if of_run:
         require_correct(run)

@@ -38,7 +38,8 @@ def read(path: Path, what: str, fits: Callable[[str], bool]) -> str:
             raise UsageError(f"{shown} is {'a folder' if path.is_dir() else 'no file'}; a {what} is due.")
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise UsageError(f"There is no {what} {shown}.", _near(path, lambda other: _holds(other, fits))) from None
+        near = _near(path, lambda other: _holds(other, fits))
+        raise UsageError(f"There is no {what} {shown}.", near or "Give the path of one that is there.") from None
     except UnicodeDecodeError:
         raise UsageError(f"{shown} is not UTF-8 text; a {what} is due.") from None
     except OSError as error:
@@ -64,7 +65,8 @@ def kernel(path: Path) -> Artifact:
 
     entry = _entry(path) if path.is_dir() else path
     if not entry.exists():
-        raise UsageError(f"There is no kernel {str(path)!r}.", _near(path, _is_kernel))
+        cure = "Give a kernel's folder, such as runs/<id>/kernel, or a .py file with ModelNew."
+        raise UsageError(f"There is no kernel {str(path)!r}.", _near(path, _is_kernel) or cure)
     if entry.suffix != ".py":
         raise UsageError(f"{str(entry)!r} is not a .py file.", _MODEL_NEW)
     text = read(entry, "kernel", _names_model_new)
@@ -72,6 +74,16 @@ def kernel(path: Path) -> Artifact:
     if not any(_binds_model_new(node) for node in ast.walk(ast.parse(text))):
         raise UsageError(f"{entry} defines no ModelNew.", _MODEL_NEW)
     return Artifact(folder=entry.parent.resolve(), entry=entry.name)
+
+
+def run_folder(path: Path) -> Path:
+    """`path`, where something is; raises UsageError."""
+    if not path.exists():
+        cure = "Give the folder that a run names at its end, such as runs/<id>, or a kernel's."
+        raise UsageError(
+            f"There is no run {str(path)!r}.", _near(path, lambda other: (other / "kernel").is_dir()) or cure
+        )
+    return path
 
 
 def _entry(folder: Path) -> Path:

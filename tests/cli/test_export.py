@@ -160,3 +160,12 @@ def test_what_cannot_be_exported_is_refused(akg, run, prepare, words, said):
     prepare(run)
     ended = akg("export", str(run), *words)
     assert ended.code == 2 and said in ended.err, ended.text
+
+
+def test_a_run_that_is_not_there_is_said_with_near_names(akg, run):
+    ended = akg("export", "runs/double")
+    assert (
+        ended.code == 2 and "There is no run 'runs/double'." in ended.err and "Did you mean runs/doubled?" in ended.err
+    )
+    ended = akg("export", "runs/nosuch")
+    assert ended.code == 2 and "Give the folder that a run names at its end" in ended.err
