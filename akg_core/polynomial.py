@@ -30,7 +30,14 @@ class Polynomial(Generic[Atom]):
         if len(kept) > 1:
             kept.sort(key=lambda term: [*map(self.key, term[0])])
         self.terms: tuple[tuple[tuple[Atom, ...], int], ...] = tuple(kept)
-        self._hash = hash(self.terms)
+        self._hash: int | None = None
+
+    @classmethod
+    def of(cls: type[P], terms: tuple[tuple[tuple[Any, ...], int], ...]) -> P:
+        """The polynomial with these terms, which are in normal form already."""
+        made = cls.__new__(cls)
+        made.terms, made._hash = terms, None
+        return made
 
     @staticmethod
     def key(atom: Atom) -> Any:
@@ -38,6 +45,8 @@ class Polynomial(Generic[Atom]):
         return repr(atom)
 
     def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(self.terms)
         return self._hash
 
     def __eq__(self, other: object) -> bool:
@@ -54,17 +63,26 @@ class Polynomial(Generic[Atom]):
         return self.terms[0][1] if len(self.terms) == 1 and not self.terms[0][0] else None
 
     def plus(self: P, other: P) -> P:
-        return type(self)((*self.terms, *other.terms))
+        if not other.terms:
+            return self
+        return type(self)((*self.terms, *other.terms)) if self.terms else other
 
     def times(self: P, other: P) -> P:
+        for one, number in ((self, other.constant), (other, self.constant)):
+            if number is not None:
+                return one.scaled(number)
         return type(self)(
             (tuple(sorted((*m, *n), key=self.key)) if m and n else m or n, c * d)
             for m, c in self.terms
             for n, d in other.terms
         )
 
+    def scaled(self: P, number: int) -> P:
+        """This `number` times."""
+        return self if number == 1 else self.of(tuple((m, c * number) for m, c in self.terms) if number else ())
+
     def __neg__(self: P) -> P:
-        return type(self)((m, -c) for m, c in self.terms)
+        return self.scaled(-1)
 
     def factor_of(self: P, atom: Atom) -> P | None:
         """The polynomial that multiplies `atom`; None when the atom stands in a higher power."""

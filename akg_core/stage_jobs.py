@@ -209,7 +209,7 @@ def _described(sketch: Sketch, room: int) -> Design:
     from akg_core.lower.resources.fitting import fitting
     from akg_core.sketch.check import sound
     from akg_core.sketch.parse import parse
-    from akg_core.sketch.schedule import default, space
+    from akg_core.sketch.schedule import defaults, space
 
     try:
         checked = sound(parse(sketch.text, sketch.origin), sketch.origin)
@@ -219,7 +219,8 @@ def _described(sketch: Sketch, room: int) -> Design:
                 f"The designer made a sketch with a fault: {error.message}", error.cure, error.findings
             ) from None
         raise
-    choices, schedule = space(checked.tree), default(checked.tree)
+    choices = space(checked.tree)
+    schedule = defaults(choices)
     if room and sketch.origin == "builtin":
-        schedule = fitting(checked.tree, choices, schedule, room)
+        schedule = fitting(checked.tree, schedule, room)
     return Design(sketch=sketch, space=tuple(choices), default=schedule)

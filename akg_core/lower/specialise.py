@@ -7,6 +7,7 @@ buffers and drop masks by them.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +15,9 @@ from typing import Any
 from akg_core.lower.fold import fold
 from akg_core.lower.host.module import Call, calls
 from akg_core.sketch.ast import Element, Kernel, Name, Number, SketchFile, TensorParameter, rewrite
+
+Numbers = tuple[dict[str, int | float], dict[str, int]]
+"""The Consts and the sizes of dimensions that are known of a launch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,28 +40,32 @@ class Instance:
 
 def instances(tree: SketchFile) -> list[tuple[Call, Instance]]:
     """Each launch of a bound sketch with the instance that it runs; launches with equal numbers share one."""
-    found: dict[tuple[str, str], Instance] = {}
+    found: dict[str, dict[str, Instance]] = defaultdict(dict)  # by the kernel, and what is known of its launches
     launched = []
     for call in calls(tree):
-        constants = {name: e.value for name, e in call.constants.items() if isinstance(e, Number)}
-        sizes = {name: int(e.value) for name, e in call.expressions.items() if isinstance(e, Number)}
-        key = (call.kernel.name, repr((sorted(constants.items()), sorted(sizes.items()))))
-        if key not in found:
-            number = 1 + sum(name == call.kernel.name for name, _ in found)
-            symbol = call.kernel.name if number == 1 else f"{call.kernel.name}_{number}"
-            found[key] = specialise(call.kernel, constants, sizes, symbol)
-        launched.append((call, found[key]))
+        numbers, own = known(call), found[call.kernel.name]
+        if repr(numbers) not in own:
+            symbol = f"{call.kernel.name}_{len(own) + 1}" if own else call.kernel.name
+            own[repr(numbers)] = specialise(call.kernel, *numbers, symbol)
+        launched.append((call, own[repr(numbers)]))
     return launched
+
+
+def known(call: Call) -> Numbers:
+    """The Consts and the dimensions of a launch that are plain numbers."""
+    constants = {name: e.value for name, e in sorted(call.constants.items()) if isinstance(e, Number)}
+    sizes = {name: int(e.value) for name, e in sorted(call.expressions.items()) if isinstance(e, Number)}
+    return constants, sizes
 
 
 def specialise(kernel: Kernel, constants: Mapping[str, int | float], sizes: Mapping[str, int], symbol: str) -> Instance:
     """A bound `kernel` with the known `constants` and `sizes` put in and folded."""
-    known: dict[str, int | float] = {**constants, **sizes}
+    numbers: dict[str, int | float] = {**constants, **sizes}
     unknown = tuple(c.name for c in kernel.constants if c.name not in constants)
 
     def put(node: Any) -> Any:
-        if isinstance(node, Name) and node.id in known:
-            return Number(known[node.id], place=node.place, type=node.type)
+        if isinstance(node, Name) and node.id in numbers:
+            return Number(numbers[node.id], place=node.place, type=node.type)
         return fold(node)
 
     return Instance(symbol, rewrite(kernel, put), kernel.dimensions, dict(sizes), unknown)

@@ -42,6 +42,7 @@ def _order(atom: Expr) -> str:
     return atom.id if isinstance(atom, Name) else repr(atom)
 
 
+@lru_cache(maxsize=4096)
 def number(value: int) -> Polynomial:
     return Polynomial((((), value),) if value else ())
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
@@ -329,16 +330,21 @@ class SketchFile:
         raise KeyError(name)
 
 
-_HELD: dict[type, tuple[str, ...] | None] = {}
+class _Held(dict[type, tuple[str, ...] | None]):
+    """By the kind of a node: the fields in which it may hold others, in the order of the text; None for what is no
+    node. Fields of words and numbers hold none."""
+
+    _PLAIN = frozenset(("str", "int", "float", "bool", "None", "tuple"))
+
+    def __missing__(self, kind: type) -> tuple[str, ...] | None:
+        self[kind] = None
+        if is_dataclass(kind) and not issubclass(kind, (Place, Type)):
+            named = [part for part in fields(kind) if part.name not in ("place", "type")]
+            self[kind] = tuple(p.name for p in named if set(re.findall(r"\w+", str(p.type))) - self._PLAIN)
+        return self[kind]
 
 
-def _held(kind: type) -> tuple[str, ...] | None:
-    """The fields in which a node of this kind may hold others, in the order of the text; None where it is no node."""
-    if kind not in _HELD:
-        is_node = is_dataclass(kind) and not issubclass(kind, (Place, Type))
-        names = (part.name for part in fields(kind) if part.name not in ("place", "type")) if is_node else ()
-        _HELD[kind] = tuple(names) if is_node else None
-    return _HELD[kind]
+_HELD = _Held()
 
 
 def walk(node: object) -> Iterator[object]:
@@ -348,18 +354,18 @@ def walk(node: object) -> Iterator[object]:
         first = waiting.pop()
         if isinstance(first, tuple):
             waiting.extend(reversed(first))
-        elif (names := _held(type(first))) is not None:
+        elif (names := _HELD[type(first)]) is not None:
             yield first
-            waiting.extend(getattr(first, name) for name in reversed(names))
+            waiting.extend([getattr(first, name) for name in reversed(names)])
 
 
 def parts(node: object) -> Iterator[object]:
     """The nodes right below `node`, in the order of the text; a tuple's items count as its owner's."""
-    below = node if isinstance(node, tuple) else [getattr(node, name) for name in _held(type(node)) or ()]
+    below = node if isinstance(node, tuple) else [getattr(node, name) for name in _HELD[type(node)] or ()]
     for item in below:
         if isinstance(item, tuple):
             yield from parts(item)
-        elif _held(type(item)) is not None:
+        elif _HELD[type(item)] is not None:
             yield item
 
 
@@ -371,12 +377,14 @@ def _dimensions(tensors: tuple[TensorParameter, ...]) -> tuple[str, ...]:
 def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
     """The tree with `change` applied to every node, children before parents; places and types are kept."""
     if isinstance(node, tuple):
-        items = tuple(rewrite(item, change) for item in node)
+        items = tuple([rewrite(item, change) for item in node])
         return node if all(a is b for a, b in zip(items, node, strict=True)) else items
-    names = _held(type(node))
+    names = _HELD[type(node)]
     if names is None:
         return node
-    parts = {name: getattr(node, name) for name in names}
-    rewritten = {name: rewrite(value, change) for name, value in parts.items()}
-    changed = {name: value for name, value in rewritten.items() if value is not parts[name]}
+    changed = {}
+    for name in names:
+        part = getattr(node, name)
+        if (rewritten := rewrite(part, change)) is not part:
+            changed[name] = rewritten
     return change(replace(node, **changed) if changed else node)

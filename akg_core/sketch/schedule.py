@@ -17,10 +17,11 @@ from akg_core.sketch.codes import near
 
 def space(tree: ast.SketchFile) -> tuple[Choice, ...]:
     """Every free choice, kernel by kernel: its parameters, then inline ones in the order of the text."""
-    return tuple(choice for kernel in tree.kernels for choice in _choices(kernel))
+    return tuple(choice for kernel in tree.kernels for choice in choices(kernel))
 
 
-def _choices(kernel: ast.Kernel) -> Iterator[Choice]:
+def choices(kernel: ast.Kernel) -> Iterator[Choice]:
+    """The free choices of one kernel, in that order."""
     for tune in kernel.tunes:
         yield Choice(key=f"{kernel.name}.{tune.name}", choices=tune.choices, default=tune.default)
     for node in ast.walk(kernel.body):
@@ -30,7 +31,12 @@ def _choices(kernel: ast.Kernel) -> Iterator[Choice]:
 
 def default(tree: ast.SketchFile) -> Schedule:
     """The schedule of all defaults; an inline Tune's default is its first choice."""
-    return Schedule(values={choice.key: choice.default for choice in space(tree)})
+    return defaults(space(tree))
+
+
+def defaults(space: Sequence[Choice]) -> Schedule:
+    """The schedule of the defaults of these choices."""
+    return Schedule(values={choice.key: choice.default for choice in space})
 
 
 def smaller(space: Sequence[Choice], schedule: Schedule, kernel: str) -> Schedule | None:
@@ -68,19 +74,20 @@ def bind(tree: ast.SketchFile, schedule: Schedule | None = None) -> ast.SketchFi
     Raises SketchError when a key is unknown or a value is not among the choices.
     """
     values = (schedule or Schedule()).values
-    choices = {choice.key: choice for choice in space(tree)}
+    known = {choice.key: choice for choice in space(tree)}
     for key, value in values.items():
-        if key not in choices:
-            cure = near(key, choices, f"Keys: {', '.join(choices) or 'none'}.")
+        if key not in known:
+            cure = near(key, known, f"Keys: {', '.join(known) or 'none'}.")
             raise SketchError(f"The schedule sets {key!r}, which the sketch does not have.", cure)
-        if value not in choices[key].choices:
-            listed = ", ".join(map(repr, choices[key].choices))
+        if value not in known[key].choices:
+            listed = ", ".join(map(repr, known[key].choices))
             raise SketchError(f"The schedule sets {key!r} to {value!r}, which is not a choice.", f"Choices: {listed}.")
-    chosen = {key: values.get(key, choice.default) for key, choice in choices.items()}
-    return replace(tree, kernels=tuple(_bound(kernel, chosen) for kernel in tree.kernels))
+    return replace(tree, kernels=tuple(bound(kernel, schedule or Schedule()) for kernel in tree.kernels))
 
 
-def _bound(kernel: ast.Kernel, chosen: dict[str, int | str]) -> ast.Kernel:
+def bound(kernel: ast.Kernel, schedule: Schedule) -> ast.Kernel:
+    """A kernel with every Tune replaced by its value in `schedule`, which is one of the choices, or by its default."""
+    chosen = {choice.key: schedule.values.get(choice.key, choice.default) for choice in choices(kernel)}
     names = {tune.name: chosen[f"{kernel.name}.{tune.name}"] for tune in kernel.tunes}
 
     def change(node: object) -> object:

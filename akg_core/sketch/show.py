@@ -233,6 +233,8 @@ def _scan(text: str) -> list[tuple[str, int, int]]:
 def _wrap(line: str, indent: str) -> list[str]:
     """`line` cut after commas or before operators in its outermost brackets, continued under the bracket."""
     text = indent + line
+    if len(text) <= WIDTH:
+        return [text]
     marks = _scan(text)
     lines: list[str] = []
     start = under = 0  # the line at hand is text[start:], `under` columns from the left

@@ -29,6 +29,9 @@ class Axis:
     name: str
     extent: Index
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # few have one name, and this is asked for all the time
+
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
@@ -67,8 +70,7 @@ class Index(Polynomial[Atom]):
     def key(atom: Atom) -> tuple[int, str]:
         return _order(atom)
 
-    def __hash__(self) -> int:
-        return self._hash
+    __hash__ = Polynomial.__hash__
 
     def __eq__(self, other: object) -> bool:
         return self.constant == other if isinstance(other, int) else super().__eq__(other)
@@ -109,16 +111,7 @@ class Index(Polynomial[Atom]):
 
     def bounds(self) -> tuple[Index, Index] | None:
         """Inclusive (low, high) over sizes only; None when unknown."""
-        low, high = index(0), index(0)
-        for monomial, coefficient in self.terms:
-            below, above = index(coefficient), index(coefficient)
-            for atom in monomial:
-                limits = _range(atom)
-                if limits is None or not limits[0].nonnegative:
-                    return None
-                below, above = below * limits[0], above * limits[1]
-            low, high = (low + below, high + above) if coefficient > 0 else (low + above, high + below)
-        return low, high
+        return _bounds(self)
 
     def within(self, start: int, stop: Index) -> bool:
         """Whether start <= self < stop can be proved."""
@@ -128,28 +121,28 @@ class Index(Polynomial[Atom]):
     @property
     def nonnegative(self) -> bool:
         """Whether this, made of sizes only, is never negative: sizes are at least 1."""
+        if self.constant is not None:
+            return self.constant >= 0
         grown = self.replace(lambda a: Index([((a,), 1), ((), 1)]) if isinstance(a, Symbol) else None)
         return all(c >= 0 for _, c in grown.terms)
 
     def replace(self, change: Callable[[Atom], Index | None]) -> Index:
         """Every atom for which `change` gives an Index replaced by it, inside quotients too."""
+        new = {atom: _replaced(atom, change) for monomial, _ in self.terms for atom in monomial}
+        if all(by is None for by in new.values()):
+            return self
         total = index(0)
         for monomial, coefficient in self.terms:
             product = index(coefficient)
             for atom in monomial:
-                product = product * _replaced(atom, change)
+                by = new[atom]
+                product = product * (position(atom) if by is None else by)
             total = total + product
         return total
 
-    def atoms(self) -> set[Atom]:
+    def atoms(self) -> frozenset[Atom]:
         """All atoms, also those inside quotients and remainders."""
-        found: set[Atom] = set()
-        for monomial, _ in self.terms:
-            for atom in monomial:
-                found.add(atom)
-                if isinstance(atom, (Quotient, Remainder)):
-                    found |= atom.top.atoms() | atom.bottom.atoms()
-        return found
+        return _atoms(self)
 
     def axes(self) -> set[Axis]:
         return {a for a in self.atoms() if isinstance(a, Axis)}
@@ -188,6 +181,7 @@ def _number(value: int) -> Index:
     return Index([((), value)])
 
 
+@lru_cache(maxsize=65536)
 def position(atom: Atom) -> Index:
     """One atom as an Index."""
     return Index([((atom,), 1)])
@@ -222,6 +216,31 @@ def _inside(monomial: Monomial) -> list[Index]:
 
 
 @lru_cache(maxsize=65536)
+def _atoms(value: Index) -> frozenset[Atom]:
+    found: set[Atom] = set()
+    for monomial, _ in value.terms:
+        for atom in monomial:
+            found.add(atom)
+            if isinstance(atom, (Quotient, Remainder)):
+                found |= atom.top.atoms() | atom.bottom.atoms()
+    return frozenset(found)
+
+
+@lru_cache(maxsize=65536)
+def _bounds(value: Index) -> tuple[Index, Index] | None:
+    low, high = index(0), index(0)
+    for monomial, coefficient in value.terms:
+        below, above = index(coefficient), index(coefficient)
+        for atom in monomial:
+            limits = _range(atom)
+            if limits is None or not limits[0].nonnegative:
+                return None
+            below, above = below * limits[0], above * limits[1]
+        low, high = (low + below, high + above) if coefficient > 0 else (low + above, high + below)
+    return low, high
+
+
+@lru_cache(maxsize=65536)
 def _range(atom: Atom) -> tuple[Index, Index] | None:
     if isinstance(atom, Symbol):
         return position(atom), position(atom)
@@ -241,14 +260,14 @@ def _range(atom: Atom) -> tuple[Index, Index] | None:
     return index(0), index(top // bottom) if top is not None and bottom is not None else limits[1]
 
 
-def _replaced(atom: Atom, change: Callable[[Atom], Index | None]) -> Index:
+def _replaced(atom: Atom, change: Callable[[Atom], Index | None]) -> Index | None:
+    """What takes an atom's place; None where it stays."""
     new = change(atom)
-    if new is not None:
-        return new
-    if isinstance(atom, (Quotient, Remainder)):
+    if new is None and isinstance(atom, (Quotient, Remainder)):
         top, bottom = atom.top.replace(change), atom.bottom.replace(change)
-        return top // bottom if isinstance(atom, Quotient) else top % bottom
-    return position(atom)
+        if top is not atom.top or bottom is not atom.bottom:
+            return top // bottom if isinstance(atom, Quotient) else top % bottom
+    return new
 
 
 def _undivided(value: Index) -> tuple[Index, Index]:

@@ -214,21 +214,23 @@ class Partition:
         joined = value if isinstance(value, Concat) else distributed(value, self._done)
         if joined is not None:
             beside: Cluster | None = None
+            makers: list[Cluster] = []
             for number, part in enumerate(joined.parts):
                 if self._is_zero(part, buffer):
                     self.zeroed.add(buffer)
                     continue
                 beside = self.write(Target(part, buffer, _placed(buffer, joined, number)), before, beside)
-            makers = [c for c in self.clusters if any(t.buffer is buffer for t in c.targets)]
-            self.made_by[value] = makers[-1]
+                makers.append(beside)
+            self.made_by[value] = max(makers, key=self._rank)
         else:
             self.made_by[value] = self.write(Target(value, buffer, buffer.place), before)
         self.buffers[value] = buffer
 
     def _is_zero(self, value: Value, buffer: Buffer) -> bool:
         """Whether a tensor that the program allocates has this value from the start."""
-        outside = {self.buffers[s] for s in self.trace.sources.values() if s in self.buffers}
-        return isinstance(value, Literal) and value.number == 0 and buffer not in outside
+        if not (isinstance(value, Literal) and value.number == 0):
+            return False
+        return all(self.buffers.get(source) is not buffer for source in self.trace.sources.values())
 
     def _scatter(self, head: Scatter, buffer: Buffer, before: Cluster | None) -> None:
         """Have the base written to a tensor, and after it the updates to their places there."""

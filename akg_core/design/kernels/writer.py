@@ -48,9 +48,9 @@ class Writer:
         """A name that nothing in the kernel has."""
         hint = "".join(c if c.isalnum() else "_" for c in hint) or "t"
         hint = hint if not hint[0].isdigit() else f"t{hint}"
-        taken = self.names | _RESERVED | set(self.axis_names.values()) | set(self.sizes.values())
+        taken = (self.names, _RESERVED, self.axis_names.values(), self.sizes.values())
         name, number = hint, 1
-        while name in taken:
+        while any(name in names for names in taken):
             name, number = f"{hint}_{number}", number + 1
         self.names.add(name)
         return name

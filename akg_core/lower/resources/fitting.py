@@ -3,28 +3,26 @@ smaller tiles where these do not fit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from akg_core.lower.build import KEPT, body_of
+from akg_core.lower.host.module import calls
 from akg_core.lower.resources.liveness import peak
-from akg_core.lower.specialise import instances
-from akg_core.records import Choice, Schedule
+from akg_core.lower.specialise import Numbers, known, specialise
+from akg_core.records import Schedule
 from akg_core.sketch import ast
-from akg_core.sketch.schedule import bind, reduced
+from akg_core.sketch.schedule import bound, choices, reduced
 
 
-def fitting(tree: ast.SketchFile, space: Sequence[Choice], schedule: Schedule, room: int) -> Schedule:
+def fitting(tree: ast.SketchFile, schedule: Schedule, room: int) -> Schedule:
     """The schedule with tiles of each kernel of a checked sketch one choice down until a program holds `room` bytes.
 
     Where tiles cannot be made smaller it holds more.
     """
     holding = Holding(tree)
     for kernel, held in holding.by_kernel(schedule).items():
-        own = [choice for choice in space if choice.key.partition(".")[0] == kernel]
         while held > room:
             # Of tiles that help alike the largest: the others may have to be as large as they are for memory's sake.
-            smaller = reduced(own, schedule, kernel)
-            after = {key: holding.by_kernel(each)[kernel] for key, each in smaller.items()}
+            smaller = reduced(holding.choices[kernel], schedule, kernel)
+            after = {key: holding.of_kernel(kernel, each) for key, each in smaller.items()}
             best = min(after, key=lambda key: (after[key], -int(schedule.values[key])), default=None)
             if best is None or after[best] >= held:
                 break
@@ -36,20 +34,26 @@ class Holding:
     """The bytes of tiles that a program of each kernel of a checked sketch holds at once, under any schedule."""
 
     def __init__(self, tree: ast.SketchFile) -> None:
-        self.tree = tree
-        self.known: dict[tuple[str, str], int] = {}  # by the instance, and what the schedule says of its kernel
+        self._launched: dict[str, tuple[ast.Kernel, dict[str, Numbers]]] = {}
+        for call in calls(tree):
+            _, launches = self._launched.setdefault(call.kernel.name, (call.kernel, {}))
+            launches.setdefault(repr(numbers := known(call)), numbers)
+        self.choices = {name: tuple(choices(kernel)) for name, (kernel, _) in self._launched.items()}
+        self._known: dict[tuple[str, tuple[int | str, ...]], int] = {}
+
+    def of_kernel(self, name: str, schedule: Schedule) -> int:
+        """The most that a program holds in any launch of one kernel."""
+        chosen = tuple(schedule.values.get(choice.key, choice.default) for choice in self.choices[name])
+        if (name, chosen) not in self._known:
+            kernel, launches = self._launched[name]
+            fixed = bound(kernel, schedule)
+            made = (specialise(fixed, *numbers, name) for numbers in launches.values())
+            self._known[name, chosen] = max(peak(body_of(each, cheap=KEPT)).bytes for each in made)
+        return self._known[name, chosen]
 
     def by_kernel(self, schedule: Schedule) -> dict[str, int]:
         """The most that a program holds in any launch of each kernel."""
-        found: dict[str, int] = {}
-        for call, instance in instances(bind(self.tree, schedule)):
-            name = call.kernel.name
-            own = sorted(item for item in schedule.values.items() if item[0].partition(".")[0] == name)
-            key = instance.symbol, repr((own, sorted(instance.known.items())))
-            if key not in self.known:
-                self.known[key] = peak(body_of(instance, cheap=KEPT)).bytes
-            found[name] = max(found.get(name, 0), self.known[key])
-        return found
+        return {name: self.of_kernel(name, schedule) for name in self._launched}
 
     def most(self, schedule: Schedule) -> int:
         """The most that any program holds."""

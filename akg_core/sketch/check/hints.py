@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from akg_core.records import Finding
 from akg_core.sketch import ast
@@ -21,7 +21,8 @@ _VALUES = {
 def check_hints(kernel: ast.Kernel) -> list[Finding]:
     """SK901 and SK902 for hints, SK903 for variables that nothing reads."""
     found: list[Finding] = []
-    for node in ast.walk(kernel.body):
+    nodes = list(ast.walk(kernel.body))
+    for node in nodes:
         match node:
             case ast.Grid() | ast.Tiles() | ast.Range() | ast.Whole():
                 kind = type(node).__name__.lower()
@@ -30,12 +31,13 @@ def check_hints(kernel: ast.Kernel) -> list[Finding]:
                 operation = OPERATIONS[op]
                 hints = tuple((name, value) for name, value in keywords if name not in operation.keywords)
                 found += _hints(op, hints, operation.hints, operation.keywords, node.place)
-    return found + list(_unused(kernel))
+    return found + list(_unused(nodes))
 
 
 def check_products(kernel: ast.Kernel) -> Iterable[Finding]:
     """SK904 for products in f32 of 16-bit factors, which are as exact without casts; `kernel` has types."""
-    casts = {n.targets[0]: n.value for n in ast.walk(kernel.body) if isinstance(n, ast.Assign) and len(n.targets) == 1}
+    nodes = list(ast.walk(kernel.body))
+    casts = {n.targets[0]: n.value for n in nodes if isinstance(n, ast.Assign) and len(n.targets) == 1}
 
     def narrow(factor: ast.Expr) -> bool:
         if isinstance(factor, ast.Name):
@@ -44,7 +46,7 @@ def check_products(kernel: ast.Kernel) -> Iterable[Finding]:
             factor = factor.args[0]
         return factor.type is not None and factor.type.dtype in ("f16", "bf16")
 
-    for node in ast.walk(kernel.body):
+    for node in nodes:
         if isinstance(node, ast.Call) and node.op == "dot" and all(map(narrow, node.args)):
             kinds = {factor.type.dtype for factor in node.args if factor.type}
             if "f32" in kinds:
@@ -84,9 +86,9 @@ def _fits(kind: str, value: ast.Expr) -> bool:
     return False
 
 
-def _unused(kernel: ast.Kernel) -> Iterable[Finding]:
-    reads = Counter(node.id for node in ast.walk(kernel.body) if isinstance(node, ast.Name))
-    for node in ast.walk(kernel.body):
+def _unused(nodes: Sequence[object]) -> Iterable[Finding]:
+    reads = Counter(node.id for node in nodes if isinstance(node, ast.Name))
+    for node in nodes:
         if isinstance(node, ast.Assign) and not any(reads[target] for target in node.targets):
             names = ", ".join(node.targets)
             yield finding("SK903", node.place, f"Nothing reads `{names}`.", "Drop it, or use it.", "warning")

@@ -192,6 +192,8 @@ def _bounds(index: Polynomial | None, atoms: Mapping[str, Atom]) -> tuple[Polyno
         return None, None
     low: Polynomial | None = index
     high: Polynomial | None = index
+    if index.constant is not None:
+        return index, index
     for name in _atoms(index, atoms):
         atom, factor = atoms[name], index.factor_of(ast.Name(name))
         if factor is None or _atoms(factor, atoms):

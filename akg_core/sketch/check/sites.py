@@ -303,6 +303,8 @@ class Walk:
 
 def at_least_zero(p: Polynomial) -> bool:
     """Whether `p` is certain not to be negative, all sizes being 1 or more."""
+    if p.constant is not None:
+        return p.constant >= 0
     shifted = number(0)
     for product, factor in p.terms:
         term = number(factor)

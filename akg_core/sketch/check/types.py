@@ -36,12 +36,12 @@ def check_kernel(kernel: ast.Kernel, floats: frozenset[str] = frozenset()) -> tu
 
 class _KernelChecker(ExpressionChecker):
     def declarations(self) -> None:
-        names: set[str] = set()
+        names = set(self.kernel.dimensions)
         declared = [(tensor.name, tensor.place) for tensor in self.kernel.tensors]
         declared += [(constant.name, constant.place) for constant in self.kernel.constants]
         declared += [(tune.name, tune.place) for tune in self.kernel.tunes]
         for name, place in declared:
-            if name in names or name in self.kernel.dimensions:
+            if name in names:
                 self.report("SK203", place, f"`{name}` is declared twice.", "Give it another name.")
             names.add(name)
         for tune in self.kernel.tunes:
@@ -229,7 +229,6 @@ class _KernelChecker(ExpressionChecker):
         self, node: ast.Statement, body: tuple[ast.Statement, ...], name: str, before: Type, after: Type
     ) -> None:
         branch = isinstance(node, ast.If)
-        place = _first_assignment(body, name)
         code = "SK504" if branch else "SK501" if before.axes != after.axes else "SK502"
         if before.axes == after.axes and before.dtype == after.dtype:
             return
@@ -238,7 +237,7 @@ class _KernelChecker(ExpressionChecker):
         if not after.axes and before.axes == after.axes:
             start = f'full([], value, "{after.dtype}"), or assign {before.dtype}(…) here'
         message = f"`{name}` is {describe(before)} before the {word} and becomes {describe(after)} in it."
-        self.report(code, place, message, f"Start it before the {word} as {start}.")
+        self.report(code, _first_assignment(body, name), message, f"Start it before the {word} as {start}.")
 
     def _launch_time(self, node: ast.Expr, what: str) -> ast.Expr:
         typed = self.integer(node, scalar=True)

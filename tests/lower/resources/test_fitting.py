@@ -7,7 +7,7 @@ import pytest
 from akg_core.lower.resources.fitting import fitting
 from akg_core.sketch.check import sound
 from akg_core.sketch.parse import parse
-from akg_core.sketch.schedule import default, space
+from akg_core.sketch.schedule import default
 
 TEXT = """
 @kernel
@@ -41,5 +41,5 @@ def model(x: In["f32", 4096, 4096]):
 )
 def test_tiles_of_what_is_too_large_are_cut_and_others_left(room: int, wide: tuple[int, int], narrow: int) -> None:
     checked = sound(parse(TEXT))
-    found = fitting(checked.tree, space(checked.tree), default(checked.tree), room).values
+    found = fitting(checked.tree, default(checked.tree), room).values
     assert (found["wide.BM"], found["wide.BN"], found["narrow.BM"]) == (*wide, narrow)
