@@ -85,3 +85,8 @@ def test_division_gives_back_what_was_multiplied(terms: list[tuple[list[str], in
     assert value.times(divisor).exact(divisor) == value
     whole, rest = value.divided(divisor)
     assert whole.times(divisor).plus(rest) == value
+
+
+def test_a_change_that_meets_nothing_makes_no_new_index() -> None:
+    at = (3 * position(Axis("m", index(8))) + 1) % 5 + position(Axis("n", index(4)))
+    assert at.replace(lambda atom: None) is at

@@ -181,10 +181,9 @@ def _number(value: int) -> Index:
     return Index([((), value)])
 
 
-@lru_cache(maxsize=65536)
 def position(atom: Atom) -> Index:
     """One atom as an Index."""
-    return Index([((atom,), 1)])
+    return Index.of((((atom,), 1),))
 
 
 def product(sizes: Iterable[Index]) -> Index:
@@ -265,8 +264,9 @@ def _replaced(atom: Atom, change: Callable[[Atom], Index | None]) -> Index | Non
     new = change(atom)
     if new is None and isinstance(atom, (Quotient, Remainder)):
         top, bottom = atom.top.replace(change), atom.bottom.replace(change)
-        if top is not atom.top or bottom is not atom.bottom:
-            return top // bottom if isinstance(atom, Quotient) else top % bottom
+        # Also where both stay: a quotient of a quotient is not divided out when it is made.
+        new = top // bottom if isinstance(atom, Quotient) else top % bottom
+        return None if new == position(atom) else new
     return new
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cProfile import Profile
+
 import pytest
 
 from akg_core.lower.resources.fitting import fitting
@@ -43,3 +45,23 @@ def test_tiles_of_what_is_too_large_are_cut_and_others_left(room: int, wide: tup
     checked = sound(parse(TEXT))
     found = fitting(checked.tree, default(checked.tree), room).values
     assert (found["wide.BM"], found["wide.BN"], found["narrow.BM"]) == (*wide, narrow)
+
+
+def effort(kernels: int) -> int:
+    """Calls of functions to cut the tiles of so many kernels, all of them too large."""
+    names = [f"k{number}" for number in range(kernels)]
+    wide = TEXT.partition("\n\n\n@kernel")[0].strip()
+    made = "\n\n\n".join(wide.replace("def wide", f"def {name}") for name in names)
+    launches = "".join(f"    {name}(x, y)\n" for name in names)
+    size = 'empty("f32", 4096, 4096)'
+    program = f'@program\ndef model(x: In["f32", 4096, 4096]):\n    y = {size}\n{launches}    return y\n'
+    tree = sound(parse(f"{made}\n\n\n{program}")).tree
+    profile = Profile()
+    schedule = profile.runcall(fitting, tree, default(tree), 1 << 16)
+    assert set(schedule.values.values()) == {64}
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+def test_four_times_as_many_kernels_take_four_times_as_long() -> None:
+    effort(1)  # what is known of numbers and names once
+    assert effort(16) <= 4.4 * effort(4)
