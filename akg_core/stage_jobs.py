@@ -6,6 +6,7 @@ Each job imports what it needs itself; the orchestrating process runs none of th
 from __future__ import annotations
 
 import functools
+import gc
 import importlib.metadata
 from collections.abc import Callable
 from pathlib import Path
@@ -57,6 +58,22 @@ def job(given: type[Given]) -> Callable[[Callable[[Given], Record]], Callable[[d
     return of_json
 
 
+def uncollected(run: Callable[[Given], Record]) -> Callable[[Given], Record]:
+    """A job that makes trees: these have no cycles, and the collector would look through all of them in vain."""
+
+    @functools.wraps(run)
+    def undisturbed(given: Given) -> Record:
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return run(given)
+        finally:
+            if collecting:
+                gc.enable()
+
+    return undisturbed
+
+
 @job(Addressed)
 def probe_job(given: Addressed) -> Availability:
     """What the plugin finds; of a toolchain in an environment of its own the details have the version."""
@@ -70,6 +87,7 @@ def probe_job(given: Addressed) -> Availability:
 
 
 @job(DesignInput)
+@uncollected
 def design_job(given: DesignInput) -> Designed:
     """Checked sketches: a plugin may have several views of the one that a policy leads to, and none of another.
 
@@ -128,6 +146,7 @@ def steps_job(given: Scheduled) -> Steps:
 
 
 @job(EmitInput)
+@uncollected
 def emit_job(given: EmitInput) -> Emitted:
     """Source for a sketch under a schedule, and what the plugin finds forbidden in it."""
     source = hooks(given.plugin).akg_emit(sketch=given.sketch, schedule=given.schedule, target=given.target)
