@@ -13,6 +13,8 @@ from akg_core.design.graph.trace import trace
 from akg_core.design.policy import Policy
 from akg_core.design.program.assemble import Assembly
 from akg_core.sketch.parse import parse
+from akg_core.stage_jobs import uncollected
+from akg_core.stage_records import Addressed
 from akg_core.task.capture import capture
 from akg_core.task.load import load_source
 from tests.design.judging import USUAL, judge, reference
@@ -102,3 +104,21 @@ def test_kernels_that_differ_in_names_are_one() -> None:
 def test_kernels_that_differ_in_more_are_not(change: tuple[str, str]) -> None:
     text = KERNEL.replace(*change)
     assert text != KERNEL and structure(parse(text).kernels[0]) != structure(parse(KERNEL).kernels[0])
+
+
+def test_nothing_is_collected_while_trees_are_made() -> None:
+    phases: list[str] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        phases.append(phase)
+
+    def make(given: Addressed) -> Addressed:
+        assert [[each] for each in range(100_000)]
+        return given
+
+    gc.callbacks.append(note)
+    try:
+        uncollected(make)(Addressed(plugin=""))
+    finally:
+        gc.callbacks.remove(note)
+    assert not phases and gc.isenabled()
