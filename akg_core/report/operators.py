@@ -18,6 +18,12 @@ A name stands for all of its overloads, unless it has one after a dot. A rule ma
 dtype all the same; `task check` says so, too. Random numbers are those that Philox makes of the seed of a call
 ([verification.md](verification.md)); of the operators that draw some, these have no rule: {random}.
 
+Loops over time that `forward` writes out, with `nn.LSTMCell` or gates by hand, are found in the captured graph and
+rolled up again from four turns on, where each turn does the same with the state that the one before has left.
+
+Whole numbers divided by zero: eager PyTorch raises an error on a CPU. A kernel raises nothing and goes on: what `//`,
+`%`, `fmod` and `remainder` give at such an element is any number, 0 of kernels in C++.
+
 Left out, and why: results whose size depends on values (`nonzero`; `x[mask]`, unless it is summed, compared, put
 into a loss, or written back under the same mask; `bincount` of numbers that nothing in `forward` keeps below
 `minlength`), since a program allocates before it knows; QR, SVD and eigenvalues, which iterate

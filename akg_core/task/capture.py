@@ -30,7 +30,7 @@ from akg_core.task.arguments import Leaf, portable
 from akg_core.task.bincount import require_bounded
 from akg_core.task.example import Example, flat_forward, forward_as, make_example, tensor_attributes
 from akg_core.task.fake import quiet
-from akg_core.task.graph import random_nodes, resolve, size, spelled
+from akg_core.task.graph import dense, random_nodes, resolve, size, spelled
 from akg_core.task.guards import conditions
 from akg_core.task.load import ReferenceModule, as_buffers
 from akg_core.task.single import from_two
@@ -225,6 +225,8 @@ def _decompositions() -> Any:
     interpolation = [aten.upsample_nearest2d.vec, aten.upsample_bilinear2d.vec, aten.grid_sampler_2d.default]
     table.update(get_decompositions([*interpolation, aten.addmv.default, aten.dist.default, aten.ldexp.Tensor]))
     table.update(antialias.decompositions() | formulas.decompositions())
+    for kept in (aten.select_scatter.default, aten.slice_scatter.default):  # loops are known by them
+        table.pop(kept, None)
     written_out = {op: formula for op, formula in decomposition_table.items() if "backward" in str(op)}
     table.update({op: formula for op, formula in written_out.items() if isinstance(op, torch._ops.OpOverload)})
     return table
@@ -349,19 +351,12 @@ def _with_output_strides(graph: Graph, outputs: list[Any], symbols: dict[str, in
             if not symbols:
                 strides[resolve(text)] = tuple(tensor.stride())
             elif tensor.is_contiguous() and (shape := shapes.get(resolve(text))):
-                strides[resolve(text)] = _contiguous(shape)
+                strides[resolve(text)] = dense(shape)
     nodes = tuple(
         node.model_copy(update={"strides": tuple(strides.get((node.name, i), s) for i, s in enumerate(node.strides))})
         for node in graph.nodes
     )
     return graph.model_copy(update={"nodes": nodes})
-
-
-def _contiguous(shape: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    strides: list[int | str] = [1]
-    for dim in reversed(shape[1:]):
-        strides.insert(0, dim if strides[0] == 1 else f"({dim} * {strides[0]})")
-    return tuple(strides)
 
 
 def _guarded(guards: Sequence[str]) -> tuple[str, ...]:

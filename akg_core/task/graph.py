@@ -160,6 +160,14 @@ class GraphIndex:
         return node.dtypes[result], node.shapes[result]
 
 
+def dense(shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """The strides of a tensor that lies in memory row by row."""
+    strides: list[Dim] = [1]
+    for dim in reversed(shape[1:]):
+        strides.insert(0, dim if strides[0] == 1 else f"({dim} * {strides[0]})")
+    return tuple(strides)
+
+
 def replaced(interface: Interface) -> tuple[str, ...]:
     """The attributes of the module, no buffers, that forward replaces by other tensors."""
     return tuple(p.name for p in interface.parameters if p.kind == "constant" and p.mutated)

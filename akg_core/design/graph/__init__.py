@@ -8,5 +8,10 @@ reach             what values are made of, asked once for each
 casts             what values are below casts
 distribute        elementwise work on a concatenation, moved into its parts
 places            updates that go to positions read from tensors
+repeats           the same nodes over and over, as loops of Python leave them
+rolled            such nodes as turns of one body
+loop_search       which of a graph's nodes are turns of a loop
+loops             a body and its turns as one value
+batched           what needs no turn before, made for all turns at once
 convolution_taps  what a convolution sums over
 """

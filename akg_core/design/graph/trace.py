@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from akg_core.design.algebra.expression import parse_size
+from akg_core.design.graph.loop_search import rolled
+from akg_core.design.graph.loops import Early, after_turn, all_parts, beside, loop_of
+from akg_core.design.graph.rolled import Rolled, Written
 from akg_core.design.graph.rules import SEED, Call, Choices, Stream, find_rule
-from akg_core.design.graph.values import Source, Value, View, literal
+from akg_core.design.graph.values import Shape, Source, Value, View, cast, literal
 from akg_core.design.operators import (
     constants,
     convolutions,
@@ -31,8 +35,8 @@ from akg_core.design.operators import (
     views,
 )
 from akg_core.errors import UnsupportedOperator
-from akg_core.records import Node, Task
-from akg_core.task.graph import RANDOM, random_nodes
+from akg_core.records import Dim, Node, Task
+from akg_core.task.graph import RANDOM, dense, random_nodes, reference, resolve
 
 # A family of operators is a module whose functions are marked with @rule; importing it registers them.
 FAMILIES = (
@@ -74,49 +78,165 @@ def trace(
     a tensor in the place of each result, and is good for nothing but to hear of all.
     """
     result = Trace()
-    values: dict[str, tuple[Value | None, ...]] = {}
-    origins: dict[tuple[str, int], Origin] = {}
-    known = {f"argument:{a.name}": (a.dtype or "f64", a.shape) for a in task.interface.arguments}
-    known |= {f"parameter:{p.name}": (p.dtype, p.shape) for p in task.interface.parameters}
-    for name, where in task.graph.values.items():
-        dtype, shape = known[where]
-        source = Source(where, shape=tuple(parse_size(d, task.symbols) for d in shape), dtype=dtype)
-        result.sources[where] = source
-        values[name] = (source,)
-        origins[name, 0] = result.origins[source] = Origin(where.partition(":")[2], dtype)
-    seen: dict[str, tuple[Value | None, ...]] = {}
-    streams = {node.name: number for number, node in enumerate(random_nodes(task.graph))}
-    if task.interface.seeded:
-        result.sources[SEED] = Source(SEED, shape=(), dtype="i64")
-    for node in task.graph.nodes:
-        stream = Stream(result.sources[SEED], streams[node.name]) if node.name in streams else None
-        call = Call(node, values, task.symbols, choices, stream)
+    tracer = _Tracer(result, task.symbols, choices, refused)
+    tracer.take(task)
+    for node in task.graph.nodes if refused else rolled(task.graph, task.interface):
+        if isinstance(node, Rolled):
+            tracer.roll(node)
+        else:
+            tracer.add(node)
+    result.outputs = [None if o is None else tracer.look_up(o) for o in task.graph.outputs]
+    result.mutations = {name: tracer.look_up(o) for name, o in task.graph.mutations.items()}
+    return result
+
+
+Results = tuple[Value | None, ...]
+
+
+class _Tracer:
+    """Values of a graph's nodes, one node after the other."""
+
+    def __init__(
+        self, result: Trace, symbols: dict[str, int], choices: Choices, refused: Refused | None = None
+    ) -> None:
+        self._result, self._symbols, self._choices, self._refused = result, symbols, choices, refused
+        self._values: dict[str, Results] = {}
+        self._origins: dict[tuple[str, int], Origin] = {}
+        self._seen: dict[str, Results] = {}
+        self._rows: dict[Value, tuple[Value, int]] = {}  # what turns of loops have left
+        self._streams: dict[str, int] = {}
+
+    def take(self, task: Task) -> None:
+        """Begin with what a task's graph takes from outside."""
+        self._streams = {node.name: number for number, node in enumerate(random_nodes(task.graph))}
+        known = {f"argument:{a.name}": (a.dtype or "f64", a.shape) for a in task.interface.arguments}
+        known |= {f"parameter:{p.name}": (p.dtype, p.shape) for p in task.interface.parameters}
+        for name, where in task.graph.values.items():
+            dtype, shape = known[where]
+            source = Source(where, shape=tuple(parse_size(d, task.symbols) for d in shape), dtype=dtype)
+            self._result.sources[where] = source
+            self._values[name] = (source,)
+            self._origins[name, 0] = self._result.origins[source] = Origin(where.partition(":")[2], dtype)
+        if task.interface.seeded:
+            self._result.sources[SEED] = Source(SEED, shape=(), dtype="i64")
+
+    def add(self, node: Node) -> None:
+        """Rewrite a node by its rule."""
+        if node.op == "aten.cat.default" and self._rows:
+            node = self._joined(node)
+        drawn = self._streams.get(node.name)
+        stream = None if drawn is None else Stream(self._result.sources[SEED], drawn)
+        call = Call(node, self._values, self._symbols, self._choices, stream)
         # Equal operators on equal arguments are one: captures repeat masks and counts. No two draws are.
-        drawn = streams.get(node.name)
-        given = (_resolved(node.args, values), _resolved(node.kwargs, values))
+        given = (_resolved(node.args, self._values), _resolved(node.kwargs, self._values))
         key = repr((node.op, drawn, *given, node.dtypes, node.shapes))
-        if key not in seen:
-            found = _apply(call) if refused is None else _heard(call, refused)
-            seen[key] = tuple(map(_unless_empty, found))
-        values[node.name] = seen[key]
-        for number, value in enumerate(values[node.name]):
+        if key not in self._seen:
+            found = _apply(call) if self._refused is None else _heard(call, self._refused)
+            self._seen[key] = tuple(map(_unless_empty, found))
+        self._bind(node, self._seen[key])
+
+    def _bind(self, node: Node, found: Results) -> None:
+        self._values[node.name] = found
+        for number, value in enumerate(found):
             if value is not None and number < len(node.dtypes):
                 strides = node.strides[number] if number < len(node.strides) else ()
-                origin = origins[node.name, number] = Origin(_label(node, number), node.dtypes[number], strides)
-                result.origins.setdefault(value, origin)
+                origin = self._origins[node.name, number] = Origin(_label(node, number), node.dtypes[number], strides)
+                self._result.origins.setdefault(value, origin)
                 while isinstance(value, View) and value.move is not None and value.move[0] == "reshape":
                     value = value.arg
-                    result.origins.setdefault(value, replace(origin, strides=()))
+                    self._result.origins.setdefault(value, replace(origin, strides=()))
 
-    def look_up(reference: str) -> tuple[Value, Origin]:
-        name, _, number = reference.removeprefix("%").partition(":")
-        value = values[name][int(number or 0)]
+    def look_up(self, text: str) -> tuple[Value, Origin]:
+        key = resolve(text)
+        value = self._values[key[0]][key[1]]
         assert value is not None
-        return value, origins[name, int(number or 0)]
+        return value, self._origins[key]
 
-    result.outputs = [None if o is None else look_up(o) for o in task.graph.outputs]
-    result.mutations = {name: look_up(o) for name, o in task.graph.mutations.items()}
-    return result
+    # --- loops ---------------------------------------------------------------------------------------
+
+    def roll(self, loop: Rolled) -> None:
+        """Make a loop of nodes that are turns of one body, or leave them as they are."""
+        left = loop_of(loop, self._kept, partial(self._body, loop))
+        if left is None:
+            for node in loop.nodes:
+                self.add(node)
+            return
+        nodes = {node.name: node for node in loop.nodes}
+        for name, turns in loop.kept.items():
+            for turn, text in enumerate(turns):
+                key, value = resolve(text), after_turn(left[name], turn)
+                self._rows[value] = left[name], turn
+                node = nodes[key[0]]
+                strides = dense((loop.turns, *node.shapes[key[1]]))
+                self._result.origins.setdefault(left[name], Origin(_label(node, key[1]), node.dtypes[key[1]], strides))
+                found = [*self._values.get(key[0], (None,) * len(node.dtypes))]
+                found[key[1]] = value
+                self._bind(node, tuple(found))
+        for written in loop.written:
+            self._write(written, left[written.kept], loop.turns)
+
+    def _kept(self, text: str) -> Value:
+        """A value as a tensor of its own would hold it."""
+        value, origin = self.look_up(text)
+        return cast(value, origin.dtype)
+
+    def _body(self, loop: Rolled, names: Sequence[str], known: Mapping[str, Value], early: Early) -> list[Value]:
+        """What values of a loop's body are, made of what is `known`."""
+        inner = _Tracer(Trace(), self._symbols, self._choices)
+        for text, value in known.items():
+            name, result = resolve(text)
+            found = [*inner._values.get(name, ())]
+            found += [None] * (result + 1 - len(found))
+            found[result] = value
+            inner._values[name] = tuple(found)
+            inner._origins[name, result] = Origin(name, value.dtype)
+        for node in loop.body:
+            inner.add(node)
+            inner._values[node.name] = tuple(v and early(v) for v in inner._values[node.name])
+        return [inner._kept(name) for name in names]
+
+    def _joined(self, node: Node) -> Node:
+        """A concatenation whose parts are taken together where turns of a loop have left them in a row."""
+        dim = node.args[1] % max(len(node.shapes[0]), 1)
+        parts = beside([self.look_up(r)[0] for r in node.args[0]], dim, self._rows)
+        names = [self._named(part) for part in parts]
+        for part in parts:
+            self._laid_out(part)
+        return node.model_copy(update={"args": (names, *node.args[1:])})
+
+    def _laid_out(self, value: Value) -> tuple[Dim, ...]:
+        """Say of what turns have left how it lies in memory, as far as it is no more than moved; its strides."""
+        known = self._result.origins.get(value)
+        if known is not None or not isinstance(value, View) or value.move is None:
+            return known.strides if known else ()
+        strides, moved = self._laid_out(value.arg), value.move
+        if moved[0] == "permute" and strides:
+            strides = tuple(strides[d.constant or 0] for d in moved[1])
+        elif moved[0] != "narrow":
+            return ()
+        self._result.origins[value] = Origin("turns", value.dtype, strides)
+        return strides
+
+    def _named(self, value: Value) -> str:
+        """A name for a value that no node has."""
+        name = f"value.{id(value)}"
+        self._values[name] = (value,)
+        return reference(name)
+
+    def _write(self, written: Written, left: Value, turns: int) -> None:
+        """A tensor of which each turn of a loop has written a part, all parts at once."""
+        node, part = written.node, written.part
+        value, step = all_parts(left, part, len(node.shapes[0])), part.stride if part.selected else 1
+        if value.shape == self._shape(node):
+            self._laid_out(value)
+            self._bind(node, (value,))
+            return
+        stop = part.start + part.stride * (turns - 1) + part.length
+        args = (part.base, self._named(value), part.dim, part.start, stop, step)
+        self.add(node.model_copy(update={"op": "aten.slice_scatter.default", "args": args}))
+
+    def _shape(self, node: Node) -> Shape:
+        return tuple(parse_size(d, self._symbols) for d in node.shapes[0])
 
 
 def _unless_empty(value: Value | None) -> Value | None:

@@ -175,6 +175,8 @@ class ProgramCheck:
         if leading_narrow(node):
             rows = (source.name, node.args[1], node.args[2])
             self.tensors[node.target] = replace(self.tensors[node.target], rows=rows)
+        elif node.op == "reshape" and source.rows is not None:  # a row that is a number without dims
+            self.tensors[node.target] = replace(self.tensors[node.target], rows=source.rows)
 
     def _tensor(self, name: str, place: ast.Place) -> Tensor | None:
         if name not in self.tensors:
