@@ -25,7 +25,7 @@ from torch.utils._pytree import TreeSpec
 
 from akg_core.errors import TaskError
 from akg_core.records import Argument, Dim, Graph, Interface, Packing, Task
-from akg_core.task import antialias, complex_pairs, formulas, load, wording
+from akg_core.task import antialias, complex_pairs, formulas, linear_interpolation, load, wording
 from akg_core.task.arguments import Leaf, portable
 from akg_core.task.bincount import require_bounded
 from akg_core.task.example import Example, flat_forward, forward_as, make_example, tensor_attributes
@@ -222,9 +222,9 @@ def _decompositions() -> Any:
     """PyTorch's own table, with interpolation, which is gathers and elementwise work, and with gradients."""
     table = torch.export.default_decompositions()
     aten = torch.ops.aten
-    interpolation = [aten.upsample_nearest2d.vec, aten.upsample_bilinear2d.vec, aten.grid_sampler_2d.default]
+    interpolation = [aten.upsample_nearest2d.vec, aten.grid_sampler_2d.default]
     table.update(get_decompositions([*interpolation, aten.addmv.default, aten.dist.default, aten.ldexp.Tensor]))
-    table.update(antialias.decompositions() | formulas.decompositions())
+    table.update(antialias.decompositions() | formulas.decompositions() | linear_interpolation.decompositions())
     for kept in (aten.select_scatter.default, aten.slice_scatter.default):  # loops are known by them
         table.pop(kept, None)
     written_out = {op: formula for op, formula in decomposition_table.items() if "backward" in str(op)}

@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 
 import pytest
+import torch
 
+from akg_core.design import policies, variant
 from akg_core.errors import UnsupportedOperator
-from tests.design.judging import designed, forward, judge, reference
+from akg_core.sketch.interpret import interpret
+from akg_core.sketch.parse import parse
+from akg_core.task.capture import capture
+from akg_core.task.load import load_source
+from tests.design.judging import USUAL, designed, forward, judge, reference
 
 IMAGE = "torch.randn(2, 3, 5, 6)"
 SIZES = ("scale_factor=2", "size=(7, 9)", "size=(3, 4)")
@@ -89,3 +95,22 @@ def test_what_has_no_rule_is_said_in_one_sentence(line: str) -> None:
 def test_a_mask_as_index_is_refused() -> None:
     with pytest.raises(Exception, match=r"values|mask"):
         designed(reference(forward("x[x > 0]"), "[torch.randn(5, 8)]"))
+
+
+@pytest.mark.parametrize(
+    ("shape", "line"),
+    [
+        ((1, 2, 299), "F.interpolate(x, 224, mode='linear')"),
+        ((1, 1, 384, 3), "F.interpolate(x, (191, 3), mode='bilinear', align_corners=True)"),
+        ((1, 1, 150, 3, 3), "F.interpolate(x, (211, 2, 2), mode='trilinear')"),
+    ],
+)
+def test_places_of_interpolation_do_not_lose_accuracy_far_from_the_origin(shape: tuple[int, ...], line: str) -> None:
+    """In f32 these are off by 1e-5 or so, as eager PyTorch is."""
+    module = load_source(reference(forward(line), f"[torch.randn({shape})]"), "reference")
+    task = capture(module)
+    sketch = parse(variant(task, USUAL, policies(USUAL)[0]).text)
+    torch.manual_seed(0)
+    (x,) = module.get_inputs()
+    (found,) = interpret(sketch, [x], {}).outputs
+    torch.testing.assert_close(found.double(), module.Model()(x.double()), rtol=0, atol=1e-6)
