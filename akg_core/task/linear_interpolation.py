@@ -50,10 +50,11 @@ def _places(
     inputs: int, outputs: int, align_corners: bool, scale: float | None, wide: torch.dtype, device: torch.device
 ) -> Tensor:
     """Where along a dim of the input each place of the output lies, [outputs]."""
-    if align_corners:
-        step = (inputs - 1) / (outputs - 1) if outputs > 1 else 0.0
-    else:
-        step = 1 / scale if scale else inputs / outputs
+    over, by = (inputs - 1, outputs - 1) if align_corners else (inputs, outputs)
+    step = (1 / scale if scale and not align_corners else over / by) if not align_corners or outputs > 1 else 0.0
     exact = isinstance(step, float) and (step * _FRACTION).is_integer()
     places = torch.arange(outputs, device=device).to(wide if exact else torch.float64)
-    return (places * step if align_corners else (places + 0.5) * step - 0.5).clamp(min=0.0)
+    places = places if align_corners else places + 0.5
+    # A quotient of sizes that vary would be one in f32.
+    stretched = places * step if isinstance(step, float) else places * over / by
+    return (stretched if align_corners else stretched - 0.5).clamp(min=0.0)

@@ -105,10 +105,13 @@ def test_a_mask_as_index_is_refused() -> None:
         ((1, 1, 150, 3, 3), "F.interpolate(x, (211, 2, 2), mode='trilinear')"),
     ],
 )
-def test_places_of_interpolation_do_not_lose_accuracy_far_from_the_origin(shape: tuple[int, ...], line: str) -> None:
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_places_of_interpolation_do_not_lose_accuracy_far_from_the_origin(
+    shape: tuple[int, ...], line: str, dynamic: bool
+) -> None:
     """In f32 these are off by 1e-5 or so, as eager PyTorch is."""
     module = load_source(reference(forward(line), f"[torch.randn({shape})]"), "reference")
-    task = capture(module)
+    task = capture(module, dynamic=dynamic)
     sketch = parse(variant(task, USUAL, policies(USUAL)[0]).text)
     torch.manual_seed(0)
     (x,) = module.get_inputs()
