@@ -94,6 +94,7 @@ class Engine(Record):
 class Results(Record):
     """The document: what was run, with what, where, and a row a task. `finished` is false while it is being written.
 
+    `dynamic`: one kernel was made for all sizes, and judged at hidden ones.
     `simulated`: kernels ran by simulation, so that nothing has a time. `tune`: seconds that each task was searched for.
     """
 
@@ -101,6 +102,7 @@ class Results(Record):
     plugin: str
     target: str
     scale: float
+    dynamic: bool = False
     simulated: bool = False
     tune: float = 0.0
     engine: Engine = Engine()
@@ -122,7 +124,7 @@ def unfinished(path: Path, like: Results) -> dict[str, Row]:
         raise UsageError(
             f"{str(path)!r} holds something else than a benchmark's results.", "Give another --out."
         ) from None
-    same = ("suite", "plugin", "target", "scale", "simulated", "tune", "engine", "baselines", "versions")
+    same = ("suite", "plugin", "target", "scale", "dynamic", "simulated", "tune", "engine", "baselines", "versions")
     alike = not found.finished and all(getattr(found, name) == getattr(like, name) for name in same)
     return {row.digest: row for row in found.rows} if alike else {}
 

@@ -119,6 +119,7 @@ def _empty(request: Request, plan: Plan, available: Availability) -> Results:
         plugin=request.plugin,
         target=str(request.target),
         scale=request.scale,
+        dynamic=request.dynamic,
         simulated=available.simulated,
         tune=plan.tune,
         engine=by_agents.named(plan.agenda) if plan.agenda else Engine(),

@@ -10,6 +10,7 @@ import typer
 
 from akg_core.cli.agents import Models
 from akg_core.cli.options import (
+    Dynamic,
     Evaluation,
     Json,
     PluginName,
@@ -115,6 +116,7 @@ def bench(
     models: Models,
     plugin: PluginName = "",
     target: TargetText = "",
+    dynamic: Dynamic = False,
     evaluation: Evaluation = False,
     scale: Scale = 1.0,
     seed: Seed = None,
@@ -134,9 +136,8 @@ def bench(
 
     names = clock.baselines()
     suite, chosen = tasks.found()
-    first = chosen[0].path
-    job = Job(reference=first, plugin=plugin, target=target, evaluation=evaluation, scale=scale, seed=seed)
-    request = replace(job.request(), time_limit=clock.time_limit)
+    job = Job(reference=chosen[0].path, plugin=plugin, target=target, evaluation=evaluation, scale=scale, seed=seed)
+    request = replace(job.request(), dynamic=dynamic, time_limit=clock.time_limit)
     plan = runner.Plan(
         suite, names, clock.seconds, clock.together, examine=suite != FILES, tune=clock.tune or 0.0, folder=tasks.folder
     )

@@ -8,6 +8,7 @@ import pytest
 
 from akg_core.bench import runner
 from akg_core.errors import Interrupted
+from akg_core.stages import Request
 
 
 @pytest.mark.parametrize("keeps", [True, False])
@@ -20,3 +21,16 @@ def test_an_interrupt_tells_whether_anything_is_kept(akg, reference: Path, monke
     assert ended.code == Interrupted.exit_code
     assert ("are in rows.json" in ended.err and "goes on" in ended.err) == keeps
     assert ("keeps nothing" in ended.err) != keeps
+
+
+@pytest.mark.parametrize("dynamic", [True, False])
+def test_sizes_vary_where_asked(akg, reference: Path, monkeypatch, dynamic: bool) -> None:
+    asked = []
+
+    def interrupted(problems: object, request: Request, *_: object) -> None:
+        asked.append(request.dynamic)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "run", interrupted)
+    akg("bench", reference, "--plugin", "cpp_cpu", *(("--dynamic",) if dynamic else ()), "--out", "rows.json")
+    assert asked == [dynamic]
