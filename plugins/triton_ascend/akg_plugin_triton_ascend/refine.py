@@ -10,21 +10,37 @@ from akg_core.plugin.sketch import Call, Text, ast, parse, require, show
 
 
 def refine(sketch: Sketch) -> tuple[Sketch, ...]:
-    """The sketch with f32 in place of f64 inside of kernels; as it is where tensors are f64, which is refused later.
+    """The sketch with f32 in place of f64, in kernels and in what they hand to each other.
 
-    A float argument is an f64 tensor without dimensions, which is handed over in f32.
+    As it is where a tensor of the task is f64, which is refused later. A float argument is an f64 tensor without
+    dimensions, which is handed over in f32.
 
     A sum that is carried in f32 is less exact; whether it is exact enough, the judge finds out.
     """
     tree = require(parse(sketch.text, sketch.name), sketch.name)
-    nodes = list(ast.walk(tree))
-    if any(isinstance(node, ast.TensorParameter) and node.dtype == "f64" and node.dims for node in nodes):
+    if _takes_or_gives_f64(tree):
         return (sketch,)
     changed = ast.rewrite(tree, _in_f32)
     return (sketch,) if changed == tree else (sketch.model_copy(update={"text": show(changed)}),)
 
 
+def _takes_or_gives_f64(tree: ast.SketchFile) -> bool:
+    """Whether a tensor of f64 with dimensions comes in or goes out; without a program each of the kernel's does."""
+    where = tree.program.tensors if tree.program else tree
+    if any(isinstance(n, ast.TensorParameter) and n.dtype == "f64" and n.dims for n in ast.walk(where)):
+        return True
+    nodes = list(ast.walk(tree.program)) if tree.program else []
+    viewed = {node.target: node.tensor for node in nodes if isinstance(node, ast.View)}
+    wide = {node.target for node in nodes if isinstance(node, ast.Allocate) and node.dtype == "f64"}
+    returned = {name for node in nodes if isinstance(node, ast.Return) for name in node.tensors}
+    while further := {viewed[name] for name in returned if name in viewed} - returned:
+        returned |= further
+    return bool(returned & wide)
+
+
 def _in_f32(node: Any) -> Any:
+    if isinstance(node, (ast.Allocate, ast.TensorParameter)) and node.dtype == "f64" and node.dims:
+        return replace(node, dtype="f32")
     if isinstance(node, Text) and node.value == "f64":
         return replace(node, value="f32")
     if isinstance(node, Call) and node.op == "f64":

@@ -19,6 +19,30 @@ def running(x: In["f32", 37, 1000], y: Out["f32", 37, 1000]):
             before = before + f64(last(within, n))
 """
 
+HANDED_ON = """
+@kernel
+def sums(x: In["f32", 64, 1000], t: Out["f64", 64]):
+    for m in grid(64, 1):
+        n = whole(1000)
+        store(t[m], reduce_sum(f64(load(x[m, n])), n))
+
+
+@kernel
+def spread(t: In["f64", 64], y: Out["f32", 64]):
+    for m in grid(64, 64):
+        store(y[m], f32(load(t[m])))
+
+
+@program
+def model(x: In["f32", 64, 1000]):
+    t = empty("f64", 64)
+    sums(x, t)
+    y = empty("f32", 64)
+    spread(t, y)
+    t_view = reshape(t, 8, 8)
+    return y
+"""
+
 
 def test_a_carried_sum_is_in_f32() -> None:
     (view,) = refine(sketch_of(RUNNING))
@@ -36,3 +60,10 @@ def test_tensors_of_f64_stay_and_what_has_none_is_as_it_was() -> None:
     wide = sketch_of(RUNNING.replace('In["f32"', 'In["f64"'))
     plain = sketch_of(RUNNING.replace("f64", "f32"))
     assert refine(wide) == (wide,) and refine(plain) == (plain,)
+
+
+def test_what_kernels_hand_to_each_other_is_in_f32_unless_it_is_given_back() -> None:
+    (view,) = refine(sketch_of(HANDED_ON))
+    assert "f64" not in view.text and 'empty("f32", 64)' in view.text
+    kept = sketch_of(HANDED_ON.replace("return y", "return y, t_view"))
+    assert refine(kept) == (kept,)
