@@ -283,13 +283,17 @@ class Task(Record):
 
 
 class Sketch(Record):
-    """A sketch as text (see docs/sketch.md), the interface of its program, and what it `rounds` factors of f32 to."""
+    """A sketch as text (see docs/sketch.md), the interface of its program, and what it `rounds` factors of f32 to.
+
+    `symbols`: for dynamic sizes, the example value of each, as in its task.
+    """
 
     name: str
     text: str
     interface: Interface
     origin: str = "builtin"
     rounds: str = ""
+    symbols: dict[str, int] = Field(default_factory=dict)
 
 
 class Choice(Record):

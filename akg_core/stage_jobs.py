@@ -133,7 +133,7 @@ def held_job(given: Scheduled) -> Held:
     """The most bytes of tiles that a program holds at once, for each schedule."""
     from akg_core.lower.resources.fitting import Holding
 
-    return Held(bytes=tuple(map(Holding(_tree(given.sketch)).most, given.schedules)))
+    return Held(bytes=tuple(map(Holding(_tree(given.sketch), given.sketch.symbols).most, given.schedules)))
 
 
 @job(Scheduled)
@@ -220,7 +220,7 @@ def _given(given: GivenSketch, task: Task) -> Sketch:
     except SketchError as error:
         at = f"{given.name}:" if error.message[0].isdigit() else f"{given.name}: "
         raise SketchError(f"{at}{error.message}", error.cure) from None
-    return Sketch(name=task.name, text=given.text, interface=task.interface, origin=given.name)
+    return Sketch(name=task.name, text=given.text, interface=task.interface, origin=given.name, symbols=task.symbols)
 
 
 def _described(sketch: Sketch, room: int) -> Design:
@@ -241,5 +241,5 @@ def _described(sketch: Sketch, room: int) -> Design:
     choices = space(checked.tree)
     schedule = defaults(choices)
     if room and sketch.origin == "builtin":
-        schedule = fitting(checked.tree, schedule, room)
+        schedule = fitting(checked.tree, schedule, room, sketch.symbols)
     return Design(sketch=sketch, space=tuple(choices), default=schedule)

@@ -15,6 +15,7 @@ from typing import Any
 from akg_core.lower.fold import fold
 from akg_core.lower.host.module import Call, calls
 from akg_core.sketch.ast import Element, Kernel, Name, Number, SketchFile, TensorParameter, rewrite
+from akg_core.sketch.check.shapes import substitute
 
 Numbers = tuple[dict[str, int | float], dict[str, int]]
 """The Consts and the sizes of dimensions that are known of a launch."""
@@ -51,11 +52,19 @@ def instances(tree: SketchFile) -> list[tuple[Call, Instance]]:
     return launched
 
 
-def known(call: Call) -> Numbers:
-    """The Consts and the dimensions of a launch that are plain numbers."""
+def known(call: Call, symbols: Mapping[str, int] = {}) -> Numbers:
+    """The Consts and dimensions of a launch that are plain numbers; `symbols`: of the program's sizes that vary."""
     constants = {name: e.value for name, e in sorted(call.constants.items()) if isinstance(e, Number)}
-    sizes = {name: int(e.value) for name, e in sorted(call.expressions.items()) if isinstance(e, Number)}
-    return constants, sizes
+    return constants, sizes_at(call, symbols)
+
+
+def sizes_at(call: Call, symbols: Mapping[str, int]) -> dict[str, int]:
+    """Of the dimensions of a launch's kernel, those that are known where `symbols` gives the program's that vary."""
+    put = dict(sorted(call.expressions.items()))
+    if symbols:
+        values = {name: Number(size) for name, size in symbols.items()}
+        put = {name: rewrite(substitute(expr, values), fold) for name, expr in put.items()}
+    return {name: int(size.value) for name, size in put.items() if isinstance(size, Number)}
 
 
 def specialise(kernel: Kernel, constants: Mapping[str, int | float], sizes: Mapping[str, int], symbol: str) -> Instance:

@@ -21,7 +21,7 @@ from akg_core.lower.loops.updates import updates
 from akg_core.lower.precedence import ATOM, LOOSE, PRODUCT, RANKS, SUM, Ranked
 from akg_core.lower.scalars import float_dtype, with_floats
 from akg_core.lower.source_text import Line, Lines, annotated
-from akg_core.lower.specialise import Instance, instances, renamed
+from akg_core.lower.specialise import Instance, instances, renamed, sizes_at
 
 __all__ = [
     "ATOM",
@@ -61,6 +61,7 @@ __all__ = [
     "positions",
     "product",
     "renamed",
+    "sizes_at",
     "spelled",
     "squares",
     "step",

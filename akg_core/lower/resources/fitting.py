@@ -3,6 +3,8 @@ smaller tiles where these do not fit."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from akg_core.lower.build import KEPT, body_of
 from akg_core.lower.host.module import calls
 from akg_core.lower.resources.liveness import peak
@@ -12,12 +14,13 @@ from akg_core.sketch import ast
 from akg_core.sketch.schedule import bound, choices, reduced
 
 
-def fitting(tree: ast.SketchFile, schedule: Schedule, room: int) -> Schedule:
+def fitting(tree: ast.SketchFile, schedule: Schedule, room: int, sizes: Mapping[str, int]) -> Schedule:
     """The schedule with tiles of each kernel of a checked sketch one choice down until a program holds `room` bytes.
 
-    Where tiles cannot be made smaller it holds more.
+    `sizes`: of the program's dimensions that vary, those of the example. Where tiles cannot be made smaller it holds
+    more.
     """
-    holding = Holding(tree)
+    holding = Holding(tree, sizes)
     for kernel, held in holding.by_kernel(schedule).items():
         while held > room:
             # Of tiles that help alike the largest: the others may have to be as large as they are for memory's sake.
@@ -31,13 +34,16 @@ def fitting(tree: ast.SketchFile, schedule: Schedule, room: int) -> Schedule:
 
 
 class Holding:
-    """The bytes of tiles that a program of each kernel of a checked sketch holds at once, under any schedule."""
+    """The bytes of tiles that a program of each kernel of a checked sketch holds at once, under any schedule.
 
-    def __init__(self, tree: ast.SketchFile) -> None:
+    `sizes`: of dimensions of the program that vary; a whole axis along others counts as one position.
+    """
+
+    def __init__(self, tree: ast.SketchFile, sizes: Mapping[str, int] | None = None) -> None:
         self._launched: dict[str, tuple[ast.Kernel, dict[str, Numbers]]] = {}
         for call in calls(tree):
             _, launches = self._launched.setdefault(call.kernel.name, (call.kernel, {}))
-            launches.setdefault(repr(numbers := known(call)), numbers)
+            launches.setdefault(repr(numbers := known(call, sizes or {})), numbers)
         self.choices = {name: tuple(choices(kernel)) for name, (kernel, _) in self._launched.items()}
         self._known: dict[tuple[str, tuple[int | str, ...]], int] = {}
 

@@ -145,3 +145,17 @@ def test_loops_are_not_written_out() -> None:
 
 def test_every_memory_is_the_chip_s() -> None:
     assert dialect(ASCEND).shared_bytes == 512 * 1024 and dialect(ASCEND).lacks == ("f64",)
+
+
+VARYING = """
+@kernel
+def rows(x: In["f32", "M", "N"], y: Out["f32", "M", "N"]):
+    for m in grid(M, 4):
+        n = whole(N)
+        store(y[m, n], load(x[m, n]) / reduce_max(load(x[m, n]), n))
+"""
+
+
+def test_rows_of_any_length_are_compiled_for_those_of_the_example() -> None:
+    sketch = sketch_of(VARYING).model_copy(update={"symbols": {"M": 64, "N": 200}})
+    assert '"N_LANES": 256' in emit(sketch, Schedule(), ASCEND).files["launches.json"]

@@ -43,7 +43,7 @@ def model(x: In["f32", 4096, 4096]):
 )
 def test_tiles_of_what_is_too_large_are_cut_and_others_left(room: int, wide: tuple[int, int], narrow: int) -> None:
     checked = sound(parse(TEXT))
-    found = fitting(checked.tree, default(checked.tree), room).values
+    found = fitting(checked.tree, default(checked.tree), room, {}).values
     assert (found["wide.BM"], found["wide.BN"], found["narrow.BM"]) == (*wide, narrow)
 
 
@@ -57,7 +57,7 @@ def effort(kernels: int) -> int:
     program = f'@program\ndef model(x: In["f32", 4096, 4096]):\n    y = {size}\n{launches}    return y\n'
     tree = sound(parse(f"{made}\n\n\n{program}")).tree
     profile = Profile()
-    schedule = profile.runcall(fitting, tree, default(tree), 1 << 16)
+    schedule = profile.runcall(fitting, tree, default(tree), 1 << 16, {})
     assert set(schedule.values.values()) == {64}
     return sum(entry.callcount for entry in profile.getstats())
 
@@ -65,3 +65,29 @@ def effort(kernels: int) -> int:
 def test_four_times_as_many_kernels_take_four_times_as_long() -> None:
     effort(1)  # what is known of numbers and names once
     assert effort(16) <= 4.4 * effort(4)
+
+
+def test_what_varies_is_as_large_as_in_the_example() -> None:
+    varying = """
+@kernel
+def rows(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], BM: Tune[1, 2, 4, 8] = 8):
+    for m in grid(M, BM):
+        n = whole(N)
+        store(y[m, n], exp(load(x[m, n])))
+
+
+@program
+def model(x: In["f32", "M", 2, "K"]):
+    x_view = reshape(x, M, 2 * K)
+    y = empty("f32", M, 2 * K)
+    rows(x_view, y)
+    return y
+"""
+    tree = sound(parse(varying)).tree
+
+    def chosen(sizes: dict[str, int]) -> int:
+        return int(fitting(tree, default(tree), 1 << 16, sizes).values["rows.BM"])
+
+    assert chosen({"M": 4096, "K": 1024}) == 8
+    assert chosen({"M": 4096, "K": 4096}) == 2
+    assert chosen({}) == 8

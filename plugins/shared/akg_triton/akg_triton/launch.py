@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from akg_core.plugin.lower import TORCH_NAMES, Call, Instance, fold
+from akg_core.plugin.lower import TORCH_NAMES, Call, Instance, fold, sizes_at
 from akg_core.plugin.sketch import INDEX, Binary, Expr, Name, Number, ast, show_expression
 from akg_core.plugin.tile import tiles_of
 from akg_triton.dialect import Dialect
 from akg_triton.emit.function import Function
 
+_SOME = 1024  # lanes of an axis whose size nobody gives an example of
 _PRELUDE = '''\
 import sys
 
@@ -96,8 +97,8 @@ def _launcher(each: Function, dialect: Dialect) -> str:
     return f"_launch_{each.name} = _BulkLauncher(_kernel.{each.name}, {blocks}, {options})"
 
 
-def statement(each: Function, instance: Instance, call: Call) -> tuple[Launched, str]:
-    """The lines that launch a function on torch tensors, and what it fixes."""
+def statement(each: Function, instance: Instance, call: Call, symbols: Mapping[str, int]) -> tuple[Launched, str]:
+    """The lines that launch a function on torch tensors, and what it fixes; `symbols`: sizes of an example."""
     host = dict(call.sizes) | {name: show_expression(call.constants[name]) for name in instance.open}
 
     def python(expr: Expr) -> str:
@@ -127,12 +128,26 @@ def statement(each: Function, instance: Instance, call: Call) -> tuple[Launched,
     taken = instance.kernel.tensors
     dtypes = tuple((n, t.dtype + blocks_of.get(n, "")) for n, t in zip(each.tensors, taken, strict=True))
     dtypes += tuple((workspace.name, workspace.dtype) for workspace in each.workspaces)
-    blocks, kernel = tuple((n, 1024) for n, _ in each.blocks), instance.kernel.name
-    record = Launched(each.name, kernel, dtypes, each.sizes, blocks, each.warps, each.stages)
+    known = sizes_at(call, symbols)
+    blocks = tuple((name, _lanes(size, known)) for name, size in each.blocks)
+    record = Launched(each.name, instance.kernel.name, dtypes, each.sizes, blocks, each.warps, each.stages)
     count = f"min({python(total)}, {each.most})" if each.most else python(total)
     arguments = [count, _tuple([*call.tensors, *workspaces]), *([_tuple(values)] if values else [])]
     lines.append(f"_launch_{each.name}({', '.join(arguments)})")
     return record, "\n".join(lines)
+
+
+def _lanes(size: Expr, known: Mapping[str, int]) -> int:
+    """Lanes for an axis of a size that varies: those of the example, some where that is not known."""
+
+    def put(node: object) -> object:
+        if isinstance(node, Name):
+            value = known.get(node.id, known.get(node.id.rstrip("_")))
+            return node if value is None else Number(value)
+        return fold(node)
+
+    found = ast.rewrite(size, put)
+    return 1 << (max(int(found.value), 1) - 1).bit_length() if isinstance(found, Number) else _SOME
 
 
 def _tuple(items: Sequence[str]) -> str:

@@ -34,7 +34,7 @@ def emit(sketch: Sketch, schedule: Schedule, target: Target, plugin: str, dialec
 
     def launch(call: Call) -> str:
         instance = launched[call.index]
-        stated = [statement(each, instance, call) for each in made[instance.symbol]]
+        stated = [statement(each, instance, call, sketch.symbols) for each in made[instance.symbol]]
         records.extend(record for record, _ in stated)
         return "\n".join(line for _, line in stated)
 
