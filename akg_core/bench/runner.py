@@ -197,6 +197,8 @@ def _group_by_group(waiting: list[Asked], pool: Pool, plan: Plan, measure: Calla
                     wait(building, return_when=FIRST_COMPLETED)
                 group, starved = following or _group(building, at_once), []
                 following = _group(building, at_once)
+                if group and sum(contest.need for contest in group) > group[0].room:
+                    pool.spare.close()  # each holds memory that this group can do with
                 _tune(group, plan, judges)
                 judging = [judges.submit(_judge_then_begin, contest, plan) for contest in group]
                 # A device that makes or ends a process has everybody who asks for memory wait.

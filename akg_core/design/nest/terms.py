@@ -285,7 +285,7 @@ def inputs(term: Term) -> list[Term]:
 
 def read_by(at: Positions) -> list[Term]:
     """The terms that positions are computed from."""
-    return [a.term for walk in at for a in walk.atoms() if isinstance(a, Data)]
+    return sorted((a.term for walk in at for a in walk.atoms() if isinstance(a, Data)), key=lambda term: term.serial)
 
 
 def positions(term: Term) -> Positions:
