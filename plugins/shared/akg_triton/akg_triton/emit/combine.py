@@ -69,13 +69,10 @@ def _argreduced(terms: ExpressionPrinter, op: Op) -> Term:
     rest = tuple(name for name in tile.axes if name != axis)
     if not terms.dialect.pairs:
         terms.needs.add(f"{op.function}_along")
-        return Term(f"{op.function}_along({tile}, {at}, {place})", "i64", rest, narrow=position.narrow)
-    return Term(
-        f"tl.reduce(({tile}, {at}), {place}, {combiner(terms, op.function, tile.dtype)})[1]",
-        "i64",
-        rest,
-        narrow=position.narrow,
-    )
+        text = f"{op.function}_along({tile}, {at}, {place})"
+    else:
+        text = f"tl.reduce(({tile}, {at}), {place}, {combiner(terms, op.function, tile.dtype)})[1]"
+    return Term(text, "i64", rest, narrow=position.narrow)
 
 
 def _picked(terms: ExpressionPrinter, op: Op) -> Term:
@@ -193,12 +190,7 @@ def _own(term: Term, other: Term) -> list[str]:
 
 def _matrix(terms: ExpressionPrinter, tile: Term, batch: list[str], first: list[str], second: list[str]) -> str:
     """The tile with its dimensions in three groups, each made one; batch may be none."""
-    wanted, text = [*batch, *first, *second], tile.text
-    if wanted != list(tile.axes):
-        if len(wanted) == 2:
-            text = f"tl.trans({text})"
-        else:
-            text = f"tl.permute({text}, [{', '.join(str(tile.axes.index(n)) for n in wanted)}])"
+    text = _permuted(tile.text, tile.axes, [*batch, *first, *second])
     if len(batch) <= 1 and len(first) == len(second) == 1:
         return text
     sizes = [_count(terms, group) for group in (batch, first, second) if group]
@@ -213,9 +205,15 @@ def _restored(
     if len(batch) > 1 or len(rows) > 1 or len(columns) > 1:
         text = f"tl.reshape({text}, [{', '.join(_count(terms, [n]) for n in axes)}])"
     order = terms.ordered(axes)
-    if order != axes:
-        text = f"tl.permute({text}, [{', '.join(str(axes.index(n)) for n in order)}])"
-    return Term(text, dtype, order)
+    return Term(_permuted(text, axes, order), dtype, order)
+
+
+def _permuted(text: str, axes: Sequence[str], wanted: Sequence[str]) -> str:
+    if list(axes) == list(wanted):
+        return text
+    if len(axes) == 2:
+        return f"tl.trans({text})"
+    return f"tl.permute({text}, {[axes.index(name) for name in wanted]})"
 
 
 def _count(terms: ExpressionPrinter, names: Sequence[str]) -> str:

@@ -111,9 +111,7 @@ class ExpressionPrinter:
         raise TypeError(f"not a value: {expr}")
 
     def name(self, name: str) -> Term:
-        if name in self.values:
-            return self.values[name]
-        return Term(name, "i64", narrow=True)  # a size that the launch gives
+        return self.values.get(name) or Term(name, "i64", narrow=True)  # a size that the launch gives
 
     def cast(self, inner: Expr, dtype: str) -> Term:
         term = self.term(inner)

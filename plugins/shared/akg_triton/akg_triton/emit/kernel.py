@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import Axis, Body, Instance, Line, Region, body_of, renamed
+from akg_core.plugin.lower import Body, Instance, Line, Region, body_of, renamed
 from akg_core.plugin.resources import operands_of, pipeline, warps_of
-from akg_core.plugin.sketch import Expr, ast
+from akg_core.plugin.sketch import ast
 from akg_core.plugin.tile import (
     KEPT,
     AllReduced,
@@ -94,8 +94,7 @@ def _function(
     ]
     head = [Line("@triton.jit"), Line(f"def {name}({', '.join(parameters)}):")]
     doc = " ".join(instance.kernel.doc.replace('"', "'").replace("\\", "/").split())
-    if doc:
-        head.append(Line(f'    """{doc}"""'))
+    head += [Line(f'    """{doc}"""')] if doc else []
     lines = [*head, *printer.top.flat(depth=1, nothing="pass")]
     if len(lines) == len(head):
         lines.append(Line("    pass"))
@@ -104,7 +103,7 @@ def _function(
         lines,
         tensors,
         sizes,
-        tuple((block, _size(body.axes[axis])) for axis, block in printer.terms.blocks.items()),
+        tuple((name, body.axes[axis].step or body.axes[axis].extent) for axis, name in printer.terms.blocks.items()),
         tuple(programs.grid),
         warps,
         stages,
@@ -123,10 +122,6 @@ def _all_reduced(body: Body, region: Region, programs: Programs, dialect: Dialec
         what = f"{found[0].function or found[0].kind}: programs of this chip do not wait for each other."
         raise Unsupported(what, "Use one program.")
     return lower_all_reduce(body, region, programs)
-
-
-def _size(axis: Axis) -> Expr:
-    return axis.step or axis.extent
 
 
 def _refuse_lacking(instance: Instance, dialect: Dialect) -> None:

@@ -29,8 +29,6 @@ ATOMIC = {
     "atomic_max": ("f32", "f64", "i32", "i64"),
     "atomic_min": ("f32", "f64", "i32", "i64"),
 }
-
-
 COHERENT = 'cache_modifier=".cg"'  # past the cache that programs do not share
 
 

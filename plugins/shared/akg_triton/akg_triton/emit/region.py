@@ -161,8 +161,7 @@ class RegionPrinter:
 
     def range(self, op: Op) -> None:
         assert op.target is not None
-        run = [self.terms.term(bound) for bound in op.bounds]
-        start, stop, by = run
+        start, stop, by = run = [self.terms.term(bound) for bound in op.bounds]
         unroll, stages = op.hints.get("unroll"), op.hints.get("stages")
         turns = int(unroll.value) if isinstance(unroll, Number) else 1
         options = f", num_stages={int(stages.value)}" if isinstance(stages, Number) and stages.value else ""

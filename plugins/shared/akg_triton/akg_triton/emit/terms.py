@@ -29,9 +29,6 @@ class Term(Ranked):
         return replace(self, text=text, rank=rank, number=False)
 
 
-ZERO = Term("0", "i64", narrow=True, number=True)
-
-
 def literal(value: int | float | bool, dtype: str) -> str:
     """A number as Python text; it takes the dtype of the tile that it meets."""
     if dtype == "bool":
