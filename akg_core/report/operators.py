@@ -22,7 +22,7 @@ Loops over time that `forward` writes out, with `nn.LSTMCell` or gates by hand, 
 rolled up again from four turns on, where each turn does the same with the state that the one before has left.
 
 Whole numbers divided by zero: eager PyTorch raises an error on a CPU. A kernel raises nothing and goes on: what `//`,
-`%`, `fmod` and `remainder` give at such an element is any number, 0 of kernels in C++.
+`%`, `fmod` and `remainder` give at such an element is any number.
 
 Left out, and why: results whose size depends on values (`nonzero`; `x[mask]`, unless it is summed, compared, put
 into a loss, or written back under the same mask; `bincount` of numbers that nothing in `forward` keeps below
