@@ -107,7 +107,8 @@ def steps(monkeypatch, tmp_path):
 
     def walk(way, tune=0.0):
         waiting = [(SimpleNamespace(name=name, group="g"), None) for name in "abc"]
-        for contest in way(waiting, None, runner.Plan("suite", together=2, tune=tune, folder=tmp_path)):
+        pool = SimpleNamespace(spare=SimpleNamespace(close=lambda: Recorded.steps.append("nothing spare")))
+        for contest in way(waiting, pool, runner.Plan("suite", together=2, tune=tune, folder=tmp_path)):
             contest.show()
         return Recorded.steps
 
@@ -233,6 +234,7 @@ def test_who_runs_out_of_memory_beside_others_is_judged_again_alone(steps, monke
     assert again == [f"{s} a" for s in ("again", *TIMED, "show", "close")]
     assert taken.index("close a") < taken.index("rest b") < taken.index("close b") < second < taken.index("refer c")
     assert taken.count("show a") == 1 and first < taken.index("clock b")
+    assert taken[second - 2] == "nothing spare"  # what others may be asked for again would take memory
 
 
 def test_who_runs_out_of_memory_alone_is_judged_again_too(steps, monkeypatch):
@@ -240,6 +242,14 @@ def test_who_runs_out_of_memory_alone_is_judged_again_too(steps, monkeypatch):
     monkeypatch.setattr(Recorded, "starved", {"a"})
     taken = steps(on_a_device)
     assert taken.index("again a") < taken.index("show a") and taken.count("show a") == 1
+
+
+def test_nothing_is_spare_beside_a_task_that_takes_more_than_there_is(steps, monkeypatch):
+    monkeypatch.setattr(Recorded, "need", property(lambda self: 25 if self.name == "b" else 10))
+    taken = steps(on_a_device)
+    assert taken.count("nothing spare") == 1 and taken.index("show a") < taken.index("nothing spare") < taken.index(
+        "judge b"
+    )
 
 
 def test_the_device_is_measured_while_nothing_runs_there(steps):
