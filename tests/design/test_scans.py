@@ -55,6 +55,12 @@ def test_a_scan_down_the_columns_needs_no_transpose() -> None:
     assert text.count("@kernel") == 1
 
 
+def test_a_scan_down_the_columns_takes_several_at_once_whatever_was_designed_before() -> None:
+    task = reference(forward("torch.cumsum(x, 1)"), "[torch.randn(16, 512, 768)]")
+    texts = {designed(task) for _ in range(2)}
+    assert len(texts) == 1 and "grid(768, BP)" in texts.pop()
+
+
 def test_products_of_a_tile_may_leave_the_range_of_the_result() -> None:
     """What came before is tiny: the product within a tile is beyond f32, the result is not."""
     rows = "torch.cat((torch.full((4, 64), 0.25), torch.full((4, 60), 16.0)), 1)"

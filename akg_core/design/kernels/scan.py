@@ -30,7 +30,7 @@ def tile_scan(nest: Nest, traits: Traits) -> Tiling:
     across = walked.lane is not None and walked.lane not in nest.reduced
     left = traits.tile_elements
     for axis in [a for a in reversed(walked.order) if a not in nest.reduced]:
-        step = power_below(min(8 * traits.lanes, 2 * axis.extent.example - 1)) if across and axis is walked.lane else 1
+        step = power_below(min(8 * traits.lanes, 2 * axis.extent.example - 1)) if across and axis == walked.lane else 1
         grid.append((axis, choices_around(step, traits.lanes, 8 * step) if step > 1 else ONE))
         left = max(left // step, 1)
     loops: list[tuple[Axis, Step]] = []
