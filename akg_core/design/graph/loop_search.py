@@ -35,9 +35,19 @@ class _Finder:
     def first(self, at: int) -> tuple[Repeat, Rolled] | None:
         """The loop that begins at a node, from whichever node of its body on least goes from turn to turn."""
         for repeat in self._repeats.at(at):
-            if at >= self._side_by_side.get(repeat.period, 0) and (found := self._best(repeat)):
+            is_new = at >= self._side_by_side.get(repeat.period, 0)
+            if is_new and not self._is_of_layers(repeat) and (found := self._best(repeat)):
                 return found
         return None
+
+    def _is_of_layers(self, repeat: Repeat) -> bool:
+        """Whether turns are given other arguments or parameters of the graph than those before: no loop's are."""
+        whole, second = self._whole, repeat.first + repeat.period
+        return any(
+            one != other and one in whole.given and other in whole.given
+            for at in range(second, second + repeat.period)
+            for one, other in zip(whole.references[at], whole.references[at + repeat.period], strict=True)
+        )
 
     def _best(self, repeat: Repeat) -> tuple[Repeat, Rolled] | None:
         best: tuple[Repeat, Rolled] | None = None

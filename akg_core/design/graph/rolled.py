@@ -79,6 +79,7 @@ class Whole:
         self.nodes, self.index = graph.nodes, GraphIndex(graph, interface)
         self.place = {node.name: n for n, node in enumerate(graph.nodes)}
         self.references = [tuple(references(_uncopied(node))) for node in graph.nodes]
+        self.given = {text for found in self.references for text in found if resolve(text)[0] not in self.place}
         self.users: dict[str, list[int]] = {}  # of each name, where it is used; the end for what leaves the graph
         for n, found in enumerate(self.references):
             for text in found:
