@@ -13,24 +13,26 @@ from typing import Any
 import torch
 from torch import nn
 
+
+def _is_setting(name: str) -> bool:
+    """Whether a name of torch's own is that of a switch, which files may turn: of precision, algorithms, libraries."""
+    if not name.startswith("_get_") or not (hasattr(torch._C, f"_set_{name[5:]}") or name.endswith("_enabled")):
+        return False
+    try:
+        value = getattr(torch._C, name)()
+    except (TypeError, RuntimeError):
+        return False
+    return isinstance(value, (bool, str, tuple)) and name != "_get_thread_name"
+
+
 _SETTINGS: tuple[Callable[[], Any], ...] = (
     torch.get_default_dtype,
     torch.get_default_device,
     torch.is_grad_enabled,
     torch.is_inference_mode_enabled,
-    torch.are_deterministic_algorithms_enabled,
-    torch.get_float32_matmul_precision,
-    lambda: torch.is_autocast_enabled("cpu"),
-    lambda: torch.is_autocast_enabled("cuda"),
-    lambda: torch.backends.cuda.matmul.allow_tf32,
-    lambda: torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction,
-    lambda: torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction,
-    lambda: (torch.backends.cuda.flash_sdp_enabled(), torch.backends.cuda.math_sdp_enabled()),
-    lambda: (torch.backends.cuda.mem_efficient_sdp_enabled(), torch.backends.cuda.cudnn_sdp_enabled()),
-    lambda: (torch.backends.cudnn.enabled, torch.backends.cudnn.allow_tf32),
-    lambda: (torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic),
-    lambda: torch.backends.mkldnn.enabled,
+    torch._C._is_any_autocast_enabled,
     lambda: (torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()),
+    *(getattr(torch._C, name) for name in dir(torch._C) if _is_setting(name)),
     os.getcwd,
     lambda: dict(os.environ),
     lambda: list(sys.path),
