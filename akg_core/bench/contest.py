@@ -94,6 +94,7 @@ class Contest:
         verdict, timing = self.verdict, self.timing
         said = (verdict.reason, *verdict.notes) if verdict else ()
         said += (timing.reason, *timing.unavailable.values()) if timing else ()
+        said += (str(self.error or ""),)
         return not self._over and (isinstance(self.error, OutOfMemory) or any(map(_of_memory, said)))
 
     @property

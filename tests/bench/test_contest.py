@@ -129,6 +129,7 @@ def _judged(contest, judge) -> None:
         {"verdict": Verdict(status="correct", notes=("The reference does not take large (CUDA out of memory).",))},
         {"timing": Timing(status="failed", reason="OutOfMemoryError: CUDA out of memory.")},
         {"timing": Timing(status="ok", unavailable={"eager": "CUDA out of memory."})},
+        {"error": TaskError("TensorFileError: inputs is not a file of tensors: CUDA out of memory.")},
     ],
 )
 def test_memory_that_is_too_little_is_seen_wherever_it_shows(problems, tmp_path, found):

@@ -80,7 +80,15 @@ class _Small(Device):
 def test_a_task_that_does_not_fit_is_refused_with_both_figures(of: Callable[[str], Task]) -> None:
     require_room(of("torch.relu(x)"), _Small())
     with pytest.raises(OutOfMemory, match=r"takes about .* GiB of memory, and .* GiB are free\..*--scale"):
-        require_room(of("torch.relu(x) * torch.exp(x)"), _Small())
+        require_room(of("torch.stack([x.exp()] * 4, 1)"), _Small())
+
+
+def test_a_task_of_which_float64_may_be_run_on_some_rows_at_a_time_needs_less_room(of: Callable[[str], Task]) -> None:
+    forward = "torch.relu(x) * torch.exp(x)"
+    assert bytes_needed(of(forward)) > 14 * KiB
+    require_room(of(forward), _Small())
+    with pytest.raises(OutOfMemory):
+        require_room(of(f"({forward}).t()[:-1]"), _Small())  # which has no row for each of the input's
 
 
 def test_comparing_counts_where_outputs_are_most(of: Callable[[str], Task]) -> None:
@@ -259,6 +267,44 @@ def test_answers_in_float64_for_which_memory_is_short_come_by_parts(
     answering.forget(reference, draw.name)
     with pytest.raises(OutOfMemory):
         answering.expected_of(reference, draw)
+
+
+@pytest.mark.parametrize(
+    ("forward", "inputs"),
+    [
+        ("(x, mask): return torch.cumsum(x * mask, 1)", "torch.randn(16, 8), torch.rand(16, 8) < 0.5"),
+        ("(q, k, v): return (q @ k.mT).softmax(-1) @ v", ", ".join(["torch.randn(16, 2, 4, 8)"] * 3)),
+        ("(a, b): return a @ b", "torch.randn(16, 16), torch.randn(16, 16)"),
+    ],
+    ids=["mask", "attention", "product"],
+)
+def test_all_arguments_that_hold_rows_are_cut_and_nothing_else(
+    capture: Callable[..., Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forward: str, inputs: str
+) -> None:
+    def counted(*args: Any) -> object:
+        rows.append(len(args[2][0]))
+        return run(*args)
+
+    source = f"""
+        import torch
+        class Model(torch.nn.Module):
+            def forward{forward.replace("(", "(self, ", 1)}
+        def get_inputs(): return [{inputs}]
+        def get_init_inputs(): return []
+    """
+    run, rows = answering._exact, list[int]()
+    monkeypatch.setattr(answering, "_exact", counted)
+    monkeypatch.setattr(by_rows, "PART_BYTES", 1)
+    monkeypatch.setattr(Device, "free_bytes", lambda self: 1 << 40)
+    process.open_job({"task": capture(dedent(source)).model_dump(mode="json"), "folder": str(tmp_path), "seed": 0})
+    monkeypatch.setattr(Device, "free_bytes", lambda self: 0)
+    process.prepare_job({"room": 0})
+    reference = drawing.current()
+    draw = next(iter(reference.plans.values()))
+    due = run(reference, draw, *drawing.drawn(reference, draw))
+    found = answering.expected_of(reference, draw).exact
+    assert set(rows) == {1}, "never run on more than one row"
+    assert found and due and torch.allclose(found["output"], due["output"], rtol=1e-12)
 
 
 @pytest.mark.parametrize(

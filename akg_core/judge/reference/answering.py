@@ -22,7 +22,7 @@ from akg_core.judge.compare.case import Expected, Noise, alike, flatten
 from akg_core.judge.compare.sharing import elsewhere, places, shared
 from akg_core.judge.compare.ties import ties
 from akg_core.judge.records import Draw
-from akg_core.judge.reference.by_rows import is_part, parts
+from akg_core.judge.reference.by_rows import NotApart, parts
 from akg_core.judge.reference.drawing import Reference, State, drawn, every
 from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.memory import answer_bytes, is_kept, lent, nbytes
@@ -122,21 +122,29 @@ def _precise(
     reference: Reference, draw: Draw, inputs: list[Any], state: State, result: dict[str, Any], changed: dict[str, Any]
 ) -> dict[str, Any] | None:
     """What `_exact` says; by parts of its rows, where a device has too little memory for all beside `result`."""
-    with contextlib.suppress(OutOfMemory):
-        return _exact(reference, draw, inputs, state)
+    is_short = reference.device.free_bytes() < bytes_to_answer(reference.task)
+    if not (is_short and reference.local.depth):
+        with contextlib.suppress(OutOfMemory):
+            return _exact(reference, draw, inputs, state)
     reference.device.release_unused()
     found = dict[str, Any]()
-    for rows, given in parts(_rows(reference, changed), inputs, 2 * nbytes(result.values())):
+
+    def eagerly(given: list[Any]) -> dict[str, Any]:
         reference.restore(state)
         with torch.no_grad():
-            eager = flatten(reference.model(*fresh(given)))
-        exact = _exact(reference, draw, given, state)
-        if exact is None or not is_part(eager, result, rows):
-            return exact and _exact(reference, draw, inputs, state)
-        for name, due in result.items():
-            wide = torch.float64 if due.is_floating_point() else due.dtype
-            found.setdefault(name, torch.empty(due.shape, dtype=wide, device=due.device))[rows] = exact[name]
-    return found or _exact(reference, draw, inputs, state)
+            return flatten(reference.model(*fresh(given)))
+
+    with contextlib.suppress(NotApart):
+        for rows, given in parts(_rows(reference, changed), inputs, 2 * nbytes(result.values()), eagerly, result):
+            exact = _exact(reference, draw, given, state)
+            if exact is None:
+                return None
+            for name, due in result.items():
+                wide = torch.float64 if due.is_floating_point() else due.dtype
+                found.setdefault(name, torch.empty(due.shape, dtype=wide, device=due.device))[rows] = exact[name]
+        return found
+    found.clear()
+    return _exact(reference, draw, inputs, state)
 
 
 def _exact(
@@ -214,17 +222,17 @@ def _with_noise(
         yield slice(None), whole
         return
     reference.device.release_unused()
-    expected, scatter, apart = reference.expected[draw.name], reference.noise[draw.name], False
+    expected, scatter = reference.expected[draw.name], reference.noise[draw.name]
     exact = {name: (expected.exact or {}).get(name) for name in expected.result}
-    with contextlib.suppress(OutOfMemory):
-        for rows, given in parts(_rows(reference, expected.changed), inputs, answer_bytes(expected)):
-            apart = is_part(_exact(reference, draw, given, state) or {}, exact, rows)
-            if not apart:
-                break
+
+    def precisely(given: list[Any]) -> dict[str, Any]:
+        return _exact(reference, draw, given, state) or {}
+
+    with contextlib.suppress(OutOfMemory, NotApart):
+        for rows, given in parts(_rows(reference, expected.changed), inputs, answer_bytes(expected), precisely, exact):
             noisy = _exact(reference, draw, given, state, noise, seed) or {}
             yield rows, {name: noisy[name] for name in exact}
-        if apart:
-            return
+        return
     with lent([*expected.result.values(), *exact.values(), *scatter.values()]):
         reference.device.release_unused()
         whole = _exact(reference, draw, inputs, state, noise, seed) or {}

@@ -13,7 +13,8 @@ from typing import Any
 import torch
 
 from akg_core.judge.compare.bits import same_bits
-from akg_core.judge.reference.locality import Locality
+from akg_core.judge.reference.locality import Answer, Locality
+from akg_core.judge.reference.memory_estimate import is_of_memory
 from akg_core.task.arguments import flat
 from akg_core.worker.tensors import transform
 
@@ -22,20 +23,44 @@ _ALIKE = 1e-9  # of the largest number: what sums in another order differ by in 
 _ROUNDED = 16  # units in its last place, in which they do in narrower types
 
 
-def parts(local: Locality, inputs: list[Any], answered: int) -> Iterator[tuple[slice, list[Any]]]:
-    """Slices of the first dimension, with the inputs of these rows; none where rows are not apart.
+class NotApart(Exception):
+    """A reference does not compute the same of some rows alone as of all."""
 
-    `answered`: bytes of the answers to all rows.
+
+def parts(
+    local: Locality, inputs: list[Any], answered: int, answer: Answer, whole: dict[str, Any]
+) -> Iterator[tuple[slice, list[Any]]]:
+    """Slices of the first dimension, with the inputs of these rows, on which `answer` gives what `whole` holds there.
+
+    `answered`: bytes of the answers to all rows. What is cut are the arguments that are known to hold rows, or where
+    that does not do, all of as many rows: masks and indices are not looked for, nor what has fewer dimensions of rows.
+    All parts come, at last of one way to cut, or NotApart is raised.
     """
-    if not local.depth:
-        return
     values = flat((), inputs)
-    rows = len(values[local.leaves[0]])
+    rows = len(values[local.leaves[0]]) if local.depth else 0
+    alike = tuple(i for i, v in enumerate(values) if isinstance(v, torch.Tensor) and v.dim() and len(v) == rows)
     step = max(1, rows * PART_BYTES // max(1, answered))
-    cut = {id(values[leaf]) for leaf in local.leaves}
-    for start in range(0, rows, step):
-        part = slice(start, min(start + step, rows))
-        yield part, transform(inputs, functools.partial(_cut, cut, part))
+    for leaves in dict.fromkeys((local.leaves, alike)) if rows else ():
+        cut = {id(values[leaf]) for leaf in leaves}
+        for start in range(0, rows, step):
+            part = slice(start, min(start + step, rows))
+            given = transform(inputs, functools.partial(_cut, cut, part))
+            if not is_part(_tried(answer, given), whole, part):
+                break
+            yield part, given
+        else:
+            return
+    raise NotApart
+
+
+def _tried(answer: Answer, inputs: list[Any]) -> dict[str, Any]:
+    """An answer; an empty one where there is none to these inputs, whose sizes do not fit each other."""
+    try:
+        return answer(inputs)
+    except Exception as error:
+        if is_of_memory(error):
+            raise
+        return {}
 
 
 def _cut(cut: set[int], rows: slice, tensor: torch.Tensor) -> torch.Tensor:

@@ -40,8 +40,8 @@ _in_vain: dict[str, int] = {}  # by device: how many bytes were free when all wa
 
 
 def require_room(task: Task, device: Device) -> None:
-    """Raise OutOfMemory when judging a task takes more memory than the device has free."""
-    need = bytes_needed(task)
+    """Raise OutOfMemory when judging a task takes more memory than the device has free, however it is done."""
+    need = _least_bytes(task)
     free = await_room(device, need)
     if need > free:
         raise OutOfMemory(
@@ -80,6 +80,22 @@ def bytes_needed(task: Task, cases: int = _FEWEST_CASES) -> int:
     takes less.
     """
     return cases * _given(task) + (cases + _ROW) * _outputs(task) + bytes_to_answer(task)
+
+
+def _least_bytes(task: Task) -> int:
+    """Bytes that judging a task takes at once where float64 is run on some rows after the others, if it may have such.
+
+    Which rows are apart only running it tells.
+    """
+    index = GraphIndex(task.graph, task.interface)
+    tensors = [a for a in task.interface.arguments if a.kind == "tensor" and a.shape]
+    most = max(tensors, key=lambda a: _bytes(a.dtype, a.shape, task), default=None)
+    shapes = [index.shape(output) for output in task.graph.outputs if output]
+    if most is None or not all(shape and shape[0] == most.shape[0] for shape in shapes):
+        return bytes_needed(task)
+    given, outputs = _given(task), _outputs(task)
+    by_rows = max(given + 2 * outputs, _COMPARED * outputs)
+    return bytes_needed(task) - bytes_to_answer(task) + min(by_rows, bytes_to_answer(task))
 
 
 def bytes_on_device(task: Task, room: int, most: int = _MOST_CASES) -> int:

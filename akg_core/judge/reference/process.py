@@ -26,7 +26,13 @@ from akg_core.judge.reference.drawing import Reference, State, current, drawn, e
 from akg_core.judge.reference.locality import Locality, locality
 from akg_core.judge.reference.lower_bound import least, longest_reduction
 from akg_core.judge.reference.memory import cases_that_fit, keep_freed, nbytes, rationed
-from akg_core.judge.reference.memory_estimate import await_room, bytes_on_device, is_of_memory, require_room
+from akg_core.judge.reference.memory_estimate import (
+    await_room,
+    bytes_on_device,
+    bytes_to_answer,
+    is_of_memory,
+    require_room,
+)
 from akg_core.judge.reference.prepare import CASES
 from akg_core.judge.reference.schedule import Plan, calls, planned
 from akg_core.records import Task
@@ -94,8 +100,9 @@ def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
     first = next(iter(reference.plans.values()))
     usable, notes, missing = [first], list[str](), list[str]()
     values, reference.first = reference.first or drawn(reference, first), None
+    is_short = device.free_bytes() < bytes_to_answer(task)  # then float64 waits until it is known which rows are apart
     with blame(task.name, "forward"):
-        answer_case(reference, first, *values)
+        answer_case(reference, first, *values, precise=not is_short)
     most, has_room = cases_that_fit(task, device, room), rationed(device, reference.expected)
     random = is_random(reference, first, *values)
     eager_seconds = reference.eager_seconds
@@ -103,6 +110,10 @@ def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
     answer = reference.expected[first.name]
     output_bytes, input_bytes, apart = nbytes(answer.tensors()), nbytes(values[0]), bool(answer.changed)
     reference.local = local = Locality() if random else _locality(reference, first, *values)
+    if is_short and not random:
+        forget(reference, first.name)
+        with blame(task.name, "forward"):
+            answer_case(reference, first, *values)
     is_free = draws.is_free(values[0])
     del values, answer
     forget_large(reference, first.name)
