@@ -29,7 +29,7 @@ from akg_core.judge.records import (
     VerdictStatus,
     different,
 )
-from akg_core.judge.reference.memory_estimate import has_work
+from akg_core.judge.reference.memory_estimate import has_work, is_large
 from akg_core.judge.reference.prepare import Prepared
 from akg_core.judge.source.rules import COPIES_ONLY
 from akg_core.records import Artifact, Case, CaseReport, RunReport, Target
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
 _NAMED = 6  # of what it changes
-_ROW_BYTES = 1 << 30  # of calls in a row on a device, held at once
 _GLANCE = 0.25  # seconds between two looks at how far a kernel is
 _ENDINGS: dict[str, VerdictStatus] = {"timed out": "timed out"}
 _PLUGIN_ERRORS: dict[str, VerdictStatus] = {"Unsupported": "unsupported", "ToolchainError": "unavailable"}
@@ -78,10 +77,9 @@ def examine(kernel: CandidateSession, tell: Callable[[str], None] = lambda said:
             given.extend([] if given else _cases(kernel, prepared.ready()))
             return given
 
-        with _told(given, tell), kernel.run(cases) as result:
-            drawn, ready = kernel.draws(), prepared.ready()
-            preparation = ready.model_copy(update={"draws": drawn, "notes": (*ready.notes, *_left_out(ready, drawn))})
-            verdict = _verdict(prepared, preparation, cases(), result)
+        with _told(given, tell):
+            judging, result = _run(kernel, cases)
+        preparation, verdict = judging.preparation, judging.verdict()
     if prepared.lends:
         prepared.rest()
         if verdict.status in ("crashed", "timed out"):
@@ -128,64 +126,120 @@ def _left_out(preparation: Preparation, drawn: Sequence[Draw]) -> list[str]:
     return [f"Left out, to simulate less: {', '.join(draw.name for draw in rest)}."] if rest else []
 
 
+def _run(kernel: CandidateSession, cases: Callable[[], list[Case]]) -> tuple[_Judging, JobResult]:
+    """Run a kernel on the cases, which are asked for once it is loaded, and compare what it wrote meanwhile.
+
+    All are run, then compared; on tensors that are large for a device one after the other, so that no more than one
+    answer is held.
+    """
+    prepared, judging, done = kernel.prepared, None, 0
+
+    def due() -> list[Case]:
+        return cases()[done : done + 1] if _is_large(kernel) else cases()
+
+    while True:
+        with kernel.run(due) as result:
+            judging = judging or _Judging(kernel, cases())
+            group = due()
+            judging.take(group, result)
+        done += len(group)
+        if judging.ended or done == len(cases()):
+            return judging, result
+        prepared.rest()
+
+
 def _cases(kernel: CandidateSession, preparation: Preparation) -> list[Case]:
     """The draws' cases with outputs in the kernel's folder, each with another poison; last the first case once more.
 
     That is many calls in a row, on it and on other inputs, in an order that nobody knows beforehand. On tensors that
-    are large for a device it is one on each of two inputs; the first case's own call stands for the third.
+    are large for a device these are two cases of one call, on each of two inputs.
     """
     first = preparation.draws[0]
-    is_large = kernel.prepared.lends and _is_large(preparation)
+    is_large = _is_large(kernel)
     count = FEWEST_CALLS - 1 if is_large else kernel.calls(preparation)
     order = [number % min(different(count), len(preparation.series)) for number in range(count)]
     secrets.SystemRandom().shuffle(order)
     given = [draw.case for draw in preparation.series if draw.case.inputs]
     series = tuple(case.inputs for case in given)
     seeds = tuple(seed for case in given for seed in case.seeds)
-    apart = preparation.apart or is_large
-    again = {"name": f"{first.name}, again", "series": series, "order": tuple(order), "apart": apart, "seeds": seeds}
-    cases = [*(draw.case for draw in kernel.draws()), first.case.model_copy(update=again)]
+    again = {"series": series, "apart": preparation.apart or is_large, "seeds": seeds}
+    rows = [(which,) for which in order] if is_large else [tuple(order)]
+    name = f"{first.name}, again"
+    cases = [draw.case for draw in kernel.draws()]
+    for number, row in enumerate(rows):
+        numbered = f"{name}, {number + 1}" if is_large else name
+        cases.append(first.case.model_copy(update=again | {"name": numbered, "order": row}))
     # The first memory that the first case takes holds ordinary numbers, then each case begins with the next pattern.
     poisons = [PATTERNS * secrets.randbelow(1 << 28) + ORDINARY - 1 + number for number, _ in enumerate(cases)]
-    poisons[-1] = poisons[0] ^ 1  # whatever the first was, another pattern
+    for number in range(len(kernel.draws()), len(cases)):
+        poisons[number] = poisons[0] ^ 1  # whatever the first was, another pattern
     return [
         case.model_copy(update={"outputs": kernel.folder / f"case-{index}", "poison": poison})
         for index, (case, poison) in enumerate(zip(cases, poisons, strict=True))
     ]
 
 
-def _is_large(preparation: Preparation) -> bool:
-    """Whether inputs and answers of calls in a row had better not be held at once on a device."""
-    return FEWEST_CALLS * (preparation.input_bytes + preparation.output_bytes) > _ROW_BYTES
+def _is_large(kernel: CandidateSession) -> bool:
+    """Whether inputs and answers of several calls had better not be held at once on the device."""
+    preparation = kernel.prepared.ready()
+    return kernel.prepared.lends and is_large(preparation.input_bytes, preparation.output_bytes)
 
 
-def _verdict(prepared: Prepared, preparation: Preparation, cases: list[Case], result: JobResult) -> Verdict:
-    if result.status != "ok":
-        return _ended(cases, result)
-    try:
+class _Judging:
+    """What is found of a kernel while its cases are run; `ended`: by what the run ended before all of them, if so."""
+
+    def __init__(self, kernel: CandidateSession, cases: list[Case]) -> None:
+        self._prepared, self._cases, drawn = kernel.prepared, cases, kernel.draws()
+        ready = self._prepared.ready()
+        self.preparation = ready.model_copy(update={"draws": drawn, "notes": (*ready.notes, *_left_out(ready, drawn))})
+        self.ended: Verdict | None = None
+        self._judged: list[CaseVerdict] = []
+        self._same: bool | None = None
+        self._copies = has_work(self._prepared.task)  # only, so far
+        self._left_open: tuple[str, ...] = ()
+
+    def take(self, group: list[Case], result: JobResult) -> None:
+        """Judge the next cases by what their run gave."""
+        self.ended = self._ending(result)
+        if self.ended:
+            return
         report = RunReport(**result.unwrap())
-    except ValidationError:
-        return Verdict(status="crashed", reason="It answered something that is no report of a run.")
-    if report.error and report.rule:
-        return Verdict(status="cheating", reason=f"It {report.rule}, as it is loaded.", rule=report.rule)
-    if report.error:
-        return Verdict(status="crashed", reason=f"The kernel did not load: {report.error}.")
-    if report.lost:
-        place = report.cases[-1].name if report.cases else cases[0].name
-        return Verdict(status="crashed", reason=f"The device stopped its work: {report.lost}. The case was: {place}.")
-    if not has_work(prepared.task):
-        report = _without_rule(report, COPIES_ONLY)
-    reports = {entry.name: entry for entry in report.cases}
-    draws = (*preparation.draws, preparation.draws[0])
-    judged: list[CaseVerdict] = []
-    same: bool | None = None
-    for draw, case in zip(draws, cases, strict=True):
-        thorough = all(verdict.ok for verdict in judged)
-        earlier = cases[:1] if len(case.order) in range(1, FEWEST_CALLS) else []
-        verdict, same = _judge(prepared, preparation, draw, case, reports.get(case.name), thorough, earlier)
-        judged.append(verdict)
-    whole = _whole(tuple(judged), preparation, same)
-    return whole.model_copy(update={"left_open": report.left_open})
+        self._left_open = report.left_open
+        self._copies = self._copies and any(COPIES_ONLY in entry.broken_rules for entry in report.cases)
+        reports = {entry.name: entry for entry in _without_rule(report, COPIES_ONLY).cases}
+        for case in group:
+            draw = self.preparation.draws[0 if case.order else len(self._judged)]
+            thorough = all(verdict.ok for verdict in self._judged)
+            verdict, same = _judge(self._prepared, self.preparation, draw, case, reports.get(case.name), thorough)
+            self._same = same if self._same is None or same is None else self._same and same
+            self._judged.append(verdict)
+
+    def verdict(self) -> Verdict:
+        """Over all cases: one that cheats or is wrong decides."""
+        if self.ended:
+            return self.ended
+        if self._copies:
+            broken = {"ok": False, "reason": f"it {COPIES_ONLY}", "rule": COPIES_ONLY}
+            self._judged[0] = self._judged[0].model_copy(update=broken)
+        whole = _whole(tuple(self._judged), self.preparation, self._same)
+        return whole.model_copy(update={"left_open": self._left_open})
+
+    def _ending(self, result: JobResult) -> Verdict | None:
+        if result.status != "ok":
+            return _ended(self._cases, result)
+        try:
+            report = RunReport(**result.unwrap())
+        except ValidationError:
+            return Verdict(status="crashed", reason="It answered something that is no report of a run.")
+        if report.error and report.rule:
+            return Verdict(status="cheating", reason=f"It {report.rule}, as it is loaded.", rule=report.rule)
+        if report.error:
+            return Verdict(status="crashed", reason=f"The kernel did not load: {report.error}.")
+        if report.lost:
+            place = report.cases[-1].name if report.cases else self._cases[len(self._judged)].name
+            reason = f"The device stopped its work: {report.lost}. The case was: {place}."
+            return Verdict(status="crashed", reason=reason)
+        return None
 
 
 def _without_rule(report: RunReport, rule: str) -> RunReport:
@@ -219,12 +273,8 @@ def _judge(
     case: Case,
     report: CaseReport | None,
     thorough: bool,
-    earlier: Sequence[Case],
 ) -> tuple[CaseVerdict, bool | None]:
-    """One case's verdict, and whether all of its calls on the same inputs gave the same bits (None: it has but one).
-
-    `earlier`: cases on the first inputs, whose answers count among those of calls in a row.
-    """
+    """One case's verdict, and whether all calls on its inputs gave the same bits (None: there was but one)."""
 
     def verdict(reason: str = "", **fields: Any) -> CaseVerdict:
         return CaseVerdict(
@@ -241,8 +291,7 @@ def _judge(
     if not report.finished:
         return verdict("" if draw.beyond else f"it raised {report.error}"), None
     if case.order:
-        calls = [(preparation.series[0].name, other.outputs) for other in earlier]
-        calls += [(preparation.series[which].name, case.outputs_of(call)) for call, which in enumerate(case.order)]
+        calls = [(preparation.series[which].name, case.outputs_of(call)) for call, which in enumerate(case.order)]
         comparison = prepared.compare_calls(calls, noise=thorough)
     else:
         comparison = prepared.compare(draw.name, case.outputs, noise=thorough)

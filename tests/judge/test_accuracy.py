@@ -23,7 +23,7 @@ def _seed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     """Every test with errors kept in float64, as on the host, and as a device keeps them."""
     torch.manual_seed(0)
     if request.param == torch.float32:
-        monkeypatch.setattr(accuracy, "_width", lambda eager: torch.float32)
+        monkeypatch.setattr(accuracy, "width_of", lambda eager: torch.float32)
 
 
 def test_errors_that_no_float32_holds() -> None:

@@ -11,8 +11,11 @@ import pytest
 import torch
 
 from akg_core.errors import ToolchainError
+from akg_core.judge import verify as verify_module
 from akg_core.judge.candidate import library
+from akg_core.judge.candidate.session import CandidateSession
 from akg_core.judge.reference.prepare import Prepared, prepare
+from akg_core.judge.source.rules import COPIES_ONLY
 from akg_core.judge.timing import device_clock, idle
 from akg_core.judge.timing.entrants import Baselines
 from akg_core.judge.timing.measure import measure
@@ -219,6 +222,39 @@ def test_cases_that_differ_by_numbers_alone_have_one_such_call(prepared, artifac
     """
     assert len({str(draw.sizes) for draw in cases.ready().draws}) == 1 < len(cases.ready().draws)
     assert verify(pool, cases, "fragile", artifact(body), TARGET).correct
+
+
+def test_large_answers_are_compared_one_after_the_other(prepared, artifact, monkeypatch) -> None:
+    pool, cases = prepared
+    monkeypatch.setattr(verify_module, "is_large", lambda given, outputs: True)
+    asked = list[list[str]]()
+    run, compare, rest = CandidateSession.run, Prepared._compare, Prepared.rest
+
+    def ran(self, due):
+        def noted():
+            asked.append([case.name for case in due()])
+            return due()
+
+        return run(self, noted)
+
+    def compared(*given):
+        asked.append(["compared"])
+        return compare(*given)
+
+    def rested(*given):
+        asked.append(["rest"])
+        return rest(*given)
+
+    monkeypatch.setattr(CandidateSession, "run", ran)
+    monkeypatch.setattr(Prepared, "_compare", compared)
+    monkeypatch.setattr(Prepared, "rest", rested)
+    found = verify(pool, cases, "fragile", artifact(kernels.HONEST), TARGET)
+    names = [case.name for case in found.cases]
+    assert found.correct and names[-2:] == ["drawn, again, 1", "drawn, again, 2"]
+    assert asked == [step for name in names for step in ([name], ["compared"], ["rest"])]
+    copying = artifact("return x.clone()")
+    assert verify(pool, cases, "fragile", copying, TARGET).rule == COPIES_ONLY
+    assert verify(pool, cases, "fragile", artifact(BREAKS), TARGET).reason.endswith("The case was: drawn.")
 
 
 def test_the_library_of_a_device_is_gone_before_a_kernel_is_loaded(prepared, artifact, toy, softmax_source, tmp_path):

@@ -13,6 +13,7 @@ import torch
 
 from akg_core.device import Device
 from akg_core.errors import OutOfMemory
+from akg_core.judge.compare import bits, written
 from akg_core.judge.compare.case import Expected
 from akg_core.judge.compare.ties import Tie
 from akg_core.judge.reference import answering, by_rows, drawing, memory_estimate, process
@@ -31,6 +32,7 @@ from akg_core.judge.reference.memory_estimate import (
 from akg_core.judge.reference.precise import is_of_dtypes
 from akg_core.records import Task
 from akg_core.task.load import ReferenceModule, reference_filename
+from akg_core.worker.tensors import save
 
 KiB = 1 << 10
 
@@ -305,6 +307,41 @@ def test_all_arguments_that_hold_rows_are_cut_and_nothing_else(
     found = answering.expected_of(reference, draw).exact
     assert set(rows) == {1}, "never run on more than one row"
     assert found and due and torch.allclose(found["output"], due["output"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_of_a_large_answer_a_fingerprint_is_kept(of: Callable[[str], Task], tmp_path: Path, is_same: bool) -> None:
+    def answered(name: str, answer: torch.Tensor) -> str:
+        save(tmp_path / name, {"result": answer, "changed": {}})
+        return str(tmp_path / name)
+
+    process.open_job({"task": of("x.exp()").model_dump(mode="json"), "folder": str(tmp_path), "seed": 0})
+    process.prepare_job({"room": 0})
+    reference = drawing.current()
+    reference.is_large = True
+    draw = next(iter(reference.plans.values()))
+    first = drawing.drawn(reference, draw)[0][0].exp()
+    other = first if is_same else first.nextafter(first + 1)
+    asked = {"longest_reduction": 1.0, "noise": True}
+    assert written.compare_job(asked | {"name": draw.name, "outputs": answered("first", first)})["error"] == ""
+    call = {"name": draw.name, "outputs": answered("again", other)}
+    found = written.compare_calls_job(asked | {"calls": [call]})
+    assert (found["same"], len(found["outputs"])) == (is_same, 0 if is_same else 1)
+    assert written.compare_job(asked | {"name": draw.name, "outputs": answered("wrong", first + 1)})["outputs"]
+    assert not reference.fingerprints, "what is wrong is not kept, nor what another candidate gave"
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.bfloat16, torch.float32, torch.float64])
+def test_a_fingerprint_tells_bits_apart(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bits, "_HASHED", 5)
+    one = torch.zeros(3, 4).to(dtype)
+    for place in range(12):
+        other = one.clone()
+        other.view(-1)[place] = 1
+        assert bits.fingerprint([other], 7) != bits.fingerprint([one], 7) == bits.fingerprint([one.clone()], 7)
+        assert bits.fingerprint([other], 7) != bits.fingerprint([other], 8)
+    assert bits.fingerprint([one], 7) != bits.fingerprint([one.view(4, 3)], 7)
+    assert bits.fingerprint([-one.double()], 7) != bits.fingerprint([one.double()], 7), "not even by the sign of a zero"
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,7 @@ def run_cases(
     that the module opens, for languages whose kernels are such; they are read, and confined before any of them runs.
     """
     given = [case for case in cases if case.inputs]
+    _take_back()
     if device is HOST and isolation.is_confined():
         spin_little()  # a verdict may wait for others, which a time may not
     try:
@@ -118,8 +119,7 @@ def profile_case(
         if plan.threads:
             torch.set_num_threads(plan.threads)
         subject = _ready(load_module, case, device, code, jit)
-        while lent:  # what was written has been read by now
-            lent.pop().take_back()
+        _take_back()
         if not case.inputs:
             device.make_ready()
             _timed_models.clear()
@@ -143,6 +143,12 @@ def profile_case(
                 device.release_unused()
     threads = torch.get_num_threads()
     return ProfileReport(samples=samples, timer=device.timer, details={"threads": threads}, told=told)
+
+
+def _take_back() -> None:
+    """Free what earlier jobs have written, which has been read by now."""
+    while lent:
+        lent.pop().take_back()
 
 
 def forget() -> None:

@@ -7,6 +7,9 @@ from typing import Any
 
 import torch
 
+_WORDS = {1: torch.uint8, 2: torch.int16}  # by bytes of an element: what is hashed at once
+_HASHED = 1 << 24  # elements
+
 
 def changed(before: dict[str, Any], after: dict[str, Any]) -> dict[str, torch.Tensor]:
     """The tensors whose bytes differ from what they were."""
@@ -44,6 +47,31 @@ def flatten(tree: Any, path: str = "output") -> dict[str, Any]:
         case _:
             return {path: tree}
     return {name: leaf for part in parts for name, leaf in part.items()}
+
+
+def fingerprint(tree: Any, seed: int) -> list[Any]:
+    """What tells a tree's bytes from those of others, kept in place of them where they are many.
+
+    Of a tensor it is a multilinear hash of 64 bits, with weights that `seed` gives: who does not know it finds no other
+    bytes of the same hash, but by chance in 2 ** 33 tries.
+    """
+    found = list[Any]()
+    for name, leaf in flatten(tree).items():
+        if isinstance(leaf, torch.Tensor):
+            found.append((name, str(leaf.dtype), tuple(leaf.shape), leaf.stride(), _hash(leaf, seed)))
+        else:
+            found.append((name, repr(leaf)))
+    return found
+
+
+def _hash(tensor: torch.Tensor, seed: int) -> int:
+    bits = tensor.contiguous().reshape(-1).view(_WORDS.get(tensor.element_size(), torch.int32))
+    weights = torch.Generator(tensor.device).manual_seed(seed)
+    total, least, most = 0, torch.iinfo(torch.int64).min, torch.iinfo(torch.int64).max
+    for piece in bits.split(_HASHED):
+        drawn = torch.randint(least, most, piece.shape, dtype=torch.int64, device=piece.device, generator=weights)
+        total += int(drawn.mul_(piece).sum())
+    return total % (1 << 64)
 
 
 def _key(key: Any) -> str:

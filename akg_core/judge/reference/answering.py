@@ -99,6 +99,8 @@ def expected_of(reference: Reference, draw: Draw, precise: bool = True) -> Expec
     """The answer to a case: the one that is kept, or made again; in float64, too, when `precise`."""
     known = reference.expected.get(draw.name)
     if known is None or (precise and known.exact is None and not reference.narrow):
+        del known  # and what is kept of it, before more is made
+        reference.expected.pop(draw.name, None)
         await_room(reference.device, bytes_to_answer(reference.task))
         with threads(cores()):
             answer_case(reference, draw, *drawn(reference, draw), precise=precise)
@@ -207,7 +209,7 @@ def noise_of(reference: Reference, draw: Draw, reduced: float, runs: int) -> Noi
         for run in range(done, runs):
             make_room()
             for rows, noisy in _with_noise(reference, draw, inputs, state, size, run):
-                _widen(scatter, noisy, expected.exact, rows)
+                _widen(scatter, noisy, expected, rows)
     reference.runs[draw.name] = runs
     return scatter
 
@@ -244,17 +246,21 @@ def _rows(reference: Reference, changed: dict[str, Any]) -> Locality:
     return Locality() if changed else reference.local
 
 
-def _widen(scatter: Noise, noisy: dict[str, Any], exact: dict[str, Any], rows: slice) -> None:
+def _widen(scatter: Noise, noisy: dict[str, Any], expected: Expected, rows: slice) -> None:
     """Take in how far a run with noise, of these rows, lies from one without, piece by piece: beside both there is
     little memory."""
+    exact = expected.exact or {}
     for name, value in noisy.items():
         if name in exact and isinstance(value, torch.Tensor) and value.is_floating_point():
             due = exact[name]
-            known = scatter.setdefault(name, torch.zeros(due.numel(), dtype=torch.float64, device=due.device))
+            width = accuracy.width_of(expected.result[name])
+            known = scatter.setdefault(name, torch.zeros(due.numel(), dtype=width, device=due.device))
             known, due = (known.view(due.shape)[rows], due[rows]) if due.dim() else (known.view(()), due)
             pieces = (flat.reshape(-1).split(_AT_ONCE) for flat in (known, value, due))
             for most, one, other in zip(*pieces, strict=True):
                 moved = (one.double() - other).abs_().nan_to_num_(0.0, posinf=math.inf)
+                if width != torch.float64:  # what is too large for it is not infinite
+                    moved = torch.where(moved.isinf(), moved, moved.clamp(max=torch.finfo(width).max)).to(width)
                 torch.maximum(most, moved, out=most)
 
 

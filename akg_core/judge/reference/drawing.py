@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,9 @@ class Reference:
     `first`: inputs and state of the first case until the reference has answered. `given`: by case, inputs that were
     made otherwise than by its seed. `noise`: by case, what so many `runs` have shown; `refused`: why it raises, by
     case; `narrow`: why the reference does not run in float64; `draws_otherwise`: why its random numbers are not known;
-    `unsettled`: by case, the share of an output that depends on which of equal values comes first.
+    `unsettled`: by case, the share of an output that depends on which of equal values comes first. Where a call's
+    tensors are such that a device had better not hold those of several (`is_large`), the `fingerprints` of a
+    candidate's answers stand for them, by case, made with the `key`.
     """
 
     task: Task
@@ -62,6 +65,9 @@ class Reference:
     narrow: str = ""
     draws_otherwise: str = ""
     unsettled: dict[str, float] = field(default_factory=dict)
+    is_large: bool = False
+    key: int = field(default_factory=lambda: secrets.randbits(62))
+    fingerprints: dict[str, list[Any]] = field(default_factory=dict)
     eager_seconds: float = 0.0
     exact_seconds: float = 0.0
 

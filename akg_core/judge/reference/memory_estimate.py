@@ -24,7 +24,7 @@ FASTER = 32  # times that another device than the host does, and may hold, for t
 KEPT_BYTES = 1 << 30  # an answer that takes no more stays in a device's memory; a larger one is soon made again
 _FEWEST_CASES, _MOST_CASES = 2, 10  # that a kernel is run on; the first more often at the end
 _USUAL_CASES, _KINDS = 6, 8  # of a task that has rows for all kinds of values, so many, in one case
-_ROW = FEWEST_CALLS - 1  # answers to calls in a row, of large tensors
+_ROW_BYTES = 1 << 30  # of calls in a row on a device, held at once
 _COPIES = 8  # of inputs and outputs, among which are those of cases with larger sizes
 _ANSWER = 3  # times the bytes of the outputs: as they are, and in float64
 _COMPARED = _ANSWER + 2  # and those of the candidate, at the end of two runs
@@ -75,11 +75,11 @@ def await_room(device: Device, wanted: int) -> int:
 def bytes_needed(task: Task, cases: int = _FEWEST_CASES) -> int:
     """Bytes that judging a task with so many cases takes at once.
 
-    Inputs of all cases and outputs of the candidate are held. Beside them either the reference runs, once as it is and
-    once in float64, or what both answered is compared; the candidate, on inputs of one call, of which it keeps a copy,
-    takes less.
+    Inputs of all cases and outputs of the candidate (of large ones, one) are held. Beside them either the reference
+    runs, once as it is and once in float64, or what both answered is compared; the candidate, on inputs of one call, of
+    which it keeps a copy, takes less.
     """
-    return cases * _given(task) + (cases + _ROW) * _outputs(task) + bytes_to_answer(task)
+    return cases * _given(task) + _answers(task, cases) + bytes_to_answer(task)
 
 
 def _least_bytes(task: Task) -> int:
@@ -94,8 +94,7 @@ def _least_bytes(task: Task) -> int:
     if most is None or not all(shape and shape[0] == most.shape[0] for shape in shapes):
         return bytes_needed(task)
     given, outputs = _given(task), _outputs(task)
-    by_rows = max(given + 2 * outputs, _COMPARED * outputs)
-    return bytes_needed(task) - bytes_to_answer(task) + min(by_rows, bytes_to_answer(task))
+    return min(bytes_needed(task), (_FEWEST_CASES + 1) * given + (_COMPARED + 1) * outputs)
 
 
 def bytes_on_device(task: Task, room: int, most: int = _MOST_CASES) -> int:
@@ -135,7 +134,7 @@ def _on_device(task: Task, cases: int) -> int:
     turns = (cases + 2) * given + _TIMED * (_state(task) + outputs) + 2 * outputs
     timing = max(turns, (cases + 3) * given + 2 * outputs + bytes_to_answer(task))
     piece = min(_PIECE_BYTES, 2 * _COMPARED * outputs)
-    scattering = cases * given + (cases + _ROW) * outputs + _bytes_to_scatter(task)
+    scattering = cases * given + _answers(task, cases) + _bytes_to_scatter(task)
     return max(bytes_needed(task, cases), timing, scattering) + piece + kept + FASTER * ROW_BYTES + _CONTEXTS_BYTES
 
 
@@ -148,6 +147,17 @@ def bytes_to_answer(task: Task) -> int:
     """Bytes that the reference takes for one case: to answer it, or to compare."""
     given, outputs = _given(task), _outputs(task)
     return max(given + outputs + 2 * (given + _most_alive(task)), _COMPARED * outputs)
+
+
+def _answers(task: Task, cases: int) -> int:
+    """Bytes of a candidate's answers that are held at once: of large ones, each is compared before the next is made."""
+    given, outputs = _given(task), _outputs(task)
+    return outputs if is_large(given, outputs) else (cases + FEWEST_CALLS - 1) * outputs
+
+
+def is_large(given: int, outputs: int) -> bool:
+    """Whether inputs and answers of so many bytes had better not be held at once for several calls on a device."""
+    return FEWEST_CALLS * (given + outputs) > _ROW_BYTES
 
 
 def _bytes_to_scatter(task: Task) -> int:

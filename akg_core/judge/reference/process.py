@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from akg_core.device import HOST
 from akg_core.errors import TaskError
 from akg_core.judge.compare import accuracy
 from akg_core.judge.compare.case import Expected, flatten
@@ -30,6 +31,7 @@ from akg_core.judge.reference.memory_estimate import (
     await_room,
     bytes_on_device,
     bytes_to_answer,
+    is_large,
     is_of_memory,
     require_room,
 )
@@ -109,6 +111,7 @@ def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
     minimum_bytes, minimum_operations = least(task, values[0], reference.initial | values[1])
     answer = reference.expected[first.name]
     output_bytes, input_bytes, apart = nbytes(answer.tensors()), nbytes(values[0]), bool(answer.changed)
+    reference.is_large = device.name != HOST.name and is_large(input_bytes, output_bytes)
     reference.local = local = Locality() if random else _locality(reference, first, *values)
     if is_short and not random:
         forget(reference, first.name)
