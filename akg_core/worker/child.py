@@ -45,7 +45,7 @@ def _run(function: str, payload: dict[str, Any]) -> dict[str, Any]:
         traceback.print_exc()
         said = _said(error)
         if isinstance(error, RuntimeError) and any(map(said.__contains__, _NO_MEMORY)):
-            return {"status": "out of memory"}
+            return {"status": "out of memory", "said": said.split(". GPU", 1)[0]}
         return _error(error, said or type(error).__name__, "")
 
 

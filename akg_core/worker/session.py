@@ -299,7 +299,9 @@ class _Exchange:
                 message = error["message"] if error["message"].endswith(".") else error["message"] + "."
                 return self._result("error", error=error, reason=f"It raised {error['type']}: {message}")
             case {"status": "out of memory"}:
-                return self._result("out of memory", "It asked for more memory than it may have.")
+                said = answer.get("said")
+                asked = f" ({shown(said).strip('. ')})" if isinstance(said, str) and said else ""
+                return self._result("out of memory", f"It asked for more memory than it may have{asked}.")
             case {"status": "exited", "code": int(code)}:
                 return self._result("exited", f"It exited with code {code} before it had answered.")
         return self._result("exited", "It answered something that no job answers.")
