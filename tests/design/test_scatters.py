@@ -122,3 +122,13 @@ BESIDE = [
 @pytest.mark.parametrize("line", BESIDE)
 def test_beside_other_tensors(line: str) -> None:
     judge(reference(forward(line, "x, y, i"), "[torch.randn(5, 8), torch.randn(5, 8), torch.randint(0, 5, (5,))]"))
+
+
+def test_a_tensor_that_says_a_size_has_its_other_sizes_said_too() -> None:
+    body = (
+        "    def forward(self, x, q, f, p):\n        turn = torch.arange(q.shape[1])\n"
+        "        last = torch.zeros_like(x).scatter_reduce(0, p[turn], turn, 'amax')\n"
+        "        return last, q * torch.cat([f, f])"
+    )
+    inputs = "[torch.randint(0, 9, (6,)), torch.randn(3, 5, 8), torch.randn(4), torch.randint(0, 6, (7,))]"
+    judge(reference(body, inputs), dynamic=True)

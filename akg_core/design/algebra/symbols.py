@@ -16,15 +16,13 @@ from akg_core.sketch import ast
 
 def with_sizes(emitted: Emitted, symbols: Mapping[str, int], buffers: Iterable[Buffer]) -> Emitted:
     """`emitted` with one of `buffers` more for each size of `symbols` that it uses and no tensor of its own binds."""
-    kernel = emitted.kernel
-    taken = _names(kernel) | set(symbols)
-    used = {n.id for n in ast.walk((kernel.body, kernel.tensors)) if isinstance(n, ast.Name)} & set(symbols)
-    for symbol in sorted(used):
-        atom = position(Symbol(symbol, symbols[symbol]))
-        bound = {d.id for t in emitted.kernel.tensors for d in t.dims if isinstance(d, ast.Name)}
-        buffer = next((b for b in buffers if atom in b.shape), None)
-        if buffer is None or symbol in bound:
-            continue
+    buffers = list(buffers)
+    taken = _names(emitted.kernel) | set(symbols)
+    while lacking := _lacking(emitted.kernel, symbols):
+        found = ((s, b) for s in lacking for b in buffers if position(Symbol(s, symbols[s])) in b.shape)
+        if (first := next(found, None)) is None:
+            break
+        buffer = first[1]
         name = next(n for n in chain([buffer.name], (f"{buffer.name}_{i}" for i in count(1))) if n not in taken)
         taken.add(name)
         extra = ast.TensorParameter(name, "In", buffer.dtype, tuple(map(to_expr, buffer.shape)))
@@ -33,6 +31,12 @@ def with_sizes(emitted: Emitted, symbols: Mapping[str, int], buffers: Iterable[B
             [Parameter(name, buffer, buffer.shape, True), *emitted.parameters],
         )
     return emitted
+
+
+def _lacking(kernel: ast.Kernel, symbols: Mapping[str, int]) -> list[str]:
+    """The sizes that a kernel uses, in the dims of its tensors too, and that no dim of a tensor is."""
+    used = {n.id for n in ast.walk((kernel.body, kernel.tensors)) if isinstance(n, ast.Name)} & set(symbols)
+    return sorted(used - {d.id for t in kernel.tensors for d in t.dims if isinstance(d, ast.Name)})
 
 
 def _names(kernel: ast.Kernel) -> set[str]:
