@@ -202,7 +202,7 @@ class Parameter(Record):
 class Packing(Record):
     """One output, or a collection of outputs: see `Interface`, whose fields of the same names these are."""
 
-    packing: Literal["tensor", "tuple", "list", "dict"] = "tensor"
+    packing: Literal["tensor", "none", "tuple", "list", "dict"] = "tensor"
     keys: tuple[str, ...] = ()
     named: str = ""
     parts: tuple[Packing, ...] = ()
@@ -211,16 +211,17 @@ class Packing(Record):
 class Interface(Record):
     """How `ModelNew.forward` is called and what it gives back.
 
-    `packing` says how flat outputs are packed: a bare tensor, or a tuple, list or dict (`keys`). `named`: the named
-    tuple of PyTorch's that a tuple is, such as "torch.return_types.min". `parts`: how each part is packed, where some
-    are collections themselves; outputs are counted in order all the same. `handed`: outputs that are updated arguments.
+    `packing` says how flat outputs are packed: a bare tensor, None, or a tuple, list or dict (`keys`). `named`: the
+    named tuple of PyTorch's that a tuple is, such as "torch.return_types.min". `parts`: how each part is packed, where
+    some are collections themselves, or None; outputs are counted in order all the same. `handed`: outputs that are
+    updated arguments, by their place among the tensors.
     `guards`: what must hold of named sizes, none of which is 0, for the graph to be forward: "((s0 % 2) == 0)".
     `seeded`: forward draws random numbers; the program's last input is then the seed of the call, an i64 without dims.
     """
 
     arguments: tuple[Argument, ...]
     parameters: tuple[Parameter, ...] = ()
-    packing: Literal["tensor", "tuple", "list", "dict"] = "tensor"
+    packing: Literal["tensor", "none", "tuple", "list", "dict"] = "tensor"
     keys: tuple[str, ...] = ()
     named: str = ""
     parts: tuple[Packing, ...] = ()

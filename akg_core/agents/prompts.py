@@ -157,7 +157,8 @@ def interface(task: Task) -> str:
     keys = f" with {', '.join(found.keys)}" if found.keys else ""
     results, updated = list(_results(task.graph)), [argument.name for argument in found.arguments if argument.mutated]
     returned = len(results) - len(updated)
-    lines.append(f"- result: a {found.packing}{keys}: {', '.join(results[:returned])}")
+    packing = "" if found.packing == "none" else f"a {found.packing}{keys}: "
+    lines.append(f"- result: {packing}{', '.join(results[:returned])}")
     if updated:
         pairs = zip(updated, results[returned:], strict=True)
         new = ", ".join(f"{result} for `{name}`" for name, result in pairs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections import namedtuple
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -258,8 +258,9 @@ def _check_outputs(program: ExportedProgram, expected: list[Any]) -> None:
 def _task(reference: ReferenceModule, example: Example, traced: _Traced, vary: bool, numbers: bool) -> Task:
     sizes, translated = traced.sizes, traced.translated
     arguments = _arguments(traced.program, example, sizes, numbers, translated.updated)
-    packed = _packing(reference.name, traced.program.call_spec.out_spec)
-    handed = {place: name for place, name in example.handed.items() if name in translated.updated}
+    packed = _packing(reference.name, traced.program.call_spec.out_spec, iter(translated.graph.outputs))
+    tensors = [place for place, output in enumerate(translated.graph.outputs) if output is not None]
+    handed = {tensors.index(at): name for at, name in example.handed.items() if name in translated.updated}
     if not any(translated.graph.outputs):  # what updates arguments is among these
         raise TaskError(f"{_place(reference)}: forward returns nothing.", "Return a tensor.")
     graph = _with_output_strides(translated.graph, example.outputs, sizes.values if vary else {})
@@ -320,11 +321,11 @@ def _arguments(
     return tuple(arguments)
 
 
-def _packing(file: str, spec: TreeSpec) -> Packing:
+def _packing(file: str, spec: TreeSpec, outputs: Iterator[str | None]) -> Packing:
     """How outputs are packed, collections in collections included."""
     if spec.is_leaf():
-        return Packing()
-    parts = tuple(_packing(file, child) for child in spec.children())
+        return Packing(packing="none" if next(outputs) is None else "tensor")
+    parts = tuple(_packing(file, child, outputs) for child in spec.children())
     kind = spec.type
     if isinstance(kind, type) and issubclass(kind, dict):
         keys = spec.context if isinstance(spec.context, list) else list(spec.context[1])

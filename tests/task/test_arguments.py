@@ -44,6 +44,8 @@ UPDATED = {
     "twice": ("x.mul_(2)\nx.add_(1)\nreturn x.sum(-1)", "x", X),
     "copy_": ("x.copy_(y * 2)\nreturn y + 1", "x, y", f"{X}, {X}"),
     "nothing returned of it": ("x.relu_()\nreturn y + 1", "x, y", f"{X}, {X}"),
+    "nothing returned": ("x.relu_()\ny.add_(x)", "x, y", f"{X}, {X}"),
+    "None before it": ("return None, x.add_(1), y * 2, (None, y + 1)", "x, y", f"{X}, {X}"),
     "a column": ("x[:, 0] = 0\nreturn x.sum(1)", "x", X),
     "old values returned": ("old = x.clone()\nx.add_(1)\nreturn old", "x", X),
     "exchanged": ("old = x.clone()\nx.copy_(y)\ny.copy_(old)\nreturn x + y", "x, y", f"{X}, {X}"),

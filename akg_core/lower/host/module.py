@@ -386,8 +386,8 @@ def _nested(body: Sequence[ast.Statement], depth: int = 0, turned: int = 1) -> I
 
 def _packed(form: Interface | Packing, results: Iterator[str]) -> str:
     """The expression that packs results, in their order, as `form` says; one that has no parts takes all of them."""
-    if form.packing == "tensor":
-        return next(results)
+    if form.packing in ("tensor", "none"):
+        return next(results) if form.packing == "tensor" else "None"
     items = [_packed(part, results) for part in form.parts] or list(results)
     match form.packing:
         case "list":
