@@ -21,6 +21,10 @@ dtype all the same; `task check` says so, too. Random numbers are those that Phi
 Loops over time that `forward` writes out, with `nn.LSTMCell` or gates by hand, are found in the captured graph and
 rolled up again from four turns on, where each turn does the same with the state that the one before has left.
 
+Loops that read numbers from tensors (`x.item()`, `int(x)`, an `if` by values) and write to places of tensors are
+captured with all of their turns at once, where no turn reads what another writes: at each place is then what the last
+turn wrote there, or the sum of what was added.
+
 Whole numbers divided by zero: eager PyTorch raises an error on a CPU. A kernel raises nothing and goes on: what `//`,
 `%`, `fmod` and `remainder` give at such an element is any number.
 

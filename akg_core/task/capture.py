@@ -80,7 +80,7 @@ def capture_file(
         from akg_core.task.scale import fitting
 
         source, notes = fitting(source, name, work, rank=3)
-    task = capture(load.load_source(source, name), dynamic=dynamic, eval=eval)
+    task = capture(load.load_source(source, name, traced=True), dynamic=dynamic, eval=eval)
     return task.model_copy(update={"scale": scale, "notes": notes + task.notes})
 
 

@@ -8,6 +8,7 @@ Worker side only: everything here runs the user's code. The file defines `Model`
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import linecache
@@ -26,7 +27,9 @@ from torch import nn
 from akg_core.errors import OutOfMemory, TaskError
 from akg_core.records import HOST
 from akg_core.task.beside import placed
+from akg_core.task.loops import RUN, at_once
 from akg_core.task.syntax import compiled
+from akg_core.task.turns import run
 from akg_core.worker.tensors import transform
 
 _PREFIX = "akg_reference_"  # of the names of reference files as modules
@@ -154,14 +157,20 @@ def read(path: str | Path) -> str:
         raise TaskError(f"{path} cannot be read: {reason}.", "Give the path of a reference file.") from None
 
 
-def load_source(source: str, name: str) -> ReferenceModule:
-    """Run a reference file given as text. `name` stands for the file in messages and tracebacks."""
+def load_source(source: str, name: str, *, traced: bool = False) -> ReferenceModule:
+    """Run a reference file given as text. `name` stands for the file in messages and tracebacks.
+
+    `traced`: it is run on tensors without data, where loops that read numbers are given all of their turns at once.
+    """
     filename = reference_filename(name)
     code = compiled(source, name, filename)
     module = types.ModuleType(_PREFIX + hashlib.sha256(source.encode()).hexdigest()[:12])
     module.__file__ = filename
     # inspect and dataclasses look a class's module up by name, and tracebacks its lines by file name.
     sys.modules[module.__name__] = module
+    if traced and at_once(tree := ast.parse(source)):
+        code = compile(tree, filename, "exec", dont_inherit=True)
+        vars(module)[RUN] = run
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     with blame(name, "importing the file"):
         exec(code, module.__dict__)
