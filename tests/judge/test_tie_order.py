@@ -56,6 +56,16 @@ def test_only_what_depends_on_the_order_is_open() -> None:
     assert found["kept"].tolist() == [[False, True, False, False, True, False], [False] * 6]
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_a_mask_of_the_first_of_equal_values_is_open(dtype: torch.dtype) -> None:
+    x = torch.full((2, 8), float("nan"), dtype=dtype)
+
+    def answer() -> dict[str, torch.Tensor]:
+        return {"mask": torch.zeros_like(x).scatter(1, x.topk(4).indices, 1.0)}
+
+    assert bool(open_to_ties(runs(answer), ())["mask"].all())
+
+
 def test_sums_in_another_order_are_not_open() -> None:
     x, y = torch.randint(0, 3, (4, 64)).float(), torch.randn(64)
     assert not open_to_ties(runs(lambda: {"sum": y[x.sort().indices].cumsum(1)[:, -1]}), ())

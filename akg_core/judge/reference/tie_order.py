@@ -18,6 +18,7 @@ from akg_core.records import Graph
 _ORDERS = frozenset({"topk", "sort", "argsort"})
 _PICKS = frozenset({"kthvalue", "median", "nanmedian", "mode"})
 _ROUNDINGS = 1e3  # of the largest element of a row, by which a sum in another order may differ
+_NARROW_ROUNDINGS = 8.0  # the same in formats of 16 bits, which are summed in a wider one and rounded now and then
 
 
 def leaves_open(graph: Graph) -> bool:
@@ -79,7 +80,8 @@ def _unlike(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     size = one.abs().nan_to_num(0.0, 0.0, 0.0)
     size = size.amax(dim=-1, keepdim=True) if size.dim() else size
     gap = (one.double() - other.double()).abs()
-    alike = (one == other) | (one.isnan() & other.isnan()) | (gap <= _ROUNDINGS * torch.finfo(one.dtype).eps * size)
+    roundings = _NARROW_ROUNDINGS if one.dtype.itemsize < 4 else _ROUNDINGS
+    alike = (one == other) | (one.isnan() & other.isnan()) | (gap <= roundings * torch.finfo(one.dtype).eps * size)
     return ~alike
 
 
