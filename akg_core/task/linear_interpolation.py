@@ -1,7 +1,8 @@
 """Linear interpolation along one, two or three dims as gathers: of each dim the two pixels around a place.
 
 Where a place lies is computed as PyTorch does, scale * (i + 1/2) - 1/2, but in f64 unless f32 holds it without
-rounding: far from the origin f32 is off by more than all that follows. Worker side only.
+rounding: far from the origin f32 is off by more than all that follows. Both pixels have a weight, as in PyTorch, for
+their difference is rounded by more than their sum where they differ in sign. Worker side only.
 """
 
 from __future__ import annotations
@@ -38,11 +39,12 @@ def _vec(
         at = _places(inputs, outputs, align_corners, scale, wide, x.device).reshape(-1, *[1] * (len(sizes) - 1 - n))
         low = at.to(torch.int64)
         sides.append((low, (low + 1).clamp(max=inputs - 1)))
-        weights.append((at - low).clamp(0.0, 1.0).to(wide))
+        far = (at - low).clamp(0.0, 1.0)
+        weights.append(((1 - far).to(wide), far.to(wide)))
     corners = [torch.ops.aten._unsafe_index(x, [None, None, *at]).to(wide) for at in itertools.product(*sides)]
-    for weight in reversed(weights):
+    for near, far in reversed(weights):
         pairs = zip(corners[::2], corners[1::2], strict=True)
-        corners = [first + (second - first) * weight for first, second in pairs]
+        corners = [first * near + second * far for first, second in pairs]
     return corners[0].to(x.dtype).contiguous(memory_format=suggest_memory_format(x))
 
 

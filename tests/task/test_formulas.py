@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
+from akg_core.task import linear_interpolation
 from tests.design.judging import forward, judge, reference
 
 PDIST = ["torch.pdist(x)", "F.pdist(x, 1.0)", "F.pdist(x, 3.0)", "F.pdist(x, float('inf'))", "F.pdist(x, 0.0)"]
@@ -49,3 +51,9 @@ QUANTISED = [
 def test_numbers_as_whole_steps_have_them(line: str) -> None:
     inputs = "[torch.randn(6, 5), torch.rand(5) + 0.1, torch.randint(0, 9, (5,), dtype=torch.int32)]"
     judge(reference(forward(line, "x, s, z"), inputs))
+
+
+def test_what_lies_between_numbers_of_two_signs_is_not_rounded_as_their_difference_is() -> None:
+    (linear, *_) = linear_interpolation.decompositions().values()
+    x = torch.tensor([[[16777215.0, -16777214.0]]])
+    assert linear(x, [3], True, None).flatten().tolist() == [16777215.0, 0.5, -16777214.0]
