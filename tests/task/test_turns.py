@@ -12,6 +12,7 @@ from akg_core.errors import TaskError
 from akg_core.task import turns
 from akg_core.task.capture import capture
 from akg_core.task.load import ReferenceModule, load_source
+from akg_core.task.shapes import shapes_of
 
 SOURCE = """
 import torch
@@ -108,6 +109,11 @@ def test_a_graph_does_not_grow_with_the_turns() -> None:
     few, many = (capture(made(AT_ONCE["guarded"], size, traced=True)) for size in (3, 300))
     assert len(few.graph.nodes) == len(many.graph.nodes)
     assert isinstance(many.interface.arguments[2].shape[0], str)  # one kernel serves any number of turns
+
+
+def test_what_a_call_costs_is_known() -> None:
+    few, many = (shapes_of(made(AT_ONCE["guarded"], size).source, "ref.py") for size in (3, 300))
+    assert few.work < many.work
 
 
 def test_what_has_to_be_done_turn_by_turn_is_said_of_the_loop_as_it_stands() -> None:
