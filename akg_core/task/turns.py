@@ -21,10 +21,13 @@ class Declined(Exception):
 
 
 class Each:
-    """A value of every turn: `values` has a dim for each of the `loops` outermost loops, of size 1 or their turns."""
+    """A value of every turn: `values` has a dim for each of the `loops` outermost loops, of size 1 or their turns.
 
-    def __init__(self, values: Tensor, loops: int) -> None:
-        self.values, self.loops = values, loops
+    `counted`: it follows from the numbers of the turns alone.
+    """
+
+    def __init__(self, values: Tensor, loops: int, counted: bool = False) -> None:
+        self.values, self.loops, self.counted = values, loops, counted
 
     @property
     def shape(self) -> torch.Size:
@@ -47,12 +50,12 @@ class Each:
     def to(self, dtype: torch.dtype) -> Each:
         if not isinstance(dtype, torch.dtype):
             raise Declined
-        return Each(self.values.to(dtype), self.loops)
+        return Each(self.values.to(dtype), self.loops, self.counted)
 
     def __getattr__(self, name: str) -> Callable[[], Each]:
         if name not in ("long", "int", "float", "double", "half", "bfloat16", "bool", "clone", "contiguous"):
             raise Declined
-        return lambda: Each(getattr(self.values, name)(), self.loops)
+        return lambda: Each(getattr(self.values, name)(), self.loops, self.counted)
 
     def lifted(self, loops: int, rank: int) -> Tensor:
         """The values with dims for this many loops, and at least `rank` for one turn."""
@@ -97,7 +100,7 @@ def _mapped(function: Callable[..., Any], operands: Sequence[Any]) -> Each:
         given = [each.to(dtype) for each in given]
     if not isinstance(given[0], Tensor):
         given[0] = torch.full((), given[0], dtype=torch.result_type(given[1], given[0]))
-    return Each(function(*given), loops)
+    return Each(function(*given), loops, all(each.counted for each in some))
 
 
 def _like(each: Each) -> Tensor:
@@ -132,6 +135,7 @@ class Turns:
         self._counts: list[Any] = []
         self._masks: list[Each | None] = []
         self._writes: list[tuple[Tensor, Tensor]] = []
+        self._reads_numbers = False
 
     # --- control flow --------------------------------------------------------------------------------
 
@@ -141,7 +145,7 @@ class Turns:
             raise Declined
         loops, number = len(self._counts), torch.arange(count)  # type: ignore[arg-type]
         self._counts.append(count)
-        return Each(number.reshape(*(1,) * loops, -1), loops + 1)
+        return Each(number.reshape(*(1,) * loops, -1), loops + 1, counted=True)
 
     def leave(self) -> None:
         self._counts.pop()
@@ -154,6 +158,7 @@ class Turns:
         if isinstance(condition, (Each, Tensor)):
             if escapes:
                 raise Declined
+            self._reads_numbers |= not _bool(condition).counted
             self._masks.append(_narrowed(self._mask(), _bool(condition)))
             return True
         if condition:
@@ -195,7 +200,8 @@ class Turns:
             return int(x)
         if x.numel() != 1 or x.dtype.is_floating_point or x.dtype in (torch.bool, torch.uint8):
             raise Declined
-        return Each(x.values.reshape(x.values.shape[: x.loops]).long(), x.loops)
+        self._reads_numbers |= not x.counted
+        return Each(x.values.reshape(x.values.shape[: x.loops]).long(), x.loops, x.counted)
 
     def load(self, x: Any, index: Any) -> Any:
         """`x[index]` in every turn."""
@@ -230,7 +236,12 @@ class Turns:
         self._writes.append(self._written(x, index, value if isinstance(value, Each) else Each(value, 0), adds))
 
     def writes(self) -> list[tuple[Tensor, Tensor]]:
-        """Views of the tensors that turns write to, and what is there after the last turn."""
+        """Views of the tensors that turns write to, and what is there after the last turn.
+
+        Raises Declined where turns read no numbers: where they write is then known without running them.
+        """
+        if not self._reads_numbers:
+            raise Declined
         return self._writes
 
     def _written(self, x: Tensor, index: Any, value: Each, adds: bool) -> tuple[Tensor, Tensor]:
@@ -289,7 +300,7 @@ def _bool(x: Any) -> Each:
     x = Each(torch.tensor(x), 0) if isinstance(x, bool) else Each(x, 0) if isinstance(x, Tensor) else x
     if not isinstance(x, Each) or x.ndim:
         raise Declined
-    return Each(x.values if x.dtype == torch.bool else x.values != 0, x.loops)
+    return Each(x.values if x.dtype == torch.bool else x.values != 0, x.loops, x.counted)
 
 
 def _parts(index: Any) -> tuple[Any, ...]:
