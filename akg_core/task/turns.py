@@ -141,7 +141,7 @@ class Turns:
 
     def enter(self, count: Any) -> Each:
         """A loop in every turn so far: its numbers."""
-        if not isinstance(count, (int, torch.SymInt)):
+        if not isinstance(count, (int, torch.SymInt)) or (isinstance(count, int) and count <= 0):
             raise Declined
         loops, number = len(self._counts), torch.arange(count)  # type: ignore[arg-type]
         self._counts.append(count)

@@ -72,6 +72,7 @@ AS_THEY_STAND = {
     "a branch's name": (
         "for i in range(n):\n    p = 1\n    if ok[i]:\n        p = at[i].item() % m\n    y[:, p] = new[i]"
     ),
+    "without a turn": "for i in range(0):\n    y[:, at[i].item() % m] = new[i]",
     "of counted numbers": "for i in range(4):\n    if i > 1 and int(i) != 3:\n        y[:, i] = new[0, :] * i",
     "carried": "s = 0\nfor i in range(n):\n    s = s + at[i].item() % m\n    y[:, s % m] = new[i]",
     "used after": "for i in range(n):\n    p = at[i].item() % m\n    y[:, p] = new[i]\ny = y * p",
