@@ -7,6 +7,7 @@ into looking for overflows of whole numbers, which wrap around on a chip.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 
@@ -16,6 +17,29 @@ def cache_types(interpreter: Any, tl: Any) -> None:
     interpreter._get_np_dtype = _kept(interpreter._get_np_dtype, lambda dtype: dtype.name)
     _keep_attributes(tl.core.block_type, lambda scalar, shape: (scalar.name, *map(int, shape)))
     _keep_attributes(tl.core.tensor, lambda handle, type: type.name, own="handle")
+
+
+def patch_once(interpreter: Any) -> None:
+    """Have what functions see of the language be patched once in a launch, not again by each function they call."""
+    patch = interpreter._patch_lang
+    held: dict[int, Any] = {}  # by what functions see: what ends the patch
+    depth = 0
+
+    def restore() -> None:
+        nonlocal depth
+        depth -= 1
+        while held and not depth:
+            held.popitem()[1].restore()
+
+    def patched(function: Any) -> Any:
+        nonlocal depth
+        seen = id(function.__globals__)
+        if seen not in held:
+            held[seen] = patch(function)
+        depth += 1
+        return SimpleNamespace(restore=restore)
+
+    interpreter._patch_lang = patched
 
 
 def _kept(function: Callable[[Any], Any], key: Callable[[Any], Any]) -> Callable[[Any], Any]:

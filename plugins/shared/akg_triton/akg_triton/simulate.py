@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from akg_triton.interpreter_cache import cache_types
-from akg_triton.older import adapt, to_tensor
+from akg_triton.interpreter_cache import cache_types, patch_once
+from akg_triton.older import adapt, is_older, to_tensor
+from akg_triton.replay import replay_calls
 
 _PLAIN = "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh rint trunc"
 _INVERSE = "sin cos tan sinh cosh tanh"
@@ -71,6 +72,9 @@ def prepare(functions: str = "triton.language.extra.libdevice") -> None:
     object.__setattr__(interpreter.interpreter_builder.options, "allowed_dot_input_precisions", precisions)
     cache_types(interpreter, tl)
     _round_brain_floats(interpreter, tl)
+    if not is_older(tl):
+        patch_once(interpreter)
+    replay_calls(interpreter, tl)
     _let_programs_meet(interpreter)
 
 
