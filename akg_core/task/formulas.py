@@ -18,6 +18,8 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     aten = torch.ops.aten
     return {
         aten._pdist_forward.default: _pairwise_distances,
+        aten.fft_fftfreq.default: _frequencies,
+        aten.fft_rfftfreq.default: _frequencies_of_half,
         aten.grid_sampler_3d.default: _grid_sampler_3d,
         aten.fake_quantize_per_tensor_affine_cachemask.default: _quantised,
         aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default: _quantised_if_on,
@@ -29,6 +31,16 @@ def _pairwise_distances(x: Tensor, p: float = 2.0) -> Tensor:
     """The distance of each two different rows of x [N, M]: [N (N - 1) / 2]."""
     first, second = torch.triu_indices(x.shape[0], x.shape[0], 1, device=x.device)
     return torch.linalg.vector_norm(x[first] - x[second], p, -1)
+
+
+def _frequencies(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
+    """The frequencies of a transform of n places that are d apart: those below 0 come last."""
+    place = torch.arange(n, dtype=dtype or torch.get_default_dtype(), device=device)
+    return torch.where(place * 2 < n, place, place - n) * (1.0 / (n * d))
+
+
+def _frequencies_of_half(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
+    return torch.arange(n // 2 + 1, dtype=dtype or torch.get_default_dtype(), device=device) * (1.0 / (n * d))
 
 
 def _grid_sampler_3d(x: Tensor, grid: Tensor, mode: int, padding: int, align_corners: bool) -> Any:

@@ -57,3 +57,8 @@ def test_what_lies_between_numbers_of_two_signs_is_not_rounded_as_their_differen
     (linear, *_) = linear_interpolation.decompositions().values()
     x = torch.tensor([[[16777215.0, -16777214.0]]])
     assert linear(x, [3], True, None).flatten().tolist() == [16777215.0, 0.5, -16777214.0]
+
+
+def test_frequencies_of_a_transform() -> None:
+    lines = ["torch.fft.fftfreq(7, 0.5)", "torch.fft.fftfreq(8)", "torch.fft.rfftfreq(7)", "torch.fft.rfftfreq(8, 2.0)"]
+    judge(reference(forward(f"({', '.join(f'x * {line}.sum() + {line}[-1]' for line in lines)})"), "[torch.randn(6)]"))
