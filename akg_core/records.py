@@ -177,6 +177,7 @@ class Argument(Record):
     `tensor`: a tensor of `dtype` and `shape`. `number`: a Python float handed to kernels as a zero-dimensional f64
     tensor. `constant`: any other Python value, baked into the kernel; another value at run time is refused. `path`: how
     it is reached in a collection, ("xs", 1) is xs[1]; `given`: by get_inputs, not by default; `mutated`: in place.
+    `pairs`: `ModelNew` takes a complex tensor, of which kernels take `torch.view_as_real`: `dtype` and `shape` are its.
     """
 
     name: str
@@ -187,16 +188,21 @@ class Argument(Record):
     path: tuple[int | str, ...] = ()
     given: bool = True
     mutated: bool = False
+    pairs: bool = False
 
 
 class Parameter(Record):
-    """A parameter, buffer or lifted constant of the module, by qualified name. `mutated`: forward updates it."""
+    """A parameter, buffer or lifted constant of the module, by qualified name. `mutated`: forward updates it.
+
+    `pairs`: it is complex, as an argument may be.
+    """
 
     name: str
     dtype: str
     shape: tuple[int, ...]
     kind: Literal["parameter", "buffer", "constant"] = "parameter"
     mutated: bool = False
+    pairs: bool = False
 
 
 class Packing(Record):
@@ -217,6 +223,7 @@ class Interface(Record):
     updated arguments, by their place among the tensors.
     `guards`: what must hold of named sizes, none of which is 0, for the graph to be forward: "((s0 % 2) == 0)".
     `seeded`: forward draws random numbers; the program's last input is then the seed of the call, an i64 without dims.
+    `pairs`: the outputs that are complex, of which the program gives pairs.
     """
 
     arguments: tuple[Argument, ...]
@@ -228,6 +235,7 @@ class Interface(Record):
     handed: dict[int, str] = Field(default_factory=dict)
     guards: tuple[str, ...] = ()
     seeded: bool = False
+    pairs: tuple[int, ...] = ()
 
 
 class Node(Record):

@@ -18,7 +18,8 @@ class Case(Record):
     `inputs` is a file of positional arguments (None in the first call of a worker: load and construct the kernel, so
     that it has seen none, and report nothing), `state` a state dict (without one the constructor's stays), `reference`
     the text of the reference file, whose `get_init_inputs` gives the constructor's arguments. `updates`: which of the
-    interface's arguments the reference updates, `replaced`: which attributes of its module it replaces. `poison` seeds
+    interface's arguments the reference updates, `replaced`: which attributes of its module it replaces,
+    `pairs`: which of them are complex, None where nothing is. `poison` seeds
     the pattern that fills fresh memory. The harness writes to `outputs` a dict: "result" is what `forward` returned,
     "changed" the arguments ("argument 0") and state ("state bn.running_mean") that it left different. Files of tensors
     are those of `akg_core.worker.tensors`.
@@ -39,6 +40,7 @@ class Case(Record):
     training: bool = True
     updates: tuple[int, ...] = ()
     replaced: tuple[str, ...] = ()
+    pairs: tuple[int, ...] | None = None
     poison: int = 0
     series: tuple[Path, ...] = ()
     order: tuple[int, ...] = ()

@@ -25,7 +25,7 @@ from torch.utils._pytree import TreeSpec
 
 from akg_core.errors import TaskError
 from akg_core.records import Argument, Dim, Graph, Interface, Packing, Task
-from akg_core.task import antialias, complex_pairs, formulas, linear_interpolation, load, wording
+from akg_core.task import antialias, complex_border, complex_pairs, formulas, linear_interpolation, load, wording
 from akg_core.task.arguments import Leaf, portable
 from akg_core.task.bincount import require_bounded
 from akg_core.task.example import Example, flat_forward, forward_as, make_example, tensor_attributes
@@ -97,6 +97,7 @@ def capture(reference: ReferenceModule, *, dynamic: bool = False, eval: bool = F
 
 def _capture(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Task:
     example = make_example(reference, dynamic=dynamic, eval=eval)
+    reference = example.reference
     errors: list[Exception] = []
     for vary, numbers in _attempts(example):
         try:
@@ -201,7 +202,8 @@ def _traced(reference: ReferenceModule, example: Example, *, vary: bool, numbers
         model = as_buffers(reference.model(eval=eval), example.replaced)
         program = export(model)
     exported, program = program, program.run_decompositions(_decompositions())
-    if complex_pairs.has_complex(program) and (paired := complex_pairs.paired_forward(program, model)):
+    if complex_pairs.has_complex(program):
+        paired = complex_pairs.paired_forward(program, model)
         try:
             with forward_as(model, paired, names):
                 program = torch.export.export(model, inputs, dynamic_shapes=dims, strict=False)
@@ -258,6 +260,7 @@ def _check_outputs(program: ExportedProgram, expected: list[Any]) -> None:
 def _task(reference: ReferenceModule, example: Example, traced: _Traced, vary: bool, numbers: bool) -> Task:
     sizes, translated = traced.sizes, traced.translated
     arguments = _arguments(traced.program, example, sizes, numbers, translated.updated)
+    held = complex_border.held(example.model)
     packed = _packing(reference.name, traced.program.call_spec.out_spec, iter(translated.graph.outputs))
     tensors = [place for place, output in enumerate(translated.graph.outputs) if output is not None]
     handed = {tensors.index(at): name for at, name in example.handed.items() if name in translated.updated}
@@ -266,7 +269,7 @@ def _task(reference: ReferenceModule, example: Example, traced: _Traced, vary: b
     graph = _with_output_strides(translated.graph, example.outputs, sizes.values if vary else {})
     interface = Interface(
         arguments=arguments,
-        parameters=translated.parameters,
+        parameters=tuple(p.model_copy(update={"pairs": p.name in held}) for p in translated.parameters),
         packing=packed.packing,
         keys=packed.keys,
         named=packed.named,
@@ -274,6 +277,7 @@ def _task(reference: ReferenceModule, example: Example, traced: _Traced, vary: b
         handed=handed,
         guards=traced.guards,
         seeded=bool(random_nodes(graph)),
+        pairs=example.complex_outputs,
     )
     require_bounded(graph, interface)
     notes = (*translated.notes, *_notes(example, arguments, graph, vary))
@@ -303,11 +307,12 @@ def _arguments(
     placeholders = {n.name: n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder"}
     traced = (placeholders[name] for name in program.graph_signature.user_inputs)
     arguments = []
-    for leaf in example.leaves:
+    for place, leaf in enumerate(example.leaves):
         common: dict[str, Any] = {
             "name": leaf.name,
             "path": leaf.path if len(leaf.path) > 1 else (),
             "given": leaf.given,
+            "pairs": place in (example.reference.pairs or ()),
         }
         if isinstance(leaf.value, torch.Tensor):
             shape, dtype = sizes.dims(next(traced).shape), dtype_name(leaf.value.dtype)

@@ -1,7 +1,7 @@
 """Complex numbers as pairs of real ones: of a captured graph that has complex values in it comes one that has none.
 
-A Fourier transform of a dim is a product with the matrix of its roots of unity, whatever its length. Complex arguments,
-parameters and results stay what they are, so that whoever reads the graph refuses them by name.
+A Fourier transform of a dim is a product with the matrix of its roots of unity, whatever its length. Nothing complex
+goes in or comes out: see `complex_border`.
 """
 
 from __future__ import annotations
@@ -55,35 +55,49 @@ def has_complex(program: ExportedProgram) -> bool:
     return any(_is_complex(node.meta.get("val")) for node in program.graph.nodes if node.op == "call_function")
 
 
-def paired_forward(program: ExportedProgram, model: nn.Module) -> Callable[..., Any] | None:
+def paired_forward(program: ExportedProgram, model: nn.Module) -> Callable[..., Any]:
     """What computes as the program does on the tensors that it is called with, without complex tensors in between.
 
-    `program` is in PyTorch's core operators. None where something complex goes in or comes out, or state is updated.
-    What it gives raises Unknown for an operator without a formula.
+    `program` is in PyTorch's core operators. What it gives raises Unknown for an operator without a formula.
     """
     signature = program.graph_signature
-    placeholders = [node for node in program.graph.nodes if node.op == "placeholder"]
-    outputs = next(node for node in program.graph.nodes if node.op == "output").args[0]
-    updates = any(spec.kind != OutputKind.USER_OUTPUT for spec in signature.output_specs)
-    if updates or any(_is_complex(node.meta.get("val")) for node in (*placeholders, *outputs)):
-        return None
+    constants = {n: _parts(c) if _is_complex(c) else c for n, c in program.constants.items()}
 
     def forward(*tensors: Tensor) -> Any:
         given = iter(tensors)
-        arguments = []
+        held: dict[str, Tensor] = {}  # what may be updated, by its name
+        arguments: list[Any] = []
         for spec in signature.input_specs:
             if spec.kind == InputKind.USER_INPUT:
-                arguments.append(next(given))
-            elif spec.kind == InputKind.PARAMETER:
-                arguments.append(model.get_parameter(str(spec.target)))
-            elif spec.kind == InputKind.BUFFER:
-                arguments.append(model.get_buffer(str(spec.target)))
+                held[spec.arg.name] = next(given)
+                arguments.append(held[spec.arg.name])
+            elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
+                arguments.append(_state(model, str(spec.target)))
             else:
-                arguments.append(program.constants[str(spec.target)])
+                arguments.append(constants[str(spec.target)])
         results = _Interpreter(program.graph_module).run(*arguments)
-        return tree_unflatten(results, program.call_spec.out_spec)
+        returned = []
+        for spec, value in zip(signature.output_specs, results, strict=True):
+            if spec.kind == OutputKind.USER_OUTPUT:
+                returned.append(value)
+            elif spec.kind == OutputKind.USER_INPUT_MUTATION:
+                held[str(spec.target)].copy_(value)
+            else:
+                _state(model, str(spec.target)).copy_(value)
+        return tree_unflatten(returned, program.call_spec.out_spec)
 
     return forward
+
+
+def _parts(z: Tensor) -> Pair:
+    return Pair(z.real.clone(), z.imag.clone())
+
+
+def _state(model: nn.Module, name: str) -> Tensor:
+    path, _, key = name.rpartition(".")
+    value = getattr(model.get_submodule(path), key)
+    assert isinstance(value, Tensor)
+    return value
 
 
 def _is_complex(value: Any) -> bool:

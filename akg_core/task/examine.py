@@ -20,6 +20,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,6 +30,7 @@ from torch import nn
 from akg_core.records import Finding
 from akg_core.task import draws, load, scale
 from akg_core.task.arguments import flat
+from akg_core.task.complex_border import complex_places
 from akg_core.task.examination import Examination
 from akg_core.task.fake import quiet
 from akg_core.task.load import ReferenceModule
@@ -77,7 +79,8 @@ class _Probe:
     """One reference with its draws and the outputs that it gave for them."""
 
     def __init__(self, reference: ReferenceModule, eval: bool, deadline: float) -> None:
-        self.reference = reference
+        places = complex_places(flat((), reference.inputs(_SEEDS[0])))
+        self.reference = reference = replace(reference, pairs=places)
         self.eval = eval
         self.deadline = deadline
         self.keep_state = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from akg_core.errors import TaskError
 from akg_core.task.arguments import Leaf, leaves, portable, rebuilt, require_apart
+from akg_core.task.complex_border import complex_places, holds_complex
 from akg_core.task.fake import fake_mode, fake_or_real, faked, run
 from akg_core.task.graph import spelled
 from akg_core.task.items import Items
@@ -30,9 +31,11 @@ class Example:
     """`inputs`: as get_inputs gives them; `leaves`: the same taken apart, and defaults that are left to forward.
 
     `varying`: for each leaf the dimensions that vary. `outputs`: flat, fake; `handed`: those that are an argument
-    itself, by the name of its leaf. `replaced`: attributes of the module that forward replaces, buffers of `model`.
+    itself, by the name of its leaf. `replaced`: attributes that forward replaces or updates, buffers of `model`.
+    Where something at the border is complex, all of this is of `reference` with pairs; `complex_outputs` were complex.
     """
 
+    reference: ReferenceModule
     mode: FakeTensorMode
     model: nn.Module
     inputs: list[Any]
@@ -41,10 +44,21 @@ class Example:
     outputs: list[Any]
     handed: dict[int, str]
     replaced: tuple[str, ...] = ()
+    complex_outputs: tuple[int, ...] = ()
 
 
 def make_example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Example:
     """Run forward on fake tensors. Raises TaskError for what does not fit or cannot be traced."""
+    example = _example(reference, dynamic=dynamic, eval=eval)
+    places = complex_places([leaf.value for leaf in example.leaves])
+    outputs = complex_places(example.outputs)
+    if not (places or outputs or holds_complex(example.model)):
+        return example
+    example = _example(replace(reference, pairs=places), dynamic=dynamic, eval=eval)
+    return replace(example, complex_outputs=outputs)
+
+
+def _example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Example:
     mode = fake_mode()
     model = fake_or_real(mode, lambda: reference.model(eval=eval))
     inputs = fake_or_real(mode, reference.inputs)
@@ -60,12 +74,14 @@ def make_example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Ex
     # Forward may leave something in its module, so the one that is traced is another.
     probe = fake_or_real(mode, lambda: reference.model(eval=eval))
     before = tensor_attributes(probe)
+    written = {name: tensor._version for name, tensor in before.items()}
     fakes = faked(mode, inputs)
     given = {leaf.name: leaf.value for leaf in _leaves(reference, fakes) if isinstance(leaf.value, torch.Tensor)}
     shapes = {name: value.shape for name, value in given.items()}
     versions = {name: value._version for name, value in given.items()}
     outputs = run(reference.name, mode, probe, fakes)
     replaced = _replaced(reference.name, before, tensor_attributes(probe))
+    replaced += tuple(n for n, t in before.items() if t._version != written[n] and n not in replaced)
     for name, value in given.items():
         if value.shape != shapes[name]:
             raise TaskError(
@@ -74,7 +90,7 @@ def make_example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Ex
             )
     require_apart(reference.name, found, [name for name, value in given.items() if value._version != versions[name]])
     handed = {place: name for place, out in enumerate(outputs) for name, value in given.items() if out is value}
-    return Example(mode, as_buffers(model, replaced), inputs, found, varying, outputs, handed, replaced)
+    return Example(reference, mode, as_buffers(model, replaced), inputs, found, varying, outputs, handed, replaced)
 
 
 def _replaced(file: str, before: dict[str, torch.Tensor], after: dict[str, torch.Tensor]) -> tuple[str, ...]:
@@ -155,7 +171,7 @@ def _check(file: str, leaf: Leaf) -> None:
     if isinstance(value, torch.Tensor):
         if value.layout is not torch.strided or value.is_quantized:
             raise TaskError(f"{file}: the argument {name} is a sparse or quantised tensor.", "Use dense tensors.")
-        dtype_name(value.dtype)
+        dtype_name(value.dtype.to_real())
     elif not _is_plain(value):
         raise TaskError(
             f"{file}: the argument {name} of forward is or holds a {_odd(value)}.",

@@ -169,8 +169,14 @@ def dense(shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
 
 
 def replaced(interface: Interface) -> tuple[str, ...]:
-    """The attributes of the module, no buffers, that forward replaces by other tensors."""
+    """The attributes of the module, no buffers, that forward replaces by other tensors or updates."""
     return tuple(p.name for p in interface.parameters if p.kind == "constant" and p.mutated)
+
+
+def pairs(interface: Interface) -> tuple[int, ...] | None:
+    """The places of complex arguments; None where nothing at the border is complex."""
+    places = tuple(place for place, argument in enumerate(interface.arguments) if argument.pairs)
+    return places if places or interface.pairs or any(p.pairs for p in interface.parameters) else None
 
 
 def random_nodes(graph: Graph) -> list[Node]:

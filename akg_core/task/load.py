@@ -27,6 +27,7 @@ from torch import nn
 from akg_core.errors import OutOfMemory, TaskError
 from akg_core.records import HOST
 from akg_core.task.beside import placed
+from akg_core.task.complex_border import as_pairs, real
 from akg_core.task.loops import RUN, at_once
 from akg_core.task.syntax import compiled
 from akg_core.task.turns import run
@@ -42,7 +43,8 @@ class ReferenceModule:
     """A loaded reference file. Its methods run the file's functions and raise TaskError for what goes wrong.
 
     `device` is torch's name of where modules and inputs are made. `replaced`: attributes of the module that forward
-    replaces by tensors, which are buffers of the modules made.
+    replaces by tensors, which are buffers of the modules made. `pairs`: complex tensors are pairs of real ones, those
+    at these places of the arguments too (`complex_border`); None: they are what they are.
     """
 
     name: str
@@ -53,6 +55,7 @@ class ReferenceModule:
     get_inputs_dyn_list: Callable[[], Sequence[Sequence[Any]]] | None = None
     device: str = HOST
     replaced: tuple[str, ...] = ()
+    pairs: tuple[int, ...] | None = None
 
     def model(self, seed: int = 0, *, eval: bool = False) -> nn.Module:
         """A new module, its parameters drawn after `torch.manual_seed(seed)`; `eval` switches its mode."""
@@ -63,6 +66,7 @@ class ReferenceModule:
             raise TaskError(f"{self.name}: get_init_inputs returns a {type(arguments).__name__}, not a list.", FORMAT)
         with blame(self.name, "Model's constructor"):
             model = as_buffers(moved(self.Model(*arguments), self.device), self.replaced)
+            model = model if self.pairs is None else as_pairs(model, self.pairs)
         return model.eval() if eval else model
 
     def inputs(self, seed: int = 0) -> list[Any]:
@@ -70,7 +74,10 @@ class ReferenceModule:
         torch.manual_seed(seed)
         with blame(self.name, "get_inputs"), self._on_device():
             values = self.get_inputs()
-        return [self._moved(value) for value in _inputs_list(self.name, "get_inputs", values)]
+        return [self._moved(value) for value in self._bordered(_inputs_list(self.name, "get_inputs", values))]
+
+    def _bordered(self, values: list[Any]) -> list[Any]:
+        return values if self.pairs is None else [real(value) for value in values]
 
     def _on_device(self) -> AbstractContextManager[Any]:
         """Inside, tensors are made on the device; on the host nothing changes, other modes of torch included."""
@@ -91,7 +98,7 @@ class ReferenceModule:
             lists = list(self.get_inputs_dyn_list())
         if not lists:
             raise TaskError(f"{self.name}: get_inputs_dyn_list returns nothing.", "It returns a list of input lists.")
-        return [_inputs_list(self.name, "an entry of get_inputs_dyn_list", values) for values in lists]
+        return [self._bordered(_inputs_list(self.name, "an entry of get_inputs_dyn_list", values)) for values in lists]
 
     def argument_names(self, inputs: Sequence[Any]) -> tuple[str, ...]:
         """The name of the parameter of `forward` that each input goes to (`xs_0`, `xs_1` for `*xs`)."""

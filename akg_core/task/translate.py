@@ -53,10 +53,9 @@ def _plain(dtype: torch.dtype) -> str:
 
 
 def dtype_name(dtype: torch.dtype) -> str:
-    """The short name of a dtype: "f32"; TaskError for one that kernels do not handle (complex, quantised)."""
+    """The short name of a dtype: "f32"; TaskError for one that kernels do not handle (quantised)."""
     if dtype not in DTYPES:
-        cure = "Use real numbers." if dtype.is_complex else f"There are {', '.join(map(_plain, DTYPES))}."
-        raise TaskError(f"The dtype {_plain(dtype)} is not supported.", cure)
+        raise TaskError(f"The dtype {_plain(dtype)} is not supported.", f"There are {', '.join(map(_plain, DTYPES))}.")
     return DTYPES[dtype]
 
 

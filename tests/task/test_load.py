@@ -54,7 +54,7 @@ def test_a_folder_is_not_a_file(tmp_path):
         (GOOD.replace("[torch.randn(4, 6)]", "[torch.randn(4), 1]"), r"gives 2 values, which do not fit forward\("),
         (GOOD.replace("x * 2", "x @ x"), r"line 11: forward, given what get_inputs gives, raises RuntimeError"),
         (GOOD.replace("torch.randn(4, 6)", "object()"), r"argument x of forward is or holds a object"),
-        (GOOD.replace("4, 6)", "4, dtype=torch.complex64)"), r"ref: The dtype complex64 is not supported"),
+        (GOOD.replace("4, 6)", "4).to(torch.float8_e5m2)"), r"ref: The dtype float8_e5m2 is not supported"),
         (GOOD.replace("x * 2", "x * 2 if x.sum() > 0 else x"), r"line 11: forward looks at the values"),
         (GOOD.replace("x * 2", "x, [__import__('collections').namedtuple('Pair', 'a')(x)]"), r"returns a Pair, a type"),
         (GOOD.replace("x * 2", "x, 3"), r"returns 3, which is not a tensor"),

@@ -33,7 +33,6 @@ REFUSED = {
         "x = torch.complex(x, x)\nreturn torch.fft.irfft(torch.tan(x))",
         *("x", X, "`torch.tan`", "complex numbers", "cosines"),
     ),
-    "complex output": ("x = x + 1\nreturn torch.complex(x, x)", "x", X, "`torch.complex`", "complex", "real numbers"),
     "in place": (
         "y = x + 1\ny.nextafter_(x)\nreturn y",
         *("x", X, "`y.nextafter_`", "no rule", "other operators"),

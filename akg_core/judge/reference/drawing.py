@@ -24,7 +24,7 @@ from akg_core.judge.reference.schedule import Plan
 from akg_core.judge.reference.updates import places
 from akg_core.records import Case, Placement, Task
 from akg_core.task import draws, edges
-from akg_core.task.graph import replaced
+from akg_core.task.graph import pairs, replaced
 from akg_core.task.load import ReferenceModule
 from akg_core.task.patterns import Deal
 from akg_core.worker.tensors import save
@@ -112,6 +112,7 @@ def plan(reference: Reference, asked: Plan) -> Draw:
         training=reference.task.training,
         updates=places(reference.task.interface),
         replaced=replaced(reference.task.interface),
+        pairs=pairs(reference.task.interface),
         placed=_placed(asked) if on_host else "",
         threads=_threads(asked) if on_host else 0,
         elsewhere=on_host and asked.kind == "disturbed",

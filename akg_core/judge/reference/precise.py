@@ -34,6 +34,7 @@ _SMALLEST = 2 * torch.finfo(torch.float32).smallest_normal  # twice: exp(-87.3) 
 _AT_ONCE = 1 << 27  # elements that noise is drawn for
 _OF_DOUBLE = 1e-12  # noise that is larger is a narrower type's
 _NARROW = (torch.float32, torch.float16, torch.bfloat16)
+_WIDE = dict.fromkeys(_NARROW, torch.float64) | {torch.complex64: torch.complex128}
 _OF_DTYPES = re.compile(
     r"\bdtype|scalar type|\b(float(16|32|64)?|bfloat16|half|double|int(8|16|32|64))\b(?!\([\"'])", re.IGNORECASE
 )  # float("-inf") is a number
@@ -117,9 +118,9 @@ class _Double(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
-        if kwargs.get("dtype") in _NARROW:
-            kwargs["dtype"] = torch.float64
-        args = tuple(torch.float64 if isinstance(a, torch.dtype) and a in _NARROW else a for a in args)
+        if kwargs.get("dtype") in _WIDE:
+            kwargs["dtype"] = _WIDE[kwargs["dtype"]]
+        args = tuple(_WIDE.get(a, a) if isinstance(a, torch.dtype) else a for a in args)
         args, kwargs = self._widened(func, args, kwargs)
         if not self._roundoff:
             return _ACCURATE.get(func, func)(*args, **kwargs)
@@ -151,6 +152,8 @@ class _Double(TorchDispatchMode):
         return positional, {name: a if known[name].alias_info else transform(a, wide) for name, a in kwargs.items()}
 
     def _noisy(self, tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.dtype == torch.complex128:
+            return torch.view_as_complex(self._noisy(torch.view_as_real(tensor.resolve_conj()).contiguous()))
         if tensor.dtype != torch.float64 or not self._roundoff:
             return tensor
         device = tensor.device

@@ -14,7 +14,7 @@ from akg_core.errors import OutOfMemory, TaskError
 from akg_core.judge.records import Draw, OutputComparison, Preparation
 from akg_core.record import Sentence
 from akg_core.records import Case, Record, Target, Task
-from akg_core.task.graph import replaced
+from akg_core.task.graph import pairs, replaced
 from akg_core.worker.folders import remove
 from akg_core.worker.limits import JobResult, Limits
 
@@ -145,6 +145,7 @@ class Prepared:
             reference=reference,
             training=self.task.training,
             replaced=replaced(self.task.interface),
+            pairs=pairs(self.task.interface),
         )
 
     @property

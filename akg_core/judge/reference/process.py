@@ -39,7 +39,7 @@ from akg_core.judge.reference.prepare import CASES
 from akg_core.judge.reference.schedule import Plan, calls, planned
 from akg_core.records import Task
 from akg_core.task import draws
-from akg_core.task.graph import replaced
+from akg_core.task.graph import pairs, replaced
 from akg_core.task.load import blame, load_source, sentence
 from akg_core.worker import surroundings
 from akg_core.worker.placement import device_at
@@ -67,7 +67,8 @@ def open_job(payload: dict[str, Any]) -> dict[str, Any]:
     require_room(task, device)
     device.make_ready()
     surroundings.remember()
-    module = replace(load_source(task.source, task.name), device=device.name, replaced=replaced(task.interface))
+    module = replace(load_source(task.source, task.name), device=device.name)
+    module = replace(module, replaced=replaced(task.interface), pairs=pairs(task.interface))
     model = module.model(0, eval=not task.training)
     initial = {name: value.detach().clone() for name, value in every(model).items()}
     reference = Reference(task, device, module, model, initial, Path(payload["folder"]), seed)

@@ -26,6 +26,7 @@ TORCH_NAMES = {
     "u8": "uint8",
     "bool": "bool",
 }
+COMPLEX = {"f64": "torch.complex128", "f32": "torch.complex64", "f16": "torch.complex32"}
 _HELD_BY = {"parameter": "_parameters", "buffer": "_buffers"}
 
 
@@ -33,7 +34,7 @@ _HELD_BY = {"parameter": "_parameters", "buffer": "_buffers"}
 class Given:
     """A tensor from outside: `name` in forward, how users call it, whether it is state of the module, and what it is.
 
-    `kind`: that of a parameter in the interface.
+    `kind`: that of a parameter in the interface. `pairs`: users have it as a complex tensor.
     """
 
     name: str
@@ -42,16 +43,18 @@ class Given:
     dtype: str
     rank: int
     kind: str = ""
+    pairs: bool = False
 
     def expected(self) -> str:
         """What the slow check goes by."""
-        return f"({self.spoken!r}, torch.{TORCH_NAMES[self.dtype]}, {self.rank}, {self.is_state})"
+        is_state = self.is_state and not self.pairs  # of which forward has made pairs
+        return f"({self.spoken!r}, torch.{TORCH_NAMES[self.dtype]}, {self.rank}, {is_state})"
 
     def looked_up(self) -> str:
         """The tensor where the module holds it: past Module.__getattr__, which takes longer than all checks."""
         *path, last = self.spoken.split(".")
         owner = "self" + "".join(f'._modules["{part}"]' for part in path)
-        if self.kind in _HELD_BY:
+        if self.kind in _HELD_BY and not self.pairs:
             return f'{owner}.{_HELD_BY[self.kind]}.get("{last}")'
         return f'operator.attrgetter("{self.spoken}")(self)'
 
@@ -73,6 +76,7 @@ def dtypes_of(given: Sequence[Given]) -> str:
 def checked(given: Sequence[Given]) -> list[str]:
     """The lines that bind `_device` and make sure of every tensor."""
     lines = [f"{tensor.name} = {tensor.looked_up()}" for tensor in given if tensor.is_state]
+    lines += [f"{t.name} = _pairs({t.spoken!r}, {t.name}, {COMPLEX[t.dtype]})" for t in given if t.pairs]
     if not given:
         return [*lines, "_device = _DEVICE"]
     first = given[0].name

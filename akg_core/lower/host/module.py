@@ -143,13 +143,14 @@ class _Forward:
 
     def _given(self) -> Iterator[Given]:
         """The tensors that are checked: arguments, then state."""
-        kinds = {parameter.name: parameter.kind for parameter in self.interface.parameters}
+        known = {parameter.name: parameter for parameter in self.interface.parameters}
         for tensor, argument in self.arguments:
             if argument.kind == "tensor":
-                yield Given(self.name(tensor.name), called(argument), False, tensor.dtype, len(tensor.dims))
+                spoken, rank = called(argument), len(tensor.dims)
+                yield Given(self.name(tensor.name), spoken, False, tensor.dtype, rank, pairs=argument.pairs)
         for name, tensor in self.states.items():
-            kind = kinds.get(tensor.source, "")
-            yield Given(self.name(name), tensor.source, True, tensor.dtype, len(tensor.dims), kind)
+            kind, pairs = (p.kind, p.pairs) if (p := known.get(tensor.source)) else ("", False)
+            yield Given(self.name(name), tensor.source, True, tensor.dtype, len(tensor.dims), kind, pairs)
 
     def _watched(self) -> list[str]:
         """Whether somebody may ask for gradients of what comes out."""
@@ -158,7 +159,7 @@ class _Forward:
             return []
         lines = [f"_grad = _is_grad_enabled() and ({' or '.join(f'{name}.requires_grad' for name in floats)})"]
         lines.append("_grad = _grad or _forward_ad._current_level >= 0")
-        updated = [called(argument) for argument in self.interface.arguments if argument.mutated]
+        updated = [called(a) for a in self.interface.arguments if a.mutated]
         updated += [p.name for p in self.interface.parameters if p.mutated and p.kind == "parameter"]
         return [*lines, "if _grad:", f"    _refuse_updates({updated})"] if updated else lines
 
@@ -303,9 +304,8 @@ class _Forward:
 
     def _launch(self, call: Call) -> list[str]:
         lines = self._guards(call) + self.launch(call).splitlines()
-        written = [
-            n for p, n in zip(call.kernel.tensors, call.launch.tensors, strict=True) if p.role in ("Out", "InOut")
-        ]
+        handed = zip(call.kernel.tensors, call.launch.tensors, strict=True)
+        written = [name for parameter, name in handed if parameter.role in ("Out", "InOut")]
         sources = {name: tensor.source for name, tensor in self.states.items()}
         return lines + [f"_written(self, {sources[n]!r}, {self.name(n)})" for n in written if n in sources]
 
@@ -325,7 +325,9 @@ class _Forward:
         return lines
 
     def _packed(self, results: list[str]) -> str:
-        return _packed(self.interface, iter(results))
+        pairs = {*self.interface.pairs} - {*self.interface.handed}
+        parts = (f"torch.view_as_complex({r})" if place in pairs else r for place, r in enumerate(results))
+        return _packed(self.interface, parts)
 
     # --- launches that run once ---------------------------------------------------------------------------
 

@@ -98,6 +98,7 @@ def _constant(what, value, expected):
 {arguments}def _written(model, name, tensor):
     """A kernel wrote to a parameter or buffer: tell autograd, and copy when it worked on a contiguous copy."""
     held = operator.attrgetter(name)(model)
+    held = torch.view_as_real(held) if held.is_complex() else held
     if held.data_ptr() != tensor.data_ptr():
         held.detach().copy_(tensor)
     elif not held.is_inference():  # which count no writes
@@ -246,7 +247,7 @@ def _refuse_updates(names):
 def _update(updated, values):
     """Write what was computed into the arguments that are updated in place."""
     for tensor, value in zip(updated, values):
-        tensor.detach().copy_(value)
+        tensor.detach().copy_(torch.view_as_complex(value) if tensor.is_complex() else value)
 
 
 '''
@@ -263,7 +264,16 @@ def _seed(device):
 
 
 '''
-_PARTS = (("_unpacked(", _COLLECTIONS), ("_update(", _UPDATES), ("_seed(", _SEEDS))
+_PAIRS = '''def _pairs(what, value, dtype):
+    """The real and imaginary parts of a complex tensor, side by side."""
+    if not isinstance(value, torch.Tensor) or value.dtype != dtype:
+        given = value.dtype if isinstance(value, torch.Tensor) else type(value).__name__
+        raise TypeError(f"{what} must be a {dtype} tensor, not {given}")
+    return torch.view_as_real(value.resolve_conj())
+
+
+'''
+_PARTS = (("_unpacked(", _COLLECTIONS), ("_pairs(", _PAIRS), ("_update(", _UPDATES), ("_seed(", _SEEDS))
 """What a module has where its forward calls a function of it."""
 
 

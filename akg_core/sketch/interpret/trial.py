@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from akg_core.records import Schedule, Task
@@ -27,11 +27,12 @@ def trial_job(payload: dict[str, Any]) -> dict[str, Any]:
     from akg_core.sketch.interpret.counts import Counts
     from akg_core.sketch.parse import parse
     from akg_core.task.arguments import flat
+    from akg_core.task.graph import pairs
     from akg_core.task.load import load_source
     from akg_core.task.randomness import drawn_from
 
     task = Task(**payload["task"])
-    reference = load_source(task.source, task.name)
+    reference = replace(load_source(task.source, task.name), pairs=pairs(task.interface))
     model = reference.model(payload["seed"], eval=not task.training)
     inputs = reference.inputs(payload["seed"] + 1)
     arguments = [
