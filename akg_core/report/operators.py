@@ -31,9 +31,9 @@ Whole numbers divided by zero: eager PyTorch raises an error on a CPU. A kernel 
 Left out, and why: results whose size depends on values (`nonzero`; `x[mask]`, unless it is summed, compared, put
 into a loss, or written back under the same mask; `bincount` of numbers that nothing in `forward` keeps below
 `minlength`), since a program allocates before it knows; QR, SVD and eigenvalues, which iterate
-until values say that it is enough; packed sequences, whose steps are as long as values say; float8,
-for which the sketch language has no dtype; `igamma`, `zeta` and further special functions,
-which networks do not call.
+until values say that it is enough; packed sequences, unless a recurrent layer takes them and they are padded
+again to a `total_length`; float8, for which the sketch language has no dtype; `igamma`, `zeta` and further special
+functions, which networks do not call.
 
 This page is made from the rules: `akg-core docs operators > docs/operators.md`.
 """

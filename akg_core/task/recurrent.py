@@ -2,7 +2,7 @@
 
 PyTorch's own tracing runs them step by step, even on tensors without data: minutes for some hundred steps. Inside
 `whole`, `torch.lstm`, `gru`, `rnn_tanh` and `rnn_relu` are operators of our own with the same arguments, which know
-only what shapes come out. Worker side only.
+only what shapes come out. Beside them are those of packed sequences, by lengths. Worker side only.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from akg_core.task.items import Items
 from akg_core.task.picked import picked
 
 _NAMESPACE = "akg_core"
+_OF_PACKED = "_of_packed"
 _OPTIONS = (
     "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first"
 )
@@ -28,9 +29,14 @@ _DATA = vars(torch._C.TensorBase)["data"].__get__
 
 
 def captured_as(op: str) -> str:
-    """The name of PyTorch's operator for what stands for it in a trace: "aten.lstm.input"; other names are as given."""
+    """The name of PyTorch's operator for what stands for it in a trace: "aten.lstm.input"; other names are as given.
+
+    "aten.lstm.data", which takes packed sequences, is one of padded sequences and then their lengths.
+    """
     namespace, _, name = op.partition(".")
-    return f"aten.{name.partition('.')[0]}.input" if namespace == _NAMESPACE else op
+    kind = name.partition(".")[0]
+    packed = kind.endswith(_OF_PACKED)
+    return f"aten.{kind.removesuffix(_OF_PACKED)}.{'data' if packed else 'input'}" if namespace == _NAMESPACE else op
 
 
 class whole(TorchFunctionMode):
@@ -59,6 +65,16 @@ class whole(TorchFunctionMode):
         if name in RECURRENT and func == getattr(torch._C._VariableFunctions, name) and _padded(name, args):
             return _layers(getattr(getattr(torch.ops, _NAMESPACE), name), *args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
+
+
+def layers_by_lengths(name: str, *args: Any) -> Any:
+    """A recurrent layer over sequences [T, B, I] that end where lengths [B] say, which follow the layer's arguments.
+
+    States stay what they are after the end of a sequence, from which on those of all steps mean nothing.
+    """
+    *options, lengths = args
+    layer = getattr(getattr(torch.ops, _NAMESPACE), name + _OF_PACKED)
+    return _layers(lambda *each: layer(*each, lengths), *options)
 
 
 def _layers(
@@ -113,6 +129,7 @@ def _lstm(
     train: bool,
     bidirectional: bool,
     batch_first: bool,
+    lengths: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     states, last = _outputs(input, hx[0], bidirectional, batch_first)
     return states, last, input.new_empty(hx[1].shape)
@@ -128,11 +145,13 @@ def _one_state(
     train: bool,
     bidirectional: bool,
     batch_first: bool,
+    lengths: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     return _outputs(input, hx, bidirectional, batch_first)
 
 
 for _name in RECURRENT:
     _hx, _results = ("Tensor[] hx", "Tensor, Tensor, Tensor") if _name == "lstm" else ("Tensor hx", "Tensor, Tensor")
-    _LIBRARY.define(f"{_name}(Tensor input, {_hx}, {_OPTIONS}) -> ({_results})")
-    torch.library.register_fake(f"{_NAMESPACE}::{_name}", _lstm if _name == "lstm" else _one_state, lib=_LIBRARY)
+    for _full, _more in ((_name, ""), (_name + _OF_PACKED, ", Tensor lengths")):
+        _LIBRARY.define(f"{_full}(Tensor input, {_hx}, {_OPTIONS}{_more}) -> ({_results})")
+        torch.library.register_fake(f"{_NAMESPACE}::{_full}", _lstm if _name == "lstm" else _one_state, lib=_LIBRARY)

@@ -19,6 +19,7 @@ from akg_core.task.arrays import by_function, by_operator, dtype, from_numpy
 from akg_core.task.bincount import bincount
 from akg_core.task.ctc import ctc_loss
 from akg_core.task.istft import istft
+from akg_core.task.packed import FUNCTIONS as OF_PACKED_SEQUENCES
 
 
 @contextlib.contextmanager
@@ -70,7 +71,8 @@ def _is_said_to_be_causal(mask: Tensor | None, is_causal: bool | None = None, si
 
 _COV = torch.cov
 _ARRAY = torch._numpy.ndarray
-_FUNCTIONS = (
+_FUNCTIONS: tuple[tuple[Any, str, Any], ...] = (
+    *OF_PACKED_SEQUENCES,
     (torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
     (torch.nn.functional, "ctc_loss", ctc_loss),
     (torch.nn.modules.transformer, "_detect_is_causal_mask", _is_said_to_be_causal),

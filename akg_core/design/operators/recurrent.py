@@ -20,12 +20,15 @@ from akg_core.design.graph.values import (
     Value,
     arithmetic,
     cast,
+    comparison,
+    counting,
     expand,
     map_of,
     narrow,
     permute,
     reshape,
     view,
+    where,
     wide,
 )
 from akg_core.design.operators.products import matrix_product
@@ -137,9 +140,19 @@ _KINDS = {
 }
 
 
+@rule("lstm.data", "gru.data", "rnn_tanh.data", "rnn_relu.data")
+def recurrent_by_lengths(c: Call) -> tuple[Value, ...]:
+    """Of packed sequences: a state stays what it is where its sequence has ended."""
+    return _recurrent(c, c.raw(9))
+
+
 @rule("lstm.input", "gru.input", "rnn_tanh.input", "rnn_relu.input")
 def recurrent(c: Call) -> tuple[Value, ...]:
     """The last layer's hidden states at all steps, and the last states of every layer and direction."""
+    return _recurrent(c, None)
+
+
+def _recurrent(c: Call, lengths: Value | None) -> tuple[Value, ...]:
     kind = _KINDS[c.name]
     biased, layers, both, batch_first = (c.arg(n) for n in (3, 4, 7, 8))  # dropout in training is an operator before
     initial = [c.refer(r) for r in c.arg(1)] if isinstance(c.arg(1), list) else [c.raw(1)]
@@ -155,7 +168,7 @@ def recurrent(c: Call) -> tuple[Value, ...]:
             place = len(ends)
             own = params[place * each : (place + 1) * each]
             first = [view(s, s.shape[1:], _at_row(index(place))) for s in initial]
-            states = _run(c, kind, x, own, first, reverse, bool(biased), bool(batch_first))
+            states = _run(c, kind, x, own, first, reverse, bool(biased), bool(batch_first), lengths)
             steps = states[0].shape[0] - 1
             last = index(0) if reverse else steps
             ends.append(tuple(view(s, s.shape[1:], _at_row(last)) for s in states))
@@ -175,8 +188,9 @@ def _run(
     reverse: bool,
     biased: bool,
     batch_first: bool,
+    lengths: Value | None,
 ) -> list[States]:
-    """One layer in one direction over x [T, B, I], or [B, T, I]: its states [T + 1, B, H]."""
+    """One layer in one direction over x [T, B, I], or [B, T, I]: its states [T + 1, B, H]. `lengths`: [B]."""
     dtype, total = c.dtype, c.wide
     of_input, of_hidden, *others = params
     biases, projections = (others[:2], others[2:]) if biased else ([], others)
@@ -198,18 +212,34 @@ def _run(
     names = ("hidden", "cell")
     before = [Source(f"turn:{n}", shape=v.shape, dtype=dtype) for n, v in zip(names, initial, strict=False)]
     after = kind.turn(part, before, weights, dtype)
+    moving, parts = [now], [part]
+    if lengths is not None:
+        goes_on = _goes_on(now.shape[0], lengths)
+        moving.append(goes_on)
+        parts.append(Source("turn:goes_on", shape=lengths.shape, dtype="bool"))
+        after = tuple(_where_on(parts[1], new, cast(old, new.dtype)) for new, old in zip(after, before, strict=True))
     loop = Loop(
         now.shape[0],
-        (now,),
+        tuple(moving),
         tuple(initial),
         tuple(fixed),
-        (part,),
+        tuple(parts),
         tuple(before),
         tuple(held),
         tuple(after),
         reverse,
     )
     return [States(loop, n, shape=(now.shape[0] + 1, *s.shape), dtype=s.dtype) for n, s in enumerate(before)]
+
+
+def _goes_on(steps: Index, lengths: Value) -> Value:
+    """Whether a step is one of a sequence's: [T, B]."""
+    shape = (steps, *lengths.shape)
+    return comparison("<", counting(shape, lambda at: at[0]), view(lengths, shape, lambda at: at[1:]))
+
+
+def _where_on(goes_on: Value, new: Value, old: Value) -> Value:
+    return where(view(goes_on, new.shape, lambda at: at[:1]), new, old, new.dtype)
 
 
 def _at_row(number: Index) -> Callable[[tuple[Index, ...]], tuple[Index, ...]]:
