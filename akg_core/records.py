@@ -205,6 +205,10 @@ class Parameter(Record):
     pairs: bool = False
 
 
+NAMED_IN_REFERENCE = "_REFERENCE."
+"""Before the name of a type of the reference file in generated modules."""
+
+
 class Packing(Record):
     """One output, or a collection of outputs: see `Interface`, whose fields of the same names these are."""
 
@@ -218,12 +222,13 @@ class Interface(Record):
     """How `ModelNew.forward` is called and what it gives back.
 
     `packing` says how flat outputs are packed: a bare tensor, None, or a tuple, list or dict (`keys`). `named`: the
-    named tuple of PyTorch's that a tuple is, such as "torch.return_types.min". `parts`: how each part is packed, where
-    some are collections themselves, or None; outputs are counted in order all the same. `handed`: outputs that are
-    updated arguments, by their place among the tensors.
+    named tuple that a tuple is, of PyTorch's, "torch.return_types.min", or of the reference, "_REFERENCE.State".
+    `parts`: how each part is packed, where some are collections themselves, or None; outputs are counted in order all
+    the same. `handed`: outputs that are updated arguments, by their place among the tensors.
     `guards`: what must hold of named sizes, none of which is 0, for the graph to be forward: "((s0 % 2) == 0)".
     `seeded`: forward draws random numbers; the program's last input is then the seed of the call, an i64 without dims.
-    `pairs`: the outputs that are complex, of which the program gives pairs.
+    `pairs`: the outputs that are complex, of which the program gives pairs. `records`: some arguments are dataclasses
+    or named tuples; here they are dicts and tuples, for which callers may have either. Or results are named tuples.
     """
 
     arguments: tuple[Argument, ...]
@@ -236,6 +241,7 @@ class Interface(Record):
     guards: tuple[str, ...] = ()
     seeded: bool = False
     pairs: tuple[int, ...] = ()
+    records: bool = False
 
 
 class Node(Record):

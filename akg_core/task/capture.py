@@ -8,8 +8,7 @@ Worker side only.
 from __future__ import annotations
 
 import inspect
-from collections import namedtuple
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,9 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import Dim as Vary
 from torch.export import ExportedProgram
 from torch.export.graph_signature import CustomObjArgument
-from torch.utils._pytree import TreeSpec
 
 from akg_core.errors import TaskError
-from akg_core.records import Argument, Dim, Graph, Interface, Packing, Task
+from akg_core.records import Argument, Dim, Graph, Interface, Task
 from akg_core.task import antialias, complex_border, complex_pairs, formulas, linear_interpolation, load, wording
 from akg_core.task.arguments import Leaf, portable
 from akg_core.task.bincount import require_bounded
@@ -33,6 +31,7 @@ from akg_core.task.fake import quiet
 from akg_core.task.graph import dense, random_nodes, resolve, size, spelled
 from akg_core.task.guards import conditions
 from akg_core.task.load import ReferenceModule, as_buffers
+from akg_core.task.packing import has_named, packing
 from akg_core.task.single import from_two
 from akg_core.task.translate import Sizes, Translated, dtype_name, translate
 from akg_core.task.unchecked import unchecked
@@ -261,7 +260,7 @@ def _task(reference: ReferenceModule, example: Example, traced: _Traced, vary: b
     sizes, translated = traced.sizes, traced.translated
     arguments = _arguments(traced.program, example, sizes, numbers, translated.updated)
     held = complex_border.held(example.model)
-    packed = _packing(reference.name, traced.program.call_spec.out_spec, iter(translated.graph.outputs))
+    packed = packing(reference.name, traced.program.call_spec.out_spec, iter(translated.graph.outputs))
     tensors = [place for place, output in enumerate(translated.graph.outputs) if output is not None]
     handed = {tensors.index(at): name for at, name in example.handed.items() if name in translated.updated}
     if not any(translated.graph.outputs):  # what updates arguments is among these
@@ -278,6 +277,7 @@ def _task(reference: ReferenceModule, example: Example, traced: _Traced, vary: b
         guards=traced.guards,
         seeded=bool(random_nodes(graph)),
         pairs=example.complex_outputs,
+        records=reference.records or has_named(packed),
     )
     require_bounded(graph, interface)
     notes = (*translated.notes, *_notes(example, arguments, graph, vary))
@@ -324,25 +324,6 @@ def _arguments(
         else:
             arguments.append(Argument(kind="constant", value=portable(leaf.value), **common))
     return tuple(arguments)
-
-
-def _packing(file: str, spec: TreeSpec, outputs: Iterator[str | None]) -> Packing:
-    """How outputs are packed, collections in collections included."""
-    if spec.is_leaf():
-        return Packing(packing="none" if next(outputs) is None else "tensor")
-    parts = tuple(_packing(file, child, outputs) for child in spec.children())
-    kind = spec.type
-    if isinstance(kind, type) and issubclass(kind, dict):
-        keys = spec.context if isinstance(spec.context, list) else list(spec.context[1])
-        return Packing(packing="dict", keys=tuple(str(key) for key in keys), parts=parts)
-    if isinstance(kind, type) and kind.__module__ == "torch.return_types":
-        return Packing(packing="tuple", named=f"torch.return_types.{kind.__name__}", parts=parts)
-    if kind not in (tuple, list):
-        name = getattr(spec.context if kind is namedtuple else kind, "__name__", "collection")
-        raise TaskError(
-            f"{file}: forward returns a {name}, a type of its own.", "Return a plain tuple, list or dict of tensors."
-        )
-    return Packing(packing="tuple" if kind is tuple else "list", parts=parts)
 
 
 def _with_output_strides(graph: Graph, outputs: list[Any], symbols: dict[str, int]) -> Graph:

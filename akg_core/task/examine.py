@@ -79,6 +79,7 @@ class _Probe:
     """One reference with its draws and the outputs that it gave for them."""
 
     def __init__(self, reference: ReferenceModule, eval: bool, deadline: float) -> None:
+        reference = reference.with_plain_arguments()
         places = complex_places(flat((), reference.inputs(_SEEDS[0])))
         self.reference = reference = replace(reference, pairs=places)
         self.eval = eval

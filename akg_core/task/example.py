@@ -16,6 +16,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from akg_core.errors import TaskError
+from akg_core.task.argument_records import holds_records
 from akg_core.task.arguments import Leaf, leaves, portable, rebuilt, require_apart
 from akg_core.task.complex_border import complex_places, holds_complex
 from akg_core.task.fake import fake_mode, fake_or_real, faked, run
@@ -62,6 +63,8 @@ def _example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Exampl
     mode = fake_mode()
     model = fake_or_real(mode, lambda: reference.model(eval=eval))
     inputs = fake_or_real(mode, reference.inputs)
+    if not reference.records and any(map(holds_records, inputs)):
+        return _example(replace(reference, records=True), dynamic=dynamic, eval=eval)
     lists = fake_or_real(mode, reference.input_lists)
     found = _leaves(reference, inputs)
     others = [[leaf.value for leaf in _leaves(reference, values)] for values in lists]
@@ -175,8 +178,8 @@ def _check(file: str, leaf: Leaf) -> None:
     elif not _is_plain(value):
         raise TaskError(
             f"{file}: the argument {name} of forward is or holds a {_odd(value)}.",
-            "Arguments are tensors, numbers, bools, strings, None, dtypes, sizes, and lists, tuples and dicts (with "
-            "strings as keys) of these.",
+            "Arguments are tensors, numbers, bools, strings, None, dtypes, sizes, and lists, tuples, dicts (with "
+            "strings as keys), dataclasses and named tuples of these.",
         )
 
 

@@ -17,15 +17,17 @@ import traceback
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from akg_core.errors import OutOfMemory, TaskError
 from akg_core.records import HOST
+from akg_core.task.argument_records import holds_records, plain, taking_records
 from akg_core.task.beside import placed
 from akg_core.task.complex_border import as_pairs, real
 from akg_core.task.loops import RUN, at_once
@@ -44,7 +46,8 @@ class ReferenceModule:
 
     `device` is torch's name of where modules and inputs are made. `replaced`: attributes of the module that forward
     replaces by tensors, which are buffers of the modules made. `pairs`: complex tensors are pairs of real ones, those
-    at these places of the arguments too (`complex_border`); None: they are what they are.
+    at these places of the arguments too (`complex_border`); None: they are what they are. `records`: dataclasses and
+    named tuples among the arguments are plain collections (`argument_records`).
     """
 
     name: str
@@ -56,6 +59,7 @@ class ReferenceModule:
     device: str = HOST
     replaced: tuple[str, ...] = ()
     pairs: tuple[int, ...] | None = None
+    records: bool = False
 
     def model(self, seed: int = 0, *, eval: bool = False) -> nn.Module:
         """A new module, its parameters drawn after `torch.manual_seed(seed)`; `eval` switches its mode."""
@@ -66,6 +70,7 @@ class ReferenceModule:
             raise TaskError(f"{self.name}: get_init_inputs returns a {type(arguments).__name__}, not a list.", FORMAT)
         with blame(self.name, "Model's constructor"):
             model = as_buffers(moved(self.Model(*arguments), self.device), self.replaced)
+            model = taking_records(model, self.examples()) if self.records else model
             model = model if self.pairs is None else as_pairs(model, self.pairs)
         return model.eval() if eval else model
 
@@ -76,7 +81,20 @@ class ReferenceModule:
             values = self.get_inputs()
         return [self._moved(value) for value in self._bordered(_inputs_list(self.name, "get_inputs", values))]
 
+    def with_plain_arguments(self) -> ReferenceModule:
+        """The same, with plain collections where some arguments are dataclasses or named tuples."""
+        return replace(self, records=any(map(holds_records, self.examples())))
+
+    def examples(self) -> Sequence[Any]:
+        """What get_inputs gives, without the memory of its tensors where that can be."""
+        try:
+            with FakeTensorMode(allow_non_fake_inputs=True):
+                return self.get_inputs()
+        except Exception:  # it looks at values
+            return self.get_inputs()
+
     def _bordered(self, values: list[Any]) -> list[Any]:
+        values = [plain(value) for value in values] if self.records else values
         return values if self.pairs is None else [real(value) for value in values]
 
     def _on_device(self) -> AbstractContextManager[Any]:
@@ -194,6 +212,11 @@ def unload() -> None:
 def reference_filename(name: str) -> str:
     """The file name under which the code of reference `name` runs, as it stands in tracebacks."""
     return f"<{name}>"
+
+
+def is_reference(module: str) -> bool:
+    """Whether this is the name of a reference file as a module."""
+    return module.startswith(_PREFIX)
 
 
 def line_of(error: BaseException, name: str) -> int:

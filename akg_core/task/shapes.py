@@ -109,7 +109,7 @@ class _Watch(TorchDispatchMode):
 
 def _made(source: str, name: str) -> tuple[Interface, nn.Module, list[Any], Any]:
     """A file's module and inputs, fake where that works, and the mode that they are of."""
-    reference = load.load_source(source, name, traced=True)
+    reference = load.load_source(source, name, traced=True).with_plain_arguments()
     mode = fake_mode()
     model: nn.Module = fake_or_real(mode, reference.model)
     inputs: list[Any] = fake_or_real(mode, reference.inputs)

@@ -72,6 +72,62 @@ def test_what_forward_takes_and_updates(name, tmp_path):
     assert len(flat(task.interface.arguments, mine)) == len(task.interface.arguments)
 
 
+RECORDS = """
+import dataclasses
+import typing
+import torch
+
+
+@dataclasses.dataclass
+class Batch:
+    x: torch.Tensor
+    mask: torch.Tensor | None = None
+    scale: float = 1.0
+
+
+class State(typing.NamedTuple):
+    h: torch.Tensor
+    batch: Batch | torch.Tensor
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    clip: float = 0.5
+
+
+class Model(torch.nn.Module):
+    def forward(self, state: State, options: Options, more):
+        b = state.batch
+        assert isinstance(b, Batch) and b.mask is None and isinstance(more[0], Batch)
+        state.h.add_(b.x * b.scale)
+        return State(state.h.clamp(max=options.clip) + more[0].x, state.h * 2), [b.x + 1]
+
+
+def get_inputs():
+    return [State(torch.randn(4), Batch(torch.randn(4), scale=2.0)), Options(), [Batch(torch.randn(4))]]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_dataclasses_and_named_tuples_or_what_they_hold(tmp_path):
+    reference, task, module = interpreted(RECORDS, tmp_path)
+    (mine, *rest), (due, *others) = reference.inputs(1), reference.inputs(1)
+    found = module.ModelNew()(mine, *rest)
+    assert type(found[0]).__name__ == "State" and found[0].h is found[0][0]
+    torch.testing.assert_close(found, reference.model()(due, *others))
+    torch.testing.assert_close(mine.h, due.h)
+    judged = reference.with_plain_arguments()
+    assert judged.records and task.interface.records and type(judged.inputs()[0]) is tuple
+    (mine, *rest), (due, *others) = judged.inputs(2), judged.inputs(2)
+    assert mine[1] == {"x": mine[1]["x"], "mask": None, "scale": 2.0} and rest[0] == {"clip": 0.5}
+    torch.testing.assert_close(module.ModelNew()(mine, *rest), judged.model()(due, *others))
+    with pytest.raises(ValueError, match=r"made for options="):
+        module.ModelNew()(mine, type(reference.inputs()[1])(2.0), *rest[1:])
+
+
 def test_with_varying_sizes_numbers_stay_what_they_are(tmp_path):
     source = reference_text("return xs[0] * n + xs[1]", inputs=f"[{X}, {X}], 2", arguments="xs, n")
     _, task, module = interpreted(source, tmp_path, dynamic=True)

@@ -14,6 +14,7 @@ from torch import nn
 from akg_core.device import Device
 from akg_core.judge.candidate.holdings import put, transient
 from akg_core.records import Case
+from akg_core.task.argument_records import taking_records
 from akg_core.task.complex_border import as_pairs
 from akg_core.task.load import as_buffers, load_source, moved
 from akg_core.worker.tensors import load
@@ -25,6 +26,8 @@ def construct(module: Any, case: Case, device: Device) -> nn.Module:
     source = load_source(case.reference.read_text(), "reference") if case.reference else module
     arguments = source.get_init_inputs() if hasattr(source, "get_init_inputs") else ()
     model = as_buffers(moved(module.ModelNew(*arguments), device.name), case.replaced)
+    if case.records:
+        model = taking_records(model, source.examples(), plain_results=True)
     return model if case.pairs is None else as_pairs(model, case.pairs)
 
 

@@ -113,6 +113,7 @@ def plan(reference: Reference, asked: Plan) -> Draw:
         updates=places(reference.task.interface),
         replaced=replaced(reference.task.interface),
         pairs=pairs(reference.task.interface),
+        records=reference.task.interface.records,
         placed=_placed(asked) if on_host else "",
         threads=_threads(asked) if on_host else 0,
         elsewhere=on_host and asked.kind == "disturbed",

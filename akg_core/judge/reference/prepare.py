@@ -146,6 +146,7 @@ class Prepared:
             training=self.task.training,
             replaced=replaced(self.task.interface),
             pairs=pairs(self.task.interface),
+            records=self.task.interface.records,
         )
 
     @property

@@ -67,7 +67,7 @@ def open_job(payload: dict[str, Any]) -> dict[str, Any]:
     require_room(task, device)
     device.make_ready()
     surroundings.remember()
-    module = replace(load_source(task.source, task.name), device=device.name)
+    module = replace(load_source(task.source, task.name), device=device.name, records=task.interface.records)
     module = replace(module, replaced=replaced(task.interface), pairs=pairs(task.interface))
     model = module.model(0, eval=not task.training)
     initial = {name: value.detach().clone() for name, value in every(model).items()}

@@ -15,7 +15,7 @@ from akg_core.lower.host import runtime
 from akg_core.lower.host.arguments import called, collections, constant, literal, signature, template
 from akg_core.lower.host.checks import TORCH_NAMES, Given, checked, python_tuple, sizes_of
 from akg_core.lower.host.views import Dims, Part, parts_of, view, viewed
-from akg_core.records import HOST, Interface, Packing, Sketch
+from akg_core.records import HOST, NAMED_IN_REFERENCE, Interface, Packing, Sketch
 from akg_core.sketch import ast
 from akg_core.sketch.check.shapes import sized, substitute
 from akg_core.sketch.dtypes import is_float
@@ -229,8 +229,7 @@ class _Forward:
 
     def _sizes(self) -> list[str]:
         """Bind the program's sizes to the shapes that came, and check every other dimension against them."""
-        lines: list[str] = []
-        checks: list[str] = []
+        lines, checks = list[str](), list[str]()
         found = {(tensor.name, place): name for name, tensor, place in self._bound()}
         for tensor in sorted(self.program.tensors, key=lambda tensor: tensor.role != "Param"):
             fresh = [found.get((tensor.name, place), "") for place in range(len(tensor.dims))]
@@ -306,8 +305,8 @@ class _Forward:
         lines = self._guards(call) + self.launch(call).splitlines()
         handed = zip(call.kernel.tensors, call.launch.tensors, strict=True)
         written = [name for parameter, name in handed if parameter.role in ("Out", "InOut")]
-        sources = {name: tensor.source for name, tensor in self.states.items()}
-        return lines + [f"_written(self, {sources[n]!r}, {self.name(n)})" for n in written if n in sources]
+        held = ((name, self.states[name].source) for name in written if name in self.states)
+        return lines + [f"_written(self, {source!r}, {self.name(name)})" for name, source in held]
 
     def _return(self, results: list[str]) -> list[str]:
         """The end of forward: arguments are updated, results handed back."""
@@ -326,8 +325,8 @@ class _Forward:
 
     def _packed(self, results: list[str]) -> str:
         pairs = {*self.interface.pairs} - {*self.interface.handed}
-        parts = (f"torch.view_as_complex({r})" if place in pairs else r for place, r in enumerate(results))
-        return _packed(self.interface, parts)
+        parts = [f"torch.view_as_complex({r})" if n in pairs else r for n, r in enumerate(results)]
+        return _packed(self.interface, iter(parts))
 
     # --- launches that run once ---------------------------------------------------------------------------
 
@@ -397,4 +396,5 @@ def _packed(form: Interface | Packing, results: Iterator[str]) -> str:
         case "dict":
             pairs = zip(form.keys, items, strict=True)
             return f"{{{', '.join(f'{key!r}: {item}' for key, item in pairs)}}}"
-    return f"{form.named}({python_tuple(items)})" if form.named else python_tuple(items)
+    starred = "*" if form.named.startswith(NAMED_IN_REFERENCE) else ""
+    return f"{form.named}({starred}{python_tuple(items)})" if form.named else python_tuple(items)

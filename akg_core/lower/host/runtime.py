@@ -33,7 +33,8 @@ def _reference():
     return module
 
 
-Model = _reference().Model
+_REFERENCE = _reference()
+Model = _REFERENCE.Model
 
 
 # --- arguments ----------------------------------------------------------------------------------------
@@ -82,7 +83,9 @@ def _refuse_shape(what, value, shape):
 
 
 {sizes}def _listed(value):
-    """`value` with lists for tuples."""
+    """`value` with lists for tuples, and dicts for dataclasses."""
+    if hasattr(type(value), "__dataclass_fields__"):
+        value = {{name: getattr(value, name) for name in value.__dataclass_fields__}}
     if isinstance(value, (list, tuple)):
         return [_listed(item) for item in value]
     return {{key: _listed(item) for key, item in value.items()}} if isinstance(value, dict) else value
@@ -211,6 +214,8 @@ _COLLECTIONS = '''def _unpacked(what, value, template):
     if template is ...:
         return (value,)
     is_dict = isinstance(template, dict)
+    if is_dict and hasattr(type(value), "__dataclass_fields__"):
+        value = {name: getattr(value, name) for name in value.__dataclass_fields__}
     kind, keys = ("dict", list(template)) if is_dict else ("list or tuple", list(range(len(template))))
     if not isinstance(value, dict if is_dict else (list, tuple)):
         raise TypeError(f"{what} must be a {kind}, not {type(value).__name__}")

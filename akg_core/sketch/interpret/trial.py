@@ -32,7 +32,8 @@ def trial_job(payload: dict[str, Any]) -> dict[str, Any]:
     from akg_core.task.randomness import drawn_from
 
     task = Task(**payload["task"])
-    reference = replace(load_source(task.source, task.name), pairs=pairs(task.interface))
+    records = task.interface.records
+    reference = replace(load_source(task.source, task.name), pairs=pairs(task.interface), records=records)
     model = reference.model(payload["seed"], eval=not task.training)
     inputs = reference.inputs(payload["seed"] + 1)
     arguments = [
