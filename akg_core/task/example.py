@@ -5,8 +5,9 @@ Worker side.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +15,8 @@ from typing import Any
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from akg_core.errors import TaskError
 from akg_core.task.argument_records import holds_records
@@ -84,6 +87,7 @@ def _example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Exampl
     versions = {name: value._version for name, value in given.items()}
     outputs = run(reference.name, mode, probe, fakes)
     replaced = _replaced(reference.name, before, tensor_attributes(probe))
+    _require_no_late_state(reference, mode, probe, inputs, before)
     replaced += tuple(n for n, t in before.items() if t._version != written[n] and n not in replaced)
     for name, value in given.items():
         if value.shape != shapes[name]:
@@ -108,6 +112,37 @@ def _replaced(file: str, before: dict[str, torch.Tensor], after: dict[str, torch
                 "Give it the shape and dtype in the constructor that it has after a call.",
             )
     return names
+
+
+def _require_no_late_state(
+    reference: ReferenceModule, mode: FakeTensorMode, probe: nn.Module, inputs: list[Any], before: Collection[str]
+) -> None:
+    """Raise TaskError where a call reads what the first one has put where the module had no tensor."""
+    made = {name: tensor for name, tensor in tensor_attributes(probe).items() if name not in before}
+    if not made:
+        return
+    reads = _Reads(made)
+    with contextlib.suppress(TaskError):
+        run(reference.name, mode, probe, faked(mode, inputs), reads)
+    if reads.found:
+        raise TaskError(
+            f"{reference.name}: forward makes the module's attribute {reads.found}, which the next call reads: it does "
+            "other work than the first.",
+            "Give the attribute its first value in the constructor: register_buffer.",
+        )
+
+
+class _Reads(TorchDispatchMode):
+    """Notes the name of one of these tensors, once an operator reads it."""
+
+    def __init__(self, tensors: dict[str, torch.Tensor]) -> None:
+        super().__init__()
+        self._tensors, self.found = tensors, ""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        for leaf in tree_leaves((args, kwargs or {})):
+            self.found = self.found or next((n for n, tensor in self._tensors.items() if tensor is leaf), "")
+        return func(*args, **(kwargs or {}))
 
 
 def tensor_attributes(model: nn.Module) -> dict[str, torch.Tensor]:

@@ -104,3 +104,10 @@ def test_a_generator_of_forwards_own_is_refused():
     body = "g = torch.Generator().manual_seed(3)\nreturn x + torch.rand(4, generator=g)"
     error = refusal(reference_text(body, inputs=X))
     assert "torch.Generator" in error.message and "torch.manual_seed" in error.cure
+
+
+def test_state_that_only_the_first_call_makes_is_named_and_what_nobody_reads_is_let_be():
+    late = "kept = getattr(self, 'kept', None)\nself.kept = x * 2 if kept is None else kept + x\nreturn self.kept * 2"
+    error = refusal(reference_text(late))
+    assert "attribute kept" in error.message and "register_buffer" in error.cure, error
+    assert capture(load_source(reference_text("self.seen = x * 2\nreturn self.seen + 1"), "ref")).graph.nodes
