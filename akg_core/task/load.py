@@ -154,14 +154,23 @@ def moved(model: nn.Module, device: str) -> nn.Module:
 def as_buffers(model: nn.Module, names: Iterable[str]) -> nn.Module:
     """A module with these plain attributes, by qualified name, as buffers: a state dict tells what is left there.
 
-    To Python code nothing changes. Raises AttributeError where there is no such tensor.
+    To Python code nothing changes, but that none of them lies in the memory of a parameter, as spectral norm's weight
+    does. Raises AttributeError where there is no such tensor.
     """
+    names = tuple(names)
+    memory = {_memory(p) for p in model.parameters()} if names else set()
     for name in names:
         path, _, attribute = name.rpartition(".")
         owner = model.get_submodule(path)
         if attribute not in owner._buffers:
-            owner.register_buffer(attribute, _taken(owner, attribute))
+            value = _taken(owner, attribute)
+            owner.register_buffer(attribute, value.clone() if _memory(value) in memory else value)
     return model
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    """What is the same of tensors that lie in the same memory."""
+    return tensor.untyped_storage()._cdata
 
 
 def _taken(owner: nn.Module, attribute: str) -> torch.Tensor:

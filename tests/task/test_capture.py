@@ -13,6 +13,7 @@ from akg_core.records import Task
 from akg_core.task import load
 from akg_core.task.capture import capture, capture_file, capture_job
 from akg_core.task.graph import resolve, size
+from tests.task.interpreted import interpreted
 from tests.task.replay import reference_text, replay
 
 CASES = {
@@ -293,3 +294,16 @@ def test_outputs_of_varying_sizes_lie_as_in_eager():
     name, result = resolve(output)
     node = next(node for node in task.graph.nodes if node.name == name)
     assert [size(stride, task.symbols) for stride in node.strides[result]] == [8 * 12, 12, 1]
+
+
+def test_a_weight_that_is_made_anew_in_the_memory_of_a_parameter(tmp_path):
+    source = reference_text("return self.layer(x)", init="self.layer = nn.utils.spectral_norm(nn.Linear(6, 3))")
+    reference, task, module = interpreted(source, tmp_path)
+    assert {p.name for p in task.interface.parameters if p.mutated} >= {"layer.weight_u", "layer.weight_v"}
+    old, new = reference.model(), module.ModelNew()
+    new.load_state_dict(old.state_dict())
+    for seed in range(2):
+        x = reference.inputs(seed)
+        with torch.no_grad():
+            torch.testing.assert_close(new(*x), old(*x), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(new.state_dict(), old.state_dict(), rtol=1e-4, atol=1e-5)

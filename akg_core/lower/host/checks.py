@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from akg_core.records import Interface
+from akg_core.records import Interface, Parameter
 from akg_core.sketch import ast
 
 TORCH_NAMES = {
@@ -27,6 +27,7 @@ TORCH_NAMES = {
     "bool": "bool",
 }
 COMPLEX = {"f64": "torch.complex128", "f32": "torch.complex64", "f16": "torch.complex32"}
+_REPLACED = "replaced"
 _HELD_BY = {"parameter": "_parameters", "buffer": "_buffers"}
 
 
@@ -34,7 +35,8 @@ _HELD_BY = {"parameter": "_parameters", "buffer": "_buffers"}
 class Given:
     """A tensor from outside: `name` in forward, how users call it, whether it is state of the module, and what it is.
 
-    `kind`: that of a parameter in the interface. `pairs`: users have it as a complex tensor.
+    `kind`: that of a parameter in the interface, or "replaced": a plain attribute that forward gives other values.
+    `pairs`: users have it as a complex tensor.
     """
 
     name: str
@@ -52,6 +54,8 @@ class Given:
 
     def looked_up(self) -> str:
         """The tensor where the module holds it: past Module.__getattr__, which takes longer than all checks."""
+        if self.kind == _REPLACED:
+            return f"_apart(self, {self.spoken!r})"
         *path, last = self.spoken.split(".")
         owner = "self" + "".join(f'._modules["{part}"]' for part in path)
         if self.kind in _HELD_BY and not self.pairs:
@@ -65,6 +69,11 @@ class Given:
             f"type({x}) in _PLAIN and {x}.dtype is _{TORCH_NAMES[self.dtype]} and {x}.ndim == {self.rank} "
             f"and {x}.layout is _STRIDED and {device} and {x}.is_contiguous() and not ({x}.is_neg() or {x}.is_nested)"
         )
+
+
+def kind_of(parameter: Parameter) -> str:
+    """The kind of a parameter as of what is given."""
+    return _REPLACED if parameter.kind == "constant" and parameter.mutated else parameter.kind
 
 
 def dtypes_of(given: Sequence[Given]) -> str:

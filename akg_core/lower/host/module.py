@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from akg_core.lower.host import runtime
 from akg_core.lower.host.arguments import called, collections, constant, literal, signature, template
-from akg_core.lower.host.checks import TORCH_NAMES, Given, checked, python_tuple, sizes_of
+from akg_core.lower.host.checks import TORCH_NAMES, Given, checked, kind_of, python_tuple, sizes_of
 from akg_core.lower.host.views import Dims, Part, parts_of, view, viewed
 from akg_core.records import HOST, NAMED_IN_REFERENCE, Interface, Packing, Sketch
 from akg_core.sketch import ast
@@ -149,7 +149,7 @@ class _Forward:
                 spoken, rank = called(argument), len(tensor.dims)
                 yield Given(self.name(tensor.name), spoken, False, tensor.dtype, rank, pairs=argument.pairs)
         for name, tensor in self.states.items():
-            kind, pairs = (p.kind, p.pairs) if (p := known.get(tensor.source)) else ("", False)
+            kind, pairs = (kind_of(p), p.pairs) if (p := known.get(tensor.source)) else ("", False)
             yield Given(self.name(name), tensor.source, True, tensor.dtype, len(tensor.dims), kind, pairs)
 
     def _watched(self) -> list[str]:

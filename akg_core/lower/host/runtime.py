@@ -269,6 +269,20 @@ def _seed(device):
 
 
 '''
+_APART = '''def _apart(model, name):
+    """An attribute that forward replaces, in memory of its own, apart from any parameter."""
+    path, _, key = name.rpartition(".")
+    owner = model.get_submodule(path)
+    held = getattr(owner, key)
+    if isinstance(vars(owner).get(key), torch.Tensor):
+        memory = held.untyped_storage().data_ptr()
+        if any(parameter.untyped_storage().data_ptr() == memory for parameter in model.parameters()):
+            held = held.clone()
+            setattr(owner, key, held)
+    return held
+
+
+'''
 _PAIRS = '''def _pairs(what, value, dtype):
     """The real and imaginary parts of a complex tensor, side by side."""
     if not isinstance(value, torch.Tensor) or value.dtype != dtype:
@@ -278,7 +292,13 @@ _PAIRS = '''def _pairs(what, value, dtype):
 
 
 '''
-_PARTS = (("_unpacked(", _COLLECTIONS), ("_pairs(", _PAIRS), ("_update(", _UPDATES), ("_seed(", _SEEDS))
+_PARTS = (
+    ("_unpacked(", _COLLECTIONS),
+    ("_pairs(", _PAIRS),
+    ("_apart(", _APART),
+    ("_update(", _UPDATES),
+    ("_seed(", _SEEDS),
+)
 """What a module has where its forward calls a function of it."""
 
 
