@@ -21,7 +21,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _NEWNS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
 _MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x2, 0x4, 0x1000, 0x4000, 0x40000
 _PDEATHSIG, _DUMPABLE, _SUBREAPER, _NO_NEW_PRIVS = 1, 4, 36, 38
-_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _READ_ONLY = 442, -100, 0x8000, 1
+_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _READ_ONLY, _NO_DEVICES = 442, -100, 0x8000, 1, 4
+_HARMLESS = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))  # devices
 _CAPABILITIES_V3 = 0x20080522
 _given_up: list[str] = []  # what this process, or one that it was forked from, can no longer do
 _MACHINE_WIDE = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi")
@@ -100,26 +101,29 @@ def mount_own_proc() -> bool:
 
 
 def write_only_to(
-    private: Path, writable: Iterable[Path], size: int, files: int, own_proc: bool = False, open_proc: bool = False
+    private: Path, writable: Iterable[Path], size: int, files: int, own_proc: bool = False, is_open: bool = False
 ) -> bool:
     """Make all files read-only but `writable`, `private` and shared memory; the last two get `size` bytes of memory,
-    and room for so many `files`.
+    and room for so many `files`. No device can be opened any more but those that everybody has.
 
-    What processes have in a /proc of their own (`own_proc`) stays writable with `open_proc`: drivers name their threads
-    there, and others could change their own code by it, whatever the protection of its pages is.
+    With `is_open` devices can, and what processes have in a /proc of their own (`own_proc`) stays writable: drivers
+    name their threads there, and others could change their own code by it, whatever the protection of its pages is.
     """
     open_to = [str(path.resolve()) for path in writable]
+    harmless = [] if is_open else [path for path in _HARMLESS if os.path.exists(path)]  # noqa: PTH110
     try:
-        for path in (*open_to, *(_MACHINE_WIDE if own_proc else ())):
+        for path in (*open_to, *harmless, *(_MACHINE_WIDE if own_proc else ())):
             if os.path.exists(path):  # noqa: PTH110
                 _mount(path, path, "", _MS_BIND | _MS_REC)
         for path in (str(private), "/dev/shm"):
             if os.path.isdir(path):  # noqa: PTH112
                 _mount("tmpfs", path, "tmpfs", _MS_NOSUID | _MS_NODEV, f"size={size},nr_inodes={files + 1}")
                 open_to.append(path)
-        _set_read_only("/", True)
-        for path in (*open_to, *(("/proc",) if open_proc else ())):
-            _set_read_only(path, False)
+        _set("/", (_READ_ONLY if is_open else _READ_ONLY | _NO_DEVICES), 0, recursive=True)
+        for path in (*open_to, *(("/proc",) if own_proc and is_open else ())):
+            _set(path, 0, _READ_ONLY)
+        for path in harmless:
+            _set(path, 0, _NO_DEVICES)
     except OSError:
         return False
     finally:
@@ -165,8 +169,8 @@ def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -
     _check(_libc.mount(*texts[:3], ctypes.c_ulong(flags), texts[3]))
 
 
-def _set_read_only(path: str, read_only: bool) -> None:
-    add, clear = (_READ_ONLY, 0) if read_only else (0, _READ_ONLY)
+def _set(path: str, add: int, clear: int, *, recursive: bool = False) -> None:
+    """Give attributes to what is mounted at a path, and take others from it."""
     attributes = struct.pack("=QQQQ", add, clear, 0, 0)
-    recursive = _AT_RECURSIVE if read_only else 0
-    _check(_libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, path.encode(), recursive, attributes, len(attributes)))
+    below = _AT_RECURSIVE if recursive else 0
+    _check(_libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, path.encode(), below, attributes, len(attributes)))

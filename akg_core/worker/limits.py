@@ -33,8 +33,9 @@ class Limits:
 
     `confined` is for code that nobody has read: it may write only to its private folder and to `writable`, and has no
     privileges left; one that is `sealed` may write to nothing in /proc either, by which it could change its own code,
-    and which drivers of devices need. No job has a network, or sees or signals a process but its own, where the system
-    allows that; but for one that `lends` a device's memory to others, since drivers tell lender and borrower apart by
+    and opens no device but those that everybody has (null, random numbers): drivers need both. No job has a network,
+    or sees or signals a process but its own, where the system allows that; but for one that `lends` a device's memory
+    to others, since drivers tell lender and borrower apart by
     process number, and in namespaces of their own all jobs have the same. Between the calls of a session that is
     `paused`, all its processes stand still: they neither work while others are timed nor touch what they have written.
     One that `gives_way` gets what others leave of the processors. One that is `timed` is so by its keeper, from

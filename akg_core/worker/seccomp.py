@@ -50,10 +50,10 @@ _MACHINES = {
     ),
 }
 # audit architecture, then numbers of: seccomp, clone, other ways to start a process or a program (fork, vfork, execve,
-# execveat)
+# execveat), and flock, by which who only reads a file holds up whoever else asks for it
 _FORKING = {
-    "x86_64": (0xC000003E, 317, 56, (57, 58, 59, 322)),
-    "aarch64": (0xC00000B7, 277, 220, (221, 281)),
+    "x86_64": (0xC000003E, 317, 56, (57, 58, 59, 322, 73)),
+    "aarch64": (0xC00000B7, 277, 220, (221, 281, 32)),
 }
 # numbers of what sets the protection of memory by its third argument: mmap, mprotect, pkey_mprotect; prctl; and fcntl
 _PROTECTING = {"x86_64": ((9, 10, 329), 157, 72), "aarch64": ((222, 226, 288), 167, 25)}
@@ -80,7 +80,7 @@ def install(process: int, alone: bool) -> bool:
 
 @functools.cache
 def forbid_processes() -> bool:
-    """Let no thread of this process, which must be confined, start a process or become another program.
+    """Let no thread of this process, which must be confined, start a process, become another program or lock a file.
 
     Says whether the system took it.
     """

@@ -1,9 +1,9 @@
 """The system calls by which loaded code computes, prints, and reads and writes files: numbers by machine.
 
 A list of what is allowed, so that what the kernel gains with its next version is refused. Not in it: what makes
-processes, programs, timers, handlers of signals, sockets that are not a pair, anonymous files, shared memory, and what
-changes limits, priorities, mounts and clocks. Memory (mmap, mprotect), names of threads (prctl) and descriptors
-(fcntl) have conditions, which are in `akg_core.worker.seccomp`.
+processes, programs, locks of files, timers, handlers of signals, sockets that are not a pair, anonymous files, shared
+memory, and what changes limits, priorities, mounts and clocks. Memory (mmap, mprotect), names of threads (prctl) and
+descriptors (fcntl) have conditions, which are in `akg_core.worker.seccomp`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _X86_64 = """
     faccessat=269 faccessat2=439 readlink=89 readlinkat=267 getcwd=79 chdir=80 fchdir=81 getdents=78
     getdents64=217 mkdir=83 mkdirat=258 rmdir=84 unlink=87 unlinkat=263 rename=82 renameat=264 renameat2=316
     link=86 linkat=265 symlink=88 symlinkat=266 chmod=90 fchmod=91 fchmodat=268 utimensat=280 umask=95
-    truncate=76 ftruncate=77 fallocate=285 fsync=74 fdatasync=75 flock=73 statfs=137 fstatfs=138 sendfile=40
+    truncate=76 ftruncate=77 fallocate=285 fsync=74 fdatasync=75 statfs=137 fstatfs=138 sendfile=40
     copy_file_range=326 fadvise64=221 dup=32 dup2=33 dup3=292 ioctl=16 pipe=22 pipe2=293 eventfd2=290
     poll=7 ppoll=271 select=23 pselect6=270 epoll_create1=291 epoll_ctl=233 epoll_wait=232 epoll_pwait=281
     sendto=44 recvfrom=45 sendmsg=46 recvmsg=47 shutdown=48 getsockname=51 getpeername=52 getsockopt=55
@@ -37,7 +37,7 @@ _AARCH64 = """
     openat2=437 close=57 close_range=436 fstat=80 fstatat=79 statx=291 faccessat=48 faccessat2=439 readlinkat=78
     getcwd=17 chdir=49 fchdir=50 getdents64=61 mkdirat=34 unlinkat=35 renameat=38 renameat2=276 linkat=37
     symlinkat=36 fchmod=52 fchmodat=53 utimensat=88 umask=166 truncate=45 ftruncate=46 fallocate=47 fsync=82
-    fdatasync=83 flock=32 statfs=43 fstatfs=44 sendfile=71 copy_file_range=285 fadvise64=223 dup=23 dup3=24
+    fdatasync=83 statfs=43 fstatfs=44 sendfile=71 copy_file_range=285 fadvise64=223 dup=23 dup3=24
     ioctl=29 pipe2=59 eventfd2=19 ppoll=73 pselect6=72 epoll_create1=20 epoll_ctl=21 epoll_pwait=22
     sendto=206 recvfrom=207 sendmsg=211 recvmsg=212 shutdown=210 getsockname=204 getpeername=205 getsockopt=209
     setsockopt=208 socketpair=199

@@ -132,6 +132,8 @@ class Timekeeper:
         places, answer = said["places"], said["answer"]
         if len(places) < order["calls"] or any(len(place) != len(order["given"]) for place in places):
             raise _Unfit("it has no place for its data")
+        if _overlap(places[: order["calls"]], order["given"]):
+            raise _Unfit("it has one place for data of several calls")
         report: dict[str, Any] = {"samples": [], "waited": [], "kept": []}
         with contextlib.ExitStack() as stack:
             given = stack.enter_context(vm.View(data, os.fstat(data).st_size))
@@ -277,6 +279,17 @@ class _Kept:
         start = self._start + turn * self._offsets[-1]
         for tensor, offset, address in zip(self._tensors, self._offsets, addresses, strict=False):
             vm.read(worker, address, start + offset, tensor["nbytes"])
+
+
+def _overlap(places: list[list[int]], given: list[dict[str, Any]]) -> bool:
+    """Whether data of one call lie where those of another do."""
+    taken = [
+        (address, address + tensor["nbytes"], call)
+        for call, place in enumerate(places)
+        for address, tensor in zip(place, given, strict=True)
+        if tensor["nbytes"]
+    ]
+    return any(end > begin and one != other for (_, end, one), (begin, _, other) in itertools.pairwise(sorted(taken)))
 
 
 def _renumbered(tree: Any, first: int) -> Any:

@@ -163,8 +163,8 @@ def _work(
         if settings["confined"]:
             writable = [Path(path) for path in settings["writable"]]
             room = settings["file_bytes"], settings["files"]
-            open_proc = own_proc and not settings["sealed"]
-            if alone and isolation.write_only_to(Path(settings["folder"]), writable, *room, own_proc, open_proc):
+            is_open = not settings["sealed"]
+            if alone and isolation.write_only_to(Path(settings["folder"]), writable, *room, own_proc, is_open):
                 protections.append("read-only files")
             isolation.drop_privileges()
             protections.append("no privileges")

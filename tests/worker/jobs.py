@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import mmap
 import os
 import resource
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from akg_core.errors import TaskError
+from akg_core.worker import seccomp
 
 _count = 0
 
@@ -103,6 +105,28 @@ def meet(payload: dict[str, Any]) -> dict[str, Any]:
     while len(list(folder.iterdir())) < payload["count"]:
         time.sleep(0.02)
     return {}
+
+
+def devices(_: dict[str, Any]) -> dict[str, Any]:
+    """Which devices can be opened, and whether what everybody needs still works."""
+    opened = []
+    for path in (path for path in Path("/dev").rglob("*") if not path.is_symlink() and not path.is_dir()):
+        with contextlib.suppress(OSError):
+            os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+            opened.append(path.name)
+    Path("/dev/null").write_text("nothing")
+    return {"opened": opened, "random": len(Path("/dev/urandom").open("rb").read(8))}
+
+
+def lock(payload: dict[str, Any]) -> dict[str, Any]:
+    """Whether a file that can only be read can be locked, by one that starts no processes."""
+    seccomp.forbid_processes()
+    with Path(payload["file"]).open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except PermissionError:
+            return {"locked": False}
+    return {"locked": True}
 
 
 def exit_early(payload: dict[str, Any]) -> dict[str, Any]:

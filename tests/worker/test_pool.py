@@ -266,6 +266,20 @@ def test_a_confined_job_writes_only_where_it_may(tmp_path: Path) -> None:
     assert not list(other.iterdir())
 
 
+def test_a_sealed_job_opens_no_device_that_is_not_harmless(pool: Pool) -> None:
+    limits = Limits(confined=True, sealed=True)
+    if "read-only files" not in run(pool, "echo", limits).protections:
+        pytest.skip("this system has no user namespaces")
+    found = run(pool, "devices", limits).unwrap()
+    assert {*found["opened"]} == {"null", "zero", "full", "random", "urandom"} and found["random"] == 8
+
+
+def test_who_may_start_no_process_locks_no_file_that_others_wait_for(pool: Pool, tmp_path: Path) -> None:
+    (tmp_path / "device.lock").touch()
+    found = run(pool, "lock", Limits(confined=True), file=str(tmp_path / "device.lock"))
+    assert found.unwrap() == {"locked": False}
+
+
 def test_a_session_keeps_its_process(pool: Pool) -> None:
     with pool.session(Limits(seconds=PATIENT)) as session:
         assert [session.call(JOBS + "count", {}).unwrap()["count"] for _ in range(3)] == [1, 2, 3]

@@ -96,6 +96,12 @@ def test_what_takes_no_turns_is_reported(timed: Session, how: str, status: str, 
     assert (result.status, said in told["error"]) == (status, True), (result, told)
 
 
+def test_data_of_several_calls_have_not_one_place(timed: Session) -> None:
+    """What was read for one call would be in the caches for the next."""
+    result, told, _ = take(timed, "has one place for all", order(calls=2, turns=1))
+    assert result.status == "crashed" and "one place for data of several calls" in told["error"]
+
+
 def test_one_that_hangs_is_ended(timed: Session) -> None:
     began = time.monotonic()
     result, told, _ = take(timed, "hangs", order(calls=1, turns=1), seconds=1.0)
