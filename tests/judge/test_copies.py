@@ -31,3 +31,27 @@ def test_to_fill_with_a_tensor_is_to_copy_it() -> None:
         for number in range(4):
             y[number].fill_(x[number])
     assert guard.copies.are_most(y, [x]) and not guard.calls and not guard.rules
+
+
+def test_numbers_that_are_copied_several_at_a_time_count_by_their_bytes() -> None:
+    x = torch.rand(5, 3, 4)
+    with Guard(0) as guard:
+        y = torch.empty(3, 5, 4)
+        y.view(torch.complex128).copy_(x.view(torch.complex128).transpose(0, 1))
+    assert torch.equal(y, x.transpose(0, 1)) and guard.copies.are_most(y, [x])
+
+
+def test_what_lies_beside_copies_does_not_hide_them() -> None:
+    x, own = torch.rand(10, 4), torch.rand(2)
+    with Guard(0) as guard:
+        y = x.t().contiguous()
+    assert guard.copies.are_most((y, own), [x]) and guard.copies.are_most((y, x), [x])
+    assert not guard.copies.are_most((y, torch.rand(41)), [x])
+
+
+def test_what_was_given_is_so_wherever_a_kernel_has_moved_it() -> None:
+    x = torch.rand(10, 4)
+    moved, computed = torch.from_numpy(x.numpy().copy()), torch.from_numpy(x.numpy() * 2)
+    with Guard(0) as guard:
+        y, own = moved.t().contiguous(), computed.t().contiguous()
+    assert guard.copies.are_most(y, [x]) and not guard.copies.are_most(own, [x])

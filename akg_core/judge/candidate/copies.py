@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from akg_core.judge.compare.bits import same_bits
-from akg_core.worker.tensors import transform
+from akg_core.worker.tensors import memory, transform
 
 INTO = frozenset({"copy_", "fill_"})
 """Operators that copy from their second argument into the first; to fill with a tensor is to copy it."""
@@ -34,19 +34,35 @@ class Copies:
         self._made.clear()
 
     def are_most(self, result: Any, given: Any) -> bool:
-        """Whether more than half of a call's result are copies, still as they were made, of what it was given."""
-        outputs = _tensors(result)
-        places, known = ({_storage(tensor) for tensor in found} for found in (outputs, _tensors(given)))
-        if places & known or not places <= {_storage(to) for to, _ in self._made}:
+        """Whether more than half of the bytes of a call's result are copies, still as they were made, of what it was
+        given. What lies in the memory of what it was given is no part of that.
+
+        Memory that holds what was given, wherever it was moved to and by whom, is what was given.
+        """
+        handed = _tensors(given)
+        known = {_storage(tensor) for tensor in handed}
+        outputs = [tensor for tensor in _tensors(result) if _storage(tensor) not in known]
+        if not {_storage(tensor) for tensor in outputs} & {_storage(to) for to, _ in self._made}:
             return False
         copied: dict[int, int] = {}
         for to, source in self._made:
-            if _storage(source) not in known and copied.get(_storage(source), 0) < source.numel():
+            is_given = _storage(source) in known or copied.get(_storage(source), 0) >= source.nbytes
+            if not is_given and not any(_holds(source, tensor) for tensor in handed):
                 continue
             if source.dtype == to.dtype and same_bits(source.expand_as(to), to):
-                copied[_storage(to)] = copied.get(_storage(to), 0) + to.numel()
-        found = sum(min(tensor.numel(), copied.get(_storage(tensor), 0)) for tensor in outputs)
-        return 2 * found > sum(tensor.numel() for tensor in outputs)
+                copied[_storage(to)] = copied.get(_storage(to), 0) + to.nbytes
+        found = sum(min(tensor.nbytes, copied.get(_storage(tensor), 0)) for tensor in outputs)
+        return 2 * found > sum(tensor.nbytes for tensor in outputs)
+
+
+def _holds(source: torch.Tensor, given: torch.Tensor) -> bool:
+    """Whether all memory of a tensor's elements holds, in its order, what that of another one does."""
+    one, other = memory(source), memory(given)
+    return 0 < one.nbytes == other.nbytes and one.device == other.device and same_bits(_bytes(one), _bytes(other))
+
+
+def _bytes(flat: torch.Tensor) -> torch.Tensor:
+    return flat.view(torch.uint8)
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:
