@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -139,8 +140,9 @@ def resized(
 # --- parameters ----------------------------------------------------------------------------------------
 
 
-def redraw_state(model: nn.Module, seed: int) -> dict[str, torch.Tensor]:
-    """A state dict for `model` in which every parameter matters.
+def redraw_state(model: nn.Module, seed: int, *, exchanged: int | None = None) -> dict[str, torch.Tensor]:
+    """A state dict for `model` in which every parameter matters. `exchanged`: a seed by which two elements of each
+    parameter change places then, which neither its sum nor most samples of it tell.
 
     PyTorch's own initialisation shrinks a signal at every layer and makes the affine part of norms the identity, so
     that a kernel which ignores them passes. Here weights preserve variance (normal, standard deviation
@@ -157,6 +159,8 @@ def redraw_state(model: nn.Module, seed: int) -> dict[str, torch.Tensor]:
             owner = modules[name.rpartition(".")[0]]
             if id(parameter) not in drawn:
                 drawn[id(parameter)] = _redrawn(parameter.detach(), owner, draw)
+                if exchanged is not None:
+                    _exchange(drawn[id(parameter)], exchanged)
             state[name] = drawn[id(parameter)]
     for name, value in state.items():
         if name.endswith("running_mean"):
@@ -164,6 +168,14 @@ def redraw_state(model: nn.Module, seed: int) -> dict[str, torch.Tensor]:
         elif name.endswith("running_var"):
             state[name] = _like(0.5 + torch.rand(value.shape, generator=draw, device=draw.device), value)
     return state
+
+
+def _exchange(value: torch.Tensor, seed: int) -> None:
+    """Let two elements change places, of which none is the first or the last."""
+    if value.numel() > 3:
+        one, other = random.Random(seed).sample(range(1, value.numel() - 1), 2)
+        places = torch.unravel_index(torch.tensor([one, other], device=value.device), value.shape)
+        value[places] = value[places].flip(0)
 
 
 def _redrawn(value: torch.Tensor, owner: nn.Module, draw: torch.Generator) -> torch.Tensor:

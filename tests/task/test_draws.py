@@ -170,3 +170,12 @@ def test_other_sizes_keep_the_order_in_memory():
     x, y, z = draws.resized(reference, task.interface, sizes, seed=2)
     assert x.permute(1, 2, 0).is_contiguous() and not x.is_contiguous()
     assert y.stride()[-1] == 0 and z.is_contiguous()
+
+
+def test_two_elements_of_each_parameter_change_places() -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(5, 4), torch.nn.LayerNorm(4))
+    one, other = draws.redraw_state(model, 1), draws.redraw_state(model, 1, exchanged=2)
+    for name, value in one.items():
+        assert int((value != other[name]).sum()) == 2, name
+        assert value.flatten().sort().values.equal(other[name].flatten().sort().values)
+        assert value.flatten()[[0, -1]].equal(other[name].flatten()[[0, -1]])

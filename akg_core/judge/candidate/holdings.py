@@ -20,7 +20,7 @@ from akg_core.worker.tensors import taken
 
 _inside = vars(nn.Module)["__dict__"].__get__
 _items, _get = dict.items, dict.get
-_detach, _without_overrides = vars(torch._C.TensorBase)["detach"], torch._C.DisableTorchFunction
+_data, _without_overrides = vars(torch._C.TensorBase)["data"].__get__, torch._C.DisableTorchFunction
 
 
 def held(model: nn.Module, device: Device) -> dict[str, torch.Tensor]:
@@ -39,7 +39,8 @@ def transient(model: nn.Module) -> dict[str, torch.Tensor]:
 
 
 def put(model: nn.Module, state: Mapping[str, torch.Tensor], others: Mapping[str, torch.Tensor]) -> None:
-    """Have a module hold a state, and what `transient` gave; unless it holds the state it counts as written to, whole.
+    """Have a module hold a state, and what `transient` gave. No tensor counts that as a write, as `data` does not
+    either: who has prepared something from a parameter goes by what it holds.
 
     Raises RuntimeError where the module's parameters and buffers are not the state's.
     """
@@ -67,11 +68,11 @@ def _require_alike(mine: Mapping[str, torch.Tensor], state: Mapping[str, torch.T
 
 
 def _ours(model: nn.Module) -> Iterator[tuple[str, torch.Tensor, bool]]:
-    """Each parameter and buffer, as a tensor of ours that shares its memory and its count of writes."""
+    """Each parameter and buffer, as a tensor of ours that shares its memory, and not its count of writes."""
     for name, tensor, persists in _walk(model):
         described(tensor)  # which refuses what is no plain one
         with _without_overrides():
-            yield name, _detach(tensor), persists
+            yield name, _data(tensor), persists
 
 
 def _walk(model: nn.Module, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, torch.Tensor, bool]]:

@@ -146,7 +146,9 @@ def drawn(reference: Reference, draw: Draw) -> tuple[list[Any], State]:
     if draw.state == "initial":
         state = {name: value.detach().clone() for name, value in reference.model.state_dict().items()}
     elif draw.state == "redrawn":
-        state = draws.redraw_state(reference.model, 1000 + draw.seed)
+        follows = draw.kind == "signed" and not draw.sizes  # the case by the seed before, whose parameters it has
+        seed = 1000 + draw.seed - follows
+        state = draws.redraw_state(reference.model, seed, exchanged=draw.seed if follows else None)
     if draw.name in reference.given:
         return reference.given[draw.name], state
     return inputs_drawn(reference, draw), state
