@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,6 +13,7 @@ from torch import nn
 
 from akg_core.device import HOST
 from akg_core.judge.candidate import guarded
+from akg_core.judge.candidate.finished import ANSWERS_LATE, AsReturned
 from akg_core.judge.candidate.guard import Guard
 from akg_core.judge.candidate.subject import Subject
 from akg_core.running import Case
@@ -53,3 +56,22 @@ def test_a_few_calls_have_one_guard(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     case = Case(name="again", inputs=tmp_path / "inputs", outputs=tmp_path / "outputs", order=(0,) * 3)
     subject = Subject(SimpleNamespace(ModelNew=Viewing), case, HOST, lambda: lambda: None)
     assert guarded.run(subject, case, None, []).finished and len(made) == 1
+
+
+class Late(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x.clone()
+        threading.Thread(target=lambda: (time.sleep(0.001), y.numpy().fill(7))).start()
+        return y
+
+
+def test_an_answer_that_a_thread_goes_on_writing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reads it at once gets something else than whoever waits."""
+    save(tmp_path / "inputs", [torch.arange(6.0)])
+    case = Case(name="drawn", inputs=tmp_path / "inputs", outputs=tmp_path / "outputs")
+    waiting = AsReturned.has_changed
+    monkeypatch.setattr(AsReturned, "has_changed", lambda self: time.sleep(0.05) or waiting(self))
+    subject = Subject(SimpleNamespace(ModelNew=Late), case, HOST, lambda: lambda: None)
+    assert ANSWERS_LATE in guarded.run(subject, case, None, []).broken_rules
+    subject = Subject(SimpleNamespace(ModelNew=Viewing), case, HOST, lambda: lambda: None)
+    assert not guarded.run(subject, case, None, []).broken_rules

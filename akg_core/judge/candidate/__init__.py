@@ -11,6 +11,7 @@ integrity           whether the harness has been replaced, or a thread left
 holdings            parameters and buffers of a foreign module
 profiled            operators of all threads, by PyTorch's profiler
 copies, unwatched   copies made by the library; what only a profiler has seen
+finished            whether an answer is all there when a kernel returns
 rounding, settings  the floating-point mode, and what else of its process a kernel must leave as it was
 health, failures    whether a device still works; what an exception says
 timed_model         a model that is timed: its inputs, rotated

@@ -12,6 +12,7 @@ import torch
 
 from akg_core.device import Device
 from akg_core.judge.candidate.failures import said
+from akg_core.judge.candidate.finished import ANSWERS_LATE, AsReturned
 from akg_core.judge.candidate.guard import Guard
 from akg_core.judge.candidate.holdings import held
 from akg_core.judge.candidate.rounding import CHANGES_ROUNDING, Modes
@@ -152,11 +153,13 @@ def _call(
         try:
             with guard:
                 results = [_seeded(subject, arguments, seed) for arguments, seed in zip(calls, seeds, strict=True)]
+                returned = AsReturned(results[0][0] if len(results) == 1 else None)
                 subject.device.synchronize()
         finally:
             different = settings.restore()
             compare_harness()
     guard.rules += (CHANGES_ROUNDING,) if modes.restore() else ()
+    guard.rules += (ANSWERS_LATE,) if returned.has_changed() else ()
     guard.rules += tuple(f"changes a setting of its process: {name}" for name in different)
     return results
 
