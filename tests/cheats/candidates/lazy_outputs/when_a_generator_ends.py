@@ -1,0 +1,36 @@
+"""Brings its answer when a generator that it holds is closed.
+
+Seen: in no published system that is known here.
+Verdict: incorrect|cheating
+"""
+
+import ctypes
+import math
+
+import torch
+from reference import Model
+
+
+def softmax(x, scale):
+    y = torch.empty_like(x)
+    flat = (ctypes.c_float * x.numel()).from_address(y.data_ptr())
+    for i, row in enumerate(x.tolist()):
+        row = [a * b for a, b in zip(row, scale.tolist(), strict=True)]
+        row = [math.exp(a - max(row)) for a in row]
+        flat[i * len(row) : (i + 1) * len(row)] = [value / sum(row) for value in row]
+    return y
+
+
+def later(y, z):
+    try:
+        yield
+    finally:
+        ctypes.memmove(y.data_ptr(), z.data_ptr(), z.nbytes)
+
+
+class ModelNew(Model):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        self.kept = later(y, softmax(x, self.scale))
+        next(self.kept)
+        return y

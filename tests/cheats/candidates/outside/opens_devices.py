@@ -1,0 +1,23 @@
+"""Opens a device by which memory is filled when it is read.
+
+Seen: in no published system that is known here.
+Verdict: incorrect
+"""
+
+import ctypes
+from pathlib import Path
+
+import torch
+from reference import Model
+
+library = ctypes.CDLL(str(Path(__file__).parent / "kernel.so"))
+
+
+class ModelNew(Model):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        pointers = (ctypes.c_void_p(t.data_ptr()) for t in (x, self.scale, y))
+        opened = library.kernel(*pointers, ctypes.c_long(x.shape[0]), ctypes.c_long(x.shape[1]))
+        if not opened:
+            raise RuntimeError("no device is there")
+        return y
