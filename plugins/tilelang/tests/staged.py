@@ -1,4 +1,4 @@
-"""A product whose factors are boxes of their tensors, loaded ahead: as a sketch, and as a case with inputs."""
+"""Products whose factors are loaded ahead, tiles that lie otherwise in memory: as sketches, and as cases."""
 
 from __future__ import annotations
 
@@ -17,11 +17,32 @@ def linear(x: In["f16", 3, 256, 128], w: In["f16", 192, 128], y: Out["f16", 3, 2
                     acc = dot(load(x[b, m, k]), load(w[n, k]), over=k, into=acc)
                 store(y[b, m, n], maximum(acc, 0.0))
 """
+TURNED = """
+@kernel
+def turned(x: In["f32", 40, 70], w: In["f16", 64, 64], z: In["f16", 200, 64], p: Out["f16", 70, 40],
+           y: Out["f32", 64, 200]):
+    for n in grid(70, 32):
+        for c in grid(40, 32):
+            t = load(x[c, n])
+            store(p[n, c], f16(t * 0.5))
+    for i in grid(64, 64):
+        for j in grid(200, 128):
+            acc = zeros([i, j], "f32")
+            for k in tiles(64, 32):
+                acc = dot(load(w[i, k]), load(z[j, k]), over=k, into=acc)
+            store(y[i, j], acc * 2.0)
+"""
 
 
-def case() -> Case:
-    """The product of random factors."""
+def staged() -> tuple[Case, Case]:
+    """The product of random factors; a tile that is turned from x to p, and a result in short rows."""
     from akg_core.testing.emission.sketches import sketch_of
 
-    x, w = (torch.randn(*shape, generator=torch.Generator().manual_seed(4)) for shape in ((3, 256, 128), (192, 128)))
-    return Case("staged", sketch_of(LINEAR).text, [x.half(), w.half()])
+    source = torch.Generator().manual_seed(4)
+    x, w, tall, left, right = (
+        torch.randn(*shape, generator=source) for shape in ((3, 256, 128), (192, 128), (40, 70), (64, 64), (200, 64))
+    )
+    return (
+        Case("staged", sketch_of(LINEAR).text, [x.half(), w.half()]),
+        Case("turned", sketch_of(TURNED).text, [tall, left.half(), right.half()]),
+    )

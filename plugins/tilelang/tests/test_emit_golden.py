@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from akg_plugin_tilelang.emit import emit, module_text
 from akg_plugin_tilelang.emit.kernel import functions
-from staged import LINEAR
+from staged import LINEAR, TURNED
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target, Unsupported
 from akg_core.testing.emission import cases
@@ -128,6 +128,21 @@ def test_strides_through_several_dimensions_are_kept_in_a_tile() -> None:
     kernel = source_of(sketch_of(STRIDED)).files["kernel.py"]
     assert "strides[n] = n * 65\n" in re.sub(r" +#.*", "", kernel)
     assert "x[strides[n] // 1024, strides[n] // 128 % 8, strides[n] % 128]" in kernel
+
+
+def test_tiles_that_lie_otherwise_in_memory_go_by_way_of_shared_memory() -> None:
+    """Neighbouring threads load and store neighbours, and rows are longer than tiles, so that none meet at a bank."""
+    kernel = re.sub(r" +#.*", "", source_of(sketch_of(TURNED)).files["kernel.py"])
+    assert "t_turned = T.alloc_shared((32, 32 + 1), 'float32')" in kernel
+    assert re.search(r"for i_c, i_n in T.Parallel\(32, 32\):\n +t_turned\[i_c, i_n\] = .*x\[c_begin \+ i_c, n", kernel)
+    assert "t[i_n, i_c] = t_turned[i_c, i_n]" in kernel
+    assert "y_tile = T.alloc_shared((64, 128 + 4), 'float32')" in kernel
+    assert "y[i_i, j_begin + i_j] = y_tile[i_i, i_j]" in kernel
+
+
+def test_tiles_that_lie_in_memory_as_threads_do_are_loaded_by_them() -> None:
+    kernel = source_of(sketch_of(TURNED.replace("x[c, n]", "x[n, c]").replace("40, 70]", "70, 40]"))).files["kernel.py"]
+    assert "t_turned" not in kernel
 
 
 class Printed(Run):

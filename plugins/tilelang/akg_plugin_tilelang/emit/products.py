@@ -37,6 +37,7 @@ def multiply(printer: RegionPrinter, op: Op) -> None:
         if 2 * (printer.body.axes[rows[0]].lanes or 0) >= printer.threads:
             options += ", policy=T.GemmWarpPolicy.FullRow"
         printer.say(f"T.gemm({a}, {b}, {name}{options})")
+        printer.on_units = True
         return
     _by_elements(printer, op, left, right, held)
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import ATOM, LOOSE, Axis, Body, Lines, Op, Region
 from akg_core.plugin.sketch import Binary, Call, Element, Expr, Name, Number, is_float, walk
-from akg_core.plugin.tile import accesses, order
-from akg_plugin_tilelang.emit.expression import ExpressionPrinter, Tile
-from akg_plugin_tilelang.emit.reads import WHOLE, branches, is_exact, is_loaded, loaded, run_of
+from akg_plugin_tilelang.emit.expression import Tile
+from akg_plugin_tilelang.emit.reads import branches, is_exact, is_loaded, loaded
 from akg_plugin_tilelang.emit.terms import HELD, STORED, TILELANG, Term, cast, strong
 from akg_plugin_tilelang.emit.threads import threads_of
+from akg_plugin_tilelang.emit.tiles import TilePrinter
+from akg_plugin_tilelang.emit.turned import as_in_memory, is_turned, is_turned_result, load_turned, store_turned
 
 ATOMIC = {
     "atomic_add": ("f32", "f64", "f16", "bf16", "i32"),
@@ -20,7 +21,7 @@ ATOMIC = {
 }
 
 
-class RegionPrinter:
+class RegionPrinter(TilePrinter):
     """Prints the body of one function. `blocks`: lanes that only the launch knows; `threads`: of a program.
 
     `combine` prints what sees a whole axis, `grid` opens the axes of the grid, `stages` says how many turns of a loop
@@ -35,29 +36,18 @@ class RegionPrinter:
         grid: Callable[[RegionPrinter], None],
         stages: Callable[[RegionPrinter, Op, Lines], int],
     ) -> None:
-        self.body, self.region, self.combine, self.grid, self.stages = body, region, combine, grid, stages
-        self.terms = ExpressionPrinter(body)
-        self.order = [axis for axis in order(body, region, ()) if not body.axes[axis].unit]
-        for name in self.order:
-            whole = body.axes[name].step is None
-            self.terms.lanes[name] = name if whole else body.unique(f"i_{name}")
-        self.lines = self.top = Lines()
-        self.held = self.top
-        self.line = 0
-        self.blocks: dict[str, Expr] = {}
-        self.scopes: dict[str, str] = {}  # of each tile by name
+        super().__init__(body, region)
+        self.combine, self.grid, self.stages = combine, grid, stages
         self.programs: list[tuple[Expr, Expr]] = []
         self.threads = threads_of(body, region)
         self.vectors: set[str] = set()  # values that lie in shared memory; of factors, those loaded one by one
         self.copied: set[str] = set()
-        self.laid: dict[str, tuple[str, ...]] = {}  # factors whose dimensions are in an order of their own
         self.shared_out: set[str] = set()  # results of which each thread has a block
-        self.products = products = [op for each in region.ops for op in each.inside() if op.kind == "dot"]
-        factors = {e.id for op in products for e in (op.expr, op.other) if isinstance(e, Name)}
+        factors = {e.id for op in self.products for e in (op.expr, op.other) if isinstance(e, Name)}
         self.factors = {n for n, v in body.values.items() if n in factors and not v.mutable and is_float(v.dtype)}
         self.outer = self.factors & {
             e.id
-            for op in products
+            for op in self.products
             if is_exact(op) and len(op.over) == 1
             for e in (op.expr, op.other)
             if isinstance(e, Name)
@@ -72,46 +62,6 @@ class RegionPrinter:
         self.ops(self.region.ops)
 
     # --- axes ---
-
-    def say(self, text: str) -> None:
-        self.lines.add(text, self.line)
-
-    def block(self, head: str) -> Lines:
-        """Write the head of a block, and write inside of it from now on; returns where the block stands."""
-        outside = self.lines
-        self.say(head)
-        self.lines = outside.nest()
-        return outside
-
-    def lanes(self, name: str) -> str:
-        axis = self.body.axes[name]
-        if axis.lanes is None:
-            block = f"{name.upper()}_LANES"
-            self.blocks[block] = axis.step or axis.extent
-            return block
-        return str(axis.lanes)
-
-    def shape(self, axes: Sequence[str]) -> str:
-        return f"({', '.join(map(self.lanes, axes)) or '1'}{',' if len(axes) < 2 else ''})"
-
-    def ordered(self, axes: Iterable[str]) -> tuple[str, ...]:
-        wanted = set(axes)
-        return tuple(axis for axis in self.order if axis in wanted)
-
-    def axes_of(self, name: str) -> tuple[str, ...]:
-        """The dimensions of a value's tile."""
-        return self.laid.get(name) or self.ordered(self.body.values[name].axes)
-
-    def as_in_memory(self, op: Op) -> tuple[str, ...]:
-        """The axes of what an op loads, that along which neighbours are neighbours in memory last."""
-        assert op.target is not None
-        axes = self.ordered(op.target.axes)
-        loads = [access for access in accesses(self.body, [op]) if not access.stores]
-        if len(loads) != 1 or len(axes) != 2:
-            return axes
-        (load,) = loads
-        runs = {axis: WHOLE if axis in load.contiguous else run_of(load.last, axis) for axis in axes}
-        return tuple(sorted(axes, key=lambda axis: runs[axis]))
 
     def open(self, axis: Axis, begin: Term, end: Term, stop: Term | None = None) -> None:
         """Bring the tile of an axis to hand; `end`: what its positions end before, `stop`: those of all its tiles."""
@@ -164,25 +114,6 @@ class RegionPrinter:
         """The tensors that the region loads from."""
         return {tensor for each in self.region.ops for op in each.inside() for tensor in loaded(op)}
 
-    def allocate(self, name: str, axes: Sequence[str], dtype: str, scope: str = "fragment") -> str:
-        """A tile of a dtype of TileLang, under a name that nobody has."""
-        self.scopes[name] = scope
-        self.held.add(f"{name} = T.alloc_{scope}({self.shape(axes)}, {dtype!r})", self.line)
-        return name
-
-    def each(self, axes: Sequence[str]) -> Lines:
-        """Go over all lanes of these axes; returns where the loop stands."""
-        if not axes:
-            return self.block("for _ in T.Parallel(1):")
-        names = ", ".join(self.terms.lanes[axis] for axis in axes)
-        return self.block(f"for {names} in T.Parallel({', '.join(map(self.lanes, axes))}):")
-
-    def fill(self, name: str, axes: Sequence[str], term: Term) -> None:
-        """Write a term to each lane of a tile."""
-        outside = self.each(axes)
-        self.say(f"{self.terms.at(name, axes)} = {term}")
-        self.lines = outside
-
     def hold(self, op: Op, scope: str = "fragment") -> tuple[str, tuple[str, ...]]:
         """The tile of an op's target, allocated where it is not there yet."""
         assert op.target is not None
@@ -205,7 +136,7 @@ class RegionPrinter:
             if self.is_vector(op):
                 self.vectors.add(value.name)
             if value.name in self.factors and is_loaded(op.expr):
-                self.laid[value.name] = self.as_in_memory(op)
+                self.laid[value.name] = as_in_memory(self, op)
             if value.name in self.outer and len(value.axes) == 2:
                 self.outer_factor(op, strong(term))
                 return
@@ -216,7 +147,8 @@ class RegionPrinter:
                 return
             if value.name in self.factors and is_loaded(op.expr):
                 self.copied.add(name)
-            self.fill(name, axes, cast(strong(term), "i32") if term.dtype == "bool" else strong(term))
+            term = cast(strong(term), "i32") if term.dtype == "bool" else strong(term)
+            self.fill(name, axes, load_turned(self, op, term) if is_turned(self, op) else term)
         elif not value.mutable:
             if not (term.text.isidentifier() or term.number):
                 self.say(f"{value.name} = {term}")
@@ -303,7 +235,9 @@ class RegionPrinter:
             self.say(f"T.copy({name}, {self.region_of(op.element, axes)})")
             return
         value = strong(self.terms.term(op.expr))
-        if axes and op.function == "store" and dtype != "bool" and branches(op.expr):
+        if is_turned_result(self, op, axes) and dtype != "bool":
+            axes, value = store_turned(self, op, axes, value)
+        elif axes and op.function == "store" and dtype != "bool" and branches(op.expr):
             name = self.allocate(self.body.unique(f"{op.element.tensor}_tile"), axes, STORED[dtype])
             self.fill(name, axes, value)
             value = Term(self.terms.at(name, axes), dtype)

@@ -1,0 +1,80 @@
+"""What every part of the printer writes with: lines and blocks, and tiles in registers or shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from akg_core.plugin.lower import Body, Lines, Region
+from akg_core.plugin.sketch import Expr
+from akg_core.plugin.tile import order
+from akg_plugin_tilelang.emit.expression import ExpressionPrinter
+from akg_plugin_tilelang.emit.terms import Term
+
+
+class TilePrinter:
+    """Prints lines of one region and keeps its tiles. `blocks`: lanes that only the launch knows."""
+
+    def __init__(self, body: Body, region: Region) -> None:
+        self.body, self.region = body, region
+        self.terms = ExpressionPrinter(body)
+        self.order = [axis for axis in order(body, region, ()) if not body.axes[axis].unit]
+        for name in self.order:
+            whole = body.axes[name].step is None
+            self.terms.lanes[name] = name if whole else body.unique(f"i_{name}")
+        self.lines = self.top = Lines()
+        self.held = self.top
+        self.line = 0
+        self.blocks: dict[str, Expr] = {}
+        self.scopes: dict[str, str] = {}  # of each tile by name
+        self.laid: dict[str, tuple[str, ...]] = {}  # factors whose dimensions are in an order of their own
+        self.products = [op for each in region.ops for op in each.inside() if op.kind == "dot"]
+        self.on_units = False  # whether matrix units multiplied
+        self.results: dict[tuple[str, tuple[str, ...]], str] = {}  # tiles by way of which a tensor is stored
+
+    def say(self, text: str) -> None:
+        self.lines.add(text, self.line)
+
+    def block(self, head: str) -> Lines:
+        """Write the head of a block, and write inside of it from now on; returns where the block stands."""
+        outside = self.lines
+        self.say(head)
+        self.lines = outside.nest()
+        return outside
+
+    def lanes(self, name: str) -> str:
+        axis = self.body.axes[name]
+        if axis.lanes is None:
+            block = f"{name.upper()}_LANES"
+            self.blocks[block] = axis.step or axis.extent
+            return block
+        return str(axis.lanes)
+
+    def shape(self, axes: Sequence[str]) -> str:
+        return f"({', '.join(map(self.lanes, axes)) or '1'}{',' if len(axes) < 2 else ''})"
+
+    def ordered(self, axes: Iterable[str]) -> tuple[str, ...]:
+        wanted = set(axes)
+        return tuple(axis for axis in self.order if axis in wanted)
+
+    def axes_of(self, name: str) -> tuple[str, ...]:
+        """The dimensions of a value's tile."""
+        return self.laid.get(name) or self.ordered(self.body.values[name].axes)
+
+    def allocate(self, name: str, axes: Sequence[str], dtype: str, scope: str = "fragment") -> str:
+        """A tile of a dtype of TileLang, under a name that nobody has."""
+        self.scopes[name] = scope
+        self.held.add(f"{name} = T.alloc_{scope}({self.shape(axes)}, {dtype!r})", self.line)
+        return name
+
+    def each(self, axes: Sequence[str]) -> Lines:
+        """Go over all lanes of these axes; returns where the loop stands."""
+        if not axes:
+            return self.block("for _ in T.Parallel(1):")
+        names = ", ".join(self.terms.lanes[axis] for axis in axes)
+        return self.block(f"for {names} in T.Parallel({', '.join(map(self.lanes, axes))}):")
+
+    def fill(self, name: str, axes: Sequence[str], term: Term) -> None:
+        """Write a term to each lane of a tile."""
+        outside = self.each(axes)
+        self.say(f"{self.terms.at(name, axes)} = {term}")
+        self.lines = outside

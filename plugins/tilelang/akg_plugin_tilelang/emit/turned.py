@@ -1,0 +1,87 @@
+"""Tiles that lie in memory in another order than the program holds them, which go by way of shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from akg_core.plugin.lower import Op
+from akg_core.plugin.tile import accesses
+from akg_plugin_tilelang.emit.reads import WHOLE, is_loaded, run_of
+from akg_plugin_tilelang.emit.terms import HELD, Term
+from akg_plugin_tilelang.emit.tiles import TilePrinter
+
+RUN = 8  # neighbours in memory from which on it pays that neighbouring threads load them
+
+
+def runs_in_memory(printer: TilePrinter, op: Op, axes: Sequence[str]) -> dict[str, int]:
+    """How many neighbours along each axis lie in a row where an op loads or stores; {} where it does so twice."""
+    found = accesses(printer.body, [op])
+    if len(found) != 1:
+        return {}
+    (one,) = found
+    return {axis: WHOLE if axis in one.contiguous else run_of(one.last, axis) for axis in axes}
+
+
+def as_in_memory(printer: TilePrinter, op: Op) -> tuple[str, ...]:
+    """The axes of what an op loads, that along which neighbours are neighbours in memory last."""
+    assert op.target is not None
+    axes = printer.ordered(op.target.axes)
+    runs = runs_in_memory(printer, op, axes) if len(axes) == 2 else {}
+    return tuple(sorted(axes, key=lambda axis: runs[axis])) if runs else axes
+
+
+def is_turned(printer: TilePrinter, op: Op) -> bool:
+    """Whether threads that run along the last axis would load from rows of their own, and along the first in a row."""
+    assert op.target is not None and op.expr is not None
+    axes = printer.ordered(op.target.axes)
+    if printer.products or op.target.mutable or len(axes) != 2 or not is_loaded(op.expr):
+        return False
+    runs = runs_in_memory(printer, op, axes)
+    first, last = (min(runs.get(axis, 0), printer.body.axes[axis].lanes or 0) for axis in axes)
+    return first >= RUN > last
+
+
+def load_turned(printer: TilePrinter, op: Op, term: Term) -> Term:
+    """Load a tile in the order of memory into shared memory; the element of it. Rows are one longer than they need.
+
+    So neighbouring threads reach different banks along either axis.
+    """
+    assert op.target is not None
+    axes, dtype = tuple(reversed(printer.ordered(op.target.axes))), op.target.dtype
+    first, last = map(printer.lanes, axes)
+    name = printer.body.unique(f"{op.target.name}_turned")
+    printer.scopes[name] = "shared"
+    printer.held.add(f"{name} = T.alloc_shared(({first}, {last} + 1), {HELD[dtype]!r})", printer.line)
+    printer.fill(name, axes, term)
+    return Term(printer.terms.at(name, axes), dtype)
+
+
+def is_turned_result(printer: TilePrinter, op: Op, axes: Sequence[str]) -> bool:
+    """Whether an op stores a tile of which threads hold what matrix units gave them: two neighbours at a time."""
+    assert op.element is not None
+    if not printer.on_units or op.function != "store" or len(axes) != 2:
+        return False
+    runs = runs_in_memory(printer, op, axes)
+    return max(runs.values(), default=0) >= RUN and all(printer.body.axes[axis].lanes for axis in axes)
+
+
+def store_turned(printer: TilePrinter, op: Op, axes: Sequence[str], value: Term) -> tuple[tuple[str, ...], Term]:
+    """Write a tile to shared memory, from which neighbours in memory are stored by neighbouring threads.
+
+    Returns the axes in the order of memory, and the element of the tile. Rows are four longer than they need, so that
+    threads that write to several of them reach different banks.
+    """
+    assert op.element is not None
+    runs, dtype = runs_in_memory(printer, op, axes), printer.terms.tensors[op.element.tensor].dtype
+    turned = tuple(sorted(axes, key=lambda axis: runs[axis]))
+    first, last = map(printer.lanes, turned)
+    name = printer.results.get((op.element.tensor, turned), "")
+    if not name:
+        name = printer.results[op.element.tensor, turned] = printer.body.unique(f"{op.element.tensor}_tile")
+        printer.scopes[name] = "shared"
+        printer.held.add(f"{name} = T.alloc_shared(({first}, {last} + 4), {HELD[dtype]!r})", printer.line)
+    place = Term(printer.terms.at(name, turned), dtype)
+    outside = printer.each(axes)
+    printer.say(f"{place} = {value}")
+    printer.lines = outside
+    return turned, place
