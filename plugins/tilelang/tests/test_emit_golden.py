@@ -140,9 +140,21 @@ def test_tiles_that_lie_otherwise_in_memory_go_by_way_of_shared_memory() -> None
     assert "y[i_i, j_begin + i_j] = y_tile[i_i, i_j]" in kernel
 
 
-def test_tiles_that_lie_in_memory_as_threads_do_are_loaded_by_them() -> None:
-    kernel = source_of(sketch_of(TURNED.replace("x[c, n]", "x[n, c]").replace("40, 70]", "70, 40]"))).files["kernel.py"]
-    assert "t_turned" not in kernel
+@pytest.mark.parametrize(
+    ("place", "shape"),
+    [
+        ("x[n, c]", "70, 40"),  # as threads lie
+        ("x[c // 3, n + c % 3]", "14, 72"),  # taps: 11 rows to a request, which lie in the same lines
+    ],
+)
+def test_tiles_that_lie_in_memory_as_threads_do_or_in_few_rows_are_loaded_by_them(place: str, shape: str) -> None:
+    kernel = source_of(sketch_of(TURNED.replace("x[c, n]", place).replace('"f32", 40, 70', f'"f32", {shape}')))
+    assert "t_turned" not in kernel.files["kernel.py"]
+
+
+def test_a_tile_of_few_columns_is_loaded_as_it_lies() -> None:
+    """A request goes along several of its rows then, which are neighbours in memory."""
+    assert "t_turned" not in source_of(sketch_of(TURNED.replace("grid(40, 32)", "grid(40, 8)"))).files["kernel.py"]
 
 
 class Printed(Run):

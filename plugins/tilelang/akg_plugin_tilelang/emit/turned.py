@@ -10,7 +10,9 @@ from akg_plugin_tilelang.emit.reads import WHOLE, is_loaded, run_of
 from akg_plugin_tilelang.emit.terms import HELD, Term
 from akg_plugin_tilelang.emit.tiles import TilePrinter
 
-RUN = 8  # neighbours in memory from which on it pays that neighbouring threads load them
+RUN = 8  # neighbours in memory from which on it pays that neighbouring threads store them
+REQUEST = 32  # elements that the threads of a warp load at once
+FEWER = 16  # how many times fewer rows a request must reach, that a tile is written and read once more for it
 
 
 def runs_in_memory(printer: TilePrinter, op: Op, axes: Sequence[str]) -> dict[str, int]:
@@ -31,14 +33,24 @@ def as_in_memory(printer: TilePrinter, op: Op) -> tuple[str, ...]:
 
 
 def is_turned(printer: TilePrinter, op: Op) -> bool:
-    """Whether threads that run along the last axis would load from rows of their own, and along the first in a row."""
+    """Whether a request along the last axis reaches many times the rows of memory that one along the first reaches.
+
+    Rows of a few neighbours, as of taps, are in the same lines again and again: these loads stay as they are.
+    """
     assert op.target is not None and op.expr is not None
     axes = printer.ordered(op.target.axes)
     if printer.products or op.target.mutable or len(axes) != 2 or not is_loaded(op.expr):
         return False
-    runs = runs_in_memory(printer, op, axes)
-    first, last = (min(runs.get(axis, 0), printer.body.axes[axis].lanes or 0) for axis in axes)
-    return first >= RUN > last
+    if not (runs := runs_in_memory(printer, op, axes)):
+        return False
+    first, last = ((runs[axis], printer.body.axes[axis].lanes or 1) for axis in axes)
+    return _rows(first, last) >= FEWER * _rows(last, first)
+
+
+def _rows(outer: tuple[int, int], inner: tuple[int, int]) -> int:
+    """How many rows of memory a request reaches of which neighbours are along `inner`; an axis: its run, its lanes."""
+    across = min(REQUEST, inner[1])
+    return -(-across // max(inner[0], 1)) * -(-(REQUEST // across) // max(outer[0], 1))
 
 
 def load_turned(printer: TilePrinter, op: Op, term: Term) -> Term:
