@@ -57,7 +57,8 @@ def compile_all(folder: Path, arch: str, nvcc: str) -> dict[str, dict[str, Any]]
         said: dict[str, Any] = {"name": name}
         found[threading.get_ident()] = said
         try:
-            kernel = tilelang.compile(functions[name], target={"kind": "cuda", "arch": arch})
+            options = dict(functions[name].attrs.get("pass_configs", {}))
+            kernel = tilelang.compile(functions[name], target={"kind": "cuda", "arch": arch}, pass_configs=options)
             said |= _launch(kernel.artifact.device_mod)
         except Exception as error:
             said.setdefault("error", _spelled(error))

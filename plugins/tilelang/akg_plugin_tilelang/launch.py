@@ -42,7 +42,8 @@ class _Launcher:
         made = self.made.get(lanes)
         if made is None:
             function = self.function(*lanes) if lanes else self.function
-            made = self.made[lanes] = tilelang.compile(function, target="cuda")
+            options = dict(function.attrs.get("pass_configs", {}))
+            made = self.made[lanes] = tilelang.compile(function, target="cuda", pass_configs=options)
         handed = [_handed(tensor) for tensor in tensors]
         aligned = [tensor if tensor.data_ptr() % 16 == 0 else tensor.clone() for tensor in handed]
         made(*aligned, *numbers)

@@ -32,17 +32,28 @@ def turned(x: In["f32", 40, 70], w: In["f16", 64, 64], z: In["f16", 200, 64], p:
                 acc = dot(load(w[i, k]), load(z[j, k]), over=k, into=acc)
             store(y[i, j], acc * 2.0)
 """
+CONVOLUTION = """
+@kernel
+def convolution(x: In["f16", 2, 300, 64], w: In["f16", 64, 192], y: Out["f32", 2, 64, 298]):
+    for b in grid(2):
+        for m in grid(64, 64):
+            for n in grid(298, 128):
+                acc = zeros([b, m, n], "f32")
+                for k in tiles(192, 64):
+                    acc = dot(load(w[m, k]), load(x[b, n + k // 64, k % 64]), over=k, into=acc)
+                store(y[b, m, n], acc)
+"""
 
 
-def staged() -> tuple[Case, Case]:
-    """The product of random factors; a tile that is turned from x to p, and a result in short rows."""
+def staged() -> tuple[Case, Case, Case]:
+    """The product of random factors; a tile that is turned from x to p, and a result in short rows; a convolution."""
     from akg_core.testing.emission.sketches import sketch_of
 
     source = torch.Generator().manual_seed(4)
-    x, w, tall, left, right = (
-        torch.randn(*shape, generator=source) for shape in ((3, 256, 128), (192, 128), (40, 70), (64, 64), (200, 64))
-    )
+    shapes = ((3, 256, 128), (192, 128), (40, 70), (64, 64), (200, 64), (2, 300, 64), (64, 192))
+    x, w, tall, left, right, pixels, taps = (torch.randn(*shape, generator=source) for shape in shapes)
     return (
         Case("staged", sketch_of(LINEAR).text, [x.half(), w.half()]),
         Case("turned", sketch_of(TURNED).text, [tall, left.half(), right.half()]),
+        Case("gathered", sketch_of(CONVOLUTION).text, [pixels.half(), taps.half()]),
     )

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 from akg_plugin_tilelang import compile, probe
+from akg_plugin_tilelang.emit import emit
 from akg_plugin_tilelang.explain import explain
+from staged import CONVOLUTION, LINEAR
 from tilelang_here import asked, needs_tilelang
 
-from akg_core.plugin import KernelSource, Target, ToolchainError
+from akg_core.plugin import KernelSource, Schedule, Target, ToolchainError
+from akg_core.testing.emission.sketches import sketch_of
 
 SM_90 = Target(backend="cuda", arch="sm_90")
 KERNEL = """import tilelang.language as T
@@ -45,6 +48,13 @@ def test_what_a_kernel_needs_is_told(said: Callable[[str], str]) -> None:
 @needs_tilelang
 def test_a_product_is_pipelined(said: Callable[[str], str]) -> None:
     assert said((Path(__file__).parent / "golden/linear.txt").read_text()).startswith("built, 0 shortages: linear: ")
+
+
+@needs_tilelang
+@pytest.mark.parametrize(("text", "threads"), [(CONVOLUTION, 128), (LINEAR, 256)])
+def test_a_build_has_the_warps_that_a_function_asks_for(said: Callable[[str], str], text: str, threads: int) -> None:
+    """128 threads of a dense product only load."""
+    assert said(emit(sketch_of(text), Schedule(), SM_90).files["kernel.py"]).endswith(f" {threads} threads\n")
 
 
 @needs_tilelang

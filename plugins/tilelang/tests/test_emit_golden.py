@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from akg_plugin_tilelang.emit import emit, module_text
 from akg_plugin_tilelang.emit.kernel import functions
-from staged import LINEAR, TURNED
+from staged import CONVOLUTION, LINEAR, TURNED
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target, Unsupported
 from akg_core.testing.emission import cases
@@ -155,6 +155,13 @@ def test_tiles_that_lie_in_memory_as_threads_do_or_in_few_rows_are_loaded_by_the
 def test_a_tile_of_few_columns_is_loaded_as_it_lies() -> None:
     """A request goes along several of its rows then, which are neighbours in memory."""
     assert "t_turned" not in source_of(sketch_of(TURNED.replace("grid(40, 32)", "grid(40, 8)"))).files["kernel.py"]
+
+
+def test_a_product_that_gathers_a_factor_has_no_warps_that_only_load() -> None:
+    gathered, dense = (source_of(sketch_of(text)).files["kernel.py"] for text in (CONVOLUTION, LINEAR))
+    asked = "    T.func_attr({'pass_configs': {'tl.disable_warp_specialized': True}})\n"
+    assert asked in gathered and "T.Pipelined(3, num_stages=3)" in gathered
+    assert "func_attr" not in dense
 
 
 class Printed(Run):

@@ -101,6 +101,9 @@ def _function(name: str, instance: Instance, body: Body, region: Region) -> Func
     doc = " ".join(kernel.doc.replace('"', "'").replace("\\", "/").split())
     if doc:
         head.append(Line(f'    """{doc}"""'))
+    if printer.options:
+        attributes = {"pass_configs": printer.options}
+        head.append(Line(f"    T.func_attr({attributes})"))
     lines = [*head, *printer.top.flat(depth=1, nothing="pass")]
     if printer.blocks:
         inner = [Line(f"    {each.text}" if each.text else "", each.sketch) for each in lines]
