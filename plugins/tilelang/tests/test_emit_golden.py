@@ -164,6 +164,26 @@ def test_a_product_that_gathers_a_factor_has_no_warps_that_only_load() -> None:
     assert "func_attr" not in dense
 
 
+PRODUCT = "acc = dot(load(w[m, k]), load(x[b, n + k // 64, k % 64]), over=k, into=acc)"
+SUMMED = """t = load(x[b, n + k // 64, k % 64])
+                    acc = dot(load(w[m, k]), t, over=k, into=acc)
+                    acc = acc + reduce_sum(f32(t), [n, k])"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "load"),
+    [
+        ("", "", "x[b, T.min(n_begin + i_n, 297) + (k_at + i_k) // 64, (k_at + i_k) % 64]"),
+        ("tiles(192, 64)", "tiles(190, 64)", "T.if_then_else(T.And(k_at + i_k < 190, n_begin + i_n < 298), x["),
+        (PRODUCT, SUMMED, "T.if_then_else(n_begin + i_n < 298, x["),
+    ],
+)
+def test_lanes_that_do_not_exist_gather_what_the_last_does(old: str, new: str, load: str) -> None:
+    """Then loads have no condition, and are made ahead; those that something else sees have it."""
+    kernel = source_of(sketch_of(CONVOLUTION.replace(old, new) if old else CONVOLUTION)).files["kernel.py"]
+    assert load in kernel
+
+
 class Printed(Run):
     """A run in which every launch is printed, too, and read as Python."""
 

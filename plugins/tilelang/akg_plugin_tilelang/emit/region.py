@@ -8,6 +8,7 @@ from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import ATOM, LOOSE, Axis, Body, Lines, Op, Region
 from akg_core.plugin.sketch import Binary, Call, Element, Expr, Name, Number, is_float, walk
 from akg_plugin_tilelang.emit.expression import Tile
+from akg_plugin_tilelang.emit.gathered import gather, is_gathered
 from akg_plugin_tilelang.emit.reads import branches, is_exact, is_loaded, loaded
 from akg_plugin_tilelang.emit.terms import HELD, STORED, TILELANG, Term, cast, strong
 from akg_plugin_tilelang.emit.threads import threads_of
@@ -42,6 +43,7 @@ class RegionPrinter(TilePrinter):
         self.threads = threads_of(body, region)
         self.vectors: set[str] = set()  # values that lie in shared memory; of factors, those loaded one by one
         self.copied: set[str] = set()
+        self.gathered: set[str] = set()  # factors whose positions are digits of what is summed over
         self.shared_out: set[str] = set()  # results of which each thread has a block
         factors = {e.id for op in self.products for e in (op.expr, op.other) if isinstance(e, Name)}
         self.factors = {n for n, v in body.values.items() if n in factors and not v.mutable and is_float(v.dtype)}
@@ -130,7 +132,10 @@ class RegionPrinter(TilePrinter):
     def map(self, op: Op) -> None:
         assert op.target is not None and op.expr is not None
         self.keep_strides(op.expr)
-        value, term = op.target, self.terms.term(op.expr)
+        value = op.target
+        if value.name in self.factors and is_gathered(self, op):
+            self.gathered.add(value.name)
+        term = gather(self, op) if value.name in self.gathered else self.terms.term(op.expr)
         self.terms.kept.clear()
         if value.axes:
             if self.is_vector(op):

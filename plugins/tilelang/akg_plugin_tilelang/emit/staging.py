@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from akg_core.plugin.lower import Lines, Op
-from akg_core.plugin.sketch import DTYPES, Binary, Number, walk
+from akg_core.plugin.sketch import DTYPES, Number
 from akg_plugin_tilelang.emit.region import RegionPrinter
 
 STAGES, BYTES = 3, 200 * 1024  # of factors that are loaded ahead
@@ -16,28 +16,12 @@ def stages(printer: RegionPrinter, op: Op, body: Lines) -> int:
     """How many turns of a loop are at hand at once: as many as the sketch says or is usual, and fit; 1: they follow."""
     if not _is_staged(printer, body):
         return 1
-    if _is_gathered(printer, op):
-        printer.options["tl.disable_warp_specialized"] = True
     asked = op.hints.get("stages")
     loaded = [each.target for each in op.body if each.target is not None and each.target.name in printer.factors]
+    if any(value.name in printer.gathered for value in loaded):
+        printer.options["tl.disable_warp_specialized"] = True
     size = sum(printer.body.lanes_of(value.axes) * DTYPES[value.dtype].size for value in loaded)
     return min(int(asked.value) if isinstance(asked, Number) else STAGES, BYTES // max(size, 1))
-
-
-def _is_gathered(printer: RegionPrinter, op: Op) -> bool:
-    """Whether positions in a factor are digits of what is summed over, as of a convolution's pixels and channels.
-
-    Threads that only load would compute addresses while those that multiply wait, and take the registers of a second
-    program.
-    """
-    assert op.axis is not None
-    loads = [each.expr for each in op.body if each.target is not None and each.target.name in printer.factors]
-    return any(
-        isinstance(node, Binary) and node.op in ("//", "%") and op.axis.name in printer.body.axes_of(node.left)
-        for expr in loads
-        if expr is not None
-        for node in walk(expr)
-    )
 
 
 def _is_staged(printer: RegionPrinter, body: Lines) -> bool:
