@@ -21,8 +21,11 @@ def replaced(value: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]
     base = _unexpanded(value)
     if not _apart(base):
         return change(memory(value)).as_strided(value.shape, value.stride())
-    new = torch.empty_strided(base.shape, base.stride(), dtype=value.dtype, device=value.device)
-    return new.copy_(change(base)).expand(value.shape).as_strided(value.shape, value.stride())
+    new = change(base)
+    is_own = new.untyped_storage()._cdata != base.untyped_storage()._cdata
+    if not is_own or (new.dtype, new.shape, new.stride()) != (value.dtype, base.shape, base.stride()):
+        new = torch.empty_strided(base.shape, base.stride(), dtype=value.dtype, device=value.device).copy_(new)
+    return new.expand(value.shape).as_strided(value.shape, value.stride())
 
 
 def ordered_like(new: torch.Tensor, old: torch.Tensor) -> torch.Tensor:

@@ -91,7 +91,8 @@ class ReferenceModule:
             with FakeTensorMode(allow_non_fake_inputs=True):
                 return self.get_inputs()
         except Exception:  # it looks at values
-            return self.get_inputs()
+            with blame(self.name, "get_inputs"):
+                return self.get_inputs()
 
     def _bordered(self, values: list[Any]) -> list[Any]:
         values = [plain(value) for value in values] if self.records else values

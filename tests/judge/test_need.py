@@ -309,6 +309,14 @@ def test_all_arguments_that_hold_rows_are_cut_and_nothing_else(
     assert found and due and torch.allclose(found["output"], due["output"], rtol=1e-12)
 
 
+def test_a_part_is_small_by_its_inputs_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = torch.randn(16, 64)
+    whole = {"output": x.sum(1)}
+    monkeypatch.setattr(by_rows, "PART_BYTES", 4 * 64 * 8)
+    found = by_rows.parts(Locality(1, (0,), 16), [x], 16 * 8, lambda given: {"output": given[0].sum(1)}, whole)
+    assert [len(given[0]) for _, given in found] == [4] * 4
+
+
 @pytest.mark.parametrize("is_same", [True, False])
 def test_of_a_large_answer_a_fingerprint_is_kept(of: Callable[[str], Task], tmp_path: Path, is_same: bool) -> None:
     def answered(name: str, answer: torch.Tensor) -> str:

@@ -19,6 +19,7 @@ from akg_core.task.arguments import flat
 from akg_core.worker.tensors import transform
 
 PART_BYTES = 1 << 29  # of answers in float64, about
+_WIDER = 2  # times that numbers of f32 take in float64
 _ALIKE = 1e-9  # of the largest number: what sums in another order differ by in float64, and noise by far more
 _ROUNDED = 16  # units in its last place, in which they do in narrower types
 
@@ -32,16 +33,17 @@ def parts(
 ) -> Iterator[tuple[slice, list[Any]]]:
     """Slices of the first dimension, with the inputs of these rows, on which `answer` gives what `whole` holds there.
 
-    `answered`: bytes of the answers to all rows. What is cut are the arguments that are known to hold rows, or where
-    that does not do, all of as many rows: masks and indices are not looked for, nor what has fewer dimensions of rows.
-    All parts come, at last of one way to cut, or NotApart is raised.
+    `answered`: bytes of the answers to all rows; a part is small by these and by its inputs in float64. What is cut are
+    the arguments that are known to hold rows, or where that does not do, all of as many rows: masks and indices are not
+    looked for, nor what has fewer dimensions of rows. All parts come, at last of one way to cut, or NotApart is raised.
     """
     values = flat((), inputs)
     rows = len(values[local.leaves[0]]) if local.depth else 0
     alike = tuple(i for i, v in enumerate(values) if isinstance(v, torch.Tensor) and v.dim() and len(v) == rows)
-    step = max(1, rows * PART_BYTES // max(1, answered))
     for leaves in dict.fromkeys((local.leaves, alike)) if rows else ():
         cut = {id(values[leaf]) for leaf in leaves}
+        held = max(answered, _WIDER * sum(values[leaf].nbytes for leaf in leaves))
+        step = max(1, rows * PART_BYTES // max(1, held))
         for start in range(0, rows, step):
             part = slice(start, min(start + step, rows))
             given = transform(inputs, functools.partial(_cut, cut, part))

@@ -130,7 +130,7 @@ def _on_device(task: Task, cases: int) -> int:
     timed its parameters and its answer. These give them back before inputs are made again and compared.
     """
     given, outputs = _given(task), _outputs(task)
-    kept = cases * _ANSWER * outputs if _ANSWER * outputs <= KEPT_BYTES else 0
+    kept = cases * _ANSWER * outputs if _are_kept(task) else 0
     turns = (cases + 2) * given + _TIMED * (_state(task) + outputs) + 2 * outputs
     timing = max(turns, (cases + 3) * given + 2 * outputs + bytes_to_answer(task))
     piece = min(_PIECE_BYTES, 2 * _COMPARED * outputs)
@@ -158,6 +158,17 @@ def _answers(task: Task, cases: int) -> int:
 def is_large(given: int, outputs: int) -> bool:
     """Whether inputs and answers of so many bytes had better not be held at once for several calls on a device."""
     return FEWEST_CALLS * (given + outputs) > _ROW_BYTES
+
+
+def may_want_rows(task: Task, device: Device) -> bool:
+    """Whether memory may be too little to run the reference in float64 on all rows at once."""
+    is_short = device.free_bytes() < bytes_to_answer(task)
+    return is_short or (device.name != HOST.name and not _are_kept(task))
+
+
+def _are_kept(task: Task) -> bool:
+    """Whether answers, in float64 too, stay in a device's memory."""
+    return _ANSWER * _outputs(task) <= KEPT_BYTES
 
 
 def _bytes_to_scatter(task: Task) -> int:

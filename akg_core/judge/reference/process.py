@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -30,9 +30,9 @@ from akg_core.judge.reference.memory import cases_that_fit, keep_freed, nbytes, 
 from akg_core.judge.reference.memory_estimate import (
     await_room,
     bytes_on_device,
-    bytes_to_answer,
     is_large,
     is_of_memory,
+    may_want_rows,
     require_room,
 )
 from akg_core.judge.reference.prepare import CASES
@@ -98,31 +98,16 @@ def _frugal(job: Job) -> Job:
 @_frugal
 def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{room} → Preparation: answers for the first case and the others that are due; see `schedule.planned`."""
-    reference, room = current(), payload["room"]
+    reference = current()
     task, device = reference.task, reference.device
     first = next(iter(reference.plans.values()))
     usable, notes, missing = [first], list[str](), list[str]()
-    values, reference.first = reference.first or drawn(reference, first), None
-    is_short = device.free_bytes() < bytes_to_answer(task)  # then float64 waits until it is known which rows are apart
-    with blame(task.name, "forward"):
-        answer_case(reference, first, *values, precise=not is_short)
-    most, has_room = cases_that_fit(task, device, room), rationed(device, reference.expected)
-    random = is_random(reference, first, *values)
-    eager_seconds = reference.eager_seconds
-    minimum_bytes, minimum_operations = least(task, values[0], reference.initial | values[1])
-    answer = reference.expected[first.name]
-    output_bytes, input_bytes, apart = nbytes(answer.tensors()), nbytes(values[0]), bool(answer.changed)
-    reference.is_large = device.name != HOST.name and is_large(input_bytes, output_bytes)
-    reference.local = local = Locality() if random else _locality(reference, first, *values)
-    if is_short and not random:
-        forget(reference, first.name)
-        with blame(task.name, "forward"):
-            answer_case(reference, first, *values)
-    is_free = draws.is_free(values[0])
-    del values, answer
-    forget_large(reference, first.name)
+    has_room = rationed(device, reference.expected)
+    found = _answered_first(reference, first)
+    most = cases_that_fit(task, device, payload["room"])
     keeps = first.name in reference.expected
-    for asked in planned(task, reference.seed, local, is_free, device) if not random else ():
+    asking = planned(task, reference.seed, reference.local, found.is_free, device) if not found.random else ()
+    for asked in asking:
         if most and len(usable) >= most:
             notes.append(f"Cases after {usable[-1].name} were left out: the device has no memory for more.")
             break
@@ -136,6 +121,66 @@ def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
             (forget_large if keeps and has_room() else forget)(reference, draw.name)
         else:
             notes.append(draw)
+    if reference.unsettled.get(first.name) == 1:
+        missing.append(f"{first.name} ({_TIED})")
+    count = calls(task, found.input_bytes, found.output_bytes, device) if not found.apart else _CALLS_APART
+    return Preparation(
+        draws=tuple(usable),
+        series=(first, *_series(reference, first, {draw.name for draw in usable}, different(count) - 1)),
+        calls=count,
+        apart=found.apart,
+        random=found.random,
+        eager_seconds=found.eager_seconds,
+        longest_reduction=longest_reduction(task),
+        input_bytes=found.input_bytes,
+        output_bytes=found.output_bytes,
+        minimum_bytes=found.minimum[0],
+        operations=found.minimum[1],
+        notes=(*notes, *_notes(reference, found.random)),
+        missing=tuple(missing),
+    ).model_dump(mode="json")
+
+
+class _First(NamedTuple):
+    """What answering the first case shows. `minimum`: bytes and operations; `is_free`: as of `draws`; `apart`: each
+    call needs its state put back."""
+
+    random: bool
+    eager_seconds: float
+    minimum: tuple[int, float]
+    input_bytes: int
+    output_bytes: int
+    apart: bool
+    is_free: bool
+
+
+def _answered_first(reference: Reference, first: Draw) -> _First:
+    """Answer the first case, and find out which rows are apart; a large answer is made again when it is compared."""
+    task, device = reference.task, reference.device
+    values, reference.first = reference.first or drawn(reference, first), None
+    is_late = may_want_rows(task, device)  # float64 waits until it is known which rows are apart
+    with blame(task.name, "forward"):
+        answer_case(reference, first, *values, precise=not is_late)
+    random = is_random(reference, first, *values)
+    eager_seconds = reference.eager_seconds
+    answer = reference.expected[first.name]
+    output_bytes, input_bytes, apart = nbytes(answer.tensors()), nbytes(values[0]), bool(answer.changed)
+    minimum = least(task, values[0], reference.initial | values[1])
+    reference.is_large = device.name != HOST.name and is_large(input_bytes, output_bytes)
+    reference.local = Locality() if random else _locality(reference, first, *values)
+    if is_late and not random:
+        del answer
+        forget(reference, first.name)
+        with blame(task.name, "forward"):
+            answer_case(reference, first, *values)
+    is_free = draws.is_free(values[0])
+    forget_large(reference, first.name)
+    return _First(random, eager_seconds, minimum, input_bytes, output_bytes, apart, is_free)
+
+
+def _notes(reference: Reference, random: bool) -> list[str]:
+    """What is to be said of a reference's answers."""
+    notes = []
     if reference.narrow:
         notes.append(
             f"The reference does not run in float64 ({reference.narrow}); outputs are compared with eager at "
@@ -143,25 +188,9 @@ def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
         )
     if reference.unsettled:
         notes.append(_unsettled(reference.unsettled))
-        missing += [f"{first.name} ({_TIED})"] if reference.unsettled.get(first.name) == 1 else []
-    if task.interface.seeded and not random:
+    if reference.task.interface.seeded and not random:
         notes.append(SEEDED)
-    count = calls(task, input_bytes, output_bytes, device) if not apart else _CALLS_APART
-    return Preparation(
-        draws=tuple(usable),
-        series=(first, *_series(reference, first, {draw.name for draw in usable}, different(count) - 1)),
-        calls=count,
-        apart=apart,
-        random=random,
-        eager_seconds=eager_seconds,
-        longest_reduction=longest_reduction(task),
-        input_bytes=input_bytes,
-        output_bytes=output_bytes,
-        minimum_bytes=minimum_bytes,
-        operations=minimum_operations,
-        notes=tuple(notes),
-        missing=tuple(missing),
-    ).model_dump(mode="json")
+    return notes
 
 
 @torch.no_grad()

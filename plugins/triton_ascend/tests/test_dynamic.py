@@ -1,6 +1,6 @@
 """Kernels for all sizes, of every family, are right by simulation at sizes that nothing was made for.
 
-Where the toolchain is not set up there is nothing to judge. All families together take two to four minutes on two cores.
+Where the toolchain is not set up there is nothing to judge. All families take two to four minutes on two cores.
 """
 
 from __future__ import annotations
