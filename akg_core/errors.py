@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 
+_NO_MEMORY = ("can't allocate memory", "out of memory")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -35,6 +36,16 @@ class TaskError(AkgError):
 
 class OutOfMemory(TaskError):
     """Judging a task takes more memory than is free now."""
+
+
+def is_of_memory(error: BaseException) -> bool:
+    """Whether an error says that the host or a device has too little memory."""
+    return isinstance(error, (MemoryError, OutOfMemory)) or says_no_memory(str(error))
+
+
+def says_no_memory(text: str) -> bool:
+    """Whether a message is one of PyTorch's for want of memory, on the host or on a device."""
+    return any(sign in text for sign in _NO_MEMORY)
 
 
 class SketchError(AkgError):

@@ -25,7 +25,7 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from akg_core.errors import OutOfMemory, TaskError
+from akg_core.errors import OutOfMemory, TaskError, is_of_memory
 from akg_core.records import HOST
 from akg_core.task.argument_records import holds_records, plain, taking_records
 from akg_core.task.beside import placed
@@ -247,7 +247,7 @@ def sentence(error: BaseException) -> str:
 def blame(name: str, doing: str) -> Iterator[None]:
     """Turn whatever the user's code raises inside into a TaskError: "NAME, line 7: DOING raises ValueError: ....".
 
-    For want of a device's memory it is OutOfMemory.
+    For want of memory it is OutOfMemory.
     """
     try:
         yield
@@ -256,7 +256,7 @@ def blame(name: str, doing: str) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         line = line_of(error, name)
         place = f"{name}, line {line}" if line else name
-        kind = OutOfMemory if "out of memory" in str(error) else TaskError
+        kind = OutOfMemory if is_of_memory(error) else TaskError
         raise kind(f"{place}: {doing} raises {sentence(error)}.", _cure(error, kind)) from None
 
 

@@ -12,14 +12,12 @@ import sys
 import traceback
 from typing import Any
 
-from akg_core.errors import AkgError
+from akg_core.errors import AkgError, says_no_memory
 from akg_core.worker import wire
 from akg_core.worker.timekeeper import Turns
 
 turns: Turns | None = None
 """How this process is timed from outside, where it is."""
-
-_NO_MEMORY = ("can't allocate memory", "out of memory")  # what torch says of the host and of a device
 
 
 def serve(connection: socket.socket) -> None:
@@ -44,7 +42,7 @@ def _run(function: str, payload: dict[str, Any]) -> dict[str, Any]:
     except BaseException as error:
         traceback.print_exc()
         said = _said(error)
-        if isinstance(error, RuntimeError) and any(map(said.__contains__, _NO_MEMORY)):
+        if isinstance(error, RuntimeError) and says_no_memory(said):
             return {"status": "out of memory", "said": said.split(". GPU", 1)[0]}
         return _error(error, said or type(error).__name__, "")
 

@@ -126,9 +126,14 @@ def test_tracebacks_and_inspect_find_the_source():
     assert "return x * 2" in inspect.getsource(load.load_source(GOOD, "ref").Model)
 
 
-def test_a_device_without_memory_is_named_as_such() -> None:
-    with (
-        pytest.raises(OutOfMemory, match="forward raises RuntimeError: CUDA out of memory"),
-        load.blame("ref", "forward"),
-    ):
-        raise RuntimeError("CUDA out of memory. Tried to allocate 4.91 GiB.")
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("CUDA out of memory. Tried to allocate 4.91 GiB."),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8000000000000 bytes."),
+        MemoryError("Unable to allocate 7.28 TiB for an array"),
+    ],
+)
+def test_a_machine_without_memory_is_named_as_such(error: Exception) -> None:
+    with pytest.raises(OutOfMemory, match=r"forward raises .*--scale"), load.blame("ref", "forward"):
+        raise error

@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
+from akg_core.errors import is_of_memory
 from akg_core.judge.compare.bits import same_bits
 from akg_core.judge.reference.locality import Answer, Locality
-from akg_core.judge.reference.memory_estimate import is_of_memory
 from akg_core.task.arguments import flat
 from akg_core.worker.tensors import transform
 

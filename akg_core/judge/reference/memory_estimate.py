@@ -31,7 +31,6 @@ _COMPARED = _ANSWER + 2  # and those of the candidate, at the end of two runs
 _TIMED = 3  # at once: a kernel, eager PyTorch and torch.compile
 _PIECE_BYTES = 4 << 30  # that comparing holds at most beside what it compares, on a device
 _CONTEXTS_BYTES = 3 << 30  # that a device takes for the processes of a task
-_NO_MEMORY = ("can't allocate memory", "out of memory")  # what torch says of the host and of a device
 _GIVEN_BACK_SECONDS, _LOOK_SECONDS = 5.0, 0.02
 _NOTHING_SECONDS = 1.0  # in which nothing is given back when nothing more is to come
 _SLIGHT_BYTES = 64 << 20  # of a device, which come and go
@@ -136,11 +135,6 @@ def _on_device(task: Task, cases: int) -> int:
     piece = min(_PIECE_BYTES, 2 * _COMPARED * outputs)
     scattering = cases * given + _answers(task, cases) + _bytes_to_scatter(task)
     return max(bytes_needed(task, cases), timing, scattering) + piece + kept + FASTER * ROW_BYTES + _CONTEXTS_BYTES
-
-
-def is_of_memory(error: BaseException) -> bool:
-    """Whether an error says that there is too little memory."""
-    return isinstance(error, (MemoryError, OutOfMemory)) or any(text in str(error) for text in _NO_MEMORY)
 
 
 def bytes_to_answer(task: Task) -> int:

@@ -26,7 +26,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from akg_core.judge.reference.memory_estimate import is_of_memory
+from akg_core.errors import is_of_memory
 from akg_core.task.load import ReferenceModule, line_of
 from akg_core.worker.tensors import transform
 

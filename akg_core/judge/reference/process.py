@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import torch
 
 from akg_core.device import HOST
-from akg_core.errors import TaskError
+from akg_core.errors import TaskError, is_of_memory
 from akg_core.judge.compare import accuracy
 from akg_core.judge.compare.case import Expected, flatten
 from akg_core.judge.records import Draw, Preparation, different
@@ -31,7 +31,6 @@ from akg_core.judge.reference.memory_estimate import (
     await_room,
     bytes_on_device,
     is_large,
-    is_of_memory,
     may_want_rows,
     require_room,
 )
