@@ -242,6 +242,28 @@ def test_noise_for_which_memory_is_short_is_drawn_for_some_rows_at_a_time_or_whi
     assert not is_cut or all(row.any() for row in found.split(16)), "every row has some"
 
 
+def test_noise_moves_what_a_call_leaves_in_the_module_too(capture: Callable[..., Task], tmp_path: Path) -> None:
+    source = """
+        import torch
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("mean", torch.zeros(16))
+            def forward(self, x):
+                self.mean.copy_(x.mean(0))
+                return x - self.mean
+        def get_inputs(): return [torch.randn(16, 16)]
+        def get_init_inputs(): return []
+    """
+    process.open_job({"task": capture(dedent(source)).model_dump(mode="json"), "folder": str(tmp_path), "seed": 0})
+    process.prepare_job({"room": 0})
+    reference = drawing.current()
+    draw = next(iter(reference.plans.values()))
+    answering.expected_of(reference, draw)
+    noise = answering.noise_of(reference, draw, 1.0, 2)
+    assert noise and set(noise) == {"output", "state mean"} and all(float(moved.max()) > 0 for moved in noise.values())
+
+
 def rows_of(reference: drawing.Reference) -> int:
     """The rows of the first case's only argument."""
     return len(drawing.drawn(reference, next(iter(reference.plans.values())))[0][0])

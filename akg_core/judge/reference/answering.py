@@ -253,7 +253,7 @@ def _widen(scatter: Noise, noisy: dict[str, Any], expected: Expected, rows: slic
     for name, value in noisy.items():
         if name in exact and isinstance(value, torch.Tensor) and value.is_floating_point():
             due = exact[name]
-            width = accuracy.width_of(expected.result[name])
+            width = accuracy.width_of((expected.result | expected.changed)[name])
             known = scatter.setdefault(name, torch.zeros(due.numel(), dtype=width, device=due.device))
             known, due = (known.view(due.shape)[rows], due[rows]) if due.dim() else (known.view(()), due)
             pieces = (flat.reshape(-1).split(_AT_ONCE) for flat in (known, value, due))
