@@ -94,7 +94,7 @@ class Engine(Record):
 class Results(Record):
     """The document: what was run, with what, where, and a row a task. `finished` is false while it is being written.
 
-    `dynamic`: one kernel was made for all sizes, and judged at hidden ones.
+    `dynamic`: one kernel was made for all sizes, and judged at hidden ones. `seconds`: of all runs that it took.
     `simulated`: kernels ran by simulation, so that nothing has a time. `tune`: seconds that each task was searched for.
     """
 
@@ -114,10 +114,10 @@ class Results(Record):
     rows: tuple[Row, ...] = ()
 
 
-def unfinished(path: Path, like: Results) -> dict[str, Row]:
-    """The rows, by digest, of a document that a run of the same kind left unfinished; none when there is no such."""
+def unfinished(path: Path, like: Results) -> Results:
+    """What a run of the same kind left unfinished there; `like`, which has no rows, when there is no such."""
     if not path.exists():
-        return {}
+        return like
     try:
         found = Results(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, ValidationError):
@@ -126,7 +126,7 @@ def unfinished(path: Path, like: Results) -> dict[str, Row]:
         ) from None
     same = ("suite", "plugin", "target", "scale", "dynamic", "simulated", "tune", "engine", "baselines", "versions")
     alike = not found.finished and all(getattr(found, name) == getattr(like, name) for name in same)
-    return {row.digest: row for row in found.rows} if alike else {}
+    return found if alike else like
 
 
 def digest(path: Path, *also: object) -> str:

@@ -84,7 +84,8 @@ def run(
         if available.simulated:  # nothing that is simulated has a time
             plan = replace(plan, baselines=(), tune=0.0)
         results = _empty(request, plan, available)
-        known = unfinished(out, results) if out else {}
+        earlier = unfinished(out, results) if out else results
+        known = {row.digest: row for row in earlier.rows}
         asked = [(problem, replace(request, reference=problem.path.resolve())) for problem in problems]
         rows = {p: known[d] for p, r in asked if (d := row_digest(p, r)) in known}
         waiting = [(p, r) for p, r in asked if p not in rows]
@@ -100,7 +101,7 @@ def run(
             row = rows[contest.problem] = contest.row()
             done = tuple(rows[problem] for problem in problems if problem in rows)
             machine = contest.timing.settings if contest.timing else results.machine
-            seconds = round(time.monotonic() - began, 1)
+            seconds = round(earlier.seconds + time.monotonic() - began, 1)
             results = results.model_copy(update={"rows": done, "machine": machine, "seconds": seconds})
             if out:
                 write_whole(out, results)

@@ -51,6 +51,7 @@ def test_a_run_goes_on_where_it_was_ended(problems, tmp_path):
     told.clear()
     again = runner.run(problems, request, plan, out, tell)
     assert told == [("inverse", 2, 2)] and again.rows[0] == add
+    assert again.seconds > whole.seconds, "of both runs"
 
     write_whole(out, cut_short)
     told.clear()
