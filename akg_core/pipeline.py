@@ -338,7 +338,7 @@ class Pipeline:
             self.timing = found
             self.folder.write("timing.json", found)
             note.failed = found.status != "ok"
-            note.text = found.reason or ", ".join(f"{s.ratio:.2f}x of {s.over}" for s in found.speedups)
+            note.text = found.reason or ", ".join(each.said for each in found.speedups)
         return found
 
     def judge(

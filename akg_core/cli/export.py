@@ -27,6 +27,7 @@ def export(
     import json
     import re
 
+    from akg_core.built_from import require_built, require_unchanged
     from akg_core.cli import files
     from akg_core.errors import UsageError
     from akg_core.export import package, single_file
@@ -39,6 +40,8 @@ def export(
     if of_run:
         require_correct(run)
     kernel = files.kernel(run / "kernel" if of_run else run)
+    require_unchanged(kernel.folder)
+    require_built(kernel)
     if form == "package":
         path = out or run / re.sub(r"\W", "_", run.resolve().name)
         package(kernel, path)

@@ -170,6 +170,13 @@ class Speedup(Record):
     high: float
     result: Literal["faster", "slower", "inconclusive"]
 
+    @property
+    def said(self) -> str:
+        """In a few words."""
+        return (
+            f"inconclusive beside {self.over}" if self.result == "inconclusive" else f"{self.ratio:.2f}x of {self.over}"
+        )
+
 
 class Floor(Record):
     """The least time that this machine could take, by what it was measured to do: moving the bytes, or computing.

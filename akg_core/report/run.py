@@ -69,7 +69,8 @@ def _show_verdict(console: Console, verdict: Verdict) -> None:
     for hint in verdict.hints:
         _say(console, "", Text(hint))
     if verdict.worst_error is not None:
-        _say(console, "", Text(f"worst error {verdict.worst_error:.2g} at {verdict.where}", style="dim"))
+        nearest = f"nearest to its limit: off by {verdict.worst_error:.2g} at {verdict.where}"
+        _say(console, "", Text(nearest, style="dim"))
     if verdict.accuracy_ratio is not None:
         ratio = f"{verdict.accuracy_ratio:.2f}x" if verdict.accuracy_ratio < _FAR else f"more than {_FAR}x"
         tolerance = "within" if verdict.kernelbench else "outside"

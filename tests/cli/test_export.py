@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -160,6 +161,21 @@ def test_what_cannot_be_exported_is_refused(akg, run, prepare, words, said):
     prepare(run)
     ended = akg("export", str(run), *words)
     assert ended.code == 2 and said in ended.err, ended.text
+
+
+def test_a_kernel_whose_source_or_library_is_not_what_was_judged_is_refused(akg, run):
+    source = run / "kernel/kernel.cpp"
+    source.write_text("int f() { return 1; }\n")
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()
+    (run / "kernel/built_from.json").write_text(json.dumps({"kernel.cpp": digest}))
+    (run / "kernel/model_new.py").write_text(KERNEL + "\n\nLIBRARY = 'kernel.so'\n")
+    ended = akg("export", str(run), "--format", "package")
+    assert ended.code == 2 and "is not built" in ended.err and "needs kernel.so" in ended.err
+    (run / "kernel/kernel.so").write_bytes(b"")
+    assert akg("export", str(run), "--format", "package").code == 0
+    source.write_text("int f() { return 2; }\n")
+    ended = akg("export", str(run), "--format", "package", "--out", "other")
+    assert ended.code == 2 and "was not built from this kernel.cpp" in ended.err
 
 
 def test_a_run_that_is_not_there_is_said_with_near_names(akg, run):

@@ -66,7 +66,7 @@ def test_the_report_for_a_person(akg, reference):
         "capture",
         "compile",
         "verdict correct",
-        "worst error",
+        "nearest to its limit",
         "median",
         "95 % interval",
         "eager",

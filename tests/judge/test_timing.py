@@ -318,6 +318,14 @@ def test_a_ratio_of_equals_is_inconclusive_and_of_others_is_not() -> None:
     assert ratio == pytest.approx(2) and low > 1.8 and high < 2.2
 
 
+def test_an_interval_holds_what_the_shortest_samples_say_where_most_were_disturbed() -> None:
+    slices = [[25e-3, 25.1e-3, 24.9e-3], [25e-3, 8e-6, 25.2e-3]]
+    kernel = [[16e-6, 15e-6, 17e-6], [16e-6, 16e-6, 15e-6]]
+    low, high = statistics.undisturbed(slices, kernel, 1500.0, 1600.0)
+    assert low == pytest.approx(8 / 15) and high == 1600.0
+    assert statistics.undisturbed(kernel, kernel, 0.9, 1.1) == (0.9, 1.1)
+
+
 def test_the_floor_is_the_larger_of_memory_and_arithmetic() -> None:
     machine = Machine(
         processor="",

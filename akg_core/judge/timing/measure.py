@@ -2,9 +2,10 @@
 
 A round asks every participant for a few samples, in changing order, so that what the machine does meanwhile hits all
 alike. Medians get bootstrap intervals over rounds, of which there are no more once these are narrow; a speed-up whose
-interval holds 1 is inconclusive, and an interval is the wider the longer processes had to wait for a processor. Who
-takes the time is another process: see `akg_core.judge.timing.outside` for the host, and `on_device`. A kernel is
-believed only when its time is physically possible, and what it answered meanwhile is right.
+interval holds 1 is inconclusive, and an interval is the wider the longer processes had to wait for a processor, or
+where most samples took several times as long as the shortest. Who takes the time is another process: see
+`akg_core.judge.timing.outside` for the host, and `on_device`. A kernel is believed only when its time is physically
+possible, and what it answered meanwhile is right.
 """
 
 from __future__ import annotations
@@ -125,6 +126,7 @@ def _timing(found: Sampled, timer: str) -> Timing:
             ratio, low, high = statistics.ratio(samples, found.rounds[KERNEL])
             low *= 1 - found.waited.get(name, 0.0)  # without what either may have waited for others
             high /= 1 - found.waited.get(KERNEL, 0.0)
+            low, high = statistics.undisturbed(samples, found.rounds[KERNEL], low, high)
             speedups.append(Speedup(over=name, ratio=ratio, low=low, high=high, result=_result(low, high)))
     return Timing(
         status=found.status,

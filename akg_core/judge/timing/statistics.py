@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 RESAMPLES = 600
+_DISTURBED = 2.0  # times the shortest sample, at the median
 
 Rounds = Sequence[Sequence[float]]  # the samples of each round
 
@@ -23,6 +24,19 @@ def ratio(over: Rounds, of: Rounds) -> tuple[float, float, float]:
     """The ratio of two medians with its interval; both were sampled in the same rounds, resampled together."""
     count = min(len(over), len(of))
     return _bootstrap(count, lambda picked: median(_joined(over, picked)) / median(_joined(of, picked)))
+
+
+def undisturbed(over: Rounds, of: Rounds, low: float, high: float) -> tuple[float, float]:
+    """An interval of a ratio that holds that of the shortest samples, too, where these are far below either's median.
+
+    A process of several threads waits for the last of them at every barrier: where another has its processor, each
+    sample is as long as a turn of the system's scheduler, and all are alike.
+    """
+    one, other = (_joined(rounds, range(len(rounds))) for rounds in (over, of))
+    if any(median(samples) > _DISTURBED * min(samples) for samples in (one, other)):
+        shortest = min(one) / min(other)
+        return min(low, shortest), max(high, shortest)
+    return low, high
 
 
 def _bootstrap(count: int, statistic: Callable[[Sequence[int]], float]) -> tuple[float, float, float]:
