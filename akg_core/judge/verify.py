@@ -29,7 +29,7 @@ from akg_core.judge.records import (
     VerdictStatus,
     different,
 )
-from akg_core.judge.reference.memory_estimate import has_work, is_large
+from akg_core.judge.reference.memory_estimate import answers_at_once, has_work, is_large
 from akg_core.judge.reference.prepare import Prepared
 from akg_core.judge.source.rules import COPIES_ONLY
 from akg_core.records import Artifact, Case, CaseReport, RunReport, Target
@@ -129,13 +129,14 @@ def _left_out(preparation: Preparation, drawn: Sequence[Draw]) -> list[str]:
 def _run(kernel: CandidateSession, cases: Callable[[], list[Case]]) -> tuple[_Judging, JobResult]:
     """Run a kernel on the cases, which are asked for once it is loaded, and compare what it wrote meanwhile.
 
-    All are run, then compared; on tensors that are large for a device one after the other, so that no more than one
-    answer is held.
+    All are run, then compared; on tensors that are large for a device a few at a time, so that no more answers than
+    these are held.
     """
     prepared, judging, done = kernel.prepared, None, 0
 
     def due() -> list[Case]:
-        return cases()[done : done + 1] if _is_large(kernel) else cases()
+        at_once = answers_at_once(kernel.prepared.ready().output_bytes)
+        return cases()[done : done + at_once] if _is_large(kernel) else cases()
 
     while True:
         with kernel.run(due) as result:

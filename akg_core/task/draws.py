@@ -39,6 +39,7 @@ KINDS = (
 """Kinds of draws, the file's own first. `disturbed`: the same but for one row, whose elements have changed places;
 `signed`: standard normal; for the others see `akg_core.task.patterns`."""
 DEALT = "dealt"  # the kind of a draw that has many, by a `Deal`
+_COUNTED = 1 << 27  # elements at once
 _SALTS = (*KINDS, DEALT)  # a draw of one kind has nothing in common with that of another by the same seed
 
 
@@ -234,8 +235,9 @@ def _is_discrete(value: torch.Tensor) -> bool:
 
 
 def _has_zeros(value: torch.Tensor) -> bool:
-    """Whether so many zeros are no chance."""
-    return int(torch.count_nonzero(value)) < 0.99 * value.numel()  # nothing as large as the tensor is made
+    """Whether so many zeros are no chance. Counted piece by piece: a device makes a whole number of each element."""
+    pieces = value.reshape(-1).split(_COUNTED)
+    return sum(int(torch.count_nonzero(piece)) for piece in pieces) < 0.99 * value.numel()
 
 
 def _has_structure(value: torch.Tensor) -> bool:

@@ -212,8 +212,11 @@ def test_the_first_call_that_nobody_watches_is_told_no_value(prepared, artifact)
     assert verify(pool, cases, "fragile", artifact(body), TARGET).correct
 
 
-def test_cases_that_differ_by_numbers_alone_have_one_such_call(prepared, artifact) -> None:
+@pytest.mark.parametrize("is_large", [False, True])
+def test_cases_that_differ_by_numbers_alone_have_one_such_call(prepared, artifact, monkeypatch, is_large) -> None:
     pool, cases = prepared
+    monkeypatch.setattr(verify_module, "is_large", lambda given, outputs: is_large)
+    monkeypatch.setattr(verify_module, "answers_at_once", lambda outputs: 1)
     body = """
     if not torch._C._len_torch_dispatch_stack():
         ModelNew.kept["calls"] = ModelNew.kept.get("calls", 0) + 1
@@ -224,9 +227,11 @@ def test_cases_that_differ_by_numbers_alone_have_one_such_call(prepared, artifac
     assert verify(pool, cases, "fragile", artifact(body), TARGET).correct
 
 
-def test_large_answers_are_compared_one_after_the_other(prepared, artifact, monkeypatch) -> None:
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_large_answers_are_compared_before_more_are_made(prepared, artifact, monkeypatch, at_once: int) -> None:
     pool, cases = prepared
     monkeypatch.setattr(verify_module, "is_large", lambda given, outputs: True)
+    monkeypatch.setattr(verify_module, "answers_at_once", lambda outputs: at_once)
     asked = list[list[str]]()
     run, compare, rest = CandidateSession.run, Prepared._compare, Prepared.rest
 
@@ -251,7 +256,8 @@ def test_large_answers_are_compared_one_after_the_other(prepared, artifact, monk
     found = verify(pool, cases, "fragile", artifact(kernels.HONEST), TARGET)
     names = [case.name for case in found.cases]
     assert found.correct and names[-2:] == ["drawn, again, 1", "drawn, again, 2"]
-    assert asked == [step for name in names for step in ([name], ["compared"], ["rest"])]
+    groups = [names[start : start + at_once] for start in range(0, len(names), at_once)]
+    assert asked == [step for group in groups for step in (group, *[["compared"]] * len(group), ["rest"])]
     copying = artifact("return x.clone()")
     assert verify(pool, cases, "fragile", copying, TARGET).rule == COPIES_ONLY
     assert verify(pool, cases, "fragile", artifact(BREAKS), TARGET).reason.endswith("The case was: drawn.")

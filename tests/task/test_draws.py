@@ -50,6 +50,15 @@ def test_meaning_is_kept(kind):
     assert drawn("torch.rand(4, 4).half()", kind).dtype == torch.float16
 
 
+def test_zeros_are_counted_in_pieces(monkeypatch):
+    counted, count = [], torch.count_nonzero
+    monkeypatch.setattr(draws, "_COUNTED", 100)
+    monkeypatch.setattr(torch, "count_nonzero", lambda value: counted.append(value.numel()) or count(value))
+    assert drawn("torch.triu(torch.rand(16, 16))", "large").tril(-1).count_nonzero() == 0
+    assert not drawn("torch.rand(16, 16)", "large").eq(0).any()
+    assert counted == [100, 100, 56] * 2
+
+
 def test_a_disturbed_draw_has_one_row_turned():
     first, other = draws.inputs(PLAIN, 5)[0], draws.inputs(PLAIN, 5, "disturbed")[0]
     assert (first != other).any(1).sum() == 1 and first.sort(1).values.equal(other.sort(1).values)

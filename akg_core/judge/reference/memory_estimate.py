@@ -26,6 +26,7 @@ _FEWEST_CASES, _MOST_CASES = 2, 10  # that a kernel is run on; the first more of
 _USUAL_CASES, _KINDS = 6, 8  # of a task that has rows for all kinds of values, so many, in one case
 _ROW_BYTES = 1 << 30  # of calls in a row on a device, held at once
 _COPIES = 8  # of inputs and outputs, among which are those of cases with larger sizes
+_ANSWERS_BYTES = 4 << 30  # of a candidate's answers that are held at once on a device, where they are large
 _ANSWER = 3  # times the bytes of the outputs: as they are, and in float64
 _COMPARED = _ANSWER + 2  # and those of the candidate, at the end of two runs
 _TIMED = 3  # at once: a kernel, eager PyTorch and torch.compile
@@ -144,14 +145,20 @@ def bytes_to_answer(task: Task) -> int:
 
 
 def _answers(task: Task, cases: int) -> int:
-    """Bytes of a candidate's answers that are held at once: of large ones, each is compared before the next is made."""
+    """Bytes of a candidate's answers that are held at once: large ones are compared before more are made."""
     given, outputs = _given(task), _outputs(task)
-    return outputs if is_large(given, outputs) else (cases + FEWEST_CALLS - 1) * outputs
+    count = cases + FEWEST_CALLS - 1
+    return outputs * (min(count, answers_at_once(outputs)) if is_large(given, outputs) else count)
 
 
 def is_large(given: int, outputs: int) -> bool:
     """Whether inputs and answers of so many bytes had better not be held at once for several calls on a device."""
     return FEWEST_CALLS * (given + outputs) > _ROW_BYTES
+
+
+def answers_at_once(outputs: int) -> int:
+    """How many answers of so many bytes each are held at once on a device, where they are large."""
+    return max(1, _ANSWERS_BYTES // max(1, outputs))
 
 
 def may_want_rows(task: Task, device: Device) -> bool:
