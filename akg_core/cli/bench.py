@@ -52,6 +52,9 @@ Level = Annotated[int, typer.Option("--level", metavar="N", help="KernelBench's 
 Problems = Annotated[
     str, typer.Option("--problems", metavar="LIST", help="Numbers, 1-20,54, or names and groups of others; else all.")
 ]
+Kernels = Annotated[
+    int, typer.Option("--kernels", metavar="N", min=0, help="Of a task with many kernels the first N (0: all).")
+]
 Folder = Annotated[Path, typer.Option("--folder", metavar="DIR", help="Where runs are kept.")]
 Baseline = Annotated[
     str, typer.Option("--baseline", metavar="LIST", help="What to time against; an empty list judges only.")
@@ -67,6 +70,7 @@ class Tasks:
     root: Root = None
     level: Level = 1
     problems: Problems = ""
+    kernels: Kernels = 0
     folder: Folder = Path("runs/bench")
 
     def found(self) -> tuple[str, list[Problem]]:
@@ -83,9 +87,9 @@ class Tasks:
             return f"{KERNELBENCH}-level{self.level}", suite.kernelbench(self.root, self.level, self.problems)
         if name == "multikernelbench":
             return name, suite.multikernelbench(self.root, self.problems)
-        kernels = suite.npukernelbench(self.root, self.problems)
-        found = [cases.by_kernel(one, self.folder / "references") for one in kernels]
-        return name, [problem for kernel in found for problem in kernel]
+        references = self.folder / "references"
+        found = [cases.by_kernel(one, references) for one in suite.npukernelbench(self.root, self.problems)]
+        return name, [problem for kernels in found for problem in kernels[: self.kernels or None]]
 
 
 @dataclass(frozen=True, kw_only=True)

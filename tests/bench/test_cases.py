@@ -94,3 +94,15 @@ def test_a_last_line_without_an_end_is_a_case_like_any_other(kernels, tmp_path):
     (tmp_path / "add.json").write_text((tmp_path / "add.json").read_text().rstrip())
     made = load_source(read(large.path), "add")
     assert [list(x.shape) for x, *_ in made.input_lists()] == [[2, 3], [4, 6]]
+
+
+def test_the_first_kernels_of_a_task_may_be_all_that_is_run(tmp_path):
+    from akg_core.cli.bench import Tasks
+
+    folder = tmp_path / "reference" / "npukernelbench_level0"
+    folder.mkdir(parents=True)
+    (folder / "add.py").write_text(REFERENCE)
+    (folder / "add.json").write_text("\n".join(case([2, 3], [2, 3], dtype) for dtype in ("float32", "float16")))
+    asked = {"what": ["npukernelbench"], "root": tmp_path, "folder": tmp_path / "runs"}
+    assert [one.name for one in Tasks(**asked).found()[1]] == ["add", "add-2"]
+    assert [one.name for one in Tasks(**asked, kernels=1).found()[1]] == ["add"]
