@@ -67,6 +67,7 @@ class PluginInfo(Record):
     """Who a plugin is. `name` is what users type; `source_suffix` is the main file's ending (".toy").
 
     `warm`: modules that its jobs find imported, from probing to profiling; they start no thread and touch no device.
+    `modules`: packages by which its kernels import their language, which they may beside torch and Python's own.
     `environment`: where its toolchain lives, if that is not beside core.
     """
 
@@ -77,6 +78,7 @@ class PluginInfo(Record):
     source_suffix: str
     summary: str = ""
     warm: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
     environment: Environment | None = None
 
 
@@ -229,6 +231,8 @@ class Interface(Record):
     `seeded`: forward draws random numbers; the program's last input is then the seed of the call, an i64 without dims.
     `pairs`: the outputs that are complex, of which the program gives pairs. `records`: some arguments are dataclasses
     or named tuples; here they are dicts and tuples, for which callers may have either. Or results are named tuples.
+    `settled`: numbers of the module that are no tensors, or shapes, depend on the seed that it is constructed by, so
+    that a kernel holds for the seed 0 alone.
     """
 
     arguments: tuple[Argument, ...]
@@ -242,6 +246,7 @@ class Interface(Record):
     seeded: bool = False
     pairs: tuple[int, ...] = ()
     records: bool = False
+    settled: bool = False
 
 
 class Node(Record):

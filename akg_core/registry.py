@@ -86,6 +86,11 @@ class Registry:
         """A caller for the hooks of plugin `name` alone; raises as `select` does."""
         return Hooks(self.select(name), self._manager)
 
+    def modules(self, name: str) -> tuple[str, ...]:
+        """What kernels of plugin `name` may import of it and for it; raises as `select` does."""
+        info, package = self.select(name).info, self._entries[name].value.partition(":")[0].partition(".")[0]
+        return (package, *(info.modules if info else ()))
+
     def _examine(self, name: str) -> Plugin:
         if name not in self._states:
             self._states[name] = self._load(self._entries[name])
@@ -185,6 +190,14 @@ def environment_of(name: str) -> records.Environment | None:
     """Where the toolchain of the installed plugin `name` lives, if not beside core; raises PluginError."""
     info = installed().select(name).info
     return info.environment if info else None
+
+
+def modules_of(name: str) -> tuple[str, ...]:
+    """By which packages kernels of the plugin `name` import their language, its own among them; none where it cannot be
+    used."""
+    with contextlib.suppress(PluginError):
+        return installed().modules(name)
+    return ()
 
 
 @functools.cache

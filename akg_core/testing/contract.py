@@ -17,7 +17,7 @@ from akg_core.judge.source.rules import broken_rule
 from akg_core.pages import KINDS
 from akg_core.pools import probe
 from akg_core.records import KernelSource, Target
-from akg_core.registry import HOOKS, OPTIONAL
+from akg_core.registry import HOOKS, OPTIONAL, modules_of
 from akg_core.sketch.dtypes import DTYPES
 from akg_core.stages import require_allowed
 from akg_core.testing.examples import Example, read_examples
@@ -180,7 +180,7 @@ class Contract:
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        if rule := broken_rule(folder, "", source.entry):
+        if rule := broken_rule(folder, "", source.entry, modules_of(subject.plugin)):
             fail(f"{what} would be judged cheating: {rule}.")
 
     def must_lead_back(self, subject: Subject, task: str, source: KernelSource) -> None:

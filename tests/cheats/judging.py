@@ -107,11 +107,12 @@ def bench(
 
 
 def lay_out(path: Path, task: str, folder: Path) -> Artifact:
-    """A candidate as an artifact: beside it its reference, honest kernels, and its machine code if it brings any."""
+    """A candidate as an artifact: its reference, the honest kernels that it names, and machine code if it has any."""
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(path, folder / "model_new.py")
     shutil.copyfile(FOLDER / f"{task}.py", folder / "reference.py")
-    shutil.copyfile(FOLDER / "kernels.py", folder / "kernels.py")
+    if "kernels" in path.read_text():
+        shutil.copyfile(FOLDER / "kernels.py", folder / "kernels.py")
     if path.with_suffix(".cpp").exists():
         _compile(path.with_suffix(".cpp"), folder / "kernel.so")
     return Artifact(folder=folder)

@@ -18,6 +18,8 @@ from akg_core.judge.source.rules import broken_rule
         "y = a.numpy() @ b.numpy()",
         "y = a.__array__()",
         "import scipy.special",
+        "import networkx",
+        "from mpmath.libmp import f",
         "__import__('scipy')",
         "held = torch._C._DisableTorchDispatch()",
         "getattr(torch._C._autograd, '_disable_profiler')()",
@@ -37,6 +39,7 @@ def test_a_library_or_a_switch_is_named_with_its_line(line: str, tmp_path: Path)
         "pointer = x.numpy().ctypes.data_as(ctypes.c_void_p)",
         "kind = np.ctypeslib.ndpointer(np.float32)",
         "from numpy import float32, int64",
+        "import threading, mmap, model_new",
         "y = torch.empty(3)",
         "text = 'as numpy does'",
         "def broken(:",
@@ -60,6 +63,13 @@ def test_addresses_and_types_are_no_work(line: str, tmp_path: Path) -> None:
 def test_a_file_is_read_in_the_encoding_that_python_reads_it_in(written: bytes, tmp_path: Path) -> None:
     (tmp_path / "model_new.py").write_bytes(written)
     assert "another library: scipy" in broken_rule(tmp_path, "")
+
+
+def test_a_kernel_imports_its_language_and_what_the_task_imports(tmp_path: Path) -> None:
+    (tmp_path / "model_new.py").write_text("import mpmath\nimport networkx.algorithms as T\nfrom . import parts\n")
+    assert "another library: networkx in model_new.py, line 2" in broken_rule(tmp_path, "import mpmath")
+    assert "another library: mpmath" in broken_rule(tmp_path, "", modules=("networkx",))
+    assert broken_rule(tmp_path, "import mpmath", modules=("networkx",)) == ""
 
 
 def test_a_copy_of_the_reference_is_not_the_kernel(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ harness             runs cases and takes times of a Python module with `ModelNew
 subject             the kernel's model, constructed and put into the state of a case
 confinement         what the process gives away before the kernel's code runs
 guard, guarded      while a kernel runs: no library computes for it; one case under the guard
+importers           who imports what as a kernel runs
 library, operators  what of the library computes and is taken away; the operators that a kernel may call
 integrity           whether the harness has been replaced, or a thread left
 holdings            parameters and buffers of a foreign module

@@ -15,6 +15,7 @@ import random
 import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -23,6 +24,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from akg_core.judge.candidate import library
 from akg_core.judge.candidate.copies import INTO, Copies
+from akg_core.judge.candidate.importers import Importers, package_of
 from akg_core.judge.candidate.library import LibraryCall
 from akg_core.judge.candidate.operators import ALLOCATIONS, COPIES, is_allowed, is_operator
 from akg_core.judge.candidate.profiled import Profiler
@@ -64,6 +66,7 @@ _SYMBOLS = re.compile(
 """Names of files and functions of libraries that compute, and of what finds functions by name."""
 _INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _refused_past_modes: list[str] = []
+_importers: list[Importers] = []
 
 
 class Guard:
@@ -163,9 +166,13 @@ def noted() -> list[str]:
     return [*(rule for rules in _processes() for rule in rules), *_searches()]
 
 
-def forbid_searches() -> None:
-    """Let nothing in this process, from now on, look for objects, frames and libraries that it was not given."""
+def forbid_searches(reference: Path | None = None) -> None:
+    """Let nothing in this process, from now on, look for objects, frames and libraries that it was not given.
+
+    `reference`: the task's file, which may import what it names.
+    """
     _processes()  # no hook is added any more
+    _importers.append(Importers(reference))
     _hook_searches()
 
 
@@ -196,10 +203,12 @@ def _foreign(event: str, asked: Any) -> str:
     """The name that is asked for, when it is one of a library that computes; "" otherwise."""
     name = asked.decode(errors="replace") if isinstance(asked, bytes) else str(asked)
     if event == "import":
-        return name if name in _COMPILER or name.partition(".")[0] in LIBRARIES else ""
+        is_foreign = name in _COMPILER or name.partition(".")[0] in LIBRARIES or _importers[0].refused(name)
+        return name if is_foreign else ""
     if event == "open":
         found = _MODULES.search(name)
-        return (found[1] or found[2]) if found else ""
+        package = package_of(name)
+        return (found[1] or found[2]) if found else package if _importers[0].refused(package) else ""
     if event == "ctypes.dlopen":
         name = name.rpartition("/")[2]
         return name if _FILES.match(name) else ""

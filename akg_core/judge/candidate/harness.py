@@ -216,7 +216,7 @@ def _ready(load_module: Callable[[], Any], case: Case, device: Device, code: Mac
         guard.calibrate(device.name)
         run_constructors = confinement.before_loading(case.reference, code, jit)
         steps = removal(device.keys)
-        forbid_searches()
+        forbid_searches(case.reference)
         while device is not HOST and steps:
             steps.pop()()
     watch = functools.partial(integrity.watch, _packages(load_module, device), device.trusted())

@@ -13,6 +13,7 @@ from akg_core.judge.reference import memory_estimate
 from akg_core.judge.reference.prepare import Prepared
 from akg_core.judge.source.rules import broken_rule
 from akg_core.records import Artifact, Case, Target
+from akg_core.registry import modules_of
 from akg_core.worker.limits import JobResult, Limits
 from akg_core.worker.pool import Due
 
@@ -51,7 +52,7 @@ class CandidateSession:
     ) -> None:
         self.pool, self.prepared, self.simulated, self._seconds = pool, prepared, simulated, seconds
         self._most, self.plugin = most, plugin
-        self.rule = broken_rule(artifact.folder, prepared.task.source, artifact.entry)
+        self.rule = broken_rule(artifact.folder, prepared.task.source, artifact.entry, modules_of(plugin))
         self._payload = kernel_payload(plugin, artifact, target)
         self._opening = self._on([prepared.opening])
         self._has_run = threading.Event()

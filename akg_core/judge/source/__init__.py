@@ -2,6 +2,7 @@
 
 text          the Python files of a kernel, for `akg_check_source`
 rules         what that text must not name
+imports       what that text may import
 belongings    which files of a folder are the kernel's
 native        the kernel's machine code: read, then loaded without running
 native_names  the libraries and functions that machine code may ask for

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from akg_core.judge.source.belongings import joined, own_files
+from akg_core.judge.source.imports import allowed, imported, is_there
 
 LIBRARIES = frozenset(
     {"scipy", "numexpr", "jax", "tensorflow", "onnxruntime", "sklearn", "pandas", "torchvision", "torchaudio"}
@@ -36,11 +37,14 @@ _TYPES = frozenset(
 COPIES_ONLY = "has little but copies of the library as its work"
 
 
-def broken_rule(folder: Path, reference: str, entry: str = "model_new.py") -> str:
+def broken_rule(folder: Path, reference: str, entry: str = "model_new.py", modules: Iterable[str] = ()) -> str:
     """The first rule that a file of the kernel breaks, with its place; "" when there is none.
 
-    A copy of the reference's own text is not the kernel's.
+    A copy of the reference's own text is not the kernel's. `modules`: what its language is imported by.
     """
+    modules = frozenset(modules)
+    own = {path.relative_to(folder).parts[0].partition(".")[0] for path in folder.rglob("*") if path.is_file()}
+    known = allowed(modules, reference) | own
     for path, text, tree in own_files(folder, entry):
         if text == reference:
             continue
@@ -48,7 +52,10 @@ def broken_rule(folder: Path, reference: str, entry: str = "model_new.py") -> st
         for line, name in _names(tree):
             if name in _SWITCHES:
                 return f"switches the guard off: {name} {place} {line}"
-            if name in LIBRARIES:
+            if name in LIBRARIES - modules:
+                return f"another library: {name} {place} {line}"
+        for line, name in imported(tree):
+            if name not in known and is_there(name):
                 return f"another library: {name} {place} {line}"
         for line in _numpy(tree):
             return f"another library: numpy {place} {line}"

@@ -46,6 +46,7 @@ def akg_plugin_info() -> PluginInfo:
             toolchain="tilelang",
         ),
         warm=("akg_plugin_tilelang.warm",),
+        modules=("tilelang", "tvm"),
     )
 
 

@@ -36,6 +36,7 @@ def akg_plugin_info() -> PluginInfo:
         dtypes=("f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool"),
         source_suffix=".py",
         summary="Triton for Ascend NPUs; without one, compiled ahead and simulated",
+        modules=("triton", "torch_npu"),
         environment=Environment(
             requirements=("triton-ascend==3.2.0", "ascendnpu-ir==1.2.0", "pybind11>=2.13", "attrs", "numpy>=1.26,<2"),
             toolchain="triton-ascend",

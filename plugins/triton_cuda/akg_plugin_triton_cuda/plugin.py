@@ -36,6 +36,7 @@ def akg_plugin_info() -> PluginInfo:
         source_suffix=".py",
         summary="Triton for NVIDIA GPUs; without one, compiled ahead and simulated",
         warm=("akg_plugin_triton_cuda.warm",),
+        modules=("triton",),
     )
 
 
