@@ -27,6 +27,7 @@ class Case(Record):
     With an `order` there is a call for each number in it, on the inputs at that place of `series`; the outputs of the
     n-th lie in `outputs_of(n)`. `apart`: before each call the state is as it was. `placed`: tensors lie where the
     allocator puts them, one element beyond that ("odd"), or between what is written to and what cannot be reached.
+    `made_by`: torch's seed when the module is constructed.
     `threads`: with how many it is called, where not with as many as usual, and then `elsewhere`: in a new thread.
     `seeds`: where forward draws random numbers, what torch's generator of the host is set to before a call, for the
     inputs or for each of the series; what it is left at stands under "changed" as `akg_core.seeds.GENERATOR`.
@@ -42,6 +43,7 @@ class Case(Record):
     replaced: tuple[str, ...] = ()
     pairs: tuple[int, ...] | None = None
     records: bool = False
+    made_by: int = 0
     poison: int = 0
     series: tuple[Path, ...] = ()
     order: tuple[int, ...] = ()

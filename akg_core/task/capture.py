@@ -278,6 +278,7 @@ def _task(reference: ReferenceModule, example: Example, traced: _Traced, vary: b
         seeded=bool(random_nodes(graph)),
         pairs=example.complex_outputs,
         records=reference.records or has_named(packed),
+        settled=example.settled,
     )
     require_bounded(graph, interface)
     notes = (*translated.notes, *_notes(example, arguments, graph, vary))

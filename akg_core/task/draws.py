@@ -38,6 +38,7 @@ KINDS = (
 )
 """Kinds of draws, the file's own first. `disturbed`: the same but for one row, whose elements have changed places;
 `signed`: standard normal; for the others see `akg_core.task.patterns`."""
+WHOLE = "whole numbers"  # the kind of a draw whose whole numbers take all bits; see `akg_core.task.whole_numbers`
 DEALT = "dealt"  # the kind of a draw that has many, by a `Deal`
 _COUNTED = 1 << 27  # elements at once
 _SALTS = (*KINDS, DEALT)  # a draw of one kind has nothing in common with that of another by the same seed

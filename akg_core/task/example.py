@@ -29,6 +29,9 @@ from akg_core.task.load import ReferenceModule, as_buffers
 from akg_core.task.recurrent import whole
 from akg_core.task.translate import dtype_name
 
+_OTHER_SEED = 1  # than that of the module that is traced
+_DEPTH = 8  # of collections in each other that are looked into
+
 
 @dataclass(frozen=True, slots=True)
 class Example:
@@ -36,6 +39,7 @@ class Example:
 
     `varying`: for each leaf the dimensions that vary. `outputs`: flat, fake; `handed`: those that are an argument
     itself, by the name of its leaf. `replaced`: attributes that forward replaces or updates, buffers of `model`.
+    `settled`: what the module holds beside the numbers of its tensors depends on the seed of its construction.
     Where something at the border is complex, all of this is of `reference` with pairs; `complex_outputs` were complex.
     """
 
@@ -49,6 +53,7 @@ class Example:
     handed: dict[int, str]
     replaced: tuple[str, ...] = ()
     complex_outputs: tuple[int, ...] = ()
+    settled: bool = False
 
 
 def make_example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Example:
@@ -78,7 +83,8 @@ def _example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Exampl
         for i, leaf in enumerate(found)
     )
     # Forward may leave something in its module, so the one that is traced is another.
-    probe = fake_or_real(mode, lambda: reference.model(eval=eval))
+    probe = fake_or_real(mode, lambda: reference.model(_OTHER_SEED, eval=eval))
+    settled = _settings(probe) != _settings(model)
     before = tensor_attributes(probe)
     written = {name: tensor._version for name, tensor in before.items()}
     fakes = faked(mode, inputs)
@@ -97,7 +103,8 @@ def _example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Exampl
             )
     require_apart(reference.name, found, [name for name, value in given.items() if value._version != versions[name]])
     handed = {place: name for place, out in enumerate(outputs) for name, value in given.items() if out is value}
-    return Example(reference, mode, as_buffers(model, replaced), inputs, found, varying, outputs, handed, replaced)
+    traced = as_buffers(model, replaced)
+    return Example(reference, mode, traced, inputs, found, varying, outputs, handed, replaced, settled=settled)
 
 
 def _replaced(file: str, before: dict[str, torch.Tensor], after: dict[str, torch.Tensor]) -> tuple[str, ...]:
@@ -153,6 +160,25 @@ def tensor_attributes(model: nn.Module) -> dict[str, torch.Tensor]:
         for key, value in vars(module).items()
         if isinstance(value, torch.Tensor)
     }
+
+
+def _settings(model: nn.Module) -> dict[str, str]:
+    """What a module and its parts hold, by qualified name, as text: numbers and texts, and the shapes of tensors."""
+    return {
+        f"{prefix}.{key}": _spelled(value, _DEPTH)
+        for prefix, module in model.named_modules()
+        for key, value in vars(module).items()
+    }
+
+
+def _spelled(value: Any, depth: int) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"{value.dtype} {tuple(value.shape)}"
+    if isinstance(value, (list, tuple)) and depth:
+        return str([_spelled(item, depth - 1) for item in value])
+    if isinstance(value, dict) and depth:
+        return str({str(key): _spelled(item, depth - 1) for key, item in value.items()})
+    return repr(value) if isinstance(value, (int, float, complex, str, torch.dtype)) else ""
 
 
 @contextmanager

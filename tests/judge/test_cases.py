@@ -14,15 +14,18 @@ from akg_core.device import HOST
 from akg_core.errors import OutOfMemory
 from akg_core.judge import records, verify
 from akg_core.judge.candidate import rounding
+from akg_core.judge.candidate.subject import construct
 from akg_core.judge.compare import written
 from akg_core.judge.compare.accuracy import slack
 from akg_core.judge.compare.case import Expected
 from akg_core.judge.records import CaseVerdict, Preparation
 from akg_core.judge.reference import drawing, process, schedule
+from akg_core.judge.reference.construction import made_by
 from akg_core.judge.reference.locality import Locality, locality
 from akg_core.judge.reference.near_eager import near
 from akg_core.judge.reference.placement import Walls, placed
 from akg_core.records import Case
+from akg_core.task import draws
 from akg_core.task.capture import capture
 from akg_core.task.load import load_source
 from akg_core.task.patterns import Deal, dealt
@@ -221,3 +224,36 @@ def test_calls_on_large_tensors_of_a_device_are_made_one_by_one(tmp_path: Path, 
     assert orders == [(0,), (1,)] if is_large else [sorted(order) for order in orders] == [[0, 0, 1]]
     assert all(case.apart == is_large for case in again)
     assert len({case.name for case in (case, *again)}) == 1 + len(again)
+
+
+# --- by which seed a module is constructed -----------------------------------------------------------------
+
+
+def test_what_a_constructor_draws_goes_by_the_seed_of_the_verdict() -> None:
+    drawn = task_of("return x + self.shift", init="self.shift = torch.randn(32)")
+    known = made_by(drawn, 7)
+    assert known == made_by(drawn, 7) and known not in (0, made_by(drawn, 8)) and not drawn.interface.settled
+    for init in ("self.shift = float(torch.rand(()))", "self.shift = [torch.rand(3).tolist()]"):
+        settled = task_of("return x + torch.tensor(self.shift).sum()", init=init)
+        assert settled.interface.settled and made_by(settled, 7) == 0
+
+
+def test_reference_and_kernel_are_constructed_by_it(tmp_path: Path) -> None:
+    source = reference_text("return x + self.shift", init="self.shift = torch.randn(6)")
+    preparation = prepared(source, tmp_path, 7, training=False)
+    case = Case(**preparation["draws"][0]["case"])
+    module = SimpleNamespace(ModelNew=load_source(source, "kernel").Model)
+    theirs = construct(module, case.model_copy(update={"reference": None}), HOST)
+    assert torch.equal(theirs.shift, drawing.current().model.shift)
+    torch.manual_seed(0)
+    assert not torch.equal(theirs.shift, torch.randn(6))
+
+
+def test_whole_numbers_are_a_case_that_is_needed(tmp_path: Path) -> None:
+    source = reference_text("return x.sum(1)", inputs="torch.randint(-9, 9, (8, 64))")
+    preparation = prepared(source, tmp_path, 7, training=False)
+    draw = next(draw for draw in preparation["draws"] if draw["kind"] == draws.WHOLE)
+    assert draw["needed"] and int(load(Case(**draw["case"]).inputs)[0].abs().max()) > 1 << 40
+    (tmp_path / "real").mkdir()
+    real = prepared(reference_text("return x.exp()"), tmp_path / "real", 7)
+    assert all(each["kind"] != draws.WHOLE for each in real["draws"])

@@ -21,8 +21,8 @@ from akg_core.worker.tensors import load
 
 
 def construct(module: Any, case: Case, device: Device) -> nn.Module:
-    """A `ModelNew` as the reference file constructs its `Model`, after the same seed, moved to the device."""
-    torch.manual_seed(0)
+    """A `ModelNew` as the reference file constructs its `Model`, after the case's seed, moved to the device."""
+    torch.manual_seed(case.made_by)
     source = load_source(case.reference.read_text(), "reference") if case.reference else module
     arguments = source.get_init_inputs() if hasattr(source, "get_init_inputs") else ()
     model = as_buffers(moved(module.ModelNew(*arguments), device.name), case.replaced)

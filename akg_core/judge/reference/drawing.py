@@ -18,12 +18,13 @@ from torch import nn
 from akg_core.device import HOST, Device
 from akg_core.judge.compare.case import Expected, Noise
 from akg_core.judge.records import Draw
+from akg_core.judge.reference.construction import made_by
 from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.prepare import CASES
 from akg_core.judge.reference.schedule import Plan
 from akg_core.judge.reference.updates import places
 from akg_core.records import Case, Placement, Task
-from akg_core.task import draws, edges
+from akg_core.task import draws, edges, whole_numbers
 from akg_core.task.graph import pairs, replaced
 from akg_core.task.load import ReferenceModule
 from akg_core.task.patterns import Deal
@@ -114,6 +115,7 @@ def plan(reference: Reference, asked: Plan) -> Draw:
         replaced=replaced(reference.task.interface),
         pairs=pairs(reference.task.interface),
         records=reference.task.interface.records,
+        made_by=made_by(reference.task, reference.seed),
         placed=_placed(asked) if on_host else "",
         threads=_threads(asked) if on_host else 0,
         elsewhere=on_host and asked.kind == "disturbed",
@@ -156,6 +158,9 @@ def drawn(reference: Reference, draw: Draw) -> tuple[list[Any], State]:
 
 def inputs_drawn(reference: Reference, draw: Draw) -> list[Any]:
     """The inputs of a case, drawn by its seed."""
+    if draw.kind == draws.WHOLE:
+        plain = draw.model_copy(update={"kind": "drawn"})
+        return whole_numbers.enlarged(reference.task, inputs_drawn(reference, plain), draw.seed)
     task, module, deal = reference.task, reference.module, reference.deals.get(draw.name)
     kind = draws.DEALT if deal else draw.kind
     if task.symbols:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from akg_core.errors import OutOfMemory, TaskError
 from akg_core.judge.records import Draw, OutputComparison, Preparation
+from akg_core.judge.reference.construction import made_by
 from akg_core.record import Sentence
 from akg_core.records import Case, Record, Target, Task
 from akg_core.task.graph import pairs, replaced
@@ -147,6 +148,7 @@ class Prepared:
             replaced=replaced(self.task.interface),
             pairs=pairs(self.task.interface),
             records=self.task.interface.records,
+            made_by=made_by(self.task, self.seed),
         )
 
     @property

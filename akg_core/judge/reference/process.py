@@ -23,6 +23,7 @@ from akg_core.judge.compare.case import Expected, flatten
 from akg_core.judge.records import Draw, Preparation, different
 from akg_core.judge.reference.answering import answer_case, forget, forget_large, is_random, seeded
 from akg_core.judge.reference.beyond_guards import refusal
+from akg_core.judge.reference.construction import made_by
 from akg_core.judge.reference.drawing import Reference, State, current, drawn, every, keep, plan, write
 from akg_core.judge.reference.locality import Locality, locality
 from akg_core.judge.reference.lower_bound import least, longest_reduction
@@ -68,7 +69,7 @@ def open_job(payload: dict[str, Any]) -> dict[str, Any]:
     surroundings.remember()
     module = replace(load_source(task.source, task.name), device=device.name, records=task.interface.records)
     module = replace(module, replaced=replaced(task.interface), pairs=pairs(task.interface))
-    model = module.model(0, eval=not task.training)
+    model = module.model(made_by(task, seed), eval=not task.training)
     initial = {name: value.detach().clone() for name, value in every(model).items()}
     reference = Reference(task, device, module, model, initial, Path(payload["folder"]), seed)
     (reference.folder / CASES).mkdir(mode=0o300)

@@ -1,0 +1,22 @@
+"""Adds whole numbers of 64 bits in 32.
+
+Seen: kernels that take every whole number for an index of 32 bits.
+Verdict: incorrect
+Task: whole
+"""
+
+import ctypes
+from pathlib import Path
+
+import torch
+from reference import Model
+
+library = ctypes.CDLL(str(Path(__file__).parent / "kernel.so"))
+
+
+class ModelNew(Model):
+    def forward(self, x):
+        y = torch.empty(x.shape[:-1], dtype=torch.int64)
+        pointers = (ctypes.c_void_p(t.data_ptr()) for t in (x, y))
+        library.kernel(*pointers, ctypes.c_long(x.shape[0]), ctypes.c_long(x.shape[1]))
+        return y
