@@ -22,7 +22,8 @@ from akg_core.worker.tensors import span
 
 _HOPELESS = 1e3  # an error so many times what is allowed is no rounding
 _NOISE_RUNS = (3, 8, 24)  # at first, and where that leaves a few elements in doubt
-_BY_CHANCE = 0.5  # of the elements that rounding lifts over 0 at times, as relu shows: those that a run leaves there
+_BY_CHANCE = 0.5  # of the elements that rounding lifts over 0 at times, as relu shows: those that a run leaves there;
+# a channel's are lifted together, so that how many are left after more runs than the first tells nothing
 
 Noise = dict[str, torch.Tensor]
 NoiseSource = Callable[[int], "Noise | None"]
@@ -146,7 +147,7 @@ def _floats(
     done = 0
     for runs in _NOISE_RUNS if not hopeless else ():
         right = errors.nonfinite < 0 and not errors.count and errors.norm <= allowed
-        many = errors.nonfinite >= 0 or errors.count > 1 + 2 * _BY_CHANCE**done * due.numel()
+        many = errors.nonfinite >= 0 or errors.count > 1 + 2 * _BY_CHANCE ** _NOISE_RUNS[0] * due.numel()
         if right or (done and many):
             break
         done = runs
