@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from akg_core.judge.candidate import importers
 from akg_core.judge.source.rules import broken_rule
 
 
@@ -133,3 +134,24 @@ def test_scripts_that_only_lie_beside_a_kernel_are_not_read(text: str, tmp_path:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("import scipy\nimport pandas")
     assert broken_rule(tmp_path, "") == ""
+
+
+@pytest.mark.parametrize(
+    ("beside", "is_own"),
+    [("mpmath.py", True), ("mpmath/__init__.py", True), ("mpmath.txt", False), ("mpmath/data.py", False)],
+)
+def test_only_what_python_finds_first_is_a_kernel_s_own(beside: str, is_own: bool, tmp_path: Path) -> None:
+    (tmp_path / "model_new.py").write_text("import mpmath\n")
+    (tmp_path / beside).parent.mkdir(exist_ok=True)
+    (tmp_path / beside).write_text("")
+    assert bool(broken_rule(tmp_path, "")) != is_own
+
+
+def test_a_module_of_the_same_name_beside_a_kernel_hides_none_that_is_opened(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(importers, "_language", [()])
+    rule = importers.Importers(None)
+    (tmp_path / "mpmath.py").write_text("")
+    asking = compile("def ask(**how): return rule.refused('mpmath', **how)", str(tmp_path / "model_new.py"), "exec")
+    names = {"rule": rule}
+    exec(asking, names)
+    assert not names["ask"]() and names["ask"](is_installed=True)

@@ -208,7 +208,7 @@ def _foreign(event: str, asked: Any) -> str:
     if event == "open":
         found = _MODULES.search(name)
         package = package_of(name)
-        return (found[1] or found[2]) if found else package if _importers[0].refused(package) else ""
+        return (found[1] or found[2]) if found else package if _importers[0].refused(package, is_installed=True) else ""
     if event == "ctypes.dlopen":
         name = name.rpartition("/")[2]
         return name if _FILES.match(name) else ""

@@ -14,7 +14,7 @@ import sysconfig
 from pathlib import Path
 from types import FrameType
 
-from akg_core.judge.source.imports import allowed, is_there
+from akg_core.judge.source.imports import allowed, is_there, lies_in
 
 _PYTHON = tuple(f"{os.path.realpath(sysconfig.get_path(name))}{os.sep}" for name in ("stdlib", "platstdlib"))
 _JUDGE = f"{Path(__file__).parent}{os.sep}"
@@ -25,7 +25,7 @@ _IMPORTED = re.compile(
 _language: list[tuple[str, ...]] = []
 
 
-def speak(modules: tuple[str, ...]) -> None:
+def set_language(modules: tuple[str, ...]) -> None:
     """Tell by which packages the kernels of this process import their language."""
     _language[:] = [modules]
 
@@ -51,15 +51,20 @@ class Importers:
         roots = {root for path in named for root in (path.absolute(), path.resolve())}
         self._known, self._roots = known, tuple(f"{root}{os.sep}" for root in roots if root.is_dir())
 
-    def refused(self, name: str) -> bool:
-        """Whether what asks for a module, just now, is neither a library nor free to have it."""
+    def refused(self, name: str, *, is_installed: bool = False) -> bool:
+        """Whether what asks for a module, just now, is neither a library nor free to have it.
+
+        `is_installed`: the module's file is being opened, so that none of the kernel's own is meant.
+        """
         package = name.partition(".")[0]
         if not package or self._known is None or package in self._known:
             return False
         frame = _asking(sys._getframe(1))
         named = frame.f_code.co_filename if frame else ""
         file = named if Path(named).is_absolute() else ""
-        return not file.startswith(self._roots) and not _lies_beside(package, file) and is_there(package)
+        if file.startswith(self._roots) or (not is_installed and _lies_beside(package, file)):
+            return False
+        return is_there(package)
 
 
 def _asking(frame: FrameType | None) -> FrameType | None:
@@ -77,4 +82,4 @@ def _asking(frame: FrameType | None) -> FrameType | None:
 def _lies_beside(package: str, file: str) -> bool:
     """Whether a kernel's file, or one of a package of it, asks for another of its own."""
     folders = list(Path(file).parents)[:4] if file else []
-    return any((folder / package).is_dir() or any(folder.glob(f"{package}.*")) for folder in folders)
+    return any(lies_in(folder, package) for folder in folders)

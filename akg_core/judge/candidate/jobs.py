@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from akg_core.errors import PluginError
-from akg_core.judge.candidate.importers import speak
+from akg_core.judge.candidate.importers import set_language
 from akg_core.records import Artifact, Case, Target, TimingPlan
 from akg_core.registry import hooks, installed, modules_of
 
 
 @contextmanager
-def _exits(plugin: str) -> Iterator[None]:
-    """A kernel that exits does so itself: it is no defect of the plugin whose hook called it."""
-    speak(modules_of(plugin))
+def _calling(plugin: str) -> Iterator[None]:
+    """Inside, hooks of a plugin are called. A kernel that exits does so itself: it is no defect of the plugin."""
+    set_language(modules_of(plugin))
     try:
         yield
     except PluginError as error:
@@ -27,7 +27,7 @@ def _exits(plugin: str) -> Iterator[None]:
 def run_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{plugin, artifact, target, cases} → RunReport."""
     cases = tuple(Case(**case) for case in payload["cases"])
-    with _exits(payload["plugin"]):
+    with _calling(payload["plugin"]):
         report = hooks(payload["plugin"]).akg_run(
             artifact=Artifact(**payload["artifact"]), target=Target(**payload["target"]), cases=cases
         )
@@ -36,7 +36,7 @@ def run_job(payload: dict[str, Any]) -> dict[str, Any]:
 
 def profile_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{plugin, artifact, target, case, plan} → ProfileReport."""
-    with _exits(payload["plugin"]):
+    with _calling(payload["plugin"]):
         report = hooks(payload["plugin"]).akg_profile(
             artifact=Artifact(**payload["artifact"]),
             target=Target(**payload["target"]),

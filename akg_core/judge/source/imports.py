@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 _STANDARD = """
     __future__ _ctypes _thread abc array ast asyncio atexit base64 binascii bisect builtins cmath codecs collections
@@ -23,6 +25,7 @@ _STANDARD = """
     weakref zlib
     """
 _ALWAYS = frozenset(_STANDARD.split()) | {"torch", "numpy", "reference", "typing_extensions", "akg_core"}
+_SUFFIXES = tuple(importlib.machinery.all_suffixes())
 
 
 def allowed(modules: Iterable[str], reference: str = "") -> frozenset[str]:
@@ -35,6 +38,15 @@ def is_there(package: str) -> bool:
     with contextlib.suppress(ImportError, ValueError):
         return package in sys.modules or importlib.util.find_spec(package) is not None
     return False
+
+
+def lies_in(folder: Path, package: str) -> bool:
+    """Whether Python finds a module or a regular package of this name in a folder, before one that is installed.
+
+    A folder without `__init__`, or a file of another kind, hides no package that is installed.
+    """
+    names = [f"{package}{suffix}" for suffix in _SUFFIXES] + [f"{package}/__init__{suffix}" for suffix in _SUFFIXES]
+    return any((folder / name).is_file() for name in names)
 
 
 def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from akg_core.judge.source.belongings import joined, own_files
-from akg_core.judge.source.imports import allowed, imported, is_there
+from akg_core.judge.source.imports import allowed, imported, is_there, lies_in
 
 LIBRARIES = frozenset(
     {"scipy", "numexpr", "jax", "tensorflow", "onnxruntime", "sklearn", "pandas", "torchvision", "torchaudio"}
@@ -43,8 +43,7 @@ def broken_rule(folder: Path, reference: str, entry: str = "model_new.py", modul
     A copy of the reference's own text is not the kernel's. `modules`: what its language is imported by.
     """
     modules = frozenset(modules)
-    own = {path.relative_to(folder).parts[0].partition(".")[0] for path in folder.rglob("*") if path.is_file()}
-    known = allowed(modules, reference) | own
+    known = allowed(modules, reference)
     for path, text, tree in own_files(folder, entry):
         if text == reference:
             continue
@@ -55,7 +54,7 @@ def broken_rule(folder: Path, reference: str, entry: str = "model_new.py", modul
             if name in LIBRARIES - modules:
                 return f"another library: {name} {place} {line}"
         for line, name in imported(tree):
-            if name not in known and is_there(name):
+            if name not in known and not lies_in(folder, name) and is_there(name):
                 return f"another library: {name} {place} {line}"
         for line in _numpy(tree):
             return f"another library: numpy {place} {line}"
