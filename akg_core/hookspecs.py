@@ -1,10 +1,10 @@
 """The plugin contract: every hook, in one file.
 
 A plugin is a module registered under the entry-point group `akg` whose functions carry the marker
-`hookimpl` and these names. Hooks are plain functions over the records of `akg_core.records`,
-addressed to the one selected plugin, never broadcast. A hook that is absent says "unsupported". Where a plugin names an
-environment for its toolchain, `akg_probe`, `akg_compile`, `akg_compile_all`, `akg_run` and `akg_profile` are called
-there, `akg_check_source` and `akg_explain` in either place, all others beside core.
+`hookimpl` and these names, or are `deferred` to another module. Hooks are plain functions over the records of
+`akg_core.records`, addressed to the one selected plugin, never broadcast. A hook that is absent says "unsupported".
+Where a plugin names an environment for its toolchain, `akg_probe`, `akg_compile`, `akg_compile_all`, `akg_run` and
+`akg_profile` are called there, `akg_check_source` and `akg_explain` in either place, all others beside core.
 
     from akg_core.plugin import PluginInfo, hookimpl
 
@@ -15,8 +15,12 @@ there, `akg_check_source` and `akg_explain` in either place, all others beside c
 
 from __future__ import annotations
 
+import functools
+import inspect
+import pkgutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pluggy
 
@@ -44,6 +48,23 @@ GROUP = "akg"
 
 hookspec = pluggy.HookspecMarker(GROUP)
 hookimpl = pluggy.HookimplMarker(GROUP)
+Hook = TypeVar("Hook", bound=Callable[..., Any])
+
+
+def deferred(hook: Hook, place: str) -> Hook:
+    """A hook by the function at `place`, "package.module:function", which is imported when the hook is called.
+
+    The function takes, by their names, those of the hook's arguments that it needs.
+    """
+
+    @hookimpl
+    @functools.wraps(hook)
+    def call(*given: Any, **named: Any) -> Any:
+        function = pkgutil.resolve_name(place)
+        arguments = inspect.signature(hook).bind(*given, **named).arguments
+        return function(*(arguments[name] for name in inspect.signature(function).parameters))
+
+    return cast(Hook, call)
 
 
 @hookspec(firstresult=True)

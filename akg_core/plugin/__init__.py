@@ -11,9 +11,10 @@ akg_core.plugin.harness       running and timing a kernel that is a Python modul
 Tests of plugins import `akg_core.testing` besides. This module imports nothing heavy: every command loads it.
 """
 
+from akg_core import hookspecs
 from akg_core.device import HOST, Device, DeviceClock, Lane
 from akg_core.errors import AkgError, SketchError, ToolchainError, Unsupported
-from akg_core.hookspecs import hookimpl
+from akg_core.hookspecs import deferred, hookimpl
 from akg_core.pages import read_pages
 from akg_core.records import (
     Advice,
@@ -81,7 +82,9 @@ __all__ = [
     "advice_on",
     "cache_folder",
     "cores",
+    "deferred",
     "hookimpl",
+    "hookspecs",
     "read_pages",
     "with_sketch_lines",
     "write_source",

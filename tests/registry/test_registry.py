@@ -151,6 +151,18 @@ def test_an_absent_hook_is_unsupported(site):
         hooks.akg_docs()
 
 
+def test_a_deferred_hook_is_imported_when_it_is_called_and_takes_what_it_names(site):
+    place = (
+        "from akg_core import hookspecs\nakg_explain = hookspecs.deferred(hookspecs.akg_explain, 'explaining:said')\n"
+    )
+    install(site, "toy", good("toy", place))
+    hooks = Registry().hooks("toy")
+    assert hooks.has("akg_explain") and "explaining" not in sys.modules
+    text = "from akg_core.records import Advice\ndef said(log): return (Advice(problem=log, advice='none'),)\n"
+    (site / "explaining.py").write_text(text)
+    assert [each.problem for each in hooks.akg_explain(target=TARGET, log="the log")] == ["the log"]
+
+
 def test_a_wrong_return_type_names_plugin_and_version(site):
     install(site, "toy", good("toy", "@hookimpl\ndef akg_docs(): return ['a page']\n"))
     with pytest.raises(PluginError, match=r"akg_docs of the plugin toy \(akg-plugin-toy 0.7\) returned list"):
