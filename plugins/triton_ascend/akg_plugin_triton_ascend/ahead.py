@@ -6,15 +6,14 @@ It then calls `hivmc`, which comes with CANN and makes the binary; where that is
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from akg_triton.build import kernels_of
 from akg_triton.signature import POINTERS
 
 from akg_plugin_triton_ascend.probe import compiler
@@ -49,7 +48,7 @@ def tensor_ir(folder: Path, launch: Mapping[str, Any], target: str) -> str:
     types = {name: POINTERS[dtype] for name, dtype in launch["tensors"].items()}
     types |= dict.fromkeys(launch["sizes"], "i32")
     types |= {name: "*i1" for name, kind in types.items() if kind == "*u1"}
-    function = getattr(_module(folder / "kernel.py"), launch["kernel"])
+    function = getattr(kernels_of(folder), launch["kernel"])
     source = ASTSource(function, types, constants=dict(launch["constants"]))
     context = ir.context()
     ir.load_dialects(context)
@@ -99,12 +98,3 @@ def _backend(target: str) -> tuple[Any, Any, dict[str, Any]]:
     backend = AscendBackend(GPUTarget("npu", target, 0))
     options = backend.parse_options({})
     return backend, options, dict(options.__dict__)
-
-
-def _module(path: Path) -> Any:
-    name = "akg_kernel_to_compile"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

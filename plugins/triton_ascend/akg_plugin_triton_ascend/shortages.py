@@ -6,26 +6,21 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from akg_triton import build
+
 from akg_core.plugin import Shortage
 
 _LEVELS = {"ub": "the unified buffer", "cbuf": "L1", "l1": "L1", "cc": "L0C", "l0c": "L0C"}
 _OVERFLOW = re.compile(
     r"\b(?P<level>ub|cbuf|cc|l1|l0c) overflow, requires (?P<needs>\d+) bits while (?P<has>\d+) bits", re.IGNORECASE
 )
-_MESSAGES = {
-    r"numel \((?P<needs>\d+)\) exceeds triton maximum tensor numel \((?P<has>\d+)\)": "elements of a tile",
-    r"bishengir-compile took more than (?P<has>\d+) s": "seconds of compiling",
-}
 
 
 def shortage(launch: Mapping[str, Any], error: str) -> Shortage | None:
     """What is too little for the kernel of a launch that was refused with `error`; None for another fault."""
-    kernel = launch.get("of_sketch", launch["kernel"])
     if match := _OVERFLOW.search(error):
         of = f"bytes of {_LEVELS[match['level'].lower()]}"
-        return Shortage(kernel=kernel, of=of, needs=int(match["needs"]) // 8, has=int(match["has"]) // 8)
-    for pattern, of in _MESSAGES.items():
-        if match := re.search(pattern, error):
-            numbers = {name: int(text) for name, text in match.groupdict().items()}
-            return Shortage(kernel=kernel, of=of, needs=numbers.get("needs", 0), has=numbers["has"])
-    return None
+        return Shortage(
+            kernel=build.kernel_of(launch), of=of, needs=int(match["needs"]) // 8, has=int(match["has"]) // 8
+        )
+    return build.shortage(launch, error)

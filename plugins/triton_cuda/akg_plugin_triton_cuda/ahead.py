@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import importlib.util
 import json
 import multiprocessing
 import os
@@ -28,6 +27,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import IO, Any
 
+from akg_triton.build import kernels_of, spelled
 from akg_triton.signature import signature
 
 from akg_core.plugin import cores
@@ -100,21 +100,12 @@ def _report(answers: Connection, folder: Path, launch: dict[str, Any], asked: di
         with _a_core(core):
             answers.send(_compiled(folder, launch, asked))
     except Exception as error:
-        answers.send({"error": _spelled(error)})
-
-
-def _spelled(error: BaseException) -> str:
-    """What an error says, with what it came from: of one inside of Triton's own library only the place is told."""
-    cause = error
-    while cause.__cause__:
-        cause = cause.__cause__
-    said, reason = f"{type(error).__name__}: {error}", str(cause).strip().rpartition("\n")[2]
-    return said if reason in said else f"{said}\n{reason}"
+        answers.send({"error": spelled(error)})
 
 
 def _compiled(folder: Path, launch: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
     """What the cubin of one kernel says; what launching it needs is put beside it."""
-    made = compiled(_module(folder / "kernel.py"), launch, asked["capability"])
+    made = compiled(kernels_of(folder), launch, asked["capability"])
     if asked["load"]:
         import triton
 
@@ -196,14 +187,6 @@ def usage(cubin: bytes) -> dict[str, int]:
         said = subprocess.run([tool, "-res-usage", file.name], capture_output=True, text=True).stdout
     found = {key: int(value) for key, value in re.findall(r"\b(REG|STACK|LOCAL):(\d+)", said)}
     return {"registers": found.get("REG", 0), "spilled_bytes": found.get("STACK", 0) + found.get("LOCAL", 0)}
-
-
-def _module(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location("kernel", path)
-    assert spec is not None and spec.loader is not None
-    module = sys.modules["kernel"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 if __name__ == "__main__":

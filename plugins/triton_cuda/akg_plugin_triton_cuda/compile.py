@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -20,18 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from akg_cuda.chips import CHIPS, LANES, capability_of, gpu_of
-from akg_triton.check_source import kernels
+from akg_triton.build import Compiled, result
 from akg_triton.manifest import launches_of
 
 from akg_core.plugin import (
-    Artifact,
     CompileResult,
     KernelSource,
-    Scalar,
     Target,
     ToolchainError,
     cache_folder,
-    with_sketch_lines,
     write_source,
 )
 from akg_core.plugin.resources import occupancy
@@ -49,8 +45,7 @@ IN_USE_SECONDS = 3600.0  # since a folder was used, in which some build, of whic
 
 def compile_kernel(source: KernelSource, target: Target, workdir: Path) -> CompileResult:
     """Build `source` in `workdir`. Raises ToolchainError without a Triton that works; a compile error is a result."""
-    (result,) = _build([source], target, [workdir], SECONDS)
-    return result
+    return _build([source], target, [workdir], SECONDS)[0]
 
 
 def compile_all(sources: Sequence[KernelSource], target: Target, workdirs: Sequence[Path]) -> tuple[CompileResult, ...]:
@@ -72,44 +67,24 @@ def _build(
     answers = compiled(builds, capability, seconds)
     took = time.perf_counter() - began
     return tuple(
-        _result(source, folder, capability, list(zip(launches, found, strict=True)), took)
-        for source, (folder, launches), found in zip(sources, builds, answers, strict=True)
+        result(source, folder, [_compiled(*each, capability) for each in zip(launches, said, strict=True)], took, LATER)
+        for source, (folder, launches), said in zip(sources, builds, answers, strict=True)
     )
 
 
-def _result(
-    source: KernelSource, folder: Path, capability: int, found: list[tuple[dict[str, Any], dict[str, Any]]], took: float
-) -> CompileResult:
-    """What came out of the kernels of one source; writes build.log."""
-    details: dict[str, Scalar] = {} if found else {f"{name}.compiled": LATER for name in kernels(source)}
-    logs = [f"{key.removesuffix('.compiled')} is compiled {said}\n" for key, said in details.items()]
-    errors: list[str] = []
-    short = [shortage(launch, said, capability) for launch, said in found]
-    spilled: dict[str, int] = {}
-    for (launch, said), lacks in zip(found, short, strict=True):
-        name, warps = launch["kernel"], launch["num_warps"]
-        if "error" in said:
-            errors.append(f"{name} does not compile:\n{said['error']}\n")
-            continue
-        share = occupancy(said["registers"], said["shared_bytes"], warps, CHIPS[capability].unit)
-        logs.append(
-            f"{name}: {said['registers']} registers, {said['spilled_bytes']} bytes spilled, "
-            f"{said['shared_bytes']} bytes of shared memory, {warps} warps, occupancy {share:.0%}\n"
-        )
-        told = {**said, "warps": warps, "occupancy": round(share, 3)}
-        details |= {f"{name}.{key}": value for key, value in told.items()}
-        if lacks:
-            errors.append(f"{name} needs {lacks.needs} {lacks.of}; sm_{capability} has {lacks.has}\n")
-        kernel = launch.get("of_sketch", name)
-        spilled[kernel] = max(spilled.get(kernel, 0), said["spilled_bytes"] * warps * LANES)
-    log = located("".join(logs + errors), folder, source)  # what is wrong comes last, where people and `explain` look
-    (folder / "build.log").write_text(log, encoding="utf-8")
-    if errors:
-        faulty = any("error" in said and lacks is None for (_, said), lacks in zip(found, short, strict=True))
-        shortages = () if faulty else tuple(lacks for lacks in short if lacks)  # smaller tiles mend no fault
-        return CompileResult(ok=False, seconds=took, log=log, shortages=shortages)
-    artifact = Artifact(folder=folder, entry=source.entry)
-    return CompileResult(ok=True, seconds=took, artifact=artifact, log=log, details=details, spilled=spilled)
+def _compiled(launch: dict[str, Any], said: dict[str, Any], capability: int) -> Compiled:
+    """What is known of a launch, in words."""
+    name, warps, lacks = launch["kernel"], launch["num_warps"], shortage(launch, said, capability)
+    if "error" in said:
+        return Compiled(launch, error=f"{name} does not compile:\n{said['error']}\n", lacks=lacks)
+    share = occupancy(said["registers"], said["shared_bytes"], warps, CHIPS[capability].unit)
+    log = (
+        f"{name}: {said['registers']} registers, {said['spilled_bytes']} bytes spilled, "
+        f"{said['shared_bytes']} bytes of shared memory, {warps} warps, occupancy {share:.0%}\n"
+    )
+    error = f"{name} needs {lacks.needs} {lacks.of}; sm_{capability} has {lacks.has}\n" if lacks else ""
+    details = {**said, "warps": warps, "occupancy": round(share, 3)}
+    return Compiled(launch, log, error, details, lacks, said["spilled_bytes"] * warps * LANES)
 
 
 def compiled(
@@ -175,21 +150,3 @@ def _prune(kept: Path) -> None:
             for path in sorted(used, key=used.__getitem__)[: len(used) - KEPT]:
                 if used[path] < latest:
                     shutil.rmtree(path, ignore_errors=True)
-
-
-def located(log: str, folder: Path, source: KernelSource) -> str:
-    """The log with places as kernel.py:LINE, and beside each the line of the sketch that it came from.
-
-    Triton counts from the function's own first line: "at 6:22:", and then the text from `def NAME(`.
-    """
-    lines = source.files.get("kernel.py", "").splitlines()
-    starts = {text.removeprefix("def ").split("(")[0]: n for n, text in enumerate(lines, 1) if text.startswith("def ")}
-    log = log.replace(f"{folder}/", "")
-    log = re.sub(r'File "(kernel\.py)", line (\d+)', r"\1:\2", log)
-
-    def counted(match: re.Match[str]) -> str:
-        line = starts.get(match["name"], 1) + int(match["line"]) - 1
-        return f"at kernel.py:{line}:{match['column']}:\ndef {match['name']}("
-
-    log = re.sub(r"at (?P<line>\d+):(?P<column>\d+):\s*\ndef (?P<name>\w+)\(", counted, log)
-    return with_sketch_lines(log, source.line_map)
