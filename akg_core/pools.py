@@ -8,20 +8,12 @@ from akg_core import environment
 from akg_core.errors import AkgError, ToolchainError
 from akg_core.records import Availability, Target
 from akg_core.registry import Plugin, environment_of, hooks
-from akg_core.warm import WARM, warm_for, warm_in_environment
+from akg_core.warm import TOOLCHAIN_JOBS, WARM, warm_for, warm_in_environment
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
 _PROBE = "akg_core.stage_jobs:probe_job"
-TOOLCHAIN_JOBS = (
-    _PROBE,
-    "akg_core.stage_jobs:compile_job",
-    "akg_core.stage_jobs:compile_all_job",
-    "akg_core.stage_jobs:check_then_compile_job",
-    "akg_core.judge.candidate.jobs:run_job",
-    "akg_core.judge.candidate.jobs:profile_job",
-)
 
 
 def pool_for(plugin: str) -> Pool:

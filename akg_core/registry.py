@@ -27,6 +27,7 @@ import akg_core
 from akg_core import hookspecs, records
 from akg_core.device import Device
 from akg_core.errors import AkgError, PluginError, Unsupported
+from akg_core.toolchain import version_of
 
 State = Literal["loaded", "blocked", "skewed", "import-failed", "invalid"]
 _TRACE = "akg: "
@@ -107,12 +108,8 @@ class Registry:
             module = entry.load()
         except (Exception, SystemExit) as error:
             reason = f"importing {entry.value} raised {type(error).__name__}: {_first_line(error)}."
-            return replace(
-                plugin,
-                state="import-failed",
-                reason=reason,
-                cure=f"pip install --force-reinstall {plugin.distribution}",
-            )
+            cure = f"pip install --force-reinstall {plugin.distribution}"
+            return replace(plugin, state="import-failed", reason=reason, cure=cure)
         try:
             self._manager.register(module, plugin.name)
             self._manager.check_pending()
@@ -228,7 +225,7 @@ def _skew(entry: importlib.metadata.EntryPoint) -> str:
     if "akg-core" not in required:
         return "its metadata does not say which akg-core it was made for."
     for name, requirement in required.items():
-        here = akg_core.__version__ if name == "akg-core" else _version(name)
+        here = akg_core.__version__ if name == "akg-core" else version_of(name)
         if not here:
             return f"it requires {name}{requirement.specifier}, which is not installed."
         if not requirement.specifier.contains(here, prereleases=True):
@@ -245,14 +242,6 @@ def _required(entry: importlib.metadata.EntryPoint) -> Iterator[Requirement]:
             wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
             if requirement.name.startswith("akg-") and wanted:
                 yield requirement
-
-
-def _version(distribution: str) -> str:
-    """The version of a distribution that is installed, "" where there is none."""
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return ""
 
 
 def _contract_breach(error: Exception) -> str:

@@ -1,7 +1,8 @@
-"""What plugins share around a toolchain: sources on disk, logs that lead back to the sketch, and advice on messages."""
+"""What plugins share around a toolchain: versions, sources on disk, logs that lead back to the sketch, advice."""
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,14 @@ def write_source(source: KernelSource, folder: Path) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+
+
+def version_of(distribution: str) -> str:
+    """The version of a distribution that is installed, "" without it."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def with_sketch_lines(log: str, line_map: Mapping[str, int]) -> str:

@@ -16,17 +16,20 @@ _FIRST = (
     "akg_core.judge.reference.turns_on_device",
     "akg_core.judge.candidate.harness",
 )
-_OF_PLUGINS = (
+TOOLCHAIN_JOBS = (
     "akg_core.stage_jobs:probe_job",
     "akg_core.stage_jobs:compile_job",
     "akg_core.stage_jobs:compile_all_job",
     "akg_core.stage_jobs:check_then_compile_job",
+    "akg_core.judge.candidate.jobs:run_job",
+    "akg_core.judge.candidate.jobs:profile_job",
+)
+"""What needs a plugin's toolchain, wherever that is."""
+_ON_DEVICE = (
     "akg_core.judge.timing.floor:measure_job",
     "akg_core.judge.timing.idle:turn_job",
     "akg_core.judge.reference.turns_on_device:idle_job",
     "akg_core.judge.reference.process:open_job",
-    "akg_core.judge.candidate.jobs:run_job",
-    "akg_core.judge.candidate.jobs:profile_job",
 )
 _LATER = (
     (
@@ -49,7 +52,7 @@ WARM = (_FIRST, *_LATER)
 def warm_for(plugin: str) -> tuple[tuple[str, ...], ...]:
     """The layers for jobs of one plugin, which find its own modules imported. Raises PluginError."""
     info = installed().select(plugin).info
-    return (_FIRST, (*info.warm, *_OF_PLUGINS), *_LATER) if info and info.warm else WARM
+    return (_FIRST, (*info.warm, *TOOLCHAIN_JOBS, *_ON_DEVICE), *_LATER) if info and info.warm else WARM
 
 
 def warm_in_environment(plugin: str, jobs: Iterable[str]) -> tuple[tuple[str, ...], ...]:

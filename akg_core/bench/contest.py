@@ -33,7 +33,7 @@ _ON_FEWER = "Judged again in half of the memory: it ran out of it."
 
 
 class Contest:
-    """A task's pipeline, and what is known of it. Close it to end its processes."""
+    """A task's pipeline, what is known of it, and its processes, the `cast`. Close it to end these."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Contest:
         self.error: AkgError | None = None
         self.tally: Tally | None = None
         self._opened = contextlib.ExitStack()
-        self._cast = Cast(self.pipeline)
+        self.cast = Cast(self.pipeline)
 
     @property
     def is_correct(self) -> bool:
@@ -105,7 +105,7 @@ class Contest:
 
     def close(self) -> None:
         """End the reference, the baselines and the kernel."""
-        self._cast.close()
+        self.cast.close()
         self._opened.close()
 
     def generate(self, agenda: Agenda) -> None:
@@ -168,43 +168,31 @@ class Contest:
         self.refer(patient=True)
         if self._built and self._built.artifact and self._goes_on:
             with self._failing():
-                self._cast.load(self._built.artifact)
+                self.cast.load(self._built.artifact)
         if baselines:
             self.warm(baselines, patient=True)
             self._enter(patient=True)
 
-    def started(self) -> None:
-        """Wait for what was started."""
-        self._cast.started()
-
-    def has_run(self, seconds: float) -> None:
-        """Wait for the kernel to have been run, or for the end of the attempt, when it was started ahead of that."""
-        self._cast.has_run(seconds)
-
-    def examined(self) -> None:
-        """End the process that the kernel was judged in, or was to be."""
-        self._cast.examined()
-
     def rest(self) -> bool:
         """Give back the memory of what was timed; whether its processes do nothing any more and may be ended later."""
-        return self.timing is not None and self.timing.status == "ok" and self._cast.rest() and not self.ran_out
+        return self.timing is not None and self.timing.status == "ok" and self.cast.rest() and not self.ran_out
 
     def refer(self, patient: bool = False) -> None:
         """Start the reference on what was built, unless it was; `patient`: it takes no memory for inputs yet."""
         if self._task and self._goes_on:
             with self._failing():
-                self._cast.refer(self._task, patient)
+                self.cast.refer(self._task, patient)
 
     def refer_and_wait(self) -> None:
         """Have the reference do all that it has to do before a kernel comes."""
         self.refer()
-        if prepared := self._cast.prepared:
+        if prepared := self.cast.prepared:
             with self._failing():
                 prepared.ready()
 
     def tune(self, seconds: float) -> None:
         """Search for about `seconds`, with nothing else running; what was found is judged, the fastest first."""
-        if (prepared := self._cast.prepared) and self._search and not self.error:
+        if (prepared := self.cast.prepared) and self._search and not self.error:
             with self._failing():
                 found = self.pipeline.tune(prepared, self._search, seconds)
                 self._candidates = found or self._candidates
@@ -213,40 +201,36 @@ class Contest:
         """Start to warm up the baselines; `patient`: as far as that takes no memory for inputs."""
         if baselines and self._goes_on:
             with self._failing():
-                self._cast.warm(baselines, patient)
+                self.cast.warm(baselines, patient)
 
     def begin(self) -> None:
         """Have all that were started patiently go on, with the kernel that was found correct."""
         self._enter()
-        self._cast.begin()
+        self.cast.begin()
 
     def judge(self, tries: int = ATTEMPTS) -> None:
         """Verify what was built, or what is built of another design when that is refused, so many times at most."""
-        if (prepared := self._cast.prepared) and self._goes_on:
+        if (prepared := self.cast.prepared) and self._goes_on:
             with self._failing():
                 pipeline = self.pipeline
                 self._judged = self._built = pipeline.accept(
-                    prepared, self._candidates, self._built, tries, self._cast.session
+                    prepared, self._candidates, self._built, tries, self.cast.session
                 )
                 if self._search:
                     pipeline.settle(self._search)
             self.verdict = self.pipeline.verdict
 
-    def settle(self) -> None:
-        """Wait for baselines, and a kernel, that are being warmed up."""
-        self._cast.settle()
-
     def clock(self, seconds: float) -> None:
         """Time a kernel that was found correct, with nothing else running."""
-        if self.is_correct and not self._cast.entrant:
+        if self.is_correct and not self.cast.entrant:
             self._enter()
-        prepared, entrant = self._cast.prepared, self._cast.entrant
+        prepared, entrant = self.cast.prepared, self.cast.entrant
         if not (self.is_correct and prepared and entrant):
             return
         with self._failing():
             pipeline = self.pipeline
             began = time.monotonic()
-            rivals = self._cast.baselines
+            rivals = self.cast.baselines
             self.timing = clock(pipeline.pool, prepared, entrant, pipeline.target, rivals, seconds=seconds)
             pipeline.folder.write("timing.json", self.timing)
             self._clocked = time.monotonic() - began
@@ -289,14 +273,14 @@ class Contest:
 
     def _forget(self) -> None:
         self.verdict = self.timing = self.error = None
-        self._cast.close()
-        self._cast = Cast(self.pipeline)
+        self.cast.close()
+        self.cast = Cast(self.pipeline)
 
     def _enter(self, patient: bool = False) -> None:
         """Start the process for timing of the kernel that was built; `patient` as for the baselines."""
         if self._built and self._built.artifact and self._goes_on:
             with self._failing():
-                self._cast.enter(self._built.artifact, patient)
+                self.cast.enter(self._built.artifact, patient)
 
     def _make(self) -> None:
         """Emit and compile the candidate that is to be judged next."""

@@ -205,14 +205,14 @@ def _group_by_group(waiting: list[Asked], pool: Pool, plan: Plan, measure: Calla
                 # A device that makes or ends a process has everybody who asks for memory wait.
                 until = time.monotonic() + _RUN_SECONDS
                 for contest in group:
-                    contest.has_run(max(0.0, until - time.monotonic()))
+                    contest.cast.has_run(max(0.0, until - time.monotonic()))
                 retired.close()
                 for contest in following:
                     contest.start(plan.baselines)
                 for judged in judging:
                     judged.result()
                 for contest in following:
-                    contest.started()  # what starts beside a clock would be in its times
+                    contest.cast.started()  # what starts beside a clock would be in its times
                 for contest in group:
                     _clock_then_rest(contest, plan, retired)
                     if contest.ran_out:
@@ -263,7 +263,7 @@ def _judge(contest: Contest, baselines: tuple[str, ...]) -> None:
     contest.refer()
     contest.warm(baselines)
     contest.judge()
-    contest.settle()
+    contest.cast.settle()
 
 
 def _judge_then_begin(contest: Contest, plan: Plan) -> None:
@@ -273,10 +273,10 @@ def _judge_then_begin(contest: Contest, plan: Plan) -> None:
         contest.refer()
         contest.judge(ATTEMPTS if plan.tune else 1)  # what a search found is built
     finally:
-        contest.examined()
+        contest.cast.examined()
     if contest.is_correct and plan.baselines:
         contest.begin()
-        contest.settle()
+        contest.cast.settle()
 
 
 def _clock_then_rest(contest: Contest, plan: Plan, retired: ExitStack) -> None:

@@ -29,55 +29,40 @@ def _folder_of_answers(value: Path | None) -> Path | None:
     return value
 
 
-def _amount(value: float | None) -> float | None:
+def _limit(value: float | None) -> float | None:
     if value is not None and not 0 <= value < float("inf"):
         raise UsageError(f"A budget of {value:g} is none.", "Give 0 or more, or leave it out for no limit.")
     return value
-
-
-Engine = Annotated[
-    str, typer.Option("--engine", metavar="NAME", help=f"Who designs: {', '.join(ENGINES)}.", callback=_engine)
-]
-Model = Annotated[str, typer.Option("--model", metavar="NAME", help="The model (default: the settings').")]
-BaseUrl = Annotated[str, typer.Option("--base-url", metavar="URL", help="The model's endpoint.")]
-Attempts = Annotated[int, typer.Option("--attempts", metavar="N", help="Attempts side by side.", min=1, max=100)]
-BudgetUsd = Annotated[
-    float | None, typer.Option("--budget-usd", metavar="X", help="Dollars to spend.", callback=_amount)
-]
-BudgetTokens = Annotated[int | None, typer.Option("--budget-tokens", metavar="N", help="Tokens to spend.", min=0)]
-BudgetMinutes = Annotated[
-    float | None, typer.Option("--budget-minutes", metavar="X", help="Minutes to spend.", callback=_amount)
-]
-Without = Annotated[
-    list[str] | None,
-    typer.Option("--without", metavar="PART", help="Leave out a part: sketch, docs, examples, conductor."),
-]
-Replay = Annotated[
-    Path | None,
-    typer.Option("--replay", metavar="RUN", help="Repeat a run by its answers.", callback=_folder_of_answers),
-]
-Resume = Annotated[
-    Path | None,
-    typer.Option("--resume", metavar="RUN", help="Go on with a run that ended.", callback=_folder_of_answers),
-]
-NoMemory = Annotated[bool, typer.Option("--no-memory", help="Neither use nor keep verified kernels of other runs.")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Models:
     """The options, each field one."""
 
-    engine: Engine = "builtin"
-    model: Model = ""
-    base_url: BaseUrl = ""
-    attempts: Attempts = 1
-    budget_usd: BudgetUsd = None
-    budget_tokens: BudgetTokens = None
-    budget_minutes: BudgetMinutes = None
-    without: Without = None
-    replay: Replay = None
-    resume: Resume = None
-    no_memory: NoMemory = False
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help=f"Who designs: {', '.join(ENGINES)}.", callback=_engine)
+    ] = "builtin"
+    model: Annotated[str, typer.Option(metavar="NAME", help="The model (default: the settings').")] = ""
+    base_url: Annotated[str, typer.Option(metavar="URL", help="The model's endpoint.")] = ""
+    attempts: Annotated[int, typer.Option(metavar="N", help="Attempts side by side.", min=1, max=100)] = 1
+    budget_usd: Annotated[float | None, typer.Option(metavar="X", help="Dollars to spend.", callback=_limit)] = None
+    budget_tokens: Annotated[int | None, typer.Option(metavar="N", help="Tokens to spend.", min=0)] = None
+    budget_minutes: Annotated[float | None, typer.Option(metavar="X", help="Minutes to spend.", callback=_limit)] = None
+    without: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PART", help="Leave out a part: sketch, docs, examples, conductor."),
+    ] = None
+    replay: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Repeat a run by its answers.", callback=_folder_of_answers),
+    ] = None
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Go on with a run that ended.", callback=_folder_of_answers),
+    ] = None
+    no_memory: Annotated[
+        bool, typer.Option("--no-memory", help="Neither use nor keep verified kernels of other runs.")
+    ] = False
 
     def require_none(self) -> None:
         """Raise UsageError when something is asked of a model that is not asked for."""

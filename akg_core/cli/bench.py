@@ -38,27 +38,6 @@ SUITES = {
     "multikernelbench": "MultiKernelBench",
     "npukernelbench": "MultiKernelBench, which holds NPUKernelBench",
 }
-
-
-What = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="WHAT…",
-        help="`kernelbench`, `multikernelbench`, `npukernelbench`, or reference files and folders of them.",
-    ),
-]
-Root = Annotated[Path | None, typer.Option("--root", metavar="DIR", help="A checkout of the suite.")]
-Level = Annotated[int, typer.Option("--level", metavar="N", help="KernelBench's level.")]
-Problems = Annotated[
-    str, typer.Option("--problems", metavar="LIST", help="Numbers, 1-20,54, or names and groups of others; else all.")
-]
-Kernels = Annotated[
-    int, typer.Option("--kernels", metavar="N", min=0, help="Of a task with many kernels the first N (0: all).")
-]
-Folder = Annotated[Path, typer.Option("--folder", metavar="DIR", help="Where runs are kept.")]
-Baseline = Annotated[
-    str, typer.Option("--baseline", metavar="LIST", help="What to time against; an empty list judges only.")
-]
 Document = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="A JSON file for the results.")]
 
 
@@ -66,12 +45,22 @@ Document = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", he
 class Tasks:
     """Which tasks are run, each field an option."""
 
-    what: What
-    root: Root = None
-    level: Level = 1
-    problems: Problems = ""
-    kernels: Kernels = 0
-    folder: Folder = Path("runs/bench")
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="WHAT…",
+            help="`kernelbench`, `multikernelbench`, `npukernelbench`, or reference files and folders of them.",
+        ),
+    ]
+    root: Annotated[Path | None, typer.Option(metavar="DIR", help="A checkout of the suite.")] = None
+    level: Annotated[int, typer.Option(metavar="N", help="KernelBench's level.")] = 1
+    problems: Annotated[
+        str, typer.Option(metavar="LIST", help="Numbers, 1-20,54, or names and groups of others; else all.")
+    ] = ""
+    kernels: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Of a task with many kernels the first N (0: all).")
+    ] = 0
+    folder: Annotated[Path, typer.Option(metavar="DIR", help="Where runs are kept.")] = Path("runs/bench")
 
     def found(self) -> tuple[str, list[Problem]]:
         """The name of what is to be run, and its tasks; those that are made of cases are written below the folder."""
@@ -96,7 +85,9 @@ class Tasks:
 class Clock:
     """How tasks are timed, each field an option."""
 
-    baseline: Baseline = "eager,compile"
+    baseline: Annotated[str, typer.Option(metavar="LIST", help="What to time against; an empty list judges only.")] = (
+        "eager,compile"
+    )
     seconds: SampleSeconds = 1.5
     tune: TuneSeconds = 0.0
     together: Together = 4

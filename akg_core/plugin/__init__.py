@@ -43,7 +43,7 @@ from akg_core.records import (
     Traits,
 )
 from akg_core.storage import cache_folder, write_whole
-from akg_core.toolchain import advice_on, with_sketch_lines, write_source
+from akg_core.toolchain import advice_on, version_of, with_sketch_lines, write_source
 from akg_core.worker.usage import cores
 
 __all__ = [
@@ -86,6 +86,7 @@ __all__ = [
     "hookimpl",
     "hookspecs",
     "read_pages",
+    "version_of",
     "with_sketch_lines",
     "write_source",
     "write_whole",

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from akg_core import stages
@@ -19,7 +19,7 @@ from akg_core.judge.verify import verify
 from akg_core.records import HOST, Advice, Artifact, Availability, CompileResult, KernelSource, Target, Task
 from akg_core.registry import hooks
 from akg_core.runs import RunFolder
-from akg_core.stages import Design, Designed, Request
+from akg_core.stages import Design, Request
 from akg_core.variants import Variants
 from akg_core.worker.pool import Pool
 
@@ -31,8 +31,22 @@ VERIFY_SECONDS = 120.0
 MEASURE_SECONDS = 0.1
 
 T = TypeVar("T")
+P = ParamSpec("P")
 _captured: WeakKeyDictionary[Pool, dict[str, Task]] = WeakKeyDictionary()
 """Tasks by pool and path: they are no plugin's."""
+
+
+def once(stage: Callable[Concatenate[Subject, str, P], T]) -> Callable[Concatenate[Subject, str, P], T]:
+    """A stage that is done once for each task."""
+
+    @functools.wraps(stage)
+    def kept(subject: Subject, task: str, *given: P.args, **named: P.kwargs) -> T:
+        known = subject.known.setdefault(stage.__name__, {})
+        if task not in known:
+            known[task] = stage(subject, task, *given, **named)
+        return known[task]
+
+    return kept
 
 
 class Subject:
@@ -46,7 +60,7 @@ class Subject:
         self.info = self.hooks.akg_plugin_info()
         self.target = Target.parse(target or self.info.backends[0])
         self._held = contextlib.ExitStack()
-        self._kept: dict[str, dict[str, Any]] = {}
+        self.known: dict[str, dict[str, Any]] = {}  # by stage and task
 
     def __enter__(self) -> Subject:
         return self
@@ -69,15 +83,12 @@ class Subject:
         path = FOLDER / "tasks" / f"{name}.py" if name in TASKS else Path(name)
         return Request(reference=path, plugin=self.plugin, target=self.target, dynamic=task == DYNAMIC)
 
+    @once
     def reference(self, text: str) -> str:
         """The path of a file with a reference's text, by which the task goes."""
-
-        def write() -> str:
-            path = self.fresh() / "reference.py"
-            path.write_text(text, encoding="utf-8")
-            return str(path)
-
-        return self._once("reference", text, write)
+        path = self.fresh() / "reference.py"
+        path.write_text(text, encoding="utf-8")
+        return str(path)
 
     def task(self, task: str) -> Task:
         """The captured reference."""
@@ -86,22 +97,21 @@ class Subject:
             captured[task] = stages.capture(self.pool, self.request(task))
         return captured[task]
 
+    @once
     def designs(self, task: str) -> tuple[Design, ...]:
         """The designer's sketches as the plugin refines them."""
-
-        def design(number: int) -> Designed:
-            return stages.design(self.pool, self.request(task), self.task(task), self.available.traits, number)
-
-        return self._once("designs", task, lambda: Variants(design).all())
+        request, captured, traits = self.request(task), self.task(task), self.available.traits
+        return Variants(lambda number: stages.design(self.pool, request, captured, traits, number)).all()
 
     def emit(self, task: str) -> KernelSource:
         """What the plugin emits for the first sketch, anew."""
         first = self.designs(task)[0]
         return stages.emit(self.pool, self.request(task), first, first.default)[0]
 
+    @once
     def source(self, task: str) -> KernelSource:
         """What the plugin emits for the first sketch."""
-        return self._once("source", task, lambda: self.emit(task))
+        return self.emit(task)
 
     def build(self, task: str, source: KernelSource) -> tuple[CompileResult, tuple[Advice, ...]]:
         """Compile a source in a folder of its own, with the task's reference beside it."""
@@ -109,26 +119,17 @@ class Subject:
         folder.write_source(source, self.task(task).source)
         return stages.build(self.pool, self.request(task), source, folder.kernel)
 
+    @once
     def compiled(self, task: str, source: KernelSource | None = None) -> CompileResult:
         """The build of a task's source: the one that is given, which must always be the same, or what is emitted."""
-        return self._once("compiled", task, lambda: self.build(task, source or self.source(task))[0])
+        return self.build(task, source or self.source(task))[0]
 
+    @once
     def prepared(self, task: str) -> Prepared:
         """The process that knows the task's answers."""
-
-        def start() -> Prepared:
-            lends = self.available.device != HOST
-            made = prepare(
-                self.pool,
-                self.task(task),
-                self.fresh(),
-                plugin=self.plugin,
-                target=self.target,
-                lends=lends,
-            )
-            return self._held.enter_context(made)
-
-        return self._once("prepared", task, start)
+        lends = self.available.device != HOST
+        made = prepare(self.pool, self.task(task), self.fresh(), plugin=self.plugin, target=self.target, lends=lends)
+        return self._held.enter_context(made)
 
     def verify(self, task: str, artifact: Artifact) -> Verdict:
         """The judge's verdict on a kernel."""
@@ -153,9 +154,3 @@ class Subject:
         (folder / honest.entry).rename(folder / "honest.py")
         (folder / honest.entry).write_text(text, encoding="utf-8")
         return Artifact(folder=folder, entry=honest.entry)
-
-    def _once(self, kind: str, task: str, make: Callable[[], T]) -> T:
-        kept: dict[str, T] = self._kept.setdefault(kind, {})
-        if task not in kept:
-            kept[task] = make()
-        return kept[task]

@@ -15,11 +15,11 @@ from typing import Any
 from akg_triton.build import Compiled, result, spelled
 from akg_triton.manifest import launches_of
 
-from akg_core.plugin import CompileResult, KernelSource, Target, ToolchainError, cores, write_source
+from akg_core.plugin import CompileResult, KernelSource, Target, ToolchainError, cores, version_of, write_source
 from akg_plugin_triton_ascend import ahead, hivm
 from akg_plugin_triton_ascend.ahead import Made
 from akg_plugin_triton_ascend.chips import chip_of
-from akg_plugin_triton_ascend.probe import SETUP, compiler, version
+from akg_plugin_triton_ascend.probe import SETUP, compiler
 from akg_plugin_triton_ascend.shortages import shortage
 
 SECONDS = 40.0  # for one kernel
@@ -31,7 +31,7 @@ def compile_kernel(source: KernelSource, target: Target, workdir: Path) -> Compi
     """Build `source` in `workdir`. Raises ToolchainError where the compilers are missing; an error is a result."""
     began = time.perf_counter()
     chip = chip_of(target)
-    if chip is None or compiler() is None or not version("triton-ascend"):
+    if chip is None or compiler() is None or not version_of("triton-ascend"):
         raise ToolchainError("The compilers for Ascend NPUs are not here.", SETUP)
     folder = workdir.resolve()
     write_source(source, folder)

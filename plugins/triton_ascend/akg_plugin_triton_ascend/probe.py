@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import importlib.util
 import shutil
 from pathlib import Path
 
-from akg_core.plugin import Availability, Target, Traits
+from akg_core.plugin import Availability, Target, Traits, version_of
 from akg_plugin_triton_ascend.chips import Chip, chip_of, refusal
 
 SETUP = "`akg-core setup triton_ascend` makes the environment of the toolchain."
@@ -19,7 +18,7 @@ def probe(target: Target) -> Availability:
     if refused := refusal(target):
         reason, cure = refused
         return Availability(can_compile=False, can_run=False, reason=reason, cure=cure)
-    versions = {name: version(name) for name in ("triton-ascend", "ascendnpu-ir")}
+    versions = {name: version_of(name) for name in ("triton-ascend", "ascendnpu-ir")}
     details = {name: found or "not installed" for name, found in versions.items()}
     missing = [name for name, found in versions.items() if not found]
     if missing or compiler() is None:
@@ -49,15 +48,6 @@ def traits(chip: Chip) -> Traits:
         register_tiles=True,
         program_bytes=chip.unified // 2,
     )
-
-
-@functools.cache
-def version(distribution: str) -> str:
-    """The version of a distribution that is installed, "" without it."""
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return ""
 
 
 @functools.cache

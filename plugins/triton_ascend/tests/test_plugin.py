@@ -23,7 +23,7 @@ def machine(monkeypatch: pytest.MonkeyPatch):
     """machine(**versions) pretends that these distributions are installed, with a compiler in the second."""
 
     def pretend(**versions: str) -> None:
-        monkeypatch.setattr(probing, "version", lambda name: versions.get(name.replace("-", "_"), ""))
+        monkeypatch.setattr(probing, "version_of", lambda name: versions.get(name.replace("-", "_"), ""))
         monkeypatch.setattr(probing, "compiler", lambda: Path("bin") if "ascendnpu_ir" in versions else None)
 
     return pretend

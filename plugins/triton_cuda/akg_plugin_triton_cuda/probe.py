@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-import importlib.metadata
-
 from akg_cuda import chips
 from akg_cuda.chips import BACKEND, CHIPS, REGISTERS, capability_of
 from packaging.version import Version
 
-from akg_core.plugin import Availability, Target, Traits
+from akg_core.plugin import Availability, Target, Traits, version_of
 
 OLDEST_TRITON = "3.6"
 SIMULATED_TRITON = "3.7"  # whose interpreter is sound
@@ -84,10 +81,6 @@ def traits(capability: int) -> Traits:
     )
 
 
-@functools.cache
 def triton_version() -> str:
     """The version of Triton that is installed, "" without one."""
-    try:
-        return importlib.metadata.version("triton")
-    except importlib.metadata.PackageNotFoundError:
-        return ""
+    return version_of("triton")

@@ -8,16 +8,13 @@ leaves no room for any other: nothing, on whatever stream, begins before the fir
 from __future__ import annotations
 
 import ctypes
-import functools
-from typing import Any
 
 import torch
 
-from akg_cuda.driver import check, cuda
+from akg_cuda.ptx import Kernels
 
 SECONDS = 100e-6  # within which the host launches what few dozen operators do
 _THREADS = 512  # of a block: a divisor of what a multiprocessor of any chip holds
-_KERNEL = b"hold"
 PTX = b"""
 .version 7.0
 .target sm_70
@@ -40,21 +37,11 @@ again:
 """
 
 
+_kernels = Kernels(PTX, "hold")
+
+
 def hold(seconds: float = SECONDS) -> None:
     """Queue, in the current stream of the current device, a kernel that fills the device for so many seconds."""
-    driver, function, blocks = _loaded(torch.cuda.current_device())
-    limit = ctypes.c_uint64(round(seconds * 1e9))
-    arguments = (ctypes.c_void_p * 1)(ctypes.addressof(limit))
-    stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-    check(driver.cuLaunchKernel(function, blocks, 1, 1, _THREADS, 1, 1, 0, stream, arguments, None))
-
-
-@functools.cache
-def _loaded(device: int) -> tuple[Any, ctypes.c_void_p, int]:
-    """The driver, the kernel on a device, and how many blocks fill that."""
-    torch.zeros((), device=device)  # makes this process's context, which the driver's calls need
-    driver, module, function = cuda(), ctypes.c_void_p(), ctypes.c_void_p()
-    check(driver.cuModuleLoadData(ctypes.byref(module), PTX))
-    check(driver.cuModuleGetFunction(ctypes.byref(function), module, _KERNEL))
-    chip = torch.cuda.get_device_properties(device)
-    return driver, function, chip.multi_processor_count * (chip.max_threads_per_multi_processor // _THREADS)
+    chip = torch.cuda.get_device_properties()
+    blocks = chip.multi_processor_count * (chip.max_threads_per_multi_processor // _THREADS)
+    _kernels.launch("hold", (blocks, 1), _THREADS, ctypes.c_uint64(round(seconds * 1e9)))

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 import triton
-from akg_cuda import device, hold
+from akg_cuda import device, hold, ptx
 from akg_cuda.chips import CHIPS
 
 from akg_core.plugin.resources import programs_at_once
@@ -70,11 +70,11 @@ def test_it_is_launched_with_as_many_threads_as_there_is_room_for(monkeypatch: p
 
     driver = SimpleNamespace(cuLaunchKernel=launch, cuModuleLoadData=lambda *_: 0, cuModuleGetFunction=lambda *_: 0)
     chip = SimpleNamespace(multi_processor_count=132, max_threads_per_multi_processor=2048)
-    monkeypatch.setattr(hold, "cuda", lambda: driver)
+    monkeypatch.setattr(ptx, "cuda", lambda: driver)
+    monkeypatch.setattr(hold, "_kernels", ptx.Kernels(hold.PTX, "hold"))
     monkeypatch.setattr(torch, "zeros", lambda *_, **__: None)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda: SimpleNamespace(cuda_stream=0))
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: chip)
-    monkeypatch.setattr(hold, "_loaded", hold._loaded.__wrapped__)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda: chip)
     hold.hold(2e-4)
     assert launched == [(132 * 4, 512, 200_000)]
