@@ -96,6 +96,7 @@ class Results(Record):
 
     `dynamic`: one kernel was made for all sizes, and judged at hidden ones. `seconds`: of all runs that it took.
     `simulated`: kernels ran by simulation, so that nothing has a time. `tune`: seconds that each task was searched for.
+    `kernels`: of each task with many, the first so many; 0 for all.
     """
 
     suite: str
@@ -105,6 +106,7 @@ class Results(Record):
     dynamic: bool = False
     simulated: bool = False
     tune: float = 0.0
+    kernels: int = 0
     engine: Engine = Engine()
     baselines: tuple[str, ...]
     versions: dict[str, str]
@@ -115,7 +117,10 @@ class Results(Record):
 
 
 def unfinished(path: Path, like: Results) -> Results:
-    """What a run of the same kind left unfinished there; `like`, which has no rows, when there is no such."""
+    """What a run of the same kind left unfinished there; `like`, which has no rows, when there is no such.
+
+    A run of fewer kernels of each task is unfinished, too.
+    """
     if not path.exists():
         return like
     try:
@@ -125,7 +130,8 @@ def unfinished(path: Path, like: Results) -> Results:
             f"{str(path)!r} holds something else than a benchmark's results.", "Give another --out."
         ) from None
     same = ("suite", "plugin", "target", "scale", "dynamic", "simulated", "tune", "engine", "baselines", "versions")
-    alike = not found.finished and all(getattr(found, name) == getattr(like, name) for name in same)
+    fewer = 0 < found.kernels < (like.kernels or math.inf)
+    alike = (fewer or not found.finished) and all(getattr(found, name) == getattr(like, name) for name in same)
     return found if alike else like
 
 

@@ -44,6 +44,7 @@ class Plan:
 
     `examine`: look first whether "correct" says much of a task, which takes a few seconds each. `tune`: seconds to
     search for a faster kernel of each task, beside what is built ahead of that. `agenda`: agents make the kernels.
+    `kernels`: of a task with many the first so many are among the problems, or all (0), which the results say.
     """
 
     suite: str
@@ -53,6 +54,7 @@ class Plan:
     examine: bool = False
     tune: float = 0.0
     agenda: Agenda | None = None
+    kernels: int = 0
     folder: Path = Path("runs/bench")
 
     def folder_of(self, problem: Problem) -> Path:
@@ -123,6 +125,7 @@ def _empty(request: Request, plan: Plan, available: Availability) -> Results:
         dynamic=request.dynamic,
         simulated=available.simulated,
         tune=plan.tune,
+        kernels=plan.kernels,
         engine=by_agents.named(plan.agenda) if plan.agenda else Engine(),
         baselines=plan.baselines,
         versions=versions(request.plugin, available),

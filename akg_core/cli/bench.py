@@ -134,7 +134,14 @@ def bench(
     job = Job(reference=chosen[0].path, plugin=plugin, target=target, evaluation=evaluation, scale=scale, seed=seed)
     request = replace(job.request(), dynamic=dynamic, time_limit=clock.time_limit)
     plan = runner.Plan(
-        suite, names, clock.seconds, clock.together, examine=suite != FILES, tune=clock.tune or 0.0, folder=tasks.folder
+        suite,
+        names,
+        clock.seconds,
+        clock.together,
+        examine=suite != FILES,
+        tune=clock.tune or 0.0,
+        kernels=tasks.kernels,
+        folder=tasks.folder,
     )
     request, plan = _made_by(models, request, plan)
     console = Console(highlight=False, quiet=as_json)

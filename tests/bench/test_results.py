@@ -41,6 +41,12 @@ def test_only_an_unfinished_run_of_the_same_kind_goes_on(tmp_path):
     assert unfinished(path, document()) == document()
 
 
+@pytest.mark.parametrize(("before", "now", "goes_on"), [(1, 3, True), (1, 0, True), (3, 3, False), (0, 3, False)])
+def test_a_run_of_fewer_kernels_goes_on_as_one_of_more(tmp_path, before, now, goes_on):
+    write_whole(tmp_path / "out.json", document(row("a"), finished=True, kernels=before))
+    assert bool(unfinished(tmp_path / "out.json", document(kernels=now)).rows) == goes_on
+
+
 def test_another_file_is_not_overwritten(tmp_path):
     (tmp_path / "out.json").write_text('{"my": "data"}')
     with pytest.raises(UsageError, match="something else"):

@@ -33,7 +33,7 @@ def problems(tmp_path):
 def test_a_run_goes_on_where_it_was_ended(problems, tmp_path):
     out, told = tmp_path / "out.json", []
     request = Request(reference=problems[0].path, plugin=PLUGIN, target=Target(backend="cpu"))
-    plan = runner.Plan("files", ("eager",), 0.1, 2, examine=True, folder=tmp_path / "runs")
+    plan = runner.Plan("files", ("eager",), 0.1, 2, examine=True, kernels=3, folder=tmp_path / "runs")
 
     def tell(row, place, of):
         told.append((row.name, place, of))
@@ -44,7 +44,8 @@ def test_a_run_goes_on_where_it_was_ended(problems, tmp_path):
     add, inverse = whole.rows
     assert add.status == "correct" and add.ratio("eager") > 0 and add.median_ms["kernel"] > 0 and not add.weak
     assert inverse.status == "refused" and inverse.captured and "torch.linalg.svdvals" in inverse.reason
-    assert Results(**json.loads(out.read_text())) == whole and whole.finished and whole.machine["cores"] >= 1
+    assert Results(**json.loads(out.read_text())) == whole and whole.machine["cores"] >= 1
+    assert whole.finished and whole.kernels == 3
 
     cut_short = whole.model_copy(update={"rows": whole.rows[:1], "finished": False})
     write_whole(out, cut_short)
