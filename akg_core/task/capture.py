@@ -26,7 +26,7 @@ from akg_core.records import Argument, Dim, Graph, Interface, Task
 from akg_core.task import antialias, complex_border, complex_pairs, formulas, linear_interpolation, load, wording
 from akg_core.task.arguments import Leaf, portable
 from akg_core.task.bincount import require_bounded
-from akg_core.task.example import Example, flat_forward, forward_as, make_example, tensor_attributes
+from akg_core.task.example import Example, flat_forward, forward_as, make_example, tensor_attributes, with_own_names
 from akg_core.task.fake import quiet
 from akg_core.task.graph import dense, random_nodes, resolve, size, spelled
 from akg_core.task.guards import conditions
@@ -188,8 +188,8 @@ def _traced(reference: ReferenceModule, example: Example, *, vary: bool, numbers
         dims = tuple(dict.fromkeys(sorted(varying), Vary.AUTO) for v, varying in pairs if isinstance(v, torch.Tensor))
 
     def export(model: nn.Module) -> ExportedProgram:
-        with flat_forward(model, example.inputs, values, names, example.replaced), unchecked():
-            return torch.export.export(model, inputs, dynamic_shapes=dims, strict=False)
+        with flat_forward(model, example.inputs, values, names, example.replaced) as traced, unchecked():
+            return torch.export.export(traced, inputs, dynamic_shapes=dims, strict=False)
 
     model = example.model
     program = export(model)
@@ -200,15 +200,15 @@ def _traced(reference: ReferenceModule, example: Example, *, vary: bool, numbers
         # Decomposition computes with constants, so they must be real.
         model = as_buffers(reference.model(eval=eval), example.replaced)
         program = export(model)
-    exported, program = program, program.run_decompositions(_decompositions())
+    exported, program = program, with_own_names(program.run_decompositions(_decompositions()))
     if complex_pairs.has_complex(program):
         paired = complex_pairs.paired_forward(program, model)
         try:
-            with forward_as(model, paired, names):
-                program = torch.export.export(model, inputs, dynamic_shapes=dims, strict=False)
+            with forward_as(model, paired, names) as again:
+                program = torch.export.export(again, inputs, dynamic_shapes=dims, strict=False)
         except complex_pairs.Unknown as unknown:
             raise wording.complex_numbers(unknown.node, load.reference_filename(reference.name)) from None
-        program = program.run_decompositions(_decompositions())
+        program = with_own_names(program.run_decompositions(_decompositions()))
     sizes = _declare_sizes(program, inputs)
     attributes = {*tensor_attributes(model), *example.replaced}
     translated = translate(program, names, sizes, load.reference_filename(reference.name), attributes)

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.export import ExportedProgram
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -29,6 +30,7 @@ from akg_core.task.load import ReferenceModule, as_buffers
 from akg_core.task.recurrent import whole
 from akg_core.task.translate import dtype_name
 
+_HELD = "model"  # by what must not have its names at the top
 _OTHER_SEED = 1  # than that of the module that is traced
 _DEPTH = 8  # of collections in each other that are looked into
 
@@ -184,11 +186,11 @@ def _spelled(value: Any, depth: int) -> str:
 @contextmanager
 def flat_forward(
     model: nn.Module, inputs: Sequence[Any], values: Sequence[Any], names: Sequence[str], replaced: Sequence[str] = ()
-) -> Iterator[None]:
+) -> Iterator[nn.Module]:
     """Inside, forward takes only the tensors among the leaves of its inputs, under these names; the rest is as given.
 
     Whatever Python values a file gives are then none that tracing meets. Buffers that forward has `replaced` are
-    updated.
+    updated. Gives what `forward_as` gives.
     """
     original = model.forward
 
@@ -205,20 +207,40 @@ def flat_forward(
                 setattr(owner, attribute, tensor.copy_(new))
         return result
 
-    with forward_as(model, forward, names):
-        yield
+    with forward_as(model, forward, names) as traced:
+        yield traced
 
 
 @contextmanager
-def forward_as(model: nn.Module, forward: Callable[..., Any], names: Sequence[str]) -> Iterator[None]:
-    """Inside, a module has this forward, whose parameters are called by these names."""
+def forward_as(model: nn.Module, forward: Callable[..., Any], names: Sequence[str]) -> Iterator[nn.Module]:
+    """Inside, a module has this forward, whose parameters are called by these names. Gives what is to be traced.
+
+    That is another module which holds it where a graph has a name of its own for what the module holds ("code").
+    """
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     forward.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in names])  # type: ignore[attr-defined]
-    vars(model)["forward"] = forward
+    own = torch.fx.GraphModule({}, torch.fx.Graph())
+    held = [*model.state_dict(), *dict(model.named_buffers()), *tensor_attributes(model)]
+    traced = model
+    if any(hasattr(own, name.partition(".")[0]) for name in held):
+        traced = nn.Module()
+        setattr(traced, _HELD, model)
+        traced.training = model.training
+    vars(traced)["forward"] = forward
     try:
-        yield
+        yield traced
     finally:
-        del vars(model)["forward"]
+        del vars(traced)["forward"]
+
+
+def with_own_names(program: ExportedProgram) -> ExportedProgram:
+    """A program of what `forward_as` gives, with what it holds called as the module does."""
+    signature, constants = program.graph_signature, program.constants
+    for spec in (*signature.input_specs, *signature.output_specs):
+        spec.target = spec.target and spec.target.removeprefix(f"{_HELD}.")
+    for name in [*constants]:
+        constants[name.removeprefix(f"{_HELD}.")] = constants.pop(name)
+    return program
 
 
 def _leaves(reference: ReferenceModule, inputs: Sequence[Any]) -> list[Leaf]:

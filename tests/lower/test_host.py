@@ -305,6 +305,31 @@ def test_arguments_may_be_called_as_builtins_are(tmp_path: Path, name: str) -> N
     assert torch.equal(found[0], given) and found[1].item() == 0.5
 
 
+@pytest.mark.parametrize("name", ["range", "slice", "min", "torch", "updates", "_device"])
+def test_arguments_may_be_called_as_what_forward_uses_is(tmp_path: Path, name: str) -> None:
+    text = f"""
+@program
+def main({name}: In["f32", "N", 4], size: In["f64"]):
+    y = empty("f32", N, 4)
+    for n in range(minimum(N, 2)):
+        x = narrow({name}, 0, n, 1)
+        z = narrow(y, 0, n, 1)
+        scale(x, z)
+    last = narrow({name}, 1, 0, 2, 2)
+    return y, last, size
+"""
+    number = Argument(name="size", kind="number", dtype="f64", value=2.5)
+    mode = Argument(name="type", kind="constant", value=1)
+    model = load(tmp_path, text, tensor(name), number, mode, packing="tuple").ModelNew()
+    given = torch.randn(2, 4)
+    for y, last, size in (model(given, 0.5), model(given, 0.5, 1), model(**{name: given}, size=0.5, type=1)):
+        assert torch.equal(y, 2 * given) and torch.equal(last, given[:, ::2]) and size.item() == 0.5
+    with pytest.raises(ValueError, match="made for type=1, not 2"):
+        model(given, 0.5, 2)
+    with pytest.raises(TypeError, match=f"^{name} must be a tensor"):
+        model(1, 0.5)
+
+
 @pytest.mark.parametrize(("start", "length", "step"), [(0, 2, 2), (1, 2, 2), (0, 1, 5), (3, 0, 2)])
 def test_a_narrow_may_have_a_step(tmp_path: Path, start: int, length: int, step: int) -> None:
     text = f'@program\ndef main(x: In["f32", 2, 4]):\n    y = narrow(x, 1, {start}, {length}, {step})\n    return y\n'

@@ -35,6 +35,11 @@ CASES = {
         "return x + self.list[0] + self.table",
         "self.list = [torch.ones(6)]\nself.register_buffer('table', torch.arange(6.0), persistent=False)",
     ),
+    "named_as_in_graphs": reference_text(
+        "self.graph += 1\nreturn x * self.code[1] + self.meta + self.graph + self.x0 + self.min",
+        "self.meta = torch.ones(6)\nfor name in ('code', 'graph', 'x0', 'min'):\n"
+        "    self.register_buffer(name, torch.arange(6.0))",
+    ),
     "made": reference_text("return x * torch.tensor([1.0, 2, 3, 4, 5, 6]) + torch.tensor(2.0)"),
     "grad_modes": reference_text("with torch.no_grad():\n    y = x + 1\nreturn y * 2"),
     "in_place": reference_text("y = x.clone()\ny += 1\ny[0] = 0\nreturn F.relu(y, inplace=True)"),

@@ -1,12 +1,16 @@
-"""The arguments of forward as Python text: its signature, the collections that it takes apart, values it insists on."""
+"""The arguments of forward as Python text: how it begins, what it calls them, what callers call them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from akg_core.lower.host.checks import python_tuple
 from akg_core.records import Argument
 from akg_core.task.graph import DTYPE, spelled
+
+SPOKEN_FOR = frozenset({"kept", "max", "min", "operator", "range", "slice", "torch", "triton", "type", "updates"})
+"""Names by which the body of forward means something else than an argument, beside those that begin with "_"."""
 
 
 def called(argument: Argument) -> str:
@@ -18,9 +22,49 @@ def collections(arguments: Sequence[Argument]) -> dict[str, list[Argument]]:
     """The parameters of forward that are collections, with what they hold."""
     found: dict[str, list[Argument]] = {}
     for argument in arguments:
-        if argument.path:
+        if len(argument.path) > 1:
             found.setdefault(str(argument.path[0]), []).append(argument)
     return found
+
+
+def other_names(arguments: Sequence[Argument]) -> dict[str, str]:
+    """By parameter of forward whose name its body has another use for: what it is called there."""
+    parameters = {*collections(arguments), *(argument.name for argument in arguments)}
+    found: dict[str, str] = {}
+    for name in sorted(parameters):
+        if name in SPOKEN_FOR or name.startswith("_"):
+            fresh = f"{name.lstrip('_')}_"
+            while fresh in {*parameters, *found.values()} or fresh.startswith("_"):
+                fresh = f"argument_{fresh}"
+            found[name] = fresh
+    return found
+
+
+def renamed(arguments: Sequence[Argument], names: Mapping[str, str]) -> tuple[Argument, ...]:
+    """Arguments with these names, which callers know by their own."""
+    return tuple(
+        a.model_copy(update={"name": names[a.name], "path": a.path or (a.name,)}) if a.name in names else a
+        for a in arguments
+    )
+
+
+def heading(arguments: Sequence[Argument]) -> list[str]:
+    """The lines that begin forward, to the end of what it asks of arguments that are no tensors.
+
+    Where its body has another use for an argument's name, that is the body of a method inside.
+    """
+    parameters, names = signature(arguments), other_names(arguments)
+    lines = [f"def forward({', '.join(['self', *parameters])}):"]
+    if names:
+        given = [text.partition("=")[0] for text in parameters]
+        taken = ["self", *(names.get(name, name) for name in given)]
+        lines += [f"    return self.__forward({', '.join(given)})", "", f"def __forward({', '.join(taken)}):"]
+    arguments = renamed(arguments, names)
+    for name, parts in collections(arguments).items():
+        targets = python_tuple(argument.name for argument in parts)
+        form = template([argument.path[1:] for argument in parts])
+        lines.append(f"    {targets} = _unpacked({name!r}, {names.get(name, name)}, {form})")
+    return lines + [f"    {constant(argument)}" for argument in arguments if argument.kind == "constant"]
 
 
 def template(paths: Sequence[tuple[int | str, ...]]) -> str:
@@ -40,7 +84,7 @@ def signature(arguments: Sequence[Argument]) -> list[str]:
     texts: list[str] = []
     optional = True
     for argument in reversed(arguments):
-        if argument.path:
+        if len(argument.path) > 1:
             optional = False
             if argument.path[0] not in texts:
                 texts.append(str(argument.path[0]))

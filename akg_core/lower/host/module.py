@@ -8,11 +8,11 @@ launches the kernels and packs the results. It needs Python 3.10 and torch, and 
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from akg_core.lower.host import runtime
-from akg_core.lower.host.arguments import called, collections, constant, literal, signature, template
+from akg_core.lower.host.arguments import SPOKEN_FOR, called, collections, heading, literal, other_names, renamed
 from akg_core.lower.host.checks import TORCH_NAMES, Given, checked, kind_of, python_tuple, sizes_of
 from akg_core.lower.host.views import Dims, Part, parts_of, view, viewed
 from akg_core.records import HOST, NAMED_IN_REFERENCE, Interface, Packing, Sketch
@@ -90,6 +90,8 @@ class _Forward:
         floats: str = "f64",
     ) -> None:
         self.floats = floats
+        self.heading, others = heading(interface.arguments), other_names(interface.arguments)
+        interface = interface.model_copy(update={"arguments": renamed(interface.arguments, others)})
         self.interface, self.tree, self.program, self.launch = interface, tree, program, launch
         self.dims: dict[str, Dims] = {tensor.name: tensor.dims for tensor in program.tensors}
         self.dtypes = {tensor.name: tensor.dtype for tensor in program.tensors}
@@ -107,7 +109,7 @@ class _Forward:
         self.states = {tensor.name: tensor for tensor in program.tensors if tensor.role == "Param"}
         self.spoken = {tensor.name: called(argument) for tensor, argument in self.arguments}
         self.spoken |= {name: tensor.source for name, tensor in self.states.items() if tensor.source}
-        self.names = self._rename()
+        self.names = self._rename({*others.values(), *collections(interface.arguments)})
         self.given = tuple(self._given())
         bound = {name: f"{self.spoken.get(t.name, t.name)}.shape[{d}]" for name, t, d in self._bound()}
         names = {name: self.name(name) for name in bound}
@@ -118,13 +120,7 @@ class _Forward:
         self.calls = tuple(step.call for step in self.steps if step.call is not None)
 
     def lines(self) -> list[str]:
-        lines = [f"def forward(self{''.join(f', {text}' for text in signature(self.interface.arguments))}):"]
-        for name, parts in collections(self.interface.arguments).items():
-            targets = python_tuple(argument.name for argument in parts)
-            lines.append(f"    {targets} = _unpacked({name!r}, {name}, {template([a.path[1:] for a in parts])})")
-        for argument in self.interface.arguments:
-            if argument.kind == "constant":
-                lines.append(f"    {constant(argument)}")
+        lines = [*self.heading]
         if updated := [argument.name for argument in self.interface.arguments if argument.mutated]:
             others = [argument.name for argument in self.interface.arguments if argument.kind == "tensor"]
             lines.append(f"    updates = _updates({python_tuple(updated)}, {python_tuple(others)})")
@@ -360,10 +356,10 @@ class _Forward:
         read = ((index, source) for index, source in enumerate(sources) if source in later)
         return lines + [f"{source} = kept.read({index}, {source})" for index, source in read]
 
-    def _rename(self) -> dict[str, str]:
-        """Names of the program that Python or forward's own arguments take get an underscore."""
-        arguments = {argument.name for argument in self.interface.arguments} | {*collections(self.interface.arguments)}
-        taken = {"self", "torch", "max", "min", "kept", "updates", "_", "_device", "_grad", *keyword.kwlist}
+    def _rename(self, others: Set[str]) -> dict[str, str]:
+        """Names of the program that Python, forward's own arguments or `others` take get an underscore."""
+        arguments = {*(argument.name for argument in self.interface.arguments), *others}
+        taken = {"self", "_", "_device", "_grad", *SPOKEN_FOR, *keyword.kwlist}
         counters = [node.variable for node in statements(self.program) if isinstance(node, ast.Range)]
         names = [*self.dims, *self.program.dimensions, *counters]
         own = {tensor.name: argument.name for tensor, argument in self.arguments}
@@ -371,7 +367,7 @@ class _Forward:
         result = {}
         for name in clash:
             fresh = f"{name}_"
-            while fresh in names or fresh in arguments:
+            while fresh in names or (fresh in arguments and own.get(name) != fresh):
                 fresh += "_"
             result[name] = fresh
         return result
