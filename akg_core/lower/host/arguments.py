@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from akg_core.lower.host.checks import python_tuple
 from akg_core.records import Argument
 from akg_core.task.graph import DTYPE, spelled
 
-SPOKEN_FOR = frozenset({"kept", "max", "min", "operator", "range", "slice", "torch", "triton", "type", "updates"})
-"""Names by which the body of forward means something else than an argument, beside those that begin with "_"."""
+_SPOKEN_FOR = frozenset({"kept", "max", "min", "operator", "range", "slice", "torch", "type", "updates"})
 
 
 def called(argument: Argument) -> str:
@@ -27,14 +27,31 @@ def collections(arguments: Sequence[Argument]) -> dict[str, list[Argument]]:
     return found
 
 
-def other_names(arguments: Sequence[Argument]) -> dict[str, str]:
-    """By parameter of forward whose name its body has another use for: what it is called there."""
+def spoken_for(prelude: str) -> frozenset[str]:
+    """Names by which the body of forward means something else than an argument, beside those that begin with "_".
+
+    `prelude`: the code of the module before it.
+    """
+    bound: set[str] = set()
+    for node in ast.parse(prelude).body:
+        match node:
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                bound |= {(name.asname or name.name).partition(".")[0] for name in names}
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                bound.add(name)
+            case ast.Assign(targets=targets):
+                bound |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return _SPOKEN_FOR | bound
+
+
+def other_names(arguments: Sequence[Argument], taken: Set[str]) -> dict[str, str]:
+    """By parameter of forward whose name its body has another use for, one of `taken`: what it is called there."""
     parameters = {*collections(arguments), *(argument.name for argument in arguments)}
     found: dict[str, str] = {}
     for name in sorted(parameters):
-        if name in SPOKEN_FOR or name.startswith("_"):
+        if name in taken or name.startswith("_"):
             fresh = f"{name.lstrip('_')}_"
-            while fresh in {*parameters, *found.values()} or fresh.startswith("_"):
+            while fresh in {*parameters, *found.values(), *taken} or fresh.startswith("_"):
                 fresh = f"argument_{fresh}"
             found[name] = fresh
     return found
@@ -48,12 +65,12 @@ def renamed(arguments: Sequence[Argument], names: Mapping[str, str]) -> tuple[Ar
     )
 
 
-def heading(arguments: Sequence[Argument]) -> list[str]:
+def heading(arguments: Sequence[Argument], names: Mapping[str, str]) -> list[str]:
     """The lines that begin forward, to the end of what it asks of arguments that are no tensors.
 
-    Where its body has another use for an argument's name, that is the body of a method inside.
+    Where its body calls arguments by other names, which are given by their own, it is the body of a method inside.
     """
-    parameters, names = signature(arguments), other_names(arguments)
+    parameters = signature(arguments)
     lines = [f"def forward({', '.join(['self', *parameters])}):"]
     if names:
         given = [text.partition("=")[0] for text in parameters]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from akg_core.lower.host import runtime
-from akg_core.lower.host.arguments import SPOKEN_FOR, called, collections, heading, literal, other_names, renamed
+from akg_core.lower.host.arguments import called, collections, heading, literal, other_names, renamed, spoken_for
 from akg_core.lower.host.checks import TORCH_NAMES, Given, checked, kind_of, python_tuple, sizes_of
 from akg_core.lower.host.views import Dims, Part, parts_of, view, viewed
 from akg_core.records import HOST, NAMED_IN_REFERENCE, Interface, Packing, Sketch
@@ -58,7 +58,7 @@ def write_module(
     after the prelude, of the type of the devices that kernels run on ("'cpu'"). `floats`: the dtype in which float
     arguments are handed to kernels. Raises SketchError where the program cannot be (it should have been checked).
     """
-    forward = _Forward(sketch.interface, tree, program_of(tree), launch, floats)
+    forward = _Forward(sketch.interface, tree, program_of(tree), launch, floats, spoken_for(prelude))
     body = forward.lines()
     device = device if forward.calls else "None"  # views are good anywhere
     return runtime.module(sketch.name, prelude, body, device, forward.given, forward.sizes)
@@ -88,9 +88,11 @@ class _Forward:
         program: ast.Program,
         launch: Callable[[Call], str],
         floats: str = "f64",
+        taken: Set[str] = frozenset(),
     ) -> None:
-        self.floats = floats
-        self.heading, others = heading(interface.arguments), other_names(interface.arguments)
+        self.floats, self.taken = floats, taken
+        others = other_names(interface.arguments, taken)
+        self.heading = heading(interface.arguments, others)
         interface = interface.model_copy(update={"arguments": renamed(interface.arguments, others)})
         self.interface, self.tree, self.program, self.launch = interface, tree, program, launch
         self.dims: dict[str, Dims] = {tensor.name: tensor.dims for tensor in program.tensors}
@@ -359,7 +361,7 @@ class _Forward:
     def _rename(self, others: Set[str]) -> dict[str, str]:
         """Names of the program that Python, forward's own arguments or `others` take get an underscore."""
         arguments = {*(argument.name for argument in self.interface.arguments), *others}
-        taken = {"self", "_", "_device", "_grad", *SPOKEN_FOR, *keyword.kwlist}
+        taken = {"self", "_", "_device", "_grad", *self.taken, *keyword.kwlist}
         counters = [node.variable for node in statements(self.program) if isinstance(node, ast.Range)]
         names = [*self.dims, *self.program.dimensions, *counters]
         own = {tensor.name: argument.name for tensor, argument in self.arguments}
