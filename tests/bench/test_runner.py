@@ -70,7 +70,7 @@ class Recorded:
     refused: ClassVar[set[str]] = set()  # whose kernels are, until another variant is built
 
     def __init__(self, problem, request, pool, folder):
-        self.name = problem.name
+        self.name, self.cast = problem.name, self
 
     @property
     def ran_out(self):
