@@ -8,12 +8,11 @@ from akg_core import environment
 from akg_core.errors import AkgError, ToolchainError
 from akg_core.records import Availability, Target
 from akg_core.registry import Plugin, environment_of, hooks
+from akg_core.stage_jobs import probe_job
 from akg_core.warm import TOOLCHAIN_JOBS, WARM, warm_for, warm_in_environment
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
-
-_PROBE = "akg_core.stage_jobs:probe_job"
 
 
 def pool_for(plugin: str) -> Pool:
@@ -41,7 +40,7 @@ def probe(plugin: str, target: Target) -> Availability:
     except ToolchainError as missing:
         return Availability(can_compile=False, can_run=False, reason=missing.message, cure=missing.cure)
     with Pool(warm=(), python=made.python, path=made.search_path()) as pool:
-        return Availability(**pool.call(_PROBE, {"plugin": plugin, "target": target.model_dump()}).unwrap())
+        return probe_job.on(pool)(plugin, target)
 
 
 def here(plugin: Plugin) -> dict[str, Availability]:

@@ -1,6 +1,7 @@
-"""The stages between a task and a built kernel, as worker jobs: a record in, a record out, between processes as JSON.
+"""The stages between a task and a built kernel, as worker jobs, and the records that these give.
 
-Each job imports what it needs itself; the orchestrating process runs none of this.
+Each job imports what it needs itself; the orchestrating process runs none of this. The empty plugin is none, and the
+target None the chip that a plugin finds.
 """
 
 from __future__ import annotations
@@ -10,63 +11,70 @@ import gc
 import importlib.metadata
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import ParamSpec, TypeVar
 
 from akg_core import built_from
 from akg_core.errors import SketchError
 from akg_core.record import Record
-from akg_core.records import Advice, Availability, Finding, KernelSource, Sketch, Task
-from akg_core.registry import hooks
-from akg_core.stage_records import (
-    Addressed,
-    CompileAllInput,
-    Compiled,
-    CompiledAll,
-    CompileInput,
-    Design,
-    Designed,
-    DesignInput,
-    EmitInput,
-    Emitted,
-    Explained,
-    ExplainInput,
-    GivenSketch,
-    Held,
-    Refusals,
-    RefusalsInput,
-    Scheduled,
-    Steps,
+from akg_core.records import (
+    Advice,
+    Availability,
+    Choice,
+    CompileResult,
+    Finding,
+    KernelSource,
+    Schedule,
+    Sketch,
+    Target,
+    Task,
+    Traits,
 )
+from akg_core.registry import hooks
+from akg_core.worker.job import Job
 
-if TYPE_CHECKING:
-    from akg_core.lower.resources.work import Worked
-    from akg_core.sketch.ast import SketchFile
-
-Given = TypeVar("Given", bound=Record)
-
-
-def job(given: type[Given]) -> Callable[[Callable[[Given], Record]], Callable[[dict[str, Any]], dict[str, Any]]]:
-    """A function of a record as a job of the worker: JSON in, JSON out."""
-
-    def of_json(run: Callable[[Given], Record]) -> Callable[[dict[str, Any]], dict[str, Any]]:
-        @functools.wraps(run)
-        def named(payload: dict[str, Any]) -> dict[str, Any]:
-            return run(given(**payload)).model_dump(mode="json")
-
-        return named
-
-    return of_json
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def uncollected(run: Callable[[Given], Record]) -> Callable[[Given], Record]:
+class Design(Record):
+    """A checked sketch, what it leaves to tuning, and the schedule that it would use by itself."""
+
+    sketch: Sketch
+    space: tuple[Choice, ...]
+    default: Schedule
+
+
+class GivenSketch(Record):
+    """A sketch by hand: its text, and the name to call it by."""
+
+    name: str
+    text: str
+
+
+class Designed(Record):
+    """What one variant of the designer's leads to, `of` so many."""
+
+    designs: tuple[Design, ...]
+    of: int
+
+
+class Compiled(Record):
+    """`findings` by reading the source, where that was asked for; `compiled` is None where one of them is an error."""
+
+    findings: tuple[Finding, ...] = ()
+    compiled: CompileResult | None = None
+    advice: tuple[Advice, ...] = ()
+
+
+def uncollected(run: Callable[P, R]) -> Callable[P, R]:
     """A job that makes trees: these have no cycles, and the collector would look through all of them in vain."""
 
     @functools.wraps(run)
-    def undisturbed(given: Given) -> Record:
+    def undisturbed(*given: P.args, **named: P.kwargs) -> R:
         collecting = gc.isenabled()
         gc.disable()
         try:
-            return run(given)
+            return run(*given, **named)
         finally:
             if collecting:
                 gc.enable()
@@ -74,11 +82,11 @@ def uncollected(run: Callable[[Given], Record]) -> Callable[[Given], Record]:
     return undisturbed
 
 
-@job(Addressed)
-def probe_job(given: Addressed) -> Availability:
+@Job
+def probe_job(plugin: str, target: Target | None) -> Availability:
     """What the plugin finds; of a toolchain in an environment of its own the details have the version."""
-    caller = hooks(given.plugin)
-    found: Availability = caller.akg_probe(target=given.target)
+    caller = hooks(plugin)
+    found: Availability = caller.akg_probe(target=target)
     info = caller.plugin.info
     if info and info.environment:
         version = importlib.metadata.version(info.environment.toolchain)
@@ -86,128 +94,87 @@ def probe_job(given: Addressed) -> Availability:
     return found
 
 
-@job(DesignInput)
+@Job
 @uncollected
-def design_job(given: DesignInput) -> Designed:
+def design_job(
+    plugin: str, target: Target | None, task: Task, traits: Traits, number: int, sketch: GivenSketch | None
+) -> Designed:
     """Checked sketches: a plugin may have several views of the one that a policy leads to, and none of another.
 
-    A sketch given by hand is checked against the task and refined like a designed one. Without a plugin nothing is
-    refined.
+    `number`: which of the designer's policies, the best guess first. A `sketch` that is given by hand takes their
+    place: it is checked against the task and refined like a designed one. Without a plugin nothing is refined.
     """
     from akg_core.design import policies, variant
 
-    caller = hooks(given.plugin) if given.plugin else None
-    choices = policies(given.traits)
-    sketch = (
-        variant(given.task, given.traits, choices[given.number])
-        if given.sketch is None
-        else _given(given.sketch, given.task)
-    )
-    sketches = (sketch,)
+    caller = hooks(plugin) if plugin else None
+    choices = policies(traits)
+    first = variant(task, traits, choices[number]) if sketch is None else _given(sketch, task)
+    sketches: tuple[Sketch, ...] = (first,)
     if caller and caller.has("akg_refine_sketch"):
-        views = caller.akg_refine_sketch(sketch=sketch, target=given.target)
+        views = caller.akg_refine_sketch(sketch=first, target=target)
         sketches = tuple({view.text: view for view in views}.values())
-    designs = tuple(_described(sketch, given.traits.program_bytes) for sketch in sketches)
-    return Designed(designs=designs, of=1 if given.sketch else len(choices))
+    designs = tuple(_described(each, traits.program_bytes) for each in sketches)
+    return Designed(designs=designs, of=1 if sketch else len(choices))
 
 
-@job(RefusalsInput)
-def refusals_job(given: RefusalsInput) -> Refusals:
-    """The operators of a task for which the designer has no rule."""
+@Job
+def refusals_job(task: Task) -> tuple[str, ...]:
+    """A sentence for each operator of a task for which the designer has no rule."""
     from akg_core.design.graph.trace import refusals
 
-    return Refusals(refused=tuple(refusals(given.task)))
+    return tuple(refusals(task))
 
 
-@job(Scheduled)
-def work_job(given: Scheduled) -> Worked:
-    """What each launch does, for each schedule."""
-    from akg_core.lower.resources.work import Worked, work
-
-    tree = _tree(given.sketch)
-    return Worked(work=tuple(tuple(work(tree, schedule)) for schedule in given.schedules))
-
-
-@job(Scheduled)
-def held_job(given: Scheduled) -> Held:
-    """The most bytes of tiles that a program holds at once, for each schedule."""
-    from akg_core.lower.resources.fitting import Holding
-
-    return Held(bytes=tuple(map(Holding(_tree(given.sketch), given.sketch.symbols).most, given.schedules)))
-
-
-@job(Scheduled)
-def steps_job(given: Scheduled) -> Steps:
-    """How much it is to run a sketch by simulation; see `lower.interpretation_steps`."""
-    from akg_core.lower.interpretation_steps import steps
-
-    tree = _tree(given.sketch)
-    return Steps(steps=tuple(steps(tree, schedule) for schedule in given.schedules))
-
-
-@job(EmitInput)
+@Job
 @uncollected
-def emit_job(given: EmitInput) -> Emitted:
+def emit_job(
+    plugin: str, target: Target | None, sketch: Sketch, schedule: Schedule
+) -> tuple[KernelSource, tuple[Finding, ...]]:
     """Source for a sketch under a schedule, and what the plugin finds forbidden in it."""
-    source = hooks(given.plugin).akg_emit(sketch=given.sketch, schedule=given.schedule, target=given.target)
-    return Emitted(source=source, findings=_findings(given, source))
+    source = hooks(plugin).akg_emit(sketch=sketch, schedule=schedule, target=target)
+    return source, _findings(plugin, target, source)
 
 
-@job(CompileInput)
-def check_then_compile_job(given: CompileInput) -> Compiled:
+@Job
+def check_then_compile_job(plugin: str, target: Target | None, source: KernelSource, folder: Path) -> Compiled:
     """What the plugin finds forbidden in a source, and what `compile_job` gives where none of it is an error."""
-    findings = _findings(given, given.source)
+    findings = _findings(plugin, target, source)
     if any(found.severity == "error" for found in findings):
         return Compiled(findings=findings)
-    return _compiled(given).model_copy(update={"findings": findings})
+    return compile_job.run(plugin, target, source, folder).model_copy(update={"findings": findings})
 
 
-@job(CompileInput)
-def compile_job(given: CompileInput) -> Compiled:
-    """A build; of one that failed, also what the plugin advises."""
-    return _compiled(given)
+@Job
+def compile_job(plugin: str, target: Target | None, source: KernelSource, folder: Path) -> Compiled:
+    """A build in a folder, an absolute path; of one that failed, also what the plugin advises."""
+    result = hooks(plugin).akg_compile(source=source, target=target, workdir=folder)
+    if result.ok:
+        built_from.record(source, folder)
+    return Compiled(compiled=result, advice=() if result.ok else explain_job.run(plugin, target, result.log))
 
 
-@job(CompileAllInput)
-def compile_all_job(given: CompileAllInput) -> CompiledAll:
-    """Builds, side by side."""
-    folders = tuple(map(Path, given.folders))
-    results = hooks(given.plugin).akg_compile_all(sources=given.sources, target=given.target, workdirs=folders)
-    for source, folder, result in zip(given.sources, folders, results, strict=True):
+@Job
+def compile_all_job(
+    plugin: str, target: Target | None, sources: tuple[KernelSource, ...], folders: tuple[Path, ...]
+) -> tuple[CompileResult, ...]:
+    """Builds of sources, each in its folder, side by side."""
+    results: tuple[CompileResult, ...] = hooks(plugin).akg_compile_all(sources=sources, target=target, workdirs=folders)
+    for source, folder, result in zip(sources, folders, results, strict=True):
         if result.ok:
             built_from.record(source, folder)
-    return CompiledAll(results=results)
+    return results
 
 
-@job(ExplainInput)
-def explain_job(given: ExplainInput) -> Explained:
+@Job
+def explain_job(plugin: str, target: Target | None, log: str) -> tuple[Advice, ...]:
     """What the plugin advises about what a compiler or the runtime said."""
-    return Explained(advice=_advice(given, given.log))
+    caller = hooks(plugin)
+    return caller.akg_explain(log=log, target=target) if caller.has("akg_explain") else ()
 
 
-def _findings(given: Addressed, source: KernelSource) -> tuple[Finding, ...]:
-    caller = hooks(given.plugin)
-    return caller.akg_check_source(source=source, target=given.target) if caller.has("akg_check_source") else ()
-
-
-def _compiled(given: CompileInput) -> Compiled:
-    result = hooks(given.plugin).akg_compile(source=given.source, target=given.target, workdir=Path(given.folder))
-    if result.ok:
-        built_from.record(given.source, Path(given.folder))
-    return Compiled(compiled=result, advice=() if result.ok else _advice(given, result.log))
-
-
-def _advice(given: Addressed, log: str) -> tuple[Advice, ...]:
-    caller = hooks(given.plugin)
-    return caller.akg_explain(log=log, target=given.target) if caller.has("akg_explain") else ()
-
-
-def _tree(sketch: Sketch) -> SketchFile:
-    """The checked tree of a sketch."""
-    from akg_core.sketch.check import require
-    from akg_core.sketch.parse import parse
-
-    return require(parse(sketch.text, sketch.name), sketch.name)
+def _findings(plugin: str, target: Target | None, source: KernelSource) -> tuple[Finding, ...]:
+    caller = hooks(plugin)
+    return caller.akg_check_source(source=source, target=target) if caller.has("akg_check_source") else ()
 
 
 def _given(given: GivenSketch, task: Task) -> Sketch:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from akg_core.errors import AkgError, KernelFailed, TaskError, ToolchainError, UsageError
-from akg_core.record import Record
 from akg_core.records import (
     Advice,
     Artifact,
@@ -26,26 +25,20 @@ from akg_core.records import (
     Task,
     Traits,
 )
-from akg_core.registry import forward_trace, hooks
-from akg_core.stage_records import (
-    Addressed,
-    CompileAllInput,
+from akg_core.registry import hooks
+from akg_core.stage_jobs import (
     Compiled,
-    CompiledAll,
-    CompileInput,
     Design,
     Designed,
-    DesignInput,
-    EmitInput,
-    Emitted,
-    Explained,
-    ExplainInput,
     GivenSketch,
-    Held,
-    Refusals,
-    RefusalsInput,
-    Scheduled,
-    Steps,
+    check_then_compile_job,
+    compile_all_job,
+    compile_job,
+    design_job,
+    emit_job,
+    explain_job,
+    probe_job,
+    refusals_job,
 )
 from akg_core.worker.limits import Limits
 from akg_core.worker.usage import cores
@@ -55,11 +48,9 @@ if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
 CAPTURE_SECONDS = 120.0
-DESIGN_SECONDS = 120.0
-COMPILE_SECONDS = 300.0
 INTERPRET_SECONDS = 600.0
-
-Answer = TypeVar("Answer", bound=Record)
+DESIGN = Limits(seconds=120.0)
+COMPILE = Limits(seconds=300.0)
 
 
 @dataclass(frozen=True)
@@ -103,11 +94,6 @@ class Candidate:
     instead_of: Schedule | None = None
 
 
-def addressed(request: Request) -> Addressed:
-    """The part of what a job is given that says which plugin and which chip."""
-    return Addressed(plugin=request.plugin, target=request.target)
-
-
 def capture(pool: Pool, request: Request, work: int = 0) -> Task:
     """The reference file as a Task, made smaller to `work` where no scale says how much. Raises TaskError."""
     payload = {
@@ -130,13 +116,12 @@ def refusals(pool: Pool, request: Request) -> tuple[str, ...]:
         task = capture(pool, request)
     except TaskError as error:
         return (str(error),)
-    return _plugin_job(pool, "refusals_job", RefusalsInput(task=task), Refusals, DESIGN_SECONDS).refused
+    return refusals_job.on(pool, DESIGN)(task)
 
 
 def probe(pool: Pool, request: Request) -> Availability:
     """What the plugin finds on this machine, where its toolchain is."""
-    given = addressed(request).model_dump(mode="json")
-    return Availability(**pool.call("akg_core.stage_jobs:probe_job", given).unwrap())
+    return probe_job.on(pool)(request.plugin, request.target)
 
 
 def design(pool: Pool, request: Request, task: Task, traits: Traits, number: int = 0) -> Designed:
@@ -146,35 +131,33 @@ def design(pool: Pool, request: Request, task: Task, traits: Traits, number: int
     """
     by_hand = request.sketch
     sketch = GivenSketch(name=str(by_hand), text=by_hand.read_text(encoding="utf-8-sig")) if by_hand else None
-    given = DesignInput(**dict(addressed(request)), task=task, traits=traits, number=number, sketch=sketch)
-    return _plugin_job(pool, "design_job", given, Designed, DESIGN_SECONDS)
+    return design_job.on(pool, DESIGN)(request.plugin, request.target, task, traits, number, sketch)
 
 
 def emit(pool: Pool, request: Request, design: Design, schedule: Schedule) -> tuple[KernelSource, tuple[Finding, ...]]:
     """Source for a sketch under a schedule, and what the plugin finds forbidden in it."""
-    given = EmitInput(**dict(addressed(request)), sketch=design.sketch, schedule=schedule)
-    emitted = _plugin_job(pool, "emit_job", given, Emitted, DESIGN_SECONDS)
-    return emitted.source, emitted.findings
+    return emit_job.on(pool, DESIGN)(request.plugin, request.target, design.sketch, schedule)
 
 
 def work(pool: Pool, design: Design, schedules: Sequence[Schedule]) -> tuple[tuple[Work, ...], ...]:
     """What each launch of a design does under each of some schedules."""
-    from akg_core.lower.resources.work import Worked
+    from akg_core.schedule_jobs import work_job
 
-    given = Scheduled(sketch=design.sketch, schedules=tuple(schedules))
-    return _plugin_job(pool, "work_job", given, Worked, DESIGN_SECONDS).work
+    return work_job.on(pool, DESIGN)(design.sketch, tuple(schedules))
 
 
 def held(pool: Pool, design: Design, schedules: Sequence[Schedule]) -> tuple[int, ...]:
     """The most bytes of tiles that a program of a design holds at once under each of some schedules."""
-    given = Scheduled(sketch=design.sketch, schedules=tuple(schedules))
-    return _plugin_job(pool, "held_job", given, Held, DESIGN_SECONDS).bytes
+    from akg_core.schedule_jobs import held_job
+
+    return held_job.on(pool, DESIGN)(design.sketch, tuple(schedules))
 
 
 def steps(pool: Pool, design: Design, schedule: Schedule) -> float:
     """How much it is to run a design under a schedule by simulation, in operations on tiles."""
-    given = Scheduled(sketch=design.sketch, schedules=(schedule,))
-    return _plugin_job(pool, "steps_job", given, Steps, DESIGN_SECONDS).steps[0]
+    from akg_core.schedule_jobs import steps_job
+
+    return steps_job.on(pool, DESIGN)(design.sketch, schedule)
 
 
 def require_usable(found: Availability, plugin: str) -> Availability:
@@ -193,8 +176,7 @@ def require_allowed(findings: tuple[Finding, ...]) -> None:
 
 def explain(pool: Pool, request: Request, log: str) -> tuple[Advice, ...]:
     """What the plugin advises about what the runtime said."""
-    given = ExplainInput(**dict(addressed(request)), log=log)
-    return _plugin_job(pool, "explain_job", given, Explained, DESIGN_SECONDS).advice
+    return explain_job.on(pool, DESIGN)(request.plugin, request.target, log)
 
 
 def trial(pool: Pool, task: Task, design: Design, seed: int | None) -> dict[str, Any]:
@@ -214,19 +196,14 @@ def trial(pool: Pool, task: Task, design: Design, seed: int | None) -> dict[str,
 
 def build(pool: Pool, request: Request, source: KernelSource, folder: Path) -> tuple[CompileResult, tuple[Advice, ...]]:
     """Compile into `folder`; when that fails, the plugin's advice on the compiler's message."""
-    given = CompileInput(**dict(addressed(request)), source=source, folder=str(folder))
-    built = _plugin_job(pool, "compile_job", given, Compiled, COMPILE_SECONDS, request.gives_way)
+    built = compile_job.on(pool, _compiling(request))(request.plugin, request.target, source, folder)
     assert built.compiled is not None
     return built.compiled, built.advice
 
 
-def check_then_build(
-    pool: Pool, request: Request, source: KernelSource, folder: Path
-) -> tuple[tuple[Finding, ...], CompileResult | None, tuple[Advice, ...]]:
+def check_then_build(pool: Pool, request: Request, source: KernelSource, folder: Path) -> Compiled:
     """What the plugin finds forbidden in a source by reading it; without an error, what `build` gives too."""
-    given = CompileInput(**dict(addressed(request)), source=source, folder=str(folder))
-    built = _plugin_job(pool, "check_then_compile_job", given, Compiled, COMPILE_SECONDS, request.gives_way)
-    return built.findings, built.compiled, built.advice
+    return check_then_compile_job.on(pool, _compiling(request))(request.plugin, request.target, source, folder)
 
 
 def build_all(pool: Pool, request: Request, builds: Sequence[tuple[KernelSource, Path]]) -> tuple[CompileResult, ...]:
@@ -237,12 +214,10 @@ def build_all(pool: Pool, request: Request, builds: Sequence[tuple[KernelSource,
         with ThreadPoolExecutor(max_workers=cores()) as builders:
             return tuple(builders.map(lambda each: _built(pool, request, *each), builds))
     sources, folders = zip(*builds, strict=True)
-    given = CompileAllInput(**dict(addressed(request)), sources=sources, folders=tuple(map(str, folders)))
     try:
-        built = _plugin_job(pool, "compile_all_job", given, CompiledAll, COMPILE_SECONDS, request.gives_way)
+        return compile_all_job.on(pool, _compiling(request))(request.plugin, request.target, sources, folders)
     except AkgError as error:
         return tuple(CompileResult(ok=False, seconds=0.0, log=str(error)) for _ in builds)
-    return built.results
 
 
 def _built(pool: Pool, request: Request, source: KernelSource, folder: Path) -> CompileResult:
@@ -252,11 +227,5 @@ def _built(pool: Pool, request: Request, source: KernelSource, folder: Path) -> 
         return CompileResult(ok=False, seconds=0.0, log=str(error))
 
 
-def _plugin_job(
-    pool: Pool, name: str, given: Record, answer: type[Answer], seconds: float, gives_way: bool = False
-) -> Answer:
-    """What a job of `akg_core.stage_jobs` gives; its trace of hook calls is reported as if they were made here."""
-    limits = Limits(seconds=seconds, gives_way=gives_way)
-    result = pool.call(f"akg_core.stage_jobs:{name}", given.model_dump(mode="json"), limits=limits)
-    forward_trace(result.log)
-    return answer(**result.unwrap())
+def _compiling(request: Request) -> Limits:
+    return replace(COMPILE, gives_way=request.gives_way)

@@ -162,17 +162,15 @@ class Verifier:
             problem = error.errors()[0]["msg"]
             return Judged(outcome="refused", feedback=problem, error=_kind(problem))
         pipeline.folder.write_source(source, self._prepared.task.source)
-        findings, compiled, advice = stages.check_then_build(
-            pipeline.pool, pipeline.request, source, pipeline.folder.kernel
-        )
-        if compiled is None:
-            errors = [found for found in findings if found.severity == "error"]
+        built = stages.check_then_build(pipeline.pool, pipeline.request, source, pipeline.folder.kernel)
+        if (compiled := built.compiled) is None:
+            errors = [found for found in built.findings if found.severity == "error"]
             feedback = "\n".join(_finding(found, "") for found in errors[:_SHOWN])
             return Judged(outcome="refused", feedback=feedback, error=_kind(errors[0].message))
         watch.count("compile", compiled.seconds)
         pipeline.folder.write("build.log", compiled.log)
         if compiled.artifact is None:
-            said = [_advice(each, files) for each in advice[:_SHOWN]] or [_first_error(compiled.log)]
+            said = [_advice(each, files) for each in built.advice[:_SHOWN]] or [_first_error(compiled.log)]
             return Judged(outcome="build failed", feedback="\n".join(said), error=_kind(said[0]))
         with watch.during("judge"):
             verdict = pipeline.verify(self._prepared, compiled.artifact)

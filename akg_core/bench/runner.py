@@ -28,7 +28,7 @@ from akg_core.pools import pool_for
 from akg_core.records import HOST, Availability
 from akg_core.results import versions
 from akg_core.runs import RunFolder
-from akg_core.stages import Request, addressed, probe, require_usable
+from akg_core.stages import Request, probe, require_usable
 from akg_core.storage import write_whole
 
 if TYPE_CHECKING:
@@ -136,7 +136,8 @@ def _by_rules(waiting: list[Asked], request: Request, pool: Pool, plan: Plan, de
     """Contests of kernels that the designer makes, for a device of this name."""
 
     def measure() -> object:
-        return floor.machine(pool, addressed(request).model_dump(mode="json"))
+        target = request.target.model_dump(mode="json") if request.target else None
+        return floor.machine(pool, {"plugin": request.plugin, "target": target})
 
     if plan.tune:
         measure()  # once, before many ask for it

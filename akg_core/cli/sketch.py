@@ -27,7 +27,7 @@ from akg_core.errors import UsageError
 
 if TYPE_CHECKING:
     from akg_core.records import Schedule, Task
-    from akg_core.stage_records import Design
+    from akg_core.stage_jobs import Design
     from akg_core.stages import Request
     from akg_core.worker.pool import Pool
 

@@ -14,7 +14,6 @@ from akg_core.design.policy import Policy
 from akg_core.design.program.assemble import Assembly
 from akg_core.sketch.parse import parse
 from akg_core.stage_jobs import uncollected
-from akg_core.stage_records import Addressed
 from akg_core.task.capture import capture
 from akg_core.task.load import load_source
 from tests.design.judging import USUAL, judge, reference
@@ -112,13 +111,13 @@ def test_nothing_is_collected_while_trees_are_made() -> None:
     def note(phase: str, info: dict[str, int]) -> None:
         phases.append(phase)
 
-    def make(given: Addressed) -> Addressed:
+    def make(given: str) -> str:
         assert [[each] for each in range(100_000)]
         return given
 
     gc.callbacks.append(note)
     try:
-        uncollected(make)(Addressed(plugin=""))
+        uncollected(make)("")
     finally:
         gc.callbacks.remove(note)
     assert not phases and gc.isenabled()

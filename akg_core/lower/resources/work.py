@@ -31,12 +31,6 @@ class Work(Record):
     turns: int = 1
 
 
-class Worked(Record):
-    """What each launch does, for each of some schedules."""
-
-    work: tuple[tuple[Work, ...], ...]
-
-
 @dataclass(frozen=True, slots=True)
 class _Loop:
     """A loop around a statement: its axis or counter, how often it turns, the positions that its tiles cover."""
