@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -11,6 +9,7 @@ from akg_core.testing.emission.running import Case
 
 X = 'x: In["f32", "M", "N"]'
 Y = 'y: Out["f32", "M", "N"]'
+NANS = torch.tensor([[1.0, float("nan"), 3.0, -2.0, 3.0] * 5, [float("-inf")] * 25, [2.0, 2.0, -7.0, -7.0, 0.0] * 5])
 
 
 def randn(*shape: int, seed: int = 0) -> Tensor:
@@ -23,33 +22,25 @@ def ints(*shape: int, low: int = -50, high: int = 50, dtype: torch.dtype = torch
     return torch.randint(low, high, shape, generator=torch.Generator().manual_seed(sum(shape))).to(dtype)
 
 
-def rows(ins: str, outs: str, body: str, m: int = 3, n: int = 16) -> str:
-    """A kernel over tiles of rows of x[M, N]."""
-    lines = "\n".join(f"            {line}" for line in body.strip().split("\n"))
-    return f"""
-@kernel
-def k({ins}, {outs}):
-    for m in grid(M, {m}):
-        for n in grid(N, {n}):
-{lines}
-"""
-
-
-def whole_rows(ins: str, outs: str, body: str, m: int = 3) -> str:
-    """A kernel over tiles of whole rows."""
-    lines = "\n".join(f"        {line}" for line in body.strip().split("\n"))
-    return f"""
-@kernel
-def k({ins}, {outs}):
-    for m in grid(M, {m}):
-        n = whole(N)
-{lines}
-"""
-
-
 class Cases(list[Case]):
     """Cases in the making."""
 
-    def add(self, name: str, text: str, *inputs: Tensor, **more: Any) -> None:
-        """Append a case; `more` are its other fields."""
-        self.append(Case(name, text, inputs, **more))
+    def add(self, name: str, text: str, *inputs: Tensor) -> None:
+        """Append the case of a sketch."""
+        self.append(Case(name, text, inputs))
+
+    def rows(self, name: str, ins: str, outs: str, body: str, *inputs: Tensor, m: int = 3, n: int = 16) -> None:
+        """Append that of a kernel over tiles of rows of x[M, N]."""
+        self._framed(
+            name, f"{ins}, {outs}", [f"for m in grid(M, {m}):", f"    for n in grid(N, {n}):"], 3, body, inputs
+        )
+
+    def whole_rows(self, name: str, ins: str, outs: str, body: str, *inputs: Tensor, m: int = 3) -> None:
+        """Append that of a kernel over tiles of whole rows."""
+        self._framed(name, f"{ins}, {outs}", [f"for m in grid(M, {m}):", "    n = whole(N)"], 2, body, inputs)
+
+    def _framed(
+        self, name: str, tensors: str, frame: list[str], depth: int, body: str, inputs: tuple[Tensor, ...]
+    ) -> None:
+        lines = [f"    {line}" for line in frame] + [f"{'    ' * depth}{line}" for line in body.strip().split("\n")]
+        self.add(name, "\n".join(["", "@kernel", f"def k({tensors}):", *lines, ""]), *inputs)

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import torch
 
-from akg_core.testing.emission.form import Cases, X, Y, randn, rows, whole_rows
+from akg_core.testing.emission.form import Cases, X, Y, randn
 
 
 def cases() -> Cases:
     found = Cases()
     x = randn(7, 37)
 
-    found.add(
+    found.rows(
         "branches",
-        rows(
-            X,
-            Y,
-            "t = load(x[m, n])\n"
-            "if begin(n) > 0 and end(m) < M:\n"
-            "    t = t * 2\n"
-            "else:\n"
-            "    t = t + 100\n"
-            "store(y[m, n], t)",
-            m=1,
-        ),
+        X,
+        Y,
+        "t = load(x[m, n])\nif begin(n) > 0 and end(m) < M:\n    t = t * 2\nelse:\n    t = t + 100\nstore(y[m, n], t)",
         x,
+        m=1,
     )
     found.add(
         "tiles_forms",
@@ -94,22 +87,18 @@ def k(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], z: Out["f32", "N"]):
 """,
         x,
     )
-    found.add(
+    found.whole_rows(
         "unit_sizes",
-        whole_rows(
-            X,
-            'y: Out["f32", "M", "N"], z: Out["i64", "M"]',
-            "t = load(x[m, n])\nstore(y[m, n], t / reduce_sum(t, n) + scan_sum(t, n))\nstore(z[m], argmax(t, n))",
-        ),
+        X,
+        'y: Out["f32", "M", "N"], z: Out["i64", "M"]',
+        "t = load(x[m, n])\nstore(y[m, n], t / reduce_sum(t, n) + scan_sum(t, n))\nstore(z[m], argmax(t, n))",
         randn(5, 1),
     )
-    found.add(
+    found.whole_rows(
         "empty",
-        whole_rows(
-            X,
-            'y: Out["f32", "M"], z: Out["f32", "M", "N"]',
-            "t = load(x[m, n])\nstore(y[m], reduce_sum(t, n))\nstore(z[m, n], t)",
-        ),
+        X,
+        'y: Out["f32", "M"], z: Out["f32", "M", "N"]',
+        "t = load(x[m, n])\nstore(y[m], reduce_sum(t, n))\nstore(z[m, n], t)",
         torch.zeros(5, 0),
     )
     return found

@@ -4,35 +4,37 @@ from __future__ import annotations
 
 import torch
 
-from akg_core.testing.emission.form import Cases, X, Y, ints, randn, rows
+from akg_core.testing.emission.form import Cases, X, Y, ints, randn
 
 
 def cases() -> Cases:
     found = Cases()
     x = randn(7, 37)
 
-    found.add(
+    found.rows(
         "transpose",
-        rows(X, 'y: Out["f32", "N", "M"]', "store(y[n, m], load(x[m, n]) * 2, stream=True)", m=32, n=32),
+        X,
+        'y: Out["f32", "N", "M"]',
+        "store(y[n, m], load(x[m, n]) * 2, stream=True)",
         randn(45, 70),
+        m=32,
+        n=32,
     )
-    found.add("reversed", rows(X, Y, "store(y[m, n], load(x[m, N - 1 - n]))"), x)
-    found.add(
+    found.rows("reversed", X, Y, "store(y[m, n], load(x[m, N - 1 - n]))", x)
+    found.rows(
         "strided",
-        rows(
-            'x: In["f32", "M", "3*N + 2"], b: In["f32", "N"]', Y, "store(y[m, n], load(x[m, 3 * n + 1]) + load(b[n]))"
-        ),
+        'x: In["f32", "M", "3*N + 2"], b: In["f32", "N"]',
+        Y,
+        "store(y[m, n], load(x[m, 3 * n + 1]) + load(b[n]))",
         randn(4, 3 * 37 + 2),
         randn(37),
     )
-    found.add("shifted", rows(X, Y, "store(y[m, n], load(x[m, n - 5], other=7) + load(x[m - 1, n + 30]))"), x)
-    found.add(
+    found.rows("shifted", X, Y, "store(y[m, n], load(x[m, n - 5], other=7) + load(x[m - 1, n + 30]))", x)
+    found.rows(
         "gather",
-        rows(
-            'x: In["f32", "V", "W"], i: In["i64", "M"], j: In["i64", "N"]',
-            'y: Out["f32", "M", "N"]',
-            "store(y[m, n], load(x[load(i[m]), load(j[n])], other=-1))",
-        ),
+        'x: In["f32", "V", "W"], i: In["i64", "M"], j: In["i64", "N"]',
+        'y: Out["f32", "M", "N"]',
+        "store(y[m, n], load(x[load(i[m]), load(j[n])], other=-1))",
         randn(11, 9),
         ints(7, low=-2, high=13),
         ints(37, low=-2, high=11),

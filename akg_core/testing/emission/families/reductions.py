@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from akg_core.testing.emission.form import Cases, X, Y, ints, randn, whole_rows
-
-NANS = torch.tensor([[1.0, float("nan"), 3.0, -2.0, 3.0] * 5, [float("-inf")] * 25, [2.0, 2.0, -7.0, -7.0, 0.0] * 5])
+from akg_core.testing.emission.form import NANS, Cases, X, Y, ints, randn
 
 
 def cases() -> Cases:
@@ -27,46 +25,38 @@ def cases() -> Cases:
         'a: Out["f32", "M"], b: Out["f32", "M"], c: Out["f32", "M"], d: Out["bool", "M"],'
         ' e: Out["i64", "M"], f: Out["i64", "M"], g: Out["f32", "M"]'
     )
-    found.add("reduce_rows", whole_rows(X, results, every), randn(7, 300))
-    found.add("reduce_nans", whole_rows(X, results, every), NANS)
+    found.whole_rows("reduce_rows", X, results, every, randn(7, 300))
+    found.whole_rows("reduce_nans", X, results, every, NANS)
     columns = every.replace("x[m, n]", "x[n, m]")
     for size, step in ((9, 40), (100, 40), (100, 1)):
-        found.add(
-            f"reduce_columns_{size}_{step}",
-            whole_rows('x: In["f32", "N", "M"]', results, columns, m=step),
-            randn(size, 45),
+        found.whole_rows(
+            f"reduce_columns_{size}_{step}", 'x: In["f32", "N", "M"]', results, columns, randn(size, 45), m=step
         )
-    found.add(
+    found.whole_rows(
         "reduce_ints",
-        whole_rows(
-            'x: In["i32", "M", "N"]',
-            'y: Out["i64", "M"], z: Out["i32", "M"], w: Out["i64", "M"], v: Out["bool", "M"]',
-            "t = load(x[m, n])\n"
-            "store(y[m], reduce_sum(t, n))\n"
-            "store(z[m], reduce_max(t, n))\n"
-            "store(w[m], reduce_sum(t > 0, n))\n"
-            "store(v[m], reduce_all(t > -50, n))",
-        ),
+        'x: In["i32", "M", "N"]',
+        'y: Out["i64", "M"], z: Out["i32", "M"], w: Out["i64", "M"], v: Out["bool", "M"]',
+        "t = load(x[m, n])\n"
+        "store(y[m], reduce_sum(t, n))\n"
+        "store(z[m], reduce_max(t, n))\n"
+        "store(w[m], reduce_sum(t > 0, n))\n"
+        "store(v[m], reduce_all(t > -50, n))",
         ints(7, 37, dtype=torch.int32),
     )
-    found.add(
+    found.whole_rows(
         "reduce_half",
-        whole_rows(
-            'x: In["f16", "M", "N"]',
-            'y: Out["f16", "M"], z: Out["f16", "M"]',
-            "t = load(x[m, n])\nstore(y[m], reduce_sum(t, n))\nstore(z[m], reduce_max(t, n))",
-        ),
+        'x: In["f16", "M", "N"]',
+        'y: Out["f16", "M"], z: Out["f16", "M"]',
+        "t = load(x[m, n])\nstore(y[m], reduce_sum(t, n))\nstore(z[m], reduce_max(t, n))",
         randn(7, 100).half(),
     )
-    found.add(
+    found.whole_rows(
         "reduce_half_columns",
-        whole_rows(
-            'x: In["f16", "N", "M"]',
-            'y: Out["f16", "M"], z: Out["f16", "M"]',
-            "t = load(x[n, m])\nstore(y[m], reduce_sum(t, n))\nstore(z[m], reduce_max(t, n))",
-            m=40,
-        ),
+        'x: In["f16", "N", "M"]',
+        'y: Out["f16", "M"], z: Out["f16", "M"]',
+        "t = load(x[n, m])\nstore(y[m], reduce_sum(t, n))\nstore(z[m], reduce_max(t, n))",
         randn(100, 45).half(),
+        m=40,
     )
     found.add(
         "reduce_middle",
@@ -96,20 +86,21 @@ def k(x: In["f32", "M", "N"], y: Out["f32"], z: Out["f32"]):
 """,
         randn(13, 37),
     )
-    found.add(
+    found.whole_rows(
         "softmax_columns",
-        whole_rows(
-            'x: In["f32", "N", "M"]',
-            'y: Out["f32", "N", "M"]',
-            "t = load(x[n, m])\ne = exp(t - reduce_max(t, n))\nstore(y[n, m], e / reduce_sum(e, n))",
-            m=32,
-        ),
+        'x: In["f32", "N", "M"]',
+        'y: Out["f32", "N", "M"]',
+        "t = load(x[n, m])\ne = exp(t - reduce_max(t, n))\nstore(y[n, m], e / reduce_sum(e, n))",
         randn(60, 45),
+        m=32,
     )
-    found.add(
+    found.whole_rows(
         "softmax_rows",
-        whole_rows(X, Y, "t = load(x[m, n])\ne = exp(t - reduce_max(t, n))\nstore(y[m, n], e / reduce_sum(e, n))", m=4),
+        X,
+        Y,
+        "t = load(x[m, n])\ne = exp(t - reduce_max(t, n))\nstore(y[m, n], e / reduce_sum(e, n))",
         randn(7, 1300),
+        m=4,
     )
     found.add(
         "both_ways",
