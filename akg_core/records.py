@@ -212,7 +212,12 @@ NAMED_IN_REFERENCE = "_REFERENCE."
 
 
 class Packing(Record):
-    """One output, or a collection of outputs: see `Interface`, whose fields of the same names these are."""
+    """How flat outputs are packed: a bare tensor, None, or a tuple, list or dict (`keys`).
+
+    `named`: the named tuple that a tuple is, of PyTorch's, "torch.return_types.min", or of the reference,
+    "_REFERENCE.State". `parts`: how each part is packed, where some are collections themselves, or None; outputs are
+    counted in order all the same.
+    """
 
     packing: Literal["tensor", "none", "tuple", "list", "dict"] = "tensor"
     keys: tuple[str, ...] = ()
@@ -220,13 +225,10 @@ class Packing(Record):
     parts: tuple[Packing, ...] = ()
 
 
-class Interface(Record):
+class Interface(Packing):
     """How `ModelNew.forward` is called and what it gives back.
 
-    `packing` says how flat outputs are packed: a bare tensor, None, or a tuple, list or dict (`keys`). `named`: the
-    named tuple that a tuple is, of PyTorch's, "torch.return_types.min", or of the reference, "_REFERENCE.State".
-    `parts`: how each part is packed, where some are collections themselves, or None; outputs are counted in order all
-    the same. `handed`: outputs that are updated arguments, by their place among the tensors.
+    `handed`: outputs that are updated arguments, by their place among the tensors.
     `guards`: what must hold of named sizes, none of which is 0, for the graph to be forward: "((s0 % 2) == 0)".
     `seeded`: forward draws random numbers; the program's last input is then the seed of the call, an i64 without dims.
     `pairs`: the outputs that are complex, of which the program gives pairs. `records`: some arguments are dataclasses
@@ -237,10 +239,6 @@ class Interface(Record):
 
     arguments: tuple[Argument, ...]
     parameters: tuple[Parameter, ...] = ()
-    packing: Literal["tensor", "none", "tuple", "list", "dict"] = "tensor"
-    keys: tuple[str, ...] = ()
-    named: str = ""
-    parts: tuple[Packing, ...] = ()
     handed: dict[int, str] = Field(default_factory=dict)
     guards: tuple[str, ...] = ()
     seeded: bool = False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from akg_core.cli.options import INFINITE, refusing
 from akg_core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,22 +18,16 @@ ENGINES = ("builtin", "llm", "hybrid")
 GOES_ON = "The same command with --resume {folder} goes on."  # after an interrupt
 
 
-def _engine(value: str) -> str:
-    if value not in ENGINES:
-        raise UsageError(f"There is no engine {value!r}.", f"There are {', '.join(ENGINES)}.")
-    return value
-
-
 def _folder_of_answers(value: Path | None) -> Path | None:
     if value is not None and not (value / "answers").is_dir():
         raise UsageError(f"{value} holds no answers.", "Give the folder of a run with --engine llm or hybrid.")
     return value
 
 
-def _limit(value: float | None) -> float | None:
-    if value is not None and not 0 <= value < float("inf"):
-        raise UsageError(f"A budget of {value:g} is none.", "Give 0 or more, or leave it out for no limit.")
-    return value
+_engine = refusing(lambda name: name in ENGINES, "There is no engine {!r}.", f"There are {', '.join(ENGINES)}.")
+_limit = refusing(
+    lambda x: 0 <= x < INFINITE, "A budget of {:g} is none.", "Give 0 or more, or leave it out for no limit."
+)
 
 
 @dataclass(frozen=True, kw_only=True)

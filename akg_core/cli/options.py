@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,50 +16,37 @@ if TYPE_CHECKING:
     from akg_core.registry import Plugin
 
 
-def _scale(value: float) -> float:
-    if not 0 < value <= 1:
-        raise UsageError(f"--scale {value:g} is not between 0 and 1.", "It shrinks sizes: try --scale 0.25.")
-    return value
+def refusing(fits: Callable[[Any], bool], said: str, cure: str) -> Callable[[Any], Any]:
+    """What an option's value goes through: raises UsageError for one that does not fit, which `said` has as "{}"."""
+
+    def check(value: Any) -> Any:
+        if value is not None and not fits(value):
+            raise UsageError(said.format(value), cure)
+        return value
+
+    return check
 
 
-def _seed(value: int | None) -> int | None:
-    if value is not None and not 0 <= value < 1 << 32:
-        raise UsageError(
-            f"--seed {value} is not between 0 and 2**32 - 1.",
-            "Give the seed that a verdict names, or leave it out for new draws.",
-        )
-    return value
-
-
-def _seconds(value: float) -> float:
-    if not 0 < value < float("inf"):
-        raise UsageError(f"--seconds {value:g} is not a time above 0.", "Give a number of seconds: --seconds 60.")
-    return value
-
-
-def _time_limit(value: float) -> float:
-    if not 0 <= value < float("inf"):
-        raise UsageError(f"--time-limit {value:g} is no number of seconds.", "Give 0 or more: --time-limit 60.")
-    return value
-
-
-def _tune(value: float | None) -> float | None:
-    if value is not None and not 0 <= value < float("inf"):
-        raise UsageError(f"--tune {value:g} is not a time.", "Give a number of seconds, or 0 not to search: --tune 30.")
-    return value
-
-
-def _together(value: int) -> int:
-    if value < 1:
-        raise UsageError(f"--together {value} is not a number of tasks.", "Give at least 1: --together 4.")
-    return value
-
-
-def _variant(value: int) -> int:
-    if value < 0:
-        raise UsageError(f"There is no variant {value}.", "Variants are counted from 0.")
-    return value
-
+INFINITE = float("inf")
+_scale = refusing(lambda x: 0 < x <= 1, "--scale {:g} is not between 0 and 1.", "It shrinks sizes: try --scale 0.25.")
+_seed = refusing(
+    lambda x: 0 <= x < 1 << 32,
+    "--seed {} is not between 0 and 2**32 - 1.",
+    "Give the seed that a verdict names, or leave it out for new draws.",
+)
+_seconds = refusing(
+    lambda x: 0 < x < INFINITE, "--seconds {:g} is not a time above 0.", "Give a number of seconds: --seconds 60."
+)
+_time_limit = refusing(
+    lambda x: 0 <= x < INFINITE, "--time-limit {:g} is no number of seconds.", "Give 0 or more: --time-limit 60."
+)
+_tune = refusing(
+    lambda x: 0 <= x < INFINITE,
+    "--tune {:g} is not a time.",
+    "Give a number of seconds, or 0 not to search: --tune 30.",
+)
+_together = refusing(lambda x: x >= 1, "--together {} is not a number of tasks.", "Give at least 1: --together 4.")
+_variant = refusing(lambda x: x >= 0, "There is no variant {}.", "Variants are counted from 0.")
 
 Reference = Annotated[
     Path,

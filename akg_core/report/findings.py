@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from rich.console import Console
@@ -29,9 +28,7 @@ class Findings(Generic[T]):
     def __enter__(self) -> Any:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None:
             return
         if self._as_json:

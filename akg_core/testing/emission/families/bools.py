@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from akg_core.sketch.interpret.tiles import TORCH
 from akg_core.testing.emission.form import Cases, ints
 
 A = 'a: In["bool", "M", "N"]'
@@ -83,7 +84,7 @@ def cases() -> Cases:
             + '\nstore(f[m, n], load(x[m, n]) > p or cast(load(x[m, n]), "bool"))',
             a,
             b,
-            ints(7, 37, low=0, high=3).to(getattr(torch, _TORCH[name])),
+            ints(7, 37, low=0, high=3).to(TORCH[name]),
         )
     found.rows("bool_in_maths", f"{A}, {B}", _outs("c d", "f32"), both + _stores("m, n", _MATHS), a, b)
 
@@ -171,6 +172,4 @@ def k(a: In["bool", "M", "N"], c: Out["bool", "M"], d: Out["bool", "N"]):
     return found
 
 
-_TORCH = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i64": "int64", "i32": "int32"}
-_TORCH |= {"i16": "int16", "i8": "int8", "u8": "uint8"}
 _MATHS = {"c": "exp(p) + p / (q + 1.0)", "d": "where(isfinite(p), f32(q), 0.5) * p"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from akg_core.sketch.interpret.tiles import TORCH
 from akg_core.testing.emission.form import NANS, Cases, X, Y, ints, randn
 
 
@@ -38,28 +39,22 @@ def cases() -> Cases:
         randn(7),
         torch.tensor(0.7),
     )
-    for torch_dtype, name in ((torch.float64, "f64"), (torch.float16, "f16"), (torch.bfloat16, "bf16")):
+    for name in ("f64", "f16", "bf16"):
         found.rows(
             f"float_{name}",
             X.replace("f32", name),
             Y.replace("f32", name),
             "t = load(x[m, n])\nstore(y[m, n], where(t > 0, t * 1.5 + 2, exp(t) / 3) - relu(t))",
-            x.to(torch_dtype),
+            x.to(TORCH[name]),
         )
-    for torch_dtype, name in (
-        (torch.int64, "i64"),
-        (torch.int32, "i32"),
-        (torch.int16, "i16"),
-        (torch.int8, "i8"),
-        (torch.uint8, "u8"),
-    ):
+    for name in ("i64", "i32", "i16", "i8", "u8"):
         low = 1 if name == "u8" else -50
         found.rows(
             f"int_{name}",
             X.replace("f32", name),
             Y.replace("f32", name),
             "t = load(x[m, n])\nstore(y[m, n], (t * t + t // 3 - t % 5) ^ (t & 12) | maximum(t, 3) << 1)",
-            ints(7, 37, low=low, dtype=torch_dtype),
+            ints(7, 37, low=low, dtype=TORCH[name]),
         )
     found.rows(
         "bools",

@@ -5,30 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-TRITON = {
-    "f64": "tl.float64",
-    "f32": "tl.float32",
-    "f16": "tl.float16",
-    "bf16": "tl.bfloat16",
-    "i64": "tl.int64",
-    "i32": "tl.int32",
-    "i16": "tl.int16",
-    "i8": "tl.int8",
-    "u8": "tl.uint8",
-    "bool": "tl.int1",
+_WORDS = {  # of the language, in a kernel's source, of a pointer in a signature
+    "f64": ("float64", "fp64"),
+    "f32": ("float32", "fp32"),
+    "f16": ("float16", "fp16"),
+    "bf16": ("bfloat16", "bf16"),
+    **{f"i{bits}": (f"int{bits}", f"i{bits}") for bits in (64, 32, 16, 8)},
+    "u8": ("uint8", "u8"),
+    "bool": ("int1", "u1"),
 }
-POINTERS = {
-    "f64": "*fp64",
-    "f32": "*fp32",
-    "f16": "*fp16",
-    "bf16": "*bf16",
-    "i64": "*i64",
-    "i32": "*i32",
-    "i16": "*i16",
-    "i8": "*i8",
-    "u8": "*u8",
-    "bool": "*u1",
-}
+TRITON = {dtype: f"tl.{word}" for dtype, (word, _) in _WORDS.items()}
+POINTERS = {dtype: f"*{word}" for dtype, (_, word) in _WORDS.items()}
 _ALIGNED = ["tt.divisibility", 16]
 
 
