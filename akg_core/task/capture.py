@@ -19,6 +19,7 @@ from torch._decomp import decomposition_table, get_decompositions
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import Dim as Vary
 from torch.export import ExportedProgram
+from torch.export._trace import _export
 from torch.export.graph_signature import CustomObjArgument
 
 from akg_core.errors import TaskError
@@ -98,10 +99,10 @@ def _capture(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Task:
     example = make_example(reference, dynamic=dynamic, eval=eval)
     reference = example.reference
     errors: list[Exception] = []
-    for vary, numbers in _attempts(example):
+    for vary, numbers, early in _attempts(example):
         try:
             with quiet():
-                traced = _trace(reference, example, vary=vary, numbers=numbers, eval=eval)
+                traced = _trace(reference, example, vary=vary, numbers=numbers, early=early, eval=eval)
         except TaskError:
             raise
         except Exception as error:  # torch.export raises whatever the traced code and its own passes raise
@@ -122,11 +123,14 @@ def _capture(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Task:
 # --- tracing -----------------------------------------------------------------------------------------
 
 
-def _attempts(example: Example) -> list[tuple[bool, bool]]:
-    """(sizes vary, floats are numbers), from what is wanted most to what always works."""
+def _attempts(example: Example) -> list[tuple[bool, bool, bool]]:
+    """(sizes vary, floats are numbers, traced early), from what is wanted most to what always works.
+
+    Early: before PyTorch's autograd, which knows what lines wrote. Inside `torch.func`'s transforms, only after it.
+    """
     vary = [True, False] if any(example.varying) else [False]
     numbers = [True, False] if any(map(_may_vary, example.leaves)) else [False]
-    return [(v, n) for v in vary for n in numbers]
+    return [(v, n, early) for early in (True, False) for v in vary for n in numbers]
 
 
 def _may_vary(leaf: Leaf) -> bool:
@@ -148,9 +152,11 @@ class _Traced:
     guards: tuple[str, ...] = ()
 
 
-def _trace(reference: ReferenceModule, example: Example, *, vary: bool, numbers: bool, eval: bool) -> _Traced:
+def _trace(
+    reference: ReferenceModule, example: Example, *, vary: bool, numbers: bool, early: bool, eval: bool
+) -> _Traced:
     """Trace forward; where sizes vary, find out at which of them the graph holds."""
-    traced = _traced(reference, example, vary=vary, numbers=numbers, eval=eval)
+    traced = _traced(reference, example, vary=vary, numbers=numbers, early=early, eval=eval)
     if not traced.sizes.values:
         return traced
 
@@ -162,7 +168,8 @@ def _trace(reference: ReferenceModule, example: Example, *, vary: bool, numbers:
                 return replace(leaf, value=leaf.value.new_empty([size(dim, symbols) for dim in shape]))
 
         leaves = [resized(leaf, shapes[leaf.name]) if leaf.name in shapes else leaf for leaf in example.leaves]
-        fixed = _traced(reference, replace(example, leaves=leaves), vary=False, numbers=numbers, eval=eval)
+        resized_example = replace(example, leaves=leaves)
+        fixed = _traced(reference, resized_example, vary=False, numbers=numbers, early=early, eval=eval)
         return fixed.translated.graph
 
     several = from_two(traced.translated.graph, shapes, traced.guards, traced.sizes.values, at)
@@ -175,7 +182,9 @@ def _shapes(example: Example, traced: _Traced, numbers: bool) -> dict[str, tuple
     return {argument.name: argument.shape for argument in arguments if argument.kind == "tensor"}
 
 
-def _traced(reference: ReferenceModule, example: Example, *, vary: bool, numbers: bool, eval: bool) -> _Traced:
+def _traced(
+    reference: ReferenceModule, example: Example, *, vary: bool, numbers: bool, early: bool, eval: bool
+) -> _Traced:
     values = [
         torch.tensor(leaf.value, dtype=torch.float64) if numbers and _may_vary(leaf) else leaf.value
         for leaf in example.leaves
@@ -189,7 +198,9 @@ def _traced(reference: ReferenceModule, example: Example, *, vary: bool, numbers
 
     def export(model: nn.Module) -> ExportedProgram:
         with flat_forward(model, example.inputs, values, names, example.replaced) as traced, unchecked():
-            return torch.export.export(traced, inputs, dynamic_shapes=dims, strict=False)
+            if early:
+                return torch.export.export(traced, inputs, dynamic_shapes=dims, strict=False)
+            return _export(traced, inputs, dynamic_shapes=dims, strict=False, pre_dispatch=False)
 
     model = example.model
     program = export(model)

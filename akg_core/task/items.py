@@ -52,7 +52,8 @@ class Items:
         if name == "tolist" and _is_number(args[0]):
             return (_listed(_number(args[0])),)
         if name == "__getitem__" and _place(args[0], args[1]):
-            return (_read(args[0], args[1]) if self._traced else self._take(args[0], args[1]),)
+            transformed = any(map(_is_transformed, torch.utils._pytree.tree_leaves(list(args))))
+            return (_read(*args) if self._traced or transformed else self._take(*args),)
         if name == "__setitem__" and _place(args[0], args[1]):
             self._taken = [each for each in self._taken if each.stand_in is not args[2]]  # as x[i] += 1 ends
             _write(*args)
@@ -96,6 +97,11 @@ class Items:
                     "forward writes to, or gives back, a view of a place that it reads from a tensor.",
                     "Write with x[i] = value, and give back a copy: x[i].clone().",
                 )
+
+
+def _is_transformed(x: Any) -> bool:
+    """Whether this is a tensor inside `torch.vmap` or the like, which has no memory of its own."""
+    return isinstance(x, Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(x)
 
 
 def _storage(x: Tensor) -> int:

@@ -40,6 +40,19 @@ CASES = {
         "self.meta = torch.ones(6)\nfor name in ('code', 'graph', 'x0', 'min'):\n"
         "    self.register_buffer(name, torch.arange(6.0))",
     ),
+    "vmap": reference_text(
+        "return torch.vmap(lambda row, at: self.ln(row)[at])(x, at), torch.vmap(lambda c: c @ x, in_dims=1)(x)",
+        "self.ln = nn.LayerNorm(6)",
+        inputs="torch.randn(6, 6), torch.tensor([0, 5, 3, 3, -1, 2])",
+        arguments="x, at",
+    ),
+    "transforms": reference_text(
+        "energy = lambda row: (torch.tanh(self.fc(row)) * s).sum()\n"
+        "return torch.vmap(torch.func.grad(energy))(x), torch.func.jacrev(torch.sin)(x[0])",
+        "self.fc = nn.Linear(6, 3)",
+        inputs="torch.randn(4, 6), 0.5",
+        arguments="x, s",
+    ),
     "made": reference_text("return x * torch.tensor([1.0, 2, 3, 4, 5, 6]) + torch.tensor(2.0)"),
     "grad_modes": reference_text("with torch.no_grad():\n    y = x + 1\nreturn y * 2"),
     "in_place": reference_text("y = x.clone()\ny += 1\ny[0] = 0\nreturn F.relu(y, inplace=True)"),
