@@ -14,12 +14,17 @@ from akg_core.records import Task
 from akg_core.worker.pool import Pool
 
 TIED = torch.tensor([[1.0, 3.0, 2.0, 3.0, 3.0, 0.0]])
+ZERO, TWICE = torch.tensor([0]), torch.tensor([0, 0, 1, 1])
 PLACES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], list[int], list[int]]] = {
     "topk": (lambda x: x.topk(2).indices, [1, 3], [4, 3]),
     "least": (lambda x: (-x).topk(4, largest=False).indices, [1, 3, 4, 2], [4, 3, 1, 2]),
     "sort": (lambda x: x.sort().indices, [5, 0, 2, 1, 3, 4], [5, 0, 2, 4, 3, 1]),
     "argsort": (lambda x: x.argsort(descending=True), [1, 3, 4, 2, 0, 5], [4, 3, 1, 2, 0, 5]),
     "stable": (lambda x: x.sort(stable=True).indices, [5, 0, 2, 1, 3, 4], [5, 0, 2, 1, 3, 4]),
+    "written": (lambda x: torch.zeros(1, 3).long().index_put((ZERO, TWICE), torch.arange(4)), [0, 2, 0], [1, 3, 0]),
+    "copied": (lambda x: torch.zeros(1, 3).long().index_copy_(1, TWICE, torch.arange(4)[None]), [0, 2, 0], [1, 3, 0]),
+    "scattered": (lambda x: torch.zeros(3).long().scatter(0, TWICE, torch.arange(9)), [0, 2, 0], [1, 3, 0]),
+    "added": (lambda x: torch.zeros(3).long().index_put((TWICE,), torch.arange(4), True), [1, 5, 0], [1, 5, 0]),
     "argmax": (lambda x: x.argmax(1), [1], [1]),
 }
 
@@ -103,3 +108,16 @@ def test_an_output_that_is_all_ties_is_no_case(pool: Pool, capture: Callable[...
     task = capture(GATE.format(inputs="torch.ones(13, 4)"))
     with prepare(pool, task, tmp_path / "prepared") as prepared:
         assert "depends on which of equal values" in " ".join(prepared.ready().missing)
+
+
+def test_writes_of_many_threads_to_the_same_places_are_open(
+    pool: Pool, capture: Callable[..., Task], tmp_path: Path
+) -> None:
+    line = "return torch.zeros_like(x).scatter(1, torch.topk(x, 2).indices, 1.0)"
+    twice = "torch.randn(64, 1024), torch.arange(2048) % 8, torch.randn(2048, 1024)"
+    written = GATE.replace("forward(self, x)", "forward(self, x, i, v)").replace(line, "x[i] = v\n        return x")
+    task = capture(written.format(inputs=twice))
+    assert leaves_open(task.graph)
+    with prepare(pool, task, tmp_path / "prepared") as prepared:
+        ready = prepared.ready()
+    assert any("which of several writes to a place stays" in note for note in ready.notes)

@@ -209,7 +209,8 @@ def _unsettled(shares: dict[str, float]) -> str:
     """What is said of elements that nobody can judge, by the share of an output that they are in each case."""
     share, name = max((share, name) for name, share in shares.items())
     return (
-        f"Elements that depend on which of equal values comes first, which PyTorch leaves open, were not counted: in "
+        "Elements that depend on which of equal values comes first, or on which of several writes to a place stays, "
+        "which PyTorch leaves open, were not counted: in "
         f"{len(shares)} case{'s' * (len(shares) > 1)}, most in {name}, up to {share:.0%} of an output."
     )
 

@@ -1,13 +1,16 @@
-"""What of a reference's answers depends on which of equal values comes first, where PyTorch leaves that open.
+"""What of a reference's answers depends on which of several comes first, where PyTorch leaves that open.
 
 Worker side, in the reference process. `topk`, `sort` and `argsort` that are not stable, `kthvalue`, `median` and `mode`
-give any of the places that equal values have. The reference runs with the first of them and with the last: what then
-differs by more than rounding is nobody's to judge.
+give any of the places that equal values have, and of what `x[i] = v`, `index_copy` and `scatter` write to the same
+place anything stays there. The reference runs with the first of them and with the last: what then differs by more
+than rounding is nobody's to judge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import contextlib
+import warnings
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -17,18 +20,22 @@ from akg_core.records import Graph
 
 _ORDERS = frozenset({"topk", "sort", "argsort"})
 _PICKS = frozenset({"kthvalue", "median", "nanmedian", "mode"})
+_WRITES = frozenset({"index_put", "index_copy", "scatter"})
+_OPEN = ("aten.index_put.default", "aten.scatter.src")
 _ROUNDINGS = 1e3  # of the largest element of a row, by which a sum in another order may differ
 _NARROW_ROUNDINGS = 8.0  # the same in formats of 16 bits, which are summed in a wider one and rounded now and then
 
 
 def leaves_open(graph: Graph) -> bool:
-    """Whether an operator of the graph may give any of the places of equal values."""
+    """Whether an operator of the graph may give any of the places of equal values, or keep any of several writes."""
+    if any(node.op in _OPEN and True not in node.args[3:] for node in graph.nodes):
+        return True
     names = {node.op.split(".")[1] for node in graph.nodes if not node.op.endswith(".stable")}
     return bool(names & (_ORDERS | _PICKS))
 
 
 class TieOrder(TorchDispatchMode):
-    """Has equal values come in the order of their places, or with `last` in the other one."""
+    """Has the first of equal values come first, and the first of several writes stay; with `last` the last of them."""
 
     def __init__(self, last: bool) -> None:
         super().__init__()
@@ -36,6 +43,8 @@ class TieOrder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func._schema.name.partition("::")[2]
+        if name.strip("_") in _WRITES and func._overloadname not in ("value", "reduce", "value_reduce"):
+            return self._write(func, name.strip("_"), args, kwargs or {})
         if name not in _ORDERS | _PICKS:
             return func(*args, **(kwargs or {}))
         given = {a.name: a.default_value for a in func._schema.arguments if a.has_default_value()}
@@ -54,6 +63,53 @@ class TieOrder(TorchDispatchMode):
             values, places = func(*(searched if each is x else each for each in args), **(kwargs or {}))
         places = x.shape[dim] - 1 - places if self._last else places
         return places if name == "argsort" else (values, places)
+
+    def _write(self, func: Any, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if not self._last:
+            args = (args[0], *_turned_round(name, *args), *args[3 if name == "index_put" else 4 :])
+        with _one_after_another():
+            return func(*args, **kwargs)
+
+
+def _turned_round(name: str, x: torch.Tensor, *args: Any) -> tuple[Any, ...]:
+    """Places and what is written there, in the other order."""
+    if name == "index_put":
+        return _of_lists(x, *args[:2])
+    dim, index, new = args[:3]
+    if not index.dim():
+        return dim, index, new
+    if name == "scatter":
+        return dim, index.flip(dim), new[tuple(map(slice, index.shape))].flip(dim)
+    return dim, index.flip(0), new.flip(dim) if new.dim() else new
+
+
+def _of_lists(x: torch.Tensor, lists: Sequence[torch.Tensor | None], new: torch.Tensor) -> tuple[Any, torch.Tensor]:
+    given = [each for each in lists if each is not None]
+    if any(each.dtype in (torch.bool, torch.uint8) for each in given):
+        return lists, new
+    shape = torch.broadcast_shapes(*(each.shape for each in given))
+    dims = [dim for dim, each in enumerate(lists) if each is not None]
+    first = dims[0] if dims == list(range(dims[0], dims[0] + len(dims))) else 0
+    block = list(range(first, first + len(shape)))
+    others = [size for dim, size in enumerate(x.shape) if dim not in dims]
+    new = new.expand(*others[:first], *shape, *others[first:]).flip(block)
+    return [None if each is None else each.expand(shape).flip(list(range(len(shape)))) for each in lists], new
+
+
+@contextlib.contextmanager
+def _one_after_another() -> Iterator[None]:
+    """Inside, what several write to the same place is what the last of them writes."""
+    settings: Any = torch.utils.deterministic
+    before = torch.get_deterministic_debug_mode(), settings.fill_uninitialized_memory
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        settings.fill_uninitialized_memory = False
+        try:
+            yield
+        finally:
+            torch.set_deterministic_debug_mode(before[0])
+            settings.fill_uninitialized_memory = before[1]
 
 
 def open_to_ties(answers: list[dict[str, Any]], closed: Collection[str]) -> dict[str, torch.Tensor]:
