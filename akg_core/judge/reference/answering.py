@@ -28,7 +28,7 @@ from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.memory import answer_bytes, is_kept, lent, nbytes
 from akg_core.judge.reference.memory_estimate import await_room, bytes_to_answer
 from akg_core.judge.reference.precise import double_model, doubled, in_double, is_of_dtypes
-from akg_core.judge.reference.tie_order import leaves_open, open_to_ties, runs
+from akg_core.judge.reference.tie_order import leaves_open, one_after_another, open_to_ties, runs, writes_open
 from akg_core.judge.reference.updates import touched
 from akg_core.seeds import GENERATOR, following
 from akg_core.task.graph import random_nodes, size
@@ -176,13 +176,17 @@ def _exact(
 def seeded(reference: Reference, draw: Draw, *, compared: bool = True, other: int = 0) -> Iterator[None]:
     """Inside, a reference draws the random numbers of a case, and what is not known of them from `other` than its seed.
 
+    Of several writes to one place the last stays, so that two runs give the same.
+
     Its operators must draw as the captured graph has them, and PyTorch as we do; if not, nothing can be judged.
     """
     torch.manual_seed(draw.seed + other)
+    in_order = one_after_another() if writes_open(reference.task.graph) else contextlib.nullcontext()
     if not draw.case.seeds:
-        yield
+        with in_order:
+            yield
         return
-    with drawn_from(draw.case.seeds[0], compared) as drawing:
+    with in_order, drawn_from(draw.case.seeds[0], compared) as drawing:
         yield
     symbols = reference.task.symbols | draw.sizes
     due = [tuple(size(dim, symbols) for dim in node.shapes[0]) for node in random_nodes(reference.task.graph)]

@@ -28,10 +28,13 @@ _NARROW_ROUNDINGS = 8.0  # the same in formats of 16 bits, which are summed in a
 
 def leaves_open(graph: Graph) -> bool:
     """Whether an operator of the graph may give any of the places of equal values, or keep any of several writes."""
-    if any(node.op in _OPEN and True not in node.args[3:] for node in graph.nodes):
-        return True
     names = {node.op.split(".")[1] for node in graph.nodes if not node.op.endswith(".stable")}
-    return bool(names & (_ORDERS | _PICKS))
+    return bool(names & (_ORDERS | _PICKS)) or writes_open(graph)
+
+
+def writes_open(graph: Graph) -> bool:
+    """Whether an operator of the graph may write to a place twice."""
+    return any(node.op in _OPEN and True not in node.args[3:] for node in graph.nodes)
 
 
 class TieOrder(TorchDispatchMode):
@@ -67,7 +70,7 @@ class TieOrder(TorchDispatchMode):
     def _write(self, func: Any, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if not self._last:
             args = (args[0], *_turned_round(name, *args), *args[3 if name == "index_put" else 4 :])
-        with _one_after_another():
+        with one_after_another():
             return func(*args, **kwargs)
 
 
@@ -97,7 +100,7 @@ def _of_lists(x: torch.Tensor, lists: Sequence[torch.Tensor | None], new: torch.
 
 
 @contextlib.contextmanager
-def _one_after_another() -> Iterator[None]:
+def one_after_another() -> Iterator[None]:
     """Inside, what several write to the same place is what the last of them writes."""
     settings: Any = torch.utils.deterministic
     before = torch.get_deterministic_debug_mode(), settings.fill_uninitialized_memory
