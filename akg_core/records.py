@@ -90,6 +90,7 @@ class Traits(Record):
     streaming; `dot_tile`: a good (m, n, k) tile of a matrix product; `convolution_format`: what eager PyTorch may
     round the factors of f32 convolutions to there ("tf32"), "" where it multiplies exactly; `half_tile`: a good tile
     of products of f16 that are summed in f32, for chips that make these many times faster than products of f32;
+    `attention_tile`: (queries, keys) of a good tile of attention over such values, None where `on_chip_bytes` decides;
     `register_tiles`: whether a program holds each of its tiles at once, in the registers of its threads, instead of
     going through it piece by piece; `program_bytes`: what the tiles may take that one program holds at once, 0 where
     nothing limits that; `longest_sorted`: the elements of a row that one program puts in order at once, 0 where the
@@ -104,6 +105,7 @@ class Traits(Record):
     dot_tile: tuple[int, int, int] = (64, 64, 32)
     convolution_format: str = ""
     half_tile: tuple[int, int, int] | None = None
+    attention_tile: tuple[int, int] | None = None
     register_tiles: bool = False
     program_bytes: int = 0
     longest_sorted: int = 0

@@ -27,6 +27,12 @@ class Policy:
         """Which products of f32 are made of halves; None for none."""
         return SplitPrecision(traits.half_tile, traits.units) if self.halves and traits.half_tile is not None else None
 
-    def longest_attended(self, traits: Traits) -> int:
-        """How long the values may be that attention sums in one kernel: a tile of results has to stay on the chip."""
-        return sys.maxsize if self.attend else traits.on_chip_bytes // 512 if self.attend is None else 0
+    def longest_attended(self, traits: Traits) -> tuple[int, int]:
+        """How long the values may be that attention sums in one kernel, and how long those of 16 bits.
+
+        A tile of results has to stay on the chip.
+        """
+        if self.attend is not None:
+            return (sys.maxsize, sys.maxsize) if self.attend else (0, 0)
+        longest = traits.on_chip_bytes // 512
+        return longest, max(longest, 2 * traits.attention_tile[1]) if traits.attention_tile else longest

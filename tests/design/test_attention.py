@@ -147,3 +147,19 @@ def test_weights_that_are_returned_are_stored_once() -> None:
 def test_what_leads_to_attention_and_follows_it() -> None:
     line = f"({CALL.format('')} @ w).relu()".replace("(q, k, v)", "(q @ w, k + 1, v.relu())")
     judge(reference(forward(line, "q, k, v, w"), f"{SAME} + [torch.randn(16, 16) / 4]"), traits=USUAL)
+
+
+@pytest.mark.parametrize(("width", "keys"), [(64, 128), (128, 128), (256, 64)])
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_attention_of_16_bits_has_the_tile_that_a_chip_is_good_at(width: int, keys: int, dtype: str) -> None:
+    """Long results leave less room for scores; attention of other values has the tiles that it would have."""
+    source = reference(
+        forward(CALL.format(""), "q, k, v"), f"[torch.randn(2, 3, 512, {width}, dtype=torch.{dtype}) for _ in range(3)]"
+    )
+    usual = USUAL.model_copy(update={"on_chip_bytes": 64 * 1024, "dot_tile": (64, 64, 32)})
+    text = designed(source, usual.model_copy(update={"attention_tile": (128, 128)}))
+    if dtype == "float32":
+        assert text == designed(source, usual)
+        return
+    assert re.search(r"BM: Tune\[64, 128\] = 128", text) and re.search(rf"BN: Tune\[.*\] = {keys}", text)
+    assert "tiles(512, BN, stages=2)" in text and text.count("@kernel") == 1

@@ -55,12 +55,14 @@ class Stream:
 class Choices:
     """What a chip and a variant decide before operators become values.
 
-    `longest_attended`: how long the values that attention sums may be for it to be one kernel; `longest_sorted`: how
-    long a row that a program puts in order at once. `rounding`: the format that factors of f32 convolutions are rounded
-    to, "" for none; `halved`: whether f16 may stand for it. `joined`: whether products cost less than stores.
+    `longest_attended`: how long the values that attention sums may be for it to be one kernel; `longest_attended_half`:
+    those of 16 bits; `longest_sorted`: how long a row that a program puts in order at once. `rounding`: the format that
+    factors of f32 convolutions are rounded to, "" for none; `halved`: whether f16 may stand for it. `joined`: whether
+    products cost less than stores.
     """
 
     longest_attended: int = 0
+    longest_attended_half: int = 0
     longest_sorted: int = 0
     rounding: str = ""
     joined: bool = False

@@ -25,30 +25,28 @@ _LN2 = math.log(2)
 def tile_attention(nest: Nest, traits: Traits) -> Tiling:
     """Tiles of queries and keys: results of a tile of queries stay on the chip, and all units have work."""
     *single, m, f, n, k = nest.axes
-    rows = traits.on_chip_bytes // (8 * (f.extent.example + traits.dot_tile[1]))
-    rows = max(min(power_below(rows), traits.dot_tile[0], power_below(2 * m.extent.example - 1)), 1)
-    programs = math.prod(a.extent.example for a in single)
-    while rows > 4 * traits.lanes and programs * -(-m.extent.example // rows) < 2 * traits.units:
-        rows //= 2
-    keys, stages = min(traits.dot_tile[1], power_below(2 * n.extent.example - 1)), 0
-    if nest.heads[0].args[3].dtype in NARROW:  # a step is short: others of this or of another program hide its loads
-        widths = f.extent.example + k.extent.example
-        keys = max(min(keys, power_below(traits.on_chip_bytes // (8 * widths))), 16)
-        stages = 3 if widths > LONGEST_WHOLE // 2 else 2
-    programs = math.prod(a.extent.example for a in single)
-    while rows > 4 * traits.lanes and programs * -(-m.extent.example // rows) < 2 * traits.units:
-        rows //= 2
-    keys = min(traits.dot_tile[1], power_below(2 * n.extent.example - 1))
+    width, widths = f.extent.example, f.extent.example + k.extent.example
+    rows = min(power_below(traits.on_chip_bytes // (8 * (width + traits.dot_tile[1]))), traits.dot_tile[0])
+    keys, stages, least, most = traits.dot_tile[1], 0, 1, 2
     if nest.heads[0].args[3].dtype in NARROW:  # a step is short, so that the next ones must be under way meanwhile
-        keys = max(min(keys, power_below(traits.on_chip_bytes // (8 * (f.extent.example + k.extent.example)))), 16)
+        stages, least = 3 if widths > LONGEST_WHOLE // 2 else 2, 16
+        keys = min(keys, power_below(traits.on_chip_bytes // (8 * widths)))
+        if traits.attention_tile is not None:  # long results leave less room for scores
+            (rows, wide), stages, most = traits.attention_tile, 2, 1
+            keys = max(min(wide, power_below(2 * wide - width)), wide // 2)
+    rows = max(min(rows, power_below(2 * m.extent.example - 1)), 1)
+    keys = max(min(keys, power_below(2 * n.extent.example - 1)), least)
+    programs = math.prod(a.extent.example for a in single)
+    while rows > 4 * traits.lanes and programs * -(-m.extent.example // rows) < 2 * traits.units:
+        rows //= 2
     depth = power_below(traits.dot_tile[2])
     inner = WHOLE if k.extent.example <= LONGEST_WHOLE and k.extent.constant else _around(depth)
-    grid = (*((a, ONE) for a in single), (m, _around(rows)))
-    return Tiling(grid, (f,), ((n, replace(_around(keys), stages=stages)), (k, inner)), on_chip=False)
+    grid = (*((a, ONE) for a in single), (m, _around(rows, most)))
+    return Tiling(grid, (f,), ((n, replace(_around(keys, most), stages=stages)), (k, inner)), on_chip=False)
 
 
-def _around(size: int) -> Step:
-    return choices_around(size, min(size, 16), 2 * size)
+def _around(size: int, most: int = 2) -> Step:
+    return choices_around(size, min(size, 16 if most > 1 else size // 2), most * size)
 
 
 def emit_attention(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool]) -> Emitted:

@@ -81,7 +81,8 @@ def _uncast(left: Value, right: Value) -> tuple[Value, Value]:
 @rule("mm", "bmm")
 def multiply(c: Call) -> Value:
     left, right = c.raw(0), c.raw(1)
-    if right.shape[-1].example <= c.choices.longest_attended:
+    half = uncast(right).dtype in NARROW
+    if right.shape[-1].example <= (c.choices.longest_attended_half if half else c.choices.longest_attended):
         found = attention(left, cast(right, c.dtype) if c.dtype in NARROW else right, c.wide)
         if found is not None:
             return found

@@ -65,6 +65,7 @@ def traits(capability: int) -> Traits:
         dot_tile=(64, 64, 32),
         convolution_format="tf32",
         half_tile=(128, 128, 64),
+        attention_tile=(128, 128),
         register_tiles=True,
         program_bytes=4 * REGISTERS + CHIPS[capability].shared_bytes,
     )

@@ -43,17 +43,47 @@ def convolution(x: In["f16", 2, 300, 64], w: In["f16", 64, 192], y: Out["f32", 2
                     acc = dot(load(w[m, k]), load(x[b, n + k // 64, k % 64]), over=k, into=acc)
                 store(y[b, m, n], acc)
 """
+ATTENTION = """
+@kernel
+def attention(q: In["f16", 2, 256, 64], k: In["f16", 2, 384, 64], v: In["f16", 2, 384, 128], y: Out["f16", 2, 256, 128],
+              BM: Tune[32, 128] = 128, BN: Tune[32, 128] = 128):
+    for b in grid(2):
+        for m in grid(256, BM):
+            f = whole(128)
+            e = whole(64)
+            queries = load(q[b, m, e])
+            peak = full([b, m], -inf, "f32")
+            total = zeros([b, m], "f32")
+            acc = zeros([b, m, f], "f32")
+            for n in tiles(384, BN, stages=2):
+                product = dot(queries, load(k[b, n, e]), over=e)
+                grown = maximum(peak, reduce_max(product, n))
+                weights = exp(product - grown)
+                shrink = exp(peak - grown)
+                total = total * shrink + reduce_sum(weights, n)
+                acc = dot(f16(weights), load(v[b, n, f]), over=n, into=acc * shrink)
+                peak = grown
+            store(y[b, m, f], f16(acc / total))
+"""
 
 
-def staged() -> tuple[Case, Case, Case]:
-    """The product of random factors; a tile that is turned from x to p, and a result in short rows; a convolution."""
+def staged() -> tuple[Case, ...]:
+    """The product of random factors; a tile that is turned from x to p, and a result in short rows; a convolution;
+    attention by matrix units, and with tiles that these do not take."""
     from akg_core.testing.emission.sketches import sketch_of
 
     source = torch.Generator().manual_seed(4)
     shapes = ((3, 256, 128), (192, 128), (40, 70), (64, 64), (200, 64), (2, 300, 64), (64, 192))
     x, w, tall, left, right, pixels, taps = (torch.randn(*shape, generator=source) for shape in shapes)
+    attended = [torch.randn(2, *shape, generator=source).half() for shape in ((256, 64), (384, 64), (384, 128))]
     return (
         Case("staged", sketch_of(LINEAR).text, [x.half(), w.half()]),
         Case("turned", sketch_of(TURNED).text, [tall, left.half(), right.half()]),
         Case("gathered", sketch_of(CONVOLUTION).text, [pixels.half(), taps.half()]),
+        *(Case(f"attention_{size}", sketch_of(attention(size)).text, attended, tolerance=2e-3) for size in (32, 128)),
     )
+
+
+def attention(size: int) -> str:
+    """Attention with so many queries and keys in a tile."""
+    return ATTENTION.replace("= 128", f"= {size}")

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from akg_plugin_tilelang.emit import emit, module_text
 from akg_plugin_tilelang.emit.kernel import functions
-from staged import CONVOLUTION, LINEAR, TURNED
+from staged import ATTENTION, CONVOLUTION, LINEAR, TURNED, attention
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target, Unsupported
 from akg_core.testing.emission import cases
@@ -80,6 +80,25 @@ def product(high: In["f16", 256, 128], low: In["f16", 256, 128], w: In["f16", 12
                 acc = acc + part
             store(y[m, n], (acc + rest * 0.5) * load(back[m]))
 """
+
+
+def test_attention_keeps_weights_in_registers_and_adds_in_place() -> None:
+    kernel = source_of(sketch_of(ATTENTION)).files["kernel.py"]
+    weights = re.search(r"(\w+) = T.alloc_fragment\(\(128, 128\), 'float16'\)", kernel)
+    assert weights and f"T.gemm({weights[1]}, v_tile, acc, policy=T.GemmWarpPolicy.FullRow)" in kernel
+    assert "acc[i_m, f] = acc[i_m, f] * shrink[i_m]\n" in re.sub(r" +#.*", "", kernel)
+    assert "T.Pipelined(3, num_stages=2)" in kernel
+
+
+def test_results_outside_of_matrix_units_have_rows_over_the_threads_alike() -> None:
+    """What is known of a row, as of attention, lies in one way."""
+    kernel = source_of(sketch_of(attention(32))).files["kernel.py"]
+    layouts = re.findall(r"T.Fragment\(\(32, (\d+)\), forward_fn=(lambda.*?)\)}", kernel)
+    rows = {}
+    for columns, layout in layouts:
+        held = [[eval(layout)(i, j)[0] for j in range(int(columns))] for i in range(32)]
+        rows[columns] = [set(row) for row in held]
+    assert set(rows) == {"32", "128"} and rows["32"] == rows["128"]
 
 
 def test_names_that_mean_something_in_cuda_are_not_taken() -> None:

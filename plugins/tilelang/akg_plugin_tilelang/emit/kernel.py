@@ -24,6 +24,7 @@ from akg_core.plugin.tile import (
     write_out_taps,
 )
 from akg_plugin_tilelang.emit.combine import reduce, regroup
+from akg_plugin_tilelang.emit.in_place import add_in_place
 from akg_plugin_tilelang.emit.products import multiply
 from akg_plugin_tilelang.emit.programs import grid
 from akg_plugin_tilelang.emit.region import RegionPrinter
@@ -61,6 +62,7 @@ def lowered(instance: Instance) -> Body:
     body = body_of(instance, RESERVED, KEPT)
     make_explicit(body, lacking=("f16", "bf16"))
     propagate_copies(body)
+    add_in_place(body)
     unroll_single(body)
     divisors = pad(body, LEAST)
     write_out_taps(body)

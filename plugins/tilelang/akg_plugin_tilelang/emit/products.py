@@ -8,62 +8,42 @@ from akg_core.plugin.lower import Op
 from akg_core.plugin.sketch import Binary, Expr, Name, is_float, numerics, promote
 from akg_plugin_tilelang.emit.combine import folded, tile_of
 from akg_plugin_tilelang.emit.expression import dtype_of
-from akg_plugin_tilelang.emit.reads import is_exact
 from akg_plugin_tilelang.emit.region import RegionPrinter
 from akg_plugin_tilelang.emit.terms import HELD, Term, cast, literal, strong
+from akg_plugin_tilelang.emit.units import has_rows_of_its_own, is_on_units, sides_of
 
 
 def multiply(printer: RegionPrinter, op: Op) -> None:
     """A product: by matrix units where these take it, else element by element."""
     assert op.expr is not None and op.other is not None and op.target is not None
-    name, axes = printer.hold(op)
-    source = promote(dtype_of(op.expr), dtype_of(op.other))
+    name, _ = printer.hold(op)
     held = numerics.dot_dtype(dtype_of(op.expr), dtype_of(op.other))
-    own = [printer.body.axes_of(e) - set(op.over) for e in (op.expr, op.other)]
-    rows, columns = (printer.ordered(a - b) for a, b in (own, reversed(own)))
-    if not rows or not columns or not is_float(held):
+    sides = sides_of(printer, op)
+    if not sides.rows or not sides.columns or not is_float(held):
         _fold_products(printer, op, held)
         return
-    left, right = op.expr, op.other
-    if axes.index(rows[0]) > axes.index(columns[0]):
-        left, right, rows, columns = right, left, columns, rows
-    matrices = (rows, columns, op.over)
-    if _on_matrix_units(printer, op, source, matrices) and op.target.dtype == "f32" and axes == (*rows, *columns):
-        (a, a_axes), (b, b_axes) = (_factor(printer, expr, source) for expr in (left, right))
-        turned = a_axes != (rows[0], op.over[0]), b_axes != (op.over[0], columns[0])
-        options = "".join(f", transpose_{n}=True" for n, turn in zip("AB", turned, strict=True) if turn)
-        options += "" if op.accumulate else ", clear_accum=True"
-        # Each group of four warps has rows of its own.
-        if 2 * (printer.body.axes[rows[0]].lanes or 0) >= printer.threads:
-            options += ", policy=T.GemmWarpPolicy.FullRow"
-        printer.say(f"T.gemm({a}, {b}, {name}{options})")
-        printer.on_units = True
+    if not is_on_units(printer, op):
+        _by_elements(printer, op, sides.left, sides.right, held)
         return
-    _by_elements(printer, op, left, right, held)
-
-
-def _on_matrix_units(printer: RegionPrinter, op: Op, dtype: str, groups: Sequence[Sequence[str]]) -> bool:
-    """Whether T.gemm takes a product: one axis each of rows, columns and what is summed over, and tiles of its size."""
-    if any(len(group) != 1 for group in groups):
-        return False
-    if (
-        op.expr is None
-        or op.other is None
-        or printer.body.axes_of(op.expr) & printer.body.axes_of(op.other) - set(op.over)
-    ):
-        return False
-    rows, columns, over = (printer.body.axes[group[0]].lanes or 0 for group in groups)
-    return (
-        not is_exact(op) and rows % 64 == 0 and columns % 16 == 0 and over % 16 == 0 and bool(rows and columns and over)
-    )
+    source = promote(dtype_of(op.expr), dtype_of(op.other))
+    (a, a_axes), (b, b_axes) = (_factor(printer, expr, source) for expr in (sides.left, sides.right))
+    turned = a_axes != (*sides.rows, *op.over), b_axes != (*op.over, *sides.columns)
+    options = "".join(f", transpose_{n}=True" for n, turn in zip("AB", turned, strict=True) if turn)
+    options += "" if op.accumulate else ", clear_accum=True"
+    if has_rows_of_its_own(printer, sides):
+        options += ", policy=T.GemmWarpPolicy.FullRow"
+    printer.say(f"T.gemm({a}, {b}, {name}{options})")
+    printer.on_units = True
 
 
 def _factor(printer: RegionPrinter, expr: Expr, dtype: str) -> tuple[str, tuple[str, ...]]:
     """A tile in shared memory that holds a factor, and its dimensions."""
     axes, term = printer.ordered(printer.body.axes_of(expr)), cast(strong(printer.terms.term(expr)), dtype)
     own = printer.axes_of(expr.id) if isinstance(expr, Name) and expr.id in printer.body.values else axes
-    if found := tile_of(printer, term, own, "shared"):
-        return found, own
+    for scope in ("shared", "fragment"):
+        found = tile_of(printer, term, own, scope)
+        if found and (scope == "shared" or found in printer.registers):
+            return found, own
     name = expr.id if isinstance(expr, Name) else "factor"
     tile = printer.allocate(printer.body.unique(f"{name}_shared"), axes, HELD[dtype], "shared")
     printer.fill(tile, axes, term)
@@ -95,17 +75,22 @@ def _by_elements(printer: RegionPrinter, op: Op, left: Expr, right: Expr, held: 
 
 
 def _share_out(printer: RegionPrinter, tile: str, axes: Sequence[str]) -> None:
-    """Give each thread a block of a result's rows by four of its columns, so that it reads each factor for several."""
+    """Give each thread a block of a result's rows by four of its columns, so that it reads each factor for several.
+
+    Rows lie alike over the threads for all such results of a region, which share what is known of a row.
+    """
     rows, columns = (printer.body.axes[axis].lanes or 0 for axis in axes) if len(axes) == 2 else (0, 0)
-    across = columns // 4
+    results = [printer.axes_of(op.target.name) for op in printer.products if op.target and not is_on_units(printer, op)]
+    across = min(printer.body.axes[result[-1]].lanes or 0 for result in results if result) // 4
     if not across or printer.threads % across or rows % (printer.threads // across) or tile in printer.shared_out:
         return
     printer.shared_out.add(tile)
-    down = rows * across // printer.threads
-    place = f"lambda i, j: (i // {down} * {across} + j // 4, i % {down} * 4 + j % 4)"
-    printer.held.add(
-        f"T.annotate_layout({{{tile}: T.Fragment(({rows}, {columns}), forward_fn={place})}})", printer.line
-    )
+    down, several = rows * across // printer.threads, columns // across
+    thread, place = f"i // {down} * {across} + j // 4", f"i % {down} * {several} + j % 4"
+    if several > 4:
+        thread, place = f"{thread} % {across}", f"{place} + j // {4 * across} * 4"
+    layout = f"T.Fragment(({rows}, {columns}), forward_fn=lambda i, j: ({thread}, {place}))"
+    printer.held.add(f"T.annotate_layout({{{tile}: {layout}}})", printer.line)
 
 
 def _fold_products(printer: RegionPrinter, op: Op, held: str) -> None:

@@ -11,9 +11,9 @@ from akg_plugin_tilelang.emit.expression import Tile
 from akg_plugin_tilelang.emit.gathered import gather, is_gathered
 from akg_plugin_tilelang.emit.reads import branches, is_exact, is_loaded, loaded
 from akg_plugin_tilelang.emit.terms import HELD, STORED, TILELANG, Term, cast, strong
-from akg_plugin_tilelang.emit.threads import threads_of
 from akg_plugin_tilelang.emit.tiles import TilePrinter
 from akg_plugin_tilelang.emit.turned import as_in_memory, is_turned, is_turned_result, load_turned, store_turned
+from akg_plugin_tilelang.emit.units import stays_in_registers
 
 ATOMIC = {
     "atomic_add": ("f32", "f64", "f16", "bf16", "i32"),
@@ -40,10 +40,10 @@ class RegionPrinter(TilePrinter):
         super().__init__(body, region)
         self.combine, self.grid, self.stages = combine, grid, stages
         self.programs: list[tuple[Expr, Expr]] = []
-        self.threads = threads_of(body, region)
         self.vectors: set[str] = set()  # values that lie in shared memory; of factors, those loaded one by one
         self.copied: set[str] = set()
         self.gathered: set[str] = set()  # factors whose positions are digits of what is summed over
+        self.registers: set[str] = set()  # factors that matrix units take from there
         self.shared_out: set[str] = set()  # results of which each thread has a block
         factors = {e.id for op in self.products for e in (op.expr, op.other) if isinstance(e, Name)}
         self.factors = {n for n, v in body.values.items() if n in factors and not v.mutable and is_float(v.dtype)}
@@ -145,7 +145,10 @@ class RegionPrinter(TilePrinter):
             if value.name in self.outer and len(value.axes) == 2:
                 self.outer_factor(op, strong(term))
                 return
-            name, axes = self.hold(op, "shared" if value.name in self.factors | self.vectors else "fragment")
+            if value.name in self.factors and stays_in_registers(self, op):
+                self.registers.add(value.name)
+            shared = value.name in (self.factors | self.vectors) - self.registers
+            name, axes = self.hold(op, "shared" if shared else "fragment")
             box = self.box(op.expr, axes) if value.name in self.factors else ""
             if box:
                 self.say(f"T.copy({box}, {name})")
@@ -299,7 +302,7 @@ class RegionPrinter(TilePrinter):
         self.ops(op.body)
         self.lines = outside
         loop = f"T.serial({turns})"
-        if (ahead := self.stages(self, op, body)) > 1:
+        if ahead := self.stages(self, op, body):
             loop = f"T.Pipelined({turns}, num_stages={ahead})"
         head.add(f"for {turn} in {loop}:", line)
 

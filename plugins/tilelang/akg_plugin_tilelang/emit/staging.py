@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from akg_core.plugin.lower import Lines, Op
 from akg_core.plugin.sketch import DTYPES, Number
+from akg_plugin_tilelang.emit.reads import is_loaded
 from akg_plugin_tilelang.emit.region import RegionPrinter
 
 STAGES, BYTES = 3, 200 * 1024  # of factors that are loaded ahead
@@ -13,15 +15,28 @@ _FOLLOWS = re.compile(r"T\.(gemm|copy|reduce_\w+)\(|for .* in T\.Parallel\(|[\w.
 
 
 def stages(printer: RegionPrinter, op: Op, body: Lines) -> int:
-    """How many turns of a loop are at hand at once: as many as the sketch says or is usual, and fit; 1: they follow."""
-    if not _is_staged(printer, body):
-        return 1
+    """How many turns of a loop are loaded ahead: as many as the sketch says or is usual, and fit; 0: they follow."""
     asked = op.hints.get("stages")
-    loaded = [each.target for each in op.body if each.target is not None and each.target.name in printer.factors]
-    if any(value.name in printer.gathered for value in loaded):
+    wanted = int(asked.value) if isinstance(asked, Number) else STAGES
+    if wanted < 2 or not _is_staged(printer, body):
+        return 0
+    loaded = {each.target.name for each in op.body if each.target is not None}
+    if loaded & printer.gathered:
         printer.options["tl.disable_warp_specialized"] = True
-    size = sum(printer.body.lanes_of(value.axes) * DTYPES[value.dtype].size for value in loaded)
-    return min(int(asked.value) if isinstance(asked, Number) else STAGES, BYTES // max(size, 1))
+    once, size = _factor_bytes(printer, printer.region.ops)
+    return max(min(wanted, (BYTES - once) // max(size, 1)), 1)
+
+
+def _factor_bytes(printer: RegionPrinter, ops: Sequence[Op], staged: bool = False) -> tuple[int, int]:
+    """The bytes of factors that are loaded once, and of those of a turn of each loop, which all have their own."""
+    once = size = 0
+    for op in ops:
+        outer, inner = _factor_bytes(printer, (*op.body, *op.orelse), staged or op.kind == "tiles")
+        own = 0
+        if op.kind == "map" and op.target is not None and op.target.name in printer.factors and op.expr is not None:
+            own = printer.body.lanes_of(op.target.axes) * DTYPES[op.target.dtype].size * is_loaded(op.expr)
+        once, size = once + outer + (0 if staged else own), size + inner + (own if staged else 0)
+    return once, size
 
 
 def _is_staged(printer: RegionPrinter, body: Lines) -> bool:

@@ -27,5 +27,5 @@ def threads_of(body: Body, region: Region) -> int:
     largest = max(body.lanes_of(tile.axes) for tile in tiles)
     sums = {op.target.name for op in products if op.target}
     sums |= {name for name, value in body.values.items() if value.mutable and len(value.axes) > 1}
-    most = MOST if len(sums) * largest > OF_SUMS * 256 else 256
+    most = MOST if sum(body.lanes_of(body.values[name].axes) for name in sums) > OF_SUMS * 256 else 256
     return min(max(128, 1 << max(largest // OF_PRODUCTS, 1).bit_length() - 1), most)

@@ -9,13 +9,18 @@ from akg_core.plugin.sketch import Expr
 from akg_core.plugin.tile import order
 from akg_plugin_tilelang.emit.expression import ExpressionPrinter
 from akg_plugin_tilelang.emit.terms import Term
+from akg_plugin_tilelang.emit.threads import threads_of
 
 
 class TilePrinter:
-    """Prints lines of one region and keeps its tiles. `blocks`: lanes that only the launch knows."""
+    """Prints lines of one region and keeps its tiles.
+
+    `blocks`: lanes that only the launch knows; `threads`: of a program.
+    """
 
     def __init__(self, body: Body, region: Region) -> None:
         self.body, self.region = body, region
+        self.threads = threads_of(body, region)
         self.terms = ExpressionPrinter(body)
         self.order = [axis for axis in order(body, region, ()) if not body.axes[axis].unit]
         for name in self.order:

@@ -1,0 +1,42 @@
+"""Products that are added to a sum which goes on, in place: matrix units add to what they hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from akg_core.plugin.lower import Body, Op
+from akg_core.plugin.sketch import Binary, Name, walk
+
+
+def add_in_place(body: Body) -> None:
+    """`p = a @ b; s = x + p` is `s = x; s += a @ b` where s goes on, p is nothing else, and no factor is made of s."""
+    for region in body.regions:
+        ops = [op for each in region.ops for op in each.inside()]
+        expressions = (expr for op in ops for expr in op.expressions())
+        read = Counter(node.id for expr in expressions for node in walk(expr) if isinstance(node, Name))
+        region.ops = _block(region.ops, {name for name, count in read.items() if count == 1})
+
+
+def _block(ops: Sequence[Op], once: set[str]) -> list[Op]:
+    made: list[Op] = []
+    for op in ops:
+        op.body, op.orelse = _block(op.body, once), _block(op.orelse, once)
+        if made and _is_sum(made[-1], op, once):
+            assert isinstance(op.expr, Binary)
+            made[-1].target, made[-1].accumulate, op.expr = op.target, True, op.expr.left
+            made.insert(-1, op)
+        else:
+            made.append(op)
+    return made
+
+
+def _is_sum(dot: Op, op: Op, once: set[str]) -> bool:
+    """Whether an op adds a product that is read `once` to something, and keeps the sum in a place that goes on."""
+    product, total = dot.target, op.target
+    if dot.kind != "dot" or "promote" in dot.hints or op.kind != "map" or not product or not total:
+        return False
+    added = isinstance(op.expr, Binary) and op.expr.op == "+" and op.expr.right == Name(product.name)
+    factors = {n.id for e in (dot.expr, dot.other) for n in walk(e) if isinstance(n, Name)}
+    alike = (product.dtype, product.axes) == (total.dtype, total.axes) and total.mutable and not product.mutable
+    return added and alike and product.name in once and total.name not in factors

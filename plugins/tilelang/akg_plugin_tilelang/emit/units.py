@@ -1,0 +1,64 @@
+"""Which products matrix units make, and which of their factors these take from registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from akg_core.plugin.lower import Op
+from akg_core.plugin.sketch import Element, Expr, Name, walk
+from akg_plugin_tilelang.emit.reads import is_exact
+from akg_plugin_tilelang.emit.tiles import TilePrinter
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """The factors of a product, that whose axes come first in the result the left one; the axes that each has alone."""
+
+    left: Expr
+    right: Expr
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+def sides_of(printer: TilePrinter, op: Op) -> Sides:
+    assert op.expr is not None and op.other is not None and op.target is not None
+    left, right = (printer.body.axes_of(e) - set(op.over) for e in (op.expr, op.other))
+    rows, columns, axes = printer.ordered(left - right), printer.ordered(right - left), printer.axes_of(op.target.name)
+    if rows and columns and axes.index(rows[0]) > axes.index(columns[0]):
+        return Sides(op.other, op.expr, columns, rows)
+    return Sides(op.expr, op.other, rows, columns)
+
+
+def is_on_units(printer: TilePrinter, op: Op) -> bool:
+    """Whether T.gemm takes a product: one axis each of rows, columns and what is summed over, and tiles of its size."""
+    sides = sides_of(printer, op)
+    groups = (sides.rows, sides.columns, op.over)
+    if any(len(group) != 1 for group in groups) or is_exact(op):
+        return False
+    assert op.target is not None
+    alone = printer.axes_of(op.target.name) == (*sides.rows, *sides.columns) and op.target.dtype == "f32"
+    rows, columns, over = (printer.body.axes[axis].lanes or 0 for (axis,) in groups)
+    return alone and min(rows, columns, over) > 0 and rows % 64 == columns % 16 == over % 16 == 0
+
+
+def has_rows_of_its_own(printer: TilePrinter, sides: Sides) -> bool:
+    """Whether each group of four warps has rows of its own."""
+    return 2 * (printer.body.axes[sides.rows[0]].lanes or 0) >= printer.threads
+
+
+def stays_in_registers(printer: TilePrinter, op: Op) -> bool:
+    """Whether a left factor is made of tiles in registers, which lie there as the matrix units take them."""
+    assert op.target is not None and op.expr is not None
+    (product, *others) = (each for each in printer.products if op.target.name in _names(each))
+    if others or not is_on_units(printer, product):
+        return False
+    sides, nodes = sides_of(printer, product), tuple(walk(op.expr))
+    tiles = {n.id for n in nodes if isinstance(n, Name) and printer.scopes.get(n.id)}
+    whole = any(printer.axes_of(name) == (*sides.rows, *product.over) for name in tiles)
+    held = all(printer.scopes[name] == "fragment" for name in tiles)
+    is_left = sides.left == Name(op.target.name) and has_rows_of_its_own(printer, sides)
+    return is_left and whole and held and not any(isinstance(node, Element) for node in nodes)
+
+
+def _names(op: Op) -> set[str]:
+    return {node.id for expr in (op.expr, op.other) for node in walk(expr) if isinstance(node, Name)}
