@@ -93,6 +93,18 @@ def test_transposed_with_residues_as_channels_of_one_product(layer: str) -> None
     judge(source, traits=joined)
 
 
+def test_a_convolution_of_halves_channels_last_is_one_product_in_the_tiles_of_products() -> None:
+    """Pixels of all images lie in a row; what is not of 16 bits keeps its tiles and its images apart."""
+    half = USUAL.model_copy(update={"half_tile": (16, 16, 16), "dot_tile": (8, 8, 8)})
+    layer = "Conv2d(16, 32, 3, padding=1, dtype=torch.{0}).to(memory_format=torch.channels_last)"
+    inputs = "[torch.randn(3, 16, 24, 25, dtype=torch.{0}).to(memory_format=torch.channels_last)]"
+    module = MODULE.format(layer, "self.layer(x)").rstrip()
+    found = {d: designed(reference(module.format(d), inputs.format(d)), half) for d in ("float16", "float32")}
+    assert "grid(1800, BN)" in found["float16"] and "BN: Tune[16, 32] = 32" in found["float16"]
+    assert "grid(1800, BN)" not in found["float32"]
+    judge(reference(module.format("float16"), inputs.format("float16")), traits=half)
+
+
 EPILOGUES = {
     "F.relu(self.layer(x))": 1,
     "F.gelu(self.layer(x)) * 2 + 1": 1,

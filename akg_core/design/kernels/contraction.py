@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from math import gcd
 
 from akg_core.design.algebra.index import Axis, Index, Quotient, Remainder, position
-from akg_core.design.graph.values import Product
+from akg_core.design.graph.values import NARROW, Product
 from akg_core.design.kernels.builder import Emitted, KernelBuilder
 from akg_core.design.kernels.reduction import call
-from akg_core.design.nest.nest import Nest, Store, fused
+from akg_core.design.nest.nest import Nest, Store, fused, stored_in_a_row
 from akg_core.design.nest.terms import Constant, Load, Place, Result, Term, axes_of, below
 from akg_core.design.nest.tiling import ONE, Step, Tiling, choices_around, example, power_below
 from akg_core.records import Traits
@@ -31,7 +31,7 @@ from akg_core.sketch.ast import (
 )
 
 FILLED = 1.25  # how many times longer than a contraction its tiles may be together
-FEW_COLUMNS = 64  # with fewer, images of a batch share a tile
+FEW_COLUMNS = 64  # with fewer, or where their results lie in a row, images of a batch share a tile
 _COMPARED = {">=": (True, ">="), ">": (True, ">"), "<=": (False, "<="), "<": (False, "<")}
 
 
@@ -49,9 +49,14 @@ def flattened(nest: Nest, by_taps: bool = False) -> Nest:
         return nest
     rows = [a for a in nest.kept if a in left and a not in right and a not in nest.batch]
     inside = [a for a in columns if a not in nest.batch]
-    few = example(inside) < FEW_COLUMNS
+    few = example(inside) < FEW_COLUMNS or (multiplies_halves(nest) and stored_in_a_row(nest, columns))
     whole = fused(fused(nest, rows), columns if few else inside)
     return fused(whole, () if by_taps else contracted)
+
+
+def multiplies_halves(nest: Nest) -> bool:
+    """Whether all that a product multiplies lies in memory in 16 bits."""
+    return all(isinstance(t, Load) and t.dtype in NARROW for t in nest.heads[0].args)
 
 
 def _operands(nest: Nest) -> tuple[tuple[Term, ...], tuple[Term, ...]]:

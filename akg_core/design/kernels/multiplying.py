@@ -16,6 +16,7 @@ from akg_core.design.kernels.contraction import (
     Sum,
     emit_product,
     in_chunks,
+    multiplies_halves,
     opened,
     plain_sum,
     product_tile,
@@ -112,13 +113,13 @@ def forms(product: Product, traits: Traits, halves: tuple[Halves, Halves] | None
 
 
 def _tiled(nest: Nest, traits: Traits) -> Tiling:
-    """Tiles of a product; those of 16-bit numbers as they lie in memory are as large as leaves every unit one.
+    """Tiles of a product; those of 16-bit numbers that lie in memory are as large as leaves every unit one.
 
     Where there are fewer programs than units can run, more loads of each are under way at once.
     """
-    if traits.half_tile is None or not all(map(plain, nest.heads[0].args)):
+    if traits.half_tile is None or not multiplies_halves(nest):
         return tile_product(nest, traits)
-    skinny = _skinny(nest, traits)
+    skinny = _skinny(nest, traits) if all(map(plain, nest.heads[0].args)) else None
     if skinny is not None:
         return skinny
     rows, columns, depth = traits.half_tile

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 
 from akg_core.design.algebra.index import (
     Axis,
@@ -209,6 +210,12 @@ def _find_pair(nest: Nest) -> tuple[Axis, Axis] | None:
             ):
                 return outer, inner
     return None
+
+
+def stored_in_a_row(nest: Nest, axes: Sequence[Axis]) -> bool:
+    """Whether results along these axes, outermost first, lie in memory as along one that they are digits of."""
+    walks = [s.offset for store in nest.stores for s in segments(store.at, store.buffer.shape)]
+    return all(_as_one(walk, *pair) for walk in walks for pair in pairwise(axes))
 
 
 def _as_one(walk: Index, outer: Axis, inner: Axis) -> bool:
