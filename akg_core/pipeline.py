@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from akg_core import building, stages
 from akg_core.errors import AkgError, DoesNotFit, KernelFailed, ToolchainError
-from akg_core.judge.candidate.session import CandidateSession
+from akg_core.judge.candidate.session import CandidateSession, Steps
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.reference.prepare import Prepared, prepare
 from akg_core.judge.timing import floor
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 3  # candidates that are tried when the judge refuses the first
 SIMULATED_WORK = 1 << 17  # elements moved by one call, to which a task is made smaller where kernels are simulated
-SIMULATED_STEPS = 400_000  # operations on tiles, which a simulation may take over all cases that can be left out
 _SHARE = 0.8  # of a device's memory that judging may take; processes that start or have ended beside it take some
 
 
@@ -62,7 +61,7 @@ class Pipeline:
         self.timing: Timing | None = None
         self.tuned: Tuned | None = None
         self.share = _SHARE
-        self.steps = 0.0  # that a simulation of the kernel takes for one case, where that is known
+        self.steps: Steps | None = None  # that a simulation of the kernel takes, where that is known
         self.details: dict[str, Scalar] = {}
         self.notes: tuple[str, ...] = ()
         self.refused: tuple[tuple[Candidate, Verdict], ...] = ()  # by the judge
@@ -150,7 +149,7 @@ class Pipeline:
             source, findings = stages.emit(self.pool, self.request, design, schedule)
             self.folder.write_source(source, task.source)
             stages.require_allowed(findings)
-            self.steps = stages.steps(self.pool, design, schedule) if self.simulated else 0.0
+            self.steps = partial(stages.steps, self.pool, design, schedule) if self.simulated else None
             written = {key.rpartition(":")[0] for key in source.line_map}
             note.text = ", ".join(f"{name} {source.files[name].count(chr(10))} lines" for name in sorted(written))
         return source
@@ -219,11 +218,8 @@ class Pipeline:
 
     def session(self, prepared: Prepared, artifact: Artifact) -> CandidateSession:
         """The kernel in the process that it will be judged in, which begins to load it."""
-        plugin, seconds = self.request.plugin, self.request.time_limit
-        most = int(SIMULATED_STEPS / self.steps) if self.steps else 0
-        return CandidateSession(
-            self.pool, prepared, plugin, artifact, self.target, seconds=seconds, simulated=self.simulated, most=most
-        )
+        begin = partial(CandidateSession, seconds=self.request.time_limit, simulated=self.simulated, steps=self.steps)
+        return begin(self.pool, prepared, self.request.plugin, artifact, self.target)
 
     def verify(self, prepared: Prepared, artifact: Artifact, session: CandidateSession | None = None) -> Verdict:
         """The judge's verdict, on the `session` where the kernel is being loaded already; writes verdict.json."""

@@ -26,9 +26,10 @@ def held_job(sketch: Sketch, schedules: tuple[Schedule, ...]) -> tuple[int, ...]
 
 
 @Job
-def steps_job(sketch: Sketch, schedule: Schedule) -> float:
-    """How much it is to run a sketch by simulation; see `lower.interpretation_steps`."""
-    return steps(_tree(sketch), schedule)
+def steps_job(sketch: Sketch, schedule: Schedule, sizes: tuple[dict[str, int], ...]) -> tuple[float, ...]:
+    """How much it is to run a sketch by simulation at each of some sizes; see `lower.interpretation_steps`."""
+    tree = _tree(sketch)
+    return tuple(steps(tree, schedule, given) for given in sizes)
 
 
 def _tree(sketch: Sketch) -> SketchFile:

@@ -153,11 +153,11 @@ def held(pool: Pool, design: Design, schedules: Sequence[Schedule]) -> tuple[int
     return held_job.on(pool, DESIGN)(design.sketch, tuple(schedules))
 
 
-def steps(pool: Pool, design: Design, schedule: Schedule) -> float:
-    """How much it is to run a design under a schedule by simulation, in operations on tiles."""
+def steps(pool: Pool, design: Design, schedule: Schedule, sizes: Sequence[dict[str, int]]) -> tuple[float, ...]:
+    """How much it is to run a design under a schedule by simulation at each of some sizes, in operations on tiles."""
     from akg_core.schedule_jobs import steps_job
 
-    return steps_job.on(pool, DESIGN)(design.sketch, schedule)
+    return steps_job.on(pool, DESIGN)(design.sketch, schedule, tuple(sizes))
 
 
 def require_usable(found: Availability, plugin: str) -> Availability:

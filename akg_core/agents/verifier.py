@@ -150,7 +150,7 @@ class Verifier:
         try:
             require_fit(parse(text, design.sketch.origin), small)
         except SketchError:
-            steps = stages.steps(self._pipeline.pool, design, design.default)
+            (steps,) = stages.steps(self._pipeline.pool, design, design.default, [design.sketch.symbols])
             return self._prepared.task if steps <= _MOST_STEPS else None
         return small
 

@@ -6,9 +6,10 @@ Such an operation takes about the same time whatever the tile, until the tile is
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from akg_core.lower.specialise import instances
+from akg_core.lower.host.module import calls
+from akg_core.lower.specialise import known, specialise
 from akg_core.records import Schedule
 from akg_core.sketch import ast
 from akg_core.sketch.schedule import bind
@@ -18,13 +19,15 @@ _ELEMENTS = 1 << 14  # of a tile, that take as long as the step itself
 _MULTIPLIED = 1 << 18  # elements of the factors of a product, and multiplications, likewise
 
 
-def steps(tree: ast.SketchFile, schedule: Schedule) -> float:
-    """Operations on tiles in one call of a checked sketch under a schedule.
+def steps(tree: ast.SketchFile, schedule: Schedule, symbols: Mapping[str, int] = {}) -> float:
+    """Operations on tiles in one call of a checked sketch under a schedule, at these sizes of what varies.
 
     What stands under a condition counts as if it held, and loops whose bounds only a launch knows as if they had all.
     """
-    launched = instances(bind(tree, schedule))
-    return sum(_steps(instance.kernel.body, float(call.turns), {}) for call, instance in launched)
+    launched = [
+        (call, specialise(call.kernel, *known(call, symbols), "").kernel) for call in calls(bind(tree, schedule))
+    ]
+    return sum(_steps(kernel.body, float(call.turns), {}) for call, kernel in launched)
 
 
 def _steps(body: Sequence[ast.Statement], turns: float, tiles: dict[str, float]) -> float:

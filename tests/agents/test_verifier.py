@@ -65,7 +65,7 @@ def test_which_sizes_a_sketch_is_interpreted_at(text, steps, interpreted, tmp_pa
         stages, "design", lambda pool, request, task, traits: stages.Designed(designs=(designed,), of=1)
     )
     monkeypatch.setattr(stages, "trial", trial)
-    monkeypatch.setattr(stages, "steps", lambda pool, design, schedule: steps)
+    monkeypatch.setattr(stages, "steps", lambda pool, design, schedule, sizes: (steps,))
     request = stages.Request(reference=tmp_path / "add.py", plugin="", target=None)
     pipeline: Any = SimpleNamespace(
         pool=None, request=request, target="host", available=SimpleNamespace(traits=Traits())

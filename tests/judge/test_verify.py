@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from textwrap import dedent
 
@@ -397,11 +397,29 @@ def test_a_simulation_takes_fewer_cases_and_says_how_far_it_is(
     artifact = kernels.kernel(tmp_path / "kernel", toy, softmax_source, slow, "")
     every = [draw.name for draw in prepared.ready().draws]
     told: list[str] = []
-    kernel = CandidateSession(pool, prepared, "toy", artifact, CPU, seconds=60.0, simulated=True, most=1)
+    kernel = CandidateSession(
+        pool, prepared, "toy", artifact, CPU, seconds=60.0, simulated=True, steps=lambda sizes: [1e6] * len(sizes)
+    )
     verdict = examine(kernel, told.append)
     assert verdict.correct and [case.name for case in verdict.cases] == [*every[:3], f"{every[0]}, again"]
     assert f"Left out, to simulate less: {', '.join(every[3:])}." in verdict.notes
     assert set(told) <= {f"case {number} of 4" for number in range(1, 5)} and len(told) >= 3
+
+
+def test_of_sizes_that_vary_a_simulation_leaves_out_the_largest(
+    pool: Pool, capture: Callable[..., Task], toy: Path, softmax_source: str, tmp_path: Path
+) -> None:
+    artifact = kernels.kernel(tmp_path / "kernel", toy, softmax_source, HONEST, "")
+
+    def steps(sizes: Sequence[dict[str, int]]) -> list[float]:
+        return [5e5 if at["s0"] > 60 else 1e3 for at in sizes]
+
+    with prepare(pool, capture(softmax_source, dynamic=True), tmp_path / "prepared") as prepared:
+        every = prepared.ready().draws
+        kernel = CandidateSession(pool, prepared, "toy", artifact, CPU, seconds=60.0, simulated=True, steps=steps)
+        verdict = examine(kernel)
+    large = [draw.name for draw in every if draw.sizes.get("s0", 0) > 60]
+    assert verdict.correct and large and f"Left out, to simulate less: {', '.join(large)}." in verdict.notes
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,13 @@ def test_steps_are_as_many_as_programs_and_turns():
     assert 10 * once < counted(1, 1024, 64) <= 17 * once
 
 
+def test_sizes_that_vary_count_as_much_as_they_are():
+    text = ROWS.replace("ROWS, COLUMNS", '"M", "N"').replace("ROWS", "M").replace("COLUMNS", "N").replace("TILE", "64")
+    tree = require(parse(text, "rows"), "rows")
+    assert steps(tree, default(tree), {"M": 100, "N": 1024}) == counted(100, 1024, 64)
+    assert steps(tree, default(tree), {"M": 10, "N": 64}) == counted(10, 64, 64)
+
+
 def test_a_large_tile_takes_as_long_as_its_elements():
     assert counted(1, 1 << 10, 1 << 10) < 2 * counted(1, 1 << 6, 1 << 6)
     assert counted(1, 1 << 20, 1 << 20) > 10 * counted(1, 1 << 6, 1 << 6)

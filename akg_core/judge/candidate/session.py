@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from akg_core.judge.records import FEWEST_CALLS, Draw, Preparation
@@ -24,18 +24,22 @@ _JOB = "akg_core.judge.candidate.jobs:run_job"
 # What follows is time in which its process ran or slept, not time in which it waited for a busy processor.
 _GRACE_SECONDS = 30.0  # for imports and first calls
 _LONGEST = 600.0  # seconds
+SIMULATED_STEPS = 400_000  # operations on tiles, which a simulation may take over all cases that can be left out
 _FEWEST = 3  # cases that a kernel is run on however long that takes, and one more where sizes vary
 _SLOWER = 200.0  # how many times slower than eager a kernel may be before it counts as hanging
 _IN_A_ROW = 10  # calls in a row that count as one case
 _MEMORY = 2 << 30  # for torch and a toolchain; what a case holds, several times over, comes on top
+
+Steps = Callable[[Sequence[dict[str, int]]], Sequence[float]]
+"""How many operations on tiles a simulation takes at each of some sizes of what varies."""
 
 
 class CandidateSession:
     """Loads in the background from the start, unless its text names what no kernel may use: then `rule` says what.
 
     Loading and running may take `seconds` each; 0 sets that by the reference's time. `simulated`: the plugin runs the
-    kernel by simulation here, which takes its time. `most`: about how many cases it is run on at most; 0 all. What the
-    kernel writes goes to `folder`. Close it, or use it as a context.
+    kernel by simulation here, which takes its time; with `steps`, cases that take too many of them are left out. What
+    the kernel writes goes to `folder`. Close it, or use it as a context.
     """
 
     def __init__(
@@ -48,11 +52,12 @@ class CandidateSession:
         *,
         seconds: float = 0.0,
         simulated: bool = False,
-        most: int = 0,
+        steps: Steps | None = None,
     ) -> None:
         self.pool, self.prepared, self.simulated, self._seconds = pool, prepared, simulated, seconds
-        self._most, self.plugin = most, plugin
+        self._steps, self.plugin = steps, plugin
         self.rule = broken_rule(artifact.folder, prepared.task.source, artifact.entry, modules_of(plugin))
+        self._drawn: tuple[Draw, ...] | None = None
         self._payload = kernel_payload(plugin, artifact, target)
         self._opening = self._on([prepared.opening])
         self._has_run = threading.Event()
@@ -84,9 +89,13 @@ class CandidateSession:
 
     def draws(self) -> tuple[Draw, ...]:
         """What it is to be run on, of all that is prepared; those that find most come first. Waits."""
-        drawn = self.prepared.ready().draws
-        fewest = _FEWEST + any(draw.sizes for draw in drawn)
-        return drawn[: max(fewest, self._most - 1)] if self._most else drawn  # the first one runs twice
+        if self._drawn is None:
+            self._drawn = self.prepared.ready().draws
+            if self._steps:
+                symbols = self.prepared.task.symbols
+                steps = self._steps([symbols | draw.sizes for draw in self._drawn])
+                self._drawn = _affordable(self._drawn, steps)
+        return self._drawn
 
     def calls(self, preparation: Preparation) -> int:
         """How often it is called in a row at the end: as few times as shows anything, where that is simulated."""
@@ -134,6 +143,20 @@ class CandidateSession:
 
     def _on(self, cases: list[Case]) -> dict[str, Any]:
         return self._payload | {"cases": [case.model_dump(mode="json") for case in cases]}
+
+
+def _affordable(drawn: Sequence[Draw], steps: Sequence[float]) -> tuple[Draw, ...]:
+    """The first few draws, and of those that follow all that a simulation has the steps for."""
+    fewest = _FEWEST + any(draw.sizes for draw in drawn)
+    left, found = SIMULATED_STEPS - steps[0], list[Draw]()  # the first one runs twice
+    by_itself = sorted(
+        zip(drawn, steps, strict=True), key=lambda pair: pair[1] > SIMULATED_STEPS
+    )  # too much comes last
+    for number, (draw, needed) in enumerate(by_itself):
+        if number < fewest or needed <= left:
+            left -= needed
+            found.append(draw)
+    return tuple(found)
 
 
 def kernel_payload(plugin: str, artifact: Artifact, target: Target) -> dict[str, Any]:
