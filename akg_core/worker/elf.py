@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-_LOAD, _DYNAMIC = 1, 2  # kinds of segments
+_LOAD, _DYNAMIC, _STACK = 1, 2, 0x6474E551  # kinds of segments
 _EXECUTABLE, _WRITABLE = 1, 2  # flags of segments
 _NEEDED, _STRINGS, _SYMBOLS, _SONAME, _TEXTREL, _FLAGS = 1, 5, 6, 14, 22, 30  # tags of the dynamic section
 _INIT, _INIT_ARRAY, _INIT_SIZE, _DEBUG = 12, 25, 27, 21
@@ -96,6 +96,8 @@ class Elf:
             yield "it has relocations or libraries of a kind that compilers do not make"
         if any(segment.flags & _EXECUTABLE and segment.flags & _WRITABLE for segment in self.loaded):
             yield "it has memory that can be written to and executed"
+        if [segment.flags & _EXECUTABLE for segment in self.segments if segment.kind == _STACK] != [0]:
+            yield "it has all stacks made executable"
         for place, kind, symbol in self._relocations():
             if kind in _CHOOSING or (symbol and self._symbol(symbol)[1] & 15 == _CHOSEN):
                 yield "it has functions that choose others while it is loaded (ifunc)"

@@ -3,9 +3,10 @@
 One refuses what reaches beyond the worker past its namespaces, or where these are not to be had (most containers): it
 traces nobody, opens no sockets but those between processes, keeps nothing with the kernel for a later process, and
 makes no memory whose content comes when it is read. Without namespaces it may also signal only itself and its own
-group. Another forbids to start processes and programs. The last one is for machine code that is loaded: it lets pass
-what `akg_core.worker.system_calls` lists alone, and makes no memory executable. Classic BPF, built here so that nothing
-else need be installed; see seccomp(2). Other architectures than these two go without.
+group, and say on which processors and how urgently only its own first thread runs. Another forbids to start processes
+and programs. The last one is for machine code that is loaded: it lets pass what `akg_core.worker.system_calls` lists
+alone, and makes no memory executable. Classic BPF, built here so that nothing else need be installed; see seccomp(2).
+Other architectures than these two go without.
 """
 
 from __future__ import annotations
@@ -34,18 +35,19 @@ _AF_UNIX = 1
 _FILTER_MODE, _SECCOMP, _NO_NEW_PRIVS, _GET_NO_NEW_PRIVS = 2, 22, 38, 39
 _SET_FILTER, _ALL_THREADS = 1, 1  # of seccomp(2)
 
-# audit architecture, then numbers of: (kill, tkill, tgkill), socket, prlimit64, and what is refused always:
+# audit architecture, then numbers of: (kill, tkill, tgkill, and sched_setaffinity, sched_setparam, sched_setscheduler,
+# sched_setattr, migrate_pages, move_pages), socket, prlimit64, and what is refused always:
 # (pidfd_send_signal, ptrace, process_vm_readv, process_vm_writev, rt_sigqueueinfo, rt_tgsigqueueinfo, setpriority,
 # kcmp, bpf, userfaultfd, add_key, request_key, keyctl), and what has one number everywhere: io_uring_setup, which
 # opens sockets too, pidfd_getfd, process_madvise
 _EVERYWHERE = (425, 438, 440)
 _MACHINES = {
     "x86_64": (
-        *(0xC000003E, (62, 200, 234), 41, 302),
+        *(0xC000003E, (62, 200, 234, 203, 142, 144, 314, 256, 279), 41, 302),
         (424, 101, 310, 311, 129, 297, 141, 312, 321, 323, 248, 249, 250, *_EVERYWHERE),
     ),
     "aarch64": (
-        *(0xC00000B7, (129, 130, 131), 198, 261),
+        *(0xC00000B7, (129, 130, 131, 122, 118, 119, 274, 238, 239), 198, 261),
         (424, 117, 270, 271, 138, 240, 140, 272, 280, 282, 217, 218, 219, *_EVERYWHERE),
     ),
 }
@@ -67,7 +69,7 @@ _X32_BIT = 0x40000000  # the second set of numbers on x86_64
 def install(process: int, alone: bool) -> bool:
     """Filter this process, whose number is `process`, and all that it will start. Says whether the system took it.
 
-    `alone`: others have no numbers here, so that it may signal what it likes.
+    `alone`: others have no numbers here, so that it may name which it likes.
     """
     machine = _MACHINES.get(platform.machine())
     if machine is None:
@@ -156,7 +158,7 @@ def _program(
     process: int,
     alone: bool,
     architecture: int,
-    signals: tuple[int, ...],
+    naming: tuple[int, ...],
     socket: int,
     limits: int,
     refused: tuple[int, ...],
@@ -176,7 +178,7 @@ def _program(
         _step(0x35, _X32_BIT, 0, 1),  # BPF_JMP|JGE|K
         refuse,
         *_when(refused, [refuse]),
-        *(() if alone else only(signals, own)),
+        *(() if alone else only(naming, own)),
         *only((limits,), own),
         *only((socket,), (_AF_UNIX,)),
         allow,

@@ -113,6 +113,8 @@ def lay_out(path: Path, task: str, folder: Path) -> Artifact:
     shutil.copyfile(FOLDER / f"{task}.py", folder / "reference.py")
     if "kernels" in path.read_text():
         shutil.copyfile(FOLDER / "kernels.py", folder / "kernels.py")
+    if "honest_on_host" in path.read_text():
+        shutil.copyfile(FOLDER / "honest_on_host.py", folder / "honest_on_host.py")
     if path.with_suffix(".cpp").exists():
         _compile(path.with_suffix(".cpp"), folder / "kernel.so")
     return Artifact(folder=folder)

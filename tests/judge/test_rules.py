@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import marshal
+import sys
 from pathlib import Path
 
 import pytest
@@ -155,3 +157,38 @@ def test_a_module_of_the_same_name_beside_a_kernel_hides_none_that_is_opened(tmp
     names = {"rule": rule}
     exec(asking, names)
     assert not names["ask"]() and names["ask"](is_installed=True)
+
+
+def test_a_kernel_s_own_files_are_no_library_s_wherever_they_lie(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    for known in ("_language", "_own"):
+        monkeypatch.setattr(importers, known, [])
+    importers.set_kernel((), tmp_path / "runs")
+    rule = importers.Importers(None)
+    for place, is_library in (("runs", False), ("beside", True)):
+        asking = compile("def ask(): return rule.refused('mpmath')", str(tmp_path / place / "model_new.py"), "exec")
+        names = {"rule": rule}
+        exec(asking, names)
+        assert names["ask"]() != is_library
+
+
+def test_code_of_a_kernel_does_not_go_by_the_name_of_a_library_s_file(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    for known in ("_language", "_own"):
+        monkeypatch.setattr(importers, known, [])
+    importers.set_kernel((), tmp_path / "runs")
+    rule, library = importers.Importers(None), tmp_path / "library.py"
+    library.write_text("number = 1\n")
+    asking = compile("def ask(*made): return rule.disguised(*made)", str(tmp_path / "runs" / "model_new.py"), "exec")
+    ask = {"rule": rule}
+    exec(asking, ask)
+    asked = ask["ask"]
+    assert asked("compile", (b"number = 2\n", str(library))) == str(library)
+    assert asked("code.__new__", (b"", str(library))) == str(library)
+    made = marshal.dumps(compile("number = 2", str(library), "exec"))
+    assert asked("marshal.loads", (made,)) == f"{tmp_path}/"
+    assert not asked("compile", (b"number = 1\n", str(library))), "what is in the file"
+    assert not asked("compile", (b"(\nnumber\n)", str(library))), "a piece of it, as it is shown after an error"
+    assert not asked("compile", ("number = 1", "<string>")) and not asked("compile", (None, None))
+    assert not asked("marshal.loads", (marshal.dumps({"number": 1}),))
+    assert asked("marshal.load", ())

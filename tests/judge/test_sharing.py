@@ -10,11 +10,10 @@ import torch
 from akg_core.judge.compare import sharing
 from akg_core.judge.compare.bits import flatten
 from akg_core.judge.compare.sharing import (
-    ANOTHER_DEVICE,
     EARLIER,
     Earlier,
-    elsewhere,
     is_held_elsewhere,
+    peculiar,
     places,
     shared,
     unwanted,
@@ -35,7 +34,7 @@ def test_neighbours_in_one_piece_of_memory_share_nothing() -> None:
 
 def test_what_the_reference_shares_may_be_shared() -> None:
     pair = ("output", "argument 0")
-    assert unwanted([pair], []) == pair
+    assert unwanted([pair], []) == ("output", "it lies in the memory of argument 0")
     assert unwanted([pair], [list(pair)]) is None and unwanted([], [list(pair)]) is None
 
 
@@ -58,6 +57,17 @@ def test_a_large_one_is_held_if_it_is_held_anyway(monkeypatch: pytest.MonkeyPatc
     assert not earlier.places
 
 
+def test_a_large_one_is_held_if_its_memory_is_not_torch_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "_HELD_BYTES", 0)
+    earlier, memory = Earlier(), bytearray(20)
+    for due in ([], [["output", EARLIER]]):
+        answer = torch.frombuffer(memory, dtype=torch.float32)
+        assert shared(places({"output": answer}), [], earlier.places) == due
+        earlier.take(answer)
+        del answer
+        earlier.let_go()
+
+
 @pytest.mark.parametrize("keep", [lambda tensor: tensor, lambda tensor: tensor.view(-1), lambda tensor: tensor[1:]])
 def test_who_else_holds_memory_is_found(keep: Any) -> None:
     tensor = torch.rand(3, 4)
@@ -71,8 +81,17 @@ def test_who_else_holds_memory_is_found(keep: Any) -> None:
 
 def test_an_answer_on_another_device_is_told() -> None:
     leaves = {"output(0)": torch.rand(2), "output(1)": 3, "output(2)": torch.rand(2, device="meta")}
-    assert elsewhere(leaves, "meta") == [["output(0)", ANOTHER_DEVICE]]
-    assert elsewhere(leaves, "cpu") == [["output(2)", ANOTHER_DEVICE]]
+    assert peculiar(leaves, "meta") == [["output(0)", "lies on another device"]]
+    assert peculiar(leaves, "cpu") == [["output(2)", "lies on another device"]]
+
+
+def test_an_answer_that_is_more_than_a_tensor_is_told() -> None:
+    scale = torch.nn.Parameter(torch.rand(2))
+    leaves = {"output(0)": scale, "output(1)": torch.rand(2).requires_grad_(), "output(2)": scale.detach()}
+    due = [["output(0)", "is a parameter"], ["output(0)", "asks for gradients"], ["output(1)", "asks for gradients"]]
+    assert peculiar(leaves, "cpu") == due
+    assert unwanted([("output(1)", "asks for gradients")], due[:2]) == ("output(1)", "it asks for gradients")
+    assert unwanted([("output(0)", "is a parameter")], due) is None
 
 
 def test_the_state_may_be_answered_twice() -> None:

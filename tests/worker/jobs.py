@@ -189,12 +189,15 @@ def litter(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def signal_others(payload: dict[str, Any]) -> dict[str, Any]:
-    """Which processes a worker could signal or limit. Signal 0 and limits that stay only ask: nothing is ever ended."""
+    """Which processes a worker could signal, limit or move. Signal 0 and what stays only ask: nothing is ever ended."""
     reached = []
     for name, victim in payload["victims"].items():
         with contextlib.suppress(OSError):
             os.kill(victim, 0)
             reached.append(name)
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(abs(victim), os.sched_getaffinity(abs(victim)))
+            reached.append(f"processors of {name}")
         with contextlib.suppress(OSError, ValueError):
             resource.prlimit(abs(victim), resource.RLIMIT_NOFILE)
             reached.append(f"limits of {name}")

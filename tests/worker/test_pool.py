@@ -200,7 +200,12 @@ def test_thousands_of_files(pool: Pool, tmp_path: Path, where: str) -> None:
 def test_a_worker_cannot_signal_what_it_did_not_start(pool: Pool) -> None:
     """Only asks with signal 0. In a process namespace -1 stands for nobody, and the numbers outside mean nothing."""
     victims = {"zygote": pool._zygote.pid, "its group": -pool._zygote.pid, "orchestrator": os.getpid()}
-    result = run(pool, "signal_others", Limits(seconds=PATIENT, confined=True), victims=victims)
+    text = "from akg_core.worker import isolation\nisolation.drop_privileges()\nprint()\ninput()"
+    with subprocess.Popen([sys.executable, "-uc", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as weak:
+        assert weak.stdin and weak.stdout and weak.stdout.readline()
+        victims["as weak as itself"] = weak.pid
+        result = run(pool, "signal_others", Limits(seconds=PATIENT, confined=True), victims=victims)
+        weak.stdin.write(b"\n")
     assert result.unwrap()["reached"] == [] and len(result.unwrap()["own"]) == 2, result.protections
 
 

@@ -31,7 +31,7 @@ from akg_core.judge.candidate.profiled import Profiler
 from akg_core.judge.candidate.unwatched import copies_elsewhere, is_complete
 from akg_core.judge.records import HUGE, ORDINARY, PATTERNS
 from akg_core.judge.reference.placement import Walls
-from akg_core.judge.source.rules import LIBRARIES
+from akg_core.judge.source.rules import LIBRARIES, LIBRARY_KERNELS
 from akg_core.worker.threads import threads_for
 
 _STARTS = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "subprocess.Popen", "os.exec"})
@@ -52,13 +52,17 @@ _SEARCHES = frozenset(
 """Audit events of what finds objects that nobody has given away, sees others' frames, or is beyond these hooks."""
 _LOADS = {"import": 0, "open": 0, "ctypes.dlopen": 0, "ctypes.dlsym": 1, "ctypes.dlsym/handle": 1}
 """Audit events of what brings code of others, with the place of its name among the arguments."""
+_MAKES = frozenset({"compile", "code.__new__", "marshal.load", "marshal.loads"})
+"""Audit events of what makes code."""
 _COMPILER = ("torch._inductor.compile_fx", "torch._inductor.codecache", "torch._inductor.async_compile")
 _MODULES = re.compile(
     rf"/({'|'.join(sorted(LIBRARIES))})/(?:__pycache__/)?__init__\."
     r"|/(torch/_inductor)/(?:__pycache__/)?(?:compile_fx|codecache|async_compile)\."
 )
 """Files that are opened when such a module is imported, by whatever function."""
-_FILES = re.compile(r"lib(torch|c10|caffe2|(nv)?blas|cublas|cudnn|cufft|cusolver|cusparse|cutensor|mkl|openblas|dnnl)")
+_FILES = re.compile(
+    r"lib(torch|c10|caffe2|(nv|cu|flexi|scipy_)?(open)?blas|cudnn|cufft|cusolver|cusparse|cutensor|mkl|dnnl|lapack|fftw|gsl)"
+)
 _SYMBOLS = re.compile(
     r"(cublas|cudnn|cufft|cusolver|cusparse|cutensor|mkl_|cblas_|dnnl_|_ZN2at|_ZN3c10|_ZN5torch|aoti_torch)"
     r"|[sdcz](gemm|gemv|ger|axpy|dot|nrm2|asum|scal)_?$|dl(m?open|v?sym)$"
@@ -194,6 +198,9 @@ def _hook_searches() -> list[str]:
             if name:
                 tried.append(f"uses another library: {name}")
                 raise PermissionError(f"a kernel uses no other library ({name})")
+        if event in _MAKES and (name := _importers[0].disguised(event, arguments)):
+            tried.append(f"gives code the name of a library's file: {package_of(name) or name}")
+            raise PermissionError(f"a kernel's code has the names of its own files ({name})")
 
     sys.addaudithook(refuse)
     return tried
@@ -203,11 +210,14 @@ def _foreign(event: str, asked: Any) -> str:
     """The name that is asked for, when it is one of a library that computes; "" otherwise."""
     name = asked.decode(errors="replace") if isinstance(asked, bytes) else str(asked)
     if event == "import":
-        is_foreign = name in _COMPILER or name.partition(".")[0] in LIBRARIES or _importers[0].refused(name)
-        return name if is_foreign else ""
+        is_library = name in _COMPILER or name.partition(".")[0] in LIBRARIES or LIBRARY_KERNELS.match(name)
+        return name if is_library or _importers[0].refused(name) else ""
     if event == "open":
         found = _MODULES.search(name)
         package = package_of(name)
+        module = name.rpartition("-packages/")[2].replace("__pycache__/", "").replace("/", ".")
+        if kernels := LIBRARY_KERNELS.match(module):
+            return kernels[0]
         return (found[1] or found[2]) if found else package if _importers[0].refused(package, is_installed=True) else ""
     if event == "ctypes.dlopen":
         name = name.rpartition("/")[2]

@@ -20,7 +20,7 @@ from akg_core.judge.candidate.settings import Settings
 from akg_core.judge.candidate.subject import Subject
 from akg_core.judge.candidate.timed_model import inputs_of
 from akg_core.judge.compare.bits import changed, flatten, named
-from akg_core.judge.compare.sharing import Earlier, elsewhere, places, shared
+from akg_core.judge.compare.sharing import Earlier, peculiar, places, shared
 from akg_core.judge.records import FEWEST_CALLS
 from akg_core.judge.reference.placement import Walls, placed
 from akg_core.records import Case, CaseReport
@@ -74,6 +74,8 @@ class _Run:
             self.earlier.let_go()
             state = subject.enter(case)
             given = [placed(fresh(values), case.placed, self.walls) for values in inputs]
+            if not (case.updates or subject.has_changed):
+                self.walls.lock()
             ours = [transform(arguments, torch.Tensor.detach) for arguments in given]  # nobody else can move these
             place = described(ours)
             results = _call(subject, given, seeds, guard, self.threads)
@@ -134,9 +136,10 @@ def write_answer(
         if seed is not None:
             values[GENERATOR] = torch.tensor(seed, device=device.name)
     different = {name: value for name, value in changed(before, after).items() if name in before}
+    subject.has_changed = subject.has_changed or any(name.startswith("argument ") for name in different)
     described(result)  # which refuses what runs code of its own when it is looked at
     leaves = flatten(result)
-    shares = shared(places(leaves), places(after), earlier.places if earlier else ()) + elsewhere(leaves, device.name)
+    shares = shared(places(leaves), places(after), earlier.places if earlier else ()) + peculiar(leaves, device.name)
     write(case.outputs, described({"result": result, "changed": different, "shares": shares}), device)
 
 

@@ -1,7 +1,8 @@
 """Whether code of a kernel imports, as it runs, what it may not, by whatever name and function.
 
 Libraries import for themselves what they like; what stands nearest to an import, beside Python's own library, is who
-asks for it. Worker side, in the candidate's own process.
+asks for it, and says so by the name of its file. So code that is not a library's gets no such name. Worker side, in the
+candidate's own process.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 import sysconfig
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from akg_core.judge.source.imports import allowed, is_there, lies_in
 
@@ -22,12 +24,17 @@ _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _IMPORTED = re.compile(
     r"/(?:site|dist)-packages/(?:(\w+)/(?:__pycache__/)?__init__\.|(?:__pycache__/)?(\w+)\.(?:[\w-]+\.)?pyc?$)"
 )
+_HEAD = 16  # bytes of a compiled file before its code
+_LOADER, _READ = "<frozen importlib._bootstrap_external>", ("bytecode_path", "path")  # its variables with a file's name
+_COMPILED = (f"{os.path.realpath(sys.pycache_prefix)}{os.sep}",) if sys.pycache_prefix else ()
 _language: list[tuple[str, ...]] = []
+_own: list[str] = []  # folders of all kernels that were run in this process
 
 
-def set_language(modules: tuple[str, ...]) -> None:
-    """Tell by which packages the kernels of this process import their language."""
+def set_kernel(modules: tuple[str, ...], folder: Path) -> None:
+    """Tell by which packages the kernels of this process import their language, and where the files of one lie."""
     _language[:] = [modules]
+    _own.append(f"{os.path.realpath(folder)}{os.sep}")
 
 
 def package_of(file: str) -> str:
@@ -62,9 +69,39 @@ class Importers:
         frame = _asking(sys._getframe(1))
         named = frame.f_code.co_filename if frame else ""
         file = named if Path(named).is_absolute() else ""
-        if file.startswith(self._roots) or (not is_installed and _lies_beside(package, file)):
+        if self._is_library(file) or (not is_installed and _lies_beside(package, file)):
             return False
         return is_there(package)
+
+    def disguised(self, event: str, arguments: tuple[Any, ...]) -> str:
+        """The library's file, or the folder of such, by whose name code goes that is being made just now out of what
+        is not there, at the wish of who is no library; "" if none. Arguments are those of the audit event."""
+        made = arguments[0] if arguments else b""
+        if event == "marshal.loads":
+            named = next((root for root in self._roots if os.fsencode(root) in made), "")
+            is_honest = not named or self._is_read(made)
+        elif event == "marshal.load":  # out of a file that nobody has seen
+            named, is_honest = "marshal", False
+        else:
+            named = os.fsdecode(arguments[1]) if len(arguments) > 1 and arguments[1] else ""
+            is_honest = not self._is_library(named) or (event == "compile" and _lies_in_file(made, named))
+        frame = None if is_honest else _asking(sys._getframe(1))
+        return "" if is_honest or (frame and self._is_library(frame.f_code.co_filename)) else named
+
+    def _is_read(self, code: bytes) -> bool:
+        """Whether this is what the loader of modules has read of a library's compiled file."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame:
+            known = frame.f_locals if frame.f_code.co_filename == _LOADER else {}
+            for file in map(known.get, _READ):
+                if isinstance(file, str) and (self._is_library(file) or file.startswith(_COMPILED)):
+                    return _content(file)[_HEAD:] == code
+            frame = frame.f_back
+        return False
+
+    def _is_library(self, file: str) -> bool:
+        """Whether a file is one of those that were installed, wherever the kernel's own lie."""
+        return file.startswith(self._roots) and not os.path.realpath(file).startswith(tuple(_own))
 
 
 def _asking(frame: FrameType | None) -> FrameType | None:
@@ -77,6 +114,18 @@ def _asking(frame: FrameType | None) -> FrameType | None:
             continue
         return frame
     return None
+
+
+def _lies_in_file(text: Any, file: str) -> bool:
+    """Whether a file says this: it is imported, or a line of it is shown, which Python parses for that."""
+    said = text.encode() if isinstance(text, str) else text
+    return isinstance(said, bytes) and said.strip(b"() \n") in _content(file)
+
+
+def _content(file: str) -> bytes:
+    with contextlib.suppress(OSError, ValueError):
+        return Path(file).read_bytes()
+    return b""
 
 
 def _lies_beside(package: str, file: str) -> bool:

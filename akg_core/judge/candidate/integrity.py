@@ -8,9 +8,18 @@ from __future__ import annotations
 
 import _thread
 import builtins
+import contextlib
+import ctypes
 import functools
+import itertools
 import json
+import math
+import mmap
 import os
+import pathlib
+import random
+import secrets
+import struct
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -19,6 +28,7 @@ from typing import Any
 
 import torch
 import torch.profiler
+from torch.utils import _python_dispatch
 
 from akg_core.worker import isolation
 from akg_core.worker.limits import CHANGED_HARNESS
@@ -27,14 +37,9 @@ _MESSAGE = b"The kernel has changed the harness, or left a thread that could.\n"
 _ENDING_SECONDS = 0.02  # in which a thread that has done its work ends
 _PARTS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, type, classmethod, staticmethod, property)
 _OTHERS = (
-    builtins,
-    json,
-    json.JSONEncoder,
-    os,
-    time,
-    torch,
-    torch.Tensor,
-    torch._C.TensorBase,
+    *(builtins, contextlib, ctypes, functools, itertools, json, math, mmap, os, random, secrets, struct, time),
+    *(json.JSONEncoder, random.Random, *pathlib.PosixPath.__mro__[:-1]),
+    *(torch, torch.Tensor, torch._C.TensorBase, _python_dispatch, _python_dispatch.TorchDispatchMode),
     *torch.profiler.profile.__mro__[:-1],
     torch.autograd.profiler.profile,
 )  # what the harness calls beside its own

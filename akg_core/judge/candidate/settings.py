@@ -9,19 +9,24 @@ from __future__ import annotations
 import ctypes
 import os
 import secrets
+import signal
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
 _function_modes, _pop_function_mode = torch._C._len_torch_function_stack, torch._C._pop_torch_function_stack
+_dispatch_modes, _blocked = torch._C._len_torch_dispatch_stack, signal.pthread_sigmask
 _without_overrides = torch._C.DisableTorchFunction
 _ASKED: dict[str, Callable[[], Any]] = {
     "threads of torch": torch.get_num_threads,
     "processors": lambda: os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None,
     "gradients": torch.is_grad_enabled,
+    "default dtype": torch.get_default_dtype,
     "deterministic algorithms": torch.are_deterministic_algorithms_enabled,
-    "modes of torch": lambda: (_function_modes(), torch._C._len_torch_dispatch_stack()),
+    "modes of torch": lambda: (_function_modes(), _dispatch_modes()),
+    "blocked signals": lambda: _blocked(signal.SIG_BLOCK, ()),
+    "folder": os.getcwd,
 }
 _SEED = "random numbers"
 
@@ -46,6 +51,8 @@ class Settings:
         if different:
             torch.set_num_threads(self._known["threads of torch"])
             torch.set_grad_enabled(self._known["gradients"])
+            torch.set_default_dtype(self._known["default dtype"])
+            _blocked(signal.SIG_SETMASK, self._known["blocked signals"])
             if self._known["processors"]:
                 os.sched_setaffinity(0, self._known["processors"])
         return different

@@ -34,10 +34,12 @@ def construct(module: Any, case: Case, device: Device) -> nn.Module:
 class Subject:
     """A constructed model, and what is needed to put it into the state of a case.
 
-    `left_open`: what the confinement of its process does not exclude.
+    `left_open`: what the confinement of its process does not exclude. `has_changed`: whether a call left arguments
+    different.
     """
 
     left_open: tuple[str, ...] = ()
+    has_changed = False
 
     def __init__(self, module: Any, case: Case, device: Device, watch: Callable[[], Callable[[], None]]) -> None:
         self.device, self.watch = device, watch

@@ -1,7 +1,7 @@
 """In whose memory an answer lies: a tensor of its own, that of an input, of the state, or of another answer.
 
 A user who writes to an answer, or to an input later, changes what shares its memory. So an answer shares it only where
-the reference's does, and lies on another device only where that does.
+the reference's does, and lies on another device, asks for gradients or is a parameter only where that does or is.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import Any
 import torch
 
 from akg_core.judge.compare.bits import flatten
+from akg_core.records import HOST
 from akg_core.worker.answers import described
 
 _HELD_BYTES = 64 << 20
-EARLIER, ANOTHER_DEVICE = "an earlier answer", "another device"
+EARLIER = "an earlier answer"
+_ELSEWHERE, _PARAMETER, _DIFFERENTIATED = "lies on another device", "is a parameter", "asks for gradients"
 _uses: Callable[[int], int] | None = getattr(torch._C, "_storage_Use_Count", None)
 
 Place = tuple[str, int, int]
@@ -45,16 +47,25 @@ def shared(answer: Iterable[Place], named: Iterable[Place], earlier: Iterable[Pl
     return found
 
 
-def elsewhere(tensors: Mapping[str, Any], device: str) -> list[list[str]]:
-    """Which tensors do not lie on a device, by torch's name of it, as pairs like those of `shared`."""
-    found = {name: value.device.type for name, value in tensors.items() if isinstance(value, torch.Tensor)}
-    return [[name, ANOTHER_DEVICE] for name, place in found.items() if place != device]
+def peculiar(tensors: Mapping[str, Any], device: str) -> list[list[str]]:
+    """What tensors are beside plain ones on a device, by torch's name of it, as pairs like those of `shared`."""
+    found = {name: value for name, value in tensors.items() if isinstance(value, torch.Tensor)}
+    asked = {
+        _ELSEWHERE: lambda value: value.device.type != device,
+        _PARAMETER: lambda value: type(value) is torch.nn.Parameter,
+        _DIFFERENTIATED: lambda value: value.requires_grad,
+    }
+    return [[name, what] for name, value in found.items() for what, ask in asked.items() if ask(value)]
 
 
 def unwanted(mine: Iterable[tuple[str, str]], due: Iterable[Sequence[str]]) -> tuple[str, str] | None:
-    """The first output that shares memory which it must not, and whose; None when there is none."""
+    """The first output that shares memory which it must not, or is peculiar, and how; None when there is none."""
     known = set(map(tuple, due))
-    return next((pair for pair in mine if pair not in known), None)
+    for name, what in mine:
+        if (name, what) not in known:
+            is_told = what in (_ELSEWHERE, _PARAMETER, _DIFFERENTIATED)
+            return name, f"it {what}" if is_told else f"it lies in the memory of {what}"
+    return None
 
 
 class Earlier:
@@ -87,7 +98,12 @@ class Earlier:
 
 
 def is_held_elsewhere(tensors: Sequence[torch.Tensor]) -> bool:
-    """Whether somebody else than whoever holds these tensors holds any of their memory, as far as that can be told."""
+    """Whether somebody else than whoever holds these tensors holds any of their memory, as far as that can be told.
+
+    Who has given torch memory that is not its own (a storage that cannot grow) may hold it.
+    """
+    if any(not tensor.untyped_storage().resizable() for tensor in tensors if tensor.device.type == HOST):
+        return True
     if not _uses:
         return False
     storages = [tensor.untyped_storage()._cdata for tensor in tensors]

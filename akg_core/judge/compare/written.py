@@ -142,7 +142,7 @@ def _compared(reference: Reference, name: str, answer: Answer, reduced: float, w
         noise = functools.partial(noise_of, reference, draw, reduced) if with_noise else lambda _: None
         found = compare(result, changed, expected, reduced, noise)
     if expected.shares is not None and (pair := unwanted(shares, expected.shares)):
-        found.append(OutputComparison(name=pair[0], ok=False, reason=f"it lies in the memory of {pair[1]}"))
+        found.append(OutputComparison(name=pair[0], ok=False, reason=pair[1]))
     return {
         "outputs": [comparison.model_dump(mode="json") for comparison in found],
         "unexpected": sorted(set(changed) - set(expected.changed)),

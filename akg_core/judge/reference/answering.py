@@ -19,7 +19,7 @@ from akg_core.errors import OutOfMemory
 from akg_core.judge.compare import accuracy
 from akg_core.judge.compare.bits import named, same_bits
 from akg_core.judge.compare.case import Expected, Noise, alike, flatten
-from akg_core.judge.compare.sharing import elsewhere, places, shared
+from akg_core.judge.compare.sharing import peculiar, places, shared
 from akg_core.judge.compare.ties import ties
 from akg_core.judge.records import Draw
 from akg_core.judge.reference.by_rows import NotApart, parts
@@ -77,7 +77,7 @@ def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: Stat
 def _shares(answer: dict[str, Any], given: dict[str, Any], device: str) -> list[list[str]] | None:
     """In whose memory an answer lies; None where that cannot be told, for it is no plain memory."""
     with contextlib.suppress(TypeError):
-        return shared(places(answer), places(given)) + elsewhere(answer, device)
+        return shared(places(answer), places(given)) + peculiar(answer, device)
     return None
 
 

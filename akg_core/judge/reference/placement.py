@@ -2,6 +2,7 @@
 
 Worker side, in the candidate's own process, for the host's memory. A walled tensor ends where a page begins that nobody
 can read or write, so that who goes beyond its end crashes; before its begin lies a pattern, which is compared later.
+Once it is locked, who writes to it crashes, too, be it to put back what it held.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Walls:
     """Memory for tensors, walled; `broken` says whether somebody wrote before the begin of one."""
 
     def __init__(self) -> None:
-        self._held: list[tuple[mmap.mmap, int]] = []
+        self._held: list[tuple[mmap.mmap, int, int]] = []
 
     def walled(self, tensor: torch.Tensor) -> torch.Tensor:
         """A tensor of the same values, strides and dtype between walls; itself where there is nothing to wall."""
@@ -39,14 +40,19 @@ class Walls:
         held[begin - len(_BEFORE) : begin] = _BEFORE
         address = ctypes.addressof(ctypes.c_char.from_buffer(held))
         _protect(ctypes.c_void_p(address + end), ctypes.c_size_t(page), _NO_ACCESS)
-        self._held.append((held, begin))
+        self._held.append((held, begin, address))
         flat = torch.frombuffer(held, dtype=tensor.dtype, count=span(tensor), offset=begin)
         flat.copy_(memory(tensor))
         return flat.as_strided(tensor.shape, tensor.stride())
 
+    def lock(self) -> None:
+        """Let nobody write to the tensors that have walls by now."""
+        for held, _, address in self._held:
+            _protect(ctypes.c_void_p(address), ctypes.c_size_t(len(held) - mmap.PAGESIZE), mmap.PROT_READ)
+
     def broken(self) -> bool:
         """Whether what lies before a tensor has changed."""
-        return any(held[begin - len(_BEFORE) : begin] != _BEFORE for held, begin in self._held)
+        return any(held[begin - len(_BEFORE) : begin] != _BEFORE for held, begin, _ in self._held)
 
 
 def placed(arguments: list[Any], placement: Placement, walls: Walls) -> list[Any]:

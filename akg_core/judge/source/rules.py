@@ -17,6 +17,8 @@ LIBRARIES = frozenset(
     {"scipy", "numexpr", "jax", "tensorflow", "onnxruntime", "sklearn", "pandas", "torchvision", "torchaudio"}
     | {"cupy", "cupyx", "flash_attn", "xformers", "nvmath", "tensorrt", "transformer_engine", "onnxscript"}
 )
+LIBRARY_KERNELS = re.compile(r"torch\.(sparse\._triton_ops|_inductor\.kernel|_native\.ops\.[\w.]*kernel)")
+"""Modules of torch that are kernels in a language that kernels are written in, too: they are no operators."""
 _SWITCHES = frozenset(
     {
         "_DisableTorchDispatch",
@@ -51,7 +53,7 @@ def broken_rule(folder: Path, reference: str, entry: str = "model_new.py", modul
         for line, name in _names(tree):
             if name in _SWITCHES:
                 return f"switches the guard off: {name} {place} {line}"
-            if name in LIBRARIES - modules:
+            if name in LIBRARIES - modules or LIBRARY_KERNELS.match(name):
                 return f"another library: {name} {place} {line}"
         for line, name in imported(tree):
             if name not in known and not lies_in(folder, name) and is_there(name):
@@ -66,10 +68,10 @@ def _names(tree: ast.AST) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         match node:
             case ast.Import():
-                yield from ((node.lineno, alias.name.partition(".")[0]) for alias in node.names)
-            case ast.ImportFrom(level=0):
-                yield node.lineno, (node.module or "").partition(".")[0]
-                yield from ((node.lineno, alias.name) for alias in node.names)
+                yield from ((node.lineno, name) for alias in node.names for name in (alias.name, _first(alias.name)))
+            case ast.ImportFrom(level=0, module=str(module)):
+                yield node.lineno, _first(module)
+                yield from ((node.lineno, name) for a in node.names for name in (a.name, f"{module}.{a.name}"))
             case ast.Attribute():
                 yield node.lineno, node.attr
             case ast.Constant(value=str(text)):
@@ -77,6 +79,10 @@ def _names(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield from ((node.lineno, word) for word in _WORD.findall(text) if word in _SWITCHES)
             case ast.BinOp(op=ast.Add(), lineno=line) if text := joined(node):
                 yield line, text
+
+
+def _first(module: str) -> str:
+    return module.partition(".")[0]
 
 
 def _numpy(tree: ast.AST) -> Iterator[int]:

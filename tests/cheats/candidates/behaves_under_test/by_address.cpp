@@ -1,0 +1,21 @@
+#include <cmath>
+
+static void softmax(const float* x, const float* scale, float* y, long rows, long columns) {
+    for (long i = 0; i < rows; i++, x += columns, y += columns) {
+        float most = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < columns; j++) {
+            const float value = x[j] * scale[j];
+            most = value > most || value != value ? value : most;
+        }
+        for (long j = 0; j < columns; j++) sum += y[j] = std::exp(x[j] * scale[j] - most);
+        for (long j = 0; j < columns; j++) y[j] /= sum;
+    }
+}
+
+extern "C" void kernel(const float* x, const float* scale, float* y, long rows, long columns) {
+    static const float* before;
+    const bool is_new = x != before;
+    before = x;
+    softmax(x, scale, y, is_new ? rows : rows - 1, columns);
+}

