@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from akg_core.notation import FUNCTIONS
 from akg_core.sketch.ast import Binary, Call, Expr, Number, Unary
 
-_INTEGER: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "and": lambda a, b: bool(a) and bool(b),
-    "or": lambda a, b: bool(a) or bool(b),
-}
-_FLOAT = {op: _INTEGER[op] for op in ("+", "-", "*", "==", "!=", "<", "<=", ">", ">=")} | {"/": operator.truediv}
+_NOT_OF_INTEGERS = ("/", "**")
+_OF_FLOATS = ("+", "-", "*", "/", "==", "!=", "<", "<=", ">", ">=")
 _MATH: dict[str, Callable[..., float]] = {name: getattr(math, name) for name in ("exp", "log", "sqrt", "tanh", "erf")}
 
 
@@ -69,10 +50,8 @@ def _fold_binary(node: Binary, a: int | float | bool, b: int | float | bool) -> 
     if node.op == "**" and integers and b >= 0:
         return _number(node, a**b)
     weak = node.type is None or node.type.weak
-    if integers and node.op in _INTEGER:
-        return _number(node, _INTEGER[node.op](a, b))
-    if weak and node.op in _FLOAT:
-        return _number(node, _FLOAT[node.op](a, b))
+    if (integers and node.op not in _NOT_OF_INTEGERS) or (weak and node.op in _OF_FLOATS):
+        return _number(node, FUNCTIONS[node.op](a, b))
     return node
 
 

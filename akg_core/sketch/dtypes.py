@@ -11,9 +11,13 @@ from functools import reduce
 
 @dataclass(frozen=True, slots=True)
 class Dtype:
-    """A dtype: `kind` is "float", "int" or "bool", `size` its bytes; `lowest` and `highest` bound an int."""
+    """A dtype: `kind` is "float", "int" or "bool", `size` its bytes; `lowest` and `highest` bound an int.
+
+    `torch`: what it is called there.
+    """
 
     name: str
+    torch: str
     kind: str
     size: int
     lowest: int = 0
@@ -22,22 +26,29 @@ class Dtype:
 
 def _integer(name: str, size: int, signed: bool = True) -> Dtype:
     bits = 8 * size
-    return Dtype(name, "int", size, -(1 << bits - 1) if signed else 0, (1 << (bits - 1 if signed else bits)) - 1)
+    return Dtype(
+        name,
+        f"{'u' * (not signed)}int{bits}",
+        "int",
+        size,
+        -(1 << bits - 1) if signed else 0,
+        (1 << (bits - 1 if signed else bits)) - 1,
+    )
 
 
 DTYPES: dict[str, Dtype] = {
     d.name: d
     for d in (
-        Dtype("f64", "float", 8),
-        Dtype("f32", "float", 4),
-        Dtype("f16", "float", 2),
-        Dtype("bf16", "float", 2),
+        Dtype("f64", "float64", "float", 8),
+        Dtype("f32", "float32", "float", 4),
+        Dtype("f16", "float16", "float", 2),
+        Dtype("bf16", "bfloat16", "float", 2),
         _integer("i64", 8),
         _integer("i32", 4),
         _integer("i16", 2),
         _integer("i8", 1),
         _integer("u8", 1, signed=False),
-        Dtype("bool", "bool", 1),
+        Dtype("bool", "bool", "bool", 1),
     )
 }
 

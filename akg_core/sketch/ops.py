@@ -6,23 +6,15 @@ The checker, the interpreter, the emitters and docs/sketch.md all go by it.
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 LOAD_HINTS = ("via", "into_memory", "vector", "stream", "layout", "order")
 TILE_HINTS = ("layout", "order", "into_memory")
+_GRID_HINTS = "swizzle warps order persistent cooperative vector specialize split stages descending"
 LOOP_HINTS: dict[str, tuple[str, ...]] = {
-    "grid": (
-        "swizzle",
-        "warps",
-        "order",
-        "persistent",
-        "cooperative",
-        "vector",
-        "specialize",
-        "split",
-        "stages",
-        "descending",
-    ),
+    "grid": tuple(_GRID_HINTS.split()),
     "tiles": ("stages", "unroll", "promote", "split", "vector", "order", "specialize"),
     "range": ("stages", "unroll"),
     "whole": ("layout", "order", "vector"),
@@ -80,177 +72,137 @@ class Operation:
         return self.required, len(self.parameters)
 
 
-OPERATIONS: dict[str, Operation] = {}
+# The operations of a kind that give a dtype, each with what it stands for.
+_TABLE = r"""
+load tensor
+    load(element, *, other=0)  the values at these places; `other` outside the tensor
+store none
+    store(element, value)  writes them, converted to the tensor's dtype; nothing outside
+atomic none
+    atomic_add(element, value)  adds the value to each place, all lanes that meet counted
+    atomic_max(element, value)  takes the maximum into each place, all lanes that meet counted
+    atomic_min(element, value)  takes the minimum into each place, all lanes that meet counted
+create given
+    full(axes, value, dtype="f32")  a tile of one value
+    zeros(axes, dtype="f32")        a tile of zeros
+cast given
+    cast(tile, dtype)  another dtype; also written `f32(tile)`; rounds to nearest even
+axis i64
+    begin(axis)  first position of the axis' tile at hand, a scalar
+    end(axis)    one past the last position of the axis' tile at hand, a scalar
+    size(axis)   positions in the axis' tile at hand: `end(axis) - begin(axis)`
+split i64
+    split(index, sizes)  mixed-radix digits of an index, most significant first; the first is unbounded
+elementwise float
+    exp(x)         e to the power x
+    exp2(x)        2 to the power x
+    expm1(x)       exp(x) - 1, exact near 0
+    log(x)         natural logarithm
+    log2(x)        logarithm to base 2
+    log10(x)       logarithm to base 10
+    log1p(x)       log(1 + x), exact near 0
+    sqrt(x)        square root
+    rsqrt(x)       1 / sqrt(x)
+    sin(x)         sine, in radians
+    cos(x)         cosine, in radians
+    tan(x)         tangent, in radians
+    asin(x)        inverse sine
+    acos(x)        inverse cosine
+    atan(x)        inverse tangent
+    sinh(x)        hyperbolic sine
+    cosh(x)        hyperbolic cosine
+    tanh(x)        hyperbolic tangent
+    asinh(x)       inverse hyperbolic sine
+    acosh(x)       inverse hyperbolic cosine
+    atanh(x)       inverse hyperbolic tangent
+    sigmoid(x)     1 / (1 + exp(-x))
+    erf(x)         error function
+    erfc(x)        1 - erf(x), exact for large x
+    reciprocal(x)  1 / x
+    gelu(x)        x * (1 + erf(x / sqrt(2))) / 2
+    gelu_tanh(x)   the tanh form of gelu
+    silu(x)        x * sigmoid(x)
+    softplus(x)    log1p(exp(-abs(x))) + maximum(x, 0)
+    atan2(y, x)    angle of the point (x, y)
+elementwise same
+    abs(x)    absolute value
+    sign(x)   -1, 0 or 1
+    floor(x)  largest whole number not above
+    ceil(x)   smallest whole number not below
+    round(x)  nearest whole number, halves to even
+    trunc(x)  whole part, towards zero
+    relu(x)   maximum(x, 0); NaN stays NaN
+elementwise promote
+    maximum(a, b)        the larger; NaN if either is NaN
+    minimum(a, b)        the smaller; NaN if either is NaN
+    clamp(x, low, high)  minimum(maximum(x, low), high)
+    fmod(a, b)           remainder with the sign of a
+    remainder(a, b)      remainder with the sign of b; also written `a % b`
+elementwise select
+    where(condition, a, b)  a where the condition holds, else b
+elementwise bool
+    isnan(x)     whether x is NaN
+    isinf(x)     whether x is infinite
+    isfinite(x)  whether x is neither infinite nor NaN
+elementwise bits
+    bits(x)  the bits of an f32 as an i32, of an f64 as an i64
+reduce sum
+    reduce_sum(tile, axes)   sum over an axis, or a group of axes; f16 and bf16 add up in f32
+    reduce_prod(tile, axes)  product over an axis or a group
+reduce same
+    reduce_max(tile, axes)  largest; NaN if any is NaN
+    reduce_min(tile, axes)  smallest; NaN if any is NaN
+reduce bool
+    reduce_any(tile, axes)  whether any is true (not zero)
+    reduce_all(tile, axes)  whether all are true (not zero)
+argreduce i64
+    argmax(tile, axis)  position on the axis of the largest; the first of equals; NaN counts as largest
+    argmin(tile, axis)  position on the axis of the smallest; the first of equals; NaN counts as smallest
+scan sum
+    scan_sum(tile, axis, *, reverse=False)   running sum along the axis, each position included
+    scan_prod(tile, axis, *, reverse=False)  running product
+scan same
+    scan_max(tile, axis, *, reverse=False)  running maximum
+    scan_min(tile, axis, *, reverse=False)  running minimum
+sort same
+    sort(tile, axis, *, bitonic=False)  whole numbers along the axis, the least first; `bitonic`: they rise, then fall
+pick same
+    first(tile, axis)  the value at the first position of the axis' tile
+    last(tile, axis)   the value at the last position of the axis' tile
+contract contract
+    dot(a, b, *, over, into=None, precision="ieee")  sum of products over an axis or a group of axes
+split_float given
+    split_float(tile, dtype)  two narrow tiles whose sum is close to the wide one: `high, low = …`
+round same
+    round_to(tile, format)  rounded to "tf32", "bf16" or "f16", dtype kept
+random f32
+    rand(seed, index)  uniform in [0, 1): Philox4x32-10 with key `seed` and counter `index`
+all_reduce same
+    all_reduce_sum(tile, axis)  sum over all programs of a grid axis that run together
+    all_reduce_max(tile, axis)  max over all programs of a grid axis that run together
+    all_reduce_min(tile, axis)  min over all programs of a grid axis that run together
+barrier none
+    barrier(axis)  waits for all programs of a grid axis that run together: what each stored before, all can load after
+"""
+_HINTS = dict.fromkeys(("load", "store", "atomic"), LOAD_HINTS) | {"create": TILE_HINTS, "contract": ("promote",)}
 
 
-def _add(kind: str, dtype: str, signature: str, summary: str, hints: tuple[str, ...] = ()) -> None:
-    header = ast.parse(f"def {signature}: ...").body[0]
-    assert isinstance(header, ast.FunctionDef)
-    parameters = tuple(a.arg for a in header.args.args)
-    OPERATIONS[header.name] = Operation(
-        header.name,
-        signature.replace("*, ", ""),
-        kind,
-        dtype,
-        summary,
-        parameters,
-        len(parameters) - len(header.args.defaults),
-        tuple(a.arg for a in header.args.kwonlyargs),
-        hints,
-    )
+def _operations() -> Iterator[Operation]:
+    kind = dtype = ""
+    for line in _TABLE.strip().splitlines():
+        if line[0] != " ":
+            kind, dtype = line.split()
+            continue
+        signature, summary = re.split(r"\s{2,}", line.strip(), maxsplit=1)
+        header = ast.parse(f"def {signature}: ...").body[0]
+        assert isinstance(header, ast.FunctionDef)
+        parameters, keywords = (tuple(a.arg for a in args) for args in (header.args.args, header.args.kwonlyargs))
+        required, plain = len(parameters) - len(header.args.defaults), signature.replace("*, ", "")
+        hints = _HINTS.get(kind, ())
+        yield Operation(header.name, plain, kind, dtype, summary, parameters, required, keywords, hints)
 
 
-_add(
-    "load", "tensor", "load(element, *, other=0)", "the values at these places; `other` outside the tensor", LOAD_HINTS
-)
-_add(
-    "store",
-    "none",
-    "store(element, value)",
-    "writes them, converted to the tensor's dtype; nothing outside",
-    LOAD_HINTS,
-)
-for _name, _verb in (
-    ("add", "adds the value to"),
-    ("max", "takes the maximum into"),
-    ("min", "takes the minimum into"),
-):
-    _add(
-        "atomic",
-        "none",
-        f"atomic_{_name}(element, value)",
-        f"{_verb} each place, all lanes that meet counted",
-        LOAD_HINTS,
-    )
-
-_add("create", "given", 'full(axes, value, dtype="f32")', "a tile of one value", TILE_HINTS)
-_add("create", "given", 'zeros(axes, dtype="f32")', "a tile of zeros", TILE_HINTS)
-_add("cast", "given", "cast(tile, dtype)", "another dtype; also written `f32(tile)`; rounds to nearest even")
-_add("axis", "i64", "begin(axis)", "first position of the axis' tile at hand, a scalar")
-_add("axis", "i64", "end(axis)", "one past the last position of the axis' tile at hand, a scalar")
-_add("axis", "i64", "size(axis)", "positions in the axis' tile at hand: `end(axis) - begin(axis)`")
-_add(
-    "split",
-    "i64",
-    "split(index, sizes)",
-    "mixed-radix digits of an index, most significant first; the first is unbounded",
-)
-
-for _name, _summary in {
-    "exp": "e to the power x",
-    "exp2": "2 to the power x",
-    "expm1": "exp(x) - 1, exact near 0",
-    "log": "natural logarithm",
-    "log2": "logarithm to base 2",
-    "log10": "logarithm to base 10",
-    "log1p": "log(1 + x), exact near 0",
-    "sqrt": "square root",
-    "rsqrt": "1 / sqrt(x)",
-    "sin": "sine, in radians",
-    "cos": "cosine, in radians",
-    "tan": "tangent, in radians",
-    "asin": "inverse sine",
-    "acos": "inverse cosine",
-    "atan": "inverse tangent",
-    "sinh": "hyperbolic sine",
-    "cosh": "hyperbolic cosine",
-    "tanh": "hyperbolic tangent",
-    "asinh": "inverse hyperbolic sine",
-    "acosh": "inverse hyperbolic cosine",
-    "atanh": "inverse hyperbolic tangent",
-    "sigmoid": "1 / (1 + exp(-x))",
-    "erf": "error function",
-    "erfc": "1 - erf(x), exact for large x",
-    "reciprocal": "1 / x",
-    "gelu": "x * (1 + erf(x / sqrt(2))) / 2",
-    "gelu_tanh": "the tanh form of gelu",
-    "silu": "x * sigmoid(x)",
-    "softplus": "log1p(exp(-abs(x))) + maximum(x, 0)",
-}.items():
-    _add("elementwise", "float", f"{_name}(x)", _summary)
-_add("elementwise", "float", "atan2(y, x)", "angle of the point (x, y)")
-
-for _name, _summary in {
-    "abs": "absolute value",
-    "sign": "-1, 0 or 1",
-    "floor": "largest whole number not above",
-    "ceil": "smallest whole number not below",
-    "round": "nearest whole number, halves to even",
-    "trunc": "whole part, towards zero",
-    "relu": "maximum(x, 0); NaN stays NaN",
-}.items():
-    _add("elementwise", "same", f"{_name}(x)", _summary)
-
-_add("elementwise", "promote", "maximum(a, b)", "the larger; NaN if either is NaN")
-_add("elementwise", "promote", "minimum(a, b)", "the smaller; NaN if either is NaN")
-_add("elementwise", "promote", "clamp(x, low, high)", "minimum(maximum(x, low), high)")
-_add("elementwise", "promote", "fmod(a, b)", "remainder with the sign of a")
-_add("elementwise", "promote", "remainder(a, b)", "remainder with the sign of b; also written `a % b`")
-_add("elementwise", "select", "where(condition, a, b)", "a where the condition holds, else b")
-_add("elementwise", "bool", "isnan(x)", "whether x is NaN")
-_add("elementwise", "bool", "isinf(x)", "whether x is infinite")
-_add("elementwise", "bool", "isfinite(x)", "whether x is neither infinite nor NaN")
-_add("elementwise", "bits", "bits(x)", "the bits of an f32 as an i32, of an f64 as an i64")
-
-_add("reduce", "sum", "reduce_sum(tile, axes)", "sum over an axis, or a group of axes; f16 and bf16 add up in f32")
-_add("reduce", "sum", "reduce_prod(tile, axes)", "product over an axis or a group")
-_add("reduce", "same", "reduce_max(tile, axes)", "largest; NaN if any is NaN")
-_add("reduce", "same", "reduce_min(tile, axes)", "smallest; NaN if any is NaN")
-_add("reduce", "bool", "reduce_any(tile, axes)", "whether any is true (not zero)")
-_add("reduce", "bool", "reduce_all(tile, axes)", "whether all are true (not zero)")
-_add(
-    "argreduce",
-    "i64",
-    "argmax(tile, axis)",
-    "position on the axis of the largest; the first of equals; NaN counts as largest",
-)
-_add(
-    "argreduce",
-    "i64",
-    "argmin(tile, axis)",
-    "position on the axis of the smallest; the first of equals; NaN counts as smallest",
-)
-_add("scan", "sum", "scan_sum(tile, axis, *, reverse=False)", "running sum along the axis, each position included")
-_add("scan", "sum", "scan_prod(tile, axis, *, reverse=False)", "running product")
-_add("scan", "same", "scan_max(tile, axis, *, reverse=False)", "running maximum")
-_add("scan", "same", "scan_min(tile, axis, *, reverse=False)", "running minimum")
-_add(
-    "sort",
-    "same",
-    "sort(tile, axis, *, bitonic=False)",
-    "whole numbers along the axis, the least first; `bitonic`: they rise, then fall",
-)
-_add("pick", "same", "first(tile, axis)", "the value at the first position of the axis' tile")
-_add("pick", "same", "last(tile, axis)", "the value at the last position of the axis' tile")
-_add(
-    "contract",
-    "contract",
-    'dot(a, b, *, over, into=None, precision="ieee")',
-    "sum of products over an axis or a group of axes",
-    ("promote",),
-)
-
-_add(
-    "split_float",
-    "given",
-    "split_float(tile, dtype)",
-    "two narrow tiles whose sum is close to the wide one: `high, low = …`",
-)
-_add("round", "same", "round_to(tile, format)", 'rounded to "tf32", "bf16" or "f16", dtype kept')
-_add("random", "f32", "rand(seed, index)", "uniform in [0, 1): Philox4x32-10 with key `seed` and counter `index`")
-for _name in ("sum", "max", "min"):
-    _add(
-        "all_reduce",
-        "same",
-        f"all_reduce_{_name}(tile, axis)",
-        f"{_name} over all programs of a grid axis that run together",
-    )
-_add(
-    "barrier",
-    "none",
-    "barrier(axis)",
-    "waits for all programs of a grid axis that run together: what each stored before, all can load after",
-)
+OPERATIONS: dict[str, Operation] = {operation.name: operation for operation in _operations()}
 
 # Other spellings that the parser turns into the one form of the tree.
 SPELLINGS: dict[str, str] = {

@@ -37,10 +37,10 @@ Random operators stay what they are ("aten.native_dropout.default", "aten.rand.d
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from akg_core.notation import FUNCTIONS, SYMBOLS
 from akg_core.records import Dim, Graph, Interface, Node
 
 DTYPE = "torch.dtype"
@@ -48,31 +48,11 @@ DTYPE = "torch.dtype"
 
 RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 """Layers that stay whole, over all their steps."""
-RANDOM = frozenset(
-    f"aten.{name}"
-    for name in (
-        "native_dropout",
-        "rand",
-        "rand_like",
-        "randn",
-        "randn_like",
-        "randint",
-        "randint_like",
-        "randperm",
-        "bernoulli",
-        "normal",
-        "normal_functional",
-        "uniform",
-        "exponential",
-        "multinomial",
-        "poisson",
-        "geometric",
-        "cauchy",
-        "log_normal",
-        "binomial",
-        "rrelu_with_noise_functional",
-    )
-)
+_DRAWING = """
+    native_dropout rand rand_like randn randn_like randint randint_like randperm bernoulli normal normal_functional
+    uniform exponential multinomial poisson geometric cauchy log_normal binomial rrelu_with_noise_functional
+    """
+RANDOM = frozenset(f"aten.{name}" for name in _DRAWING.split())
 
 
 def spelled(path: tuple[int | str, ...]) -> str:
@@ -204,23 +184,6 @@ def evaluate(value: Any, symbols: dict[str, int]) -> Any:
     return _evaluate(ast.parse(value, mode="eval").body, symbols) if isinstance(value, str) else value
 
 
-_OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
-}
-_RELATIONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.GtE: operator.ge,
-    ast.Gt: operator.gt,
-    ast.LtE: operator.le,
-    ast.Lt: operator.lt,
-}
 _CALLS: dict[str, Callable[..., Any]] = {"max": max, "min": min, "int": int, "round": round}
 
 
@@ -241,11 +204,11 @@ def _evaluate(node: ast.expr, symbols: dict[str, int]) -> Any:
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_evaluate(operand, symbols)
         case ast.BinOp(left=left, op=op, right=right):
-            return _OPERATIONS[type(op)](_evaluate(left, symbols), _evaluate(right, symbols))
+            return FUNCTIONS[SYMBOLS[type(op)]](_evaluate(left, symbols), _evaluate(right, symbols))
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return not _evaluate(operand, symbols)
         case ast.Compare(left=left, ops=[op], comparators=[right]):
-            return _RELATIONS[type(op)](_evaluate(left, symbols), _evaluate(right, symbols))
+            return FUNCTIONS[SYMBOLS[type(op)]](_evaluate(left, symbols), _evaluate(right, symbols))
         case ast.BoolOp(op=op, values=values):
             return (all if isinstance(op, ast.And) else any)(_evaluate(value, symbols) for value in values)
         case ast.Call(func=ast.Name(id=name), args=args) if name in _CALLS:

@@ -15,31 +15,12 @@ from torch.export import ExportedProgram
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from akg_core.task.graph import holds
-from akg_core.task.translate import NotExpressible, Sizes
+from akg_core.task.translate import NotExpressible, Sizes, spelled
 
-_RELATIONS = {
-    "Equality": "==",
-    "Unequality": "!=",
-    "GreaterThan": ">=",
-    "StrictGreaterThan": ">",
-    "LessThan": "<=",
-    "StrictLessThan": "<",
-}
 _INFIX = {
-    "Add": "+",
-    "Mul": "*",
-    "And": "and",
-    "Or": "or",
-    "FloorDiv": "//",
-    "CleanDiv": "//",
-    "Mod": "%",
-    "PythonMod": "%",
-    "IntTrueDiv": "/",
-    "FloatTrueDiv": "/",
-    "FloatPow": "**",
-    "PowByNatural": "**",
-    "Pow": "**",
-}
+    "Equality": "==", "Unequality": "!=", "GreaterThan": ">=", "StrictGreaterThan": ">", "LessThan": "<=",
+    "StrictLessThan": "<", "And": "and", "Or": "or", "Pow": "**",
+}  # fmt: skip
 _CALLS = {"Max": "max", "Min": "min", "TruncToInt": "int", "RoundToInt": "round"}
 
 
@@ -98,10 +79,6 @@ def _replaced(expression: sympy.Basic, known: Mapping[sympy.Symbol, sympy.Expr])
 
 def _text(e: sympy.Basic, names: Mapping[sympy.Symbol, str]) -> str:
     """An expression as Python text."""
-    if isinstance(e, sympy.Symbol) and e in names:
-        return names[e]
-    if isinstance(e, sympy.Number):
-        return str(int(e)) if e.is_Integer else repr(float(e))
     if e in (sympy.true, sympy.false):
         return str(bool(e))
     if isinstance(e, sympy.Add):
@@ -110,8 +87,6 @@ def _text(e: sympy.Basic, names: Mapping[sympy.Symbol, str]) -> str:
         if more and less:
             return f"({' - '.join([' + '.join(_text(a, names) for a in more), *(_text(a, names) for a in less)])})"
     kind, operands = type(e).__name__, [_text(a, names) for a in e.args]
-    if kind in _RELATIONS:
-        return f"({operands[0]} {_RELATIONS[kind]} {operands[1]})"
     if kind in _INFIX:
         return f"({f' {_INFIX[kind]} '.join(operands)})"
     if kind in _CALLS:
@@ -119,14 +94,10 @@ def _text(e: sympy.Basic, names: Mapping[sympy.Symbol, str]) -> str:
     match kind:
         case "Not":
             return f"(not {operands[0]})"
-        case "ToFloat" | "Identity":
-            return operands[0]
-        case "OpaqueUnaryFn_sqrt":
-            return f"({operands[0]} ** 0.5)"
-        case "ModularIndexing":
-            return f"(({operands[0]} // {operands[1]}) % {operands[2]})"
         case "FloorToInt":
             return f"int({operands[0]} // 1)"
         case "CeilToInt":
             return f"(-int(-{operands[0]} // 1))"
-    raise NotExpressible(f"what tracing assumes of sizes, {e}, is not said by the sizes of the arguments")
+    if (found := spelled(e, operands, names)) is None:
+        raise NotExpressible(f"what tracing assumes of sizes, {e}, is not said by the sizes of the arguments")
+    return found

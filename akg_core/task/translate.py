@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,22 +17,12 @@ from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 
 from akg_core.errors import TaskError
 from akg_core.records import Dim, Graph, Node, Parameter
+from akg_core.sketch import dtypes
 from akg_core.task import wording
 from akg_core.task.graph import reference, references, resolve
 from akg_core.task.recurrent import captured_as
 
-DTYPES = {
-    torch.float64: "f64",
-    torch.float32: "f32",
-    torch.float16: "f16",
-    torch.bfloat16: "bf16",
-    torch.int64: "i64",
-    torch.int32: "i32",
-    torch.int16: "i16",
-    torch.int8: "i8",
-    torch.uint8: "u8",
-    torch.bool: "bool",
-}
+DTYPES: dict[torch.dtype, str] = {getattr(torch, dtype.torch): name for name, dtype in dtypes.DTYPES.items()}
 MAX_INLINE_ELEMENTS = 4096
 
 _PARAMETER_KINDS: dict[InputKind, Literal["parameter", "buffer"]] = {
@@ -99,43 +89,38 @@ class Sizes:
         return value
 
     def _text(self, e: sympy.Expr) -> str:
-        if isinstance(e, sympy.Symbol) and e in self.names:
-            return self.names[e]
-        if e.is_Integer:
-            return str(int(e))
-        if e.is_Float or e.is_Rational:
-            return repr(float(e))
-        operands = [self._text(a) for a in e.args]
-        kind = type(e).__name__
-        if kind == "Add":
-            return f"({' + '.join(operands)})"
-        if kind == "Mul":
-            return f"({' * '.join(operands)})"
+        operands, kind = [*map(self._text, e.args)], type(e).__name__
         if kind == "Max" and len(e.args) == 2 and e.args[0] == 1:  # only empty tensors are otherwise
             return operands[1]
         if kind == "Pow" and e.args[1].is_Integer and e.args[1] > 0:
             return f"({' * '.join([operands[0]] * int(e.args[1]))})"
-        if kind in ("ToFloat", "Identity"):
+        if (found := spelled(e, operands, self.names)) is None:
+            raise NotExpressible(f"a size, {e}, does not follow from the sizes of the arguments")
+        return found
+
+
+_INFIX = {
+    "Add": "+", "Mul": "*", "FloorDiv": "//", "CleanDiv": "//", "Mod": "%", "PythonMod": "%", "IntTrueDiv": "/",
+    "FloatTrueDiv": "/", "FloatPow": "**", "PowByNatural": "**",
+}  # fmt: skip
+
+
+def spelled(e: sympy.Basic, operands: Sequence[str], names: Mapping[sympy.Symbol, str]) -> str | None:
+    """An expression over sizes, with the texts of what it is made of, as Python text; None for any other."""
+    if e in names:
+        return names[e]
+    if e.is_Integer:
+        return str(int(e))
+    if e.is_Float or e.is_Rational:
+        return repr(float(e))
+    match kind := type(e).__name__:
+        case "ToFloat" | "Identity":
             return operands[0]
-        if kind == "OpaqueUnaryFn_sqrt":
+        case "OpaqueUnaryFn_sqrt":
             return f"({operands[0]} ** 0.5)"
-        if kind == "ModularIndexing":
+        case "ModularIndexing":
             return f"(({operands[0]} // {operands[1]}) % {operands[2]})"
-        if kind in _BINARY:
-            return f"({operands[0]} {_BINARY[kind]} {operands[1]})"
-        raise NotExpressible(f"a size, {e}, does not follow from the sizes of the arguments")
-
-
-_BINARY = {
-    "FloorDiv": "//",
-    "CleanDiv": "//",
-    "Mod": "%",
-    "PythonMod": "%",
-    "IntTrueDiv": "/",
-    "FloatTrueDiv": "/",
-    "FloatPow": "**",
-    "PowByNatural": "**",
-}
+    return f"({f' {_INFIX[kind]} '.join(operands)})" if kind in _INFIX else None
 
 
 @dataclass(frozen=True, slots=True)

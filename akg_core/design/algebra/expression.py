@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import reduce
 
 from akg_core.design.algebra.index import Atom, Axis, Index, Quotient, Remainder, Symbol, index, position
+from akg_core.notation import FUNCTIONS, SYMBOLS
 from akg_core.sketch.ast import Binary, Expr, Name, Number, Unary
 
 
@@ -24,18 +25,9 @@ def parse_size(size: int | str, symbols: dict[str, int]) -> Index:
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -read(operand)
             case ast.BinOp(left=left, op=op, right=right):
-                a, b = read(left), read(right)
-                match op:
-                    case ast.Add():
-                        return a + b
-                    case ast.Sub():
-                        return a - b
-                    case ast.Mult():
-                        return a * b
-                    case ast.FloorDiv():
-                        return a // b
-                    case ast.Mod():
-                        return a % b
+                symbol, a, b = SYMBOLS.get(type(op)), read(left), read(right)
+                if symbol in ("+", "-", "*", "//", "%"):
+                    return FUNCTIONS[symbol](a, b)
         raise ValueError(f"the size {size!r} is not made of + - * // %")
 
     return read(ast.parse(size, mode="eval").body)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from akg_core.design.algebra.index import Index, index, product, unflatten
-from akg_core.design.graph.values import Positions, Product, Shape, Value, arithmetic, cast, reshape, view, window
+from akg_core.design.graph.values import Positions, Product, Shape, Value, cast, reshape, view, window
 from akg_core.design.operators.reductions import reduced
 
 
@@ -102,7 +102,7 @@ def _summed(x: Value, weights: Weights, taps: Sequence[Taps], shape: Shape, dtyp
         return (at[0], channel // outputs * weights.inputs + i, *_slid(taps, at[2 : 2 + rank], t))
 
     seen, weight = cast(window(x, whole, look), dtype), cast(view(weights.tensor, whole, weigh), dtype)
-    return reduced("sum", arithmetic("*", seen, weight, dtype=dtype), tuple(range(2 + rank, 3 + 2 * rank)))
+    return reduced("sum", seen * weight, tuple(range(2 + rank, 3 + 2 * rank)))
 
 
 def chosen(taps: Sequence[Taps], at: Sequence[Index]) -> Positions:

@@ -16,11 +16,9 @@ from akg_core.design.graph.values import (
     Shape,
     Value,
     cast,
-    comparison,
     counting,
     expand,
     fold,
-    map_of,
     reshape,
     view,
     where,
@@ -82,7 +80,7 @@ class Places:
     def touched(self) -> Value:
         """Whether any update goes to a place."""
         nothing, some = (Literal(n, shape=(), dtype="i32") for n in (0, 1))
-        return comparison("!=", self.joined(nothing, some, "set"), 0)
+        return self.joined(nothing, some, "set").differs(0)
 
     def counted(self, dtype: str) -> Value:
         """How many updates go to a place."""
@@ -104,7 +102,7 @@ class Places:
         chosen = cast(view(last, self.base, self.seen), "i64")
         updates, base = expand(updates, self.updates), expand(base, self.base)
         new = Gather(updates, (chosen,), lambda at, n: self.back(at, n[0]), shape=self.base, dtype=updates.dtype)
-        return where(comparison(">=", chosen, 0), new, base, base.dtype)
+        return where(chosen >= 0, new, base, base.dtype)
 
     def looked_for(self, updates: Value, kind: str) -> Value:
         """For each place the reduction of all updates that go there, in the order of their numbers."""
@@ -119,7 +117,7 @@ class Places:
         for value, dim in zip(self.read, self.dims, strict=True):
             seen = window(value, space, lambda at: self.of(self.back(at[:-1], at[-1])), -1)
             here = counting(space, partial(_along, dim))
-            match = map_of("&", match, comparison("==", seen, here), dtype="bool")
+            match = match & seen.equals(here)
         return match, window(expand(updates, self.updates), space, lambda at: self.back(at[:-1], at[-1]), 0)
 
 

@@ -7,14 +7,18 @@ functions marked with `@rule`; `akg_core.design.graph.trace` lists the families.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from akg_core.design.algebra.expression import parse_size
 from akg_core.design.algebra.index import Index
-from akg_core.design.graph.values import Iota, Literal, Shape, Value, arithmetic, cast, literal, wide
+from akg_core.design.graph.values import Iota, Shape, Value, arithmetic, cast, literal, wide
 from akg_core.errors import UnsupportedOperator
+from akg_core.notation import SYMBOLS
 from akg_core.records import Node
 from akg_core.sketch.dtypes import DTYPES, promote
 
@@ -29,6 +33,33 @@ def rule(*names: str, namespace: str = "aten") -> Callable[[Rule], Rule]:
     def register(function: Rule) -> Rule:
         for name in names:
             RULES[f"{namespace}.{name}"] = function
+        return function
+
+    return register
+
+
+def rules(table: Mapping[str, Rule]) -> None:
+    """Register rules by the names of their operators, which stand side by side."""
+    for names, function in table.items():
+        rule(*names.split())(function)
+
+
+def formula(*names: str) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
+    """Register a function of the arguments of operators: tensors come in the dtype of the result, numbers as they are.
+
+    Of arguments that are not given it has defaults.
+    """
+
+    def register(function: Callable[..., Value]) -> Callable[..., Value]:
+        count = len(inspect.signature(function).parameters)
+
+        @functools.wraps(function)
+        def apply(c: Call) -> Value:
+            given = takewhile(lambda n: c.arg(n) is not None, range(count))
+            operands = map(c.operand, given)
+            return function(*(cast(each, c.wide) if isinstance(each, Value) else each for each in operands))
+
+        rule(*names)(apply)
         return function
 
     return register
@@ -123,6 +154,10 @@ class Call:
         value = self.raw(position)
         return cast(value, wide(value.dtype))
 
+    def computed(self, position: int) -> Value:
+        """A tensor argument in the dtype that the first result is computed in."""
+        return cast(self.value(position), self.wide)
+
     def maybe(self, position: int) -> Value | None:
         """A tensor argument that may be None."""
         return None if self.arg(position) is None else self.value(position)
@@ -133,6 +168,12 @@ class Call:
         if isinstance(argument, str) and not argument.startswith("%"):
             return self.number(argument)
         return self.value(position) if isinstance(argument, str) else argument
+
+    def each(self, position: int, rank: int, default: Any = None) -> list[int]:
+        """A number for each of so many dims; one for all stands alone."""
+        given = self.arg(position, default)
+        listed = [given] if isinstance(given, int) else list(given)
+        return listed * rank if len(listed) == 1 else listed
 
     def size(self, argument: int | str) -> Index:
         return parse_size(argument, self.symbols)
@@ -150,16 +191,11 @@ class Call:
 
         def read(node: ast.expr) -> Value:
             match node:
-                case ast.BinOp(left=left, op=ast.Div() | ast.Pow() as op, right=right):
-                    sign = "/" if isinstance(op, ast.Div) else "**"
-                    return arithmetic(sign, read(left), read(right), dtype="f32")
                 case ast.BinOp(left=left, op=op, right=right) if _fractional(node):
-                    sign = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}[type(op)]
-                    return arithmetic(sign, read(left), read(right), dtype="f32")
+                    return arithmetic(SYMBOLS[type(op)], read(left), read(right), dtype="f32")
                 case ast.Constant(value=float(value)):
-                    return Literal(value, shape=(), dtype="f32")
-            size = parse_size(ast.unparse(node), self.symbols)
-            return Iota(lambda at: size, shape=(), dtype="i64")
+                    return literal(value, "f32")
+            return size_value(parse_size(ast.unparse(node), self.symbols))
 
         return read(ast.parse(text, mode="eval").body)
 

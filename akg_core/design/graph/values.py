@@ -11,17 +11,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from akg_core.design.algebra.index import Index, flatten, index, product, unflatten
+from akg_core.notation import Notation
 from akg_core.sketch.dtypes import is_float
 
 NARROW = ("f16", "bf16")  # floats of 16 bits, which are computed with in f32
 Shape = tuple[Index, ...]
 Positions = tuple[Index, ...]
+Look = Callable[[Positions], Positions]
+Move = tuple[str, tuple[Index, ...]]
+Number = bool | int | float
+_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
-class Value:
+class Value(Notation):
     shape: Shape
     dtype: str
+
+    def combined(self, op: str, *operands: Value | Number) -> Value:
+        """`compute` and `comparison` in Python's notation."""
+        if op in _COMPARISONS:
+            return comparison(op, self, operands[1])
+        return compute("~" if op == "not" and self.dtype != "bool" else op, *operands)
 
     @property
     def size(self) -> Index:
@@ -69,8 +80,8 @@ class View(Value):
     """
 
     arg: Value
-    rule: Callable[[Positions], Positions]
-    move: tuple[str, tuple[Index, ...]] | None = None
+    rule: Look
+    move: Move | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,7 +92,7 @@ class Window(Value):
     """
 
     arg: Value
-    rule: Callable[[Positions], Positions]
+    rule: Look
     fill: int | float
     whole: bool = False
 
@@ -253,31 +264,23 @@ def wide(dtype: str) -> str:
 
 def literal(number: bool | int | float, dtype: str, shape: Shape = ()) -> Literal:
     """A constant, by default a scalar, its number in the form that `dtype` asks for."""
-    if is_float(dtype):
-        number = float(number)
-    elif dtype == "bool":
-        number = bool(number)
-    elif not isinstance(number, bool):
-        number = int(number)
-    return Literal(number, shape=shape, dtype=dtype)
+    form = float if is_float(dtype) else bool if dtype == "bool" or isinstance(number, bool) else int
+    return Literal(form(number), shape=shape, dtype=dtype)
 
 
 def cast(value: Value, dtype: str) -> Value:
     if value.dtype == dtype:
         return value
     if isinstance(value, Literal):
-        return Literal(literal(value.number, dtype).number, shape=value.shape, dtype=dtype)
+        return literal(value.number, dtype, value.shape)
     return Pointwise("cast", (value,), shape=value.shape, dtype=dtype)
 
 
 def broadcast_shape(shapes: Sequence[Shape]) -> Shape:
     """The shape that all can be expanded to."""
     rank = max((len(s) for s in shapes), default=0)
-    found: list[Index] = []
-    for d in range(rank):
-        sizes = [s[d - rank + len(s)] for s in shapes if d - rank + len(s) >= 0]
-        found.append(next((s for s in sizes if s != 1), index(1)))
-    return tuple(found)
+    dims = zip(*((index(1),) * (rank - len(s)) + s for s in shapes), strict=True)
+    return tuple(next((size for size in sizes if size != 1), index(1)) for sizes in dims)
 
 
 def expand(value: Value, shape: Shape) -> Value:
@@ -287,11 +290,8 @@ def expand(value: Value, shape: Shape) -> Value:
     if isinstance(value, Literal):
         return Literal(value.number, shape=shape, dtype=value.dtype)
     lead = len(shape) - len(value.shape)
-
-    def rule(at: Positions) -> Positions:
-        return tuple(index(0) if size == 1 else at[lead + d] for d, size in enumerate(value.shape))
-
-    return View(value, rule, ("expand", shape), shape=shape, dtype=value.dtype)
+    places = [None if size == 1 else lead + d for d, size in enumerate(value.shape)]
+    return view(value, shape, lambda at: tuple(index(0) if d is None else at[d] for d in places), ("expand", shape))
 
 
 def map_of(op: str, *args: Value, dtype: str) -> Value:
@@ -300,12 +300,24 @@ def map_of(op: str, *args: Value, dtype: str) -> Value:
     return Pointwise(op, tuple(expand(a, shape) for a in args), shape=shape, dtype=dtype)
 
 
-def arithmetic(op: str, *args: Value | bool | int | float, dtype: str) -> Value:
+def predicate(op: str, *args: Value) -> Value:
+    """What holds of values, or of truth values together."""
+    return map_of(op, *args, dtype="bool")
+
+
+def compute(op: str, *args: Value | Number) -> Value:
+    """An elementwise operation in the dtype of the arguments that are no numbers, of which all have one."""
+    dtype, *others = dict.fromkeys(a.dtype for a in args if isinstance(a, Value))
+    assert not others, f"{op} of {dtype} and {others}"
+    return arithmetic(op, *args, dtype=dtype)
+
+
+def arithmetic(op: str, *args: Value | Number, dtype: str) -> Value:
     """An operation done in `dtype`: arguments are cast to it, numbers become literals."""
     return map_of(op, *(cast(a, dtype) if isinstance(a, Value) else literal(a, dtype) for a in args), dtype=dtype)
 
 
-def comparison(op: str, left: Value, right: Value | int | float) -> Value:
+def comparison(op: str, left: Value, right: Value | Number) -> Value:
     """left op right, as bool; a number is compared in left's dtype, a fraction with an integer in f32."""
     if not isinstance(right, Value):
         whole = not isinstance(right, float)
@@ -314,7 +326,9 @@ def comparison(op: str, left: Value, right: Value | int | float) -> Value:
     return map_of(op, left, right, dtype="bool")
 
 
-def where(condition: Value, yes: Value | int | float, no: Value | int | float, dtype: str) -> Value:
+def where(condition: Value, yes: Value | Number, no: Value | Number, dtype: str = "") -> Value:
+    """One or the other, in `dtype`, or else that of the first that is no number."""
+    dtype = dtype or next(v.dtype for v in (yes, no) if isinstance(v, Value))
     yes, no = (cast(v, dtype) if isinstance(v, Value) else literal(v, dtype) for v in (yes, no))
     return map_of("where", cast(condition, "bool"), yes, no, dtype=dtype)
 
@@ -328,11 +342,7 @@ def reshape(value: Value, shape: Shape) -> Value:
     if isinstance(value, Literal):
         return Literal(value.number, shape=shape, dtype=value.dtype)
     old = value.shape
-
-    def rule(at: Positions) -> Positions:
-        return unflatten(flatten(at, shape), old)
-
-    return View(value, rule, ("reshape", shape), shape=shape, dtype=value.dtype)
+    return view(value, shape, lambda at: unflatten(flatten(at, shape), old), ("reshape", shape))
 
 
 def permute(value: Value, order: Sequence[int]) -> Value:
@@ -340,26 +350,15 @@ def permute(value: Value, order: Sequence[int]) -> Value:
     order = [d % len(value.shape) for d in order]
     if order == sorted(order):
         return value
-
-    def rule(at: Positions) -> Positions:
-        return tuple(at[order.index(d)] for d in range(len(order)))
-
-    move = ("permute", tuple(index(d) for d in order))
-    return View(value, rule, move, shape=tuple(value.shape[d] for d in order), dtype=value.dtype)
+    shape, back = tuple(value.shape[d] for d in order), [order.index(d) for d in range(len(order))]
+    return view(value, shape, lambda at: tuple(at[d] for d in back), ("permute", tuple(map(index, order))))
 
 
-def view(
-    value: Value,
-    shape: Shape,
-    rule: Callable[[Positions], Positions],
-    move: tuple[str, tuple[Index, ...]] | None = None,
-) -> Value:
+def view(value: Value, shape: Shape, rule: Look, move: Move | None = None) -> Value:
     return View(value, rule, move, shape=shape, dtype=value.dtype)
 
 
-def window(
-    value: Value, shape: Shape, rule: Callable[[Positions], Positions], fill: int | float = 0, whole: bool = False
-) -> Value:
+def window(value: Value, shape: Shape, rule: Look, fill: int | float = 0, whole: bool = False) -> Value:
     """`value` at the positions of `rule`, `fill` outside of it; two windows with the same fill are one."""
     fill = literal(fill, value.dtype).number
     if isinstance(value, Window) and value.whole and value.fill == fill:
@@ -370,12 +369,10 @@ def window(
 
 def narrow(value: Value, dim: int, start: Index, length: Index) -> Value:
     """`length` positions of `dim` from `start` on."""
-    shape = (*value.shape[:dim], length, *value.shape[dim + 1 :])
-
-    def rule(at: Positions) -> Positions:
-        return tuple(p + start if d == dim else p for d, p in enumerate(at))
-
-    return value if length == value.shape[dim] else view(value, shape, rule, ("narrow", (index(dim), start, length)))
+    if length == value.shape[dim]:
+        return value
+    shape, move = (*value.shape[:dim], length, *value.shape[dim + 1 :]), ("narrow", (index(dim), start, length))
+    return view(value, shape, lambda at: tuple(p + start if d == dim else p for d, p in enumerate(at)), move)
 
 
 def counting(shape: Shape, rule: Callable[[Positions], Index], dtype: str = "i64") -> Value:

@@ -15,16 +15,15 @@ import math
 from akg_core.design.algebra.index import ceil_div, index, unflatten
 from akg_core.design.graph.values import (
     Value,
-    arithmetic,
     cast,
-    comparison,
+    compute,
     expand,
     fold,
-    map_of,
     reshape,
     where,
     window,
 )
+from akg_core.design.kernels.split_precision import power_of
 
 HELD = ("tf32", "bf16")  # formats with no more bits than f16
 LEAST = 2.0**-15  # the least number that is held: its last bit is twice as large as that of the reference's format
@@ -36,7 +35,7 @@ LARGEST = 2.0**48  # of larger numbers even the reference's sums might overflow
 
 def row_scales(value: Value) -> Value:
     """The power of two, f32 [..., M], that takes each row of `value` [..., M, K] back to where it was."""
-    (top,) = fold("max", map_of("abs", value, dtype="f32"), (-1,), ("f32",))
+    (top,) = fold("max", compute("abs", value), (-1,), ("f32",))
     return _power(top, ROW_TOP)
 
 
@@ -45,24 +44,20 @@ def sample_scale(value: Value) -> Value:
     step = ceil_div(value.size, SAMPLED)
     step = step if step.constant is None else index(step.constant | 1)  # no dim divides an odd step for certain
     sample = window(value, (index(SAMPLED),), lambda at: unflatten(at[0] * step, value.shape))
-    (top,) = fold("max", map_of("abs", sample, dtype="f32"), (0,), ("f32",))
+    (top,) = fold("max", compute("abs", sample), (0,), ("f32",))
     return _power(top, SAMPLE_TOP)
 
 
 def narrowed(value: Value, back: Value) -> Value:
     """`value` in f16, divided by the power of two `back`, NaN where that is too small to keep its bits."""
-    factor = map_of("reciprocal", back, dtype="f32")
+    factor = compute("reciprocal", back)
     if back.shape:
         factor = expand(reshape(factor, (*back.shape, index(1))), value.shape)
-    scaled = map_of("*", value, factor, dtype="f32")
-    large = comparison(">=", map_of("abs", scaled, dtype="f32"), LEAST)
-    held = map_of("|", large, comparison("==", value, 0.0), dtype="bool")
-    return cast(where(held, scaled, math.nan, "f32"), "f16")
+    scaled = value * factor
+    held = (compute("abs", scaled) >= LEAST) | value.equals(0.0)
+    return cast(where(held, scaled, math.nan), "f16")
 
 
 def _power(top: Value, wanted: float) -> Value:
     """The power of two that takes `wanted` to the size of `top`; 1 / wanted where that is 0."""
-    inside = arithmetic("clamp", top, 1 / LARGEST, LARGEST, dtype="f32")
-    size = where(comparison("==", top, 0.0), 1.0, inside, "f32")
-    exponent = map_of("floor", map_of("log2", size, dtype="f32"), dtype="f32")
-    return arithmetic("*", map_of("exp2", exponent, dtype="f32"), 1 / wanted, dtype="f32")
+    return power_of(where(top.equals(0.0), 1.0, compute("clamp", top, 1 / LARGEST, LARGEST)), wanted)

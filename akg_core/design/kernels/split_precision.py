@@ -28,12 +28,10 @@ from akg_core.design.graph.values import (
     Value,
     View,
     Window,
-    arithmetic,
     cast,
-    comparison,
+    compute,
     expand,
     fold,
-    map_of,
     permute,
     reshape,
     where,
@@ -124,34 +122,24 @@ def _halved(value: Value, contracted: int, shape: Shape, stored: bool) -> Halves
     order = _order(value)
     dim = order.index(len(shape) + contracted)
     value, shape = permute(value, order), tuple(shape[d] for d in order)
-    size = map_of("abs", value, dtype="f32")
+    size = compute("abs", value)
     (top,) = fold("max", size, (dim,), ("f32",))
-    (least,) = fold("min", where(comparison("==", value, 0.0), math.inf, size, "f32"), (dim,), ("f32",))
-    nothing = comparison("==", top, 0.0)
-    held = _both(_either(nothing, comparison(">=", top, 1 / LARGEST)), comparison("<=", top, LARGEST))
-    held = _both(held, comparison(">=", least, arithmetic("*", top, 1 / SPREAD, dtype="f32")))
-    back = where(held, power_of(where(nothing, 1.0, top, "f32")), math.nan, "f32")
+    (least,) = fold("min", where(value.equals(0.0), math.inf, size, "f32"), (dim,), ("f32",))
+    nothing = top.equals(0.0)
+    held = (nothing | (top >= 1 / LARGEST)) & (top <= LARGEST)
+    back = where(held & (least >= top * (1 / SPREAD)), power_of(where(nothing, 1.0, top)), math.nan)
     lines = tuple(s for d, s in enumerate(shape) if d != dim)
     spread = tuple(index(1) if d == dim else s for d, s in enumerate(shape))
-    factor = map_of("reciprocal", _padded(back, lines, 1.0), dtype="f32")
-    scaled = map_of("*", _padded(value, shape, 0.0), expand(reshape(factor, spread), shape), dtype="f32")
+    factor = compute("reciprocal", _padded(back, lines, 1.0))
+    scaled = _padded(value, shape, 0.0) * expand(reshape(factor, spread), shape)
     high = cast(scaled, "f16")
-    rest = arithmetic("-", scaled, cast(high, "f32"), dtype="f32")
-    return Halves(high, cast(arithmetic("*", rest, LOW, dtype="f32"), "f16"), back, order, stored)
+    rest = scaled - cast(high, "f32")
+    return Halves(high, cast(rest * LOW, "f16"), back, order, stored)
 
 
-def power_of(top: Value) -> Value:
-    """The power of two that takes a line back whose largest element is `top`."""
-    exponent = map_of("floor", map_of("log2", top, dtype="f32"), dtype="f32")
-    return arithmetic("*", map_of("exp2", exponent, dtype="f32"), 1 / TOP, dtype="f32")
-
-
-def _both(left: Value, right: Value) -> Value:
-    return map_of("&", left, right, dtype="bool")
-
-
-def _either(left: Value, right: Value) -> Value:
-    return map_of("|", left, right, dtype="bool")
+def power_of(top: Value, wanted: float = TOP) -> Value:
+    """The power of two that takes `wanted` to the size of `top`, as a line back whose largest element that is."""
+    return compute("exp2", compute("floor", compute("log2", top))) * (1 / wanted)
 
 
 def _padded(value: Value, shape: Shape, fill: float) -> Value:

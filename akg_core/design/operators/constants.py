@@ -9,7 +9,7 @@ from typing import Any
 
 from akg_core.design.algebra.index import flatten
 from akg_core.design.graph.rules import Call, rule
-from akg_core.design.graph.values import Value, arithmetic, cast, comparison, counting, literal, where
+from akg_core.design.graph.values import Value, cast, compute, counting, literal, where
 from akg_core.sketch.dtypes import is_float
 
 _MOST_STEPS = 64  # places at which the numbers may change: each is a comparison wherever an element is read
@@ -24,8 +24,7 @@ def tensor(c: Call) -> Value:
         return literal(0, dtype, shape)
     place = counting(shape, lambda at: flatten(at, shape))
     if (step := _step(numbers)) is not None and not is_float(dtype) and dtype != "bool":
-        scaled = arithmetic("*", place, step, dtype="i64")
-        return cast(arithmetic("+", scaled, numbers[0], dtype="i64"), dtype)
+        return cast(place * step + numbers[0], dtype)
     changes = [number for number in range(1, len(numbers)) if not _same(numbers[number - 1], numbers[number])]
     if len(changes) > _MOST_STEPS:
         raise c.unsupported(f"that stands for a tensor of {len(numbers)} numbers that is {_WHOSE}", _CURE)
@@ -42,7 +41,7 @@ def _chosen(place: Value, numbers: Sequence[Any], starts: Sequence[int], dtype: 
         return literal(numbers[starts[0]], dtype, place.shape)
     half = len(starts) // 2
     before, after = (_chosen(place, numbers, part, dtype) for part in (starts[:half], starts[half:]))
-    return where(comparison("<", place, starts[half]), before, after, dtype)
+    return where(place < starts[half], before, after, dtype)
 
 
 def _flat(numbers: Any) -> Iterator[Any]:
@@ -83,14 +82,13 @@ def triangle(c: Call) -> Value:
         raise c.unsupported("with rows that are cut off")
     count = longest * (longest + 1) // 2
     place = counting(c.shape, lambda at: count - 1 - at[1] if upper else at[1])
-    root = arithmetic("sqrt", arithmetic("+", arithmetic("*", place, 8, dtype="i64"), 1, dtype="f64"), dtype="f64")
-    row = cast(arithmetic("/", arithmetic("-", root, 1, dtype="f64"), 2, dtype="f64"), "i64")
-    before = arithmetic("//", arithmetic("*", row, arithmetic("+", row, 1, dtype="i64"), dtype="i64"), 2, dtype="i64")
-    column = arithmetic("-", place, before, dtype="i64")
+    root = compute("sqrt", cast(place * 8, "f64") + 1)
+    row = cast((root - 1) / 2, "i64")
+    column = place - row * (row + 1) // 2
     if upper:
-        row = arithmetic("-", longest - 1, row, dtype="i64")
-        column = arithmetic("-", columns - 1, column, dtype="i64")
+        row = longest - 1 - row
+        column = columns - 1 - column
     else:
-        row = arithmetic("-", row, offset, dtype="i64")
+        row = row - offset
     which = counting(c.shape, lambda at: at[0])
-    return cast(where(comparison("==", which, 0), row, column, "i64"), c.node.dtypes[0] or "i64")
+    return cast(where(which.equals(0), row, column, "i64"), c.node.dtypes[0] or "i64")

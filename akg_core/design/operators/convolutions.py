@@ -23,12 +23,9 @@ from akg_core.design.graph.values import (
     Positions,
     Shape,
     Value,
-    arithmetic,
     cast,
-    comparison,
     counting,
     expand,
-    map_of,
     reshape,
     where,
     wide,
@@ -41,7 +38,7 @@ from akg_core.design.kernels.packing import packed
 def convolution(c: Call) -> Value:
     x, weight, bias = c.raw(0), c.raw(1), c.maybe(2)
     rank = len(x.shape) - 2
-    stride, padding, dilation = (_each(c.arg(n), rank) for n in (3, 4, 5))
+    stride, padding, dilation = (c.each(n, rank) for n in (3, 4, 5))
     transposed, groups = c.arg(6), c.arg(8)
     kernel = [_known(c, size) for size in weight.shape[2:]]
     sides = list(zip(kernel, stride, padding, dilation, strict=True))
@@ -58,11 +55,7 @@ def convolution(c: Call) -> Value:
     if bias is None:
         return result
     channels = (index(1), bias.shape[0], *(index(1) for _ in range(rank)))
-    return arithmetic("+", result, reshape(bias, channels), dtype=c.wide)
-
-
-def _each(argument: Sequence[int], rank: int) -> list[int]:
-    return list(argument) * rank if len(argument) == 1 else list(argument)
+    return result + reshape(bias, channels)
 
 
 def _known(c: Call, size: Index) -> int:
@@ -154,7 +147,7 @@ def _joined(weights: Weights, lead: Sequence[int], last: Sizes, rows: _Rows) -> 
 
     tensor = window(weights.tensor, shape, look)
     if dilation > 1:
-        met = comparison("==", counting(shape, lambda at: reach(at) % dilation), 0)
+        met = counting(shape, lambda at: reach(at) % dilation).equals(0)
         tensor = where(met, tensor, 0.0, tensor.dtype)
     stored = Pointwise("stored", (tensor,), shape=shape, dtype=tensor.dtype)
     joined = replace(weights, tensor=stored, place=lambda g, o, i, t: (g, o, i, *t), outputs=outputs)
@@ -182,15 +175,15 @@ def _met(sums: Value, last: Sizes, rows: _Rows, length: Index, out: Index) -> Va
         if taps is None:
             met = [Literal(False, shape=(), dtype="bool")]
         elif highest > taps.last and taps.last < 0:
-            met = [comparison(">=", position, -taps.last)]
+            met = [position >= -taps.last]
         if taps is not None and lowest < taps.shift:
             stop = length - taps.shift
             beyond = (ceil_div(out - number, rows.residues) - stop).constant
             if beyond is None or beyond > 0:
                 left = counting(sums.shape, partial(_before, stop))
-                met.append(comparison(">", left, 0))
+                met.append(left > 0)
         for condition in met:
-            there = map_of("|", comparison("!=", residue, number), condition, dtype="bool")
+            there = residue.differs(number) | condition
             sums = where(there, sums, 0.0, sums.dtype)
     return sums
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import product
 
 from akg_core.design.algebra.index import Axis, Index, index, position
-from akg_core.design.graph.rules import Call, rule, size_value
+from akg_core.design.graph.rules import Call, rule, rules, size_value
 from akg_core.design.graph.values import (
     Gather,
     Iota,
@@ -17,13 +17,11 @@ from akg_core.design.graph.values import (
     Positions,
     Value,
     View,
-    arithmetic,
     cast,
     comparison,
     expand,
     held,
     literal,
-    map_of,
     reshape,
     view,
     where,
@@ -51,15 +49,18 @@ def gathered(value: Value, dim: int, places: Value) -> Value:
     return Gather(value, (spread,), look, shape=shape, dtype=value.dtype)
 
 
-@rule("embedding")
-def embedding(c: Call) -> Value:
-    return gathered(c.raw(0), 0, cast(c.raw(1), "i64"))
+def taken(x: Value, places: Value) -> Value:
+    """The elements at these positions of rows of `x` [*rows, N]: those of all places [*rows, …] along its last dim."""
+    rows = len(x.shape) - 1
+    return Gather(x, (places,), lambda at, found: (*at[:rows], found[0]), shape=places.shape, dtype=x.dtype)
 
 
-@rule("index_select")
-def index_select(c: Call) -> Value:
-    value = c.raw(0)
-    return gathered(value, c.arg(1) % len(value.shape), cast(c.raw(2), "i64"))
+rules(
+    {
+        "embedding": lambda c: gathered(c.raw(0), 0, cast(c.raw(1), "i64")),
+        "index_select": lambda c: gathered(c.raw(0), c.arg(1) % len(c.raw(0).shape), cast(c.raw(2), "i64")),
+    }
+)
 
 
 @rule("gather")
@@ -106,9 +107,7 @@ def bucketize(c: Call) -> Value:
     assert isinstance(bounds, Value)
     x = x if isinstance(x, Value) else literal(x, "f32" if isinstance(x, float) else bounds.dtype)
     if (sorter := c.option("sorter")) is not None:
-        order = c.refer(sorter)
-        bounds = Gather(bounds, (order,), lambda at, found: (*at[:-1], found[0]), shape=order.shape, dtype=bounds.dtype)
-        bounds = held(bounds)
+        bounds = held(taken(bounds, c.refer(sorter)))
     right = bool(c.option("right", c.arg(3, False)) or c.option("side") == "right")
     dtype = c.common(x, bounds)
     return cast(searched(cast(bounds, dtype), cast(x, dtype), right), c.dtype)
@@ -126,20 +125,14 @@ def searched(bounds: Value, x: Value, right: bool = False) -> Value:
         spread = (*x.shape, size)
         each = expand(reshape(x, (*x.shape, index(1))), spread)
         along = view(bounds, spread, lambda at: (*at[:rows], at[-1]))
-        before = cast(map_of("not", comparison(after, along, each), dtype="bool"), "i64")
+        before = cast(~comparison(after, along, each), "i64")
         return reduced("sum", before, (len(x.shape),))
-    start: Value = Literal(0, shape=x.shape, dtype="i64")
-    stop: Value = Literal(size.constant, shape=x.shape, dtype="i64")
+    start: Value = literal(0, "i64", x.shape)
+    stop: Value = literal(size.constant, "i64", x.shape)
     for _ in range(size.constant.bit_length()):
-        left = arithmetic("-", stop, start, dtype="i64")
-        middle = arithmetic("+", start, arithmetic(">>", left, 1, dtype="i64"), dtype="i64")
-        bound = Gather(bounds, (middle,), lambda at, n: (*at[:rows], n[0]), shape=x.shape, dtype=bounds.dtype)
-        before = map_of("not", comparison(after, bound, x), dtype="bool")
-        before = map_of("&", before, comparison("<", start, stop), dtype="bool")
-        start, stop = (
-            where(before, arithmetic("+", middle, 1, dtype="i64"), start, "i64"),
-            where(before, stop, middle, "i64"),
-        )
+        middle = start + (stop - start >> 1)
+        before = ~comparison(after, taken(bounds, middle), x) & (start < stop)
+        start, stop = where(before, middle + 1, start), where(before, stop, middle)
     return start
 
 
@@ -184,4 +177,4 @@ def from_end(places: Value, size: Index) -> Value:
     limits = _limits(places)
     if limits is not None and limits[0] >= 0:
         return places
-    return where(comparison("<", places, 0), arithmetic("+", places, size_value(size), dtype="i64"), places, "i64")
+    return where(places < 0, places + size_value(size), places, "i64")

@@ -12,17 +12,16 @@ from akg_core.design.algebra.index import Index, index
 from akg_core.design.graph.rules import Call, rule
 from akg_core.design.graph.values import (
     Gather,
-    Literal,
     Shape,
     Value,
-    arithmetic,
     broadcast_shape,
     cast,
     comparison,
+    compute,
     counting,
     expand,
     fold,
-    map_of,
+    literal,
     permute,
     reshape,
     view,
@@ -32,10 +31,6 @@ from akg_core.design.operators.reductions import reduced
 from akg_core.design.operators.turns import ended, looped
 
 _DTYPE = "f64"
-
-
-def _op(op: str, *args: Value | float) -> Value:
-    return arithmetic(op, *args, dtype=_DTYPE)
 
 
 def _turned(x: Value) -> Value:
@@ -78,7 +73,7 @@ def _picked(mask: Value, x: Value, dim: int) -> Value:
 
 
 def _eye(shape: Shape) -> Value:
-    return cast(comparison("==", counting(shape, lambda at: at[-1] - at[-2]), 0), _DTYPE)
+    return cast(counting(shape, lambda at: at[-1] - at[-2]).equals(0), _DTYPE)
 
 
 def _triangle(x: Value, upper: bool, strict: bool = False) -> Value:
@@ -86,7 +81,7 @@ def _triangle(x: Value, upper: bool, strict: bool = False) -> Value:
     above = counting(x.shape, lambda at: at[-1] - at[-2])
     kept = comparison(">=" if upper else "<=", above, 0)
     found = _where(kept, x, 0.0)
-    return _where(comparison("==", above, 0), 1.0, found) if strict else found
+    return _where(above.equals(0), 1.0, found) if strict else found
 
 
 # --- Cholesky -------------------------------------------------------------------------------------------
@@ -97,16 +92,16 @@ def _cholesky(a: Value) -> Value:
     n = a.shape[-1]
 
     def turn(t: SimpleNamespace) -> dict[str, Value]:
-        place = counting((n,), lambda at: at[0])
-        here = comparison("==", place, t.number)
+        place = _numbers(n)
+        here = place.equals(t.number)
         own = _picked(_down(here), t.factor, -2)  # the row that the columns so far have here
-        column = _op("-", t.column, reduced("sum", _op("*", t.factor, _across(own)), (-1,)))
-        root = _op("sqrt", _picked(here, column, -1))
-        new = _where(comparison(">=", place, t.number), _op("/", column, _down(root)), 0.0)
+        column = t.column - reduced("sum", t.factor * _across(own), (-1,))
+        root = compute("sqrt", _picked(here, column, -1))
+        new = _where(place >= t.number, column / _down(root), 0.0)
         return {"factor": _where(_across(here), _down(new), t.factor)}
 
     given = {"column": _rows(_turned(cast(a, _DTYPE))), "number": _numbers(n)}
-    zero = Literal(0.0, shape=a.shape, dtype=_DTYPE)
+    zero = literal(0.0, _DTYPE, a.shape)
     return ended(looped(n, turn, {"factor": zero}, given)["factor"])
 
 
@@ -119,13 +114,13 @@ def cholesky(c: Call) -> Value | tuple[Value, ...]:
     factor = cast(_turned(lower) if upper else lower, c.wide)
     if len(c.node.shapes) == 1:
         return factor
-    return factor, _first(map_of("not", comparison(">", _diagonal(lower), 0.0), dtype="bool"))
+    return factor, _first(~(_diagonal(lower) > 0.0))
 
 
 def _first(failed: Value) -> Value:
     """The number of the first element of the last dim that holds, counted from 1; 0 where none does."""
     some, place = fold("argmax", cast(failed, "i64"), (len(failed.shape) - 1,), ("i64", "i64"))
-    return where(comparison("==", some, 1), arithmetic("+", place, 1, dtype="i64"), 0, "i32")
+    return where(some.equals(1), place + 1, 0, "i32")
 
 
 # --- triangles ------------------------------------------------------------------------------------------
@@ -139,17 +134,17 @@ def _solved(a: Value, b: Value, upper: bool, unit: bool = False) -> Value:
     b = cast(expand(b, (*batch, *b.shape[-2:])), _DTYPE)
 
     def turn(t: SimpleNamespace) -> dict[str, Value]:
-        place = counting((n,), lambda at: at[0])
-        here = comparison("==", place, t.number)
+        place = _numbers(n)
+        here = place.equals(t.number)
         known = comparison(">" if upper else "<", place, t.number)
-        sums = reduced("sum", _op("*", _down(_where(known, t.row, 0.0)), t.x), (-2,))
-        new = _op("-", t.due, sums)
+        sums = reduced("sum", _down(_where(known, t.row, 0.0)) * t.x, (-2,))
+        new = t.due - sums
         if not unit:
-            new = _op("/", new, _down(_picked(here, t.row, -1)))
+            new = new / _down(_picked(here, t.row, -1))
         return {"x": _where(_down(here), _across(new), t.x)}
 
     given = {"row": _rows(a), "due": _rows(b), "number": _numbers(n)}
-    zero = Literal(0.0, shape=b.shape, dtype=_DTYPE)
+    zero = literal(0.0, _DTYPE, b.shape)
     return ended(looped(n, turn, {"x": zero}, given, reverse=upper)["x"])
 
 
@@ -191,21 +186,19 @@ def _factored(a: Value, pivot: bool = True) -> tuple[Value, Value, Value]:
     rows: Shape = a.shape[:-1]
 
     def turn(t: SimpleNamespace) -> dict[str, Value]:
-        place = counting((n,), lambda at: at[0])
-        here = comparison("==", place, t.number)
+        place = _numbers(n)
+        here = place.equals(t.number)
         column = _picked(_across(here), t.matrix, -1)
-        size = _where(comparison(">=", place, t.number), _op("abs", column), -1.0)
+        size = _where(place >= t.number, compute("abs", column), -1.0)
         best = fold("argmax", size, (len(rows) - 1,), (_DTYPE, "i64"))[1]
         best = best if pivot else expand(t.number, best.shape)
-        there = comparison("==", place, _down(best))
+        there = place.equals(_down(best))
         chosen, own = (_picked(_down(mask), t.matrix, -2) for mask in (there, here))
         moved = _where(_down(here), _across(chosen), _where(_down(there), _across(own), t.matrix))
-        below = _down(comparison(">", place, t.number))
+        below = _down(place > t.number)
         first = _where(there, _down(_picked(here, own, -1)), column)  # of the rows as they are moved
-        share = _op("/", _down(first), _down(_down(_picked(here, chosen, -1))))
-        left = _where(
-            _across(comparison(">", place, t.number)), _op("-", moved, _op("*", share, _across(chosen))), moved
-        )
+        share = _down(first) / _down(_down(_picked(here, chosen, -1)))
+        left = _where(_across(place > t.number), moved - share * _across(chosen), moved)
         left = _where(_across(here), share, left)
         order = [_whole_picked(mask, t.order) for mask in (there, here)]
         return {
@@ -237,11 +230,11 @@ def _solved_by(factors: Value, order: Value, b: Value) -> Value:
 
 
 def _singular(factors: Value) -> Value:
-    return _first(comparison("==", _diagonal(factors), 0.0))
+    return _first(_diagonal(factors).equals(0.0))
 
 
 def _lapack(pivots: Value) -> Value:
-    return arithmetic("+", pivots, 1, dtype="i32")
+    return cast(pivots, "i32") + 1
 
 
 @rule("_linalg_solve_ex", "linalg_inv_ex")
@@ -267,13 +260,13 @@ def determinant(c: Call) -> tuple[Value, ...]:
     a = c.value(0)
     factors, pivots, _ = _square(c, a)
     diagonal = _diagonal(factors)
-    moved = comparison("!=", pivots, counting(pivots.shape, lambda at: at[-1]))
+    moved = pivots.differs(counting(pivots.shape, lambda at: at[-1]))
     signs = _where(moved, -1.0, 1.0)
     rest = cast(factors, c.wide), _lapack(pivots)
     if c.name == "_linalg_det":
-        return cast(reduced("prod", _op("*", diagonal, signs), (-1,)), c.wide), *rest
-    sign = reduced("prod", _op("*", _op("sign", diagonal), signs), (-1,))
-    size = reduced("sum", _op("log", _op("abs", diagonal)), (-1,))
+        return cast(reduced("prod", diagonal * signs, (-1,)), c.wide), *rest
+    sign = reduced("prod", compute("sign", diagonal) * signs, (-1,))
+    size = reduced("sum", compute("log", compute("abs", diagonal)), (-1,))
     return cast(sign, c.wide), cast(size, c.wide), *rest
 
 

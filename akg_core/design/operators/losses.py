@@ -11,12 +11,11 @@ from akg_core.design.graph.values import (
     Gather,
     Positions,
     Value,
-    arithmetic,
     cast,
-    comparison,
+    compute,
     counting,
     expand,
-    map_of,
+    predicate,
     reshape,
     where,
     window,
@@ -28,21 +27,17 @@ _DTYPE = "f64"
 _NEVER = -math.inf
 
 
-def _both(left: Value, right: Value) -> Value:
-    return map_of("&", left, right, dtype="bool")
-
-
 def added_logs(*logs: Value) -> Value:
     """The log of a sum of numbers whose logs are given, minus infinity for 0."""
     peak = logs[0]
     for log in logs[1:]:
-        peak = arithmetic("maximum", peak, log, dtype=_DTYPE)
-    level = where(map_of("isinf", peak, dtype="bool"), 0.0, peak, _DTYPE)
-    shares = [arithmetic("exp", arithmetic("-", log, level, dtype=_DTYPE), dtype=_DTYPE) for log in logs]
+        peak = compute("maximum", peak, log)
+    level = where(predicate("isinf", peak), 0.0, peak, _DTYPE)
+    shares = [compute("exp", log - level) for log in logs]
     total = shares[0]
     for share in shares[1:]:
-        total = arithmetic("+", total, share, dtype=_DTYPE)
-    return arithmetic("+", level, arithmetic("log", total, dtype=_DTYPE), dtype=_DTYPE)
+        total = total + share
+    return level + compute("log", total)
 
 
 @rule("ctc_loss.input")
@@ -65,30 +60,27 @@ def ctc_loss(c: Call) -> Value:
         dtype=_DTYPE,
     )
     place = counting(shape, lambda at: at[1])
-    odd = comparison("==", counting(shape, lambda at: at[1] % 2), 1)
-    skips = _both(odd, comparison("!=", labels, _earlier(labels, 2, -1)))
-    start = where(comparison("==", place, 0), 0.0, _NEVER, _DTYPE)
+    odd = counting(shape, lambda at: at[1] % 2).equals(1)
+    skips = odd & labels.differs(_earlier(labels, 2, -1))
+    start = where(place.equals(0), 0.0, _NEVER, _DTYPE)
 
     def turn(t: SimpleNamespace) -> dict[str, Value]:
         two = where(t.skips, _earlier(t.paths, 2, _NEVER), _NEVER, _DTYPE)
-        new = arithmetic("+", added_logs(t.paths, _earlier(t.paths, 1, _NEVER), two), t.said, dtype=_DTYPE)
-        under_way = comparison("<", t.number, t.steps_of)
+        new = added_logs(t.paths, _earlier(t.paths, 1, _NEVER), two) + t.said
+        under_way = t.number < t.steps_of
         return {"paths": where(reshape(under_way, (batch, index(1))), new, t.paths, _DTYPE)}
 
     given = {"said": said, "number": counting((steps,), lambda at: at[0])}
     states = looped(steps, turn, {"paths": start}, given, {"skips": skips, "steps_of": steps_of})
-    paths, last = ended(states["paths"]), arithmetic("*", reshape(length_of, (batch, index(1))), 2, dtype="i64")
-    final, before = (
-        reduced("max", where(comparison("==", place, at), paths, _NEVER, _DTYPE), (1,))
-        for at in (last, arithmetic("-", last, 1, dtype="i64"))
-    )
-    return cast(arithmetic("neg", added_logs(final, before), dtype=_DTYPE), c.wide)
+    paths, last = ended(states["paths"]), reshape(cast(length_of, "i64"), (batch, index(1))) * 2
+    final, before = (reduced("max", where(place.equals(at), paths, _NEVER, _DTYPE), (1,)) for at in (last, last - 1))
+    return cast(-added_logs(final, before), c.wide)
 
 
 def _labels(targets: Value, blank: int, shape: tuple[Index, Index]) -> Value:
     """The targets with a blank before, between and after them."""
     own = window(targets, shape, lambda at: (at[0], at[1] // 2), blank)
-    odd = comparison("==", counting(shape, lambda at: at[1] % 2), 1)
+    odd = counting(shape, lambda at: at[1] % 2).equals(1)
     return where(odd, own, blank, "i64")
 
 

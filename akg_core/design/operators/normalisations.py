@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from akg_core.design.algebra.index import index
-from akg_core.design.graph.rules import Call, rule
-from akg_core.design.graph.values import Shape, Value, arithmetic, cast, expand, reshape
+from akg_core.design.graph.rules import Call, rule, rules
+from akg_core.design.graph.values import Shape, Value, cast, compute, expand, reshape
 from akg_core.design.operators.reductions import averaged, moments
 
 
-def _add(a: Value, b: Value | float) -> Value:
-    return arithmetic("+", a, b, dtype=a.dtype)
-
-
-def _multiply(a: Value, b: Value | float) -> Value:
-    return arithmetic("*", a, b, dtype=a.dtype)
-
-
 def _inverse_deviation(squares: Value, count: Value, epsilon: float) -> Value:
-    dtype = squares.dtype
-    return arithmetic("rsqrt", _add(arithmetic("/", squares, count, dtype=dtype), epsilon), dtype=dtype)
+    return compute("rsqrt", squares / count + epsilon)
 
 
 def _normalised(x: Value, mean: Value, inverse: Value, weight: Value | None, bias: Value | None) -> Value:
     """(x - mean) * inverse * weight + bias, all broadcast to x."""
-    result = _multiply(arithmetic("-", x, expand(mean, x.shape), dtype=x.dtype), expand(inverse, x.shape))
+    result = (x - expand(mean, x.shape)) * expand(inverse, x.shape)
     if weight is not None:
-        result = _multiply(result, expand(cast(weight, x.dtype), x.shape))
-    return result if bias is None else _add(result, expand(cast(bias, x.dtype), x.shape))
+        result = result * expand(cast(weight, x.dtype), x.shape)
+    return result if bias is None else result + expand(cast(bias, x.dtype), x.shape)
 
 
 def _normalised_channels(c: Call, mean: Value, inverse: Value) -> Value:
@@ -57,11 +48,11 @@ def rms_norm(c: Call) -> tuple[Value, ...]:
     epsilon = {"f64": 2.0**-52}.get(x.dtype, 2.0**-23) if epsilon is None else epsilon
     dims = tuple(range(rank - trailing, rank))
     kept = tuple(index(1) if d in dims else s for d, s in enumerate(x.shape))
-    power = reshape(averaged(_multiply(x, x), dims), kept)
-    inverse = arithmetic("rsqrt", _add(power, epsilon), dtype=x.dtype)
-    result = _multiply(x, expand(inverse, x.shape))
+    power = reshape(averaged(x * x, dims), kept)
+    inverse = compute("rsqrt", power + epsilon)
+    result = x * expand(inverse, x.shape)
     weight = c.maybe(2)
-    return result if weight is None else _multiply(result, expand(weight, x.shape)), inverse
+    return result if weight is None else result * expand(weight, x.shape), inverse
 
 
 @rule("native_group_norm")
@@ -78,46 +69,32 @@ def group_norm(c: Call) -> tuple[Value, ...]:
     return result, reshape(mean, (batch, groups)), reshape(inverse, (batch, groups))
 
 
-@rule("_native_batch_norm_legit_functional", "_native_batch_norm_legit.default", "native_batch_norm")
-def batch_norm(c: Call) -> tuple[Value, ...]:
-    running = (c.maybe(3), c.maybe(4))
-    if not c.arg(5):
-        return _batch_norm_frozen(c, running, c.arg(7))
-    return _batch_norm_live(c, running, c.arg(6), c.arg(7))
-
-
-@rule("_native_batch_norm_legit.no_stats")
-def batch_norm_without_statistics(c: Call) -> tuple[Value, ...]:
-    return _batch_norm_live(c, (None, None), c.arg(4), c.arg(5))
-
-
-@rule("_native_batch_norm_legit_no_training")
-def batch_norm_in_evaluation(c: Call) -> tuple[Value, ...]:
-    return _batch_norm_frozen(c, (c.maybe(3), c.maybe(4)), c.arg(6))
-
-
-def _batch_norm_live(
-    c: Call, running: tuple[Value | None, Value | None], momentum: float, epsilon: float
+def _batch_norm(
+    c: Call, running: tuple[Value | None, Value | None], live: bool, momentum: float, epsilon: float
 ) -> tuple[Value, ...]:
-    """Statistics of the batch; running statistics move towards them, the variance by its unbiased estimate."""
+    """By statistics that were learned, or that of the batch are: then running ones move towards these, the variance by
+    its unbiased estimate."""
     x = c.value(0)
+    if not live:
+        mean, variance = running
+        assert mean is not None and variance is not None
+        inverse = compute("rsqrt", cast(variance, x.dtype) + epsilon)
+        return _normalised_channels(c, cast(mean, x.dtype), inverse), cast(mean, x.dtype), inverse, mean, variance
     mean, squares, count = moments(x, tuple(d for d in range(len(x.shape)) if d != 1))
     inverse = _inverse_deviation(squares, count, epsilon)
-    result = _normalised_channels(c, mean, inverse)
-    unbiased = arithmetic("/", squares, arithmetic("-", count, 1, dtype=x.dtype), dtype=x.dtype)
-    updated = tuple(
-        _add(_multiply(cast(old, x.dtype), 1 - momentum), _multiply(new, momentum))
-        for old, new in zip(running, (mean, unbiased), strict=True)
-        if old is not None
-    )
-    return result, mean, inverse, *updated
+    news = zip(running, (mean, squares / (count - 1)), strict=True)
+    updated = (cast(old, x.dtype) * (1 - momentum) + new * momentum for old, new in news if old is not None)
+    return _normalised_channels(c, mean, inverse), mean, inverse, *updated
 
 
-def _batch_norm_frozen(c: Call, running: tuple[Value | None, Value | None], epsilon: float) -> tuple[Value, ...]:
-    """Statistics that were learned: one elementwise expression."""
-    x = c.value(0)
-    learned_mean, learned_variance = running
-    assert learned_mean is not None and learned_variance is not None
-    mean = cast(learned_mean, x.dtype)
-    inverse = arithmetic("rsqrt", _add(cast(learned_variance, x.dtype), epsilon), dtype=x.dtype)
-    return _normalised_channels(c, mean, inverse), mean, inverse, learned_mean, learned_variance
+rules(
+    {
+        "_native_batch_norm_legit_functional _native_batch_norm_legit.default native_batch_norm": lambda c: _batch_norm(
+            c, (c.maybe(3), c.maybe(4)), c.arg(5), c.arg(6), c.arg(7)
+        ),
+        "_native_batch_norm_legit.no_stats": lambda c: _batch_norm(c, (None, None), True, c.arg(4), c.arg(5)),
+        "_native_batch_norm_legit_no_training": lambda c: _batch_norm(
+            c, (c.maybe(3), c.maybe(4)), False, 0.0, c.arg(6)
+        ),
+    }
+)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from akg_core.design.algebra.index import Index, ceil_div, index, product
 from akg_core.design.graph.rules import Call, rule, size_value
@@ -14,11 +13,10 @@ from akg_core.design.graph.values import (
     Value,
     arithmetic,
     cast,
-    comparison,
+    compute,
     counting,
     fold,
     literal,
-    map_of,
     reshape,
     where,
     window,
@@ -47,18 +45,14 @@ class Side:
         return self.taps if self.stop is None else self.stop(at) - self.start(at)
 
 
-def _sides(c: Call, x: Value, rank: int, dilation: Any = 1) -> list[Side]:
+def _sides(c: Call, x: Value, rank: int, dilation: Sequence[int]) -> list[Side]:
     """The sides of a pool with a kernel, stride and padding in arguments 1 to 3."""
-    kernel, padding, dilation = (_each(a, rank) for a in (c.arg(1), c.arg(3, 0), dilation))
-    stride = _each(c.arg(2) or c.arg(1), rank)
-    return [
-        _sliding(size, out, *numbers)
-        for size, out, *numbers in zip(x.shape[-rank:], c.shape[-rank:], kernel, stride, padding, dilation, strict=True)
-    ]
 
+    def sliding(size: Index, out: Index, taps: int, stride: int, padding: int, dilation: int) -> Side:
+        return Side(size, out, index(taps), lambda at: at * stride - padding, dilation, padding)
 
-def _sliding(size: Index, out: Index, taps: int, stride: int, padding: int, dilation: int) -> Side:
-    return Side(size, out, index(taps), lambda at: at * stride - padding, dilation, padding)
+    kernel, padding, stride = c.each(1, rank), c.each(3, rank, 0), c.each(2 if c.arg(2) else 1, rank)
+    return list(map(sliding, x.shape[-rank:], c.shape[-rank:], kernel, stride, padding, dilation))
 
 
 def _adaptive(size: Index, out: Index) -> Side:
@@ -72,11 +66,6 @@ def _adaptive(size: Index, out: Index) -> Side:
         n, m = size.constant, out.constant
         taps = index(max(-(-(o + 1) * n // m) - o * n // m for o in range(m)))
     return Side(size, out, taps, lambda at: at * size // out, stop=lambda at: ceil_div((at + 1) * size, out))
-
-
-def _each(argument: int | Sequence[int], rank: int) -> list[int]:
-    listed = [argument] if isinstance(argument, int) else list(argument)
-    return listed * rank if len(listed) == 1 else listed
 
 
 def windows(x: Value, sides: list[Side], fill: int | float) -> Value:
@@ -93,7 +82,7 @@ def windows(x: Value, sides: list[Side], fill: int | float) -> Value:
     found = window(x, shape, look, fill)
     for d, side in enumerate(sides, lead):
         if side.stop is not None:
-            inside = comparison("<", _along(shape, d + rank, lambda tap: tap), _along(shape, d, side.length))
+            inside = _along(shape, d + rank, lambda tap: tap) < _along(shape, d, side.length)
             found = where(inside, found, fill, found.dtype)
     return found
 
@@ -108,14 +97,14 @@ def _along(shape: Shape, dim: int, number: Callable[[Index], Index]) -> Value:
 
 @rule("max_pool2d_with_indices", "max_pool3d_with_indices")
 def max_pool(c: Call) -> tuple[Value, Value]:
-    x = c.value(0)
-    return _maxima(c, x, _sides(c, x, 3 if "3d" in c.name else 2, c.arg(4, 1)))
+    x, rank = c.value(0), 3 if "3d" in c.name else 2
+    return _maxima(c, x, _sides(c, x, rank, c.each(4, rank, 1)))
 
 
 @rule("adaptive_max_pool2d", "adaptive_max_pool3d")
 def adaptive_max_pool(c: Call) -> tuple[Value, Value]:
     x, rank = c.value(0), len(c.arg(1))
-    return _maxima(c, x, [_adaptive(*pair) for pair in zip(x.shape[-rank:], c.shape[-rank:], strict=True)])
+    return _maxima(c, x, list(map(_adaptive, x.shape[-rank:], c.shape[-rank:])))
 
 
 def _maxima(c: Call, x: Value, sides: list[Side]) -> tuple[Value, Value]:
@@ -131,12 +120,12 @@ def _maxima(c: Call, x: Value, sides: list[Side]) -> tuple[Value, Value]:
         taps = taps.exact(side.taps) or index(1)
         digit, tap = (arithmetic(op, tap, size_value(taps), dtype="i64") for op in ("//", "%"))
         first = _along(c.shape, d, side.start)
-        along = arithmetic("+", first, arithmetic("*", digit, side.dilation, dtype="i64"), dtype="i64")
+        along = first + digit * side.dilation
         if side.padding:
             # Of nothing but -inf the first tap is taken; PyTorch's first one is inside.
-            inside = arithmetic("%", along, side.dilation, dtype="i64")
-            along = where(comparison("<", along, 0), inside, along, "i64")
-        place = arithmetic("+", arithmetic("*", place, size_value(side.size), dtype="i64"), along, dtype="i64")
+            inside = along % side.dilation
+            along = where(along < 0, inside, along, "i64")
+        place = place * size_value(side.size) + along
     return peak, place
 
 
@@ -146,21 +135,20 @@ def _maxima(c: Call, x: Value, sides: list[Side]) -> tuple[Value, Value]:
 @rule("avg_pool1d", "avg_pool2d", "avg_pool3d")
 def average_pool(c: Call) -> Value:
     x, rank = c.value(0), int(c.name[-2])
-    sides = _sides(c, x, rank)
+    sides = _sides(c, x, rank, [1] * rank)
     total = _totals(c, x, sides)
     if c.arg(6) is not None:
-        return arithmetic("/", total, c.arg(6), dtype=x.dtype)
-    return _divided(c, total, [_counted(c, len(x.shape) - rank + d, s, c.arg(5, True)) for d, s in enumerate(sides)])
+        return total / c.arg(6)
+    return _divided(total, [_counted(c, len(x.shape) - rank + d, s, c.arg(5, True)) for d, s in enumerate(sides)])
 
 
 @rule("_adaptive_avg_pool2d", "_adaptive_avg_pool3d")
 def adaptive_average_pool(c: Call) -> Value:
     x, rank = c.value(0), len(c.arg(1))
-    sides = [_adaptive(*pair) for pair in zip(x.shape[-rank:], c.shape[-rank:], strict=True)]
-    counts: list[Index | Value] = []
-    for d, side in enumerate(sides, len(x.shape) - rank):
-        counts.append(side.taps if side.stop is None else _along(c.shape, d, side.length))
-    return _divided(c, _totals(c, x, sides), counts)
+    sides = list(map(_adaptive, x.shape[-rank:], c.shape[-rank:]))
+    found = enumerate(sides, len(x.shape) - rank)
+    counts = [side.taps if side.stop is None else _along(c.shape, d, side.length) for d, side in found]
+    return _divided(_totals(c, x, sides), counts)
 
 
 def _totals(c: Call, x: Value, sides: list[Side]) -> Value:
@@ -168,14 +156,14 @@ def _totals(c: Call, x: Value, sides: list[Side]) -> Value:
     return reshape(reduced("sum", windows(x, sides, 0), tuple(range(lead + rank, lead + 2 * rank))), c.shape)
 
 
-def _divided(c: Call, total: Value, counts: list[Index | Value]) -> Value:
+def _divided(total: Value, counts: Sequence[Index | Value]) -> Value:
     """A sum over how many elements it is of: the product of counts along each side."""
     number = product(n for n in counts if isinstance(n, Index))
     divisor = cast(size_value(number), total.dtype)
     for count in counts:
         if isinstance(count, Value):
-            divisor = arithmetic("*", divisor, cast(count, total.dtype), dtype=total.dtype)
-    return arithmetic("/", total, divisor, dtype=total.dtype)
+            divisor = divisor * cast(count, total.dtype)
+    return total / divisor
 
 
 def _counted(c: Call, dim: int, side: Side, padding_too: bool) -> Index | Value:
@@ -185,9 +173,7 @@ def _counted(c: Call, dim: int, side: Side, padding_too: bool) -> Index | Value:
     if -side.padding >= low and (high - last).nonnegative:
         return side.taps
     start = _along(c.shape, dim, side.start)
-    stop = arithmetic(
-        "minimum", arithmetic("+", start, size_value(side.taps), dtype="i64"), size_value(high), dtype="i64"
-    )
+    stop = compute("minimum", start + size_value(side.taps), size_value(high))
     if low > -side.padding:
-        start = map_of("maximum", start, literal(low, "i64"), dtype="i64")
-    return arithmetic("-", stop, start, dtype="i64")
+        start = compute("maximum", start, low)
+    return stop - start

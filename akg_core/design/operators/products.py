@@ -15,7 +15,6 @@ from akg_core.design.graph.values import (
     Shape,
     Value,
     View,
-    arithmetic,
     cast,
     expand,
     permute,
@@ -36,14 +35,14 @@ def matrix_product(left: Value, right: Value, dtype: str) -> Value:
     shape: Shape = (*batch, m, n)
     if k == 1:
         left, right = cast(left, total), cast(right, total)
-        return arithmetic("*", expand(left, shape), expand(right, shape), dtype=total)
+        return expand(left, shape) * expand(right, shape)
     if n == 1 or m == 1 or k == 0:
         rank = len(shape)
         full: Shape = (*batch, m, n, k)
         rows = expand(reshape(cast(left, total), (*batch, m, index(1), k)), full)
         turned = permute(cast(right, total), (*range(rank - 2), rank - 1, rank - 2))
         columns = expand(reshape(turned, (*batch, index(1), n, k)), full)
-        return reduced("sum", arithmetic("*", rows, columns, dtype=total), (rank,))
+        return reduced("sum", rows * columns, (rank,))
     if not is_float(total):
         return Product(left, right, shape=shape, dtype=total)
     (left, before), (right, after) = _unscaled(left), _unscaled(right)
@@ -52,7 +51,7 @@ def matrix_product(left: Value, right: Value, dtype: str) -> Value:
     else:
         left, right = _uncast(left, right)
     result = Product(left, right, shape=shape, dtype=total)
-    return result if before * after == 1 else arithmetic("*", result, before * after, dtype=total)
+    return result if before * after == 1 else result * (before * after)
 
 
 def _unscaled(value: Value) -> tuple[Value, float]:
@@ -112,11 +111,10 @@ def multiply_add(c: Call) -> Value:
     product = cast(matrix_product(left, right, c.dtype), c.wide)
     beta, alpha = c.option("beta", 1), c.option("alpha", 1)
     if alpha != 1:
-        product = arithmetic("*", product, alpha, dtype=c.wide)
+        product = product * alpha
     if beta == 0:
         return product
-    bias = c.value(0) if beta == 1 else arithmetic("*", c.value(0), beta, dtype=c.wide)
-    return arithmetic("+", product, bias, dtype=c.wide)
+    return product + (c.computed(0) if beta == 1 else c.computed(0) * beta)
 
 
 @rule("linear")
@@ -125,7 +123,7 @@ def linear(c: Call) -> Value:
     rows = x.size.exact(x.shape[-1]) if x.shape[-1] != 0 else index(0)
     flat = reshape(x, (rows if rows is not None else index(1), x.shape[-1]))
     product = reshape(cast(matrix_product(flat, permute(weight, (1, 0)), c.dtype), c.wide), c.shape)
-    return product if bias is None else arithmetic("+", product, bias, dtype=c.wide)
+    return product if bias is None else product + bias
 
 
 @rule("_trilinear")
@@ -137,6 +135,6 @@ def trilinear(c: Call) -> Value:
         for dim in sorted(c.arg(3 + place)):
             shape.insert(dim, index(1))
         value = cast(reshape(value, tuple(shape)), c.wide)
-        product = value if product is None else arithmetic("*", product, value, dtype=c.wide)
+        product = value if product is None else product * value
     assert product is not None
     return reduced("sum", product, tuple(c.arg(6)))

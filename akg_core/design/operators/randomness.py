@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 
 from akg_core.design.algebra.index import flatten, index
-from akg_core.design.graph.rules import Call, rule
+from akg_core.design.graph.rules import Call, rule, rules
 from akg_core.design.graph.values import (
     Shape,
     Value,
     arithmetic,
     cast,
-    comparison,
+    compute,
     counting,
     literal,
     map_of,
@@ -43,23 +43,29 @@ def _uniform(c: Call, which: int = 0, shape: Shape | None = None) -> Value:
 def _between(c: Call, low: float, high: float) -> Value:
     drawn = _uniform(c)
     if bits := _BITS.get(c.dtype):
-        drawn = arithmetic("floor", arithmetic("*", drawn, 2.0**bits, dtype="f32"), dtype="f32")
-        drawn = arithmetic("*", drawn, 2.0**-bits, dtype="f32")
+        drawn = compute("floor", drawn * 2.0**bits)
+        drawn = drawn * 2.0 ** (-bits)
     drawn = cast(drawn, c.wide)
     if (low, high) == (0, 1):
         return drawn
-    return arithmetic("+", arithmetic("*", drawn, high - low, dtype=c.wide), low, dtype=c.wide)
+    return drawn * (high - low) + low
 
 
 def _normal(c: Call) -> Value:
-    """Box and Muller's transform of two uniform numbers, of which the first is never 0."""
+    # Box and Muller's transform of two uniform numbers, of which the first is never 0.
     first, second = (cast(_uniform(c, which), c.wide) for which in range(2))
-    above = arithmetic("-", 1.0, first, dtype=c.wide)
-    radius = arithmetic(
-        "sqrt", arithmetic("*", arithmetic("log", above, dtype=c.wide), -2.0, dtype=c.wide), dtype=c.wide
-    )
-    angle = arithmetic("*", second, 2 * math.pi, dtype=c.wide)
-    return arithmetic("*", radius, arithmetic("cos", angle, dtype=c.wide), dtype=c.wide)
+    radius = compute("sqrt", compute("log", 1.0 - first) * -2.0)
+    return radius * compute("cos", second * (2 * math.pi))
+
+
+rules(
+    {
+        "rand rand_like": lambda c: _between(c, 0, 1),
+        "uniform": lambda c: _between(c, c.arg(1, 0.0), c.arg(2, 1.0)),
+        "randn randn_like": _normal,
+        "exponential": lambda c: _waited(cast(_uniform(c), c.wide)) / c.arg(1, 1.0),
+    }
+)
 
 
 @rule("native_dropout", "dropout")
@@ -67,33 +73,18 @@ def dropout(c: Call) -> tuple[Value, ...]:
     p, training = c.arg(1), c.arg(2)
     if not draws(c.node):
         keep = not (training and p == 1)
-        value = copied(c.value(0)) if keep else arithmetic("*", c.value(0), 0.0, dtype=c.wide)
+        value = copied(c.value(0)) if keep else c.computed(0) * 0.0
         return value, literal(keep, "bool", c.shape)
-    kept = comparison("<", _uniform(c), 1.0 - p)
+    kept = _uniform(c) < 1.0 - p
     factor = where(kept, 1.0 / (1.0 - p), 0.0, c.wide)
-    return arithmetic("*", c.value(0), factor, dtype=c.wide), kept
+    return c.computed(0) * factor, kept
 
 
 @rule("bernoulli")
 def bernoulli(c: Call) -> Value:
     p = c.operand(1) if c.arg(1) is not None else c.value(0)
     drawn = _uniform(c)
-    return cast(comparison("<", drawn, cast(p, "f32") if isinstance(p, Value) else float(p)), c.dtype)
-
-
-@rule("rand", "rand_like")
-def rand(c: Call) -> Value:
-    return _between(c, 0, 1)
-
-
-@rule("uniform")
-def uniform(c: Call) -> Value:
-    return _between(c, c.arg(1, 0.0), c.arg(2, 1.0))
-
-
-@rule("randn", "randn_like")
-def randn(c: Call) -> Value:
-    return _normal(c)
+    return cast(drawn < (cast(p, "f32") if isinstance(p, Value) else float(p)), c.dtype)
 
 
 @rule("normal", "normal_functional")
@@ -104,16 +95,9 @@ def normal(c: Call) -> Value:
     return arithmetic("+", arithmetic("*", _normal(c), deviation, dtype=c.wide), mean, dtype=c.wide)
 
 
-@rule("exponential")
-def exponential(c: Call) -> Value:
-    return arithmetic("/", _waited(cast(_uniform(c), c.wide)), c.arg(1, 1.0), dtype=c.wide)
-
-
 def _waited(drawn: Value) -> Value:
     """Exponential numbers of the rate 1, made of uniform ones."""
-    above = arithmetic("-", 1.0, drawn, dtype=drawn.dtype)
-    found = arithmetic("neg", arithmetic("log", above, dtype=drawn.dtype), dtype=drawn.dtype)
-    return arithmetic("maximum", found, _LEAST, dtype=drawn.dtype)
+    return compute("maximum", -compute("log", 1.0 - drawn), _LEAST)
 
 
 @rule("multinomial")
@@ -126,7 +110,7 @@ def multinomial(c: Call) -> Value:
         shares = reshape(shares, (*rows, index(1), size))
     shape = (*rows, index(count), size) if several else shares.shape
     waited = _waited(cast(_uniform(c, shape=shape), shares.dtype))
-    ratio = arithmetic("/", shares, waited, dtype=shares.dtype)
+    ratio = shares / waited
     return reshape(leading(ratio, 1 if several else count, c.choices.longest_sorted, True), c.shape)
 
 
@@ -134,25 +118,22 @@ def multinomial(c: Call) -> Value:
 def randperm(c: Call) -> Value:
     """The order of whole numbers of 48 bits."""
     high, low = (_bits(c, which) for which in range(2))
-    keys = arithmetic("|", arithmetic("<<", high, _WORD, dtype="i64"), low, dtype="i64")
-    return cast(ordered(keys, c.choices.longest_sorted), c.dtype)
+    return cast(ordered(high << _WORD | low, c.choices.longest_sorted), c.dtype)
 
 
 def _bits(c: Call, which: int = 0) -> Value:
     """A draw as a whole number of 24 bits."""
-    return cast(arithmetic("*", _uniform(c, which), 2.0**_WORD, dtype="f32"), "i64")
+    return cast(_uniform(c, which) * 2.0**_WORD, "i64")
 
 
 @rule("rrelu_with_noise_functional")
 def randomized_leaky_relu(c: Call) -> tuple[Value, ...]:
     """Its slopes below 0 are drawn in training; the noise that it gives then is nobody's to read."""
-    x, lower, upper = c.value(0), c.arg(2, 1 / 8), c.arg(3, 1 / 3)
+    x, lower, upper = c.computed(0), c.arg(2, 1 / 8), c.arg(3, 1 / 3)
     if not draws(c.node):
-        low = arithmetic("*", x, (lower + upper) / 2, dtype=c.wide)
-        return where(comparison(">", x, 0), x, low, c.wide), c.value(1)
-    slope = _between(c, lower, upper)
-    noise = where(comparison(">", x, 0), 1.0, slope, c.wide)
-    return arithmetic("*", x, noise, dtype=c.wide), noise
+        return where(x > 0, x, x * ((lower + upper) / 2)), c.value(1)
+    noise = where(x > 0, 1.0, _between(c, lower, upper))
+    return x * noise, noise
 
 
 @rule("randint", "randint_like")
@@ -163,5 +144,4 @@ def randint(c: Call) -> Value:
     low, high = (c.arg(first), c.arg(first + 1)) if bounded else (0, c.arg(first))
     if isinstance(low, str) or isinstance(high, str) or high - low > 1 << _WORD:
         raise c.unsupported("of more than 2^24 numbers, or of as many as a size says", "Draw them in get_inputs.")
-    scaled = arithmetic(">>", arithmetic("*", _bits(c), high - low, dtype="i64"), _WORD, dtype="i64")
-    return cast(arithmetic("+", scaled, low, dtype="i64"), c.dtype)
+    return cast((_bits(c) * (high - low) >> _WORD) + low, c.dtype)

@@ -9,21 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 from akg_core.design.algebra.index import Index, index
 from akg_core.design.graph.rules import Call, rule
 from akg_core.design.graph.values import (
-    Concat,
-    Loop,
-    Source,
     States,
     Value,
-    arithmetic,
     cast,
-    comparison,
+    compute,
     counting,
     expand,
-    map_of,
     narrow,
     permute,
     reshape,
@@ -33,6 +29,8 @@ from akg_core.design.graph.values import (
 )
 from akg_core.design.operators.products import matrix_product
 from akg_core.design.operators.reductions import reduced
+from akg_core.design.operators.turns import ended, looped, row
+from akg_core.design.operators.views import joined, stacked
 
 _FEW = 1 << 23  # numbers that sums of a turn multiply while another kernel would be launched
 
@@ -88,24 +86,20 @@ def _gates(x: Value, weights: Weights, size: Index, dtype: str) -> list[Value]:
 
     def summed(number: int) -> Value:
         own = view(cast(weight, total), space, lambda at: (at[2], size * number + at[1]))
-        return reduced("sum", _apply("*", mine, own), (2,))
+        return reduced("sum", mine * own, (2,))
 
     return [summed(number) for number in range(count.constant)]
-
-
-def _apply(op: str, *args: Value) -> Value:
-    return map_of(op, *args, dtype=args[0].dtype)
 
 
 def _lstm_turn(now: Value, states: Sequence[Value], weights: Weights, dtype: str) -> tuple[Value, ...]:
     hidden, cell = states
     size = cell.shape[1]
     parts = enumerate(_gates(hidden, weights, size, dtype))
-    gates = [_apply("+", _gate(now, n, size), cast(part, now.dtype)) for n, part in parts]
-    entering, kept, leaving = (_apply("sigmoid", gates[n]) for n in (0, 1, 3))
+    gates = [_gate(now, n, size) + cast(part, now.dtype) for n, part in parts]
+    entering, kept, leaving = (compute("sigmoid", gates[n]) for n in (0, 1, 3))
     before = cast(cell, now.dtype)
-    after = _apply("+", _apply("*", kept, before), _apply("*", entering, _apply("tanh", gates[2])))
-    seen = _apply("*", leaving, _apply("tanh", after))
+    after = kept * before + entering * compute("tanh", gates[2])
+    seen = leaving * compute("tanh", after)
     if weights.projection is not None:
         seen = cast(_product(cast(seen, dtype), weights.projection, dtype), now.dtype)
     return seen, after
@@ -117,17 +111,17 @@ def _gru_turn(now: Value, states: Sequence[Value], weights: Weights, dtype: str)
     gates = [cast(part, now.dtype) for part in _gates(hidden, weights, size, dtype)]
     if weights.bias is not None:
         biases = (narrow(weights.bias, 0, size * n, size) for n in range(len(gates)))
-        gates = [arithmetic("+", gate, bias, dtype=now.dtype) for gate, bias in zip(gates, biases, strict=True)]
-    reset, update = (_apply("sigmoid", _apply("+", _gate(now, n, size), gates[n])) for n in (0, 1))
-    new = _apply("tanh", _apply("+", _gate(now, 2, size), _apply("*", reset, gates[2])))
-    return (_apply("+", new, _apply("*", update, _apply("-", cast(hidden, now.dtype), new))),)
+        gates = [gate + cast(bias, now.dtype) for gate, bias in zip(gates, biases, strict=True)]
+    reset, update = (compute("sigmoid", _gate(now, n, size) + gates[n]) for n in (0, 1))
+    new = compute("tanh", _gate(now, 2, size) + reset * gates[2])
+    return (new + update * (cast(hidden, now.dtype) - new),)
 
 
 def _plain_turn(function: str) -> Callable[[Value, Sequence[Value], Weights, str], tuple[Value, ...]]:
     def turn(now: Value, states: Sequence[Value], weights: Weights, dtype: str) -> tuple[Value, ...]:
         (hidden,) = states
         (gate,) = _gates(hidden, weights, hidden.shape[1], dtype)
-        return (_apply(function, _apply("+", now, cast(gate, now.dtype))),)
+        return (compute(function, now + cast(gate, now.dtype)),)
 
     return turn
 
@@ -167,16 +161,13 @@ def _recurrent(c: Call, lengths: Value | None) -> tuple[Value, ...]:
         for reverse in (False, True)[: 2 if both else 1]:
             place = len(ends)
             own = params[place * each : (place + 1) * each]
-            first = [view(s, s.shape[1:], _at_row(index(place))) for s in initial]
+            first = [row(s, index(place)) for s in initial]
             states = _run(c, kind, x, own, first, reverse, bool(biased), bool(batch_first), lengths)
-            steps = states[0].shape[0] - 1
-            last = index(0) if reverse else steps
-            ends.append(tuple(view(s, s.shape[1:], _at_row(last)) for s in states))
-            hidden = narrow(states[0], 0, index(0 if reverse else 1), steps)
+            ends.append(tuple(map(ended, states)))
+            hidden = narrow(states[0], 0, index(0 if reverse else 1), states[0].shape[0] - 1)
             outputs.append(permute(hidden, (1, 0, 2)) if batch_first else hidden)
-        x = _beside(outputs, 2)
-    stacked = (_stacked([end[n] for end in ends]) for n in range(kind.states))
-    return (x, *stacked)
+        x = joined(outputs, 2) if both else outputs[0]
+    return (x, *(_stacked([end[n] for end in ends]) for n in range(kind.states)))
 
 
 def _run(
@@ -196,69 +187,37 @@ def _run(
     biases, projections = (others[:2], others[2:]) if biased else ([], others)
     now = cast(_product(x, permute(of_input, (1, 0)), dtype), total)
     for bias in biases[: 1 if kind.apart else 2]:
-        now = arithmetic("+", now, bias, dtype=total)
+        now = now + cast(bias, total)
     if batch_first:
         now = permute(now, (1, 0, 2))
     # Every turn reads all weights, and reads them fastest along the rows that it computes.
-    fixed = [
-        permute(of_hidden, (1, 0)),
-        *(biases[1:] if kind.apart else ()),
-        *(permute(p, (1, 0)) for p in projections),
-    ]
-    held = [Source(f"turn:weight_{n}", shape=v.shape, dtype=v.dtype) for n, v in enumerate(fixed)]
+    read = [permute(of_hidden, (1, 0)), *(biases[1:] if kind.apart else ()), *(permute(p, (1, 0)) for p in projections)]
+    fixed = {f"weight_{n}": v for n, v in enumerate(read)}
     together = c.choices.joined and initial[0].shape[0].example * of_hidden.size.example <= _FEW
-    weights = Weights(held[0], held[1] if kind.apart and biased else None, held[-1] if projections else None, together)
-    part = Source("turn:input_part", shape=now.shape[1:], dtype=now.dtype)
-    names = ("hidden", "cell")
-    before = [Source(f"turn:{n}", shape=v.shape, dtype=dtype) for n, v in zip(names, initial, strict=False)]
-    after = kind.turn(part, before, weights, dtype)
-    moving, parts = [now], [part]
+    given = {"input_part": now}
     if lengths is not None:
-        goes_on = _goes_on(now.shape[0], lengths)
-        moving.append(goes_on)
-        parts.append(Source("turn:goes_on", shape=lengths.shape, dtype="bool"))
-        after = tuple(_where_on(parts[1], new, cast(old, new.dtype)) for new, old in zip(after, before, strict=True))
-    loop = Loop(
-        now.shape[0],
-        tuple(moving),
-        tuple(initial),
-        tuple(fixed),
-        tuple(parts),
-        tuple(before),
-        tuple(held),
-        tuple(after),
-        reverse,
-    )
-    return [States(loop, n, shape=(now.shape[0] + 1, *s.shape), dtype=s.dtype) for n, s in enumerate(before)]
+        given["goes_on"] = _goes_on(now.shape[0], lengths)
+    start = dict(zip(("hidden", "cell"), initial, strict=False))
+
+    def turn(t: SimpleNamespace) -> dict[str, Value]:
+        first, *others = (getattr(t, name) for name in fixed)
+        bias, projection = others[0] if kind.apart and biased else None, others[-1] if projections else None
+        before = [getattr(t, name) for name in start]
+        after = kind.turn(t.input_part, before, Weights(first, bias, projection, together), dtype)
+        if lengths is not None:
+            on = (view(t.goes_on, new.shape, lambda at: at[:1]) for new in after)
+            after = tuple(map(where, on, after, before))
+        return dict(zip(start, after, strict=True))
+
+    return [*looped(now.shape[0], turn, start, given, fixed, reverse).values()]
 
 
 def _goes_on(steps: Index, lengths: Value) -> Value:
     """Whether a step is one of a sequence's: [T, B]."""
     shape = (steps, *lengths.shape)
-    return comparison("<", counting(shape, lambda at: at[0]), view(lengths, shape, lambda at: at[1:]))
-
-
-def _where_on(goes_on: Value, new: Value, old: Value) -> Value:
-    return where(view(goes_on, new.shape, lambda at: at[:1]), new, old, new.dtype)
-
-
-def _at_row(number: Index) -> Callable[[tuple[Index, ...]], tuple[Index, ...]]:
-    return lambda at: (number, *at)
+    return counting(shape, lambda at: at[0]) < view(lengths, shape, lambda at: at[1:])
 
 
 def _stacked(values: Sequence[Value]) -> Value:
-    """Values beside each other along a new first dim."""
-    return _beside([reshape(v, (index(1), *v.shape)) for v in values], 0)
-
-
-def _beside(values: Sequence[Value], dim: int) -> Value:
-    """Values beside each other along a dim."""
-    if len(values) == 1:
-        return values[0]
-    starts, size = [], index(0)
-    for value in values:
-        starts.append(tuple(size if d == dim else index(0) for d in range(len(value.shape))))
-        size = size + value.shape[dim]
-    shape = tuple(size if d == dim else s for d, s in enumerate(values[0].shape))
-    ways = tuple((d, 1) for d in range(len(shape)))
-    return Concat(tuple(values), tuple(starts), ways, shape=shape, dtype=values[0].dtype)
+    """Values along a new first dim."""
+    return stacked(values) if len(values) > 1 else reshape(values[0], (index(1), *values[0].shape))

@@ -11,10 +11,11 @@ from akg_core.design.graph.values import (
     Value,
     arithmetic,
     cast,
-    comparison,
+    compute,
     expand,
     fold,
-    map_of,
+    literal,
+    predicate,
     reshape,
     where,
     wide,
@@ -63,7 +64,7 @@ def extreme_place(c: Call) -> Value:
 
 def _extreme_with_place(kind: str, x: Value, dims: tuple[int, ...]) -> tuple[Value, Value]:
     if not x.shape:
-        return x, Literal(0, shape=(), dtype="i64")
+        return x, literal(0, "i64")
     ordered = cast(x, "i64") if x.dtype == "bool" else x
     value, place = fold(f"arg{kind}", ordered, dims, (ordered.dtype, "i64"))
     return cast(value, x.dtype), place
@@ -78,21 +79,21 @@ def mean(c: Call) -> Value:
 
 def averaged(x: Value, dims: tuple[int, ...]) -> Value:
     count = product(x.shape[d] for d in dims)
-    return arithmetic("/", reduced("sum", x, dims), size_value(count), dtype=x.dtype)
+    return reduced("sum", x, dims) / cast(size_value(count), x.dtype)
 
 
 @rule("var", "std", "var_mean")
 def variance(c: Call) -> Value | tuple[Value, ...]:
-    x = cast(c.value(0), c.wide)
+    x = c.computed(0)
     unbiased = c.arg(2) if isinstance(c.arg(2), bool) else c.arg(1) if isinstance(c.arg(1), bool) else None
     correction = c.option("correction", None if unbiased is None else int(unbiased))
     dims = c.dims(None if isinstance(c.arg(1), bool) else c.arg(1), len(x.shape))
     average, squares, count = moments(x, dims)
     correction = 1 if correction is None else correction
-    degrees = arithmetic("maximum", arithmetic("-", count, correction, dtype=x.dtype), 0, dtype=x.dtype)
-    result = arithmetic("/", squares, degrees, dtype=x.dtype)
+    degrees = compute("maximum", count - correction, 0)
+    result = squares / degrees
     if c.name == "std":
-        return reshape(arithmetic("sqrt", result, dtype=x.dtype), c.shape)
+        return reshape(compute("sqrt", result), c.shape)
     if c.name == "var_mean":
         return reshape(result, c.shape), reshape(average, c.shape)
     return reshape(result, c.shape)
@@ -107,7 +108,7 @@ def moments(x: Value, dims: tuple[int, ...], keep: bool = False) -> tuple[Value,
 
 @rule("linalg_vector_norm", "norm")
 def vector_norm(c: Call) -> Value:
-    x = cast(c.value(0), c.wide)
+    x = c.computed(0)
     order = c.arg(1, 2)
     order = 2 if order is None else order
     return reshape(normed(x, order, c.dims(c.arg(2), len(x.shape))), c.shape)
@@ -115,11 +116,11 @@ def vector_norm(c: Call) -> Value:
 
 def normed(x: Value, order: float, dims: tuple[int, ...]) -> Value:
     """The vector norm of x over `dims`, which disappear."""
-    size = arithmetic("abs", x, dtype=x.dtype)
+    size = compute("abs", x)
     if order in (math.inf, -math.inf):
         result = reduced("max" if order > 0 else "min", size, dims)
     elif order == 0:
-        result = reduced("sum", cast(comparison("!=", x, 0), x.dtype), dims)
+        result = reduced("sum", cast(x.differs(0), x.dtype), dims)
     elif order == 1:
         result = reduced("sum", size, dims)
     else:
@@ -131,37 +132,37 @@ def normed(x: Value, order: float, dims: tuple[int, ...]) -> Value:
 @rule("_cdist_forward", "cdist")
 def distances(c: Call) -> Value:
     """The distance of every row of one tensor to every row of another."""
-    left, right, order = cast(c.value(0), c.wide), cast(c.value(1), c.wide), c.arg(2, 2.0)
+    left, right, order = c.computed(0), c.computed(1), c.arg(2, 2.0)
     *_, rows, columns = c.shape
     width = left.shape[-1]
     spread = (*c.shape, width)
     one = index(1)
     left = expand(reshape(left, (*left.shape[:-2], rows, one, width)), spread)
     right = expand(reshape(right, (*right.shape[:-2], one, columns, width)), spread)
-    return normed(arithmetic("-", left, right, dtype=c.wide), order, (len(c.shape),))
+    return normed(left - right, order, (len(c.shape),))
 
 
 @rule("logsumexp")
 def logsumexp(c: Call) -> Value:
-    x = cast(c.value(0), c.wide)
+    x = c.computed(0)
     peak, total = fold("online_softmax", x, c.dims(c.arg(1), len(x.shape)), (x.dtype, x.dtype))
     # An infinite peak is the answer itself, where the sum of differences would be NaN.
-    infinite = map_of("isinf", peak, dtype="bool")
-    finite = arithmetic("+", peak, arithmetic("log", total, dtype=x.dtype), dtype=x.dtype)
+    infinite = predicate("isinf", peak)
+    finite = peak + compute("log", total)
     return reshape(where(infinite, peak, finite, x.dtype), c.shape)
 
 
 @rule("_softmax", "_log_softmax", "softmax", "log_softmax")
 def softmax(c: Call) -> Value:
-    x = cast(c.value(0), c.wide)
+    x = c.computed(0)
     if not x.shape:
         x = reshape(x, c.shape)
-        zero = arithmetic("-", x, x, dtype=x.dtype)
-        return zero if "log" in c.name else arithmetic("exp", zero, dtype=x.dtype)
+        zero = x - x
+        return zero if "log" in c.name else compute("exp", zero)
     peak, total = fold("online_softmax", x, c.dims(c.arg(1), len(x.shape)), (x.dtype, x.dtype), keep=True)
-    shifted = arithmetic("-", x, peak, dtype=x.dtype)
+    shifted = x - peak
     if "log" in c.name:
-        return arithmetic("-", shifted, arithmetic("log", total, dtype=x.dtype), dtype=x.dtype)
+        return shifted - compute("log", total)
     # The total is at least 1, so that one division a row is as good as one an element.
-    share = arithmetic("reciprocal", total, dtype=x.dtype)
-    return arithmetic("*", arithmetic("exp", shifted, dtype=x.dtype), share, dtype=x.dtype)
+    share = compute("reciprocal", total)
+    return compute("exp", shifted) * share

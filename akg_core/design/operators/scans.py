@@ -16,11 +16,12 @@ from akg_core.design.graph.values import (
     Shape,
     Value,
     cast,
-    comparison,
+    compute,
     counting,
     map_of,
     narrow,
     permute,
+    predicate,
     view,
     where,
     wide,
@@ -55,9 +56,9 @@ def running_extreme(c: Call) -> tuple[Value, Value]:
     dim = c.arg(1) % len(x.shape)
     ordered = cast(x, "i64") if x.dtype == "bool" else x
     extreme = scanned(kind, ordered, dim)
-    new = comparison("==", ordered, extreme)
+    new = ordered.equals(extreme)
     if is_float(x.dtype):
-        new = map_of("|", new, map_of("isnan", ordered, dtype="bool"), dtype="bool")
+        new = new | predicate("isnan", ordered)
     places = where(new, counting(x.shape, lambda at: at[dim]), -1, "i64")
     return cast(extreme, x.dtype), scanned("max", places, dim)
 
@@ -74,20 +75,20 @@ def running_logsumexp(c: Call) -> Value:
     def turn(t: SimpleNamespace) -> dict[str, Value]:
         peak = map_of("maximum", t.peak, t.x, dtype="f64")
         level = _level(peak)
-        before, new = (_f64("exp", _f64("-", each, level)) for each in (t.peak, t.x))
-        return {"peak": peak, "total": _f64("+", _f64("*", t.total, before), new)}
+        before, new = (compute("exp", each - level) for each in (t.peak, t.x))
+        return {"peak": peak, "total": t.total * before + new}
 
     rows = permute(x, order)
     start = {n: Literal(v, shape=rows.shape[1:], dtype="f64") for n, v in (("peak", -math.inf), ("total", 0.0))}
     states = looped(x.shape[dim], turn, start, {"x": rows})
     peak, total = (narrow(states[name], 0, index(1), x.shape[dim]) for name in ("peak", "total"))
-    found = _f64("+", _level(peak), _f64("log", total))
+    found = _level(peak) + compute("log", total)
     return cast(permute(found, [order.index(d) for d in range(len(order))]), c.wide)
 
 
 def _level(peak: Value) -> Value:
     """What is taken off before an exponential: nothing where that would be infinity less infinity."""
-    return where(map_of("isinf", peak, dtype="bool"), 0.0, peak, "f64")
+    return where(predicate("isinf", peak), 0.0, peak, "f64")
 
 
 def _f64(op: str, *args: Value) -> Value:

@@ -14,18 +14,16 @@ from akg_core.design.graph.rules import Call, rule, size_value
 from akg_core.design.graph.values import (
     Gather,
     Iota,
-    Pointwise,
     Scatter,
     Value,
     arithmetic,
     broadcast_shape,
     cast,
-    comparison,
+    compute,
     counting,
     expand,
     held,
     literal,
-    map_of,
     narrow,
     reshape,
     where,
@@ -59,7 +57,7 @@ def index_put(c: Call) -> Value:
 def _result(c: Call, value: Value) -> Value:
     """What an operator gives: a scatter in the dtype that it is joined in, and a copy of it in the result's."""
     plain = not isinstance(value, Scatter) or value.dtype == c.dtype
-    return value if plain else Pointwise("copy", (value,), shape=value.shape, dtype=value.dtype)
+    return value if plain else compute("copy", value)
 
 
 def _masked(c: Call, base: Value, dims: list[int], read: list[Value], updates: Value, accumulate: bool) -> Value:
@@ -69,7 +67,7 @@ def _masked(c: Call, base: Value, dims: list[int], read: list[Value], updates: V
         raise c.unsupported("with a mask and a value for each element that it picks", "Use torch.where.")
     picked = expand(reshape(mask, (*mask.shape, *(index(1),) * after)), base.shape)
     row = updates if len(updates.shape) <= after else reshape(updates, updates.shape[-after:] if after else ())
-    new = arithmetic("+", base, row, dtype=base.dtype) if accumulate else row
+    new = base + row if accumulate else row
     return where(picked, new, base, base.dtype)
 
 
@@ -107,7 +105,7 @@ def _reduced(places: Places, base: Value, updates: Value, kind: str, with_base: 
     none = literal(identity(join, dtype), dtype)
     start = base if with_base else none
     if kind == "prod":
-        found = arithmetic("*", start, places.looked_for(updates, "prod"), dtype=dtype)
+        found = start * places.looked_for(updates, "prod")
     else:
         found = places.joined(start, updates, _JOINS[kind])
     if kind == "mean":
@@ -135,7 +133,7 @@ def masked_scatter(c: Call) -> Value:
     base, mask, source = c.value(0), c.raw(1), c.value(2)
     shape = broadcast_shape([base.shape, mask.shape])
     base, picked = expand(base, shape), reshape(expand(mask, shape), (product(shape),))
-    before = arithmetic("-", scanned("sum", cast(picked, "i64"), 0), 1, dtype="i64")
+    before = scanned("sum", cast(picked, "i64"), 0) - 1
     flat = reshape(source, (source.size,))
     new = Gather(flat, (before,), lambda at, found: found, shape=picked.shape, dtype=flat.dtype)
     return reshape(where(picked, new, reshape(base, picked.shape), base.dtype), shape)
@@ -150,14 +148,12 @@ def histogram(c: Call) -> Value:
     last: Value = literal(high, x.dtype)
     if low == high:
         first, last = (reduced(kind, x, (0,)) for kind in ("min", "max")) if low == 0 else (first, last)
-        same = comparison("==", first, last)
-        first = where(same, arithmetic("-", first, 1, dtype=x.dtype), first, x.dtype)
-        last = where(same, arithmetic("+", last, 1, dtype=x.dtype), last, x.dtype)
-    inside = map_of("&", comparison(">=", x, first), comparison("<=", x, last), dtype="bool")
-    width = arithmetic("-", last, first, dtype=x.dtype)
-    share = arithmetic("/", arithmetic("-", x, first, dtype=x.dtype), width, dtype=x.dtype)
-    at = cast(arithmetic("*", share, bins, dtype=x.dtype), "i64")
-    at = where(inside, arithmetic("minimum", at, bins - 1, dtype="i64"), -1, "i64")
+        same = first.equals(last)
+        first = where(same, first - 1, first, x.dtype)
+        last = where(same, last + 1, last, x.dtype)
+    inside = (x >= first) & (x <= last)
+    at = cast((x - first) / (last - first) * bins, "i64")
+    at = where(inside, compute("minimum", at, bins - 1), -1)
     shape = (index(bins),)
     counts = indexed(shape, (0,), (at,), 0).joined(literal(0, "i32"), literal(1, "i32"), "add")
     return cast(counts, c.wide)
@@ -177,7 +173,7 @@ def bincount(c: Call) -> Value:
 def _segments(starts: Value, count: Index) -> Value:
     """In which segment each of `count` positions lies; segment s is the positions from `starts` [S] of s on."""
     at = counting((count,), lambda at: at[0])
-    return held(arithmetic("-", searched(starts, at, right=True), 1, dtype="i64"))
+    return held(searched(starts, at, right=True) - 1)
 
 
 @rule("segment_reduce")
@@ -188,17 +184,15 @@ def segment_reduce(c: Call) -> Value:
     sizes = cast(c.refer(lengths if offsets is None else offsets), "i64")
     if len(sizes.shape) != 1:
         raise c.unsupported("with lengths of several dims", "Use scatter_reduce.")
-    if offsets is None:
-        starts = arithmetic("-", scanned("sum", sizes, 0), sizes, dtype="i64")
-    else:
-        starts = narrow(sizes, 0, index(0), sizes.shape[0] - 1)
+    ends = scanned("sum", sizes, 0)
+    starts = ends - sizes if offsets is None else narrow(sizes, 0, index(0), sizes.shape[0] - 1)
     places = indexed(c.shape, (0,), (_segments(starts, x.shape[0]),), 0)
     kind = {"max": "amax", "min": "amin"}.get(kind, kind)
     initial = c.option("initial")
     join = {"amax": "max", "amin": "min", "mean": "sum"}.get(kind, kind)
     start = literal(identity(join, x.dtype) if initial is None else initial, x.dtype)
     if kind == "mean":
-        return arithmetic("/", places.joined(start, x, "add"), places.counted(x.dtype), dtype=x.dtype)
+        return places.joined(start, x, "add") / places.counted(x.dtype)
     return _result(c, _reduced(places, expand(start, c.shape), x, kind, True))
 
 
@@ -219,8 +213,8 @@ def embedding_bag(c: Call) -> tuple[Value | None, ...]:
     bags, width = c.shape
     rows = gathered(table, 0, read)
     if weights is not None:
-        rows = arithmetic("*", rows, reshape(weights, (*weights.shape, index(1))), dtype=table.dtype)
-    counts = comparison("!=", read, padding) if padding is not None and padding >= 0 else None
+        rows = rows * reshape(weights, (*weights.shape, index(1)))
+    counts = read.differs(padding) if padding is not None and padding >= 0 else None
     kind, none = ("max", -math.inf) if mode == 2 else ("sum", 0)
     if (size := _each(starts, read.shape[0])) is not None:
         rows, count = reshape(rows, (bags, size, width)), expand(size_value(size), (bags,))
@@ -235,7 +229,7 @@ def embedding_bag(c: Call) -> tuple[Value | None, ...]:
         count = indexed((bags,), (0,), (bag,), 0).joined(literal(0, "i32"), literal(1, "i32"), "add")
     count = cast(expand(reshape(count, (bags, index(1))), c.shape), table.dtype)
     if mode == 2:
-        return where(comparison("==", count, 0.0), 0.0, total, table.dtype), None, None, None
+        return where(count.equals(0.0), 0.0, total, table.dtype), None, None, None
     if mode == 1:
-        total = arithmetic("/", total, arithmetic("maximum", count, 1.0, dtype=table.dtype), dtype=table.dtype)
+        total = total / compute("maximum", count, 1.0)
     return _result(c, total), None, None, None

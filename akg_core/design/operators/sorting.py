@@ -17,14 +17,12 @@ from akg_core.design.graph.places import along
 from akg_core.design.graph.rules import Call, rule, size_value
 from akg_core.design.graph.values import (
     Gather,
-    Literal,
     Positions,
     Scatter,
     Sorted,
     Value,
-    arithmetic,
     cast,
-    comparison,
+    compute,
     counting,
     expand,
     fold,
@@ -33,13 +31,15 @@ from akg_core.design.graph.values import (
     map_of,
     narrow,
     permute,
+    predicate,
     reshape,
     view,
     where,
     window,
 )
+from akg_core.design.operators.gathers import taken
 from akg_core.design.operators.reductions import reduced
-from akg_core.design.operators.views import joined
+from akg_core.design.operators.views import stacked
 from akg_core.sketch.dtypes import is_float
 
 _FEW, _NEAR = 8, 4096  # so many of rows that stay on the chip are looked for one after the other
@@ -60,18 +60,13 @@ def ordered(x: Value, longest: int, descending: bool = False) -> Value:
     order = _places(first, longest)
     for digit in others:
         order = held(order)
-        order = _taken(order, _places(_taken(held(digit), order), longest))
+        order = taken(order, _places(taken(held(digit), order), longest))
     return order
 
 
 def _places(digit: Value, longest: int) -> Value:
     """For each place of rows in order, the position of what comes there."""
-    return arithmetic("&", _sorted(digit, longest), _LOW, dtype="i64")
-
-
-def _taken(x: Value, order: Value) -> Value:
-    """The elements of each row of `x` at these positions."""
-    return Gather(x, (order,), lambda at, found: (*at[:-1], found[0]), shape=order.shape, dtype=x.dtype)
+    return _sorted(digit, longest) & _LOW
 
 
 def _digits(x: Value, descending: bool) -> list[Value]:
@@ -80,27 +75,25 @@ def _digits(x: Value, descending: bool) -> list[Value]:
         x = cast(x, "f64" if x.dtype == "f64" else "f32")
         whole, last = ("i64", 63) if x.dtype == "f64" else ("i32", 31)
         # 0 and -0 are equal, and so are all NaN.
-        x = where(comparison("==", x, 0.0), 0.0, x, x.dtype)
+        x = where(x.equals(0.0), 0.0, x, x.dtype)
         bits = map_of("bits", x, dtype=whole)
         largest = (1 << last) - 1
-        folded = arithmetic(
-            "^", bits, arithmetic("&", arithmetic(">>", bits, last, dtype=whole), largest, dtype=whole), dtype=whole
-        )
-        x = where(map_of("isnan", x, dtype="bool"), largest, folded, whole)
+        folded = bits ^ (bits >> last & largest)
+        x = where(predicate("isnan", x), largest, folded, whole)
     key = cast(x, "i64")
     if descending:
-        key = arithmetic("~", key, dtype="i64")
+        key = ~key
     if x.dtype != "i64":
         return [key]
-    low = arithmetic("-", arithmetic("&", key, _LOW, dtype="i64"), 1 << 31, dtype="i64")
-    return [low, arithmetic(">>", key, 32, dtype="i64")]
+    low = (key & _LOW) - (1 << 31)
+    return [low, key >> 32]
 
 
 def _keys(digit: Value, run: int = 0) -> Value:
     """Numbers of 32 bits with their positions in the row below them; in runs of so many, filled up at the end."""
     digit = _runs(digit, run, _LAST >> 32) if run else digit
     place = counting(digit.shape, lambda at: at[-2] * run + at[-1] if run else at[-1])
-    return arithmetic("|", arithmetic("<<", digit, 32, dtype="i64"), place, dtype="i64")
+    return digit << 32 | place
 
 
 def _runs(x: Value, run: int, fill: int) -> Value:
@@ -137,7 +130,7 @@ def _by_ranks(keys: Value) -> Value:
     keys = held(keys)
     pairs = (*rows, size, size)
     mine, other = view(keys, pairs, lambda at: at[:-1]), view(keys, pairs, lambda at: (*at[:-2], at[-1]))
-    rank = held(reduced("sum", cast(comparison("<", other, mine), "i64"), (len(rows) + 1,)))
+    rank = held(reduced("sum", cast(other < mine, "i64"), (len(rows) + 1,)))
     return along(keys.shape, len(rows), rank).joined(literal(0, "i64"), keys, "set")
 
 
@@ -164,40 +157,36 @@ def _merged_in_tiles(both: Value, size: int, tile: int) -> Value:
     begins = held(_of_first(both, size, counting(ends, lambda at: at[-1] * tile)))
     shape = (*pairs, index(2 * size // tile), index(tile))
     begin, end = view(begins, shape, lambda at: at[:-1]), view(begins, shape, lambda at: (*at[:-2], at[-2] + 1))
-    rising = arithmetic("+", begin, counting(shape, lambda at: at[-1]), dtype="i64")
+    rising = begin + counting(shape, lambda at: at[-1])
     last = counting(shape, lambda at: at[-2] * tile - at[-1] + (size + tile - 1))
-    falling = arithmetic("-", last, begin, dtype="i64")
-    place = where(comparison("<", rising, end), rising, falling, "i64")
-    keys = Gather(both, (place,), lambda at, found: (*at[:-2], found[0]), shape=shape, dtype=both.dtype)
-    return Sorted(keys, len(shape) - 1, bitonic=True, shape=shape, dtype=both.dtype)
+    falling = last - begin
+    place = where(rising < end, rising, falling, "i64")
+    return Sorted(taken(both, place), len(shape) - 1, bitonic=True, shape=shape, dtype=both.dtype)
 
 
 def _merged_by_places(both: Value, size: int) -> Value:
     """Pairs of runs of `size` in order, each place for itself."""
     place = counting(both.shape, lambda at: at[-1])
-    taken = _of_first(both, size, place)
-    rest = arithmetic("-", place, taken, dtype="i64")
-    after = arithmetic("+", rest, size, dtype="i64")
-    less = comparison("<=", _taken(both, taken), _taken(both, after))
-    less = map_of("|", comparison(">=", rest, size), less, dtype="bool")
-    first = map_of("&", comparison("<", taken, size), less, dtype="bool")
-    return _taken(both, where(first, taken, after, "i64"))
+    own = _of_first(both, size, place)
+    rest = place - own
+    after = rest + size
+    less = (rest >= size) | (taken(both, own) <= taken(both, after))
+    return taken(both, where((own < size) & less, own, after))
 
 
 def _of_first(both: Value, size: int, place: Value) -> Value:
     """How much of the first run of a pair comes before a place of both in order, by halves: as many as are not more
     than what is left of the second."""
-    taken = arithmetic("maximum", arithmetic("-", place, size, dtype="i64"), 0, dtype="i64")
-    most = arithmetic("minimum", place, size, dtype="i64")
+    own, most = compute("maximum", place - size, 0), compute("minimum", place, size)
     step = size
     while step:
-        tried = arithmetic("+", taken, step, dtype="i64")
-        mine = _taken(both, arithmetic("-", tried, 1, dtype="i64"))
-        yours = _taken(both, arithmetic("+", arithmetic("-", place, tried, dtype="i64"), size, dtype="i64"))
-        fits = map_of("&", comparison("<=", tried, most), comparison("<=", mine, yours), dtype="bool")
-        taken = where(fits, tried, taken, "i64")
+        tried = own + step
+        mine = taken(both, tried - 1)
+        yours = taken(both, place - tried + size)
+        fits = (tried <= most) & (mine <= yours)
+        own = where(fits, tried, own)
         step //= 2
-    return taken
+    return own
 
 
 def leading(x: Value, count: int, longest: int, descending: bool) -> Value:
@@ -208,7 +197,7 @@ def leading(x: Value, count: int, longest: int, descending: bool) -> Value:
     if others or not (few or (size is not None and count <= max(longest, RUN) // 2)):
         return narrow(ordered(x, longest, descending), dim, index(0), index(count))
     found = _least(_keys(digit), count) if few else _selected(digit, size or 0, count, longest)
-    return arithmetic("&", found, _LOW, dtype="i64")
+    return found & _LOW
 
 
 def _selected(digit: Value, size: int, count: int, longest: int) -> Value:
@@ -222,7 +211,7 @@ def _selected(digit: Value, size: int, count: int, longest: int) -> Value:
         return _first(_keys(digit), count, longest)
     keys, dim = _keys(digit, group), len(digit.shape) - 1
     groups = _first(held(reduced("min", keys, (dim + 1,))), count, longest)
-    at = arithmetic("//", arithmetic("&", groups, _LOW, dtype="i64"), group, dtype="i64")
+    at = (groups & _LOW) // group
     shape = (*digit.shape[:-1], index(count), index(group))
     within = Gather(keys, (at,), lambda at, found: (*at[:-2], found[0], at[-1]), shape=shape, dtype="i64")
     return _first(reshape(within, (*digit.shape[:-1], index(count * group))), count, longest)
@@ -253,10 +242,9 @@ def _least(keys: Value, count: int) -> Value:
         left = keys
         if found:
             last = expand(reshape(found[-1], (*rows, index(1))), keys.shape)
-            left = where(comparison(">", keys, last), keys, _LAST, "i64")
+            left = where(keys > last, keys, _LAST, "i64")
         found.append(reduced("min", left, (len(rows),)))
-    shape = (*rows, index(count))
-    return joined([reshape(f, (*rows, index(1))) for f in found], len(rows), shape)
+    return stacked(found, len(rows))
 
 
 # --- operators --------------------------------------------------------------------------------------------
@@ -272,19 +260,19 @@ def _rows(x: Value, dim: int) -> tuple[Value, tuple[int, ...]]:
 @rule("sort", "argsort")
 def sort(c: Call) -> Value | tuple[Value, ...]:
     x = c.value(0)
-    stable = c.op.endswith("stable")
-    dim = c.option("dim", c.arg(2 if stable and "stable" not in c.node.kwargs else 1, -1))
-    descending = bool(c.option("descending", c.arg(3 if stable and "stable" not in c.node.kwargs else 2, False)))
+    first = 2 if c.op.endswith("stable") and "stable" not in c.node.kwargs else 1
+    dim = c.option("dim", c.arg(first, -1))
+    descending = bool(c.option("descending", c.arg(first + 1, False)))
     return _listed(x, dim, lambda rows: ordered(rows, c.choices.longest_sorted, descending))
 
 
 def _listed(x: Value, dim: int, find: Callable[[Value], Value]) -> tuple[Value, ...]:
     """Elements along `dim` that `find` names for rows, and where they are."""
     if not x.shape:
-        return x, Literal(0, shape=(), dtype="i64")
+        return x, literal(0, "i64")
     rows, back = _rows(x, dim % len(x.shape))
     places = find(rows)
-    return tuple(permute(v, back) for v in (_taken(rows, places), places))
+    return tuple(permute(v, back) for v in (taken(rows, places), places))
 
 
 @rule("topk")
@@ -317,24 +305,24 @@ def median(c: Call) -> Value | tuple[Value, ...]:
         x = reshape(x, (x.size,))
     dim = (-1 if whole else c.arg(1)) % max(len(x.shape), 1)
     if not x.shape:
-        return x, Literal(0, shape=(), dtype="i64")
+        return x, literal(0, "i64")
     rows, _ = _rows(x, dim)
     order = ordered(rows, c.choices.longest_sorted)
     size = size_value(rows.shape[-1])
     last = (len(rows.shape) - 1,)
     missing: Value = literal(0, "i64")
     if is_float(x.dtype):
-        missing = reduced("sum", cast(map_of("isnan", rows, dtype="bool"), "i64"), last)
-    count = arithmetic("-", size, missing, dtype="i64")
-    middle = arithmetic("//", arithmetic("-", count, 1, dtype="i64"), 2, dtype="i64")
+        missing = reduced("sum", cast(predicate("isnan", rows), "i64"), last)
+    count = size - missing
+    middle = (count - 1) // 2
     if c.name == "median":
-        whole_row = arithmetic("//", arithmetic("-", size, 1, dtype="i64"), 2, dtype="i64")
-        middle = where(comparison(">", missing, 0), count, whole_row, "i64")
+        whole_row = (size - 1) // 2
+        middle = where(missing > 0, count, whole_row, "i64")
     else:
-        middle = arithmetic("maximum", middle, 0, dtype="i64")
+        middle = compute("maximum", middle, 0)
     middle = reshape(expand(middle, rows.shape[:-1]), (*rows.shape[:-1], index(1)))
-    places = _taken(order, middle)
-    value = reshape(_taken(rows, places), c.shape)
+    places = taken(order, middle)
+    value = reshape(taken(rows, places), c.shape)
     return value if whole else (value, reshape(places, c.shape))
 
 
@@ -343,16 +331,16 @@ def mode(c: Call) -> tuple[Value, ...]:
     """The value that is most often in a row, the least of several, and the last place where it is."""
     x, dim = c.value(0), c.arg(1, -1)
     if not x.shape:
-        return x, Literal(0, shape=(), dtype="i64")
+        return x, literal(0, "i64")
     rows, _ = _rows(x, dim % len(x.shape))
     *lead, size = rows.shape
     pairs = (*lead, size, size)
     mine, other = view(rows, pairs, lambda at: at[:-1]), view(rows, pairs, lambda at: (*at[:-2], at[-1]))
-    often = held(reduced("sum", cast(comparison("==", other, mine), "i64"), (len(lead) + 1,)))
+    often = held(reduced("sum", cast(other.equals(mine), "i64"), (len(lead) + 1,)))
     order = ordered(rows, c.choices.longest_sorted)
-    first = fold("argmax", _taken(often, order), (len(lead),), ("i64", "i64"))[1]
-    place = _taken(order, reshape(first, (*lead, index(1))))
-    value = _taken(rows, place)
-    same = comparison("==", rows, expand(value, rows.shape))
+    first = fold("argmax", taken(often, order), (len(lead),), ("i64", "i64"))[1]
+    place = taken(order, reshape(first, (*lead, index(1))))
+    value = taken(rows, place)
+    same = rows.equals(expand(value, rows.shape))
     last = reduced("max", where(same, counting(rows.shape, lambda at: at[-1]), -1, "i64"), (len(lead),))
     return reshape(value, c.shape), reshape(last, c.shape)

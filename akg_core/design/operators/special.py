@@ -6,12 +6,13 @@ Series are summed in f64, so that what is left of their errors is far below f32'
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from types import SimpleNamespace
 
 from akg_core.design.algebra.index import index
-from akg_core.design.graph.rules import Call, rule
-from akg_core.design.graph.values import Value, arithmetic, cast, comparison, expand, map_of, where
+from akg_core.design.graph.rules import Call, formula, rule
+from akg_core.design.graph.values import Value, cast, compute, expand, map_of, predicate, where
 from akg_core.design.operators.turns import ended, looped
 from akg_core.sketch.dtypes import DTYPES, is_float
 
@@ -34,32 +35,37 @@ _EUCLID = {1: 13, 2: 24, 4: 47, 8: 93}
 _NEWTON = 2  # steps, each of which doubles how many digits are right
 
 
-def _f64(op: str, *operands: Value | float) -> Value:
-    return arithmetic(op, *operands, dtype="f64")
+def series(*names: str) -> Callable[[Callable[[Value], Value]], Callable[[Value], Value]]:
+    """Register a function of a value in f64, the result of which is taken back to the operator's dtype."""
+
+    def register(function: Callable[[Value], Value]) -> Callable[[Value], Value]:
+        rule(*names)(wraps(function)(lambda c: cast(function(cast(c.value(0), "f64")), c.wide)))
+        return function
+
+    return register
 
 
-def _series(x: Value, factors: Sequence[float]) -> Value:
-    """The polynomial with these factors of 1, x, x ** 2, …"""
-    total = _f64("*", x, factors[-1])
+def polynomial(x: Value, factors: Sequence[float]) -> Value:
+    """With these factors of 1, x, x ** 2, …"""
+    total = x * factors[-1]
     for factor in reversed(factors[1:-1]):
-        total = _f64("*", x, _f64("+", total, factor))
-    return _f64("+", total, factors[0])
+        total = x * (total + factor)
+    return total + factors[0]
 
 
 @rule("fmax", "fmin")
 def extreme(c: Call) -> Value:
-    left, right = (cast(c.value(side), c.wide) for side in range(2))
-    found = arithmetic("maximum" if c.name == "fmax" else "minimum", left, right, dtype=c.wide)
+    left, right = c.computed(0), c.computed(1)
+    found = compute("maximum" if c.name == "fmax" else "minimum", left, right)
     if not is_float(c.wide):
         return found
-    absent = [map_of("isnan", side, dtype="bool") for side in (left, right)]
-    return where(absent[0], right, where(absent[1], left, found, c.wide), c.wide)
+    return where(predicate("isnan", left), right, where(predicate("isnan", right), left, found))
 
 
 @rule("signbit")
 def signbit(c: Call) -> Value:
     x = c.value(0)
-    return _is_negative(x) if is_float(x.dtype) else comparison("<", x, 0)
+    return _is_negative(x) if is_float(x.dtype) else x < 0
 
 
 @rule("round.decimals")
@@ -68,116 +74,95 @@ def round_decimals(c: Call) -> Value:
     if not is_float(c.wide):
         return x
     tens = 10.0 ** abs(decimals)
-    to, back = ("*", "/") if decimals > 0 else ("/", "*")
-    whole = arithmetic("round", arithmetic(to, x, tens, dtype=c.wide), dtype=c.wide)
-    return arithmetic(back, whole, tens, dtype=c.wide)
+    return compute("round", x * tens) / tens if decimals > 0 else compute("round", x / tens) * tens
 
 
-@rule("lgamma")
-def lgamma(c: Call) -> Value:
+@series("lgamma")
+def lgamma(x: Value) -> Value:
     """By Stirling's series, and below a half by reflection: log(pi / |sin(pi x)|) - lgamma(1 - x)."""
-    x = cast(c.value(0), "f64")
     low, z, w = _moved_up(x)
-    small = comparison("<", z, _SHIFT)
     product = z
     for step in range(1, _SHIFT):
-        product = _f64("*", product, _f64("+", z, step))
-    inverse = _f64("reciprocal", w)
-    rest = _f64("*", inverse, _series(_f64("*", inverse, inverse), _LOG_GAMMA))
-    main = _f64("-", _f64("*", _f64("-", w, 0.5), _f64("log", w)), w)
-    value = _f64("+", _f64("+", main, 0.5 * math.log(2 * math.pi)), rest)
-    value = _f64("-", value, where(small, _f64("log", product), 0.0, "f64"))
-    sine = _f64("abs", _f64("sin", _f64("*", _fraction(x), math.pi)))
-    reflected = _f64("-", _f64("-", math.log(math.pi), _f64("log", sine)), value)
-    found = where(low, reflected, value, "f64")
-    return cast(where(map_of("isinf", x, dtype="bool"), math.inf, found, "f64"), c.wide)
+        product = product * (z + step)
+    inverse = compute("reciprocal", w)
+    main = (w - 0.5) * compute("log", w) - w
+    value = main + 0.5 * math.log(2 * math.pi) + inverse * polynomial(inverse * inverse, _LOG_GAMMA)
+    value = value - where(z < _SHIFT, compute("log", product), 0.0)
+    sine = compute("abs", compute("sin", _fraction(x) * math.pi))
+    reflected = math.log(math.pi) - compute("log", sine) - value
+    return where(predicate("isinf", x), math.inf, where(low, reflected, value))
 
 
-@rule("digamma")
-def digamma(c: Call) -> Value:
+@series("digamma")
+def digamma(x: Value) -> Value:
     """By the series of lgamma's derivative, and below a half by reflection: digamma(1 - x) - pi / tan(pi x)."""
-    x = cast(c.value(0), "f64")
     low, z, w = _moved_up(x)
-    inverse = _f64("reciprocal", w)
-    square = _f64("*", inverse, inverse)
-    value = _f64("-", _f64("log", w), _f64("*", inverse, 0.5))
-    value = _f64("+", value, _f64("*", square, _series(square, _DIGAMMA)))
-    below = _f64("reciprocal", z)
+    inverse = compute("reciprocal", w)
+    square = inverse * inverse
+    value = compute("log", w) - inverse * 0.5 + square * polynomial(square, _DIGAMMA)
+    below = compute("reciprocal", z)
     for step in range(1, _SHIFT):
-        below = _f64("+", below, _f64("reciprocal", _f64("+", z, step)))
-    value = _f64("-", value, where(comparison("<", z, _SHIFT), below, 0.0, "f64"))
+        below = below + compute("reciprocal", z + step)
+    value = value - where(z < _SHIFT, below, 0.0)
     fraction = _fraction(x)
-    reflected = _f64("-", value, _f64("/", math.pi, _f64("tan", _f64("*", fraction, math.pi))))
-    pole = map_of("&", comparison("==", fraction, 0.0), comparison("<", x, 0.0), dtype="bool")
-    found = where(low, where(pole, math.nan, reflected, "f64"), value, "f64")
-    at_zero = where(_is_negative(x), math.inf, -math.inf, "f64")
-    return cast(where(comparison("==", x, 0.0), at_zero, found, "f64"), c.wide)
+    reflected = value - math.pi / compute("tan", fraction * math.pi)
+    pole = fraction.equals(0.0) & (x < 0.0)
+    found = where(low, where(pole, math.nan, reflected), value)
+    return where(x.equals(0.0), where(_is_negative(x), math.inf, -math.inf, "f64"), found)
 
 
 def _is_negative(x: Value) -> Value:
     """Whether the sign bit of a float is set."""
     wide, whole = ("f64", "i64") if x.dtype == "f64" else ("f32", "i32")
-    return comparison("<", map_of("bits", cast(x, wide), dtype=whole), 0)
+    return map_of("bits", cast(x, wide), dtype=whole) < 0
 
 
 def _moved_up(x: Value) -> tuple[Value, Value, Value]:
     """Whether x < 1 / 2; x or 1 - x, which is not; and that where series hold."""
-    low = comparison("<", x, 0.5)
-    z = where(low, _f64("-", 1.0, x), x, "f64")
-    return low, z, where(comparison("<", z, _SHIFT), _f64("+", z, _SHIFT), z, "f64")
+    low = x < 0.5
+    z = where(low, 1.0 - x, x)
+    return low, z, where(z < _SHIFT, z + _SHIFT, z)
 
 
 def _fraction(x: Value) -> Value:
     """How far x lies from the nearest whole number."""
-    return _f64("-", x, _f64("round", x))
+    return x - compute("round", x)
 
 
-@rule("erfinv", "special_erfinv")
-def erfinv(c: Call) -> Value:
+@series("erfinv", "special_erfinv")
+def erfinv(x: Value) -> Value:
     """By polynomials for seven digits, then by Newton's steps."""
-    x = cast(c.value(0), "f64")
-    w = _f64("neg", _f64("log", _f64("*", _f64("-", 1.0, x), _f64("+", 1.0, x))))
-    centre = _series(_f64("-", w, 2.5), _CENTRE)
-    tail = _series(_f64("-", _f64("sqrt", w), 3.0), _TAIL)
-    y = _f64("*", x, where(comparison("<", w, 5.0), centre, tail, "f64"))
+    w = -compute("log", (1.0 - x) * (1.0 + x))
+    tail = polynomial(compute("sqrt", w) - 3.0, _TAIL)
+    y = x * where(w < 5.0, polynomial(w - 2.5, _CENTRE), tail)
     for _ in range(_NEWTON):
-        slope = _f64("*", _f64("exp", _f64("neg", _f64("*", y, y))), 2 / math.sqrt(math.pi))
-        y = _f64("-", y, _f64("/", _f64("-", _f64("erf", y), x), slope))
-    end = comparison("==", _f64("abs", x), 1.0)
-    return cast(where(end, _f64("*", x, math.inf), y, "f64"), c.wide)
+        slope = compute("exp", -(y * y)) * (2 / math.sqrt(math.pi))
+        y = y - (compute("erf", y) - x) / slope
+    return where(compute("abs", x).equals(1.0), x * math.inf, y)
 
 
 @rule("gcd", "lcm")
 def divisors(c: Call) -> Value:
     """By Euclid's algorithm, in as many turns as the dtype's numbers may take: those of Fibonacci take most."""
-    left, right = (arithmetic("abs", expand(c.value(side), c.shape), dtype=c.dtype) for side in range(2))
+    left, right = (compute("abs", cast(expand(c.value(side), c.shape), c.dtype)) for side in range(2))
 
     def turn(t: SimpleNamespace) -> dict[str, Value]:
-        done = comparison("==", t.small, 0)
-        rest = arithmetic("%", t.large, where(done, 1, t.small, c.dtype), dtype=c.dtype)
-        return {"large": where(done, t.large, t.small, c.dtype), "small": where(done, 0, rest, c.dtype)}
+        done = t.small.equals(0)
+        rest = t.large % where(done, 1, t.small)
+        return {"large": where(done, t.large, t.small), "small": where(done, 0, rest)}
 
     turns = index(_EUCLID[DTYPES[c.dtype].size])
     common = ended(looped(turns, turn, {"large": left, "small": right})["large"])
-    if c.name == "gcd":
-        return common
-    share = arithmetic("//", left, arithmetic("maximum", common, 1, dtype=c.dtype), dtype=c.dtype)
-    return arithmetic("*", share, right, dtype=c.dtype)
+    return common if c.name == "gcd" else left // compute("maximum", common, 1) * right
 
 
-@rule("softshrink_backward", "hardshrink_backward")
-def shrink_backward(c: Call) -> Value:
-    gradient, x, limit = c.value(0), c.value(1), c.arg(2)
-    inside = map_of("&", comparison(">=", x, -limit), comparison("<=", x, limit), dtype="bool")
-    return where(inside, 0, gradient, c.wide)
+@formula("softshrink_backward", "hardshrink_backward")
+def shrink_backward(gradient: Value, x: Value, limit: float) -> Value:
+    return where((x >= -limit) & (x <= limit), 0, gradient)
 
 
-@rule("mish_backward")
-def mish_backward(c: Call) -> Value:
+@formula("mish_backward")
+def mish_backward(gradient: Value, x: Value) -> Value:
     """The gradient of x * tanh(log(1 + exp(x)))."""
-    gradient, x = c.value(0), c.value(1)
-    bent = arithmetic("tanh", arithmetic("softplus", x, dtype=c.wide), dtype=c.wide)
-    slope = arithmetic("-", 1, arithmetic("*", bent, bent, dtype=c.wide), dtype=c.wide)
-    turn = arithmetic("*", x, arithmetic("sigmoid", x, dtype=c.wide), dtype=c.wide)
-    whole = arithmetic("+", bent, arithmetic("*", turn, slope, dtype=c.wide), dtype=c.wide)
-    return arithmetic("*", gradient, whole, dtype=c.wide)
+    bent = compute("tanh", compute("softplus", x))
+    return gradient * (bent + x * compute("sigmoid", x) * (1 - bent * bent))

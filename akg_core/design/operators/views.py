@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 from operator import mul
 
 from akg_core.design.algebra.index import Index, index
-from akg_core.design.graph.rules import Call, rule, size_value
+from akg_core.design.graph.rules import Call, rule, rules, size_value
 from akg_core.design.graph.values import (
     Concat,
-    Literal,
     Positions,
     Value,
-    arithmetic,
     cast,
-    comparison,
     counting,
     expand,
     literal,
@@ -29,10 +27,16 @@ from akg_core.design.graph.values import (
 )
 from akg_core.design.operators.scans import exclusive
 
-
-@rule("view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "flatten", "unflatten")
-def reshaped(c: Call) -> Value:
-    return reshape(c.raw(0), c.shape)
+rules(
+    {
+        "view _unsafe_view reshape unsqueeze squeeze flatten unflatten": lambda c: reshape(c.raw(0), c.shape),
+        "alias detach lift_fresh_copy": lambda c: c.raw(0),
+        "permute": lambda c: permute(c.raw(0), c.arg(1)),
+        "stack": lambda c: stacked([cast(c.refer(r), c.wide) for r in c.arg(0)], c.arg(1, 0) % len(c.shape)),
+        "zeros zeros_like new_zeros": lambda c: literal(0, c.wide, c.shape),
+        "ones ones_like new_ones": lambda c: literal(1, c.wide, c.shape),
+    }
+)
 
 
 @rule("view.dtype")
@@ -46,11 +50,6 @@ def reinterpreted(c: Call) -> Value:
     return map_of("bits", value, dtype=c.dtype)
 
 
-@rule("alias", "detach", "lift_fresh_copy")
-def same(c: Call) -> Value:
-    return c.raw(0)
-
-
 @rule("as_strided")
 def strided(c: Call) -> Value:
     """What exporting writes to spell out how a mean lies in memory: its own shape, the last dim running fastest."""
@@ -61,11 +60,6 @@ def strided(c: Call) -> Value:
     if not plain or c.arg(3):
         raise c.unsupported("with other elements than those of its operand")
     return value
-
-
-@rule("permute")
-def permuted(c: Call) -> Value:
-    return permute(c.raw(0), c.arg(1))
 
 
 @rule("t", "transpose")
@@ -168,9 +162,8 @@ def diagonal_scattered(c: Call) -> Value:
         rest = (p for d, p in enumerate(at) if d not in (first, second))
         return (*rest, at[first] - max(-offset, 0))
 
-    dtype = wide(value.dtype)
-    on = comparison("==", counting(c.shape, lambda at: at[second] - at[first]), offset)
-    return where(on, cast(window(part, c.shape, look), dtype), cast(value, dtype), dtype)
+    on = counting(c.shape, lambda at: at[second] - at[first]).equals(offset)
+    return where(on, window(part, c.shape, look), value, wide(value.dtype))
 
 
 @rule("constant_pad_nd")
@@ -185,14 +178,7 @@ def padded(c: Call) -> Value:
 def _inside(shape: tuple[Index, ...], dim: int, start: Index, length: Index) -> Value:
     """Whether the position along `dim` is in [start, start + length)."""
     place = counting(shape, lambda at: at[dim] - start)
-    return map_of("&", comparison(">=", place, 0), comparison("<", place, size_value(length)), dtype="bool")
-
-
-def _all(conditions: list[Value]) -> Value:
-    total = conditions[0]
-    for condition in conditions[1:]:
-        total = map_of("&", total, condition, dtype="bool")
-    return total
+    return (place >= 0) & (place < size_value(length))
 
 
 @rule("cat")
@@ -201,27 +187,26 @@ def concatenated(c: Call) -> Value:
     # Empty one-dimensional tensors are allowed beside any others.
     parts = [part for part in map(c.refer, c.arg(0)) if part.size != 0]
     if not parts:
-        return Literal(literal(0, c.wide).number, shape=c.shape, dtype=c.wide)
+        return literal(0, c.wide, c.shape)
     narrow_too = all(part.dtype == c.dtype for part in parts)
     parts = [cast(part, c.dtype if narrow_too else c.wide) for part in parts]
     if len(parts) == 1:
         return parts[0]
-    return exclusive(parts, dim, c.shape) or joined(parts, dim, c.shape)
+    return exclusive(parts, dim, c.shape) or joined(parts, dim)
 
 
-@rule("stack")
-def stacked(c: Call) -> Value:
-    dim = c.arg(1, 0) % len(c.shape)
-    unit = tuple(index(1) if d == dim else s for d, s in enumerate(c.shape))
-    return joined([cast(reshape(c.refer(r), unit), c.wide) for r in c.arg(0)], dim, c.shape)
+def stacked(values: Sequence[Value], dim: int = 0) -> Value:
+    """Values beside each other along a new dim."""
+    return joined([reshape(v, (*v.shape[:dim], index(1), *v.shape[dim:])) for v in values], dim)
 
 
-def joined(parts: list[Value], dim: int, shape: tuple[Index, ...]) -> Value:
+def joined(parts: Sequence[Value], dim: int) -> Value:
+    """Values beside each other along a dim."""
+    rank, first = len(parts[0].shape), parts[0]
     ends = list(accumulate(part.shape[dim] for part in parts))
-    starts = (tuple(end if d == dim else index(0) for d in range(len(shape))) for end in (index(0), *ends[:-1]))
-    return Concat(
-        tuple(parts), tuple(starts), tuple((d, 1) for d in range(len(shape))), shape=shape, dtype=parts[0].dtype
-    )
+    starts = (tuple(end if d == dim else index(0) for d in range(rank)) for end in (index(0), *ends[:-1]))
+    shape = (*first.shape[:dim], ends[-1], *first.shape[dim + 1 :])
+    return Concat(tuple(parts), tuple(starts), tuple((d, 1) for d in range(rank)), shape=shape, dtype=first.dtype)
 
 
 @rule("select_scatter", "slice_scatter")
@@ -233,11 +218,10 @@ def scattered(c: Call) -> Value:
     if select:
         part = reshape(part, tuple(index(1) if d == dim else s for d, s in enumerate(value.shape)))
     moved = view(part, c.shape, lambda at: tuple((p - start) // step if d == dim else p for d, p in enumerate(at)))
-    inside = [_inside(c.shape, dim, start, part.shape[dim] * step)]
+    inside = _inside(c.shape, dim, start, part.shape[dim] * step)
     if step != 1:
-        inside.append(comparison("==", counting(c.shape, lambda at: (at[dim] - start) % step), 0))
-    dtype = wide(value.dtype)
-    return where(_all(inside), cast(moved, dtype), cast(value, dtype), dtype)
+        inside = inside & counting(c.shape, lambda at: (at[dim] - start) % step).equals(0)
+    return where(inside, moved, value, wide(value.dtype))
 
 
 # --- constants ---------------------------------------------------------------------------------------
@@ -248,18 +232,13 @@ def full(c: Call) -> Value:
     number = c.operand(2 if c.name == "new_full" else 1)
     if isinstance(number, Value):
         return expand(cast(number, c.wide), c.shape)
-    return Literal(literal(number, c.wide).number, shape=c.shape, dtype=c.wide)
+    return literal(number, c.wide, c.shape)
 
 
 @rule("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")
 def empty(c: Call) -> Value:
     """Memory that nothing has written yet: any numbers will do."""
-    return Literal(literal(0, c.wide).number, shape=c.shape, dtype=c.wide)
-
-
-@rule("zeros", "zeros_like", "new_zeros", "ones", "ones_like", "new_ones")
-def filled(c: Call) -> Value:
-    return Literal(literal(int("ones" in c.name), c.wide).number, shape=c.shape, dtype=c.wide)
+    return literal(0, c.wide, c.shape)
 
 
 @rule("scalar_tensor")
@@ -277,4 +256,4 @@ def arange(c: Call) -> Value:
         first, stride = c.size(start), c.size(step)
         return counting(c.shape, lambda at: at[0] * stride + first, c.wide)
     positions = counting(c.shape, lambda at: at[0], c.wide)
-    return arithmetic("+", arithmetic("*", positions, step, dtype=c.wide), start, dtype=c.wide)
+    return positions * step + start

@@ -13,19 +13,9 @@ from dataclasses import dataclass
 
 from akg_core.records import Interface, Parameter
 from akg_core.sketch import ast
+from akg_core.sketch.dtypes import DTYPES
 
-TORCH_NAMES = {
-    "f64": "float64",
-    "f32": "float32",
-    "f16": "float16",
-    "bf16": "bfloat16",
-    "i64": "int64",
-    "i32": "int32",
-    "i16": "int16",
-    "i8": "int8",
-    "u8": "uint8",
-    "bool": "bool",
-}
+TORCH_NAMES = {name: dtype.torch for name, dtype in DTYPES.items()}
 COMPLEX = {"f64": "torch.complex128", "f32": "torch.complex64", "f16": "torch.complex32"}
 _REPLACED = "replaced"
 _HELD_BY = {"parameter": "_parameters", "buffer": "_buffers"}

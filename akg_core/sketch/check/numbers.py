@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
-
+from akg_core.notation import FUNCTIONS
 from akg_core.records import Finding
 from akg_core.sketch import ast
 from akg_core.sketch.codes import finding
 from akg_core.sketch.dtypes import is_integer
 
 LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
-_COMPUTED: dict[str, Callable[[int, int], int]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
-_DIVISIONS: dict[str, Callable[[int, int], int]] = {"//": operator.floordiv, "%": operator.mod}
+_COMPUTED = ("+", "-", "*")
+_DIVISIONS = ("//", "%")
 _DIVIDING = ("fmod", "remainder")
 
 
@@ -49,9 +47,9 @@ class _Numbers:
         elif a is None or b is None:
             return None
         elif op in _COMPUTED:
-            return self._held(_COMPUTED[op](a, b), node)
+            return self._held(FUNCTIONS[op](a, b), node)
         elif op in _DIVISIONS:
-            return _DIVISIONS[op](a, b)
+            return int(FUNCTIONS[op](a, b))
         elif op == "**" and b >= 0:
             # A power that is certainly too large is not computed.
             return self._held(a**b if abs(a) < 2 or b < 64 else HIGHEST + 1, node)

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from akg_core import philox
+from akg_core.notation import FUNCTIONS
 from akg_core.sketch import numerics
 from akg_core.sketch.dtypes import BITS, as_sum, is_float
 from akg_core.sketch.interpret.tiles import (
@@ -33,20 +34,12 @@ def _softplus(x: Tensor) -> Tensor:
     return torch.log1p(torch.exp(-x.abs())) + torch.clamp_min(x, 0)
 
 
-def _clamp(x: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    return torch.minimum(torch.maximum(x, low), high)
-
-
-def _floor_divide(a: Tensor, b: Tensor) -> Tensor:
-    return torch.div(a, b, rounding_mode="floor")
-
-
 _RENAMED: dict[str, Callable[..., Tensor]] = {
     "gelu": F.gelu,
     "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
     "silu": F.silu,
     "softplus": _softplus,
-    "clamp": _clamp,
+    "clamp": lambda x, low, high: torch.minimum(torch.maximum(x, low), high),
     "bits": lambda x: x.view(TORCH[BITS[NAMES[x.dtype]]]),
 }
 ELEMENTWISE: dict[str, Callable[..., Tensor]] = {
@@ -55,25 +48,9 @@ ELEMENTWISE: dict[str, Callable[..., Tensor]] = {
     if operation.kind == "elementwise" and name != "where"
 }
 UNARY: dict[str, Callable[..., Tensor]] = {"-": torch.neg, "not": torch.logical_not, "~": torch.bitwise_not}
-BINARY: dict[str, Callable[..., Tensor]] = {
-    "+": torch.add,
-    "-": torch.sub,
-    "*": torch.mul,
-    "/": torch.div,
-    "//": _floor_divide,
-    "%": torch.remainder,
-    "**": torch.pow,
-    "&": torch.bitwise_and,
-    "|": torch.bitwise_or,
-    "^": torch.bitwise_xor,
+BINARY: dict[str, Callable[..., Tensor]] = FUNCTIONS | {
     "<<": torch.bitwise_left_shift,
     ">>": torch.bitwise_right_shift,
-    "==": torch.eq,
-    "!=": torch.ne,
-    "<": torch.lt,
-    "<=": torch.le,
-    ">": torch.gt,
-    ">=": torch.ge,
     "and": torch.logical_and,
     "or": torch.logical_or,
 }
@@ -200,7 +177,7 @@ def split(index: Tile, sizes: Sequence[Tile]) -> tuple[Tile, ...]:
     digits = []
     for size in reversed(sizes[1:]):
         digits.append(elementwise(torch.remainder, (index, size)))
-        index = elementwise(_floor_divide, (index, size))
+        index = elementwise(BINARY["//"], (index, size))
     return tuple(Tile(digit.value, digit.axes) for digit in (index, *reversed(digits)))
 
 

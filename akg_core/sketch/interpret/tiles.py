@@ -12,20 +12,9 @@ from functools import cache, lru_cache
 import torch
 from torch import Tensor
 
-from akg_core.sketch.dtypes import as_float, combine, is_float
+from akg_core.sketch.dtypes import DTYPES, as_float, combine, is_float
 
-TORCH: dict[str, torch.dtype] = {
-    "f64": torch.float64,
-    "f32": torch.float32,
-    "f16": torch.float16,
-    "bf16": torch.bfloat16,
-    "i64": torch.int64,
-    "i32": torch.int32,
-    "i16": torch.int16,
-    "i8": torch.int8,
-    "u8": torch.uint8,
-    "bool": torch.bool,
-}
+TORCH: dict[str, torch.dtype] = {name: getattr(torch, dtype.torch) for name, dtype in DTYPES.items()}
 NAMES = {dtype: name for name, dtype in TORCH.items()}
 
 

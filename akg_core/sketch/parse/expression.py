@@ -10,33 +10,12 @@ import math
 from typing import NoReturn
 
 from akg_core.errors import SketchError
+from akg_core.notation import SYMBOLS
 from akg_core.sketch import ast
 from akg_core.sketch.codes import finding, near
 from akg_core.sketch.dtypes import DTYPES
 from akg_core.sketch.ops import OPERATIONS, SPELLINGS
 
-_BINARY: dict[type, str] = {
-    python.Add: "+",
-    python.Sub: "-",
-    python.Mult: "*",
-    python.Div: "/",
-    python.FloorDiv: "//",
-    python.Mod: "%",
-    python.Pow: "**",
-    python.BitAnd: "&",
-    python.BitOr: "|",
-    python.BitXor: "^",
-    python.LShift: "<<",
-    python.RShift: ">>",
-    python.Eq: "==",
-    python.NotEq: "!=",
-    python.Lt: "<",
-    python.LtE: "<=",
-    python.Gt: ">",
-    python.GtE: ">=",
-    python.And: "and",
-    python.Or: "or",
-}
 _UNARY: dict[type, str] = {python.USub: "-", python.Not: "not", python.Invert: "~"}
 DEEPEST = 64  # expressions inside each other: all that reads a sketch goes down by recursion
 _SPECIAL = {"inf": math.inf, "nan": math.nan}
@@ -95,17 +74,17 @@ class ExpressionParser:
                 return ast.Name(name, place=place)
             case python.UnaryOp(op=op, operand=operand):
                 return self._unary(op, self.expression(operand), place)
-            case python.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-                return ast.Binary(_BINARY[type(op)], self.expression(left), self.expression(right), place=place)
+            case python.BinOp(left=left, op=op, right=right) if type(op) in SYMBOLS:
+                return ast.Binary(SYMBOLS[type(op)], self.expression(left), self.expression(right), place=place)
             case python.BinOp(op=op):
                 self.fail(node, "SK105", "A matrix product has no operator.", _INSTEAD[python.MatMult])
             case python.BoolOp(op=op, values=[first, *others]):
                 result = self.expression(first)
                 for other in others:
-                    result = ast.Binary(_BINARY[type(op)], result, self.expression(other), place=place)
+                    result = ast.Binary(SYMBOLS[type(op)], result, self.expression(other), place=place)
                 return result
-            case python.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _BINARY:
-                return ast.Binary(_BINARY[type(op)], self.expression(left), self.expression(right), place=place)
+            case python.Compare(left=left, ops=[op], comparators=[right]) if type(op) in SYMBOLS:
+                return ast.Binary(SYMBOLS[type(op)], self.expression(left), self.expression(right), place=place)
             case python.Compare(ops=[_]):
                 self.fail(node, "SK105", "This comparison is not in the language.", "Compare with == != < <= > >=.")
             case python.Compare():
