@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import glob
 import json
 import os
+import shutil
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +35,7 @@ def write_whole(path: Path, content: str | BaseModel) -> None:
     partial.replace(path)
 
 
-@contextmanager
+@contextlib.contextmanager
 def sole_use(folder: Path) -> Iterator[int]:
     """Have a folder, which is made, for oneself while a `with` body runs. Raises UsageError when somebody has it.
 
@@ -49,6 +51,17 @@ def sole_use(folder: Path) -> Iterator[int]:
         yield handle
     finally:
         os.close(handle)
+
+
+def prune(folder: Path, most: int, in_use_seconds: float = 0.0) -> None:
+    """Keep the `most` lately used folders in a folder, and whatever was used within so many seconds."""
+    with contextlib.suppress(OSError):
+        folders = [entry for entry in os.scandir(folder) if entry.is_dir() and entry.name[0] != "."]
+        used = {entry.path: entry.stat().st_mtime for entry in folders}
+        latest = time.time() - in_use_seconds
+        for path in sorted(used, key=used.__getitem__)[: max(0, len(used) - most)]:
+            if used[path] <= latest:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def cache_folder() -> Path:

@@ -74,7 +74,7 @@ class Attempt:
         while True:
             ask = self._ask if self.desk.conducted else None
             decision = decide(self.steps, sketches=self.desk.sketches, ask=ask)
-            self.desk.trace.decided(self.number, decision)
+            self.desk.trace.add(self.number, decided=decision)
             if decision.action in ("accept", "give up"):
                 self._finish(decision.reason)
                 return
@@ -150,18 +150,10 @@ class Attempt:
 
     def _record(self, actor: Actor, action: Action, judged: Judged, files: Mapping[str, str] | None = None) -> None:
         """Note a step: who wrote some files (None: nothing that can be read), and what came of them."""
-        step = Step(
-            actor=actor,
-            action=action,
-            outcome=judged.outcome,
-            digest=digest(files) if files else "",
-            error=judged.error,
-            feedback=judged.feedback,
-            seconds=judged.seconds,
-            roofline=judged.roofline,
-        )
+        found, name = judged.model_dump(exclude={"speedup"}), digest(files) if files else ""
+        step = Step(actor=actor, action=action, digest=name, **found)
         self.steps.append(step)
-        self.desk.trace.done(self.number, step, self._watch.lap())
+        self.desk.trace.add(self.number, done=step, spent=self._watch.lap())
         self.tell()
 
     def _show(self, doing: str) -> None:

@@ -177,7 +177,7 @@ def _carry_out(attempts: Sequence[Attempt], pipeline: Pipeline, desk: Desk, toge
                 attempt.go()
             except AkgError as error:
                 attempt.end = str(error)
-                desk.trace.ended(attempt.number, attempt.end)
+                desk.trace.add(attempt.number, ended=attempt.end)
                 errors.append(error)
                 note.text = f"{_spell_attempt(attempt, budget)} · ended early"
             else:

@@ -106,7 +106,7 @@ class Library:
             f"SELECT page, path, text, -bm25(sections, 0, 0, {_HEADING_WEIGHT}, 1.0) AS score FROM sections "
             f"WHERE sections MATCH ? AND plugin = ?{among} ORDER BY score DESC LIMIT ?"
         )
-        rows = self._run(lambda connection: connection.execute(query, (asked, plugin, *kinds, most)).fetchall())
+        rows = self._rows(query, asked, plugin, *kinds, most)
         return [
             Found(section=Section(page=page, path=tuple(json.loads(path)), text=text), score=score)
             for page, path, text, score in rows
@@ -115,14 +115,12 @@ class Library:
     def shelf(self, plugin: str) -> list[Section]:
         """All sections of a plugin."""
         query = "SELECT page, path, text FROM sections WHERE plugin = ?"
-        rows = self._run(lambda connection: connection.execute(query, (plugin,)).fetchall())
+        rows = self._rows(query, plugin)
         return [Section(page=page, path=tuple(json.loads(path)), text=text) for page, path, text in rows]
 
     def vectors(self, model: str, digests: Iterable[str]) -> dict[str, bytes]:
         """The vectors of some texts by a model, as far as they are known."""
-        wanted = {*digests}
-        query = "SELECT digest, vector FROM vectors WHERE model = ?"
-        rows = self._run(lambda connection: connection.execute(query, (model,)).fetchall())
+        wanted, rows = {*digests}, self._rows("SELECT digest, vector FROM vectors WHERE model = ?", model)
         return {digest: vector for digest, vector in rows if digest in wanted}
 
     def file_vectors(self, model: str, vectors: Mapping[str, bytes]) -> None:
@@ -140,18 +138,16 @@ class Library:
     def kernels_like(self, task: Task, plugin: str, target: Target, most: int = 6) -> list[KernelEntry]:
         """Kernels of a plugin that compute what the task does, or something near it, the most alike first."""
         wanted = described(task)
-        query = "SELECT digest, target, what FROM kernels WHERE plugin = ?"
-        rows = self._run(lambda connection: connection.execute(query, (plugin,)).fetchall())
         found = [
             (similarity(wanted, Described.model_validate_json(what), where == str(target)), digest)
-            for digest, where, what in rows
+            for digest, where, what in self._rows("SELECT digest, target, what FROM kernels WHERE plugin = ?", plugin)
         ]
         best = [digest for like, digest in sorted(found, reverse=True)[:most] if like]
-        return [KernelEntry.model_validate_json(self._entry(digest)) for digest in best]
+        entries = (self._rows("SELECT entry FROM kernels WHERE digest = ?", digest)[0] for digest in best)
+        return [KernelEntry.model_validate_json(entry) for (entry,) in entries]
 
-    def _entry(self, digest: str) -> str:
-        query = "SELECT entry FROM kernels WHERE digest = ?"
-        return self._run(lambda connection: connection.execute(query, (digest,)).fetchone()[0])
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        return self._run(lambda connection: connection.execute(query, values).fetchall())
 
     def _run(self, work: Any) -> Any:
         try:

@@ -59,9 +59,6 @@ class Trace:
         self._path, self._lock = folder / FILE, threading.Lock()
         self._path.unlink(missing_ok=True)
 
-    def decided(self, attempt: int, decision: Decision) -> None:
-        self._add(attempt, decided=decision)
-
     def asked(
         self, attempt: int, actor: str, action: Action, question: Question, answer: Answer, chosen: tuple[str, ...]
     ) -> None:
@@ -77,15 +74,10 @@ class Trace:
             seconds=round(answer.seconds, 3),
             replayed=answer.replayed,
         )
-        self._add(attempt, asked=said)
+        self.add(attempt, asked=said)
 
-    def done(self, attempt: int, step: Step, spent: Spent) -> None:
-        self._add(attempt, done=step, spent=spent)
-
-    def ended(self, attempt: int, why: str) -> None:
-        self._add(attempt, ended=why)
-
-    def _add(self, attempt: int, **what: Any) -> None:
+    def add(self, attempt: int, **what: Any) -> None:
+        """Append an event of an attempt, with fields of `Event`."""
         line = Event(at=round(time.time(), 3), attempt=attempt, **what).model_dump_json(exclude_defaults=True)
         with self._lock, self._path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")

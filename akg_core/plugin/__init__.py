@@ -11,7 +11,7 @@ akg_core.plugin.harness       running and timing a kernel that is a Python modul
 Tests of plugins import `akg_core.testing` besides. This module imports nothing heavy: every command loads it.
 """
 
-from akg_core import hookspecs
+from akg_core import hookspecs, machine
 from akg_core.device import HOST, Device, DeviceClock, Lane
 from akg_core.errors import AkgError, SketchError, ToolchainError, Unsupported
 from akg_core.hookspecs import deferred, hookimpl
@@ -42,7 +42,7 @@ from akg_core.records import (
     TimingPlan,
     Traits,
 )
-from akg_core.storage import cache_folder, write_whole
+from akg_core.storage import cache_folder, prune, write_whole
 from akg_core.toolchain import advice_on, version_of, with_sketch_lines, write_source
 from akg_core.worker.usage import cores
 
@@ -85,6 +85,8 @@ __all__ = [
     "deferred",
     "hookimpl",
     "hookspecs",
+    "machine",
+    "prune",
     "read_pages",
     "version_of",
     "with_sketch_lines",

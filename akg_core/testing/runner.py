@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import tempfile
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -53,7 +52,9 @@ def conform(
         (folder / f"{module}.py").write_text(_SUITE.format(plugin=name, target=target), encoding="utf-8")
         stack.callback(sys.modules.pop, module, None)
         (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-        stack.enter_context(_environment())
+        environment = stack.enter_context(pytest.MonkeyPatch.context())
+        for variable, value in _ENVIRONMENT.items():
+            environment.setenv(variable, value)
         arguments = [*_OPTIONS, "-c", str(folder / "pytest.ini"), str(folder)]
         code = pytest.main(arguments + ["-k", only] * bool(only), plugins=[recorder])
     if code == pytest.ExitCode.INTERRUPTED:
@@ -135,17 +136,3 @@ def _sentence(error: BaseException) -> str:
     said = " ".join((getattr(error, "msg", None) or str(error)).split())
     ours = isinstance(error, AkgError | pytest.fail.Exception | pytest.skip.Exception)
     return said if ours else f"{type(error).__name__}: {said}"
-
-
-@contextlib.contextmanager
-def _environment() -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in _ENVIRONMENT}
-    os.environ.update(_ENVIRONMENT)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

@@ -33,13 +33,3 @@ def keep(shelf: str, files: Mapping[str, Path]) -> None:
             for name, path in files.items():
                 shutil.copyfile(path, whole / name)
             whole.rename(folder)  # fails, rightly, when another process was first
-
-
-def prune(shelf: str, most: int) -> None:
-    """Keep the `most` lately used folders of `shelf`."""
-    with contextlib.suppress(OSError):
-        folders = [entry for entry in os.scandir(cache_folder() / shelf) if entry.is_dir() and entry.name[0] != "."]
-        if len(folders) > most:
-            folders.sort(key=lambda entry: entry.stat().st_mtime)
-            for entry in folders[: len(folders) - most]:
-                shutil.rmtree(entry.path, ignore_errors=True)

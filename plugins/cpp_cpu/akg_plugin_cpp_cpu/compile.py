@@ -16,11 +16,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from akg_core.plugin import Artifact, CompileResult, KernelSource, Target, with_sketch_lines, write_source
+from akg_core.plugin import Artifact, CompileResult, KernelSource, Target, prune, with_sketch_lines, write_source
 from akg_plugin_cpp_cpu import prepare
-from akg_plugin_cpp_cpu.cache import keep, kept, prune
+from akg_plugin_cpp_cpu.cache import keep, kept
 from akg_plugin_cpp_cpu.levels import NATIVE
-from akg_plugin_cpp_cpu.probe import Toolchain, arch_of, toolchain
+from akg_plugin_cpp_cpu.probe import Toolchain, arch_of, cache_folder, toolchain
 from akg_plugin_cpp_cpu.process import run
 
 INCLUDE = Path(__file__).parent / "include" / "akg"
@@ -50,7 +50,7 @@ def compile_kernel(source: KernelSource, target: Target, workdir: Path) -> Compi
             return CompileResult(ok=False, seconds=time.perf_counter() - began, log=log)
         if not found:
             keep(shelf, {LIBRARY: workdir / LIBRARY})
-            prune("builds", 512)
+            prune(cache_folder() / "builds", 512)
         shutil.copyfile(binding.result(), workdir / binding_name())
     artifact = Artifact(folder=workdir, entry=source.entry)
     return CompileResult(ok=True, seconds=time.perf_counter() - began, artifact=artifact, log=log, cached=bool(found))

@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from akg_core.plugin import ToolchainError
-from akg_plugin_cpp_cpu.cache import prune
+from akg_core.plugin import ToolchainError, prune
 from akg_plugin_cpp_cpu.probe import Toolchain, cache_folder
 from akg_plugin_cpp_cpu.process import run
 
@@ -115,7 +114,7 @@ def _made(kind: str, identity: str, make: Callable[[Path], None]) -> Path:
                     whole.mkdir()
                     make(whole)
                     whole.rename(folder)
-                prune(kind, 8)
+                prune(folder.parent, 8)
     with contextlib.suppress(OSError):
         os.utime(folder)
     return folder

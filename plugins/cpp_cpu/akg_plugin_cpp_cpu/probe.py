@@ -7,7 +7,6 @@ import functools
 import hashlib
 import json
 import os
-import platform
 import shlex
 import shutil
 import subprocess
@@ -15,7 +14,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from akg_core.plugin import Availability, Target, ToolchainError, Traits, cores, write_whole
+from akg_core.plugin import Availability, Target, ToolchainError, Traits, cores, machine, write_whole
 from akg_core.plugin import cache_folder as users_cache_folder
 from akg_plugin_cpp_cpu import levels
 from akg_plugin_cpp_cpu.levels import NATIVE
@@ -77,20 +76,20 @@ def probe(target: Target) -> Availability:
         tools = toolchain(arch_of(target))
     except ToolchainError as error:
         return Availability(can_compile=False, can_run=False, reason=error.message, cure=error.cure)
-    near = cache_bytes(2)
+    caches = {level: machine.cache_bytes(level) for level in (1, 2, 3)}
     details = {
         "compiler": f"{tools.compiler} {tools.version}",
         "flags": " ".join(tools.flags),
         "vector": f"{8 * tools.vector_bytes} bits",
-        "processor": processor(),
-        "caches": ", ".join(f"L{level} {cache_bytes(level) // 1024} KiB" for level in (1, 2, 3) if cache_bytes(level)),
+        "processor": machine.processor(),
+        "caches": ", ".join(f"L{level} {size // 1024} KiB" for level, size in caches.items() if size),
     }
     traits = Traits(
         units=cores(),
         lanes=tools.vector_bytes // 4,
-        on_chip_bytes=(near or 512 * 1024) // 2,
+        on_chip_bytes=(caches[2] or 512 * 1024) // 2,
         longest_sorted=_LONGEST_SORTED,
-        tile_elements=(cache_bytes(1) or 32 * 1024) // 8,
+        tile_elements=(caches[1] or 32 * 1024) // 8,
         dot_tile=(256, 256, 128),
     )
     if missing := levels.lacking(tools.arch):
@@ -137,25 +136,6 @@ def cache_folder() -> Path:
     return users_cache_folder() / "cpp_cpu"
 
 
-@functools.cache
-def cache_bytes(level: int) -> int:
-    """Bytes of one data cache of this level, 0 when the system does not say."""
-    for index in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
-        if _read(index / "level") == str(level) and _read(index / "type") != "Instruction":
-            size = _read(index / "size")
-            return int(size[:-1]) * {"K": 1024, "M": 1024**2}[size[-1]] if size[-1:] in ("K", "M") else int(size or 0)
-    return 0
-
-
-@functools.cache
-def processor() -> str:
-    """The processor's name as the system gives it."""
-    for line in _read(Path("/proc/cpuinfo")).splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
-
-
 def _compiler() -> list[str]:
     chosen = os.environ.get("CXX", "").strip()
     if chosen:
@@ -180,7 +160,7 @@ def _tool(*names: str) -> str:
 
 def _described(compiler: list[str], arch: str) -> dict[str, str]:
     """The macros that matter and the flags for a processor, remembered while compiler and processor stay."""
-    here = [processor(), *sorted(levels.features())] if arch == NATIVE else []
+    here = [machine.processor(), *sorted(levels.features())] if arch == NATIVE else []
     note = cache_folder() / f"compiler-{_digest([*compiler, _stamp(compiler[0]), arch, *here])[:16]}.json"
     try:
         return json.loads(note.read_text())
@@ -212,10 +192,3 @@ def _stamp(tool: str) -> str:
 
 def _digest(parts: list[str]) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""

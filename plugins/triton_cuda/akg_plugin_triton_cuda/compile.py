@@ -7,10 +7,8 @@ machine with the GPU the first launch finds it ready; it is kept in the user's c
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -28,6 +26,7 @@ from akg_core.plugin import (
     Target,
     ToolchainError,
     cache_folder,
+    prune,
     write_source,
 )
 from akg_core.plugin.resources import occupancy
@@ -100,7 +99,7 @@ def compiled(
     }
     kept = cache_folder() / f"triton-{triton_version()}"
     said = _here(payload, kept) if ahead.is_ready() else _elsewhere(payload, kept, builds[0][0])
-    _prune(kept)
+    prune(kept, KEPT, IN_USE_SECONDS)
     if isinstance(said, str):
         return [[{"error": said} for _ in launches] for _, launches in builds]
     return said
@@ -139,14 +138,3 @@ def _elsewhere(payload: dict[str, Any], kept: Path, folder: Path) -> list[list[d
         found: list[list[dict[str, Any]]] = json.loads(lines[-1])
         return found
     return ended.stderr.strip() or f"Triton ended with {ended.returncode} and said nothing"
-
-
-def _prune(kept: Path) -> None:
-    """Remove what was used longest ago when there is far more than is kept, but nothing that may be in use."""
-    with contextlib.suppress(OSError):
-        used = {entry.path: entry.stat().st_mtime for entry in os.scandir(kept) if entry.is_dir()}
-        if len(used) > 1.25 * KEPT:
-            latest = time.time() - IN_USE_SECONDS
-            for path in sorted(used, key=used.__getitem__)[: len(used) - KEPT]:
-                if used[path] < latest:
-                    shutil.rmtree(path, ignore_errors=True)

@@ -22,7 +22,17 @@ from akg_triton.emit import emit
 from akg_triton.signature import POINTERS
 from triton.runtime.jit import mangle_type
 
-from akg_core.plugin import Argument, CompileResult, Interface, KernelSource, Schedule, Sketch, Target, ToolchainError
+from akg_core.plugin import (
+    Argument,
+    CompileResult,
+    Interface,
+    KernelSource,
+    Schedule,
+    Sketch,
+    Target,
+    ToolchainError,
+    prune,
+)
 from akg_core.plugin.sketch import parse, smaller, space
 from akg_core.sketch.interpret.tiles import TORCH
 from akg_core.testing.emission.sized import SIZES, sized
@@ -301,14 +311,11 @@ def test_a_kernel_that_does_not_fit_is_named_with_what_it_needs_and_fits_with_sm
     assert second.ok and not second.shortages and second.spilled == {"turned": 0}
 
 
-def test_only_what_has_not_been_used_for_long_is_removed_from_the_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compiling, "KEPT", 1)
+def test_only_what_has_not_been_used_for_long_is_removed_from_the_cache(tmp_path: Path) -> None:
     for name, age in (("old", 9000), ("older", 9999), ("in use", 60), ("new", 0)):
         (tmp_path / name).mkdir()
         os.utime(tmp_path / name, (time.time() - age,) * 2)
-    compiling._prune(tmp_path)
+    prune(tmp_path, 1, compiling.IN_USE_SECONDS)
     assert {path.name for path in tmp_path.iterdir()} == {"in use", "new"}
 
 
