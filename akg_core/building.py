@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 from akg_core import stages
 from akg_core.errors import AkgError, DoesNotFit, KernelFailed, SketchError, Unsupported, WorkerFailed
+from akg_core.foreign import line_of
 from akg_core.lower.resources.work import Work
 from akg_core.records import Advice, KernelSource, Shortage, Sketch
 from akg_core.sketch.schedule import smaller
+from akg_core.spell import count_of
 from akg_core.stages import Candidate
 
 if TYPE_CHECKING:
@@ -116,9 +118,9 @@ def explained(advice: Sequence[Advice], source: KernelSource, sketch: Sketch) ->
     text = f": {first.problem.rstrip('.')}."
     name = next((n for n in source.files if f"{n}:{first.source_line}" in source.line_map), "")
     if name:
-        text += f" {name}:{first.source_line} is `{_line(source.files[name], first.source_line)}`"
+        text += f" {name}:{first.source_line} is `{line_of(source.files[name], first.source_line)}`"
         line = first.sketch_line or source.line_map[f"{name}:{first.source_line}"]
-        text += f", from line {line} of the sketch, `{_line(sketch.text, line)}`."
+        text += f", from line {line} of the sketch, `{line_of(sketch.text, line)}`."
     return f"{text} {first.advice}".rstrip()
 
 
@@ -132,9 +134,4 @@ def _spills(pool: Pool, built: Candidate) -> list[Spill]:
 def _spell(what: str, named: Sequence[Shortage | Spill]) -> str:
     """So many kernels are in some way: the first of them, and what is known of each."""
     shown = ", ".join(map(str, named[:_NAMED])) + (", …" if len(named) > _NAMED else "")
-    return f"{len(named)} kernel{'s' * (len(named) != 1)} {what}: {shown}"
-
-
-def _line(text: str, number: int) -> str:
-    lines = text.splitlines()
-    return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    return f"{count_of(len(named), 'kernel')} {what}: {shown}"

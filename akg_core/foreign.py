@@ -39,6 +39,11 @@ def sentences(value: Any, depth: int = 0) -> Any:
     return value
 
 
+def line_of(text: str, number: int) -> str:
+    """A line of a text, 1-based, without the blanks around it; "" where there is none."""
+    return next((line.strip() for n, line in enumerate(text.splitlines(), 1) if n == number), "")
+
+
 def fenced(text: str, language: str = "") -> str:
     """A text as a block of Markdown that no line of it can end."""
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"^\s*(`{3,})", text, re.MULTILINE)), 3)

@@ -40,6 +40,7 @@ from akg_core.registry import forward_trace
 from akg_core.results import DETAILS, Failure, RunResult, advice_on, by_kernel, versions
 from akg_core.runs import RunFolder
 from akg_core.search.tune import REFUSALS, Search, SearchContext, Tuned, open_archive
+from akg_core.spell import count_of
 from akg_core.stages import Candidate, Design, Request
 from akg_core.variants import Variants
 
@@ -376,11 +377,6 @@ class Pipeline:
             folder=str(self.folder.path),
             versions=versions(self.request.plugin, None if failed else self.available),
         )
-
-
-def count_of(number: int, noun: str) -> str:
-    """ "1 kernel", "2 kernels"."""
-    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _spell_arguments(task: Task) -> str:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 
+def count_of(number: int, noun: str) -> str:
+    """ "1 kernel", "2 kernels"."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def spell_seconds(seconds: float) -> str:
     """A duration with three digits and its unit: "12.3 ms"."""
     unit, size = _unit(seconds)

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from akg_core.errors import AkgError, PluginError
 from akg_core.progress import StageNote
+from akg_core.spell import count_of
 from akg_core.stages import Candidate, Design, Designed
 from akg_core.worker.usage import cores
 
@@ -100,8 +101,7 @@ class Variants:
 
     @staticmethod
     def _said(design: Design) -> str:
-        number = design.sketch.text.count("@kernel")
-        return f"{number} kernel{'s' * (number != 1)}"
+        return count_of(design.sketch.text.count("@kernel"), "kernel")
 
 
 class Defaults:

@@ -23,8 +23,9 @@ from akg_core.agents.budget import Budget, BudgetSpent, Limits
 from akg_core.agents.client import Client
 from akg_core.agents.knowledge import RECALLED, Knowledge, Origin, gather
 from akg_core.agents.library import KernelEntry, Library
+from akg_core.agents.prices import dollars
 from akg_core.agents.prompts import coder, designer
-from akg_core.agents.records import Tally
+from akg_core.agents.records import Tally, Usage
 from akg_core.agents.replay_cache import ReplayCache
 from akg_core.agents.settings import Settings
 from akg_core.agents.similarity import described
@@ -132,9 +133,6 @@ def make(pipeline: Pipeline, agenda: Agenda) -> None:
 
 def estimate(task: Task, known: Knowledge, settings: Settings) -> tuple[int, float | None]:
     """About how many tokens, and dollars where the price is known, one attempt takes: a few prompts and answers."""
-    from akg_core.agents.prices import dollars
-    from akg_core.agents.records import Usage
-
     design = designer(task, known).tokens
     code = coder(task, known, "code", "").tokens
     asked = Usage(read=design + 4 * code, written=5 * 2000)

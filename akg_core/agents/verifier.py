@@ -22,6 +22,7 @@ from akg_core import stages
 from akg_core.agents.conductor import Outcome
 from akg_core.agents.stopwatch import Stopwatch
 from akg_core.errors import AkgError, SketchError
+from akg_core.foreign import line_of
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.reference.prepare import Prepared
 from akg_core.judge.timing.measure import Baselines
@@ -238,16 +239,15 @@ def _timed(timing: Timing) -> Judged:
 
 def _finding(found: Finding, text: str) -> str:
     """A finding with the line that it is about."""
-    lines = text.splitlines()
-    at = f" Line {found.line} is `{lines[found.line - 1].strip()}`." if 0 < found.line <= len(lines) else ""
+    line = line_of(text, found.line)
+    at = f" Line {found.line} is `{line}`." if line else ""
     return f"{found.code} {found.message}{at} {found.suggestion}".strip()
 
 
 def _advice(each: Advice, files: Mapping[str, str]) -> str:
     """A compiler's message as the plugin explains it, with the line that it is about where one file has it."""
     kernels = [text for name, text in sorted(files.items()) if name != "model_new.py"] or [*files.values()]
-    lines = kernels[0].splitlines()
-    line = lines[each.source_line - 1].strip() if 0 < each.source_line <= len(lines) else ""
+    line = line_of(kernels[0], each.source_line)
     at = f" Line {each.source_line} is `{line}`." if line else ""
     return f"{each.problem.rstrip('.')}.{at} {each.advice}".strip()
 

@@ -14,7 +14,7 @@ from akg_core.agents.replay_cache import ReplayCache
 from akg_core.agents.stopwatch import Spent
 from akg_core.agents.trace import Event
 from akg_core.report.table import plain_table
-from akg_core.spell import spell_seconds
+from akg_core.spell import count_of, spell_seconds
 
 _STYLES = {"correct": "green", "accepted": "green"}
 
@@ -68,7 +68,7 @@ def _total(events: Sequence[Event]) -> str:
     dollars = sum(each.dollars or 0.0 for each in asked)
     cost = f", ${dollars:.4f}" if dollars else ""
     spent = sum((event.spent for event in events if event.spent), Spent())
-    return f"{len(asked)} answer{'s' * (len(asked) != 1)}, {tokens:,} tokens{cost}; {_spell_spent(spent)}"
+    return f"{count_of(len(asked), 'answer')}, {tokens:,} tokens{cost}; {_spell_spent(spent)}"
 
 
 def _spell_spent(spent: Spent) -> str:

@@ -22,6 +22,7 @@ from akg_core.sketch.dtypes import DTYPES
 from akg_core.stages import require_allowed
 from akg_core.testing.examples import Example, read_examples
 from akg_core.testing.subject import CHEATED, TASKS, Subject
+from akg_core.toolchain import write_source
 
 NOWHERE = (Target(backend="no-such-backend"), Target(backend="no-such-backend", arch="no-such-chip"))
 NONSENSE = ("", "\x00\udcff", "error:" * 10_000, "kernel:1:1: error: expected ')'\n")
@@ -176,10 +177,7 @@ class Contract:
         except AkgError as error:
             fail(f"{what} is refused by its own akg_check_source: {error}")
         folder = subject.fresh()
-        for name, text in source.files.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+        write_source(source, folder)
         if rule := broken_rule(folder, "", source.entry, modules_of(subject.plugin)):
             fail(f"{what} would be judged cheating: {rule}.")
 
