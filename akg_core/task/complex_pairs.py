@@ -6,10 +6,8 @@ goes in or comes out: see `complex_border`.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,6 +16,8 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils._pytree import tree_unflatten
 
+from akg_core.task.complex_functions import FUNCTIONS, Pair, as_pair, has_pairs
+
 _NAMES = """
     alias cat clone constant_pad_nd copy cumsum diagonal expand flip gather index index_select mean neg permute repeat
     roll select slice split split_with_sizes squeeze stack sum t transpose unbind unfold unsqueeze unsafe_split view
@@ -25,7 +25,6 @@ _NAMES = """
     """
 _PARTWISE = frozenset(_NAMES.split())
 """Operators that do the same to both parts: what only moves elements, adds them up or chooses among them."""
-_MOST_FACTORS = 8  # of a power
 _NORMS = (0.0, 0.5, 1.0)  # how often the length of a transform divides it, by PyTorch's number for that
 
 
@@ -39,15 +38,6 @@ class Unknown(Exception):
 
 class _NoFormula(Exception):
     pass
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A complex tensor, or a complex number, by its parts; `real`: the imaginary one is zero everywhere."""
-
-    re: Any
-    im: Any
-    real: bool = False
 
 
 def has_complex(program: ExportedProgram) -> bool:
@@ -131,23 +121,16 @@ class _Interpreter(torch.fx.Interpreter):
             pair = self._interleaved[id(args[0])][1]
             return pair.im if args[2] else pair.re
         dtype = kwargs.get("dtype")
-        if not _pairs(args) and name not in _MAKERS and not (dtype and dtype.is_complex):
+        if not has_pairs(args) and name not in _MAKERS and not (dtype and dtype.is_complex):
             return super().call_function(target, args, kwargs)
         if name in _RULES:
             return _RULES[name](*args, **kwargs)
-        if dtype is not None and dtype.is_complex and not _pairs(args):
+        if dtype is not None and dtype.is_complex and not has_pairs(args):
             real = super().call_function(target, args, kwargs | {"dtype": dtype.to_real()})
             return Pair(real, torch.zeros_like(real))
         if name in _PARTWISE:
             return _partwise(target, args, kwargs)
         raise _NoFormula
-
-
-def _pairs(value: Any) -> bool:
-    """Whether there is a pair, or a complex number, anywhere in some arguments."""
-    if isinstance(value, (list, tuple)):
-        return any(map(_pairs, value))
-    return isinstance(value, (Pair, complex))
 
 
 def _partwise(target: Any, args: Any, kwargs: Any) -> Any:
@@ -161,71 +144,11 @@ def _part(value: Any, first: bool) -> Any:
     """The real or the imaginary parts of all pairs among some arguments."""
     if isinstance(value, (list, tuple)):
         return [_part(each, first) for each in value]
-    pair = _pair(value) if isinstance(value, complex) else value
+    pair = as_pair(value) if isinstance(value, complex) else value
     return (pair.re if first else pair.im) if isinstance(pair, Pair) else value
 
 
-def _pair(value: Any) -> Pair:
-    if isinstance(value, Pair):
-        return value
-    if isinstance(value, complex):
-        return Pair(value.real, value.imag)
-    return Pair(value, torch.zeros_like(value) if isinstance(value, Tensor) else 0.0)
-
-
-# --- arithmetic -----------------------------------------------------------------------------------------
-
-
-def _add(a: Any, b: Any, *, alpha: float = 1) -> Pair:
-    left, right = _pair(a), _pair(b)
-    return Pair(left.re + alpha * right.re, left.im + alpha * right.im)
-
-
-def _multiply(a: Any, b: Any) -> Pair:
-    if not _pairs(a) or not _pairs(b):
-        pair, real = (_pair(a), b) if _pairs(a) else (_pair(b), a)
-        return Pair(pair.re * real, pair.im * real)
-    left, right = _pair(a), _pair(b)
-    return Pair(left.re * right.re - left.im * right.im, left.re * right.im + left.im * right.re)
-
-
-def _divide(a: Any, b: Any) -> Pair:
-    if not _pairs(b):
-        pair = _pair(a)
-        return Pair(pair.re / b, pair.im / b)
-    below = _pair(b)
-    size = below.re * below.re + below.im * below.im
-    return _multiply(a, Pair(below.re / size, -below.im / size))
-
-
-def _product(operator: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Any, Any], Pair]:
-    def apply(a: Any, b: Any) -> Pair:
-        if not _pairs(a):
-            return Pair(operator(a, b.re), operator(a, b.im))
-        if not _pairs(b):
-            return Pair(operator(a.re, b), operator(a.im, b))
-        real = operator(a.re, b.re) - operator(a.im, b.im)
-        return Pair(real, operator(a.re, b.im) + operator(a.im, b.re))
-
-    return apply
-
-
-def _exp(z: Pair) -> Pair:
-    return _polar(torch.exp(z.re), z.im)
-
-
-def _polar(size: Tensor, angle: Tensor) -> Pair:
-    return Pair(size * torch.cos(angle), size * torch.sin(angle))
-
-
-def _conjugate(z: Pair) -> Pair:
-    return Pair(z.re, -z.im)
-
-
-def _power(z: Any, exponent: Any) -> Pair:
-    if not isinstance(exponent, int) or not 1 <= exponent <= _MOST_FACTORS:
-        raise _NoFormula
-    return functools.reduce(_multiply, [z] * exponent)
+# --- tensors --------------------------------------------------------------------------------------------
 
 
 def _full_like(z: Pair, value: Any, **options: Any) -> Any:
@@ -241,8 +164,8 @@ def _to_copy(z: Any, *, dtype: torch.dtype | None = None, **_: Any) -> Any:
         return Pair(z.re.clone(), z.im.clone())
     if not dtype.is_complex:
         return z.re.to(dtype)
-    pair = _pair(z)
-    return Pair(pair.re.to(dtype.to_real()), pair.im.to(dtype.to_real()), not _pairs(z))
+    pair = as_pair(z)
+    return Pair(pair.re.to(dtype.to_real()), pair.im.to(dtype.to_real()), not has_pairs(z))
 
 
 # --- transforms -----------------------------------------------------------------------------------------
@@ -304,23 +227,8 @@ def _scaled(z: Pair, sizes: Sequence[int], norm: int) -> Pair:
 
 _MAKERS = frozenset({"complex", "polar", "view_as_complex", "_fft_r2c"})
 _RULES: dict[str, Callable[..., Any]] = {
-    "complex": Pair,
-    "polar": _polar,
+    **FUNCTIONS,
     "view_as_complex": lambda x: Pair(x.select(-1, 0), x.select(-1, 1)),
-    "add": _add,
-    "sub": lambda a, b, *, alpha=1: _add(a, b, alpha=-alpha),
-    "mul": _multiply,
-    "div": _divide,
-    "reciprocal": lambda z: _divide(1.0, z),
-    "mm": _product(torch.mm),
-    "bmm": _product(torch.bmm),
-    "pow": _power,
-    "exp": _exp,
-    "abs": lambda z: torch.hypot(z.re, z.im),
-    "angle": lambda z: torch.atan2(z.im, z.re),
-    "conj": _conjugate,
-    "_conj": _conjugate,
-    "_conj_physical": _conjugate,
     "resolve_conj": lambda z: z,
     "full_like": _full_like,
     "zeros_like": lambda z, **options: _full_like(z, 0, **options),

@@ -20,6 +20,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
         aten._pdist_forward.default: _pairwise_distances,
         aten.fft_fftfreq.default: _frequencies,
         aten.fft_rfftfreq.default: _frequencies_of_half,
+        aten.embedding_renorm.default: _renormalised,
         aten.grid_sampler_3d.default: _grid_sampler_3d,
         aten.fake_quantize_per_tensor_affine_cachemask.default: _quantised,
         aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default: _quantised_if_on,
@@ -41,6 +42,15 @@ def _frequencies(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = Non
 
 def _frequencies_of_half(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
     return torch.arange(n // 2 + 1, dtype=dtype or torch.get_default_dtype(), device=device) * (1.0 / (n * d))
+
+
+def _renormalised(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    """The rows of weight [N, M] that indices name, made as short as `max_norm` where they are longer."""
+    named = torch.zeros(weight.shape[0], dtype=torch.int32, device=weight.device)
+    named = named.index_add(0, indices.reshape(-1), torch.ones_like(indices.reshape(-1), dtype=torch.int32))
+    norm = torch.linalg.vector_norm(weight, norm_type, 1)
+    factor = torch.where((named > 0) & (norm > max_norm), max_norm / (norm + 1e-7), 1.0)
+    return weight * factor[:, None]
 
 
 def _grid_sampler_3d(x: Tensor, grid: Tensor, mode: int, padding: int, align_corners: bool) -> Any:

@@ -103,6 +103,8 @@ def test_integers() -> None:
     for dtype in ("int64", "int32", "uint8"):
         given = f"torch.randint(0, 90, {{}}, dtype=torch.{dtype})"
         judge(reference(forward("x @ y", "x, y"), f"[{given.format('(9, 17)')}, {given.format('(17, 5)')}]"))
+    given = "torch.randint(-128, 128, {}, dtype=torch.int8)"
+    judge(reference(forward("torch._int_mm(x, y)", "x, y"), f"[{given.format('(24, 16)')}, {given.format('(16, 8)')}]"))
 
 
 LINEAR = """

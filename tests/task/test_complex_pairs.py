@@ -28,7 +28,14 @@ ARITHMETIC = [
     "torch.einsum('bi,oi->bo', torch.complex(x, y), torch.complex(y, x)).abs()",
     "torch.view_as_real(torch.cat([torch.complex(x, y), torch.complex(y, x)], 0)[1:4].sum(0))",
     "(lambda f: torch.view_as_real(torch.zeros_like(f) - f * torch.full_like(f, 1 + 2j)))(torch.fft.rfft(x))",
-    "torch.view_as_real(torch.complex(x, y) ** 3 - (2 + 1j) / torch.complex(y.abs() + 1, x))",
+    *(
+        f"torch.view_as_real(torch.{name}(torch.complex(x, y)))"
+        for name in ("log", "log2", "log10", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sigmoid")
+    ),
+    "torch.view_as_real(torch.complex(x, y) ** 2.5 + torch.complex(x.relu(), y.relu()) ** torch.complex(y, x))",
+    "torch.view_as_real(2 ** torch.complex(x, y) + torch.complex(x, y) ** -2 + torch.complex(y, x) ** 0)",
+    "torch.view_as_real(torch.sinh(torch.complex(x + 89, y * 0 + 1.5)) + 1 / torch.complex(x * 1e-25, y * 1e-25))",
+    "torch.view_as_real(torch.complex(x, y) ** 3 / (2 - 1j) - (2 + 1j) / torch.complex(y.abs() + 1, x))",
 ]  # fmt: skip
 
 

@@ -53,6 +53,14 @@ def test_numbers_as_whole_steps_have_them(line: str) -> None:
     judge(reference(forward(line, "x, s, z"), inputs))
 
 
+@pytest.mark.parametrize("norm", ["max_norm=1.5", "max_norm=4.0, norm_type=1.0"])
+def test_rows_that_are_too_long_are_shortened_where_they_are_read(norm: str) -> None:
+    body = (
+        "    def __init__(self):\n        super().__init__()\n        self.table = nn.Parameter(torch.randn(7, 5))\n\n"
+    )
+    judge(reference(body + forward(f"F.embedding(x, self.table, {norm})"), "[torch.randint(0, 5, (3, 4))]"))
+
+
 def test_what_lies_between_numbers_of_two_signs_is_not_rounded_as_their_difference_is() -> None:
     (linear, *_) = linear_interpolation.decompositions().values()
     x = torch.tensor([[[16777215.0, -16777214.0]]])

@@ -77,7 +77,7 @@ def _uncast(left: Value, right: Value) -> tuple[Value, Value]:
     return inner if inner[0].dtype == inner[1].dtype and inner[0].dtype in NARROW else (left, right)
 
 
-@rule("mm", "bmm")
+@rule("mm", "bmm", "_int_mm")
 def multiply(c: Call) -> Value:
     left, right = c.raw(0), c.raw(1)
     half = uncast(right).dtype in NARROW
