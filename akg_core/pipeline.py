@@ -241,9 +241,7 @@ class Pipeline:
         self.require_clock()
         where = {"plugin": self.request.plugin, "target": self.target.model_dump(mode="json")}
         machine, found = floor.machine(self.pool, where), self.available
-        ground = SearchContext(
-            self.pool, self.request, task, designs, machine, found.traits.units, found.traits.program_bytes
-        )
+        ground = SearchContext(self.pool, self.request, task, designs, machine, found.traits)
         software = versions(self.request.plugin, found)
         return Search(ground, open_archive(archive or default_url(), task, self.request, found, software))
 

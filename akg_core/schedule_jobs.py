@@ -20,9 +20,9 @@ def work_job(sketch: Sketch, schedules: tuple[Schedule, ...]) -> tuple[tuple[Wor
 
 
 @Job
-def held_job(sketch: Sketch, schedules: tuple[Schedule, ...]) -> tuple[int, ...]:
+def held_job(sketch: Sketch, schedules: tuple[Schedule, ...], copies: int) -> tuple[int, ...]:
     """The most bytes of tiles that a program holds at once, for each schedule."""
-    return tuple(map(Holding(_tree(sketch), sketch.symbols).most, schedules))
+    return tuple(map(Holding(_tree(sketch), sketch.symbols, copies).most, schedules))
 
 
 @Job

@@ -113,7 +113,7 @@ def design_job(
     if caller and caller.has("akg_refine_sketch"):
         views = caller.akg_refine_sketch(sketch=first, target=target)
         sketches = tuple({view.text: view for view in views}.values())
-    designs = tuple(_described(each, traits.program_bytes) for each in sketches)
+    designs = tuple(_described(each, traits) for each in sketches)
     return Designed(designs=designs, of=1 if sketch else len(choices))
 
 
@@ -190,8 +190,8 @@ def _given(given: GivenSketch, task: Task) -> Sketch:
     return Sketch(name=task.name, text=given.text, interface=task.interface, origin=given.name, symbols=task.symbols)
 
 
-def _described(sketch: Sketch, room: int) -> Design:
-    """The sketch, checked, with what is left to tuning; a designed one's default keeps within `room` bytes."""
+def _described(sketch: Sketch, traits: Traits) -> Design:
+    """The sketch, checked, with what is left to tuning; a designed one's default keeps within what a program has."""
     from akg_core.lower.resources.fitting import fitting
     from akg_core.sketch.check import sound
     from akg_core.sketch.parse import parse
@@ -207,6 +207,6 @@ def _described(sketch: Sketch, room: int) -> Design:
         raise
     choices = space(checked.tree)
     schedule = defaults(choices)
-    if room and sketch.origin == "builtin":
-        schedule = fitting(checked.tree, schedule, room, sketch.symbols)
+    if traits.program_bytes and sketch.origin == "builtin":
+        schedule = fitting(checked.tree, schedule, traits.program_bytes, sketch.symbols, traits.copies)
     return Design(sketch=sketch, space=tuple(choices), default=schedule)

@@ -146,11 +146,14 @@ def work(pool: Pool, design: Design, schedules: Sequence[Schedule]) -> tuple[tup
     return work_job.on(pool, DESIGN)(design.sketch, tuple(schedules))
 
 
-def held(pool: Pool, design: Design, schedules: Sequence[Schedule]) -> tuple[int, ...]:
-    """The most bytes of tiles that a program of a design holds at once under each of some schedules."""
+def held(pool: Pool, design: Design, schedules: Sequence[Schedule], copies: int) -> tuple[int, ...]:
+    """The most bytes of tiles that a program of a design holds at once under each of some schedules.
+
+    `copies`: of what is loaded and stored, see `Traits`.
+    """
     from akg_core.schedule_jobs import held_job
 
-    return held_job.on(pool, DESIGN)(design.sketch, tuple(schedules))
+    return held_job.on(pool, DESIGN)(design.sketch, tuple(schedules), copies)
 
 
 def steps(pool: Pool, design: Design, schedule: Schedule, sizes: Sequence[dict[str, int]]) -> tuple[float, ...]:

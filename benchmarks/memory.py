@@ -4,7 +4,7 @@
     python -m benchmarks.memory --plugin triton_ascend --memory ub --dynamic --out FILE benchmarks/tasks
 
 Of each task the first schedule of the first design is compiled, and nothing is run. The prediction is the tiles that
-live at once in a program (`akg_core.lower.resources.liveness`), by which the schedule was chosen. What the compiler
+live at once in a program (`akg_core.lower.resources`), by which the schedule was chosen. What the compiler
 planned is in the details of a kernel that fits, and in its message of one that does not.
 """
 
@@ -130,15 +130,15 @@ def _row(name: str, pool: Pool, request: Request, traits: Traits, folder: Path, 
     compiled, _ = stages.build(pool, request, source, folder)
     lacks = tuple(map(str, compiled.shortages))
     reason = "" if compiled.ok or lacks else compiled.log[-600:]
-    kernels = tuple(_kernels(design, compiled, memory))
+    kernels = tuple(_kernels(design, compiled, memory, traits.copies))
     return Row(name=name, compiled=compiled.ok, lacks=lacks, reason=reason, kernels=kernels)
 
 
-def _kernels(design: Design, compiled: CompileResult, memory: str) -> Iterator[Kernel]:
+def _kernels(design: Design, compiled: CompileResult, memory: str, copies: int) -> Iterator[Kernel]:
     """The kernels of a design as predicted and planned: of those that one of the sketch became, the largest."""
     tree = require(parse(design.sketch.text, design.sketch.name), design.sketch.name)
     launched = [(call.kernel.name, instance.symbol) for call, instance in instances(bind(tree, design.default))]
-    for name, predicted in Holding(tree, design.sketch.symbols).by_kernel(design.default).items():
+    for name, predicted in Holding(tree, design.sketch.symbols, copies).by_kernel(design.default).items():
         symbols = {symbol for kernel, symbol in launched if kernel == name}
         planned = [compiled.details.get(f"{symbol}.{memory}_bytes") for symbol in symbols]
         planned += [lacks.needs for lacks in compiled.shortages if lacks.kernel == name]

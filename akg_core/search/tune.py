@@ -23,7 +23,7 @@ from akg_core.building import smaller_of, spills
 from akg_core.errors import AkgError
 from akg_core.judge.timing import floor
 from akg_core.judge.verify import verify
-from akg_core.records import HOST, Availability, KernelSource, Record, Schedule, Target, Task
+from akg_core.records import HOST, Availability, KernelSource, Record, Schedule, Target, Task, Traits
 from akg_core.runs import RunFolder
 from akg_core.search.interleaved import TimingContext, time_interleaved
 from akg_core.search.moves import Moves, Point, sketch_hash
@@ -65,18 +65,14 @@ class Tuned(Record):
 
 @dataclass(frozen=True)
 class SearchContext:
-    """What a search stands on: the task and its designs, where candidates are built, what the machine can do.
-
-    `units`: the chip's cores or multiprocessors; `room`: bytes of tiles that a program may hold, 0 for any.
-    """
+    """What a search stands on: the task and its designs, where candidates are built, what machine and chip can do."""
 
     pool: Pool
     request: Request
     task: Task
     designs: tuple[Design, ...]
     machine: floor.Machine
-    units: int
-    room: int = 0
+    traits: Traits
 
 
 def open_archive(url: str, task: Task, request: Request, machine: Availability, versions: dict[str, str]) -> Archive:
@@ -213,16 +209,17 @@ class Search:
         """
 
         def reasons_of_size(design: int, mine: list[Point]) -> list[str]:
-            pool, room = self._ground.pool, self._ground.room
-            found = too_large(stages.held(pool, self._designs[design], [point.schedule for point in mine]), room)
+            schedules = [point.schedule for point in mine]
+            held = stages.held(self._ground.pool, self._designs[design], schedules, self._ground.traits.copies)
+            found = too_large(held, self._ground.traits.program_bytes)
             return ["" if point in self._firsts else reason for point, reason in zip(mine, found, strict=True)]
 
-        if self._ground.room:
+        if self._ground.traits.program_bytes:
             points = self._kept(points, reasons_of_size)
 
         def reasons(design: int, mine: list[Point]) -> list[str]:
             found = stages.work(self._ground.pool, self._designs[design], [point.schedule for point in mine])
-            least = [least_seconds(launches, self._ground.machine, self._ground.units) for launches in found]
+            least = [least_seconds(launches, self._ground.machine, self._ground.traits.units) for launches in found]
             return too_slow(least, self._seconds_of_best())
 
         return self._kept(points, reasons)

@@ -21,6 +21,7 @@ from akg_core.records import (
     Shortage,
     Sketch,
     Target,
+    Traits,
 )
 from akg_core.search import tune
 from akg_core.search.archive import Archive
@@ -96,7 +97,7 @@ def world(monkeypatch, tmp_path):
 
     def search(*designs):
         archive = Archive(str(tmp_path / "archive.sqlite"), "task", "machine", "versions")
-        return tune.Search(tune.SearchContext(pool, request, task, designs, MACHINE, units=1), archive)
+        return tune.Search(tune.SearchContext(pool, request, task, designs, MACHINE, Traits()), archive)
 
     world.search = search
     return world

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from akg_core.lower.build import KEPT, body_of
 from akg_core.lower.host.module import calls
+from akg_core.lower.resources.buffers import buffered
 from akg_core.lower.resources.liveness import peak
 from akg_core.lower.specialise import Numbers, known, specialise
 from akg_core.records import Schedule
@@ -14,13 +15,13 @@ from akg_core.sketch import ast
 from akg_core.sketch.schedule import bound, choices, reduced
 
 
-def fitting(tree: ast.SketchFile, schedule: Schedule, room: int, sizes: Mapping[str, int]) -> Schedule:
+def fitting(tree: ast.SketchFile, schedule: Schedule, room: int, sizes: Mapping[str, int], copies: int = 1) -> Schedule:
     """The schedule with tiles of each kernel of a checked sketch one choice down until a program holds `room` bytes.
 
     `sizes`: of the program's dimensions that vary, those of the example. Where tiles cannot be made smaller it holds
-    more.
+    more. `copies`: see `Holding`.
     """
-    holding = Holding(tree, sizes)
+    holding = Holding(tree, sizes, copies)
     for kernel, held in holding.by_kernel(schedule).items():
         while held > room:
             # Of tiles that help alike the largest: the others may have to be as large as they are for memory's sake.
@@ -36,10 +37,12 @@ def fitting(tree: ast.SketchFile, schedule: Schedule, room: int, sizes: Mapping[
 class Holding:
     """The bytes of tiles that a program of each kernel of a checked sketch holds at once, under any schedule.
 
-    `sizes`: of dimensions of the program that vary; a whole axis along others counts as one position.
+    `sizes`: of dimensions of the program that vary; a whole axis along others counts as one position. `copies`: of what
+    is loaded and stored, where there are more than one (`buffers`).
     """
 
-    def __init__(self, tree: ast.SketchFile, sizes: Mapping[str, int] | None = None) -> None:
+    def __init__(self, tree: ast.SketchFile, sizes: Mapping[str, int] | None = None, copies: int = 1) -> None:
+        self._copies = copies
         self._launched: dict[str, tuple[ast.Kernel, dict[str, Numbers]]] = {}
         for call in calls(tree):
             _, launches = self._launched.setdefault(call.kernel.name, (call.kernel, {}))
@@ -54,7 +57,9 @@ class Holding:
             kernel, launches = self._launched[name]
             fixed = bound(kernel, schedule)
             made = (specialise(fixed, *numbers, name) for numbers in launches.values())
-            self._known[name, chosen] = max(peak(body_of(each, cheap=KEPT)).bytes for each in made)
+            bodies = [body_of(each, cheap=KEPT) for each in made]
+            peaks = map(peak, bodies) if self._copies == 1 else (buffered(each, self._copies) for each in bodies)
+            self._known[name, chosen] = max(each.bytes for each in peaks)
         return self._known[name, chosen]
 
     def by_kernel(self, schedule: Schedule) -> dict[str, int]:

@@ -27,13 +27,13 @@ class Peak:
 
 def peak(body: Body) -> Peak:
     """The peak of a body in which every value of the sketch is kept (`KEPT`)."""
-    walk = _Liveness(body)
+    walk = Liveness(body)
     for region in body.regions:
         walk.block(region.ops, frozenset())
     return walk.peak
 
 
-class _Liveness:
+class Liveness:
     def __init__(self, body: Body) -> None:
         self.body, self.peak = body, Peak(0, body.kernel.place, ())
 
@@ -67,14 +67,14 @@ class _Liveness:
     def note(self, op: Op, live: frozenset[Value]) -> None:
         whole = [op.expr, op.other] if op.kind != "map" else []
         inner = [load for expr in op.expressions() for load in self.body.loads_of(expr) if load is not op.expr or whole]
-        loaded = sum(self.size(self.body.axes_of(load), _dtype(load)) for load in inner)
+        loaded = sum(self.size(self.body.axes_of(load), dtype_of(load)) for load in inner)
         total = sum(map(self.bytes_of, live)) + loaded
         if total > self.peak.bytes:
             tiles = sorted((value for value in live if value.axes), key=self.bytes_of, reverse=True)
             self.peak = Peak(total, op.place, tuple(value.name for value in tiles))
 
 
-def _dtype(expr: Expr) -> str:
+def dtype_of(expr: Expr) -> str:
     return expr.type.dtype if expr.type else "i64"
 
 

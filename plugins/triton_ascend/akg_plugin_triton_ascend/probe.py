@@ -36,8 +36,8 @@ def probe(target: Target) -> Availability:
 def traits(chip: Chip) -> Traits:
     """The numbers that a designer sizes tiles by.
 
-    What a program holds lies in the unified buffer, which the compiler halves to load one tile while it computes on
-    another, and where each step of an expression may take a tile of its own.
+    What a program holds lies in the unified buffer, with two of each tile that is loaded or stored, of which one moves
+    while the compiler has the vector core compute on another. A quarter is left for what is not foreseen.
     """
     return Traits(
         units=chip.vectors,
@@ -46,7 +46,8 @@ def traits(chip: Chip) -> Traits:
         tile_elements=4096,
         dot_tile=(128, 128, 64),
         register_tiles=True,
-        program_bytes=chip.unified // 2,
+        program_bytes=chip.unified * 3 // 4,
+        copies=2,
     )
 
 
