@@ -25,11 +25,23 @@ Loops that read numbers from tensors (`x.item()`, `int(x)`, an `if` by values) a
 captured with all of their turns at once, where no turn reads what another writes: at each place is then what the last
 turn wrote there, or the sum of what was added.
 
+What a mask picks is computed beside the mask: `x[mask]`, `mask.nonzero()` and `torch.where(mask)`, rows at such places
+(`x[idx]`), what is made of these row by row or over all of them, and what goes back (`out[idx] = rows`, `out[idx] +=`,
+`index_add_`, `index_put_`, `scatter_add_`), from rows alone that the mask keeps. How many these are is a number that
+stays a tensor (`idx.numel()`, `len(idx)`), and `idx[:capacity]` are the first of them. So models that send tokens to
+experts, or messages along edges, have static shapes. This costs what a mask with everything kept would: a loop over E
+experts is E products with all tokens, not with those of each; edges of an adjacency matrix are all pairs. What `idx`
+from `nonzero().squeeze()` is where there is one place, a number without dims, is taken to be a list of one.
+
+An `if` by values, `a if c else b`, and a loop over `mask.nonzero()` or its `tolist()` run every block, and choose by
+the condition what is left in names, lists and tensors. Blocks that set attributes, raise, break, or draw random numbers
+are refused, and so are results of other shapes.
+
 Whole numbers divided by zero: eager PyTorch raises an error on a CPU. A kernel raises nothing and goes on: what `//`,
 `%`, `fmod` and `remainder` give at such an element is any number.
 
-Left out, and why: results whose size depends on values (`nonzero`; `x[mask]`, unless it is summed, compared, put
-into a loss, or written back under the same mask; `bincount` of numbers that nothing in `forward` keeps below
+Left out, and why: results whose size depends on values (`x[mask]` or `mask.nonzero()` that `forward` returns, sorts
+or puts one after the other; `bincount` of numbers that nothing in `forward` keeps below
 `minlength`), since a program allocates before it knows; QR, SVD and eigenvalues, which iterate
 until values say that it is enough; packed sequences, unless a recurrent layer takes them and they are padded
 again to a `total_length`; float8, for which the sketch language has no dtype; `igamma`, `zeta` and further special

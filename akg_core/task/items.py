@@ -51,6 +51,11 @@ class Items:
             return (_number(args[0].reshape(())),)
         if name == "tolist" and _is_number(args[0]):
             return (_listed(_number(args[0])),)
+        if name in ("tensor", "new_tensor") and isinstance(args[-1], (list, tuple)) and _holds_numbers(args[-1]):
+            numbers = torch.stack([torch.as_tensor(each) for each in args[-1]])
+            dtype = kwargs.get("dtype") or (args[0].dtype if name == "new_tensor" else None)
+            plain = torch.get_default_dtype() if numbers.is_floating_point() else numbers.dtype
+            return (numbers.to(dtype or plain),)
         if name == "__getitem__" and _place(args[0], args[1]):
             transformed = any(map(_is_transformed, torch.utils._pytree.tree_leaves(list(args))))
             return (_read(*args) if self._traced or transformed else self._take(*args),)
@@ -134,6 +139,13 @@ def _write(base: Tensor, index: Any, new: Any) -> None:
 
 def _is_number(x: Any) -> bool:
     return isinstance(x, Tensor) and x.dtype != torch.bool and not x.is_complex()
+
+
+def _holds_numbers(values: Sequence[Any]) -> bool:
+    """Whether a list is of numbers, and some of them are tensors."""
+    numbers = [each for each in values if isinstance(each, Tensor)]
+    plain = all(isinstance(each, (int, float)) or (isinstance(each, Tensor) and not each.dim()) for each in values)
+    return bool(numbers) and plain
 
 
 def _number(x: Tensor) -> Tensor:

@@ -29,6 +29,7 @@ from akg_core.errors import OutOfMemory, TaskError, is_of_memory
 from akg_core.records import HOST
 from akg_core.task.argument_records import holds_records, plain, taking_records
 from akg_core.task.beside import placed
+from akg_core.task.branches import NAMES, chosen
 from akg_core.task.complex_border import as_pairs, real
 from akg_core.task.loops import RUN, at_once
 from akg_core.task.syntax import compiled
@@ -203,9 +204,11 @@ def load_source(source: str, name: str, *, traced: bool = False) -> ReferenceMod
     module.__file__ = filename
     # inspect and dataclasses look a class's module up by name, and tracebacks its lines by file name.
     sys.modules[module.__name__] = module
-    if traced and at_once(tree := ast.parse(source)):
+    if traced:
+        at_once(tree := ast.parse(source))
+        chosen(tree)
         code = compile(tree, filename, "exec", dont_inherit=True)
-        vars(module)[RUN] = run
+        vars(module).update({RUN: run, **NAMES})
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     with blame(name, "importing the file"):
         exec(code, module.__dict__)

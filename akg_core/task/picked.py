@@ -1,20 +1,23 @@
-"""`x[mask]` while forward is traced: all rows with a mask beside them, as long as what is made of it does not depend on
-how many rows the mask picks.
+"""Rows that a mask picks, as `x[mask]` and `x[mask.nonzero()]` are, while forward is traced: all rows with the mask
+beside them, as long as what is made of them does not depend on how many the mask picks.
 
 Elementwise work, and work along the other dims, is done for every row; what is summed or compared over the rows leaves
-out the others; what is written back goes where the mask says. Everything else is as data-dependent as it is in PyTorch,
-and refused. Worker side only.
+out the others; what is written somewhere goes where the mask says. Everything else is as data-dependent as it is in
+PyTorch, and refused. Worker side only.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch._subclasses.fake_tensor import DynamicOutputShapeException
+from torch.utils._pytree import tree_leaves, tree_map
+
+from akg_core.task.domain import Rows, Spans, counted, depends, union
+from akg_core.task.over_rows import ALONG, OVER, PAIRS, pair
 
 _NAMES = """
     abs add addcdiv addcmul atan bitwise_and bitwise_not bitwise_or ceil clamp clip clone contiguous cos detach div
@@ -22,29 +25,35 @@ _NAMES = """
     isnan le leaky_relu lerp log log10 log1p log2 logaddexp logical_and logical_not logical_or logsigmoid lt
     masked_fill maximum minimum mish mul multiply ne neg pow reciprocal relu relu6 remainder round rsqrt rsub sigmoid
     sign silu sin softplus sqrt square sub tan tanh to true_divide type_as where xlogy nan_to_num double long int bool
-    bfloat16
+    bfloat16 cpu zeros_like ones_like full_like empty_like one_hot atan2
     __add__ __and__ __eq__ __floordiv__ __ge__ __gt__ __invert__ __le__ __lt__ __mod__ __mul__ __ne__ __neg__ __or__
     __pow__ __radd__ __rmul__ __rpow__ __rsub__ __rdiv__ __rtruediv__ __sub__ __truediv__ __abs__
-    __rfloordiv__ __matmul__
+    __rfloordiv__ __matmul__ __xor__ __rmod__ __rand__ __ror__
     """
 _ELEMENTWISE = frozenset(_NAMES.split())
-_ALONG = {"softmax": 1, "log_softmax": 1, "logsumexp": 1, "cumsum": 1, "normalize": 2, "cosine_similarity": 2}
-"""Where in the arguments of a function along one dim that dim is."""
+_SAME_PLACES = ("clone", "contiguous", "detach", "cpu", "long", "to")
+_ALONG = {
+    "softmax": (1, None), "log_softmax": (1, None), "logsumexp": (1, None), "cumsum": (1, None), "cumprod": (1, None),
+    "normalize": (2, 1), "cosine_similarity": (2, 1), "chunk": (2, 0), "split": (2, 0), "topk": (2, -1),
+    "sort": (1, -1), "argsort": (1, -1), "argmax": (1, None), "argmin": (1, None), "gather": (1, None),
+    "glu": (1, -1), "flip": (1, None), "prod": (1, None), "select": (1, None), "narrow": (1, None),
+    "cat": (1, 0), "concat": (1, 0), "stack": (1, 0),
+}  # fmt: skip
+"""Where in the arguments of a function along one dim that dim is, and which it is if it is not said."""
+_ROW_BY_ROW = {"group_norm": 2, "bmm": 3, "scaled_dot_product_attention": 3, "baddbmm": 3}
+"""Functions that take the first dim to be one of things that have nothing to do with each other, from so many dims."""
 _LOSSES = frozenset(f"{name}_loss" for name in ("mse", "l1", "smooth_l1", "huber", "soft_margin")) | {
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
 }
 _SHAPED = frozenset(("unsqueeze", "squeeze", "flatten"))
+_SIZED = frozenset(("view", "reshape", "expand", "repeat"))
 _CLASSES = frozenset(("cross_entropy", "nll_loss"))
 _IGNORED = -100
 
 
-class Picked:
-    """The rows of a tensor [n, *rest] that a mask [n] keeps, without saying how many there are."""
-
-    def __init__(self, rows: Tensor, mask: Tensor) -> None:
-        """`rows`: one for each element of the mask, in its order."""
-        self.rows, self.mask, self.kept = rows, mask, mask.reshape(-1)
+class Picked(Rows):
+    """The rows of a tensor [n, *rest] that a mask of n elements keeps, without saying how many there are."""
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None) -> Any:
@@ -55,21 +64,100 @@ class Picked:
             return getattr(self.rows, name)
         function = getattr(Tensor, name, None)
         if not callable(function):
-            raise _depends()
+            raise depends()
         return lambda *args, **kwargs: _called(function, (self, *args), kwargs)
 
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        return (self.domain.count, *self.rows.shape[1:])
+
+    def size(self, dim: int | None = None) -> Any:
+        return self.shape if dim is None else self.shape[dim]
+
+    def numel(self) -> Any:
+        rest = math.prod(self.rows.shape[1:])
+        return self.domain.count if rest == 1 else self.domain.count * rest
+
+    def tolist(self) -> Picked:
+        return self
+
+    numpy = tolist
+
     def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, tuple) and at and at[0] == slice(None):
-            return Picked(self.rows[at], self.mask)
-        raise _depends()
+        if isinstance(at, Picked) and at.dtype == torch.bool and at.ndim == 1 and at.domain is self.domain:
+            return self._among(at, at.spread)
+        if isinstance(at, slice) and at.step in (None, 1):
+            return self._among((at.start, at.stop), lambda: self._between(at.start, at.stop))
+        if not (isinstance(at, tuple) and at and (at[0] is Ellipsis or at[0] == slice(None))):
+            raise depends()
+        if not all(part is None or part is Ellipsis or isinstance(part, (int, slice)) for part in at):
+            raise depends()
+        if at[0] is Ellipsis:
+            missing = self.ndim - sum(part is not None for part in at) + 1
+            at = (*(slice(None),) * missing, *at[1:])
+            if missing < 1:
+                raise depends()
+        if isinstance(self.places, tuple) and len(at) == 2 and isinstance(at[1], int):
+            return column(self.domain, self.places[at[1]])
+        return _view(self, Picked(self.rows[at], self.domain, self.spans))
 
-    def __len__(self) -> int:
-        raise _depends()
+    def _among(self, by: Any, keep: Callable[[], Tensor]) -> Picked:
+        narrowed = self.domain.narrowed(by, keep)
+        return Picked(self.rows, narrowed, self.spans, self.places)
 
-    def __bool__(self) -> bool:
-        raise _depends()
+    def _between(self, start: Any, stop: Any) -> Tensor:
+        rank = self.domain.rank
+        ends = [self.domain.count + end if isinstance(end, int) and end < 0 else end for end in (start, stop)]
+        kept = rank >= (0 if start is None else ends[0])
+        return kept if stop is None else kept & (rank < ends[1])
 
+    @property
+    def T(self) -> _Columns:
+        return _Columns(self[:, k] for k in range(self.rows.shape[1])) if self.ndim == 2 else self._no_columns()
+
+    def t(self) -> _Columns:
+        return self.T
+
+    def unbind(self, dim: int = 0) -> Any:
+        return tuple(self.T) if dim in (1, -1) and self.ndim == 2 else self._no_columns()
+
+    def transpose(self, one: int, other: int) -> Any:
+        if self.ndim == 2 and {one % 2, other % 2} == {0, 1}:
+            return self.T
+        inner = 0 not in (one % self.ndim, other % self.ndim)
+        return _view(self, Picked(self.rows.transpose(one, other), *self._where())) if inner else self._no_columns()
+
+    def _where(self) -> tuple[Any, Spans]:
+        return self.domain, self.spans
+
+    def _no_columns(self) -> Any:
+        raise depends()
+
+    def __iter__(self) -> Iterator[Any]:
+        raise depends()
+
+    __len__ = __bool__ = __setitem__ = __int__ = __index__ = _no_columns
     __hash__ = None  # type: ignore[assignment]
+
+
+class _Columns(tuple[Picked, ...]):
+    """What `mask.nonzero().t()` is: the numbers of every dim."""
+
+    def contiguous(self) -> _Columns:
+        return self
+
+    long = contiguous
+
+
+def column(domain: Any, dim: int) -> Picked:
+    """The numbers of a dim of a mask at what it keeps."""
+    spans = tuple(each == dim for each in range(len(domain.grid)))
+    return Picked(torch.arange(domain.grid[dim], device=domain.mask.device), domain, spans, dim)
+
+
+def _view(x: Picked, part: Picked) -> Picked:
+    x.shared = part.shared = True
+    return part
 
 
 def _operator(name: str) -> Callable[..., Any]:
@@ -82,207 +170,205 @@ def _operator(name: str) -> Callable[..., Any]:
 for _name in _ELEMENTWISE:
     if _name.startswith("__"):
         setattr(Picked, _name, _operator(_name))
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "and", "or", "pow"):
+    setattr(Picked, f"__i{_name}__", _operator(f"__i{_name}__"))
 
 
-def picked(func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any] | None:
-    """What indexing by a mask gives, or writing there; None for any other call."""
+def _called(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     name = getattr(func, "__name__", "")
-    if name == "masked_select" and not kwargs and _is_mask(args[1]) and args[0].shape == args[1].shape:
-        return (Picked(args[0].reshape(-1), args[1]),)
-    if name == "__getitem__" and (found := _by_mask(*args)):
-        mask, others = found
-        rows = args[0].reshape(mask.numel(), *args[0].shape[mask.dim() :])
-        within = (slice(None), *others)
-        return (Picked(rows[within] if others else rows, mask),)
-    if name == "__setitem__" and isinstance(args[2], Picked):
-        _write(*args)
-        return (None,)
-    return None
+    given = [value for value in tree_leaves((args, kwargs)) if isinstance(value, Picked)]
+    if not given or isinstance(kwargs.get("out"), (Tensor, Picked)):  # they are part of an index
+        raise depends()
+    if kwargs.get("inplace") or (name.startswith("__i") and name != "__invert__") or _is_in_place(name):
+        return _in_place(func, name, args, kwargs)
+    spans = union(given)
+
+    def aligned(value: Any) -> Any:
+        return Picked(value.spread(spans), value.domain, spans, value.places) if isinstance(value, Picked) else value
+
+    if len({each.rows.dim() for each in given}) > 1 and name not in _CLASSES:
+        raise depends()
+    if isinstance(args[0], Picked) and name in _SAME_PLACES:
+        return Picked(_rows(func, args, kwargs), *args[0]._where(), args[0].places)
+    return _of_rows(func, name, aligned(given[0]), *tree_map(aligned, (tuple(args), dict(kwargs))))
 
 
-def _write(base: Tensor, at: Any, new: Picked) -> None:
-    found = _by_mask(base, at)
-    if found is None or found[1] or found[0] is not new.mask:
-        raise _depends()
-    mask = new.mask
-    wide = mask.reshape(*mask.shape, *(1,) * (base.dim() - mask.dim()))
-    base.copy_(torch.where(wide, new.rows.reshape(*mask.shape, *new.rows.shape[1:]).to(base.dtype), base))
-
-
-def _is_mask(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.dtype == torch.bool and value.dim() > 0
-
-
-def _by_mask(base: Any, at: Any) -> tuple[Tensor, tuple[Any, ...]] | None:
-    """The mask that an index begins with, and the numbers and slices after it."""
-    first, *others = at if isinstance(at, tuple) and at else (at,)
-    plain = all(isinstance(other, (int, slice)) for other in others)
-    if not plain or not _is_mask(first) or first.shape != base.shape[: first.dim()]:
-        return None
-    return first, tuple(others)
-
-
-def _called(func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    name = getattr(func, "__name__", "")
-    given = [value for value in (*args, *kwargs.values()) if isinstance(value, Picked)]
-    if not given:  # they are in a list, or part of an index
-        raise _depends()
-    first, reduction = given[0], kwargs.get("reduction", "mean")
-    alike = name in _CLASSES or all(each.rows.dim() == first.rows.dim() for each in given)
-    if not alike or any(each.mask is not first.mask for each in given):
-        raise _depends()
+def _of_rows(func: Callable[..., Any], name: str, first: Picked, args: Any, kwargs: Any) -> Any:
+    """A function of rows that all span the same dims."""
+    given = [value for value in tree_leaves((args, kwargs)) if isinstance(value, Picked)]
+    own, rank, reduction = isinstance(args[0], Picked), first.rows.dim(), kwargs.get("reduction", "mean")
     if name in _CLASSES and len(args) == len(given) == 2:
         return _of_classes(func, *args, **kwargs)
     if name in _LOSSES and len(args) == 2:
         whole = _mapped(func, first, args, {**kwargs, "reduction": "none"})
-        return whole if reduction == "none" else _OVER[reduction](whole, None)
+        return whole if reduction == "none" else OVER[reduction](_everywhere(whole), None)
     if name in _ELEMENTWISE and name != "__matmul__":
         return _mapped(func, first, args, kwargs)
-    if name == "linear" and args[0] is first and len(given) == 1 and first.rows.dim() > 1:
-        return Picked(func(first.rows, *args[1:], **kwargs), first.mask)
-    if name in _SHAPED and args[0] is first and len(given) == 1 and not kwargs:
+    if name in _SHAPED and own and len(given) == 1 and not kwargs:
         return _shaped(func, name, first, args[1:])
-    matrix = name in ("matmul", "__matmul__") and isinstance(args[1], Tensor) and args[1].dim() <= 2
-    if matrix and first.rows.dim() > 1:
-        return Picked(func(first.rows, *args[1:]), first.mask)
-    if name == "layer_norm" and args[0] is first and len(args[1]) < first.rows.dim():
-        return Picked(func(first.rows, *args[1:], **kwargs), first.mask)
-    if name in _OVER and args[0] is first and len(given) == 1:
+    if name in _SIZED and own and not kwargs:
+        return _sized(name, first, args[1:])
+    if (
+        name == "dropout"
+        and own
+        and (kwargs.get("p", args[1] if len(args) > 1 else 0.5) == 0 or not _training(args, kwargs))
+    ):
+        return first
+    if name in ("matmul", "__matmul__", "linear", "layer_norm", "rms_norm") and own and _is_by_row(name, args):
+        return _mapped(func, first, args, kwargs, broadcast=False)
+    if rank >= _ROW_BY_ROW.get(name, math.inf) and own:
+        alike = all(isinstance(each, Picked) for each in args if isinstance(each, (Picked, Tensor)))
+        return _mapped(func, first, args, kwargs, broadcast=alike)
+    if name == "einsum":
+        return _einsum(first, *args)
+    if name in OVER and own and len(given) == 1:
         return _over(func, name, first, args[1:], kwargs)
     if name in _ALONG:
-        place = _ALONG[name]
-        dim = kwargs.get("dim", args[place] if len(args) > place else None)
-        if dim is not None and _is_inner(first.rows, dim):
+        place, usual = _ALONG[name]
+        dim = kwargs.get("dim", args[place] if len(args) > place else usual)
+        if dim is not None and _is_inner(rank + (name == "stack"), dim):
+            if name == "gather" and own and isinstance(args[2], Picked):  # others may be no places
+                args = (*args[:2], first.made(args[2].valid(first.spans)))
             return _mapped(func, first, args, kwargs)
-    raise _depends()
+        plain = len(args) < 3 and kwargs.get("dtype") is None and set(kwargs) <= {"dim", "dtype", "_stacklevel"}
+        if dim == 0 and name in ALONG and own and plain:
+            return ALONG[name](func, _everywhere(first), dim)
+    raise depends()
+
+
+def _is_in_place(name: str) -> bool:
+    return name.endswith("_") and not name.endswith("__")
+
+
+def _training(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    return kwargs.get("training", args[2] if len(args) > 2 else True)
+
+
+def _in_place(func: Callable[..., Any], name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Picked:
+    """What changes rows that nobody else sees."""
+    x = args[0]
+    plain = name if kwargs.get("inplace") else f"__{name[3:]}" if name.startswith("__i") else name[:-1]
+    if not isinstance(x, Picked) or x.shared or plain not in _ELEMENTWISE:
+        raise depends()
+    options = {key: value for key, value in kwargs.items() if key != "inplace"}
+    new = _called(func if kwargs.get("inplace") else getattr(Tensor, plain), args, options)
+    x.rows, x.spans, x.places = new.rows.to(x.dtype), new.spans, None
+    return x
+
+
+def _rows(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    given, named = tree_map(lambda each: each.rows if isinstance(each, Picked) else each, (tuple(args), dict(kwargs)))
+    return func(*given, **named)
+
+
+def _mapped(
+    func: Callable[..., Any], first: Picked, args: Sequence[Any], kwargs: Mapping[str, Any], broadcast: bool = True
+) -> Any:
+    """A function of each row for itself. `broadcast`: tensors beside them meet the rows from the last dim on."""
+    for value in tree_leaves((args, kwargs)) if broadcast else ():
+        same = isinstance(value, Tensor) and value.dim() == first.rows.dim() and value.shape[0] != 1
+        if same or (isinstance(value, Tensor) and value.dim() > first.rows.dim()):
+            raise depends()
+    count = first.rows.shape[:1]
+
+    def of_rows(result: Any) -> Any:
+        if not isinstance(result, Tensor) or result.shape[:1] != count:
+            raise depends()
+        return Picked(result, *first._where())
+
+    return tree_map(of_rows, _rows(func, args, kwargs))
+
+
+def _is_by_row(name: str, args: Sequence[Any]) -> bool:
+    """Whether a product or norm leaves the first dim of its first argument alone."""
+    rank, other = args[0].rows.dim(), args[1]
+    if isinstance(other, Picked):
+        return "matmul" in name and rank > 2
+    if name.endswith("norm"):
+        return len(other) < rank
+    return rank > 1 and isinstance(other, Tensor) and other.dim() <= 2
+
+
+def _einsum(first: Picked, equation: str, *operands: Any) -> Any:
+    terms, arrow, result = equation.replace(" ", "").partition("->")
+    row, each = "", terms.split(",")
+    for term, operand in zip(each, operands, strict=True):
+        row = row or (term[:1] if isinstance(operand, Picked) else "")
+    by_row = all(
+        term.startswith(row) and term.count(row) == 1 if isinstance(operand, Picked) else row not in term
+        for term, operand in zip(each, operands, strict=True)
+    )
+    if not arrow or "." in equation or not by_row or not result.startswith(row):
+        raise depends()
+    return _mapped(torch.einsum, first, (equation, *operands), {}, broadcast=False)
 
 
 def _shaped(func: Callable[..., Any], name: str, x: Picked, args: Sequence[Any]) -> Picked:
-    """Dims other than that of the rows, made or left out."""
+    """Dims other than that of the rows, made or left out; `squeeze()` is taken to leave theirs."""
+    rank = x.rows.dim()
+    if name == "flatten" and args in ((), (0,)) and math.prod(x.rows.shape[1:]) == 1:
+        return _sized("reshape", x, (-1,))
+    if name == "squeeze" and not args:
+        return _sized("reshape", x, (-1, *(size for size in x.rows.shape[1:] if size != 1)))
     (dim,) = args if len(args) == 1 else (0,)
-    least = -x.rows.dim() if name == "unsqueeze" else 1 - x.rows.dim()
+    least = -rank if name == "unsqueeze" else 1 - rank
     if not isinstance(dim, int) or not (dim > 0 or least <= dim < 0):
-        raise _depends()
-    return Picked(func(x.rows, dim), x.mask)
+        raise depends()
+    places = x.places[0] if name == "squeeze" and isinstance(x.places, tuple) and len(x.places) == 1 else None
+    return _view(x, Picked(func(x.rows, dim), *x._where(), places))
 
 
-def _mapped(func: Callable[..., Any], first: Picked, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """A function of each row for itself."""
-    for value in (*args, *kwargs.values()):
-        same = isinstance(value, Tensor) and value.dim() == first.rows.dim() and value.shape[0] != 1
-        if same or (isinstance(value, Tensor) and value.dim() > first.rows.dim()):
-            raise _depends()
-    rows = [value.rows if isinstance(value, Picked) else value for value in args]
-    named = {key: value.rows if isinstance(value, Picked) else value for key, value in kwargs.items()}
-    result = func(*rows, **named)
-    if isinstance(result, tuple):
-        return type(result)(Picked(each, first.mask) for each in result)
-    if result.shape[:1] != first.rows.shape[:1]:
-        raise _depends()
-    return Picked(result, first.mask)
+def _sized(name: str, x: Picked, args: Sequence[Any]) -> Picked:
+    """Other sizes of a row: the first one is that of the rows, -1 or how many there are."""
+    sizes = list(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else list(args)
+    rest, count = x.rows.shape[1:], x.rows.shape[0]
+    own = sizes and (counted(sizes[0]) is x.domain or (isinstance(sizes[0], int) and sizes[0] == -1))
+    if name == "repeat":
+        own = sizes and isinstance(sizes[0], int) and sizes[0] == 1 and len(sizes) == x.rows.dim()
+    if not own or any(isinstance(size, Tensor) for size in sizes[1:]):
+        raise depends()
+    if name in ("repeat", "expand"):
+        if len(sizes) != x.rows.dim():
+            raise depends()
+        return _view(x, Picked(getattr(x.rows, name)(sizes[0] if name == "repeat" else count, *sizes[1:]), *x._where()))
+    known = math.prod(size for size in sizes[1:] if size != -1)
+    if (isinstance(sizes[0], int) and -1 in sizes[1:]) or (-1 not in sizes[1:] and known != math.prod(rest)):
+        raise depends()
+    places = x.places[0] if isinstance(x.places, tuple) and len(x.places) == len(sizes) == 1 else None
+    places = x.places if isinstance(x.places, int) and len(sizes) == 1 else places
+    return _view(x, Picked(x.rows.reshape(count, *sizes[1:]), *x._where(), places))
 
 
 def _of_classes(func: Callable[..., Any], logits: Any, target: Any, **options: Any) -> Any:
     """A loss by classes, which has a number of its own for rows that do not count."""
     ignored = options.get("ignore_index", _IGNORED)
     if not isinstance(logits, Picked) or logits.rows.dim() != 2 or target.rows.dim() != 1:
-        raise _depends()
-    loss = func(logits.rows, torch.where(target.kept, target.rows, ignored), **options)
-    return Picked(loss, logits.mask) if options.get("reduction") == "none" else loss
+        raise depends()
+    logits, target = _everywhere(logits), _everywhere(target)
+    loss = func(logits.rows, torch.where(target.domain.kept, target.rows, ignored), **options)
+    return Picked(loss, logits.domain) if options.get("reduction") == "none" else loss
 
 
-def _is_inner(rows: Tensor, dim: Any) -> bool:
+def _everywhere(x: Picked) -> Picked:
+    return Picked(x.spread(), x.domain)
+
+
+def _is_inner(rank: int, dim: Any) -> bool:
     """Whether a dim, or all of several, is another than that of the rows."""
     dims = dim if isinstance(dim, (list, tuple)) else (dim,)
-    return bool(dims) and all(isinstance(d, int) and d % rows.dim() != 0 for d in dims)
+    return bool(dims) and all(isinstance(d, int) and d % rank != 0 for d in dims)
 
 
-def _over(func: Callable[..., Any], name: str, x: Picked, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def _over(func: Callable[..., Any], name: str, x: Picked, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """A reduction: of everything, of the rows, or of each row for itself."""
     dim = args[0] if args else kwargs.get("dim")
     if isinstance(dim, (Tensor, Picked)) or (args and name == "norm"):
-        raise _depends()
-    if dim is not None and _is_inner(x.rows, dim):
+        raise depends()
+    if dim is not None and _is_inner(x.rows.dim(), dim):
         return _mapped(func, x, (x, *args), kwargs)
-    if len(args) > 1 or set(kwargs) - {"dim"} or dim not in (None, 0, (0,), [0]) or (dim == 0 and name in _PAIRS):
-        raise _depends()
-    return _OVER[name](x, None if dim is None else 0)
-
-
-def _wide(x: Picked) -> Tensor:
-    return x.kept.reshape(-1, *(1,) * (x.rows.dim() - 1))
-
-
-def _sum(x: Picked, dim: int | None) -> Tensor:
-    return _summed(torch.where(_wide(x), x.rows, 0), dim)
-
-
-def _summed(rows: Tensor, dim: int | None) -> Tensor:
-    return rows.sum() if dim is None else rows.sum(dim)
-
-
-def _count(x: Picked, dim: int | None) -> Tensor:
-    return x.kept.sum() * (math.prod(x.rows.shape[1:]) if dim is None else 1)
-
-
-def _widened(over: Callable[[Picked, int | None], Tensor]) -> Callable[[Picked, int | None], Tensor]:
-    """A reduction done in f32 for narrow floats, as PyTorch does it."""
-
-    def widened(x: Picked, dim: int | None) -> Tensor:
-        narrow = x.rows.dtype in (torch.float16, torch.bfloat16)
-        return over(Picked(x.rows.float(), x.mask), dim).to(x.rows.dtype) if narrow else over(x, dim)
-
-    return widened
-
-
-def _mean(x: Picked, dim: int | None) -> Tensor:
-    return _sum(x, dim) / _count(x, dim)
-
-
-def _variance(x: Picked, dim: int | None) -> Tensor:
-    apart = torch.where(_wide(x), x.rows - _mean(x, dim), 0)
-    return _summed(apart * apart, dim) / (_count(x, dim) - 1)
-
-
-def _extreme(largest: bool) -> Callable[[Picked, int | None], Tensor]:
-    def extreme(x: Picked, dim: int | None) -> Tensor:
-        if x.rows.is_floating_point():
-            none: float = -math.inf if largest else math.inf
-        else:
-            limits = torch.iinfo(x.rows.dtype)
-            none = limits.min if largest else limits.max
-        rows = torch.where(_wide(x), x.rows, none)
-        dims = tuple(range(rows.dim())) if dim is None else (dim,)
-        return rows.amax(dims) if largest else rows.amin(dims)
-
-    return extreme
-
-
-def _any(x: Picked, dim: int | None) -> Tensor:
-    rows = _wide(x) & x.rows.bool()
-    return rows.any() if dim is None else rows.any(dim)
-
-
-def _all(x: Picked, dim: int | None) -> Tensor:
-    rows = ~_wide(x) | x.rows.bool()
-    return rows.all() if dim is None else rows.all(dim)
-
-
-_PAIRS = ("max", "min")  # of which a dim gives places, too
-_OVER: dict[str, Callable[[Picked, int | None], Tensor]] = {
-    "sum": _sum,
-    "mean": _widened(_mean),
-    "var": _widened(_variance),
-    "std": _widened(lambda x, dim: _variance(x, dim).sqrt()),
-    "norm": _widened(lambda x, dim: _sum(Picked(x.rows * x.rows, x.mask), dim).sqrt()),
-    "max": _extreme(True),
-    "amax": _extreme(True),
-    "min": _extreme(False),
-    "amin": _extreme(False),
-    "any": _any,
-    "all": _all,
-}
-
-
-def _depends() -> DynamicOutputShapeException:
-    return DynamicOutputShapeException(torch.ops.aten.nonzero.default)
+    if len(args) > 1 or set(kwargs) - {"dim"} or dim not in (None, 0, (0,), [0]):
+        raise depends()
+    x = _everywhere(x)
+    if dim == 0 and name in PAIRS:
+        return pair(func, name, x)
+    return OVER[name](x, None if dim is None else 0)

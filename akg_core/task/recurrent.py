@@ -14,10 +14,11 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from akg_core.task import choices
 from akg_core.task.arrays import array
 from akg_core.task.graph import RECURRENT
 from akg_core.task.items import Items
-from akg_core.task.picked import picked
+from akg_core.task.picking import Picking, plain
 
 _NAMESPACE = "akg_core"
 _OF_PACKED = "_of_packed"
@@ -42,13 +43,14 @@ def captured_as(op: str) -> str:
 class whole(TorchFunctionMode):
     """Inside, recurrent layers over a padded sequence are not run step by step, and `x.data` is `x.detach()`.
 
-    What PyTorch makes of the former cannot be decomposed: it ends the process. With `masks`, `x[mask]` is `Picked`, and
-    with `items`, `x.item()` is a tensor.
+    What PyTorch makes of the former cannot be decomposed: it ends the process. With `masks`, `x[mask]` and
+    `mask.nonzero()` are `Picked`, and with `items`, `x.item()` is a tensor.
     """
 
     def __init__(self, masks: bool = True, items: Items | None = None) -> None:
         super().__init__()
-        self._masks, self._items = masks, items
+        self._picking, self._items = Picking() if masks else None, items
+        choices.restart()
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
@@ -57,14 +59,18 @@ class whole(TorchFunctionMode):
             return args[0].detach()
         if (converted := array(func, args)) is not None:
             return converted
-        if self._masks and (found := picked(func, args, kwargs or {})):
+        name = getattr(func, "__name__", "")
+        if name in ("__getitem__", "__setitem__"):
+            args = (args[0], plain(args[1]), *args[2:])
+        if self._picking and (found := self._picking.called(func, args, kwargs or {})):
             return found[0]
+        choices.note(name, args, kwargs or {})
         if self._items and (found := self._items.called(func, args, kwargs or {})):
             return found[0]
-        name = getattr(func, "__name__", "")
         if name in RECURRENT and func == getattr(torch._C._VariableFunctions, name) and _padded(name, args):
             return _layers(getattr(getattr(torch.ops, _NAMESPACE), name), *args, **(kwargs or {}))
-        return func(*args, **(kwargs or {}))
+        result = func(*args, **(kwargs or {}))
+        return self._picking.known(name, args, kwargs or {}, result) if self._picking else result
 
 
 def layers_by_lengths(name: str, *args: Any) -> Any:

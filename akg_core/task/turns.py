@@ -256,7 +256,9 @@ class Turns:
         if values.dim() != loops + len(rest):
             raise Declined
         values = values.expand(*counts, *rest).reshape(-1, *rest).to(view.dtype)
-        new = (_added if adds else _last)(view.reshape(-1, *rest), place.expand(counts).reshape(-1), values, active)
+        new = (added if adds else last_written)(
+            view.reshape(-1, *rest), place.expand(counts).reshape(-1), values, active
+        )
         return view, new.reshape(view.shape)
 
     def _places(self, x: Tensor, index: Any, mask: Each | None) -> tuple[Tensor, list[Tensor]]:
@@ -276,7 +278,7 @@ class Turns:
         return view, list(torch.broadcast_tensors(*places))
 
 
-def _last(old: Tensor, place: Tensor, value: Tensor, active: Tensor | None) -> Tensor:
+def last_written(old: Tensor, place: Tensor, value: Tensor, active: Tensor | None) -> Tensor:
     """Rows with the value of the last turn that writes there."""
     number = torch.arange(place.shape[0])
     if active is not None:
@@ -286,7 +288,7 @@ def _last(old: Tensor, place: Tensor, value: Tensor, active: Tensor | None) -> T
     return torch.where(written, value[last.clamp(min=0)], old)
 
 
-def _added(old: Tensor, place: Tensor, value: Tensor, active: Tensor | None) -> Tensor:
+def added(old: Tensor, place: Tensor, value: Tensor, active: Tensor | None) -> Tensor:
     if active is not None:
         value = torch.where(active.reshape(-1, *(1,) * (old.dim() - 1)), value, 0)
     return old.index_add(0, place, value)

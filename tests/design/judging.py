@@ -54,7 +54,7 @@ def several(lines: list[str]) -> str:
 def judge(source: str, *, traits: Traits = SMALL, dynamic: bool = False, seed: int = 0) -> Outcome:
     """Design a reference and hold every sketch against it; AssertionError with the sketch when one differs."""
     module = load_source(source, "reference")
-    task = capture(module, dynamic=dynamic)
+    task = capture(load_source(source, "reference", traced=True), dynamic=dynamic)
     sketches = design(task, traits)
     kernels = []
     for sketch in sketches:

@@ -25,6 +25,13 @@ LINES = [
     "F.layer_norm(x[m], (4,)).abs().sum()", "x[m].sum(-1, keepdim=True).squeeze(-1).sum()", "(1 - x[m]).sum()",
     "(x[m].sum() / m.sum().clamp(min=1))", "torch.where(x[m] > 0, x[m], y[m]).sum()",
     "F.linear(x[m], torch.ones(3, 4)).log_softmax(dim=-1).mean()", "F.cosine_similarity(x[m], y[m], dim=-1).mean()",
+    "x[m].softmax(0).sum(0)", "x[m].cumsum(0).sum()", "x[m].max(0)[0]", "x[m].min(0)[1]", "x[m].argmax(0)",
+    "x[m].shape[0] * x", "x / max(len(x[m]), 100)", "x[m].sum() if len(x[m]) else x.sum()",
+    "x[m].view(-1, 2, 2).transpose(1, 2).flatten(1)[:, 1].sum()", "torch.cat([x[m], y[m]], -1).chunk(2, -1)[1].sum(0)",
+    "torch.einsum('nd,ed->ne', x[m], torch.ones(3, 4)).sum(0)", "(x[m].unsqueeze(1) @ y[m].unsqueeze(2)).sum()",
+    "x[m][:3].sum(0)", "x[m][2:-2].sum(0)", "x[m][..., 1].sum()", "x[m][x[m].sum(-1) > 0].sum(0)",
+    "(x[m] * x.new_ones(x[m].shape[0], 1)).sum()", "x[m].gather(1, t[m].clamp(min=0)[:, None]).sum()",
+    "(x[y > 0] - y[y > 0]).abs().sum()",
 ]  # fmt: skip
 CLASSES = [
     "F.cross_entropy(x[t >= 0], t[t >= 0])", "F.cross_entropy(x[m], t[m].clamp(min=0), reduction='sum')",
@@ -33,13 +40,13 @@ CLASSES = [
     "F.nll_loss(x[m].log_softmax(-1), t[m].clamp(min=0))",
 ]  # fmt: skip
 REFUSED = [
-    "x[m]", "x[m] + 1", "x[m].sort(0)[0]", "x[m].numel()", "x[m].sum() if len(x[m]) else x", "x[m].flatten()",
+    "x[m]", "x[m] + 1", "x[m].sort(0)[0]", "x[m].sum() if len(x[m]) else x", "x[m].flatten()", "x[m][:3]",
     "x[m].unsqueeze(0).sum()",
-    "x[m].unsqueeze(-3).sum()", "x[m].flatten(0).sum()", "x[m].squeeze().sum()",
-    "x[m].shape[0] * x", "x[m] @ y[m].T", "x[m].norm(0)", "x[m].median()", "x[m].sum(0, True)", "x[m].var(0, False)",
-    "x[m].max(0)[0]", "(x[m] + y[m.clone()]).sum()", "x[m].softmax(0).sum()", "x[m, t[m].abs()].sum()",
-    "(x[m] * torch.ones(18, 1)).sum()", "F.dropout(x[m]).sum()", "x[m].cumsum(0).sum()", "x[m][0]",
-    "torch.cat([x[m], y[m]]).sum()", "x[m].sum(-1) if x[m].sum() > 0 else y",
+    "x[m].unsqueeze(-3).sum()", "x[m].flatten(0).sum()", "x[m].view(-1, 2).sum()",
+    "x[m] @ y[m].T", "x[m].norm(0)", "x[m].median()", "x[m].sum(0, True)", "x[m].var(0, False)",
+    "(x[m] + y[m.clone()]).sum()", "x[m].softmax(0, torch.float64).sum()", "x[m, t[m].abs()].sum()",
+    "(x[m] * torch.ones(18, 1)).sum()", "F.dropout(x[m]).sum()", "x[m].cumprod(0).sum()", "x[m][0]",
+    "torch.cat([x[m], y[m]]).sum()", "m.nonzero()", "torch.where(m)[0]", "x[m].sum(-1) if x[m].sum() > 0 else y",
 ]  # fmt: skip
 
 
@@ -56,7 +63,9 @@ def test_labels_of_rows_that_are_left_out_are_not_looked_up(line: str) -> None:
 
 BODIES = [
     "x[m] = y[m]", "x[m] = 2 * x[m] - 1", "x[m] += 1", "x[m] = 0.0; x[x > 1] = 1.0", "p = x > 0; x[p] = x[p].sqrt()",
-    "x[m] *= y[m].sum(-1, keepdim=True)",
+    "x[m] *= y[m].sum(-1, keepdim=True)", "r = x[m]; x[m] = 0.0; x += r.sum(0)", "r = x[m]; s = r; r *= 2; x[m] = s",
+    "r = x[m]; x += 1; x[m] = F.relu(r, inplace=True)",
+    "r = x[m]; m = m.clone(); m[0] = False; x[m] = 0.0; x += r.sum()",
 ]  # fmt: skip
 
 
@@ -68,4 +77,33 @@ def test_what_is_written_back_goes_where_the_mask_says(lines: str) -> None:
 @pytest.mark.parametrize("line", REFUSED)
 def test_what_depends_on_how_many_is_refused(line: str) -> None:
     with pytest.raises(TaskError, match="reference, line 9: forward looks at the values of tensors"):
-        capture(load_source(reference(forward(line, "x, y, m, t"), INPUTS), "reference"))
+        capture(load_source(reference(forward(line, "x, y, m, t"), INPUTS), "reference", traced=True))
+
+
+PLACES = [
+    "i = p.nonzero().squeeze(1); y[i] = 2 * x[i]", "i = p.nonzero()[:, 0]; y[i] += x[i, 1][:, None]",
+    "i, j = torch.where(q); y.index_add_(0, i, x[j] * w[i, j, None])", "i, j = q.nonzero().t(); y[j] -= 1.0",
+    "i, j = q.nonzero(as_tuple=True); w = w * 1; w[j, i] = x[i, 0]; y[:, 0] = w.sum(0)",
+    "i, j = torch.where(q); y.index_put_((i,), x[j], accumulate=True)",
+    "i = torch.where(p)[0]; y = y.index_fill(0, i, 3.0)", "i, j = torch.where(q); y[i] = x[j]",
+    "i, j = torch.where(q); y[t[j]] = x[i]", "i, j = torch.where(q); y[t[j]] += x[i]",
+    "i = torch.where(p)[0]; y.index_copy_(0, i, x[i]); y = y * i.numel()",
+    "i = torch.where(p)[0]; y = x.index_select(0, i) @ w[:4]; y = y.amax(0)",
+    "i, j = torch.where(q); y[:, 0] = torch.zeros(6).scatter_reduce(0, j, w[i, j], 'amax')",
+    "i, j = torch.where(q); y.scatter_add_(0, i[:, None].expand(-1, 4), x[j])",
+    "i, j = torch.where(q); y[:, 1] = torch.bincount(j, minlength=6)",
+    "i = p.nonzero().squeeze(1); i = i[x[i, 0] > 0]; y[i] = F.embedding(t[i].clamp(min=0), x)",
+    "i = torch.where(p)[0][:2]; y[i] = x[i]", "i = (x[:, 0] > 9).nonzero().squeeze(1); y = y + x[i].sum(0)",
+    "e = torch.where(p)[0]; y[e[-1:]] = 0.0; y[e[1:3]] += 1", "for i in p.nonzero(): y[i] += x[i]",
+    "for i, j in q[:2, :3].nonzero(): y[i] += x[j] * i.item()", "for i in p.nonzero().flatten().tolist(): y = y + i * x[i]",
+    "y = x[None, torch.where(p)[0]].reshape(-1, 4).sum(0)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", PLACES)
+def test_places_of_a_mask_pick_rows_and_say_where_these_go(lines: str) -> None:
+    body = f"    def forward(self, x, p, q, w, t):\n        y = torch.ones(6, 4)\n        {lines}\n        return y"
+    inputs = (
+        "torch.randn(6, 4), torch.rand(6) > 0.4, torch.rand(6, 6) > 0.5, torch.randn(6, 6), torch.randint(-6, 6, (6,))"
+    )
+    judge(reference(body, f"[{inputs}]"))

@@ -1,0 +1,154 @@
+"""What a mask keeps, and rows of it, as `Picked` has them: for every element of the mask, or along some of its dims.
+
+Worker side only.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._subclasses.fake_tensor import DynamicOutputShapeException
+
+Spans = tuple[bool, ...]
+
+
+class Domain:
+    """The elements of `mask` [*grid] that are kept, in order; how many these are, nobody says."""
+
+    def __init__(self, mask: Tensor) -> None:
+        self.mask, self.grid = mask, tuple(mask.shape)
+        self.full: Spans = (True,) * mask.dim()
+        self._parts: dict[Any, tuple[Any, Domain]] = {}
+
+    @cached_property
+    def kept(self) -> Tensor:
+        """The mask in one dim."""
+        return self.mask.reshape(-1)
+
+    @cached_property
+    def count(self) -> Tensor:
+        """How many there are, as a tensor of one number, which knows whose number it is."""
+        return counting(self.mask.sum(), self)
+
+    @cached_property
+    def rank(self) -> Tensor:
+        """The place of each element among those that are kept."""
+        return self.kept.cumsum(0) - 1
+
+    def sizes(self, spans: Spans) -> list[Any]:
+        return [size if along else 1 for size, along in zip(self.grid, spans, strict=True)]
+
+    def along(self, spans: Spans) -> Tensor:
+        """Which rows along some dims any kept element has."""
+        others = [dim for dim, along in enumerate(spans) if not along]
+        return (self.mask.any(others) if others else self.mask).reshape(-1)
+
+    def narrowed(self, by: Any, keep: Callable[[], Tensor]) -> Domain:
+        """Those of the elements that `keep` says; the same domain for the same `by`."""
+        key = by if isinstance(by, tuple) else id(by)
+        if key not in self._parts:
+            self._parts[key] = by, Domain(self.mask & keep().reshape(self.grid))
+        return self._parts[key][1]
+
+
+def counting(number: Tensor, domain: Domain) -> Tensor:
+    """A tensor that is known to be the number of a domain's elements."""
+    number.counts = domain  # type: ignore[attr-defined]
+    return number
+
+
+def counted(value: Any) -> Domain | None:
+    """Whose elements a number counts; None for other values."""
+    return getattr(value, "counts", None) if isinstance(value, Tensor) and not value._version else None
+
+
+class Rows:
+    """`rows` [m, *rest], of the elements of a domain along the dims that `spans` says, whose sizes make m.
+
+    `places`: rows are the numbers of a dim of the mask, or [m, k] of several. `shared`: others may see what is written.
+    """
+
+    def __init__(
+        self, rows: Tensor, domain: Domain, spans: Spans | None = None, places: int | tuple[int, ...] | None = None
+    ) -> None:
+        self.rows, self.domain, self.spans = rows, domain, spans or domain.full
+        self.places, self.shared = places, False
+
+    def made(self, rows: Tensor) -> Any:
+        """Others of the same elements."""
+        return type(self)(rows, self.domain, self.spans)
+
+    def spread(self, spans: Spans | None = None) -> Tensor:
+        """The rows along all dims of the mask, or along those of `spans`."""
+        spans = spans or self.domain.full
+        if spans == self.spans:
+            return self.rows
+        rest = self.rows.shape[1:]
+        return self.boxed().expand(*self.domain.sizes(spans), *rest).reshape(-1, *rest)
+
+    def boxed(self) -> Tensor:
+        """The rows [*grid, *rest], of size 1 along the dims that they do not span."""
+        return self.rows.reshape(*self.domain.sizes(self.spans), *self.rows.shape[1:])
+
+    def turns(self, most: int) -> list[Any]:
+        """All rows, one after the other; raises where they are more than `most`."""
+        if self.domain.kept.shape[0] > most:
+            raise depends()
+        if self.places is None:
+            return list(self.spread().unbind())
+        grid = itertools.product(*map(range, self.domain.grid))
+        if isinstance(self.places, int):
+            return [Place(at[self.places]) for at in grid]
+        return [Places(Place(at[dim]) for dim in self.places) for at in grid]
+
+    def valid(self, spans: Spans) -> Tensor:
+        """Rows of numbers along `spans`, 0 where the mask keeps none: those may be no place of anything."""
+        kept = self.domain.along(spans)
+        return torch.where(kept.reshape(-1, *(1,) * (self.rows.dim() - 1)), self.spread(spans), 0)
+
+
+class Place(int):
+    """A number of a place that is known, as a tensor of one number is."""
+
+    def item(self) -> int:
+        return int(self)
+
+    tolist = __pos__ = item
+
+    def squeeze(self, *_: Any) -> Place:
+        return self
+
+    long = int = cpu = detach = squeeze
+
+
+class Places(tuple[Place, ...]):
+    """A row of `nonzero`, as a tensor of as many numbers is."""
+
+    def item(self) -> int:
+        (one,) = self
+        return int(one)
+
+    __index__ = __int__ = item
+
+    def tolist(self) -> list[int]:
+        return [int(each) for each in self]
+
+    def squeeze(self, *_: Any) -> Any:
+        return self[0] if len(self) == 1 else self
+
+
+def union(given: Sequence[Rows]) -> Spans:
+    """The dims that any of them spans; raises where they are of several domains."""
+    if any(each.domain is not given[0].domain for each in given):
+        raise depends()
+    return tuple(any(along) for along in zip(*(each.spans for each in given), strict=True))
+
+
+def depends() -> DynamicOutputShapeException:
+    """For what depends on how many rows a mask picks."""
+    return DynamicOutputShapeException(torch.ops.aten.nonzero.default)
