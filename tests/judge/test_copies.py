@@ -33,6 +33,14 @@ def test_to_fill_with_a_tensor_is_to_copy_it() -> None:
     assert guard.copies.are_most(y, [x]) and not guard.calls and not guard.rules
 
 
+def test_what_is_copied_onto_itself_was_there_before() -> None:
+    x = torch.rand(4)
+    y = torch.from_numpy(x.numpy().copy())
+    with Guard(0) as guard:
+        y.data.copy_(y.cpu().data)
+    assert torch.equal(x, y) and not guard.copies.are_most(y, [x])
+
+
 def test_numbers_that_are_copied_several_at_a_time_count_by_their_bytes() -> None:
     x = torch.rand(5, 3, 4)
     with Guard(0) as guard:

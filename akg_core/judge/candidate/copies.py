@@ -37,7 +37,8 @@ class Copies:
         """Whether more than half of the bytes of a call's result are copies, still as they were made, of what it was
         given. What lies in the memory of what it was given is no part of that.
 
-        Memory that holds what was given, wherever it was moved to and by whom, is what was given.
+        Memory that holds what was given, wherever it was moved to and by whom, is what was given. What a copy finds in
+        its place already, it has not put there: simulated kernels have their results copied onto themselves.
         """
         handed = _tensors(given)
         known = {_storage(tensor) for tensor in handed}
@@ -46,6 +47,8 @@ class Copies:
             return False
         copied: dict[int, int] = {}
         for to, source in self._made:
+            if _is_place(to, source):
+                continue
             is_given = _storage(source) in known or copied.get(_storage(source), 0) >= source.nbytes
             if not is_given and not any(_holds(source, tensor) for tensor in handed):
                 continue
@@ -53,6 +56,11 @@ class Copies:
                 copied[_storage(to)] = copied.get(_storage(to), 0) + to.nbytes
         found = sum(min(tensor.nbytes, copied.get(_storage(tensor), 0)) for tensor in outputs)
         return 2 * found > sum(tensor.nbytes for tensor in outputs)
+
+
+def _is_place(to: torch.Tensor, source: torch.Tensor) -> bool:
+    """Whether two tensors are the same elements of the same memory."""
+    return (to.data_ptr(), to.shape, to.stride()) == (source.data_ptr(), source.shape, source.stride())
 
 
 def _holds(source: torch.Tensor, given: torch.Tensor) -> bool:
