@@ -24,6 +24,7 @@ def _kind(symbol: str) -> type[ast.AST]:
     return type(node.ops[0] if isinstance(node, ast.Compare) else node.op)
 
 
+COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 SYMBOLS: dict[type[ast.AST], str] = {_kind(symbol): symbol for symbol in FUNCTIONS}
 """The symbol of each kind of operator in Python's syntax trees."""
 

@@ -200,12 +200,9 @@ class _Lowering(ValueLowering):
     def split_float(self, call: Call, scope: Scope, ops: list[Op]) -> tuple[Expr, Expr]:
         """The narrow part of a value, and the narrow part of what that leaves."""
         wide = self.expression(call.args[0], scope, ops)
-        assert call.type is not None and wide.type is not None
-        kept = self.value("wide", self.axes_of(call, scope), wide.type.dtype)
-        ops.append(Op("map", call.place, target=kept, expr=wide))
-        whole = self.name(kept)
-        high = cast(whole, call.type.dtype)
-        return high, cast(Binary("-", whole, cast(high, kept.dtype), type=whole.type), call.type.dtype)
+        whole = self.named("wide", call, wide, scope, ops, wide.dtype)
+        high = cast(whole, call.dtype)
+        return high, cast(Binary("-", whole, cast(high, whole.dtype), type=whole.type), call.dtype)
 
 
 def regions(statements: Sequence[ast.Statement]) -> Iterator[tuple[list[ast.Grid], list[ast.Statement]]]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from typing import Any
 
 from akg_core.lower.ir import Body
-from akg_core.sketch.ast import Binary, Call, Expr, Number, Type, Unary, rewrite
+from akg_core.sketch.ast import Call, Expr, rewrite
 from akg_core.sketch.dtypes import is_float
 
 _SQRT_HALF = math.sqrt(0.5)
@@ -29,64 +28,42 @@ def decompose(body: Body, known: Collection[str]) -> None:
         return rewrite(_FORMS[node.op](*node.args), change)
 
     for op in body.ops():
-        op.expr, op.other, op.element = (rewrite(part, change) for part in (op.expr, op.other, op.element))
+        op.rewrite(change)
 
 
-def _typed(expr: Expr, like: Expr, dtype: str = "") -> Any:
-    assert like.type is not None, "an explicit body has types"
-    return replace(expr, place=like.place, type=Type(dtype=dtype or like.type.dtype))
-
-
-def _call(op: str, x: Expr, *more: Expr) -> Expr:
-    return _typed(Call(op, (x, *more)), x)
-
-
-def _binary(op: str, a: Expr | float, b: Expr | float) -> Expr:
-    like = a if isinstance(a, Expr) else b
-    assert isinstance(like, Expr)
-    sides = [e if isinstance(e, Expr) else _typed(Number(e), like) for e in (a, b)]
-    return _typed(Binary(op, *sides), like, "bool" if op in ("==", "!=", "<", ">") else "")
+def _of(op: str, x: Expr, *more: Expr | float) -> Expr:
+    return x.combined(op, x, *more)
 
 
 def _sigmoid(x: Expr) -> Expr:
-    return _binary("/", 1.0, _binary("+", 1.0, _call("exp", _typed(Unary("-", x), x))))
-
-
-def _gelu(x: Expr) -> Expr:
-    cumulative = _binary("+", 1.0, _call("erf", _binary("*", x, _SQRT_HALF)))
-    return _binary("*", _binary("*", x, 0.5), cumulative)
+    return 1.0 / (1.0 + _of("exp", -x))
 
 
 def _gelu_tanh(x: Expr) -> Expr:
-    cubic = _binary("+", x, _binary("*", _TANH_CUBIC, _binary("*", _binary("*", x, x), x)))
-    return _binary("*", _binary("*", x, 0.5), _binary("+", 1.0, _call("tanh", _binary("*", _TANH_SCALE, cubic))))
-
-
-def _softplus(x: Expr) -> Expr:
-    small = _call("log1p", _call("exp", _typed(Unary("-", _call("abs", x)), x)))
-    return _binary("+", small, _call("maximum", x, _typed(Number(0.0), x)))
+    cubic = x + _TANH_CUBIC * (x * x * x)
+    return x * 0.5 * (1.0 + _of("tanh", _TANH_SCALE * cubic))
 
 
 def _compared(op: str, x: Expr) -> Expr:
     """The size of `x` beside infinity; a whole number is never infinite."""
-    if x.type is not None and not is_float(x.type.dtype):
-        return _binary("!=" if op == "==" else "==", x, x)
-    return _binary(op, _call("abs", x), math.inf)
+    if not is_float(x.dtype):
+        return x.differs(x) if op == "==" else x.equals(x)
+    return _of(op, _of("abs", x), math.inf)
 
 
 _ROUNDINGS = ("floor", "ceil", "round", "trunc")
 _FORMS: dict[str, Callable[..., Expr]] = {
     "sigmoid": _sigmoid,
-    "silu": lambda x: _binary("*", x, _sigmoid(x)),
-    "gelu": _gelu,
+    "silu": lambda x: x * _sigmoid(x),
+    "gelu": lambda x: x * 0.5 * (1.0 + _of("erf", x * _SQRT_HALF)),
     "gelu_tanh": _gelu_tanh,
-    "softplus": _softplus,
-    "reciprocal": lambda x: _binary("/", 1.0, x),
-    "rsqrt": lambda x: _binary("/", 1.0, _call("sqrt", x)),
-    "relu": lambda x: _call("maximum", x, _typed(Number(0), x)),
-    "clamp": lambda x, low, high: _call("minimum", _call("maximum", x, low), high),
-    "erfc": lambda x: _binary("-", 1.0, _call("erf", x)),
-    "isnan": lambda x: _binary("!=", x, x),
+    "softplus": lambda x: _of("log1p", _of("exp", -_of("abs", x))) + _of("maximum", x, 0.0),
+    "reciprocal": lambda x: 1.0 / x,
+    "rsqrt": lambda x: 1.0 / _of("sqrt", x),
+    "relu": lambda x: _of("maximum", x, 0),
+    "clamp": lambda x, low, high: _of("minimum", _of("maximum", x, low), high),
+    "erfc": lambda x: 1.0 - _of("erf", x),
+    "isnan": lambda x: x.differs(x),
     "isinf": lambda x: _compared("==", x),
     "isfinite": lambda x: _compared("<", x),
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from akg_core.lower.ir import Body, Op, Value
 
 
@@ -17,7 +19,7 @@ def prune(body: Body) -> None:
         if not unread:
             return
         for region in body.regions:
-            region.ops = _without(region.ops, unread)
+            region.ops = without(region.ops, unread)
 
 
 def depend(body: Body, op: Op) -> None:
@@ -62,8 +64,9 @@ def _blocked(body: Body, op: Op) -> frozenset[str]:
     return frozenset({longest(a - b), longest(b - a), *op.over})
 
 
-def _without(ops: list[Op], dropped: set[Op]) -> list[Op]:
+def without(ops: Sequence[Op], dropped: set[Op]) -> list[Op]:
+    """The ops without some of them, and of those inside of them."""
     kept = [p for p in ops if p not in dropped]
     for op in kept:
-        op.body, op.orelse = _without(op.body, dropped), _without(op.orelse, dropped)
+        op.body, op.orelse = without(op.body, dropped), without(op.orelse, dropped)
     return kept

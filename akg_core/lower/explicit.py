@@ -12,12 +12,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from akg_core.lower.ir import Body, Op
+from akg_core.notation import COMPARISONS
 from akg_core.sketch import numerics
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, TensorParameter, Text, Type, Unary
 from akg_core.sketch.dtypes import BITS, DTYPES, as_float, combine, is_float
 from akg_core.sketch.ops import OPERATIONS
 
-COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 LOGIC = frozenset({"and", "or"})
 EXACT = frozenset({"abs", "sign", "maximum", "minimum", "relu", "clamp", "isnan", "isinf", "isfinite"})
 
@@ -43,13 +43,11 @@ def hold(body: Body) -> None:
     """Give each reduction and scan of an explicit body the dtype that it is held in, in which it reads its operand."""
     for op in body.ops():
         if op.kind in ("reduce", "scan") and op.expr is not None:
-            assert op.expr.type is not None
-            held = (numerics.scan_dtype if op.kind == "scan" else numerics.reduction_dtype)(
-                op.function, op.expr.type.dtype
-            )
+            dtype_of = numerics.scan_dtype if op.kind == "scan" else numerics.reduction_dtype
+            held = dtype_of(op.function, op.expr.dtype)
             kind = Type(dtype=held, uniform=True)
             op.start = Number(_number(numerics.identity(op.function, held), held), place=op.place, type=kind)
-            op.expr = _cast(op.expr, held)
+            op.expr = cast(op.expr, held)
 
 
 class _Conversions:
@@ -70,8 +68,7 @@ class _Conversions:
         elif op.kind == "if":
             op.expr = self.to(op.expr, "bool")
         elif op.kind == "map":
-            assert op.target is not None
-            op.expr = self.to(op.expr, op.target.dtype)
+            op.expr = self.to(op.expr, op.result.dtype)
         else:
             op.expr = self.own(op.expr)
             op.other = None if op.other is None else self.own(op.other)
@@ -80,7 +77,7 @@ class _Conversions:
         """`expr` in `dtype`."""
         if isinstance(expr, Number):
             return Number(_number(expr.value, dtype), place=expr.place, type=Type(dtype=dtype, uniform=True))
-        return _cast(self.own(expr), dtype)
+        return cast(self.own(expr), dtype)
 
     def own(self, expr: Expr) -> Expr:
         """`expr` in its own dtype; that of what a launch knows where it is a weak float."""
@@ -93,7 +90,7 @@ class _Conversions:
                 return replace(expr, type=Type(dtype=self.dtypes.get(name, "i64")))
             case Unary(op=op, operand=operand):
                 inside = "bool" if op == "not" else self.computed(held)
-                return _cast(Unary(op, self.to(operand, inside), place=expr.place, type=Type(dtype=inside)), held)
+                return cast(Unary(op, self.to(operand, inside), place=expr.place, type=Type(dtype=inside)), held)
             case Binary():
                 return self.binary(expr, held)
             case Call(op="load"):
@@ -118,7 +115,7 @@ class _Conversions:
             dtype = self.computed(held) if op in "+-*/" else _wide(held)
         sides = [self.to(e, dtype) for e in (expr.left, expr.right)]
         result = "bool" if made == "bool" else dtype
-        return _cast(Binary(op, *sides, place=expr.place, type=Type(dtype=result)), made)
+        return cast(Binary(op, *sides, place=expr.place, type=Type(dtype=result)), made)
 
     def call(self, call: Call, held: str) -> Expr:
         operation = OPERATIONS[call.op]
@@ -137,15 +134,15 @@ class _Conversions:
             dtype = self.computed(dtype) if call.op in EXACT else _wide(dtype)
             dtypes, made = [dtype] * len(call.args), "bool" if operation.dtype == "bool" else dtype
         args = tuple(self.to(a, d) for a, d in zip(call.args, dtypes, strict=True))
-        return _cast(replace(call, args=args, type=Type(dtype=made)), held)
+        return cast(replace(call, args=args, type=Type(dtype=made)), held)
 
     def rounded(self, call: Call, held: str) -> Expr:
         """A rounding to a format: a cast and one back, or for tf32, which is no dtype, an operation of f32."""
         inner, form = call.args
         assert isinstance(form, Text)
         if form.value in DTYPES:
-            return _cast(self.to(inner, form.value), held)
-        return _cast(replace(call, args=(self.to(inner, "f32"), form), type=Type(dtype="f32")), held)
+            return cast(self.to(inner, form.value), held)
+        return cast(replace(call, args=(self.to(inner, "f32"), form), type=Type(dtype="f32")), held)
 
     def load(self, call: Call) -> Expr:
         element = call.args[0]
@@ -168,10 +165,9 @@ class _Conversions:
         return self.uniform if weak and is_float(dtype) else dtype
 
 
-def _cast(expr: Expr, dtype: str) -> Expr:
+def cast(expr: Expr, dtype: str) -> Expr:
     """What is explicit, in `dtype`."""
-    assert expr.type is not None
-    if expr.type.dtype == dtype:
+    if expr.dtype == dtype:
         return expr
     return Call("cast", (expr, Text(dtype)), place=expr.place, type=Type(dtype=dtype))
 

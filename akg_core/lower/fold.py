@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
-from akg_core.notation import FUNCTIONS
+from akg_core.notation import COMPARISONS, FUNCTIONS
+from akg_core.sketch.affine import INDEX
 from akg_core.sketch.ast import Binary, Call, Expr, Number, Unary
 
 _NOT_OF_INTEGERS = ("/", "**")
-_OF_FLOATS = ("+", "-", "*", "/", "==", "!=", "<", "<=", ">", ">=")
+_OF_FLOATS = ("+", "-", "*", "/", *COMPARISONS)
 _MATH: dict[str, Callable[..., float]] = {name: getattr(math, name) for name in ("exp", "log", "sqrt", "tanh", "erf")}
 
 
@@ -69,3 +71,14 @@ def _simplify(node: Binary) -> Expr:
     if (op == "%" and right.value == 1) or (op == "*" and right.value == 0):
         return replace(right, value=0, type=node.type)
     return node
+
+
+def tiles_of(extent: Expr, step: Expr) -> Expr:
+    """How many tiles of `step` positions there are in `extent`."""
+    past = Binary("+", extent, fold(Binary("-", step, Number(1, type=INDEX), type=INDEX)), type=INDEX)
+    return fold(Binary("//", fold(past), step, type=INDEX))
+
+
+def product(sizes: Iterable[Expr]) -> Expr:
+    """Sizes multiplied."""
+    return reduce(lambda a, b: fold(Binary("*", a, b, type=INDEX)), sizes, Number(1, type=INDEX))

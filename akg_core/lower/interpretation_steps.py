@@ -12,6 +12,7 @@ from akg_core.lower.host.module import calls
 from akg_core.lower.specialise import known, specialise
 from akg_core.records import Schedule
 from akg_core.sketch import ast
+from akg_core.sketch.program import turns
 from akg_core.sketch.schedule import bind
 
 _PLACES = 2  # steps for the places along an axis of what is loaded or stored, and for which of them there are
@@ -30,27 +31,25 @@ def steps(tree: ast.SketchFile, schedule: Schedule, symbols: Mapping[str, int] =
     return sum(_steps(kernel.body, float(call.turns), {}) for call, kernel in launched)
 
 
-def _steps(body: Sequence[ast.Statement], turns: float, tiles: dict[str, float]) -> float:
+def _steps(body: Sequence[ast.Statement], times: float, tiles: dict[str, float]) -> float:
     """The steps of statements that come so often, on axes of which a program holds so many positions."""
     total = 0.0
     for statement in body:
         match statement:
             case ast.Grid(axis=axis, extent=extent, step=step) | ast.Tiles(axis=axis, extent=extent, step=step):
                 size, tile = _part(statement, tiles) or _number(extent), _number(step)
-                total += turns + _steps(statement.body, turns * math.ceil(size / tile), {**tiles, axis: tile})
-            case ast.Range(start=start, stop=stop, step=step):
-                bounds = [int(bound.value) for bound in (start, stop, step) if isinstance(bound, ast.Number)]
-                count = len(range(*bounds)) if len(bounds) == 3 else 1
-                total += turns + _steps(statement.body, turns * count, tiles)
+                total += times + _steps(statement.body, times * math.ceil(size / tile), {**tiles, axis: tile})
+            case ast.Range():
+                total += times + _steps(statement.body, times * turns(statement), tiles)
             case ast.If():
-                total += turns + _steps((*statement.body, *statement.orelse), turns, tiles)
+                total += times + _steps((*statement.body, *statement.orelse), times, tiles)
             case ast.Whole(axis=axis, extent=extent):
                 tiles = {**tiles, axis: _number(extent)}
             case _:
                 nodes = [*ast.walk(statement)]
                 places = {id(each) for node in nodes if isinstance(node, ast.Element) for each in ast.walk(node)}
                 made = (node for node in nodes if isinstance(node, (ast.Unary, ast.Binary, ast.Call)))
-                total += turns * sum(_cost(node, tiles) for node in made if id(node) not in places)
+                total += times * sum(_cost(node, tiles) for node in made if id(node) not in places)
     return total
 
 

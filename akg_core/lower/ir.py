@@ -8,8 +8,9 @@ a branch with ops inside. Elementwise expressions stay whole; whatever must see 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from akg_core.sketch import numerics
 from akg_core.sketch.affine import Bounds
@@ -25,8 +26,10 @@ from akg_core.sketch.ast import (
     Place,
     TensorParameter,
     Unary,
+    rewrite,
     walk,
 )
+from akg_core.sketch.names import fresh
 from akg_core.sketch.ops import OPERATIONS
 
 
@@ -140,6 +143,18 @@ class Op:
         return self.kind in ("tiles", "range", "if")
 
     @property
+    def result(self) -> Value:
+        """The target of an op of a kind that has one."""
+        assert self.target is not None
+        return self.target
+
+    @property
+    def operand(self) -> Expr:
+        """`expr` of an op of a kind that has one."""
+        assert self.expr is not None
+        return self.expr
+
+    @property
     def finds_place(self) -> bool:
         """Whether it reduces to the position of an extreme."""
         return self.function in ("argmax", "argmin")
@@ -155,11 +170,23 @@ class Op:
             if expr is not None:
                 yield expr
 
+    def rewrite(self, change: Callable[[Any], Any]) -> None:
+        """Apply `change` to every node of the expressions that it evaluates itself, children before parents."""
+        self.expr, self.other, self.element, self.mask = (
+            rewrite(part, change) for part in (self.expr, self.other, self.element, self.mask)
+        )
+        self.bounds = rewrite(self.bounds, change)
+
     def inside(self) -> Iterator[Op]:
         """Itself and every op below it."""
         yield self
         for op in (*self.body, *self.orelse):
             yield from op.inside()
+
+
+def inside(ops: Iterable[Op]) -> Iterator[Op]:
+    """Ops, and those inside of each after it."""
+    return (inner for op in ops for inner in op.inside())
 
 
 @dataclass(slots=True)
@@ -168,6 +195,10 @@ class Region:
 
     grid: tuple[Axis, ...]
     ops: list[Op]
+
+    def inside(self) -> Iterator[Op]:
+        """Every op, those inside of others after them."""
+        return inside(self.ops)
 
 
 @dataclass(slots=True)
@@ -193,15 +224,24 @@ class Body:
 
     def unique(self, name: str) -> str:
         """A name that nobody has, this one if possible."""
-        chosen, number = name, 2
-        while chosen in self.taken:
-            chosen, number = f"{name}_{number}", number + 1
-        self.taken.add(chosen)
-        return chosen
+        return fresh(name, self.taken, 2)
 
     def ops(self) -> Iterator[Op]:
         """Every op, those inside of others after them."""
-        return (inner for region in self.regions for op in region.ops for inner in op.inside())
+        return (op for region in self.regions for op in region.inside())
+
+    def rewrite_blocks(self, change: Callable[[Op], list[Op]]) -> None:
+        """Put what `change` makes of each op in its place, in inner blocks before outer ones."""
+
+        def block(ops: list[Op]) -> list[Op]:
+            made: list[Op] = []
+            for op in ops:
+                op.body, op.orelse = block(op.body), block(op.orelse)
+                made += change(op)
+            return made
+
+        for region in self.regions:
+            region.ops = block(region.ops)
 
     def lanes_of(self, axes: Iterable[str], unknown: int = 1024) -> int:
         """Elements of a padded tile along `axes`, with so many for what only the launch knows."""

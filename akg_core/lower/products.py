@@ -35,8 +35,7 @@ def precision_of(op: Op) -> Precision:
 
 def strategy_of(op: Op, ways: DotStrategies) -> DotStrategy:
     """How a product of floats is made; its factors have one dtype."""
-    assert op.expr is not None and op.expr.type is not None
-    dtype = op.expr.type.dtype
+    dtype = op.operand.dtype
     return ways[precision_of(op)] if dtype == "f32" else DotStrategy(exact=dtype == "f64")
 
 

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from akg_core.lower.fold import fold
-from akg_core.lower.ir import Body, Op, Value
+from akg_core.lower.ir import Body, Op, Value, inside
 from akg_core.sketch.ast import Expr, Name, rewrite
 
 
 def replaced(node: Any, names: Mapping[str, Expr]) -> Any:
     """An expression with other expressions in place of names, folded."""
 
+    return rewrite(node, _replacing(names))
+
+
+def _replacing(names: Mapping[str, Expr]) -> Callable[[Any], Any]:
     def change(part: Any) -> Any:
         if not isinstance(part, Name):
             return fold(part)
         found = names.get(part.id)
         return part if found is None else replace(found, type=found.type or part.type)
 
-    return rewrite(node, change) if node is not None else None
+    return change
 
 
 def replace_in(ops: Sequence[Op], names: Mapping[str, Expr]) -> None:
     """Replace names in all expressions of ops and of those inside of them."""
-    for op in (inner for each in ops for inner in each.inside()):
-        op.expr, op.other, op.element, op.mask = (
-            replaced(part, names) for part in (op.expr, op.other, op.element, op.mask)
-        )
-        op.bounds = tuple(replaced(bound, names) for bound in op.bounds)
+    for op in inside(ops):
+        op.rewrite(_replacing(names))
 
 
 def copied(body: Body, ops: Sequence[Op], own: Sequence[Value], names: Mapping[str, Expr]) -> list[Op]:

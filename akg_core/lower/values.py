@@ -56,8 +56,11 @@ class ValueLowering:
         lowered = self.expression(expr, scope, ops)
         if is_arithmetic(lowered, self.body) and not any(v.mutable for v in self.body.values_of(lowered)):
             return lowered
-        assert expr.type is not None
-        kept = self.value("s" if not expr.type.axes else "at", self.axes_of(expr, scope), expr.type.dtype)
+        return self.named("at" if expr.type and expr.type.axes else "s", expr, lowered, scope, ops)
+
+    def named(self, hint: str, expr: Expr, lowered: Expr, scope: Scope, ops: list[Op], dtype: str = "") -> Name:
+        """What an expression is lowered to, under a name; of the expression's dtype, or of another."""
+        kept = self.value(hint, self.axes_of(expr, scope), dtype or expr.dtype)
         ops.append(Op("map", expr.place, target=kept, expr=lowered))
         return self.name(kept)
 
@@ -88,13 +91,10 @@ class ValueLowering:
         return expr
 
     def call(self, call: Call, kind: str, scope: Scope, ops: list[Op], hint: str) -> Expr:
-        assert call.type is not None
         if kind == "load":
             return self.load(call, scope, ops)
         if kind == "create":
-            return cast(
-                self.expression(call.args[1], scope, ops) if call.op == "full" else _zero(call), call.type.dtype
-            )
+            return cast(self.expression(call.args[1], scope, ops) if call.op == "full" else _zero(call), call.dtype)
         if kind == "axis":
             (named,) = call.args
             axis = scope[named.id] if isinstance(named, Name) else None
@@ -119,31 +119,25 @@ class ValueLowering:
         if self.tensors[element.tensor].role == "In":
             return loaded
         # What may be written meanwhile is read once, where the sketch reads it.
-        assert call.type is not None
-        kept = self.value(f"{element.tensor}_at", self.axes_of(call, scope), call.type.dtype)
-        ops.append(Op("map", call.place, target=kept, expr=loaded))
-        return self.name(kept)
+        return self.named(f"{element.tensor}_at", call, loaded, scope, ops)
 
     # --- along axes ---
 
     def along(self, call: Call, kind: str, scope: Scope, ops: list[Op], hint: str) -> Expr:
         """Reductions, scans and all-reductions: an op each; over axes of one position they are what they reduce."""
-        assert call.type is not None
         operand = self.expression(call.args[0], scope, ops)
         axes = _names(call.args[1])
-        over = self.axes(axes, scope)
-        if kind == "all_reduce":
-            axis = scope[axes[0]]
+        over, axis = self.axes(axes, scope), scope[axes[0]]
+        if kind in ("all_reduce", "argreduce"):
             assert isinstance(axis, Axis)
-            over = [axis.name]
-        elif not over:
-            if kind == "argreduce":
-                axis = scope[axes[0]]
-                assert isinstance(axis, Axis)
+            if not over and kind == "argreduce":
+                assert call.type is not None
                 return Name(axis.name, type=replace(call.type, axes=frozenset()))
-            return cast(operand, call.type.dtype)
+            over = [axis.name]
+        if not over:
+            return cast(operand, call.dtype)
         result = self.axes_of(call, scope)
-        target = self.value(hint or call.op.removeprefix("reduce_"), result, call.type.dtype)
+        target = self.value(hint or call.op.removeprefix("reduce_"), result, call.dtype)
         if kind == "sort":
             operand = self.kept(call.args[0], operand, scope, ops)
         keywords = dict(call.keywords)
@@ -154,7 +148,7 @@ class ValueLowering:
             target.mutable = True  # what a program has, then what all have together
             ops.append(Op("map", call.place, target=target, expr=operand))
             operand = self.name(target)
-        elif operand.type is not None and operand.type.dtype == "bool" and function in ("reduce_max", "reduce_min"):
+        elif operand.type is not None and operand.dtype == "bool" and function in ("reduce_max", "reduce_min"):
             function = "reduce_any" if function == "reduce_max" else "reduce_all"
         made = Op(name, call.place, function, target, operand, over=tuple(over), reverse=reverse, hints=hints)
         ops.append(made)
@@ -162,10 +156,9 @@ class ValueLowering:
 
     def contract(self, call: Call, scope: Scope, ops: list[Op], hint: str) -> Expr:
         """A dot outside `x = dot(…, into=x)`: the product, and `into` added to it."""
-        assert call.type is not None
         into = dict(call.keywords).get("into")
-        start = call.type if into is None or into.type is None else into.type
-        dtype = call.type.dtype if is_float(call.type.dtype) == is_float(start.dtype) else "f32"
+        start = call.dtype if into is None or into.type is None else into.dtype
+        dtype = call.dtype if is_float(call.dtype) == is_float(start) else "f32"
         target = self.value(hint or "product", self.axes_of(call, scope), dtype)
         op = self.product(call, scope, ops, target)
         if op is None:
@@ -179,7 +172,6 @@ class ValueLowering:
 
     def product(self, call: Call, scope: Scope, ops: list[Op], target: Value) -> Op | None:
         """A dot op for `target`; None when one side has no axis of its own, which a plain reduction does better."""
-        assert call.type is not None
         over = self.axes(_names(dict(call.keywords)["over"]), scope)
         a_axes, b_axes = (set(self.axes_of(a, scope)) for a in call.args[:2])
         if not over or not a_axes - b_axes or not b_axes - a_axes or not set(over) <= a_axes & b_axes:
@@ -221,10 +213,7 @@ class ValueLowering:
         if held is not None:
             held.definition = None  # computed once where the sketch assigns it
             return self.name(held)
-        assert expr.type is not None
-        kept = self.value("operand", self.axes_of(expr, scope), expr.type.dtype)
-        ops.append(Op("map", expr.place, target=kept, expr=lowered))
-        return self.name(kept)
+        return self.named("operand", expr, lowered, scope, ops)
 
     def matrix_vector(self, call: Call, scope: Scope, ops: list[Op], target: Value) -> Expr:
         over = self.axes(_names(dict(call.keywords)["over"]), scope)

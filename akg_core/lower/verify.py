@@ -41,9 +41,8 @@ class _Verifier:
                 assert op.axis is not None
                 self.block(op.body, axes | {op.axis.name}, known)
             elif op.kind == "range":
-                assert op.target is not None
                 opened = {op.axis.name} if op.axis is not None else set[str]()
-                self.block(op.body, axes | opened, known | {op.target.name})
+                self.block(op.body, axes | opened, known | {op.result.name})
             elif op.kind == "if":
                 self.require(op, not self.axes_of(op.expr), "a condition is a scalar")
                 self.block(op.body, axes, known)
@@ -51,22 +50,20 @@ class _Verifier:
             elif op.kind not in ("store", "wait", "barrier"):
                 axes = axes | set(op.over[2:] if op.kind == "regroup" else ())
                 self.defined(op, axes)
-                assert op.target is not None
                 if op.accumulate:
-                    self.require(op, op.target.name in known, f"{op.target.name} is added to before it is there")
-                known.add(op.target.name)
+                    self.require(op, op.result.name in known, f"{op.result.name} is added to before it is there")
+                known.add(op.result.name)
 
     def defined(self, op: Op, axes: set[str]) -> None:
         """The target's axes are what the operands leave."""
         self.require(op, op.target is not None, "an op with a result has a target")
-        assert op.target is not None
-        closed = op.target.axes - axes
+        closed = op.result.axes - axes
         lasting = all(self.body.axes[name].lanes is not None for name in closed)
         self.require(op, lasting, "the target's axes are open, or have lanes that outlast their loop")
         left = self.axes_of(op.expr) | self.axes_of(op.other)
         if op.kind in ("reduce", "dot", "regroup"):
             left -= set(op.over)
-        self.require(op, left <= op.target.axes, "the target has the axes of what it is made of")
+        self.require(op, left <= op.result.axes, "the target has the axes of what it is made of")
 
     def expression(self, op: Op, expr: Expr, axes: set[str], known: set[str]) -> None:
         blocks = [n.args[0] for n in walk(expr) if isinstance(n, Call) and n.op == "load_block"]

@@ -10,10 +10,10 @@ the text that launches each `Call` of the program.
 from akg_core.lower.access import place, step, uniform
 from akg_core.lower.build import body_of
 from akg_core.lower.explicit import hold, make_explicit
-from akg_core.lower.fold import fold
+from akg_core.lower.fold import fold, product
 from akg_core.lower.host.module import TORCH_NAMES, Call, write_module
 from akg_core.lower.ir import Axis, Body, Op, Region, Value
-from akg_core.lower.loops.grid import positions, product, tiles_of, uneven
+from akg_core.lower.loops.grid import positions, tiles_of, uneven
 from akg_core.lower.loops.lane_access import LaneAccess, formulas, lane_access, order, spelled
 from akg_core.lower.loops.lanes import on_lines, squares
 from akg_core.lower.loops.nest import Block, Leaf, Loop, Plan, plan

@@ -14,6 +14,7 @@ from akg_core.lower.build import KEPT
 from akg_core.lower.decompose import decompose
 from akg_core.lower.divisors import Divisors
 from akg_core.lower.explicit import make_explicit
+from akg_core.lower.fold import tiles_of
 from akg_core.lower.products import DotStrategies, DotStrategy, is_matrix_product, precision_of, strategy_of
 from akg_core.lower.show import show_ir
 from akg_core.lower.substitute import replaced
@@ -28,7 +29,7 @@ from akg_core.lower.tile.lanewise import keep_lanewise
 from akg_core.lower.tile.masks import EXISTS, mask
 from akg_core.lower.tile.order import Pairing, accesses, gathers, order, pairings
 from akg_core.lower.tile.padding import pad
-from akg_core.lower.tile.programs import Programs, tiles_of
+from akg_core.lower.tile.programs import Programs
 from akg_core.lower.tile.rows import write_out_rows
 from akg_core.lower.tile.single import unroll_single
 from akg_core.lower.tile.window_taps import write_out_taps

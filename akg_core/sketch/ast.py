@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
+from akg_core.notation import COMPARISONS, Notation
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -42,9 +44,21 @@ class Type:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expr:
+class Expr(Notation):
     place: Place = field(default=NOWHERE, compare=False)
     type: Type | None = field(default=None, compare=False)
+
+    def combined(self, op: str, *operands: Expr | int | float) -> Expr:
+        """An operator or an operation, by its name in the language; typed as this is, where it has a type."""
+        kind = self.type and Type(dtype=self.type.dtype)
+        made = call(op, *(e if isinstance(e, Expr) else Number(e, place=self.place, type=kind) for e in operands))
+        return replace(made, place=self.place, type=kind and Type(dtype="bool") if op in COMPARISONS else kind)
+
+    @property
+    def dtype(self) -> str:
+        """The dtype that checking found."""
+        assert self.type is not None
+        return self.type.dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +136,13 @@ class Tune(Expr):
 
     choices: tuple[int | str, ...]
     key: str = ""
+
+
+def call(op: str, *args: Expr) -> Expr:
+    """An operation or an operator as an expression."""
+    if op in ("neg", "not", "~"):
+        return Unary("-" if op == "neg" else op, args[0])
+    return Call(op, args) if op[0].isalpha() else Binary(op, args[0], args[1])
 
 
 # --- statements of a kernel -----------------------------------------------------------------------
@@ -324,10 +345,7 @@ class SketchFile:
 
     def kernel(self, name: str) -> Kernel:
         """The kernel called `name`; KeyError when there is none."""
-        for kernel in self.kernels:
-            if kernel.name == name:
-                return kernel
-        raise KeyError(name)
+        return {kernel.name: kernel for kernel in reversed(self.kernels)}[name]
 
 
 class _Held(dict[type, tuple[str, ...] | None]):
@@ -344,7 +362,7 @@ class _Held(dict[type, tuple[str, ...] | None]):
         return self[kind]
 
 
-_HELD = _Held()
+HELD = _Held()
 
 
 def walk(node: object) -> Iterator[object]:
@@ -354,19 +372,9 @@ def walk(node: object) -> Iterator[object]:
         first = waiting.pop()
         if isinstance(first, tuple):
             waiting.extend(reversed(first))
-        elif (names := _HELD[type(first)]) is not None:
+        elif (names := HELD[type(first)]) is not None:
             yield first
             waiting.extend([getattr(first, name) for name in reversed(names)])
-
-
-def parts(node: object) -> Iterator[object]:
-    """The nodes right below `node`, in the order of the text; a tuple's items count as its owner's."""
-    below = node if isinstance(node, tuple) else [getattr(node, name) for name in _HELD[type(node)] or ()]
-    for item in below:
-        if isinstance(item, tuple):
-            yield from parts(item)
-        elif _HELD[type(item)] is not None:
-            yield item
 
 
 def _dimensions(tensors: tuple[TensorParameter, ...]) -> tuple[str, ...]:
@@ -379,7 +387,7 @@ def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(node, tuple):
         items = tuple([rewrite(item, change) for item in node])
         return node if all(a is b for a, b in zip(items, node, strict=True)) else items
-    names = _HELD[type(node)]
+    names = HELD[type(node)]
     if names is None:
         return node
     changed = {}

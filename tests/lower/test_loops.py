@@ -7,8 +7,9 @@ import pytest
 from akg_core.lower.access import place
 from akg_core.lower.build import body_of
 from akg_core.lower.explicit import hold, make_explicit
+from akg_core.lower.fold import product
 from akg_core.lower.ir import Body, Op
-from akg_core.lower.loops.grid import positions, product, tiles_of, uneven
+from akg_core.lower.loops.grid import positions, tiles_of, uneven
 from akg_core.lower.loops.lane_access import Check, LaneAccess, lane_access, order
 from akg_core.lower.loops.lanes import on_lines, vectors_a_turn
 from akg_core.lower.specialise import instances

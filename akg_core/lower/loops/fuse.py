@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 
 from akg_core.lower.access import accesses, segment, step
-from akg_core.lower.ir import Body, Op
+from akg_core.lower.ir import Body, Op, inside
 from akg_core.lower.loops.cost import length, turns
 from akg_core.sketch.affine import Polynomial
 from akg_core.sketch.ast import Name, Number
@@ -23,12 +23,10 @@ class Fusion:
         self.lane_scores: dict[Op, dict[str, float]] = {}
         self.totals: dict[str, float] = {}
         self.roles = {t.name: t.role for t in body.kernel.tensors}
-        for op in ops:
-            for inner in op.inside():
-                self.score_lanes(inner)
-        for op in ops:
-            for inner in op.inside():
-                self.orient(inner)
+        for op in inside(ops):
+            self.score_lanes(op)
+        for op in inside(ops):
+            self.orient(op)
 
     # --- which axis runs along the lanes ---
 
@@ -37,10 +35,7 @@ class Fusion:
 
     def weight(self, op: Op, open: frozenset[str] = frozenset()) -> float:
         """How often the op is done, and how much it does."""
-        turns = 1.0
-        for axis in op.iterates - open:
-            turns *= self.length(axis)
-        return turns
+        return prod((float(self.length(axis)) for axis in op.iterates - open), start=1.0)
 
     def score_lanes(self, op: Op) -> None:
         """Score each axis of an op as the one along the lanes: unit steps in memory are what counts."""
@@ -73,16 +68,16 @@ class Fusion:
         """Let the columns of a matrix product be the axis along which its result is used."""
         if op.kind != "dot":
             return
-        assert op.expr is not None and op.other is not None
+        assert op.other is not None
         rows, columns = self.matrix_axes(op)
         if self.totals.get(rows, 0.0) > self.totals.get(columns, 0.0):
-            op.expr, op.other = op.other, op.expr
+            op.expr, op.other = op.other, op.operand
 
     def matrix_axes(self, op: Op) -> tuple[str, str]:
         """The rows and the columns of a matrix product."""
-        assert op.expr is not None and op.other is not None
+        assert op.other is not None
         own = op.blocked - set(op.over)
-        (rows,) = own & self.body.axes_of(op.expr)
+        (rows,) = own & self.body.axes_of(op.operand)
         (columns,) = own & self.body.axes_of(op.other)
         return rows, columns
 
@@ -96,7 +91,7 @@ class Fusion:
 
     def preferred(self, group: Sequence[Op], axes: frozenset[str]) -> str:
         """The axis that a group as a whole would best have along the lanes."""
-        leaves = [leaf for op in group for leaf in op.inside() if leaf in self.lane_scores]
+        leaves = [leaf for leaf in inside(group) if leaf in self.lane_scores]
         score = {a: sum(self.lane_scores[leaf].get(a, 0.0) * self.weight(leaf) for leaf in leaves) for a in axes}
         return max(axes, key=lambda a: (score[a], a))
 
@@ -105,26 +100,22 @@ class Fusion:
     ) -> tuple[dict[str, float], dict[str, float]]:
         """For each axis, how much of the group's work wants it along the lanes, and how much another of its axes."""
         along, across = dict.fromkeys(axes, 0.0), dict.fromkeys(axes, 0.0)
-        for op in group:
-            for leaf in op.inside():
-                if leaf.compound:
-                    continue
-                wanted = self.lane_axis(leaf, open)
-                for axis in axes & leaf.iterates:
-                    (along if axis == wanted else across)[axis] += self.weight(leaf, open)
+        for leaf in (op for op in inside(group) if not op.compound):
+            wanted = self.lane_axis(leaf, open)
+            for axis in axes & leaf.iterates:
+                (along if axis == wanted else across)[axis] += self.weight(leaf, open)
         return along, across
 
     def stride(self, group: Sequence[Op], axis: str) -> float:
         """How far apart in memory neighbours along the axis are, at most."""
         widest = 0.0
-        for op in group:
-            for leaf in op.inside():
-                for access in accesses(self.body, leaf) if axis in leaf.iterates else ():
-                    gain = step(self.body, access.place, axis)
-                    if gain is not None and gain.constant is not None:
-                        widest = max(widest, abs(float(gain.constant)))
-                    elif gain is not None:
-                        widest = max(widest, 1e6 * max(len(product) for product, _ in gain.terms))
+        for leaf in (op for op in inside(group) if axis in op.iterates):
+            for access in accesses(self.body, leaf):
+                gain = step(self.body, access.place, axis)
+                if gain is not None and gain.constant is not None:
+                    widest = max(widest, abs(float(gain.constant)))
+                elif gain is not None:
+                    widest = max(widest, 1e6 * max(len(product) for product, _ in gain.terms))
         return widest
 
     # --- which ops may share a loop ---

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from akg_core.lower.fold import fold
+from akg_core.lower.fold import tiles_of as count
 from akg_core.lower.ir import Axis, Region
 from akg_core.sketch.affine import INDEX
 from akg_core.sketch.ast import Binary, Expr, Name, Number
@@ -13,18 +14,7 @@ from akg_core.sketch.ast import Binary, Expr, Name, Number
 def tiles_of(axis: Axis) -> Expr:
     """How many tiles a grid axis has."""
     assert axis.step is not None
-    if isinstance(axis.extent, Number) and isinstance(axis.step, Number):
-        return Number(-(-int(axis.extent.value) // int(axis.step.value)), type=INDEX)
-    short = fold(Binary("-", axis.step, Number(1, type=INDEX), type=INDEX))
-    return fold(Binary("//", fold(Binary("+", axis.extent, short, type=INDEX)), axis.step, type=INDEX))
-
-
-def product(sizes: Iterable[Expr]) -> Expr:
-    """Sizes multiplied."""
-    total: Expr = Number(1, type=INDEX)
-    for size in sizes:
-        total = fold(Binary("*", total, size, type=INDEX))
-    return total
+    return count(axis.extent, axis.step)
 
 
 def positions(region: Region) -> Iterator[tuple[Axis, Expr]]:
@@ -43,7 +33,7 @@ def positions(region: Region) -> Iterator[tuple[Axis, Expr]]:
 
 def uneven(region: Region) -> bool:
     """Whether programs take unequal time: a loop of which one end is fixed and the other is not."""
-    for inner in (inner for op in region.ops for inner in op.inside()):
+    for inner in region.inside():
         if inner.kind in ("tiles", "range"):
             start, stop = (isinstance(bound, Number) for bound in inner.bounds[:2])
             if start != stop and (inner.axis is None or inner.bounds[1] != inner.axis.extent):

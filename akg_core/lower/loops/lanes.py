@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from akg_core.lower.access import accesses, place, segment, step
-from akg_core.lower.ir import Body, Op
+from akg_core.lower.ir import Body, Op, inside
 from akg_core.sketch.affine import Polynomial, number
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number
 
@@ -26,16 +26,16 @@ def vectors_a_turn(body: Body, ops: Iterable[Op], axis: str) -> int:
 
 def segments(body: Body, ops: Iterable[Op], axis: str) -> Expr | None:
     """The length of the segments in which everything in a loop moves evenly; None where that is so anyway."""
-    inside = [inner for op in ops for inner in op.inside()]
+    every = list(inside(ops))
     needed = False
-    for op in inside:
+    for op in every:
         for access in accesses(body, op):
             proved = all(map(body.bounds.within, access.element.indices, access.tensor.dims))
             needed |= step(body, access.place, axis) is None or not proved
         needed |= any(segment(body, [e], axis) is not None for expr in op.expressions() for e in _values(expr))
     if not needed:
         return None
-    length = segment(body, (expr for op in inside for expr in op.expressions()), axis)
+    length = segment(body, (expr for op in every for expr in op.expressions()), axis)
     return None if isinstance(length, Number) and length.value < FEW else length
 
 

@@ -187,8 +187,7 @@ class _Planner(Fusion):
         outer = Block(open=block.open, parent=block)
         block.nodes.append(Loop(self.body.axes[axis], False, outer, group, unroll_and_jam=SMALL))
         for op in group:
-            assert op.target is not None
-            self.definitions.setdefault(op.target, []).append(block)
+            self.definitions.setdefault(op.result, []).append(block)
         self.loop(group, lane, True, outer)
 
     def across(self, group: list[Op], square: tuple[str, ...], block: Block) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from akg_core.errors import Unsupported
-from akg_core.lower.ir import Body, Op, Region
+from akg_core.lower.ir import Body, Op, Region, inside
 from akg_core.lower.products import DotStrategy, is_matrix_product, strategy_of
 from akg_core.lower.resources.limits import ProgramLimits
 from akg_core.lower.tile.order import accesses, gathers
@@ -58,7 +58,7 @@ def pipeline(body: Body, region: Region, order: Sequence[str], limits: ProgramLi
     Gives the most stages of a loop, and the most turns that one takes in a row.
     """
     most, in_a_row = 1, 1
-    for op in (inner for each in region.ops for inner in each.inside() if inner.kind in ("tiles", "range")):
+    for op in (inner for inner in region.inside() if inner.kind in ("tiles", "range")):
         unroll = op.hints.get("unroll")
         turns = int(unroll.value) if isinstance(unroll, Number) else 1
         numbers = [int(bound.value) for bound in op.bounds if isinstance(bound, Number)]
@@ -79,20 +79,20 @@ def stages_of(body: Body, order: Sequence[str], op: Op, limits: ProgramLimits) -
     if op.kind != "tiles":
         return stages
     found = accesses(body, op.body)
-    inside = [inner for each in op.body for inner in each.inside()]
-    if not stages and any(inner.kind == "dot" or "over" in inner.hints for inner in inside):
+    every = list(inside(op.body))
+    if not stages and any(inner.kind == "dot" or "over" in inner.hints for inner in every):
         stages = 1 if gathers(found) else limits.stages  # a gather is better prefetched by many warps than by stages
     if not stages:
         return 0
     loaded = sum(a.size * body.lanes_of(a.axes) for a in found if not a.stores and len(a.axes) > 1)
-    pairs = [operands_of(body, order, inner, limits) for inner in inside if is_matrix_product(inner)]
+    pairs = [operands_of(body, order, inner, limits) for inner in every if is_matrix_product(inner)]
     return _fitting(stages, loaded, op.axis.name if op.axis else "", pairs, limits.on_chip_bytes)
 
 
 def operands_of(body: Body, order: Sequence[str], op: Op, limits: ProgramLimits) -> DotOperands:
     """The factors of a product of floats; raises Unsupported where one is too large in itself."""
-    assert op.expr is not None and op.other is not None
-    left, right = (_factor(body, expr) for expr in (op.expr, op.other))
+    assert op.other is not None
+    left, right = (_factor(body, expr) for expr in (op.operand, op.other))
     every = [axis for axis in order if axis in left.axes | right.axes]
     rows, columns = (
         next(a for a in every if a in one.axes and a not in other.axes) for one, other in ((left, right), (right, left))
@@ -114,9 +114,8 @@ def operands_of(body: Body, order: Sequence[str], op: Op, limits: ProgramLimits)
 
 
 def _factor(body: Body, expr: Expr) -> DotOperand:
-    assert expr.type is not None
     axes = body.axes_of(expr)
-    return DotOperand(show_expression(expr), axes, body.lanes_of(axes), expr.type.dtype, _loaded(body, expr))
+    return DotOperand(show_expression(expr), axes, body.lanes_of(axes), expr.dtype, _loaded(body, expr))
 
 
 def _loaded(body: Body, expr: Expr) -> str:

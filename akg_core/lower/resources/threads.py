@@ -16,7 +16,7 @@ def warps_of(body: Body, region: Region, limits: ProgramLimits, stages: int, tur
     hint = next((axis.hints["warps"] for axis in reversed(region.grid) if "warps" in axis.hints), None)
     if isinstance(hint, Number):
         return max(1, 1 << (int(hint.value).bit_length() - 1))
-    ops = [op for each in region.ops for op in each.inside()]
+    ops = list(region.inside())
     if products := [op for op in ops if is_matrix_product(op)]:
         return max(_of_product(body, op, limits) for op in products)
     if sorts := [op for op in ops if op.kind == "sort"]:  # what changes places between warps goes through memory
@@ -42,8 +42,7 @@ def _of_product(body: Body, op: Op, limits: ProgramLimits) -> int:
 
 def _lanes(body: Body, op: Op) -> int:
     """Elements of the tile that an op makes."""
-    assert op.target is not None
-    return body.lanes_of(op.target.axes)
+    return body.lanes_of(op.result.axes)
 
 
 def _computed(body: Body, ops: list[Op]) -> list[int]:

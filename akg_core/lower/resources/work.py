@@ -15,6 +15,7 @@ from akg_core.lower.specialise import instances
 from akg_core.records import Record, Schedule
 from akg_core.sketch import ast
 from akg_core.sketch.dtypes import DTYPES
+from akg_core.sketch.program import turns
 from akg_core.sketch.schedule import bind
 
 
@@ -70,10 +71,9 @@ def _walk(
             case ast.Tiles(axis=axis, extent=extent, step=step, start=start, stop=stop):
                 loop = _tiled(axis, extent, step) if start is None and stop is None else _Loop(axis, 1, 1, False)
                 yield from _walk(statement.body, (*loops, loop), whole, sizes)
-            case ast.Range(variable=name, start=start, stop=stop, step=step):
-                bounds = [int(bound.value) for bound in (start, stop, step) if isinstance(bound, ast.Number)]
-                turns = len(range(*bounds)) if len(bounds) == 3 else 1
-                yield from _walk(statement.body, (*loops, _Loop(name, turns, turns, False)), whole, sizes)
+            case ast.Range(variable=name):
+                count = turns(statement)
+                yield from _walk(statement.body, (*loops, _Loop(name, count, count, False)), whole, sizes)
             case ast.Whole(axis=axis, extent=extent):
                 whole = {**whole, axis: _number(extent) or 1}
             case ast.Assign() | ast.Effect():

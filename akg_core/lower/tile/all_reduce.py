@@ -19,26 +19,14 @@ from math import prod
 from typing import Any
 
 from akg_core.errors import Unsupported
+from akg_core.lower.explicit import cast
 from akg_core.lower.fold import fold
 from akg_core.lower.ir import Axis, Body, Op, Region, Value
 from akg_core.lower.substitute import replaced
 from akg_core.lower.tile.programs import ZERO, Programs
 from akg_core.sketch import numerics
 from akg_core.sketch.affine import INDEX
-from akg_core.sketch.ast import (
-    Binary,
-    Call,
-    Element,
-    Expr,
-    Name,
-    Number,
-    TensorParameter,
-    Text,
-    Type,
-    Unary,
-    rewrite,
-    walk,
-)
+from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, TensorParameter, Type, Unary, walk
 from akg_core.sketch.ops import OPERATIONS
 
 _COUNT = Type(dtype="i32")
@@ -126,13 +114,12 @@ class _Writer:
 
     def written_out(self, op: Op, rest: Sequence[Op], known: dict[str, Op], alone: bool) -> list[Op]:
         """What gives all programs the combined value."""
-        assert op.expr is not None and op.target is not None
-        if op.target.name in self.foreseen:
+        if op.result.name in self.foreseen:
             return self.of_all(op)
         if not self.programs.members:  # the only program of its axis
             op.kind, op.over, op.function = "map", (), ""
             return [op]
-        axes = [name for name in self.body.axes if name in self.body.axes_of(op.expr)]
+        axes = [name for name in self.body.axes if name in self.body.axes_of(op.operand)]
         lanes = [self.body.axes[name].lanes for name in axes]
         if not alone or self.programs.members < 0 or None in lanes:
             raise Unsupported(
@@ -140,10 +127,10 @@ class _Writer:
                 f"Put it outside of loops. {_FIXED}",
             )
         dtype, made = self.held(op), list[Op]()
-        part = op.expr
-        if not isinstance(part, Name) or _dtype(part) != dtype:
+        part = op.operand
+        if not isinstance(part, Name) or part.dtype != dtype:
             value = self.body.fresh(f"{op.function}_part", axes, dtype)
-            made.append(Op("map", op.place, target=value, expr=_cast(op.expr, dtype)))
+            made.append(Op("map", op.place, target=value, expr=cast(op.operand, dtype)))
             part = Name(value.name, type=Type(dtype=dtype))
         workspace = self.workspace(dtype, [each or 1 for each in lanes])
         own = tuple(Call("lane", (Name(name, type=INDEX),), type=INDEX) for name in axes)
@@ -176,8 +163,7 @@ class _Writer:
         return [counted, Op("wait", op.place, element=Element("met", (group, ZERO)), bounds=(due,))]
 
     def held(self, op: Op) -> str:
-        assert op.expr is not None
-        found = numerics.reduction_dtype(op.function, _dtype(op.expr))
+        found = numerics.reduction_dtype(op.function, op.operand.dtype)
         return "i32" if found == "bool" else found
 
     def combined(self, op: Op, every: Expr, axis: str) -> Op:
@@ -223,11 +209,10 @@ class _Writer:
 
     def foresee(self, op: Op, rest: Sequence[Op], known: dict[str, Op], written: dict[str, Workspace]) -> Iterator[Op]:
         """Write what spares later all-reductions a barrier; `written`: workspaces by what is in them."""
-        assert op.target is not None
         group, member = self.programs.group, self.programs.member
         assert group is not None and member is not None
         for later, combined in _later(rest, op):
-            names = sorted({n.id for n in walk(combined) if isinstance(n, Name)} - {op.target.name})
+            names = sorted({n.id for n in walk(combined) if isinstance(n, Name)} - {op.result.name})
             values = [self.body.values[name] for name in names if name in known and not _is_number(known[name])]
             scalars = all(not value.axes and value.dtype in ("f32", "f64") for value in values)
             if not scalars or not values or any(name not in known for name in names):
@@ -237,20 +222,18 @@ class _Writer:
                     workspace = written[value.name] = self.workspace(value.dtype, [])
                     own = Name(value.name, type=Type(dtype=value.dtype))
                     yield Op("store", op.place, "store", expr=own, element=Element(workspace.name, (group, member)))
-            assert later.target is not None
-            self.foreseen[later.target.name] = combined, {value.name: written[value.name] for value in values}
+            self.foreseen[later.result.name] = combined, {value.name: written[value.name] for value in values}
 
     def of_all(self, op: Op) -> list[Op]:
         """What a foreseen all-reduction gives: its tile computed for every program, then combined."""
-        assert op.target is not None
-        combined, workspaces = self.foreseen[op.target.name]
+        combined, workspaces = self.foreseen[op.result.name]
         made: list[Op] = []
         at, exists = self.members(op, "member_of_all", made)
         names: dict[str, Expr] = {
             name: self.loaded(op, workspace, at, (), 0.0, exists, made) for name, workspace in workspaces.items()
         }
         dtype = self.held(op)
-        every = _cast(replaced(combined, names), dtype)
+        every = cast(replaced(combined, names), dtype)
         if exists is not None:
             none = Number(numerics.identity(op.function, dtype), type=Type(dtype=dtype))
             every = Call("where", (exists, every, none), type=Type(dtype=dtype))
@@ -267,7 +250,7 @@ class _Writer:
 
 def _coherent(region: Region) -> None:
     """Let loads of what the region stores see what other programs have stored before a barrier."""
-    ops = [op for each in region.ops for op in each.inside()]
+    ops = list(region.inside())
     stored = {op.element.tensor for op in ops if op.kind == "store" and op.element is not None}
 
     def change(node: Any) -> Any:
@@ -277,9 +260,7 @@ def _coherent(region: Region) -> None:
         return node
 
     for op in ops:
-        op.expr, op.other, op.element, op.mask = (
-            rewrite(part, change) if part is not None else None for part in (op.expr, op.other, op.element, op.mask)
-        )
+        op.rewrite(change)
 
 
 def _later(rest: Sequence[Op], op: Op) -> Iterator[tuple[Op, Expr]]:
@@ -306,11 +287,3 @@ def _scalar_work(node: object) -> bool:
 
 def _is_number(op: Op) -> bool:
     return op.kind == "map" and isinstance(op.expr, Number) and op.target is not None and not op.target.mutable
-
-
-def _dtype(expr: Expr) -> str:
-    return expr.type.dtype if expr.type else "i64"
-
-
-def _cast(expr: Expr, dtype: str) -> Expr:
-    return expr if _dtype(expr) == dtype else Call("cast", (expr, Text(dtype)), type=Type(dtype=dtype))

@@ -26,7 +26,7 @@ MOST = 256  # positions of a block along each dimension
 def load_blocks(body: Body, region: Region, divisors: Divisors) -> dict[str, Block]:
     """Have a region of a masked body load blocks where it can; the tensors of which it does, and their blocks."""
     found: dict[str, Block | None] = {}
-    ops = [inner for each in region.ops for inner in each.inside()]
+    ops = list(region.inside())
     for tensor, block in (access for op in ops for access in _accesses(body, op, divisors)):
         found[tensor] = block if found.get(tensor, block) == block else None
     blocks = {name: block for name, block in found.items() if block is not None}

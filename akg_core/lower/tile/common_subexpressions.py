@@ -57,9 +57,9 @@ class _Sharing:
             key = self.key(node)
             if key is not None and key in known:
                 return known[key]
-            assert isinstance(node.args[0], Element) and node.type is not None
+            assert isinstance(node.args[0], Element)
             axes = self.body.axes_of(node)
-            value = self.body.fresh(f"{node.args[0].tensor}_tile", axes, node.type.dtype)
+            value = self.body.fresh(f"{node.args[0].tensor}_tile", axes, node.dtype)
             made.append(Op("map", op.place, target=value, expr=node, mask=op.mask, depth=op.depth))
             name = Name(value.name, type=Type(dtype=value.dtype))
             if key is not None:

@@ -7,14 +7,13 @@ from typing import Any
 from akg_core.lower.fold import fold
 from akg_core.lower.ir import Body
 from akg_core.sketch.affine import INDEX
-from akg_core.sketch.ast import Binary, Expr, Name, Number, rewrite
+from akg_core.sketch.ast import Binary, Expr, Name, Number
 
 
 def collect_constants(body: Body) -> None:
     """Rewrite the index arithmetic of every op of an explicit body."""
     for op in body.ops():
-        op.expr, op.other, op.element = (rewrite(part, _collected) for part in (op.expr, op.other, op.element))
-        op.bounds = tuple(rewrite(bound, _collected) for bound in op.bounds)
+        op.rewrite(_collected)
 
 
 def _collected(node: Any) -> Any:

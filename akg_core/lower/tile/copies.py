@@ -22,8 +22,7 @@ def _block(body: Body, ops: Sequence[Op], names: dict[str, Expr]) -> list[Op]:
         replace_in([op], names)
         last = made[-1] if made else None
         if op.kind == "all_reduce" and last is not None and last.kind == "map" and last.target is op.target:
-            assert op.target is not None
-            op.expr, op.target.mutable = last.expr, False
+            op.expr, op.result.mutable = last.expr, False
             made.pop()
         value = body.values.get(op.expr.id) if op.kind == "map" and isinstance(op.expr, Name) else None
         target = op.target

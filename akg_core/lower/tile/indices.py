@@ -14,12 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from akg_core.lower.dependences import without
 from akg_core.lower.fold import fold
 from akg_core.lower.ir import Axis, Body, Op, Region, Value
 from akg_core.lower.tile.masks import EXISTS
 from akg_core.lower.tile.programs import ONE, ZERO, Programs, programs_of
 from akg_core.sketch.affine import INDEX
-from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Place, Type, Unary, rewrite, walk
+from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Place, Type, Unary, walk
 
 FARTHEST = Number(2**31 - 1, type=INDEX)
 _BOOL = Type(dtype="bool")
@@ -60,14 +61,14 @@ class _Opening:
     def prune(self) -> None:
         """Drop what was made in case that somebody asks for it, and nobody does."""
         while True:
-            every = [op for each in self.region.ops for op in each.inside()]
+            every = list(self.region.inside())
             used = {n.id for op in every for e in op.expressions() for n in walk(e) if isinstance(n, Name)}
             if any(op.kind in ("all_reduce", "barrier") for op in every):
                 used |= {name.id for name in (self.found.member, self.found.group) if name is not None}
             unused = {op for op in every if op in self.optional and op.target and op.target.name not in used}
             if not unused:
                 return
-            self.region.ops = _without(self.region.ops, unused)
+            self.region.ops = without(self.region.ops, unused)
 
     # --- one axis ---
 
@@ -215,14 +216,4 @@ def _replace_exists(op: Op, exists: Mapping[str, Expr]) -> None:
         named = isinstance(node, Call) and node.op == EXISTS and isinstance(node.args[0], Name)
         return exists[node.args[0].id] if named else node
 
-    op.expr, op.other, op.element, op.mask = (
-        rewrite(part, change) if part is not None else None for part in (op.expr, op.other, op.element, op.mask)
-    )
-    op.bounds = tuple(rewrite(bound, change) for bound in op.bounds)
-
-
-def _without(ops: Sequence[Op], dropped: set[Op]) -> list[Op]:
-    kept = [op for op in ops if op not in dropped]
-    for op in kept:
-        op.body, op.orelse = _without(op.body, dropped), _without(op.orelse, dropped)
-    return kept
+    op.rewrite(change)

@@ -22,22 +22,17 @@ _ZERO = Number(0, type=INDEX)
 
 def interleave(body: Body, divisors: Divisors) -> None:
     """Regroup, in a padded body, what is stored by residues: neighbours in memory become neighbours in the tile."""
-    for region in body.regions:
-        region.ops = _block(body, divisors, region.ops)
 
-
-def _block(body: Body, divisors: Divisors, ops: Sequence[Op]) -> list[Op]:
-    made: list[Op] = []
-    for op in ops:
-        op.body, op.orelse = _block(body, divisors, op.body), _block(body, divisors, op.orelse)
+    def change(op: Op) -> list[Op]:
         found = _residues(body, op) if op.kind == "store" and op.function == "store" else None
-        made += [op] if found is None else _regrouped(body, divisors, op, *found)
-    return made
+        return [op] if found is None else _regrouped(body, divisors, op, *found)
+
+    body.rewrite_blocks(change)
 
 
 def _regrouped(body: Body, divisors: Divisors, op: Op, tall: Axis, wide: Axis, divisor: int) -> list[Op]:
     """The store of a tile of positions and channels, and what makes that tile; `tall`: rows, `wide`: columns."""
-    assert op.element is not None and op.expr is not None and op.expr.type is not None
+    assert op.element is not None
     assert tall.lanes is not None and wide.lanes is not None
     count = Number(tall.lanes // divisor, type=INDEX)
     made: list[Op] = []
@@ -54,7 +49,7 @@ def _regrouped(body: Body, divisors: Divisors, op: Op, tall: Axis, wide: Axis, d
     size = Number(divisor, type=INDEX)
     channels = _axis(body, f"{tall.name}_apart", size, size, _ZERO, divisor, False)
     axes = (positions.name, channels.name)
-    tile = body.fresh("regrouped", axes, op.expr.type.dtype)
+    tile = body.fresh("regrouped", axes, op.operand.dtype)
     made.append(Op("regroup", op.place, target=tile, expr=op.expr, over=(wide.name, tall.name, *axes), depth=op.depth))
     at, channel = (Name(name, type=INDEX) for name in axes)
 
@@ -80,8 +75,8 @@ def _axis(body: Body, name: str, extent: Expr, step: Expr, begin: Expr, lanes: i
 def _residues(body: Body, op: Op) -> tuple[Axis, Axis, int] | None:
     """The axes of rows and columns of a store of residues, and how many channels each residue has."""
     element = op.element
-    assert element is not None and op.expr is not None
-    tiled = [body.axes[name] for name in sorted(body.axes_of(op.expr))]
+    assert element is not None
+    tiled = [body.axes[name] for name in sorted(body.axes_of(op.operand))]
     if len(tiled) != 2 or any(axis.lanes is None for axis in tiled):
         return None
     for tall, wide in (tiled, tiled[::-1]):

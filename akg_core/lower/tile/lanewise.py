@@ -10,10 +10,9 @@ What an enclosing loop carries on is left alone: it would be folded in each of t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from akg_core.lower.ir import Body, Op, Value
+from akg_core.lower.ir import Body, Op, Value, inside
 from akg_core.lower.substitute import replace_in
 from akg_core.sketch import numerics
 from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Text, Type, Unary, walk
@@ -49,7 +48,7 @@ class _Loop:
     def __init__(self, body: Body, loop: Op, begun: frozenset[Value] | None) -> None:
         assert loop.axis is not None
         self.body, self.loop, self.axis = body, loop, loop.axis
-        assigned = [op.target for each in loop.body for op in each.inside() if op.kind == "map" and op.target]
+        assigned = [op.target for op in inside(loop.body) if op.kind == "map" and op.target]
         self.slots = [v for v in dict.fromkeys(assigned) if v.mutable and (begun is None or v in begun)]
         self.reductions = {
             op.target: op
@@ -69,8 +68,8 @@ class _Loop:
                 break
             sums -= found
         chosen |= {slot: "reduce_sum" for slot in self.slots if slot in sums}
-        count = sum(self.lanes(slot.axes | {self.axis.name}) for slot in chosen)
-        wide = "stages" in self.loop.hints and all(self.lanes(slot.axes) >= _WIDE for slot in chosen)
+        count = sum(self.body.lanes_of(slot.axes | {self.axis.name}) for slot in chosen)
+        wide = "stages" in self.loop.hints and all(self.body.lanes_of(slot.axes) >= _WIDE for slot in chosen)
         if self.axis.unit or wide or count > most or not chosen:
             return [], []
         return self.rewritten(chosen, forms)
@@ -102,9 +101,8 @@ class _Loop:
             if op.target is None:
                 continue
             if op.kind == "reduce" and self._feeds(op, used, renamed):
-                assert op.expr is not None and op.expr.type is not None
-                if op.expr.type.dtype != op.target.dtype:
-                    op.expr = Call("cast", (op.expr, Text(op.target.dtype)), type=Type(dtype=op.target.dtype))
+                if op.operand.dtype != op.target.dtype:
+                    op.expr = Call("cast", (op.operand, Text(op.target.dtype)), type=Type(dtype=op.target.dtype))
                 op.kind, op.function, op.over = "map", "", ()
                 op.target.axes |= {self.axis.name}
             elif op.target.name in renamed:
@@ -114,20 +112,16 @@ class _Loop:
 
     def _feeds(self, op: Op, used: set[str], renamed: Mapping[str, Value]) -> bool:
         """Whether a reduction is read by nothing but what is kept lane by lane."""
-        assert op.target is not None
-        if op.target not in self.reductions:
+        if op.result not in self.reductions:
             return False
         lanes = {value.name for value in renamed.values()}
         readers = [
-            o for o in self.loop.body if any(Name(op.target.name) in walk(e) for e in o.expressions()) and o.target
+            o for o in self.loop.body if any(Name(op.result.name) in walk(e) for e in o.expressions()) and o.target
         ]
         return bool(readers) and all(o.target and o.target.name in used | lanes | set(renamed) for o in readers)
 
     def _varies(self, op: Op) -> bool:
         return op.expr is not None and self.axis.name in self.body.axes_of(op.expr)
-
-    def lanes(self, axes: Iterable[str]) -> int:
-        return math.prod(self.body.axes[axis].lanes or 1024 for axis in axes)
 
     # --- extremes ---
 
@@ -163,8 +157,7 @@ class _Loop:
             read = {v for each in op.inside() for e in each.expressions() for v in self.body.values_of(e)}
             used = read & forms.keys()
             if op.target in summed and not used:
-                assert op.target is not None
-                forms[op.target] = {op.target: 1}
+                forms[op.result] = {op.result: 1}
                 continue
             if not used and op.target not in sums:
                 continue

@@ -14,7 +14,7 @@ from typing import Any
 
 from akg_core.lower.ir import Body, Op
 from akg_core.sketch import numerics
-from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, Type, rewrite
+from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, Type
 
 EXISTS = "exists"
 """`exists(n)`: which lanes of an axis' tile are positions; an operation of the IR, not of the language."""
@@ -40,8 +40,7 @@ class _Masks:
     def run(self) -> None:
         for op in self.body.ops():
             self.guard, op.mask = op.mask, None
-            op.expr, op.other, op.element = (rewrite(part, self.loaded) for part in (op.expr, op.other, op.element))
-            op.bounds = tuple(rewrite(bound, self.loaded) for bound in op.bounds)
+            op.rewrite(self.loaded)
             if op.kind == "map":
                 self.note(op)
             elif op.kind == "store":
@@ -51,10 +50,9 @@ class _Masks:
                 self.combined(op)
 
     def note(self, op: Op) -> None:
-        assert op.target is not None and op.expr is not None
-        fill = self.fill(op.expr)
-        if fill is not None and not op.target.mutable and self.body.axes_of(op.expr) == op.target.axes:
-            self.fills[op.target.name] = fill
+        fill = self.fill(op.operand)
+        if fill is not None and not op.result.mutable and self.body.axes_of(op.operand) == op.result.axes:
+            self.fills[op.result.name] = fill
 
     # --- places ---
 
@@ -89,26 +87,24 @@ class _Masks:
 
     def combined(self, op: Op) -> None:
         """Have lanes that do not exist along the axes that an op goes over change nothing."""
-        assert op.expr is not None and op.expr.type is not None
         if op.function in ("first", "last") or (op.kind == "scan" and not op.reverse):
             return
         partial = [axis for axis in op.over if self.body.axes[axis].partial]
         function = {"dot": "reduce_sum", "sort": "reduce_min"}.get(op.kind, op.function)  # what is least comes first
-        none = numerics.identity(function, op.expr.type.dtype)
+        none = numerics.identity(function, op.operand.dtype)
         if partial and op.kind == "sort":
             op.hints = {}  # what fills a tile up rises once more
-        op.expr = self.neutral(op.expr, partial, none)
+        op.expr = self.neutral(op.operand, partial, none)
         if op.other is not None:
             op.other = self.neutral(op.other, partial, none)
 
     def neutral(self, expr: Expr, axes: list[str], none: float | int | bool) -> Expr:
-        assert expr.type is not None
         own = self.body.axes_of(expr)
         left = axes if self.fill(expr) != none else [axis for axis in axes if axis not in own]
         if not left:
             return expr
         condition = reduce(_both, map(self.exists, left))
-        number = none if expr.type.dtype == "bool" or not isinstance(none, bool) else int(none)
+        number = none if expr.dtype == "bool" or not isinstance(none, bool) else int(none)
         return Call("where", (condition, expr, Number(number, type=expr.type)), place=expr.place, type=expr.type)
 
     def fill(self, expr: Expr) -> float | None:

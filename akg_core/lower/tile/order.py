@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from akg_core.lower.access import place, step
-from akg_core.lower.ir import Body, Op, Region
+from akg_core.lower.ir import Body, Op, Region, inside
 from akg_core.lower.products import DotStrategies, is_matrix_product, precision_of, strategy_of
 from akg_core.sketch.affine import Polynomial
 from akg_core.sketch.ast import AxisList, Binary, Call, Element, Expr, Name, Number, Unary, rewrite, walk
@@ -47,7 +47,7 @@ class Access:
 def accesses(body: Body, ops: Iterable[Op]) -> list[Access]:
     """What ops, and those inside of them, load and store, in their order."""
     found = []
-    for op in (inner for each in ops for inner in each.inside()):
+    for op in inside(ops):
         loads = [n.args[0] for e in op.expressions() for n in walk(e) if isinstance(n, Call) and n.op == "load"]
         found += [_access(body, op, element, False) for element in loads if isinstance(element, Element)]
         if op.element is not None:
@@ -93,14 +93,14 @@ class Pairing:
 def pairings(body: Body, region: Region, ways: DotStrategies) -> list[Pairing]:
     """The products of a region on matrix units."""
     found = []
-    for op in (inner for each in region.ops for inner in each.inside() if is_matrix_product(inner)):
-        assert op.expr is not None and op.other is not None and op.expr.type is not None
-        a, b = (body.axes_of(e) for e in (op.expr, op.other))
+    for op in (inner for inner in region.inside() if is_matrix_product(inner)):
+        assert op.other is not None
+        a, b = (body.axes_of(e) for e in (op.operand, op.other))
         if strategy_of(op, ways).exact:
             continue
         left, right = (tuple(n for n in body.axes if n in own) for own in (a - b, b - a))
         lanes = body.lanes_of(left), body.lanes_of(right)
-        across = op.expr.type.dtype == "f32" and precision_of(op) == "fast"
+        across = op.operand.dtype == "f32" and precision_of(op) == "fast"
         found.append(Pairing((left, right), op.over, lanes, across))
     return found
 
@@ -111,8 +111,8 @@ def order(body: Body, region: Region, pairings: Iterable[Pairing] = (), row: int
     `row`: lanes of the last dimension that a chip's vector unit takes at once, of which a shorter one leaves some idle.
     """
     opened = [axis.name for axis in body.axes.values() if axis.step is None or axis in region.grid]
-    opened += [op.axis.name for each in region.ops for op in each.inside() if op.axis is not None]
-    opened += [name for each in region.ops for op in each.inside() if op.kind == "regroup" for name in op.over[2:]]
+    opened += [op.axis.name for op in region.inside() if op.axis is not None]
+    opened += [name for op in region.inside() if op.kind == "regroup" for name in op.over[2:]]
     axes = [name for name in body.axes if name in set(opened)]
     found = accesses(body, region.ops)
     wishes = _wishes(body, region)
@@ -148,7 +148,7 @@ def _by_access(
 def _wishes(body: Body, region: Region) -> list[list[str]]:
     """The orders of axes that hints ask for."""
     hints = [axis.hints.get("order") for axis in body.axes.values()]
-    for op in (inner for each in region.ops for inner in each.inside()):
+    for op in region.inside():
         hints.append(op.hints.get("order"))
         calls = [n for e in op.expressions() for n in walk(e) if isinstance(n, Call)]
         hints += [dict(call.keywords).get("order") for call in calls]

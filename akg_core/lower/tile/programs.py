@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from akg_core.errors import Unsupported
-from akg_core.lower.fold import fold
+from akg_core.lower.fold import fold, product, tiles_of
 from akg_core.lower.ir import Axis, Body, Op
 from akg_core.sketch.affine import INDEX
 from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Type
@@ -39,14 +39,7 @@ class Programs:
     @property
     def count(self) -> Expr:
         """How many programs there are."""
-        counts = (tiles_of(extent, step) for extent, step in self.grid)
-        return reduce(lambda a, b: fold(Binary("*", a, b, type=INDEX)), counts, ONE)
-
-
-def tiles_of(extent: Expr, step: Expr) -> Expr:
-    """How many tiles of `step` positions there are in `extent`."""
-    past = Binary("+", extent, fold(Binary("-", step, ONE, type=INDEX)), type=INDEX)
-    return fold(Binary("//", fold(past), step, type=INDEX))
+        return product(tiles_of(extent, step) for extent, step in self.grid)
 
 
 def programs_of(body: Body, grid: Sequence[Axis], rows: int, persistent: bool) -> Programs:

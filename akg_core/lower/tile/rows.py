@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from akg_core.lower.ir import Axis, Body, Op, Value
+from akg_core.lower.ir import Axis, Body, Op, Value, inside
 from akg_core.lower.substitute import copied
 from akg_core.sketch.affine import INDEX
 from akg_core.sketch.ast import Binary, Expr, Name, Number, Type
@@ -46,7 +46,7 @@ def _rows(body: Body, op: Op) -> Axis | None:
 
 def _written_out(body: Body, op: Op, rows: Axis, known: set[Value]) -> list[Op]:
     assert op.axis is not None and rows.lanes is not None
-    own = [inner.target for each in op.body for inner in each.inside() if inner.target is not None]
+    own = [inner.target for inner in inside(op.body) if inner.target is not None]
     own = [value for value in dict.fromkeys(own) if value not in known]
     made: list[Op] = []
     for number in range(rows.lanes):
@@ -59,7 +59,7 @@ def _written_out(body: Body, op: Op, rows: Axis, known: set[Value]) -> list[Op]:
         ops = copied(body, op.body, own, {op.axis.name: here})
         if number and rows.partial:
             guard = Binary("<", here, op.axis.extent, type=Type(dtype="bool"))
-            for inner in (inner for each in ops for inner in each.inside()):
+            for inner in inside(ops):
                 inner.mask = guard if inner.mask is None else Binary("and", inner.mask, guard, type=guard.type)
         made += ops
     return made

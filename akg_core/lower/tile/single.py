@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from akg_core.lower.ir import Axis, Body, Op
 from akg_core.lower.substitute import replace_in
 from akg_core.sketch.affine import INDEX
@@ -18,21 +16,16 @@ def unroll_single(body: Body) -> None:
         for axis in region.grid:
             if axis.has_one_tile and not axis.cooperative:
                 replace_in(region.ops, _whole(axis))
-        region.ops = _flat(region.ops)
+    body.rewrite_blocks(_flat)
 
 
-def _flat(ops: Sequence[Op]) -> list[Op]:
-    made: list[Op] = []
-    for op in ops:
-        op.body, op.orelse = _flat(op.body), _flat(op.orelse)
-        axis = op.axis
-        if op.kind == "tiles" and axis is not None and axis.has_one_tile and op.bounds == (ZERO, axis.extent):
-            replace_in(op.body, _whole(axis))
-            axis.step = None
-            made += op.body
-        else:
-            made.append(op)
-    return made
+def _flat(op: Op) -> list[Op]:
+    axis = op.axis
+    if op.kind == "tiles" and axis is not None and axis.has_one_tile and op.bounds == (ZERO, axis.extent):
+        replace_in(op.body, _whole(axis))
+        axis.step = None
+        return op.body
+    return [op]
 
 
 def _whole(axis: Axis) -> dict[str, Expr]:

@@ -11,11 +11,12 @@ import math
 from collections.abc import Mapping, Sequence
 
 from akg_core.lower.access import place, step
+from akg_core.lower.explicit import cast
 from akg_core.lower.ir import Axis, Body, Op
 from akg_core.lower.substitute import replaced
 from akg_core.sketch import numerics
 from akg_core.sketch.affine import INDEX
-from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, Text, Type, walk
+from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, Type, walk
 from akg_core.sketch.dtypes import is_float
 
 SHORT = 16  # taps of a side that are written out
@@ -26,23 +27,17 @@ _JOINS = {"reduce_sum": "+", "reduce_prod": "*", "reduce_max": "maximum", "reduc
 
 def write_out_taps(body: Body) -> None:
     """Write out, in an explicit body, each reduction over short windows that loads what it reduces."""
-    for region in body.regions:
-        region.ops = _block(body, region.ops)
 
-
-def _block(body: Body, ops: Sequence[Op]) -> list[Op]:
-    made: list[Op] = []
-    for op in ops:
-        op.body, op.orelse = _block(body, op.body), _block(body, op.orelse)
+    def change(op: Op) -> list[Op]:
         axes = _written_out(body, op) if op.kind == "reduce" else []
-        made += _taps(body, op, axes) if axes else [op]
-    return made
+        return _taps(body, op, axes) if axes else [op]
+
+    body.rewrite_blocks(change)
 
 
 def _taps(body: Body, op: Op, axes: Sequence[str]) -> list[Op]:
     """The reduction with the tiles of all taps along `axes` joined, in pairs."""
-    assert op.target is not None and op.expr is not None and op.expr.type is not None
-    held = numerics.reduction_dtype(op.function, op.expr.type.dtype)
+    held = numerics.reduction_dtype(op.function, op.operand.dtype)
     left = tuple(axis for axis in op.over if axis not in axes)
     made: list[Op] = []
 
@@ -53,7 +48,7 @@ def _taps(body: Body, op: Op, axes: Sequence[str]) -> list[Op]:
 
     def taps(expr: Expr, names: Sequence[str]) -> Expr:
         if not names:
-            return _cast(expr, held)
+            return cast(expr, held)
         name, *inner = names
         parts = [
             keep(taps(replaced(expr, {name: Number(at, type=INDEX)}), inner), f"{name}_part")
@@ -65,11 +60,11 @@ def _taps(body: Body, op: Op, axes: Sequence[str]) -> list[Op]:
             joined = pairs + joined[2 * len(pairs) :]
         return joined[0]
 
-    tile = taps(op.expr, axes)
+    tile = taps(op.operand, axes)
     if left:
         made.append(Op("reduce", op.place, op.function, target=op.target, expr=tile, over=left))
     else:
-        made.append(Op("map", op.place, target=op.target, expr=_cast(tile, op.target.dtype)))
+        made.append(Op("map", op.place, target=op.target, expr=cast(tile, op.result.dtype)))
     return made
 
 
@@ -78,26 +73,19 @@ def _join(function: str, left: Expr, right: Expr, dtype: str) -> Expr:
     return Binary(word, left, right, type=kind) if len(word) == 1 else Call(word, (left, right), type=kind)
 
 
-def _cast(expr: Expr, dtype: str) -> Expr:
-    if expr.type is not None and expr.type.dtype == dtype:
-        return expr
-    return Call("cast", (expr, Text(dtype)), type=Type(dtype=dtype))
-
-
 def _written_out(body: Body, op: Op) -> list[str]:
     """The axes of a reduction that are written out, the outermost first.
 
     An axis whose taps are neighbours in memory, and those of no other window, stays one of the tile.
     """
-    assert op.expr is not None and op.expr.type is not None
-    if op.function not in _JOINS or not is_float(op.expr.type.dtype):
+    if op.function not in _JOINS or not is_float(op.operand.dtype):
         return []
-    if any(value.axes & set(op.over) for value in body.values_of(op.expr)):
+    if any(value.axes & set(op.over) for value in body.values_of(op.operand)):
         return []  # what has a name is a tile already
-    gains = [_gains(body, element) for element in body.elements_of(op.expr)]
+    gains = [_gains(body, element) for element in body.elements_of(op.operand)]
     runs = {n for n in op.over for each in gains if _runs(n, _count(body.axes[n]), each, op.over)}
     found = [n for n in op.over if n not in runs and 0 < _count(body.axes[n]) <= SHORT]
-    tile = [body.axes[n].lanes or LEAST_LANES for n in _axes_named(body, op.expr) if n not in found]
+    tile = [body.axes[n].lanes or LEAST_LANES for n in _axes_named(body, op.operand) if n not in found]
     taps = math.prod(_count(body.axes[n]) for n in found)
     if not gains or not found or math.prod(tile) < LEAST_LANES or taps > MOST:
         return []

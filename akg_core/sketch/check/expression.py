@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from akg_core.notation import COMPARISONS
 from akg_core.records import Finding
 from akg_core.sketch import ast
 from akg_core.sketch.ast import Type
@@ -21,7 +22,6 @@ SCALAR = Type(frozenset(), "i64")
 UNIFORM = Type(frozenset(), "i64", uniform=True)
 _BITWISE = ("&", "|", "^", "~")
 _SHIFTS = ("<<", ">>")
-_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _LOGIC = ("and", "or", "not")
 _NOT_ON_BOOL = ("abs", "sign", "floor", "ceil", "round", "trunc", "relu", "clamp", "fmod", "remainder")
 
@@ -132,7 +132,7 @@ class ExpressionChecker:
         known = [t for t in types if t is not None]
         if len(known) < len(types):
             return None
-        if op in _COMPARISONS or op in _LOGIC:
+        if op in COMPARISONS or op in _LOGIC:
             return self._together(known, "bool")
         dtype, _ = combine([(t.dtype, t.weak) for t in known])
         if op in _BITWISE and is_float(dtype):

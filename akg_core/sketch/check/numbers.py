@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from akg_core.notation import FUNCTIONS
 from akg_core.records import Finding
 from akg_core.sketch import ast
@@ -27,7 +29,7 @@ class _Numbers:
 
     def visit(self, node: object) -> int | None:
         """Look at `node` and what is below it; the whole number that it is, where that is known."""
-        below = [self.visit(part) for part in ast.parts(node)]
+        below = [self.visit(part) for part in _parts(node)]
         match node:
             case ast.Number(value=bool()):
                 return None
@@ -68,3 +70,13 @@ class _Numbers:
         if left.type is None or is_integer(left.type.dtype):
             cure = "Divide by a number other than 0."
             self.findings.append(finding("SK704", node.place, f"`{op}` divides a whole number by 0.", cure))
+
+
+def _parts(node: object) -> Iterator[object]:
+    """The nodes right below `node`, in the order of the text; a tuple's items count as its owner's."""
+    below = node if isinstance(node, tuple) else [getattr(node, name) for name in ast.HELD[type(node)] or ()]
+    for item in below:
+        if isinstance(item, tuple):
+            yield from _parts(item)
+        elif ast.HELD[type(item)] is not None:
+            yield item

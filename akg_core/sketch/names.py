@@ -1,0 +1,26 @@
+"""Names in a kernel: those that it has, and new ones."""
+
+from __future__ import annotations
+
+from itertools import chain, count
+
+from akg_core.sketch import ast
+
+
+def fresh(hint: str, taken: set[str], first: int = 1) -> str:
+    """A name that is not taken yet, `hint` or that with a number from `first` on; it is taken now."""
+    found = next(name for name in chain([hint], (f"{hint}_{n}" for n in count(first))) if name not in taken)
+    taken.add(found)
+    return found
+
+
+def names_of(kernel: ast.Kernel) -> set[str]:
+    """Every name that a kernel uses or introduces."""
+    found = {t.name for t in kernel.tensors} | {t.name for t in kernel.tunes}
+    for node in ast.walk((kernel.body, kernel.tensors)):
+        match node:
+            case ast.Name(id=name) | ast.Grid(axis=name) | ast.Tiles(axis=name) | ast.Whole(axis=name):
+                found.add(name)
+            case ast.Assign(targets=targets):
+                found |= set(targets)
+    return found
