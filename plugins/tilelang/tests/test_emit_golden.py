@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from akg_plugin_tilelang.emit import emit, module_text
 from akg_plugin_tilelang.emit.kernel import functions
-from staged import ATTENTION, CONVOLUTION, LINEAR, TURNED, attention
+from staged import ATTENTION, CONVOLUTION, LINEAR, TURNED, WINDOWS, attention
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target, Unsupported
 from akg_core.testing.emission import cases
@@ -99,6 +99,21 @@ def test_results_outside_of_matrix_units_have_rows_over_the_threads_alike() -> N
         held = [[eval(layout)(i, j)[0] for j in range(int(columns))] for i in range(32)]
         rows[columns] = [set(row) for row in held]
     assert set(rows) == {"32", "128"} and rows["32"] == rows["128"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", "T.im2col(x, window, n_begin // 128, k_at // 32, 3, 2, 2, 0)"),
+        ("n // 90", ""),  # images that the results are not in the order of
+        ("k % 96 // 32 * 2", ""),  # taps that lie otherwise in a row than across rows
+    ],
+)
+def test_windows_over_whole_images_are_copied_by_im2col(old: str, new: str) -> None:
+    other = {"n // 90": "2 - n // 90", "k % 96 // 32 * 2": "k % 96 // 32"}
+    kernel = source_of(sketch_of(WINDOWS.replace(old, other.get(old, "")) if old else WINDOWS)).files["kernel.py"]
+    assert new in kernel and ("T.im2col" in kernel) == bool(new)
+    assert ("func_attr" in kernel) == (not new)
 
 
 def test_names_that_mean_something_in_cuda_are_not_taken() -> None:

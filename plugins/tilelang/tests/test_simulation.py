@@ -24,6 +24,8 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
         yield ask
 
 
-@pytest.mark.parametrize("name", ["staged", "turned", "gathered", "attention_32", "attention_128", "sort_rows", *NAMES])
+@pytest.mark.parametrize(
+    "name", ["staged", "turned", "gathered", "attention_32", "attention_128", "windows", "sort_rows", *NAMES]
+)
 def test_simulated(simulated: Callable[[str], str], name: str) -> None:
     assert simulated(name) == ""

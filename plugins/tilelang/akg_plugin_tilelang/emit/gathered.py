@@ -6,7 +6,7 @@ program, so the function has none. TileLang loads ahead then what is loaded with
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from akg_core.plugin.lower import Op
@@ -39,16 +39,24 @@ def gather(printer: TilePrinter, op: Op) -> Term:
 
     Lanes that do not exist gather what the last gathers that exists: no other lane of the result sees them.
     """
-    assert op.expr is not None and op.target is not None
+    assert op.expr is not None
     axes, tiles = _masked(printer, op.expr), printer.terms.tiles
     known = all(tiles[axis].end.isdigit() for axis in axes) and _has_places_of_its_own(printer, op.expr)
-    if not axes or axes & _summed(printer) or not known or not _is_multiplied_only(printer, op.target.name):
+    if not axes or not known or not loads_all_but(printer, op, axes - _summed(printer)):
         return printer.terms.term(op.expr)
     assert isinstance(op.expr, Call)
     printer.terms.tiles = tiles | {a: LastTile(tiles[a].begin, tiles[a].end, tiles[a].lane) for a in axes}
     term = printer.terms.term(Call("load", op.expr.args, type=op.expr.type))
     printer.terms.tiles = tiles
     return term
+
+
+def loads_all_but(printer: TilePrinter, op: Op, axes: Set[str]) -> bool:
+    """Whether a factor is loaded in all lanes but some that do not exist of these axes, and products alone see it."""
+    assert op.expr is not None and op.target is not None
+    mask = dict(op.expr.keywords).get("mask") if isinstance(op.expr, Call) else None
+    lacking = _masked(printer, op.expr)
+    return bool(lacking or mask is None) and lacking <= axes and _is_multiplied_only(printer, op.target.name)
 
 
 def _summed(printer: TilePrinter) -> set[str]:

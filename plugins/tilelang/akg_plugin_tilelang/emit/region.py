@@ -9,6 +9,7 @@ from akg_core.plugin.lower import ATOM, LOOSE, Axis, Body, Lines, Op, Region
 from akg_core.plugin.sketch import Binary, Call, Element, Expr, Name, Number, is_float, walk
 from akg_plugin_tilelang.emit.expression import Tile
 from akg_plugin_tilelang.emit.gathered import gather, is_gathered
+from akg_plugin_tilelang.emit.im2col import im2col
 from akg_plugin_tilelang.emit.reads import branches, is_exact, is_loaded, loaded
 from akg_plugin_tilelang.emit.terms import HELD, STORED, TILELANG, Term, cast, strong
 from akg_plugin_tilelang.emit.tiles import TilePrinter
@@ -131,8 +132,14 @@ class RegionPrinter(TilePrinter):
 
     def map(self, op: Op) -> None:
         assert op.target is not None and op.expr is not None
-        self.keep_strides(op.expr)
         value = op.target
+        if value.axes and value.name in self.factors and is_loaded(op.expr):
+            self.laid[value.name] = as_in_memory(self, op)
+            if window := im2col(self, op, self.laid[value.name]):
+                name, _ = self.hold(op, "shared")
+                self.say(f"T.im2col({window.format(name)})")
+                return
+        self.keep_strides(op.expr)
         if value.name in self.factors and is_gathered(self, op):
             self.gathered.add(value.name)
         term = gather(self, op) if value.name in self.gathered else self.terms.term(op.expr)
@@ -140,8 +147,6 @@ class RegionPrinter(TilePrinter):
         if value.axes:
             if self.is_vector(op):
                 self.vectors.add(value.name)
-            if value.name in self.factors and is_loaded(op.expr):
-                self.laid[value.name] = as_in_memory(self, op)
             if value.name in self.outer and len(value.axes) == 2:
                 self.outer_factor(op, strong(term))
                 return

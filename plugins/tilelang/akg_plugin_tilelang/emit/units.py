@@ -21,6 +21,7 @@ class Sides:
 
 
 def sides_of(printer: TilePrinter, op: Op) -> Sides:
+    """How a product's factors lie in its result."""
     assert op.expr is not None and op.other is not None and op.target is not None
     left, right = (printer.body.axes_of(e) - set(op.over) for e in (op.expr, op.other))
     rows, columns, axes = printer.ordered(left - right), printer.ordered(right - left), printer.axes_of(op.target.name)
