@@ -23,19 +23,8 @@ from akg_core.task.load import ReferenceModule
 from akg_core.task.patterns import Deal, dealt, normal
 from akg_core.worker.tensors import transform
 
-KINDS = (
-    "drawn",
-    "signed",
-    "large",
-    "small",
-    "constant_rows",
-    "cancelling",
-    "disturbed",
-    "offset",
-    "huge",
-    "tiny",
-    "border",
-)
+KINDS = ("drawn", "signed", "large", "small", "constant_rows", "cancelling", "disturbed", "offset", "huge", "tiny",
+         "border")  # fmt: skip
 """Kinds of draws, the file's own first. `disturbed`: the same but for one row, whose elements have changed places;
 `signed`: standard normal; for the others see `akg_core.task.patterns`."""
 WHOLE = "whole numbers"  # the kind of a draw whose whole numbers take all bits; see `akg_core.task.whole_numbers`

@@ -54,18 +54,6 @@ def dealt(shape: Shape, dtype: torch.dtype, deal: Deal, draw: torch.Generator) -
     return new
 
 
-def _signed(shape: Shape, dtype: torch.dtype, draw: torch.Generator) -> torch.Tensor:
-    return normal(shape, draw)
-
-
-def _large(shape: Shape, dtype: torch.dtype, draw: torch.Generator) -> torch.Tensor:
-    return normal(shape, draw).mul_(100)
-
-
-def _small(shape: Shape, dtype: torch.dtype, draw: torch.Generator) -> torch.Tensor:
-    return normal(shape, draw).mul_(1e-4)
-
-
 def _constant_rows(shape: Shape, dtype: torch.dtype, draw: torch.Generator) -> torch.Tensor:
     """Quarters between -2 and 2 in every other row: their sums are exact in any order."""
     new = normal(shape, draw)
@@ -118,6 +106,10 @@ def _tiny(shape: Shape, dtype: torch.dtype, draw: torch.Generator) -> torch.Tens
     return normal(shape, draw).double().mul_(torch.finfo(dtype).smallest_normal / 8).to(dtype)
 
 
+def _scaled(by: float) -> Pattern:
+    return lambda shape, dtype, draw: normal(shape, draw).mul_(by)
+
+
 def _with(*values: float) -> Pattern:
     """Plain rows in each of which these values stand once, at random places."""
 
@@ -145,10 +137,10 @@ def _all(value: float) -> Pattern:
 
 
 PATTERNS: dict[str, Pattern] = {
-    "signed": _signed,
-    "large": _large,
+    "signed": lambda shape, dtype, draw: normal(shape, draw),
+    "large": _scaled(100),
     "border": _border,
-    "small": _small,
+    "small": _scaled(1e-4),
     "constant_rows": _constant_rows,
     "exact": _exact,
     "cancelling": _cancelling,

@@ -118,46 +118,17 @@ def _padded(name: str, args: Sequence[Any]) -> bool:
     return len(args) > 2 and isinstance(args[2], (list, tuple)) and not (name == "lstm" and torch.is_tensor(args[1]))
 
 
-def _outputs(x: Tensor, state: Tensor, bidirectional: bool, batch_first: bool) -> tuple[Tensor, Tensor]:
-    """Empty tensors for the states of the last layer at all steps, and for the last states of all layers."""
+def _empty(x: Tensor, hx: Any, *options: Any) -> tuple[Tensor, ...]:
+    """Empty tensors for the states of the last layer at all steps, and for each kind of last states of all layers."""
+    bidirectional, batch_first = options[5:7]
+    lasts = hx if isinstance(hx, (list, tuple)) else [hx]
     batch, steps = (x.shape[0], x.shape[1]) if batch_first else (x.shape[1], x.shape[0])
-    states = x.new_empty((steps, batch, state.shape[-1] * (2 if bidirectional else 1)))
-    return states.transpose(0, 1) if batch_first else states, x.new_empty(state.shape)
-
-
-def _lstm(
-    input: Tensor,
-    hx: list[Tensor],
-    params: list[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-    lengths: Tensor | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
-    states, last = _outputs(input, hx[0], bidirectional, batch_first)
-    return states, last, input.new_empty(hx[1].shape)
-
-
-def _one_state(
-    input: Tensor,
-    hx: Tensor,
-    params: list[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-    lengths: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
-    return _outputs(input, hx, bidirectional, batch_first)
+    states = x.new_empty((steps, batch, lasts[0].shape[-1] * (2 if bidirectional else 1)))
+    return states.transpose(0, 1) if batch_first else states, *(x.new_empty(last.shape) for last in lasts)
 
 
 for _name in RECURRENT:
     _hx, _results = ("Tensor[] hx", "Tensor, Tensor, Tensor") if _name == "lstm" else ("Tensor hx", "Tensor, Tensor")
     for _full, _more in ((_name, ""), (_name + _OF_PACKED, ", Tensor lengths")):
         _LIBRARY.define(f"{_full}(Tensor input, {_hx}, {_OPTIONS}{_more}) -> ({_results})")
-        torch.library.register_fake(f"{_NAMESPACE}::{_full}", _lstm if _name == "lstm" else _one_state, lib=_LIBRARY)
+        torch.library.register_fake(f"{_NAMESPACE}::{_full}", _empty, lib=_LIBRARY)

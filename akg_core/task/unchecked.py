@@ -81,12 +81,9 @@ _FUNCTIONS: tuple[tuple[Any, str, Any], ...] = (
     (torch._numpy._dtypes, "dtype", dtype),
     (_ARRAY, "__array_function__", by_function),
     (_ARRAY, "__array_ufunc__", by_operator),
-    (torch, "bincount", bincount),
-    (torch.Tensor, "bincount", bincount),
-    (torch, "istft", istft),
-    (torch.Tensor, "istft", istft),
-    (torch, "cov", _cov),
-    (torch.Tensor, "cov", _cov),
-    (torch, "corrcoef", _corrcoef),
-    (torch.Tensor, "corrcoef", _corrcoef),
+    *(
+        (owner, name, function)
+        for name, function in (("bincount", bincount), ("istft", istft), ("cov", _cov), ("corrcoef", _corrcoef))
+        for owner in (torch, torch.Tensor)
+    ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from akg_core.design.graph.trace import Trace
 from akg_core.design.graph.values import Shape, Source, Value
 from akg_core.design.nest.terms import Buffer
+from akg_core.sketch.names import fresh
 
 
 class Buffers(dict[Value, Buffer]):
@@ -41,9 +42,4 @@ class Buffers(dict[Value, Buffer]):
 
     def unique(self, name: str) -> str:
         """`name`, or one like it that is not taken yet; it is now."""
-        name = name.replace(".", "_")
-        number, found = 1, name
-        while found in self.names:
-            found, number = f"{name}_{number}", number + 1
-        self.names.add(found)
-        return found
+        return fresh(name.replace(".", "_"), self.names)

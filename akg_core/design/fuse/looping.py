@@ -7,7 +7,7 @@ from collections.abc import Callable
 from akg_core.design.algebra.index import Index, index
 from akg_core.design.fuse.cluster import Cluster, Looped, Target
 from akg_core.design.fuse.partition import Partition
-from akg_core.design.graph.values import Loop, Pointwise, Positions, Value, View
+from akg_core.design.graph.values import Loop, Pointwise, Positions, Value, View, compute
 from akg_core.design.nest.terms import Buffer
 
 
@@ -22,7 +22,7 @@ def add_loop(partition: Partition, loop: Loop) -> Cluster:
         shape = (loop.steps + 1, *source.shape)
         buffer = partition.buffers.part(name, source.dtype, shape)
         first = loop.steps if loop.reverse else index(0)
-        partition.write(Target(_copied(value), buffer, _row(first)), cluster)
+        partition.write(Target(compute("copy", value), buffer, _row(first)), cluster)
         states.append(buffer)
     partition.loops[loop] = Looped(given, fixed, tuple(states))
     return cluster
@@ -30,10 +30,6 @@ def add_loop(partition: Partition, loop: Loop) -> Cluster:
 
 def _row(number: Index) -> Callable[[Positions], Positions]:
     return lambda at: (number, *at)
-
-
-def _copied(value: Value) -> Value:
-    return Pointwise("copy", (value,), shape=value.shape, dtype=value.dtype)
 
 
 def _whole(partition: Partition, value: Value, reader: Cluster) -> Buffer:
@@ -49,7 +45,7 @@ def _whole(partition: Partition, value: Value, reader: Cluster) -> Buffer:
     if held is None and isinstance(inner, Pointwise):
         value, shape = inner, tuple(inner.shape[d] for d in order)
     else:
-        value, order, shape = _copied(value), list(range(len(value.shape))), value.shape
+        value, order, shape = compute("copy", value), list(range(len(value.shape))), value.shape
     buffer = Buffer(partition.buffers.unique(name), name, value.dtype, shape, tuple(order))
     partition.store(value, buffer, before=reader)
     return buffer

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from akg_core.design.algebra.index import Index, flatten, index, product, unflatten
-from akg_core.notation import Notation
+from akg_core.notation import COMPARISONS, Notation
 from akg_core.sketch.dtypes import is_float
 
 NARROW = ("f16", "bf16")  # floats of 16 bits, which are computed with in f32
@@ -20,7 +20,6 @@ Positions = tuple[Index, ...]
 Look = Callable[[Positions], Positions]
 Move = tuple[str, tuple[Index, ...]]
 Number = bool | int | float
-_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -30,7 +29,7 @@ class Value(Notation):
 
     def combined(self, op: str, *operands: Value | Number) -> Value:
         """`compute` and `comparison` in Python's notation."""
-        if op in _COMPARISONS:
+        if op in COMPARISONS:
             return comparison(op, self, operands[1])
         return compute("~" if op == "not" and self.dtype != "bool" else op, *operands)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 from akg_core.design.algebra.index import Axis, Index
 from akg_core.design.graph.anchors import Anchor
 from akg_core.design.graph.values import Reduction
 from akg_core.design.kernels.dead_code import without_unread
-from akg_core.design.kernels.reduction import RESULTS, ReductionBuilder, call
+from akg_core.design.kernels.reduction import RESULTS, ReductionBuilder
 from akg_core.design.kernels.writer import Parameter, Writer
 from akg_core.design.nest.nest import Head, Nest, Store
 from akg_core.design.nest.terms import Constant, Place, Result, Term, axes_of, below, inputs
@@ -30,6 +32,7 @@ from akg_core.sketch.ast import (
     Tiles,
     TuneParameter,
     Whole,
+    call,
 )
 from akg_core.sketch.numerics import identity
 
@@ -54,6 +57,11 @@ def name_axes(nest: Nest, order: tuple[Axis, ...]) -> dict[Axis, str]:
         letters = ("i",) if len(kept) == 1 else ("m", "n", "p", "q", "r", "s", "u", "v")
         return dict(zip(kept, letters, strict=False))
     return dict(zip(kept, _KEPT_NAMES, strict=False)) | dict(zip(reduced, _REDUCED_NAMES, strict=False))
+
+
+def ends(axis: str) -> tuple[Expr, Expr]:
+    """Where the tile at hand of an axis begins and ends."""
+    return call("begin", Name(axis)), call("end", Name(axis))
 
 
 class KernelBuilder:
@@ -84,6 +92,11 @@ class KernelBuilder:
             self.tunes.append(TuneParameter(name, step.choices, step.default))
         return Name(name)
 
+    def number_chunks(self, chunk: Axis, size: int) -> None:
+        """Each program has one chunk, of so many positions "g", whose number is `chunk`."""
+        self.writer.names.add("g")
+        self.writer.special[chunk] = ends("g")[0] // size
+
     def store(self, store: Store) -> Statement:
         hints = (("stream", Number(True)),) if store.op == "store" and self.stream(store) else ()
         element = self.writer.element(store.buffer, store.at, write=True, partly=store.op != "store")
@@ -113,7 +126,7 @@ class KernelBuilder:
         tiles = {axis: self.writer.fresh("g") for axis in rows}
         steps = dict(grid)
         for axis in reversed(rows):
-            start, stop = (Call(op, (Name(tiles[axis]),)) for op in ("begin", "end"))
+            start, stop = ends(tiles[axis])
             unrolled: Hints = (("unroll", Number(steps[axis].default)),)
             body = [Tiles(self.axis(axis), self.extent(axis), Number(1), tuple(body), start, stop, False, unrolled)]
         for axis, step in reversed(grid):
@@ -121,6 +134,19 @@ class KernelBuilder:
             own += hints if axis == grid[-1][0] else ()
             name = tiles.get(axis, self.axis(axis))
             body = [Grid(name, self.extent(axis), self.step(axis, step), tuple(body), own)]
+        return body
+
+    def looped(
+        self, loops: Iterable[tuple[Axis, Step]], body: list[Statement], chunked: bool, reverse: bool = False
+    ) -> list[Statement]:
+        """`body` for each tile of `loops`, of whose first one `chunked` programs have a part each."""
+        for number, (axis, step) in reversed(list(enumerate(loops))):
+            if step is not WHOLE:
+                start, stop = ends("g") if chunked and number == 0 else (None, None)
+                hints: Hints = (("unroll", Number(step.unroll)),) if step.unroll > 1 else ()
+                hints += (("stages", Number(step.stages)),) if step.stages else ()
+                name, size = self.axis(axis), self.step(axis, step)
+                body = [Tiles(name, self.extent(axis), size, tuple(body), start, stop, reverse, hints)]
         return body
 
     def kernel(self, name: str, body: list[Statement], doc: str = "") -> Emitted:
@@ -136,11 +162,7 @@ class KernelBuilder:
         total = head.count
         if total.constant is not None or total in self.writer.sizes:
             return self.writer.size(total)
-        sizes = [self.extent(a) for a in self.nest.axes if a in self.nest.reduced]
-        found = sizes[0]
-        for size in sizes[1:]:
-            found = call("*", found, size)
-        return found
+        return reduce(operator.mul, (self.extent(a) for a in self.nest.axes if a in self.nest.reduced))
 
     def reducing(self, head: Reduction, tiling: Tiling, dtype: str) -> ReductionBuilder:
         kept = tuple(self.axis(a) for a, _ in tiling.grid) + tuple(self.axis(a) for a in tiling.inside)
@@ -200,8 +222,7 @@ def emit_single_pass(nest: Nest, tiling: Tiling, name: str, stream: Callable[[St
         tile = e.argument(term, inside, _twice(head.of), body)
         reducing = e.reducing(head.of, tiling, term.dtype)
         weights = _weights(e.terms, head)
-        statements, results = reducing.whole(tile, e.count(head.of), keep=weights is not None)
-        body += statements
+        results = reducing.whole(body, tile, e.count(head.of), keep=weights is not None)
         e.bind(head.of, results)
         if weights is not None:
             e.writer.known[weights] = results[-1]
@@ -251,7 +272,7 @@ def emit_looped(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store],
         body += e.writer.hoisted(e.terms, [s.term for s in elements], nest.reduced)
         known = dict(e.writer.known)
         # Backwards: what was read last is nearest.
-        body += _looped(e, tiling, e.stores(elements), reverse=True)
+        body += e.looped(tiling.loops, e.stores(elements), bool(tiling.chunk), reverse=True)
         e.writer.known = known
     return e.kernel(name, e.in_grid(tiling.grid, body))
 
@@ -263,31 +284,16 @@ def _pass(e: KernelBuilder, tiling: Tiling, heads: list[Head]) -> list[Statement
     out = e.writer.hoisted(e.terms, roots, inside)
     work = [(h.of, h.args[0], e.reducing(h.of, tiling, h.args[0].dtype)) for h in heads if isinstance(h.of, Reduction)]
     for _, _, reducing in work:
-        out += reducing.start()
+        reducing.start(out)
     known = dict(e.writer.known)
     inner = e.writer.named(e.terms, roots)
     for head, term, reducing in work:
-        inner += reducing.step(e.argument(term, inside, _twice(head), inner))
+        reducing.step(inner, e.argument(term, inside, _twice(head), inner))
     e.writer.known = known
-    out += _looped(e, tiling, inner)
+    out += e.looped(tiling.loops, inner, bool(tiling.chunk))
     for head, _, reducing in work:
-        statements, results = reducing.finish()
-        out += statements
-        e.bind(head, results)
+        e.bind(head, reducing.finish(out))
     return out
-
-
-def _looped(e: KernelBuilder, tiling: Tiling, body: list[Statement], reverse: bool = False) -> list[Statement]:
-    for number, (axis, step) in reversed(list(enumerate(tiling.loops))):
-        if step is WHOLE:
-            continue
-        start = stop = None
-        if tiling.chunk and number == 0:
-            start, stop = (Call(op, (Name("g"),)) for op in ("begin", "end"))
-        hints: Hints = (("unroll", Number(step.unroll)),) if step.unroll > 1 else ()
-        hints += (("stages", Number(step.stages)),) if step.stages else ()
-        body = [Tiles(e.axis(axis), e.extent(axis), e.step(axis, step), tuple(body), start, stop, reverse, hints)]
-    return body
 
 
 def emit_partials(nest: Nest, tiling: Tiling, chunk: Axis, name: str) -> Emitted:
@@ -297,8 +303,7 @@ def emit_partials(nest: Nest, tiling: Tiling, chunk: Axis, name: str) -> Emitted
     """
     loops = tuple(a for a, _ in tiling.loops)
     e = KernelBuilder(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), lambda store: False)
-    e.writer.names.add("g")
-    e.writer.special[chunk] = call("//", Call("begin", (Name("g"),)), Number(tiling.chunk))
+    e.number_chunks(chunk, tiling.chunk)
     body = e.wholes(a for a, s in tiling.loops if s is WHOLE)
     body += _pass(e, tiling, list(nest.heads))
     body += e.stores(list(nest.stores))
@@ -320,8 +325,6 @@ def emit_merge(
         reducing = e.reducing(head.of, tiling, head.args[0].dtype)
         known = counts[head.of]
         total = e.writer.size(known) if known.constant is not None else None
-        statements, results = reducing.merge(parts, total)
-        body += statements
-        e.bind(head.of, results)
+        e.bind(head.of, reducing.merge(body, parts, total))
     body += e.stores(list(nest.stores))
     return e.kernel(name, e.in_grid(tiling.grid, body))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import gcd
+from math import gcd, prod
 
 from akg_core.design.algebra.index import Axis, Index, Quotient, Remainder, position
 from akg_core.design.graph.values import NARROW, Product
 from akg_core.design.kernels.builder import Emitted, KernelBuilder
-from akg_core.design.kernels.reduction import call
 from akg_core.design.nest.nest import Nest, Store, fused, stored_in_a_row
 from akg_core.design.nest.terms import Constant, Load, Place, Result, Term, axes_of, below
 from akg_core.design.nest.tiling import ONE, Step, Tiling, choices_around, example, power_below
@@ -21,13 +20,12 @@ from akg_core.sketch.ast import (
     Expr,
     Grid,
     Group,
-    Hints,
     If,
     Name,
     Number,
     Statement,
     Text,
-    Tiles,
+    call,
 )
 
 FILLED = 1.25  # how many times longer than a contraction its tiles may be together
@@ -104,15 +102,10 @@ def tile_product(nest: Nest, traits: Traits) -> Tiling:
     for number, axis in enumerate((row, column, contracted[-1])):
         if axis is not None:
             sizes[number] = min(sizes[number], power_below(2 * axis.extent.example - 1))
-    programs = 1
-    for axis in single:
-        programs *= axis.extent.example
 
     def count() -> int:
-        tiles = programs
-        for axis, size in zip((row, column), sizes, strict=False):
-            tiles *= -(-axis.extent.example // size) if axis is not None else 1
-        return tiles
+        across = zip((row, column), sizes, strict=False)
+        return example(single) * prod(-(-a.extent.example // size) for a, size in across if a is not None)
 
     while count() < 2 * traits.units and max(sizes[:2]) > 4 * traits.lanes:
         sizes[sizes.index(max(sizes[:2]))] //= 2
@@ -203,19 +196,14 @@ def summed_tile(e: KernelBuilder, tiling: Tiling, chunk: Chunk | None, summed: S
     """Statements for the sum of one tile of the result."""
     over = tuple(Name(e.axis(a)) for a, _ in tiling.loops)
     made = summed(e, tuple(e.axis(a) for a, _ in tiling.grid), over[0] if len(over) == 1 else Group(over))
-    body = made.body
-    for number, (axis, step) in reversed(list(enumerate(tiling.loops))):
-        start, stop = (Call(op, (Name("g"),)) for op in ("begin", "end")) if chunk and number == 0 else (None, None)
-        hints: Hints = (("stages", Number(step.stages)),) if step.stages else ()
-        body = [Tiles(e.axis(axis), e.extent(axis), e.step(axis, step), tuple(body), start, stop, False, hints)]
+    body = e.looped(tiling.loops, made.body, bool(chunk))
     e.writer.known.clear()
     e.bind(e.nest.heads[0].of, (Name(made.result),))
     needed = _needed(e, e.nest.stores)
     if needed is not None:
         body = [If(needed, tuple(body))]
     if chunk:
-        e.writer.names.add("g")
-        e.writer.special[chunk[0]] = call("//", Call("begin", (Name("g"),)), Number(chunk[1]))
+        e.number_chunks(*chunk)
     return [*made.start, *body, *made.finish]
 
 
@@ -281,16 +269,18 @@ def extreme(e: KernelBuilder, value: Index, high: bool) -> Expr | None:
         return None
     total = ends[0][1]
     for sign, end in ends[1:]:
-        total = call("+" if sign > 0 else "-", total, end)
+        total = total + end if sign > 0 else total - end
     shift += value.constant
-    return total if shift == 0 else call("+" if shift > 0 else "-", total, Number(abs(shift)))
+    return shifted(total, shift)
+
+
+def shifted(value: Expr, by: int) -> Expr:
+    return value if by == 0 else value + by if by > 0 else value - abs(by)
 
 
 def split_chunk(nest: Nest, tiling: Tiling, traits: Traits) -> int:
     """Contracted positions of one program when the result has too few tiles for all units, else 0."""
-    programs = 1
-    for axis, step in tiling.grid:
-        programs *= -(-axis.extent.example // step.default)
+    programs = tiling.programs
     axis, step = tiling.loops[0]
     enough = traits.units // 3 if step.stages else traits.units  # many loads under way stand for many programs
     if programs >= enough or axis.extent.example < 8 * step.default:

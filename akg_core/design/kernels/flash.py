@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 
 from akg_core.design.graph.values import NARROW, Attention
 from akg_core.design.kernels.builder import Emitted, KernelBuilder
-from akg_core.design.kernels.reduction import call
 from akg_core.design.nest.descriptors import in_bulk, plain
 from akg_core.design.nest.nest import Head, Nest, Store
 from akg_core.design.nest.terms import Constant, Result, Term
 from akg_core.design.nest.tiling import ONE, WHOLE, Step, Tiling, choices_around, power_below
 from akg_core.design.operators.masks import Bound, Comparison, bounds, opened
 from akg_core.records import Traits
-from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Hints, Name, Number, Statement, Text, Tiles, Whole
+from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Hints, Name, Number, Statement, Text, Tiles, Whole, call
 
 LONGEST_WHOLE = 256  # dims of a head up to which queries stay at hand as one tile
 FEW_TILES = 2  # of keys, among which those that a mask crosses are not told apart

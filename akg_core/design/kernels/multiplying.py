@@ -6,11 +6,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from math import prod
 
 from akg_core.design.algebra.index import Axis
 from akg_core.design.graph.values import Product
-from akg_core.design.kernels.builder import Emitted, KernelBuilder
+from akg_core.design.kernels.builder import Emitted, KernelBuilder, ends
 from akg_core.design.kernels.contraction import (
     Chunk,
     Sum,
@@ -24,7 +23,6 @@ from akg_core.design.kernels.contraction import (
     summed_tile,
     tile_product,
 )
-from akg_core.design.kernels.reduction import call
 from akg_core.design.kernels.split_precision import LOW, Halves
 from akg_core.design.nest.descriptors import in_bulk, plain
 from akg_core.design.nest.nest import Head, Nest, Store, widened
@@ -48,6 +46,7 @@ from akg_core.sketch.ast import (
     Tiles,
     Tune,
     Whole,
+    call,
 )
 
 SWEPT = 32  # tiles of columns that one program goes through
@@ -98,8 +97,8 @@ def forms(product: Product, traits: Traits, halves: tuple[Halves, Halves] | None
     short = short and left.stored
     size = (rows, columns // 2 if short else columns, depth if left.stored else depth // 2)
     narrow = traits.model_copy(update={"dot_tile": size})
-    emit = _emit_halves if left.stored else _emit_split
-    emit = partial(_emit_swept, units=traits.units) if short else emit
+    whole = partial(emit_product, summed=_sum_of_stored if left.stored else _sum_of_split)
+    emit = partial(_emit_swept, units=traits.units) if short else whole
     main = Form(part(2, 3, 4, 5, 6, 7), lambda nest: tile_product(nest, narrow), emit)
     return main, Form(
         part(0, 4, 1, 7),
@@ -132,7 +131,7 @@ def _tiled(nest: Nest, traits: Traits) -> Tiling:
         ((rows // 2, columns // 2, deep), traits.units // 2, _FULL),
     ):
         tiling = tile_product(nest, traits.model_copy(update={"dot_tile": tile, "units": 1}))
-        if prod(-(-a.extent.example // s.default) for a, s in tiling.grid) >= programs:
+        if tiling.programs >= programs:
             return _at_most(_staged(tiling, tile, held, traits), max(tile[1], columns))
     return tile_product(nest, traits.model_copy(update={"dot_tile": traits.half_tile}))
 
@@ -205,7 +204,7 @@ def _emit_guarded(nest: Nest, tiling: Tiling, name: str, stream: Stream, chunk: 
     product, again = e.writer.fresh("product"), replace(tiling, loops=_short(tiling))
     backs = [e.writer.expression(t) for t in (left_back, right_back)]
     e.bind(nest.heads[0].of, (Name(product),))
-    taken = [Assign((product,), call("*", call("*", result, backs[0]), backs[1])), *e.stores(list(nest.stores))]
+    taken = [Assign((product,), result * backs[0] * backs[1]), *e.stores(list(nest.stores))]
     e.writer.known.clear()
     made = product_tile(e, again, chunk, partial(plain_sum, operands=(left_exact, right_exact)))
     body.append(If(Binary("<", peak, Number(math.inf)), tuple(taken), tuple(made)))
@@ -222,14 +221,6 @@ def _short(tiling: Tiling) -> tuple[tuple[Axis, Step], ...]:
 # --- the product of halves ------------------------------------------------------------------------------
 
 
-def _emit_halves(nest: Nest, tiling: Tiling, name: str, stream: Stream, chunk: Chunk | None) -> Emitted:
-    return emit_product(nest, tiling, name, stream, chunk, _sum_of_stored)
-
-
-def _emit_split(nest: Nest, tiling: Tiling, name: str, stream: Stream, chunk: Chunk | None) -> Emitted:
-    return emit_product(nest, tiling, name, stream, chunk, _sum_of_split)
-
-
 def _sum_of_stored(e: KernelBuilder, kept: tuple[str, ...], over: Expr) -> Sum:
     """high * high in a sum of its own each turn, since matrix units drop low bits of long sums; the other products,
     which are too small for that to matter, in one that goes on while that sum is added."""
@@ -240,8 +231,8 @@ def _sum_of_stored(e: KernelBuilder, kept: tuple[str, ...], over: Expr) -> Sum:
     found.body.append(Assign((part,), Call("dot", (high, other_high), (("over", over), *_APART))))
     for pair in ((low, other_high), (high, other_low)):
         found.body.append(Assign((rest,), Call("dot", pair, (("over", over), ("into", Name(rest))))))
-    found.body.append(Assign((acc,), call("+", Name(acc), Name(part))))
-    return _taken_back(e, found, call("+", Name(acc), call("*", Name(rest), Number(1 / LOW))))
+    found.body.append(Assign((acc,), Name(acc) + Name(part)))
+    return _taken_back(e, found, Name(acc) + Name(rest) * (1 / LOW))
 
 
 def _sum_of_split(e: KernelBuilder, kept: tuple[str, ...], over: Expr) -> Sum:
@@ -252,9 +243,9 @@ def _sum_of_split(e: KernelBuilder, kept: tuple[str, ...], over: Expr) -> Sum:
     for pair in ((low, other_high), (high, other_low)):
         found.body.append(Assign((part,), Call("dot", pair, (("over", over), *into))))
         into = (("into", Name(part)),)
-    into = (("into", call("*", Name(part), Number(1 / LOW))),)
+    into = (("into", Name(part) * (1 / LOW)),)
     found.body.append(Assign((part,), Call("dot", (high, other_high), (("over", over), *into))))
-    found.body.append(Assign((acc,), call("+", Name(acc), Name(part))))
+    found.body.append(Assign((acc,), Name(acc) + Name(part)))
     return _taken_back(e, found, Name(acc))
 
 
@@ -281,7 +272,7 @@ def _taken_back(e: KernelBuilder, found: Sum, value: Expr) -> Sum:
 def _back(e: KernelBuilder, value: Expr) -> Expr:
     """A product of scaled operands, times the powers of two that they were divided by."""
     for back in e.nest.heads[0].args[2::3]:
-        value = call("*", value, e.writer.expression(back))
+        value = value * e.writer.expression(back)
     return value
 
 
@@ -299,7 +290,7 @@ def _emit_swept(nest: Nest, tiling: Tiling, name: str, stream: Stream, chunk: Ch
     over = ("over", Name(e.axis(contracted)))
     body.append(Assign((rest,), Call("dot", (left[1], right[0]), (over,))))
     body.append(Assign((rest,), Call("dot", (left[0], right[1]), (over, ("into", Name(rest))))))
-    into = ("into", call("*", Name(rest), Number(1 / LOW)))
+    into = ("into", Name(rest) * (1 / LOW))
     body.append(Assign((product,), _back(e, Call("dot", (left[0], right[0]), (over, into)))))
     e.bind(nest.heads[0].of, (Name(product),))
     body += e.stores(list(nest.stores))
@@ -352,17 +343,16 @@ class _Sweep:
         self.e, self.column, self.name = e, column, e.writer.fresh("s")
         self.rest = tuple((a, step) for a, step in tiling.grid if a != column)
         self.step = e.step(column, dict(tiling.grid)[column])
-        tiles = prod(-(-a.extent.example // s.default) for a, s in tiling.grid)
-        self.count = min(SWEPT, power_below(tiles // (4 * units)))
+        self.count = min(SWEPT, power_below(tiling.programs // (4 * units)))
 
     def columns(self, body: list[Statement], hints: Hints = ()) -> Statement:
         """`body` for each tile of a program's columns."""
-        start, stop = (Call(op, (Name(self.name),)) for op in ("begin", "end"))
+        start, stop = ends(self.name)
         e = self.e
         return Tiles(e.axis(self.column), e.extent(self.column), self.step, tuple(body), start, stop, False, hints)
 
     def over(self, body: list[Statement]) -> list[Statement]:
         """`body` for each program; neighbours write beside each other."""
-        step = call("*", self.step, Number(self.count))
+        step = self.step * self.count
         grid = Grid(self.name, self.e.extent(self.column), step, tuple(body), (("swizzle", Number(1)),))
         return self.e.in_grid(self.rest, [grid])

@@ -15,11 +15,11 @@ from akg_core.design.algebra.index import index, product, unflatten
 from akg_core.design.graph.convolution_taps import Taps, Weights, chosen, correlated, multiplied
 from akg_core.design.graph.values import (
     Guard,
-    Pointwise,
     Positions,
     Product,
     Shape,
     Value,
+    compute,
     expand,
     reshape,
     view,
@@ -48,7 +48,7 @@ def packed(x: Value, weights: Weights, wanted: Wanted, dtype: str, form: str, ha
     copy = _Copy.planned(weights, wanted, form, LANE if scale is None else 2 * LANE)
     if copy is not None:
         seen = copy.seen(x)
-        made = _stored(_factor(seen, form, scale))
+        made = compute("stored", _factor(seen, form, scale))
         return [
             reshape(_product(*copy.multiplied(made, seen, taps, shape), dtype, form, scale), shape)
             for taps, shape in wanted
@@ -82,14 +82,14 @@ def _product(weights: Value, right: Value, seen: Value, dtype: str, form: str, s
 
     whole: Shape = (batch, groups, outputs, pixels)
     if scale is None:
-        left = each(_stored(_rounded(weights, form)))
+        left = each(compute("stored", _rounded(weights, form)))
         return Product(left, right, narrow=bool(form), shape=whole, dtype=dtype)
     back = row_scales(weights)
     guards = (
         Guard(each(_rounded(weights, form)), each(back)),
         Guard(_rounded(seen, form), expand(scale, (batch, groups, pixels))),
     )
-    left = each(_stored(narrowed(weights, back)))
+    left = each(compute("stored", narrowed(weights, back)))
     return Product(left, right, narrow=True, guards=guards, shape=whole, dtype=dtype)
 
 
@@ -98,11 +98,7 @@ def _factor(value: Value, form: str, scale: Value | None) -> Value:
 
 
 def _rounded(value: Value, form: str) -> Value:
-    return Pointwise(f"round_to {form}", (value,), shape=value.shape, dtype=value.dtype) if form else value
-
-
-def _stored(value: Value) -> Value:
-    return Pointwise("stored", (value,), shape=value.shape, dtype=value.dtype)
+    return compute(f"round_to {form}", value) if form else value
 
 
 @dataclass(frozen=True, slots=True)

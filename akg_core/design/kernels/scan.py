@@ -11,13 +11,12 @@ from dataclasses import replace
 
 from akg_core.design.algebra.index import Axis, position
 from akg_core.design.graph.values import Reduction, Scan
-from akg_core.design.kernels.builder import Emitted, KernelBuilder, name_axes
-from akg_core.design.kernels.reduction import call
+from akg_core.design.kernels.builder import Emitted, KernelBuilder, ends, name_axes
 from akg_core.design.nest.nest import Head, Nest, Store
 from akg_core.design.nest.terms import Buffer, Result, Term
 from akg_core.design.nest.tiling import MANY_TILES, ONE, Step, Tiling, access_order, choices_around, power_below
 from akg_core.records import Traits
-from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Grid, Name, Number, Statement, Text, Tiles
+from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Grid, Name, Number, Statement, Text, Tiles, call
 from akg_core.sketch.numerics import identity
 
 _JOIN = {"sum": "+", "prod": "*", "max": "maximum", "min": "minimum"}
@@ -42,9 +41,7 @@ def tile_scan(nest: Nest, traits: Traits) -> Tiling:
 
 def scan_chunk(tiling: Tiling, traits: Traits, wanted: bool | None) -> int:
     """Positions of a row for one program, 0 when a row stays with one; `wanted` overrides what units and tiles say."""
-    programs = 1
-    for axis, step in tiling.grid:
-        programs *= -(-axis.extent.example // step.default)
+    programs = tiling.programs
     ((axis, step),) = tiling.loops
     tiles = -(-axis.extent.example // step.default)
     if wanted is False or tiles < 4 or (wanted is None and (programs >= 2 * traits.units or tiles < MANY_TILES)):
@@ -76,10 +73,9 @@ def emit_scan(
     first: Expr = Call("full", (AxisList(kept), Number(identity(head.of.op, dtype)), Text(dtype)))
     start = stop = None
     if prefix:
-        e.writer.names.add("g")
-        e.writer.special[prefix[0]] = call("//", Call("begin", (Name("g"),)), Number(tiling.chunk))
+        e.number_chunks(prefix[0], tiling.chunk)
         first = e.writer.expression(prefix[1])
-        start, stop = Call("begin", (Name("g"),)), Call("end", (Name("g"),))
+        start, stop = ends("g")
     out: list[Statement] = e.writer.hoisted(e.terms, [inner], frozenset(axes))
     out.append(Assign((before,), first))
     body = e.writer.named(e.terms, [inner])

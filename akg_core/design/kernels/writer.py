@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from akg_core.design.algebra.expression import to_expr
 from akg_core.design.algebra.index import Atom, Axis, Index, Symbol
 from akg_core.design.graph.values import Positions
-from akg_core.design.kernels.reduction import call
 from akg_core.design.nest.nest import factored, segments
 from akg_core.design.nest.terms import Buffer, Constant, Data, Load, Place, Result, Term, axes_of, inputs
-from akg_core.sketch.ast import Assign, Call, Element, Expr, Name, Number, Statement, TensorParameter, Text
+from akg_core.sketch.ast import Assign, Call, Element, Expr, Name, Number, Statement, TensorParameter, Text, call
 from akg_core.sketch.ops import OPERATIONS
 
 LONG = 14  # terms in one expression, above which it gets a name of its own

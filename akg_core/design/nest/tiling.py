@@ -68,6 +68,11 @@ class Tiling:
         return loops if self.cooperative is None or self.cooperative in loops else (self.cooperative, *loops)
 
     @property
+    def programs(self) -> int:
+        """How many programs there are, at the example sizes."""
+        return prod(-(-a.extent.example // max(s.default, 1)) for a, s in self.grid)
+
+    @property
     def tiles(self) -> int:
         """How many tiles one program goes through, at the example sizes."""
         counts = [-(-a.extent.example // s.default) if s.default else 1 for a, s in self.loops]
@@ -361,7 +366,7 @@ def chunk_size(nest: Nest, tiling: Tiling, traits: Traits) -> int:
     walked = access_order(nest)
     if _is_column_reduction(nest, walked, traits):
         return axis.extent.example
-    programs = prod(-(-a.extent.example // max(s.default, 1)) for a, s in tiling.grid)
+    programs = tiling.programs
     wanted = max((32 if traits.register_tiles else 16) * traits.units // programs, 1)
     few = _PER_STATE // prod(a.extent.example for a, _ in tiling.loops[1:])
     busy = axis.extent.example * programs // (2 * traits.units)  # leaves each unit two programs

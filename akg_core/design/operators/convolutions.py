@@ -19,11 +19,11 @@ from akg_core.design.graph.rules import Call, rule
 from akg_core.design.graph.values import (
     Concat,
     Literal,
-    Pointwise,
     Positions,
     Shape,
     Value,
     cast,
+    compute,
     counting,
     expand,
     reshape,
@@ -149,7 +149,7 @@ def _joined(weights: Weights, lead: Sequence[int], last: Sizes, rows: _Rows) -> 
     if dilation > 1:
         met = counting(shape, lambda at: reach(at) % dilation).equals(0)
         tensor = where(met, tensor, 0.0, tensor.dtype)
-    stored = Pointwise("stored", (tensor,), shape=shape, dtype=tensor.dtype)
+    stored = compute("stored", tensor)
     joined = replace(weights, tensor=stored, place=lambda g, o, i, t: (g, o, i, *t), outputs=outputs)
     return joined, Taps(high - low + 1, 0, 1, 1, low, 1)
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 from akg_core.design.algebra.index import Axis, Index, position
 from akg_core.design.kernels.builder import KernelBuilder
-from akg_core.design.kernels.contraction import extreme
-from akg_core.design.kernels.reduction import call
+from akg_core.design.kernels.contraction import extreme, shifted
 from akg_core.design.nest.terms import Constant, Place, Term, TermTable
-from akg_core.sketch.ast import Binary, Expr, Number
+from akg_core.sketch.ast import Binary, Expr, Number, call
 
 Comparison = tuple[Index, str]  # `difference op 0`
 
@@ -62,7 +61,7 @@ def _shifted(value: Expr, by: int) -> Expr:
     if isinstance(value, Binary) and value.op in ("+", "-") and isinstance(value.right, Number):
         by += int(value.right.value) * (1 if value.op == "+" else -1)
         value = value.left
-    return value if by == 0 else call("+" if by > 0 else "-", value, Number(abs(by)))
+    return shifted(value, by)
 
 
 def _visible(scores: Term) -> Iterator[Comparison]:

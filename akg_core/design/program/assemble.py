@@ -15,7 +15,7 @@ from akg_core.design.fuse.sharing import shared
 from akg_core.design.graph.reach import readers
 from akg_core.design.graph.rules import SEED
 from akg_core.design.graph.trace import Origin, Trace
-from akg_core.design.graph.values import Loop, Pointwise, Product, Reduction, Shape, Source, States, Value, View
+from akg_core.design.graph.values import Loop, Product, Reduction, Shape, Source, States, Value, View, compute
 from akg_core.design.kernels.builder import emit_elementwise, emit_looped, emit_merge, emit_partials, emit_single_pass
 from akg_core.design.kernels.contraction import flattened, split_chunk
 from akg_core.design.kernels.flash import emit_attention, tile_attention
@@ -111,7 +111,7 @@ class Assembly:
         for value, state in zip(loop.after, looped.states, strict=True):
             name, shape = turn.partition.buffers.unique(f"new_{state.label}"), state.shape[1:]
             inner["after"].append(Buffer(name, state.label, state.dtype, shape, tuple(range(len(shape)))))
-            copy = Pointwise("copy", (value,), shape=value.shape, dtype=value.dtype)
+            copy = compute("copy", value)
             turn.partition.store(copy, inner["after"][-1])
         turn._emit_all()
         steps = repeated(loop, looped, inner, kernels(turn.emitted))
@@ -144,7 +144,7 @@ class Assembly:
             base = base.arg
         updated = {f"argument:{argument.name}" for argument in self.task.interface.arguments if argument.mutated}
         if isinstance(base, Source) and base.origin in updated:
-            return Pointwise("stored", (value,), shape=value.shape, dtype=value.dtype), origin
+            return compute("stored", value), origin
         return value, origin
 
     def _base(self, value: Value, origin: Origin) -> tuple[Value, list[View]]:
@@ -180,7 +180,7 @@ class Assembly:
         for source, value in changed.items():
             if value is source:
                 continue
-            copy: Value = Pointwise("copy", (value,), shape=value.shape, dtype=value.dtype)
+            copy = compute("copy", value)
             if by_changes[source] == 1 and not by_outputs[source]:
                 p.store(copy, p.buffers.source(source))
             else:

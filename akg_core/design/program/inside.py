@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, count
+from functools import partial
 
 from akg_core.design.algebra.expression import to_expr
 from akg_core.design.algebra.index import Symbol, index, position
@@ -18,6 +18,8 @@ from akg_core.design.nest.terms import Buffer
 from akg_core.design.program.repeated import Repeated, Row, Step
 from akg_core.sketch import ast
 from akg_core.sketch.check import check
+from akg_core.sketch.names import fresh as new_name
+from akg_core.sketch.names import names_of
 from akg_core.sketch.ops import OPERATIONS
 
 Body = tuple[ast.Statement, ...]
@@ -52,7 +54,7 @@ def inside(repeated: Step, co_resident: int = 0) -> Step:
     grids, body = _peeled(kernel.body)
     wholes = tuple(s for s in body if isinstance(s, ast.Whole))
     work = body[len(wholes) :]
-    fresh = _fresh(kernel)
+    fresh = partial(new_name, taken=names_of(kernel) | set(OPERATIONS))
     turn = fresh("t")
     axes = {*(g.axis for g in grids), *(w.axis for w in wholes)}
     states = _states(repeated, axes, work, fresh)
@@ -85,24 +87,6 @@ def _peeled(body: Body) -> tuple[list[ast.Grid], Body]:
         grids.append(body[0])
         body = body[0].body
     return grids, body
-
-
-def _fresh(kernel: ast.Kernel) -> Callable[[str], str]:
-    """What makes names that nothing in the kernel has, of what is to be said by them."""
-    taken = {t.name for t in kernel.tensors} | {t.name for t in kernel.tunes} | set(OPERATIONS)
-    for node in ast.walk((kernel.tensors, kernel.body)):
-        match node:
-            case ast.Name(id=name) | ast.Grid(axis=name) | ast.Whole(axis=name):
-                taken.add(name)
-            case ast.Assign(targets=targets):
-                taken |= set(targets)
-
-    def fresh(hint: str) -> str:
-        name = next(n for n in chain([hint], (f"{hint}_{number}" for number in count(1))) if n not in taken)
-        taken.add(name)
-        return name
-
-    return fresh
 
 
 # --- states -----------------------------------------------------------------------------------------------

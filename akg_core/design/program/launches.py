@@ -11,6 +11,7 @@ from akg_core.design.kernels.builder import Emitted
 from akg_core.design.nest.terms import Buffer
 from akg_core.design.program.repeated import Repeated, Row, Step
 from akg_core.sketch import ast
+from akg_core.sketch.names import fresh
 
 
 class ProgramWriter:
@@ -31,13 +32,6 @@ class ProgramWriter:
         self._names = set(names)
         self._views: dict[tuple[Buffer, Shape], str] = {}
 
-    def _fresh(self, hint: str) -> str:
-        name, number = hint, 1
-        while name in self._names:
-            name, number = f"{hint}_{number}", number + 1
-        self._names.add(name)
-        return name
-
     def tensor(self, buffer: Buffer, shape: Shape) -> str:
         """The name of a buffer seen in a shape."""
         if buffer not in self._shapes:
@@ -53,7 +47,7 @@ class ProgramWriter:
         return self._views[key]
 
     def _view(self, tensor: str, op: str, args: tuple[Index, ...]) -> str:
-        name = self._fresh(f"{tensor}_view")
+        name = fresh(f"{tensor}_view", self._names)
         self.body.append(ast.View(name, op, tensor, tuple(map(to_expr, args))))
         return name
 
@@ -64,7 +58,7 @@ class ProgramWriter:
 
     def repeat(self, repeated: Repeated) -> None:
         """Launch kernels turn after turn; what no row of a tensor stands for is allocated before."""
-        counter, body = self._fresh("t"), list[ast.Statement]()
+        counter, body = fresh("t", self._names), list[ast.Statement]()
         turn = position(Symbol(counter, 1))
         views: dict[tuple[Buffer, Shape], str] = {}
         for launch in repeated.body:
@@ -86,11 +80,11 @@ class ProgramWriter:
         """A row of a tensor seen in a shape: rows of the tensor in that shape, for these lie in one piece."""
         count, *rest = dims or (index(1),)
         whole = self.tensor(row.of, (row.of.shape[0] * count, *rest))
-        name = self._fresh(hint)
+        name = fresh(hint, self._names)
         body.append(ast.View(name, "narrow", whole, tuple(map(to_expr, (index(0), number * count, count)))))
         if dims:
             return name
-        scalar = self._fresh(hint)
+        scalar = fresh(hint, self._names)
         body.append(ast.View(scalar, "reshape", name, ()))
         return scalar
 
