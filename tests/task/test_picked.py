@@ -95,7 +95,8 @@ PLACES = [
     "i = p.nonzero().squeeze(1); i = i[x[i, 0] > 0]; y[i] = F.embedding(t[i].clamp(min=0), x)",
     "i = torch.where(p)[0][:2]; y[i] = x[i]", "i = (x[:, 0] > 9).nonzero().squeeze(1); y = y + x[i].sum(0)",
     "e = torch.where(p)[0]; y[e[-1:]] = 0.0; y[e[1:3]] += 1", "for i in p.nonzero(): y[i] += x[i]",
-    "for i, j in q[:2, :3].nonzero(): y[i] += x[j] * i.item()", "for i in p.nonzero().flatten().tolist(): y = y + i * x[i]",
+    "for i, j in q[:2, :3].nonzero(): y[i] += x[j] * i.item()",
+    "for i in p.nonzero().flatten().tolist(): y = y + i * x[i]",
     "y = x[None, torch.where(p)[0]].reshape(-1, 4).sum(0)",
 ]  # fmt: skip
 
