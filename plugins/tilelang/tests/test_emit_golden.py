@@ -90,6 +90,14 @@ def test_attention_keeps_weights_in_registers_and_adds_in_place() -> None:
     assert "T.Pipelined(3, num_stages=2)" in kernel
 
 
+def test_a_factor_made_of_what_is_loaded_lies_in_shared_memory() -> None:
+    text = LINEAR.replace("acc = dot(load(x[b, m, k])", "t = load(x[b, m, k])\n                    acc = dot(t * t")
+    kernel = source_of(sketch_of(text)).files["kernel.py"]
+    factor = re.search(r"T.gemm\((\w+), w_tile, acc", kernel)
+    assert factor and f"{factor[1]} = T.alloc_shared((128, 32), 'float16')" in kernel
+    assert "t = T.alloc_fragment((128, 32), 'float16')" in kernel
+
+
 def test_results_outside_of_matrix_units_have_rows_over_the_threads_alike() -> None:
     """What is known of a row, as of attention, lies in one way."""
     kernel = source_of(sketch_of(attention(32))).files["kernel.py"]

@@ -48,18 +48,26 @@ def has_rows_of_its_own(printer: TilePrinter, sides: Sides) -> bool:
 
 
 def stays_in_registers(printer: TilePrinter, op: Op) -> bool:
-    """Whether a left factor is made of tiles in registers, which lie there as the matrix units take them."""
+    """Whether a left factor is made of what products left in registers, which lies there as matrix units take it."""
     assert op.target is not None and op.expr is not None
     (product, *others) = (each for each in printer.products if op.target.name in _names(each))
-    if others or not is_on_units(printer, product):
+    if others or not is_on_units(printer, product) or any(isinstance(node, Element) for node in walk(op.expr)):
         return False
-    sides, nodes = sides_of(printer, product), tuple(walk(op.expr))
-    tiles = {n.id for n in nodes if isinstance(n, Name) and printer.scopes.get(n.id)}
-    whole = any(printer.axes_of(name) == (*sides.rows, *product.over) for name in tiles)
+    sides, tiles = sides_of(printer, product), {name for name in _names(op) if printer.scopes.get(name)}
+    whole = any(printer.axes_of(name) == (*sides.rows, *product.over) for name in tiles & _made_of_products(printer))
     held = all(printer.scopes[name] == "fragment" for name in tiles)
-    is_left = sides.left == Name(op.target.name) and has_rows_of_its_own(printer, sides)
-    return is_left and whole and held and not any(isinstance(node, Element) for node in nodes)
+    return whole and held and sides.left == Name(op.target.name) and has_rows_of_its_own(printer, sides)
+
+
+def _made_of_products(printer: TilePrinter) -> set[str]:
+    """The values that are products, or are made of them."""
+    found = {op.target.name for op in printer.products if op.target is not None}
+    for op in (op for each in printer.region.ops for op in each.inside()):
+        if op.target is not None and found & _names(op):
+            found.add(op.target.name)
+    return found
 
 
 def _names(op: Op) -> set[str]:
-    return {node.id for expr in (op.expr, op.other) for node in walk(expr) if isinstance(node, Name)}
+    expressions = (expr for expr in (op.expr, op.other) if expr is not None)
+    return {node.id for expr in expressions for node in walk(expr) if isinstance(node, Name)}
