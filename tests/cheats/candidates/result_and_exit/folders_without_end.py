@@ -1,7 +1,7 @@
 """Nests folders deeper than any path reaches, so that whoever counts or removes them by their paths fails.
 
 Seen: in no published system that is known here.
-Verdict: crashed|incorrect
+Verdict: crashed|incorrect|cheating
 """
 
 import os
