@@ -154,6 +154,33 @@ def test_what_a_chip_takes_for_zero_in_between_may_be_zero() -> None:
         assert float(torch.exp(x.double())[0]) > 0, "float64 has smaller ones"
 
 
+def test_rounding_of_what_is_below_the_normal_numbers_is_rounding() -> None:
+    """Means that cancel, of numbers that layers make larger again: all of what they hold is rounding."""
+    x, mixes = torch.randn(4096, 16) * 1e-39, [torch.randn(16, 16) for _ in range(6)]
+
+    def means(x: torch.Tensor, wrong: float = 0.0) -> torch.Tensor:
+        for mix in mixes:
+            y = x @ mix.to(x.dtype)
+            mean = y.cumsum(0)[-1] / len(y)
+            x = (y - mean) / (y.var(0) + 1e-5).sqrt()
+        return mean + wrong * y.abs().mean(0)
+
+    def scatter(seeds: range) -> torch.Tensor:
+        found = torch.zeros(16, dtype=torch.float64)
+        for seed in seeds:
+            with in_double(accuracy.roundoff(torch.float32) * allowed.noise, seed):
+                found = torch.maximum(found, (means(x.double()) - r).abs())
+        return found
+
+    allowed = slack(4096, torch.float32)
+    with in_double():
+        r = means(x.double())
+    e, c, noise = r.float(), means(x), scatter(range(8))
+    assert outside(c, e, r, allowed, scatter(range(0, 8, 2))), "zeros show no rounding"
+    assert outside(c, e, r, allowed, noise) == []
+    assert len(outside(means(x, wrong=1e-3), e, r, allowed, noise)) == 16
+
+
 def test_sixteen_bits_are_rounded_once() -> None:
     r = torch.randn(5000, dtype=torch.float64)
     e = r.bfloat16()

@@ -13,14 +13,14 @@ more than rounding always does. `ulp` is the spacing of the output's dtype at on
     the worst error that eager makes at elements of similar magnitude (the same binade, widened to larger
     ones until 64 elements are in it) is allowed too. Not the worst of all: a small output beside large ones, such
     as the tail of a softmax, must still be right for its own size.
-3.  Where that is not enough, the element may be worse conditioned than others of its magnitude: a cancellation that few
-    share. The reference is then run in float64 with rounding noise (`precise.in_double`) on every input, parameter and
-    intermediate value, with zeros for what is below the normal numbers, and 4 times the scatter that this causes is
-    allowed, for the luck of a few runs. The noise is of 1 + 5 c / 8 roundoffs: noise on the terms of a sum moves it by
-    sqrt(n) units, rounding its partial sums by 0.4 n, now and then by 4 times that. (Less noise and a larger factor
-    would do for sums, but not for what comes after: where relu gives 0, an element scatters only if noise lifts it over
-    0 as far as rounding does.) Where few elements are outside still, more runs tell whether only their scatter was
-    small by chance. An element outside is wrong.
+3.  Where that is not enough, the element may be worse conditioned than others of its magnitude: a cancellation that
+    few share. The reference is then run in float64 with rounding noise (`precise.in_double`) on every input,
+    parameter and intermediate value, in every second run with zeros for what is below the normal numbers, and 4
+    times the scatter that this causes is allowed, for the luck of a few runs. The noise is of 1 + 5 c / 8
+    roundoffs: noise on the terms of a sum moves it by sqrt(n) units, rounding its partial sums by 0.4 n, now and
+    then by 4 times that. (Less noise and a larger factor would do for sums, but not for what comes after: where
+    relu gives 0, an element scatters only if noise lifts it over 0 as far as rounding does.) Where few elements are
+    outside still, more runs tell whether only their scatter was small by chance. An element outside is wrong.
 4.  Besides, ||c - r|| <= 2 ||e - r|| + F/2 ulp ||r||, again with the scatter's norm when it fails: a kernel of
     narrower arithmetic that stays within each element's bound is still worse overall.
 
