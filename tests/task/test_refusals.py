@@ -22,16 +22,16 @@ REFUSED = {
     "svd": ("x = x + 1\nreturn torch.linalg.svd(x).S", "x", X, "`torch.linalg.svd`", "no rule", "sketch"),
     "eigenvalues": ("x = x + 1\nreturn torch.linalg.eigh(x)[0]", "x", X, "`torch.linalg.eigh`", "no rule", "sketch"),
     "rfft": (
-        "x = torch.fft.rfft(x)\nreturn torch.log(x).abs()",
-        *("x", X, "`torch.log`", "complex numbers", "cosines"),
+        "x = torch.fft.rfft(x)\nreturn torch.asin(x).abs()",
+        *("x", X, "`torch.asin`", "complex numbers", "cosines"),
     ),
     "stft": (
-        "x = torch.stft(x, 8, return_complex=True)\nreturn torch.sqrt(x).abs()",
-        *("x", "torch.randn(64)", "`torch.sqrt`", "complex numbers", "cosines"),
+        "x = torch.stft(x, 8, return_complex=True)\nreturn torch.atanh(x).abs()",
+        *("x", "torch.randn(64)", "`torch.atanh`", "complex numbers", "cosines"),
     ),
     "irfft": (
-        "x = torch.complex(x, x)\nreturn torch.fft.irfft(torch.tan(x))",
-        *("x", X, "`torch.tan`", "complex numbers", "cosines"),
+        "x = torch.complex(x, x)\nreturn torch.fft.irfft(torch.acosh(x))",
+        *("x", X, "`torch.acosh`", "complex numbers", "cosines"),
     ),
     "in place": (
         "y = x + 1\ny.nextafter_(x)\nreturn y",
