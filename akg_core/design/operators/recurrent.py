@@ -161,7 +161,7 @@ def _recurrent(c: Call, lengths: Value | None) -> tuple[Value, ...]:
         for reverse in (False, True)[: 2 if both else 1]:
             place = len(ends)
             own = params[place * each : (place + 1) * each]
-            first = [row(s, index(place)) for s in initial]
+            first = [cast(row(s, index(place)), c.dtype) for s in initial]
             states = _run(c, kind, x, own, first, reverse, bool(biased), bool(batch_first), lengths)
             ends.append(tuple(map(ended, states)))
             hidden = narrow(states[0], 0, index(0 if reverse else 1), states[0].shape[0] - 1)
