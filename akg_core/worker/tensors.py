@@ -123,6 +123,23 @@ def fresh(value: Any) -> Any:
     return transform(value, _copy)
 
 
+def overwritten(tree: Any, value: Any) -> Any:
+    """The tree `value` with tensors in the memory of those of `tree`, which has as many; anew where one is unlike."""
+    held: list[torch.Tensor] = []
+    transform(tree, held.append)
+    tensors = iter(held)
+
+    def put(tensor: torch.Tensor) -> torch.Tensor:
+        there = next(tensors)
+        alike = (there.dtype, there.shape, there.stride()) == (tensor.dtype, tensor.shape, tensor.stride())
+        if not alike or there.numel() != span(there):  # or places would be written that no element has
+            return _copy(tensor)
+        memory(there).copy_(memory(tensor))
+        return there.detach()
+
+    return transform(value, put)
+
+
 def transform(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
     """The same tree with each tensor replaced by `change(tensor)`."""
     if isinstance(value, torch.Tensor):

@@ -75,7 +75,8 @@ def _whole(candidates: list[Candidate], found: Findings, kills: int) -> Iterator
     growth = max(map(_growth, found.memory), default=0.0)
     most = max(max(run, default=0.0) for run in found.memory)
     yield "the orchestrator's memory", f"{most:.0f} MiB", f"grows by {growth:.1f} MiB", growth < _FLAT_MIB
-    common = set.intersection(*(set(names) for names in found.protections))
+    every = [set(names) for names in found.protections]
+    common = set.intersection(*every) if every else set()
     yield "protections in force", str(len(common)), ", ".join(sorted(common)), bool(common)
 
 
