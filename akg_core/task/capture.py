@@ -15,7 +15,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch._decomp import decomposition_table, get_decompositions
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.export import Dim as Vary
 from torch.export import ExportedProgram
@@ -24,9 +23,10 @@ from torch.export.graph_signature import CustomObjArgument
 
 from akg_core.errors import TaskError
 from akg_core.records import Argument, Dim, Graph, Interface, Task
-from akg_core.task import antialias, complex_border, complex_pairs, formulas, linear_interpolation, load, wording
+from akg_core.task import complex_border, complex_pairs, load, wording
 from akg_core.task.arguments import Leaf, portable
 from akg_core.task.bincount import require_bounded
+from akg_core.task.decompose import decomposed
 from akg_core.task.example import Example, flat_forward, forward_as, make_example, tensor_attributes, with_own_names
 from akg_core.task.fake import quiet
 from akg_core.task.graph import dense, random_nodes, resolve, size, spelled
@@ -211,7 +211,7 @@ def _traced(
         # Decomposition computes with constants, so they must be real.
         model = as_buffers(reference.model(eval=eval), example.replaced)
         program = export(model)
-    exported, program = program, with_own_names(program.run_decompositions(_decompositions()))
+    exported, program = program, with_own_names(decomposed(program))
     if complex_pairs.has_complex(program):
         paired = complex_pairs.paired_forward(program, model)
         try:
@@ -219,7 +219,7 @@ def _traced(
                 program = torch.export.export(again, inputs, dynamic_shapes=dims, strict=False)
         except complex_pairs.Unknown as unknown:
             raise wording.complex_numbers(unknown.node, load.reference_filename(reference.name)) from None
-        program = with_own_names(program.run_decompositions(_decompositions()))
+        program = with_own_names(decomposed(program))
     sizes = _declare_sizes(program, inputs)
     attributes = {*tensor_attributes(model), *example.replaced}
     translated = translate(program, names, sizes, load.reference_filename(reference.name), attributes)
@@ -228,20 +228,6 @@ def _traced(
     if numbers:
         _check_outputs(program, example.outputs)
     return _Traced(program, sizes, translated, conditions((exported, program), sizes) if vary else ())
-
-
-def _decompositions() -> Any:
-    """PyTorch's own table, with interpolation, which is gathers and elementwise work, and with gradients."""
-    table = torch.export.default_decompositions()
-    aten = torch.ops.aten
-    interpolation = [aten.upsample_nearest2d.vec, aten.grid_sampler_2d.default]
-    table.update(get_decompositions([*interpolation, aten.addmv.default, aten.dist.default, aten.ldexp.Tensor]))
-    table.update(antialias.decompositions() | formulas.decompositions() | linear_interpolation.decompositions())
-    for kept in (aten.select_scatter.default, aten.slice_scatter.default):  # loops are known by them
-        table.pop(kept, None)
-    written_out = {op: formula for op, formula in decomposition_table.items() if "backward" in str(op)}
-    table.update({op: formula for op, formula in written_out.items() if isinstance(op, torch._ops.OpOverload)})
-    return table
 
 
 def _declare_sizes(program: ExportedProgram, inputs: Sequence[Any]) -> Sizes:
