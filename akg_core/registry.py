@@ -32,7 +32,7 @@ from akg_core.toolchain import version_of
 State = Literal["loaded", "blocked", "skewed", "import-failed", "invalid"]
 _TRACE = "akg: "
 HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("akg_"))
-OPTIONAL = ("akg_compile_all", "akg_device")  # core does without them and is no worse, where they have nothing to say
+OPTIONAL = ("akg_refine_sketch", "akg_compile_all", "akg_device")  # core does without them and is no worse
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from akg_core.plugin import DocPage, PluginInfo, Sketch, deferred, hookimpl, hookspecs, read_pages
+from akg_core.plugin import DocPage, PluginInfo, deferred, hookimpl, hookspecs, read_pages
 
 
 @hookimpl
@@ -23,11 +23,6 @@ def akg_plugin_info() -> PluginInfo:
 @hookimpl
 def akg_docs() -> tuple[DocPage, ...]:
     return read_pages(Path(__file__).parent)
-
-
-@hookimpl
-def akg_refine_sketch(sketch: Sketch) -> tuple[Sketch, ...]:
-    return (sketch,)  # the designer sizes tiles by the traits, and tuning does the rest
 
 
 akg_probe = deferred(hookspecs.akg_probe, "akg_plugin_cpp_cpu.probe:probe")

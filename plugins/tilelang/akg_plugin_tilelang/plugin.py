@@ -1,30 +1,10 @@
-"""The hooks of the plugin, each one a line: what they do is in the module of the same name."""
+"""Who the plugin is, and where each of its hooks is: mostly in the module of the same name."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from akg_core.plugin import (
-    Advice,
-    Artifact,
-    Availability,
-    Case,
-    CompileResult,
-    Device,
-    DocPage,
-    Environment,
-    Finding,
-    KernelSource,
-    PluginInfo,
-    ProfileReport,
-    RunReport,
-    Schedule,
-    Sketch,
-    Target,
-    TimingPlan,
-    hookimpl,
-    read_pages,
-)
+from akg_core.plugin import DocPage, Environment, PluginInfo, deferred, hookimpl, hookspecs, read_pages
 
 
 @hookimpl
@@ -51,66 +31,15 @@ def akg_plugin_info() -> PluginInfo:
 
 
 @hookimpl
-def akg_probe(target: Target) -> Availability:
-    from akg_plugin_tilelang.probe import probe
-
-    return probe(target)
-
-
-@hookimpl
 def akg_docs() -> tuple[DocPage, ...]:
     return read_pages(Path(__file__).parent)
 
 
-@hookimpl
-def akg_refine_sketch(sketch: Sketch, target: Target) -> tuple[Sketch, ...]:
-    return (sketch,)
-
-
-@hookimpl
-def akg_emit(sketch: Sketch, schedule: Schedule, target: Target) -> KernelSource:
-    from akg_plugin_tilelang.emit import emit
-
-    return emit(sketch, schedule, target)
-
-
-@hookimpl
-def akg_check_source(source: KernelSource, target: Target) -> tuple[Finding, ...]:
-    from akg_plugin_tilelang.check_source import check_source
-
-    return check_source(source)
-
-
-@hookimpl
-def akg_compile(source: KernelSource, target: Target, workdir: Path) -> CompileResult:
-    from akg_plugin_tilelang.compile import compile_kernel
-
-    return compile_kernel(source, target, workdir)
-
-
-@hookimpl
-def akg_device(target: Target) -> Device:
-    from akg_plugin_tilelang.harness import device_of
-
-    return device_of(target)
-
-
-@hookimpl
-def akg_run(artifact: Artifact, target: Target, cases: tuple[Case, ...]) -> RunReport:
-    from akg_plugin_tilelang.harness import run
-
-    return run(artifact, target, cases)
-
-
-@hookimpl
-def akg_profile(artifact: Artifact, target: Target, case: Case, plan: TimingPlan) -> ProfileReport:
-    from akg_plugin_tilelang.harness import profile
-
-    return profile(artifact, target, case, plan)
-
-
-@hookimpl
-def akg_explain(log: str, target: Target) -> tuple[Advice, ...]:
-    from akg_plugin_tilelang.explain import explain
-
-    return explain(log)
+akg_probe = deferred(hookspecs.akg_probe, "akg_plugin_tilelang.probe:probe")
+akg_emit = deferred(hookspecs.akg_emit, "akg_plugin_tilelang.emit:emit")
+akg_check_source = deferred(hookspecs.akg_check_source, "akg_plugin_tilelang.check_source:check_source")
+akg_compile = deferred(hookspecs.akg_compile, "akg_plugin_tilelang.compile:compile_kernel")
+akg_device = deferred(hookspecs.akg_device, "akg_plugin_tilelang.harness:device_of")
+akg_run = deferred(hookspecs.akg_run, "akg_plugin_tilelang.harness:run")
+akg_profile = deferred(hookspecs.akg_profile, "akg_plugin_tilelang.harness:profile")
+akg_explain = deferred(hookspecs.akg_explain, "akg_plugin_tilelang.explain:explain")
