@@ -4,14 +4,16 @@
 `body_of` turns an instance into the tile IR (Body, Region, Axis, Value, Op), `plan` that into loop nests for languages
 of scalars and vectors (Block, Loop, Leaf); for languages of tiles see `akg_core.plugin.tile`. `Lines` collects source
 with the lines of the sketch that it is for, `annotated` writes them out, and `write_module` writes model_new.py around
-the text that launches each `Call` of the program.
+the text that launches each `Call` of the program (`HostNames`, and `LOADING` for kernels in Python).
 """
 
 from akg_core.lower.access import place, step, uniform
 from akg_core.lower.build import body_of
 from akg_core.lower.explicit import hold, make_explicit
 from akg_core.lower.fold import fold, product
-from akg_core.lower.host.module import TORCH_NAMES, Call, write_module
+from akg_core.lower.host.checks import TORCH_NAMES, python_tuple
+from akg_core.lower.host.launch import LOADING, HostNames
+from akg_core.lower.host.module import Call, write_module
 from akg_core.lower.ir import Axis, Body, Op, Region, Value
 from akg_core.lower.loops.grid import positions, tiles_of, uneven
 from akg_core.lower.loops.lane_access import LaneAccess, formulas, lane_access, order, spelled
@@ -25,6 +27,7 @@ from akg_core.lower.specialise import Instance, instances, renamed, sizes_at
 
 __all__ = [
     "ATOM",
+    "LOADING",
     "LOOSE",
     "PRODUCT",
     "RANKS",
@@ -34,6 +37,7 @@ __all__ = [
     "Block",
     "Body",
     "Call",
+    "HostNames",
     "Instance",
     "LaneAccess",
     "Leaf",
@@ -60,6 +64,7 @@ __all__ = [
     "plan",
     "positions",
     "product",
+    "python_tuple",
     "renamed",
     "sizes_at",
     "spelled",

@@ -3,6 +3,7 @@
 module     its text: forward, allocations, launches
 views      views of tensors, and those that a loop takes turn by turn
 checks     what forward checks of its tensors
+launch     what kernels in Python are loaded by, and what a launch hands over
 arguments  the signature of forward
 runtime    the fixed part of every module
 """

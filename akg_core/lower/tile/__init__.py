@@ -9,6 +9,7 @@ common_subexpressions  loads get names, and what is loaded or computed twice is 
 interleave             what is stored by residues is regrouped, so that neighbours in memory are neighbours in the tile
 masks                  conditions of loads and stores, proved needless where they can be; identities where lanes combine
 lanewise               sums and extremes of a loop are kept lane by lane
+pipeline               the passes so far, as all printers of such languages want them
 order                  which axis is the first dimension of a region's tiles, and which the last; changes nothing
 blocks                 what a chip can copy in whole blocks is loaded by a row and a column
 indices                the last: grids, loops, positions and masks become arithmetic on a program's number (`programs`)

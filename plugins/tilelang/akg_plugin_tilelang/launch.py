@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from akg_core.plugin.lower import Call, Instance
-from akg_core.plugin.sketch import Expr, Name, ast, show_expression
+from akg_core.plugin.lower import LOADING, Call, HostNames, Instance, python_tuple
 
 if TYPE_CHECKING:
     from akg_plugin_tilelang.emit.kernel import Function
 
-PRELUDE = '''\
+PRELUDE = (
+    """\
 import sys
 
 if importlib.util.find_spec("tilelang") is None:
@@ -19,14 +18,9 @@ if importlib.util.find_spec("tilelang") is None:
 import tilelang
 
 
-def _kernels():
-    """The module of kernel.py, loaded from this folder under a name of its own."""
-    name = f"{__name__}_kernels"
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("kernel.py"))
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
+"""
+    + LOADING
+    + '''
 
 class _Launcher:
     """Launches a function of kernel.py; what TileLang compiled of it, for each number of lanes, is kept.
@@ -64,27 +58,13 @@ def _lanes(size):
 
 _kernel = _kernels()
 '''
+)
 DEVICE = "'cpu' if getattr(tilelang, 'simulated', False) else 'cuda'"  # `simulate` says so where it stands in
 
 
 def statement(each: Function, instance: Instance, call: Call) -> str:
     """The line that launches a function on torch tensors."""
-    host = dict(call.sizes) | {name: show_expression(call.constants[name]) for name in instance.open}
-
-    def python(expr: Expr) -> str:
-        def put(node: object) -> object:
-            if isinstance(node, Name):
-                name = node.id if node.id in host else node.id.rstrip("_")
-                return Name(f"({host[name]})" if not host[name].isidentifier() else host[name])
-            return node
-
-        return show_expression(ast.rewrite(expr, put))
-
-    numbers = [host[n if n in host else n.rstrip("_")] for n in each.sizes]
-    lanes = [f"_lanes({python(size)})" for _, size in each.blocks]
-    arguments = [_tuple(call.tensors)] + ([_tuple(numbers)] if numbers else [])
-    return f"_launch_{each.name}({', '.join(arguments)}{f', lanes={_tuple(lanes)}' if lanes else ''})"
-
-
-def _tuple(items: Sequence[str]) -> str:
-    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+    host = HostNames(call, instance)
+    lanes = [f"_lanes({host.text(size)})" for _, size in each.blocks]
+    arguments = [python_tuple(call.tensors)] + ([python_tuple(map(host.value, each.sizes))] if each.sizes else [])
+    return f"_launch_{each.name}({', '.join(arguments)}{f', lanes={python_tuple(lanes)}' if lanes else ''})"

@@ -6,28 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from akg_core.plugin.lower import TORCH_NAMES, Call, Instance, fold, sizes_at
-from akg_core.plugin.sketch import INDEX, Binary, Expr, Name, Number, ast, show_expression
+from akg_core.plugin.lower import LOADING, TORCH_NAMES, Call, HostNames, Instance, fold, product, python_tuple, sizes_at
+from akg_core.plugin.sketch import Expr, Name, Number, ast
 from akg_core.plugin.tile import tiles_of
 from akg_triton.dialect import Dialect
 from akg_triton.emit.function import Function
 
 _SOME = 1024  # lanes of an axis whose size nobody gives an example of
-_PRELUDE = '''\
-import sys
-
-import triton
-
-
-def _kernels():
-    """The module of kernel.py, loaded from this folder under a name of its own."""
-    name = f"{__name__}_kernels"
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("kernel.py"))
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-'''
-_LOADING = "_kernel = _kernels()\n"
+_PRELUDE = f"import sys\n\nimport triton\n\n\n{LOADING}"
 _DESCRIBING = '''
 
 class _BulkLauncher(_Launcher):
@@ -73,7 +59,7 @@ class Launched:
 
 def prelude(found: Sequence[Function], dialect: Dialect) -> str:
     """Module-level code that loads the kernels, with what launching these functions takes."""
-    text = "\n\n".join([_PRELUDE, dialect.launcher, _LOADING])
+    text = "\n\n".join([_PRELUDE, dialect.launcher, "_kernel = _kernels()\n"])
     if any(each.described for each in found):
         descriptor = f"from {dialect.bulk} import TensorDescriptor"
         text = text.replace("import triton\n", f"import triton\n{descriptor}\n", 1) + _DESCRIBING
@@ -99,22 +85,10 @@ def _launcher(each: Function, dialect: Dialect) -> str:
 
 def statement(each: Function, instance: Instance, call: Call, symbols: Mapping[str, int]) -> tuple[Launched, str]:
     """The lines that launch a function on torch tensors, and what it fixes; `symbols`: sizes of an example."""
-    host = dict(call.sizes) | {name: show_expression(call.constants[name]) for name in instance.open}
-
-    def python(expr: Expr) -> str:
-        def put(node: object) -> object:
-            if isinstance(node, Name):
-                name = node.id if node.id in host else node.id.rstrip("_")
-                return Name(f"({host[name]})" if not host[name].isidentifier() else host[name])
-            return node
-
-        return show_expression(ast.rewrite(expr, put))
-
-    total: Expr = Number(1, type=INDEX)
-    for extent, step in each.programs:
-        total = fold(Binary("*", total, tiles_of(extent, step), type=INDEX))
-    values = [host[n if n in host else n.rstrip("_")] for n in each.sizes]
-    values += [f"triton.next_power_of_2({python(size)})" for _, size in each.blocks]
+    host = HostNames(call, instance)
+    total = host.text(product(tiles_of(*program) for program in each.programs))
+    values = [host.value(name) for name in each.sizes]
+    values += [f"triton.next_power_of_2({host.text(size)})" for _, size in each.blocks]
     lines: list[str] = []
     workspaces: list[str] = []
     if each.members:
@@ -123,7 +97,7 @@ def statement(each: Function, instance: Instance, call: Call, symbols: Mapping[s
         workspaces.append(f"{each.name}_{workspace.name}")
         make = "zeros" if workspace.zeroed else "empty"
         options = f"dtype=torch.{TORCH_NAMES[workspace.dtype]}, device={call.tensors[0]}.device"
-        lines.append(f"{workspaces[-1]} = torch.{make}({python(workspace.count)}, {options})")
+        lines.append(f"{workspaces[-1]} = torch.{make}({host.text(workspace.count)}, {options})")
     blocks_of = {name: str(list(block)) for name, block in each.described}
     taken = instance.kernel.tensors
     dtypes = tuple((n, t.dtype + blocks_of.get(n, "")) for n, t in zip(each.tensors, taken, strict=True))
@@ -131,8 +105,8 @@ def statement(each: Function, instance: Instance, call: Call, symbols: Mapping[s
     known = sizes_at(call, symbols)
     blocks = tuple((name, _lanes(size, known)) for name, size in each.blocks)
     record = Launched(each.name, instance.kernel.name, dtypes, each.sizes, blocks, each.warps, each.stages)
-    count = f"min({python(total)}, {each.most})" if each.most else python(total)
-    arguments = [count, _tuple([*call.tensors, *workspaces]), *([_tuple(values)] if values else [])]
+    count = f"min({total}, {each.most})" if each.most else total
+    arguments = [count, python_tuple([*call.tensors, *workspaces]), *([python_tuple(values)] if values else [])]
     lines.append(f"_launch_{each.name}({', '.join(arguments)})")
     return record, "\n".join(lines)
 
@@ -148,7 +122,3 @@ def _lanes(size: Expr, known: Mapping[str, int]) -> int:
 
     found = ast.rewrite(size, put)
     return 1 << (max(int(found.value), 1) - 1).bit_length() if isinstance(found, Number) else _SOME
-
-
-def _tuple(items: Sequence[str]) -> str:
-    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"

@@ -6,23 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from akg_core.plugin.lower import Body, Instance, Line, Region, body_of, renamed
+from akg_core.plugin.lower import Body, Instance, Line, Region, python_tuple, renamed
 from akg_core.plugin.sketch import Expr, Name, Number
-from akg_core.plugin.tile import (
-    KEPT,
-    collect_constants,
-    interleave,
-    keep_lanewise,
-    make_explicit,
-    mask,
-    pad,
-    propagate_copies,
-    share,
-    unroll_single,
-    verify,
-    write_out_rows,
-    write_out_taps,
-)
+from akg_core.plugin.tile import tile_ir
 from akg_plugin_tilelang.emit.combine import reduce, regroup
 from akg_plugin_tilelang.emit.in_place import add_in_place
 from akg_plugin_tilelang.emit.products import multiply
@@ -36,7 +22,6 @@ from akg_plugin_tilelang.emit.threads import MOST
 
 COMBINE = {"reduce": reduce, "scan": scan, "sort": sort, "dot": multiply, "regroup": regroup}
 INT32 = 2**31 - 1
-LEAST = 16  # lanes of an axis that matrix units run along
 REGISTER_ELEMENTS = 64 * MOST
 
 
@@ -57,29 +42,10 @@ class Function:
     needs: frozenset[str]
 
 
-def lowered(instance: Instance) -> Body:
-    """The tile IR of an instance as TileLang wants it."""
-    body = body_of(instance, RESERVED, KEPT)
-    make_explicit(body, lacking=("f16", "bf16"))
-    propagate_copies(body)
-    add_in_place(body)
-    unroll_single(body)
-    divisors = pad(body, LEAST)
-    write_out_taps(body)
-    write_out_rows(body)
-    collect_constants(body)
-    share(body)
-    interleave(body, divisors)
-    mask(body)
-    keep_lanewise(body, REGISTER_ELEMENTS)
-    verify(body)
-    return body
-
-
 def functions(instance: Instance) -> list[Function]:
     """The functions of one instance, in the order in which they are launched."""
     safe = renamed(instance, RESERVED)
-    body = lowered(safe)
+    body, _ = tile_ir(safe, RESERVED, REGISTER_ELEMENTS, ("f16", "bf16"), own=add_in_place)
     name = instance.symbol if instance.symbol not in RESERVED else f"{instance.symbol}_kernel"
     several = len(body.regions) > 1
     return [
@@ -122,4 +88,4 @@ def _shape(printer: RegionPrinter, dims: Sequence[Expr]) -> str:
     texts = [str(printer.terms.term(d)) for d in dims] or ["1"]
     if len(known) == len(dims) and math.prod(known) > INT32:
         texts = [f"T.int64({text})" for text in texts]
-    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+    return python_tuple(texts)

@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import Body, Instance, Line, Region, body_of, renamed
+from akg_core.plugin.lower import Body, Instance, Line, Region, renamed
 from akg_core.plugin.resources import operands_of, pipeline, warps_of
 from akg_core.plugin.sketch import ast
 from akg_core.plugin.tile import (
-    KEPT,
     AllReduced,
     Divisors,
     Programs,
-    collect_constants,
-    interleave,
     is_matrix_product,
-    keep_lanewise,
     load_blocks,
     lower_all_reduce,
     lower_to_indices,
-    make_explicit,
-    mask,
     order,
-    pad,
     pairings,
-    propagate_copies,
-    share,
-    unroll_single,
-    verify,
-    write_out_rows,
-    write_out_taps,
+    tile_ir,
 )
 from akg_triton.dialect import Dialect
 from akg_triton.emit.function import Function
@@ -36,32 +24,14 @@ from akg_triton.emit.region import RegionPrinter
 from akg_triton.emit.reserved import RESERVED
 
 OWN = frozenset({"met", "arrived", *(f"parts{n}" for n in range(1, 9))})
-LEAST = 16  # lanes of an axis that matrix units run along
-
-
-def lowered(instance: Instance, dialect: Dialect) -> tuple[Body, Divisors]:
-    """The tile IR of an instance as Triton wants it."""
-    body = body_of(instance, RESERVED | OWN, KEPT)
-    make_explicit(body, lacking=("bf16",), known_at_launch="f32" if "f64" in dialect.lacks else "f64")
-    propagate_copies(body)
-    unroll_single(body)
-    divisors = pad(body, LEAST)
-    write_out_taps(body)
-    write_out_rows(body)
-    collect_constants(body)
-    share(body)
-    interleave(body, divisors)
-    mask(body)
-    keep_lanewise(body, dialect.register_elements * dialect.most_warps)
-    verify(body)
-    return body, divisors
 
 
 def functions(instance: Instance, dialect: Dialect) -> list[Function]:
     """The Triton functions of one instance, in the order in which they are launched."""
     _refuse_lacking(instance, dialect)
     safe = renamed(instance, RESERVED)
-    body, divisors = lowered(safe, dialect)
+    floats, workspace = "f32" if "f64" in dialect.lacks else "f64", dialect.register_elements * dialect.most_warps
+    body, divisors = tile_ir(safe, RESERVED | OWN, workspace, ("bf16",), floats)
     name = instance.symbol if instance.symbol not in RESERVED else f"{instance.symbol}_kernel"
     several = len(body.regions) > 1
     return [
