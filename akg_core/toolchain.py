@@ -7,9 +7,10 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from akg_core.records import KernelSource
+from akg_core.records import Advice, KernelSource
 
 _PLACE = re.compile(r"(?P<place>[\w./-]+:\d+)(:\d+)?")
+_KERNEL = re.compile(r"kernel\.py:(?P<line>\d+)(?::\d+)?(?: \(sketch line (?P<sketch>\d+)\))?")
 
 
 def write_source(source: KernelSource, folder: Path) -> None:
@@ -53,3 +54,17 @@ def advice_on(log: str, rules: Mapping[str, str]) -> list[tuple[str, str]]:
             line = log[begin:].partition("\n")[0].strip()
             found.append((line, advice.format(**match.groupdict())))
     return found
+
+
+def explained(log: str, language: str, compiler: Mapping[str, str], runtime: Mapping[str, str]) -> tuple[Advice, ...]:
+    """Advice for each message of the compiler in `log`, else for what the runtime said; by rules as of `advice_on`.
+
+    It is for the last place of kernel.py that the log names. Where no rule applies, its last line is to be read.
+    """
+    found = advice_on(log, compiler) or advice_on(log, runtime)[:1]
+    places = list(_KERNEL.finditer(log))
+    line, sketch = (int(places[-1]["line"]), int(places[-1]["sketch"] or 0)) if places else (0, 0)
+    if not found and log.strip():
+        last = log.strip().splitlines()[-1].strip()
+        found = [(last, f"Read the message at the line that it names; the language page says what {language} allows.")]
+    return tuple(Advice(problem=p, advice=advice, source_line=line, sketch_line=sketch) for p, advice in found)

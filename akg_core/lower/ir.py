@@ -311,6 +311,11 @@ class Body:
         return total
 
 
+def dtype_of(expr: Expr) -> str:
+    """The dtype of an explicit expression; what has none, such as the size of a tensor, is index arithmetic."""
+    return expr.type.dtype if expr.type else "i64"
+
+
 _COSTLY = frozenset(
     name
     for name, operation in OPERATIONS.items()

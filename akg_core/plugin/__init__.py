@@ -43,7 +43,7 @@ from akg_core.records import (
     Traits,
 )
 from akg_core.storage import cache_folder, prune, write_whole
-from akg_core.toolchain import advice_on, version_of, with_sketch_lines, write_source
+from akg_core.toolchain import advice_on, explained, version_of, with_sketch_lines, write_source
 from akg_core.worker.usage import cores
 
 __all__ = [
@@ -83,6 +83,7 @@ __all__ = [
     "cache_folder",
     "cores",
     "deferred",
+    "explained",
     "hookimpl",
     "hookspecs",
     "machine",

@@ -6,6 +6,7 @@ that emitters take apart most are here by name. `polynomial` and `Bounds` say wh
 the language.
 """
 
+from akg_core.notation import COMPARISONS
 from akg_core.sketch import ast, numerics
 from akg_core.sketch.affine import INDEX, NARROW, Bounds, Polynomial, digits, number, polynomial
 from akg_core.sketch.ast import (
@@ -34,6 +35,7 @@ from akg_core.sketch.schedule import bind, default, smaller, space
 from akg_core.sketch.show import show, show_expression
 
 __all__ = [
+    "COMPARISONS",
     "DTYPES",
     "INDEX",
     "NARROW",

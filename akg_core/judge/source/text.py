@@ -1,13 +1,15 @@
 """What every `akg_check_source` begins with: what a kernel's Python files must have and must not do, found by reading.
 
 The guard catches what runs; this catches it earlier, with the line and what to do instead. A code is the plugin's
-prefix and a number: 101 does not parse, 102 no ModelNew, 103 no forward, 201 a try block, 202 the library computes.
+prefix and a number: 101 does not parse, 102 no ModelNew, 103 no forward, 104 no kernel, 201 a try block, 202 the
+library computes.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from typing import TypeGuard
 
 from akg_core.records import Finding, KernelSource
 
@@ -47,6 +49,31 @@ def python_findings(source: KernelSource, prefix: str, is_kernel: IsKernel = lam
             findings += _structure(name, tree, prefix)
         findings += _forbidden(name, tree, prefix, is_kernel)
     return findings
+
+
+def kernel_findings(
+    source: KernelSource, language: str, decorator: str, is_kernel: IsKernel, inside: IsKernel | None = None
+) -> tuple[Finding, ...]:
+    """Findings where kernels are Python functions under a decorator, of which there is one if anything is computed.
+
+    `inside`: what is not read, where that is more than kernels. Codes begin with the language.
+    """
+    findings = python_findings(source, prefix := language.upper(), inside or is_kernel)
+    trees = python_trees(source)
+    if trees and not any(is_kernel(node) for tree in trees for node in ast.walk(tree)) and not only_views(source):
+        findings.append(
+            Finding(
+                code=f"{prefix}104",
+                message=f"There is no {language} kernel: no function is decorated with {decorator}.",
+                suggestion=f"Write the computation as a function under @{decorator} and launch it in forward.",
+            )
+        )
+    return tuple(findings)
+
+
+def is_decorated(node: ast.AST, by: str) -> TypeGuard[ast.FunctionDef]:
+    """Whether a node is a function with a decorator in whose text `by` is."""
+    return isinstance(node, ast.FunctionDef) and any(by in ast.unparse(each) for each in node.decorator_list)
 
 
 def python_trees(source: KernelSource) -> list[ast.Module]:

@@ -8,8 +8,8 @@ and two others share the tiles that come of it, unless what is loaded depends on
 
 from __future__ import annotations
 
-from akg_core.lower.ir import Body, Op, Value
-from akg_core.lower.resources.liveness import Liveness, Peak, dtype_of
+from akg_core.lower.ir import Body, Op, Value, dtype_of
+from akg_core.lower.resources.liveness import Liveness, Peak
 from akg_core.lower.tile.common_subexpressions import share
 from akg_core.lower.tile.copies import propagate_copies
 from akg_core.lower.tile.lanewise import keep_lanewise
@@ -18,13 +18,13 @@ from akg_core.lower.tile.padding import pad
 from akg_core.lower.tile.rows import write_out_rows
 from akg_core.lower.tile.single import unroll_single
 from akg_core.lower.tile.window_taps import write_out_taps
+from akg_core.notation import COMPARISONS
 from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Unary, walk
 from akg_core.sketch.show import show_expression
 
 _MOST = 1 << 14  # lanes in which a sum is kept apart
 _INSIDE = {"gelu": 3, "erf": 3, "expm1": 4, "log1p": 2, "softplus": 3}  # tiles that a function takes
 _SCANNED = 3  # tiles that running sums go through
-_COMPARING = ("<", "<=", ">", ">=", "==", "!=")
 
 
 def buffered(body: Body, copies: int) -> Peak:
@@ -154,7 +154,7 @@ def _spreads(expr: Expr, number: int) -> bool:
 
 
 def _compares(expr: object) -> bool:
-    return isinstance(expr, Binary) and expr.op in _COMPARING
+    return isinstance(expr, Binary) and expr.op in COMPARISONS
 
 
 def _is_load(expr: Expr | None) -> bool:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from akg_core.lower.ir import Body, Op, Value
-from akg_core.sketch.ast import Expr, Place
+from akg_core.lower.ir import Body, Op, Value, dtype_of
+from akg_core.sketch.ast import Place
 from akg_core.sketch.dtypes import DTYPES
 
 
@@ -72,10 +72,6 @@ class Liveness:
         if total > self.peak.bytes:
             tiles = sorted((value for value in live if value.axes), key=self.bytes_of, reverse=True)
             self.peak = Peak(total, op.place, tuple(value.name for value in tiles))
-
-
-def dtype_of(expr: Expr) -> str:
-    return expr.type.dtype if expr.type else "i64"
 
 
 def _power_of_two(positions: int) -> int:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
+from akg_core.plugin import Advice, explained
 
-from akg_core.plugin import Advice, advice_on
-
-_PLACED = re.compile(r"kernel\.py:(?P<line>\d+)(?::\d+)?(?: \(sketch line (?P<sketch>\d+)\))?")
 _COMPILER = {
     r"Cannot convert type boolx\d+ to CUDA type": "Keep truths as bytes or int32: TileLang has no vectors of bool.",
     r"Layout infer conflict": "Two loops want one fragment laid out differently: copy it through T.alloc_shared.",
@@ -33,10 +30,4 @@ _RUNTIME = {
 
 def explain(log: str) -> tuple[Advice, ...]:
     """Advice for each message of the compiler in `log`, else for what the runtime said, at the places named."""
-    found = advice_on(log, _COMPILER) or advice_on(log, _RUNTIME)[:1]
-    places = list(_PLACED.finditer(log))
-    line, sketch = (int(places[-1]["line"]), int(places[-1]["sketch"] or 0)) if places else (0, 0)
-    if not found and log.strip():
-        last = log.strip().splitlines()[-1].strip()
-        found = [(last, "Read the message at the line that it names; the language page says what TileLang allows.")]
-    return tuple(Advice(problem=p, advice=advice, source_line=line, sketch_line=sketch) for p, advice in found)
+    return explained(log, "TileLang", _COMPILER, _RUNTIME)

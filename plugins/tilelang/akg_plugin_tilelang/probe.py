@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import importlib.util
 import os
 import shutil
@@ -12,7 +11,7 @@ from pathlib import Path
 from akg_cuda import chips
 from akg_cuda.chips import BACKEND, CHIPS, REGISTERS, capability_of
 
-from akg_core.plugin import Availability, Target, Traits
+from akg_core.plugin import Availability, Target, Traits, version_of
 
 VERSION = "0.1.15"
 TUNING_SECONDS = 30.0  # two or three rounds of a search
@@ -21,7 +20,7 @@ CURE = "`akg-core setup tilelang` installs it."
 
 def probe(target: Target) -> Availability:
     """Whether kernels can be compiled and run here; never raises."""
-    version = tilelang_version()
+    version = version_of("tilelang")
     details = {"tilelang": version or "not installed"}
     reason, cure = chips.refusal(target) or (missing(), CURE)
     if reason:
@@ -46,7 +45,7 @@ def probe(target: Target) -> Availability:
 
 def missing() -> str:
     """What kernels cannot be compiled without and is not here, in a sentence; "" where everything is."""
-    version = tilelang_version()
+    version = version_of("tilelang")
     if not version:
         return "TileLang is not installed."
     if version != VERSION:
@@ -69,15 +68,6 @@ def traits(capability: int) -> Traits:
         register_tiles=True,
         program_bytes=4 * REGISTERS + CHIPS[capability].shared_bytes,
     )
-
-
-@functools.cache
-def tilelang_version() -> str:
-    """The version of TileLang that is installed, "" without one."""
-    try:
-        return importlib.metadata.version("tilelang")
-    except importlib.metadata.PackageNotFoundError:
-        return ""
 
 
 @functools.cache

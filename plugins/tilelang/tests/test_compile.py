@@ -88,7 +88,7 @@ def test_what_is_wrong_is_told(said: Callable[[str], str], old: str, new: str, p
 def test_what_is_missing_is_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path, version: str, nvcc: str | None, message: str
 ) -> None:
-    monkeypatch.setattr(probe, "tilelang_version", lambda: version)
+    monkeypatch.setattr(probe, "version_of", lambda _: version)
     monkeypatch.setattr(probe, "nvcc", lambda: nvcc)
     source = KernelSource(plugin="tilelang", target=SM_90, files={"model_new.py": ""})
     with pytest.raises(ToolchainError) as raised:

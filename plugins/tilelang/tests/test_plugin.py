@@ -26,7 +26,7 @@ def machine(monkeypatch: pytest.MonkeyPatch):
     def pretend(gpus: tuple[Gpu, ...] = (), version: str = probe.VERSION, nvcc: str | None = "/nvcc") -> None:
         monkeypatch.setattr(chips, "gpus", lambda: gpus)
         monkeypatch.setattr(chips, "multiprocessors", lambda: 132)
-        monkeypatch.setattr(probe, "tilelang_version", lambda: version)
+        monkeypatch.setattr(probe, "version_of", lambda _: version)
         monkeypatch.setattr(probe, "nvcc", lambda: nvcc)
 
     return pretend

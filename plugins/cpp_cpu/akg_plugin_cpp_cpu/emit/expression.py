@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from akg_core.plugin.lower import Body, step, uniform
+from akg_core.plugin.lower import Body, dtype_of, step, uniform
 from akg_core.plugin.sketch import (
+    COMPARISONS,
     DTYPES,
     Binary,
     Call,
@@ -21,7 +22,6 @@ from akg_core.plugin.sketch import (
 )
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
 
-COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 LOGIC = {"and": ("&&", "&"), "or": ("||", "|"), "^": ("!=", "^")}
 POWERS: dict[float, str] = {2: "square", 3: "cube", 0.5: "sqrt", -1: "reciprocal", -0.5: "rsqrt"}
 
@@ -49,11 +49,6 @@ def literal(value: int | float | bool, dtype: str) -> str:
 def register(dtype: str, vector: bool) -> str:
     """The C++ type of what a variable holds."""
     return dtype if not vector else "Mask" if dtype == "bool" else f"Vec<{dtype}>"
-
-
-def dtype_of(expr: Expr) -> str:
-    """The dtype of an explicit expression; what has none is index arithmetic."""
-    return expr.type.dtype if expr.type else "i64"
 
 
 class ExpressionPrinter:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from akg_core.plugin import lower
-from akg_core.plugin.lower import Axis, Body, LaneAccess, Op, Plan, Value, fold
+from akg_core.plugin.lower import Axis, Body, LaneAccess, Op, Plan, Value, dtype_of, fold
 from akg_core.plugin.sketch import INDEX, Binary, Call, Element, Expr, Name, Number, Polynomial, polynomial
-from akg_plugin_cpp_cpu.emit.expression import ExpressionPrinter, dtype_of, register
+from akg_plugin_cpp_cpu.emit.expression import ExpressionPrinter, register
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
 
 MOST_LANES = 16  # of any instruction set; `LANES` divides it

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from akg_core.plugin.lower import Block, Body, Leaf, Loop, Op, Plan, squares
+from akg_core.plugin.lower import Block, Body, Leaf, Loop, Op, Plan, dtype_of, squares
 from akg_core.plugin.sketch import Element, Expr, Name, Number
-from akg_plugin_cpp_cpu.emit.expression import dtype_of, register
+from akg_plugin_cpp_cpu.emit.expression import register
 from akg_plugin_cpp_cpu.emit.matrix import MatrixPrinter
 from akg_plugin_cpp_cpu.emit.memory import MemoryPrinter, plus
 from akg_plugin_cpp_cpu.emit.reduction import ReductionPrinter

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from akg_core.plugin.lower import Loop, Op
+from akg_core.plugin.lower import Loop, Op, dtype_of
 from akg_core.plugin.sketch import Name
-from akg_plugin_cpp_cpu.emit.expression import dtype_of, literal, register
+from akg_plugin_cpp_cpu.emit.expression import literal, register
 from akg_plugin_cpp_cpu.emit.memory import Buffer, MemoryPrinter
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
 

@@ -6,23 +6,12 @@ import ast
 from typing import TypeGuard
 
 from akg_core.plugin import Finding, KernelSource
-from akg_core.plugin.check_source import only_views, python_findings, python_trees
+from akg_core.plugin.check_source import is_decorated, kernel_findings, python_trees
 
 
 def check_source(source: KernelSource) -> tuple[Finding, ...]:
     """What core finds in the Python files, and whether there is a kernel where there is something to compute."""
-    findings = python_findings(source, "TRITON", _is_kernel)
-    trees = python_trees(source)
-    has_kernel = any(_is_kernel(node) for tree in trees for node in ast.walk(tree))
-    if trees and not has_kernel and not only_views(source):
-        findings.append(
-            Finding(
-                code="TRITON104",
-                message="There is no Triton kernel: no function is decorated with triton.jit.",
-                suggestion="Write the computation as a function under @triton.jit and launch it in forward.",
-            )
-        )
-    return tuple(findings)
+    return kernel_findings(source, "Triton", "triton.jit", _is_kernel)
 
 
 def kernels(source: KernelSource) -> list[str]:
@@ -33,4 +22,4 @@ def kernels(source: KernelSource) -> list[str]:
 
 
 def _is_kernel(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
-    return isinstance(node, ast.FunctionDef) and any("triton.jit" in ast.unparse(d) for d in node.decorator_list)
+    return is_decorated(node, "triton.jit")

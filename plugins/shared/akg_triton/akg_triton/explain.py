@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from akg_core.plugin import Advice, advice_on
-
-# `kernel.py:12:4 (sketch line 7)`, as a plugin's compile writes it.
-_PLACED = re.compile(r"kernel\.py:(?P<line>\d+)(?::\d+)?(?: \(sketch line (?P<sketch>\d+)\))?")
+from akg_core.plugin import Advice, explained
 
 # Patterns of messages, and the advice that helps; groups of the pattern may stand in the advice.
 _COMPILER = {
@@ -78,14 +74,4 @@ def explain(
 
     `compiler`, `runtime`: rules of a chip's own, as `akg_core.plugin.advice_on` takes them.
     """
-    found = advice_on(log, {**_COMPILER, **compiler}) or advice_on(log, {**_RUNTIME, **runtime})[:1]
-    places = list(_PLACED.finditer(log))
-    where = places[-1] if places else None
-    line = int(where["line"]) if where else 0
-    sketch = int(where["sketch"] or 0) if where else 0
-    if not found and log.strip():
-        last = log.strip().splitlines()[-1].strip()
-        found = [(last, "Read the message at the line that it names; the language page says what Triton allows.")]
-    return tuple(
-        Advice(problem=problem, advice=advice, source_line=line, sketch_line=sketch) for problem, advice in found
-    )
+    return explained(log, "Triton", {**_COMPILER, **compiler}, {**_RUNTIME, **runtime})

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from akg_core.plugin.lower import Op
+from akg_core.plugin.lower import Op, dtype_of
 from akg_core.plugin.sketch import DTYPES, INDEX, Binary, Number, is_float, numerics
-from akg_plugin_tilelang.emit.expression import dtype_of
 from akg_plugin_tilelang.emit.region import RegionPrinter
 from akg_plugin_tilelang.emit.scans import run_along
 from akg_plugin_tilelang.emit.terms import HELD, Term, cast, literal, stored, strong

@@ -6,14 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import ATOM, LOOSE, PRODUCT, RANKS, SUM, Body
-from akg_core.plugin.sketch import Binary, Call, Element, Expr, Name, Number, Text, Unary, is_float, is_integer
+from akg_core.plugin.lower import ATOM, LOOSE, PRODUCT, RANKS, SUM, Body, dtype_of
+from akg_core.plugin.sketch import (
+    COMPARISONS,
+    Binary,
+    Call,
+    Element,
+    Expr,
+    Name,
+    Number,
+    Text,
+    Unary,
+    is_float,
+    is_integer,
+)
 from akg_core.plugin.tile import EXISTS
 from akg_plugin_tilelang.emit.functions import FORMS, WHOLE, called
 from akg_plugin_tilelang.emit.terms import Term, cast, literal, strong
 
 NARROW = 2**31 - 2**22  # index arithmetic below this stays in 32 bits; what is left is for lanes that do not exist
-COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 
 @dataclass(slots=True)
@@ -173,7 +184,3 @@ class ExpressionPrinter:
     def at(self, name: str, axes: Sequence[str]) -> str:
         """An element of a tile along `axes`."""
         return f"{name}[{', '.join(self.lanes[axis] for axis in axes) or '0'}]"
-
-
-def dtype_of(expr: Expr) -> str:
-    return expr.type.dtype if expr.type else "i64"  # sizes of tensors have no type

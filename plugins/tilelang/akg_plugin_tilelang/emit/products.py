@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from akg_core.plugin.lower import Op
+from akg_core.plugin.lower import Op, dtype_of
 from akg_core.plugin.sketch import Binary, Expr, Name, is_float, numerics, promote
 from akg_plugin_tilelang.emit.combine import folded, tile_of
-from akg_plugin_tilelang.emit.expression import dtype_of
 from akg_plugin_tilelang.emit.region import RegionPrinter
 from akg_plugin_tilelang.emit.terms import HELD, Term, cast, literal, strong
 from akg_plugin_tilelang.emit.units import has_rows_of_its_own, is_on_units, sides_of

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import ATOM, LOOSE, Axis, Body, Lines, Op, Region
+from akg_core.plugin.lower import ATOM, LOOSE, TORCH_NAMES, Axis, Body, Lines, Op, Region
 from akg_core.plugin.sketch import Binary, Call, Element, Expr, Name, Number, is_float, walk
 from akg_plugin_tilelang.emit.expression import Tile
 from akg_plugin_tilelang.emit.gathered import gather, is_gathered
 from akg_plugin_tilelang.emit.im2col import im2col
 from akg_plugin_tilelang.emit.reads import branches, is_exact, is_loaded, loaded
-from akg_plugin_tilelang.emit.terms import HELD, STORED, TILELANG, Term, cast, strong
+from akg_plugin_tilelang.emit.terms import HELD, STORED, Term, cast, strong
 from akg_plugin_tilelang.emit.tiles import TilePrinter
 from akg_plugin_tilelang.emit.turned import as_in_memory, is_turned, is_turned_result, load_turned, store_turned
 from akg_plugin_tilelang.emit.units import stays_in_registers
@@ -169,7 +169,7 @@ class RegionPrinter(TilePrinter):
             self.terms.values[value.name] = term
         else:
             if value.name not in self.terms.values:
-                self.held.add(f"{value.name} = T.alloc_var({TILELANG[value.dtype]!r})", self.line)
+                self.held.add(f"{value.name} = T.alloc_var({TORCH_NAMES[value.dtype]!r})", self.line)
                 self.terms.values[value.name] = Term(value.name, value.dtype)
             self.say(f"{value.name} = {strong(term)}")
 

@@ -5,23 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from akg_core.plugin.lower import ATOM, LOOSE, Ranked
+from akg_core.plugin.lower import ATOM, LOOSE, TORCH_NAMES, Ranked
 from akg_core.plugin.sketch import is_float
 
-TILELANG = {
-    "f64": "float64",
-    "f32": "float32",
-    "f16": "float16",
-    "bf16": "bfloat16",
-    "i64": "int64",
-    "i32": "int32",
-    "i16": "int16",
-    "i8": "int8",
-    "u8": "uint8",
-    "bool": "bool",
-}
-STORED = TILELANG | {"bool": "uint8"}  # in memory: vectors of bool have no form in CUDA
-HELD = TILELANG | {"bool": "int32"}  # in a tile
+# TileLang calls dtypes as torch does.
+STORED = TORCH_NAMES | {"bool": "uint8"}  # in memory: vectors of bool have no form in CUDA
+HELD = TORCH_NAMES | {"bool": "int32"}  # in a tile
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +28,8 @@ def literal(value: int | float | bool, dtype: str) -> str:
     """A number of a dtype as TileLang's text."""
     if is_float(dtype):
         special = math.isinf(value) or math.isnan(value)
-        return f"T.{TILELANG[dtype]}({f'float({str(float(value))!r})' if special else repr(float(value))})"
-    return f"T.bool({bool(value)})" if dtype == "bool" else f"T.{TILELANG[dtype]}({int(value)})"
+        return f"T.{TORCH_NAMES[dtype]}({f'float({str(float(value))!r})' if special else repr(float(value))})"
+    return f"T.bool({bool(value)})" if dtype == "bool" else f"T.{TORCH_NAMES[dtype]}({int(value)})"
 
 
 def cast(term: Term, dtype: str) -> Term:
@@ -49,7 +38,7 @@ def cast(term: Term, dtype: str) -> Term:
         return term
     if dtype == "bool":
         return Term(f"{term.operand} != {literal(0, term.dtype)}", dtype, LOOSE)
-    return replace(term, text=f"T.cast({term}, {TILELANG[dtype]!r})", dtype=dtype, rank=ATOM, narrow=False)
+    return replace(term, text=f"T.cast({term}, {TORCH_NAMES[dtype]!r})", dtype=dtype, rank=ATOM, narrow=False)
 
 
 def strong(term: Term) -> Term:

@@ -7,8 +7,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import ATOM, LOOSE, PRODUCT, RANKS, SUM, Body, fold
-from akg_core.plugin.sketch import INDEX, Binary, Call, Expr, Name, Number, Text, Unary, is_float, is_integer
+from akg_core.plugin.lower import ATOM, LOOSE, PRODUCT, RANKS, SUM, Body, dtype_of, fold
+from akg_core.plugin.sketch import (
+    COMPARISONS,
+    INDEX,
+    Binary,
+    Call,
+    Expr,
+    Name,
+    Number,
+    Text,
+    Unary,
+    is_float,
+    is_integer,
+)
 from akg_core.plugin.tile import Divisors
 from akg_triton.dialect import Dialect
 from akg_triton.emit.functions import LIBDEVICE, PLACES, TEXTS, WHOLE
@@ -16,7 +28,6 @@ from akg_triton.emit.terms import TRITON, Term, cast, held, literal, wide
 from akg_triton.library import called
 
 LOGIC = {"and": "&", "or": "|"}
-COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 
 class ExpressionPrinter:
@@ -78,7 +89,7 @@ class ExpressionPrinter:
         """An explicit expression."""
         match expr:
             case Number(value=value):
-                dtype = expr.type.dtype if expr.type else "i64"
+                dtype = dtype_of(expr)
                 text = literal(value, dtype)
                 return Term(text, dtype, (), LOOSE if text[0] == "-" else ATOM, is_integer(dtype), True)
             case Name(id=name):
@@ -93,7 +104,7 @@ class ExpressionPrinter:
                 return self.cast(inner, dtype)
             case Call(op="where"):
                 (c, a, b), axes = self.fitted([self.term(arg) for arg in expr.args])
-                return Term(f"tl.where({c}, {a}, {b})", _dtype(expr), axes, narrow=a.narrow and b.narrow)
+                return Term(f"tl.where({c}, {a}, {b})", dtype_of(expr), axes, narrow=a.narrow and b.narrow)
             case Call(op="rand"):
                 return self.function("uniform({0}, {1})", [self.term(arg) for arg in expr.args], "f32")
             case Call(op="round_to", args=(inner, Text(value=form))):
@@ -104,10 +115,10 @@ class ExpressionPrinter:
             case Call(op="lane", args=(Name(id=axis), *_)):
                 return Term(f"tl.arange(0, {self.lanes(axis)})", "i64", (axis,), narrow=True)
             case Call(op=op) if op in PLACES:
-                return self.function(PLACES[op], [self.term(arg) for arg in expr.args], _dtype(expr))
+                return self.function(PLACES[op], [self.term(arg) for arg in expr.args], dtype_of(expr))
             case Call():
-                made = self.elementwise(expr.op, [self.term(arg) for arg in expr.args], _dtype(expr.args[0]))
-                return replace(made, dtype=_dtype(expr))
+                made = self.elementwise(expr.op, [self.term(arg) for arg in expr.args], dtype_of(expr.args[0]))
+                return replace(made, dtype=dtype_of(expr))
         raise TypeError(f"not a value: {expr}")
 
     def name(self, name: str) -> Term:
@@ -124,7 +135,7 @@ class ExpressionPrinter:
         return replace(operand, text=f"{expr.op}{operand.operand}", rank=LOOSE, number=False)
 
     def binary(self, expr: Binary) -> Term:
-        op, dtype = expr.op, _dtype(expr)
+        op, dtype = expr.op, dtype_of(expr)
         if op == "**":
             return self.power(expr, dtype)
         pair = [self.term(expr.left), self.term(expr.right)]
@@ -234,10 +245,6 @@ class ExpressionPrinter:
         text = form.format(*(t.operand if spaced else t.text for t in fitted))
         closed = form[-1:] == ")" and form.count("(") == form.count(")") and not spaced
         return Term(text, dtype, axes, ATOM if closed else LOOSE)
-
-
-def _dtype(expr: Expr) -> str:
-    return expr.type.dtype if expr.type else "i64"  # sizes of tensors have no type
 
 
 def _spaced(form: str) -> bool:
