@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from akg_core.lower.ir import Body, Op
+from akg_core.lower.ir import Body, Op, element_of
 from akg_core.sketch.affine import Polynomial, number, polynomial, recombine
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, TensorParameter, Unary, walk
 
@@ -129,8 +129,7 @@ def accesses(body: Body, op: Op) -> list[Access]:
     found = []
     for expr in op.expressions():
         for load in body.loads_of(expr):
-            element = load.args[0]
-            assert isinstance(element, Element)
+            element = element_of(load)
             found.append((element, False))
     if op.element is not None:
         found.append((op.element, True))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from akg_core.lower.ir import Body, Op
+from akg_core.lower.ir import Body, Op, element_of
 from akg_core.notation import COMPARISONS
 from akg_core.sketch import numerics
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, TensorParameter, Text, Type, Unary
@@ -63,8 +63,7 @@ class _Conversions:
         if op.expr is None:
             return
         if op.kind == "store":
-            assert op.element is not None
-            op.expr = self.to(op.expr, self.tensors[op.element.tensor].dtype)
+            op.expr = self.to(op.expr, self.tensors[op.destination.tensor].dtype)
         elif op.kind == "if":
             op.expr = self.to(op.expr, "bool")
         elif op.kind == "map":
@@ -145,8 +144,7 @@ class _Conversions:
         return cast(replace(call, args=(self.to(inner, "f32"), form), type=Type(dtype="f32")), held)
 
     def load(self, call: Call) -> Expr:
-        element = call.args[0]
-        assert isinstance(element, Element)
+        element = element_of(call)
         dtype = self.tensors[element.tensor].dtype
         keywords = tuple((k, self.to(v, dtype) if k == "other" else v) for k, v in call.keywords)
         return replace(call, args=(self.element(element),), keywords=keywords, type=Type(dtype=dtype))

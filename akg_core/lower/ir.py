@@ -63,6 +63,12 @@ class Axis:
         return self.capacity == 1
 
     @property
+    def tile_size(self) -> Expr:
+        """`step` of an axis in tiles."""
+        assert self.step is not None
+        return self.step
+
+    @property
     def has_one_tile(self) -> bool:
         """Whether its tile certainly holds all of it."""
         extent, step = self.extent, self.step
@@ -153,6 +159,24 @@ class Op:
         """`expr` of an op of a kind that has one."""
         assert self.expr is not None
         return self.expr
+
+    @property
+    def second(self) -> Expr:
+        """`other` of an op of a kind that has one."""
+        assert self.other is not None
+        return self.other
+
+    @property
+    def destination(self) -> Element:
+        """`element` of an op of a kind that has one."""
+        assert self.element is not None
+        return self.element
+
+    @property
+    def tiled(self) -> Axis:
+        """`axis` of an op of a kind that has one."""
+        assert self.axis is not None
+        return self.axis
 
     @property
     def finds_place(self) -> bool:
@@ -309,6 +333,13 @@ class Body:
                 definition = self.values[node.id].definition
                 total += 0 if definition is None else self.cost(definition)
         return total
+
+
+def element_of(load: Call) -> Element:
+    """What a load reads."""
+    element = load.args[0]
+    assert isinstance(element, Element)
+    return element
 
 
 def dtype_of(expr: Expr) -> str:

@@ -55,8 +55,7 @@ def show_op(op: Op) -> str:
         case "map":
             return f"{target} = {expr}"
         case "positions" | "begin" | "end":
-            assert op.axis is not None
-            return f"{target} = {op.kind} of {op.axis.name} at {expr}"
+            return f"{target} = {op.kind} of {op.tiled.name} at {expr}"
         case "reduce" | "scan" | "all_reduce":
             back = ", backwards" if op.reverse else ""
             return f"{target} = {op.function} over {', '.join(op.over)} of {expr}{_held(op)}{back}"
@@ -65,23 +64,19 @@ def show_op(op: Op) -> str:
         case "regroup":
             return f"{target} = {expr} of {', '.join(op.over[:2])} by {', '.join(op.over[2:])}"
         case "dot":
-            assert op.other is not None
             sign = "+=" if op.accumulate else "="
-            return f"{target} {sign} {expr} · {show_expression(op.other)} over {', '.join(op.over)}"
+            return f"{target} {sign} {expr} · {show_expression(op.second)} over {', '.join(op.over)}"
         case "barrier":
             return f"wait for all programs of {op.over[0]}"
         case "wait":
-            assert op.element is not None
-            return f"wait for {show_expression(op.bounds[0])} programs at {show_expression(op.element)}"
+            return f"wait for {show_expression(op.bounds[0])} programs at {show_expression(op.destination)}"
         case "store":
-            assert op.element is not None
             where = "" if op.mask is None else f" where {show_expression(op.mask)}"
-            return f"{op.function} {show_expression(op.element)} = {expr}{where}"
+            return f"{op.function} {show_expression(op.destination)} = {expr}{where}"
         case "tiles":
-            assert op.axis is not None
             start, stop = map(show_expression, op.bounds)
             back = ", backwards" if op.reverse else ""
-            return f"for each tile of axis {_axis(op.axis)} from {start} to {stop}{back}:"
+            return f"for each tile of axis {_axis(op.tiled)} from {start} to {stop}{back}:"
         case "range":
             start, stop, by = map(show_expression, op.bounds)
             return f"for {target} from {start} to {stop} by {by}:"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from akg_core.lower.access import place, step
 from akg_core.lower.fold import fold
-from akg_core.lower.ir import Axis, Body, Op, Value
+from akg_core.lower.ir import Axis, Body, Op, Value, element_of
 from akg_core.lower.specialise import Instance
 from akg_core.sketch import ast
 from akg_core.sketch.affine import INDEX, Bounds
@@ -187,8 +187,7 @@ class ValueLowering:
         lowered = self.expression(expr, scope, ops)
         inner, _ = self.origin(lowered)
         if isinstance(inner, Call) and inner.op == "load":
-            element = inner.args[0]
-            assert isinstance(element, Element)
+            element = element_of(inner)
             sizes = self.tensors[element.tensor].dims
             where, axes = place(element.indices, sizes), self.body.axes_of(element)
             proved = all(map(self.body.bounds.within, element.indices, sizes))

@@ -38,8 +38,7 @@ class _Verifier:
             for expr in op.expressions():
                 self.expression(op, expr, axes, known)
             if op.kind == "tiles":
-                assert op.axis is not None
-                self.block(op.body, axes | {op.axis.name}, known)
+                self.block(op.body, axes | {op.tiled.name}, known)
             elif op.kind == "range":
                 opened = {op.axis.name} if op.axis is not None else set[str]()
                 self.block(op.body, axes | opened, known | {op.result.name})

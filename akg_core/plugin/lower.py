@@ -14,7 +14,7 @@ from akg_core.lower.fold import fold, product
 from akg_core.lower.host.checks import TORCH_NAMES, python_tuple
 from akg_core.lower.host.launch import LOADING, HostNames
 from akg_core.lower.host.module import Call, write_module
-from akg_core.lower.ir import Axis, Body, Op, Region, Value, dtype_of
+from akg_core.lower.ir import Axis, Body, Op, Region, Value, dtype_of, element_of
 from akg_core.lower.loops.grid import positions, tiles_of, uneven
 from akg_core.lower.loops.lane_access import LaneAccess, formulas, lane_access, order, spelled
 from akg_core.lower.loops.lanes import on_lines, squares
@@ -52,6 +52,7 @@ __all__ = [
     "annotated",
     "body_of",
     "dtype_of",
+    "element_of",
     "float_dtype",
     "fold",
     "formulas",

@@ -68,17 +68,15 @@ class Fusion:
         """Let the columns of a matrix product be the axis along which its result is used."""
         if op.kind != "dot":
             return
-        assert op.other is not None
         rows, columns = self.matrix_axes(op)
         if self.totals.get(rows, 0.0) > self.totals.get(columns, 0.0):
-            op.expr, op.other = op.other, op.operand
+            op.expr, op.other = op.second, op.operand
 
     def matrix_axes(self, op: Op) -> tuple[str, str]:
         """The rows and the columns of a matrix product."""
-        assert op.other is not None
         own = op.blocked - set(op.over)
         (rows,) = own & self.body.axes_of(op.operand)
-        (columns,) = own & self.body.axes_of(op.other)
+        (columns,) = own & self.body.axes_of(op.second)
         return rows, columns
 
     def lane_axis(self, op: Op, open: frozenset[str]) -> str | None:

@@ -13,8 +13,7 @@ from akg_core.sketch.ast import Binary, Expr, Name, Number
 
 def tiles_of(axis: Axis) -> Expr:
     """How many tiles a grid axis has."""
-    assert axis.step is not None
-    return count(axis.extent, axis.step)
+    return count(axis.extent, axis.tile_size)
 
 
 def positions(region: Region) -> Iterator[tuple[Axis, Expr]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from akg_core.lower.access import accesses, place, segment, step
-from akg_core.lower.ir import Body, Op, inside
+from akg_core.lower.ir import Body, Op, element_of, inside
 from akg_core.sketch.affine import Polynomial, number
-from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number
+from akg_core.sketch.ast import Binary, Call, Expr, Name, Number
 
 FEW = 4  # positions for which a vector of their own is worse than a gather
 _COMBINED = frozenset({"reduce_sum", "reduce_prod", "reduce_max", "reduce_min"})
@@ -43,8 +43,7 @@ def squares(body: Body, ops: Iterable[Op], lane: str, axis: str) -> Iterator[tup
     """The loads that go along memory with `axis` while the lanes step across it: each with its place and its step."""
     tensors = {t.name: t for t in body.kernel.tensors}
     for call in dict.fromkeys(c for op in ops for expr in op.expressions() for c in body.loads_of(expr)):
-        element = call.args[0]
-        assert isinstance(element, Element)
+        element = element_of(call)
         tensor = tensors[element.tensor]
         where = place(element.indices, tensor.dims)
         by, along = step(body, where, lane), step(body, where, axis)

@@ -54,7 +54,7 @@ class _Buffers(Liveness):
 
     def __init__(self, body: Body, copies: int) -> None:
         super().__init__(body)
-        ops = [op for region in body.regions for each in region.ops for op in each.inside()]
+        ops = [op for region in body.regions for op in region.inside()]
         targets = ((op, op.target) for op in ops if op.target is not None)
         self.elsewhere = {t for op, t in targets if op.kind == "dot" or (_is_load(op.expr) and not t.mutable)}
         self.moving = sum(self.moved(op, copies) for op in ops)

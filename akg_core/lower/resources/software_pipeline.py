@@ -91,8 +91,7 @@ def stages_of(body: Body, order: Sequence[str], op: Op, limits: ProgramLimits) -
 
 def operands_of(body: Body, order: Sequence[str], op: Op, limits: ProgramLimits) -> DotOperands:
     """The factors of a product of floats; raises Unsupported where one is too large in itself."""
-    assert op.other is not None
-    left, right = (_factor(body, expr) for expr in (op.operand, op.other))
+    left, right = (_factor(body, expr) for expr in (op.operand, op.second))
     every = [axis for axis in order if axis in left.axes | right.axes]
     rows, columns = (
         next(a for a in every if a in one.axes and a not in other.axes) for one, other in ((left, right), (right, left))

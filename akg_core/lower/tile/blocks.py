@@ -13,7 +13,7 @@ from typing import Any
 
 from akg_core.lower.divisors import Divisors
 from akg_core.lower.fold import fold
-from akg_core.lower.ir import Axis, Body, Op, Region
+from akg_core.lower.ir import Axis, Body, Op, Region, element_of
 from akg_core.sketch.affine import INDEX
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, Text, rewrite, walk
 from akg_core.sketch.dtypes import DTYPES
@@ -44,15 +44,13 @@ def _accesses(body: Body, op: Op, divisors: Divisors) -> Iterator[tuple[str, Blo
     if op.element is not None:
         yield op.element.tensor, None
     for load in (n for e in op.expressions() for n in walk(e) if isinstance(n, Call) and n.op == "load"):
-        assert isinstance(load.args[0], Element)
         axes = _axes(body, load, divisors)
-        yield load.args[0].tensor, None if axes is None else (axes[0].lanes or 0, axes[1].lanes or 0)
+        yield element_of(load).tensor, None if axes is None else (axes[0].lanes or 0, axes[1].lanes or 0)
 
 
 def _axes(body: Body, load: Call, divisors: Divisors) -> tuple[Axis, Axis] | None:
     """The axes of the rows and columns that a load takes a block of, when it is one."""
-    element, keywords = load.args[0], dict(load.keywords)
-    assert isinstance(element, Element)
+    element, keywords = element_of(load), dict(load.keywords)
     tensor = next(t for t in body.kernel.tensors if t.name == element.tensor)
     known = len(tensor.dims) >= 2 and all(isinstance(d, Number) for d in tensor.dims)
     if keywords.get("via") != Text("bulk") or "mask" in keywords or not known:
@@ -72,8 +70,8 @@ def _axes(body: Body, load: Call, divisors: Divisors) -> tuple[Axis, Axis] | Non
 
 
 def _block(body: Body, load: Call, divisors: Divisors) -> Call:
-    element, axes = load.args[0], _axes(body, load, divisors)
-    assert isinstance(element, Element) and axes is not None
+    element, axes = element_of(load), _axes(body, load, divisors)
+    assert axes is not None
     (rows, columns), tensor = axes, next(t for t in body.kernel.tensors if t.name == element.tensor)
     height: Expr = tensor.dims[-2]
     row = rows.begin

@@ -118,7 +118,6 @@ class _Opening:
 
     def begun(self, axis: Axis, place: Expr, exists: dict[str, Expr]) -> list[Op]:
         """The tile of a grid axis, by the number of the program's place along it."""
-        assert axis.step is not None
         if place == ZERO:
             made = []
             if isinstance(axis.begin, Name) and axis.begin.id != axis.name:
@@ -160,9 +159,8 @@ class _Opening:
 
     def loop(self, op: Op, around: Mapping[str, Expr]) -> list[Op]:
         """A loop over tiles as one that counts to where each begins."""
-        axis, (start, stop), bounds = op.axis, op.bounds, self.body.bounds
-        assert axis is not None and axis.step is not None
-        by, made, exists = axis.step, list[Op](), dict(around)
+        axis, (start, stop), bounds = op.tiled, op.bounds, self.body.bounds
+        by, made, exists = axis.tile_size, list[Op](), dict(around)
         if stop != axis.extent and not bounds.at_most(stop, axis.extent):
             stop = Call("minimum", (stop, axis.extent), type=INDEX)
         least, low = start, bounds.interval(start)[0]

@@ -32,7 +32,6 @@ def interleave(body: Body, divisors: Divisors) -> None:
 
 def _regrouped(body: Body, divisors: Divisors, op: Op, tall: Axis, wide: Axis, divisor: int) -> list[Op]:
     """The store of a tile of positions and channels, and what makes that tile; `tall`: rows, `wide`: columns."""
-    assert op.element is not None
     assert tall.lanes is not None and wide.lanes is not None
     count = Number(tall.lanes // divisor, type=INDEX)
     made: list[Op] = []
@@ -58,9 +57,9 @@ def _regrouped(body: Body, divisors: Divisors, op: Op, tall: Axis, wide: Axis, d
             return channel if node.op == "%" else Binary("%", at, count, type=INDEX)
         return Binary("//", at, count, type=INDEX) if node == Name(wide.name) else node
 
-    indices = tuple(_plain(rewrite(index, put), at) for index in op.element.indices)
+    indices = tuple(_plain(rewrite(index, put), at) for index in op.destination.indices)
     stored = Name(tile.name, type=Type(dtype=tile.dtype))
-    return [*made, replace(op, element=replace(op.element, indices=indices), expr=stored)]
+    return [*made, replace(op, element=replace(op.destination, indices=indices), expr=stored)]
 
 
 def _axis(body: Body, name: str, extent: Expr, step: Expr, begin: Expr, lanes: int, partial: bool) -> Axis:

@@ -46,8 +46,7 @@ def _block(body: Body, ops: Sequence[Op], most: int, begun: frozenset[Value] | N
 
 class _Loop:
     def __init__(self, body: Body, loop: Op, begun: frozenset[Value] | None) -> None:
-        assert loop.axis is not None
-        self.body, self.loop, self.axis = body, loop, loop.axis
+        self.body, self.loop, self.axis = body, loop, loop.tiled
         assigned = [op.target for op in inside(loop.body) if op.kind == "map" and op.target]
         self.slots = [v for v in dict.fromkeys(assigned) if v.mutable and (begun is None or v in begun)]
         self.reductions = {

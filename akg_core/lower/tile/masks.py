@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any
 
-from akg_core.lower.ir import Body, Op
+from akg_core.lower.ir import Body, Op, element_of
 from akg_core.sketch import numerics
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, Type
 
@@ -44,8 +44,7 @@ class _Masks:
             if op.kind == "map":
                 self.note(op)
             elif op.kind == "store":
-                assert op.element is not None
-                op.mask = self.condition(op.element, self.body.axes_of(op.element))
+                op.mask = self.condition(op.destination, self.body.axes_of(op.destination))
             elif op.kind in ("reduce", "scan", "sort", "dot"):
                 self.combined(op)
 
@@ -60,8 +59,7 @@ class _Masks:
         """A load with its mask."""
         if not isinstance(node, Call) or node.op != "load" or "mask" in dict(node.keywords):
             return node
-        element = node.args[0]
-        assert isinstance(element, Element)
+        element = element_of(node)
         condition = self.condition(element, self.body.axes_of(element))
         if condition is None:
             return node

@@ -94,8 +94,7 @@ def pairings(body: Body, region: Region, ways: DotStrategies) -> list[Pairing]:
     """The products of a region on matrix units."""
     found = []
     for op in (inner for inner in region.inside() if is_matrix_product(inner)):
-        assert op.other is not None
-        a, b = (body.axes_of(e) for e in (op.operand, op.other))
+        a, b = (body.axes_of(e) for e in (op.operand, op.second))
         if strategy_of(op, ways).exact:
             continue
         left, right = (tuple(n for n in body.axes if n in own) for own in (a - b, b - a))

@@ -49,8 +49,7 @@ class _Padding:
     def block(self, ops: Sequence[Op]) -> None:
         for op in ops:
             if op.kind == "tiles":
-                assert op.axis is not None
-                self.open(op.axis, *op.bounds)
+                self.open(op.tiled, *op.bounds)
             self.block(op.body)
             self.block(op.orelse)
 

@@ -60,12 +60,11 @@ class _Placing:
         self.into = self.programs.before
         self.place = grid[0].place if grid else body.kernel.place
         for axis in grid:
-            assert axis.step is not None
             self.hints |= dict(axis.hints)
-            self.programs.grid.append((axis.extent, axis.step))
-            number = tiles_of(axis.extent, axis.step)
+            self.programs.grid.append((axis.extent, axis.tile_size))
+            number = tiles_of(axis.extent, axis.tile_size)
             known = replace(number, type=_COUNT) if isinstance(number, Number) else None
-            self.counts.append(known or Call("cdiv", (axis.extent, axis.step), type=_COUNT))
+            self.counts.append(known or Call("cdiv", (axis.extent, axis.tile_size), type=_COUNT))
 
     def find(self, persistent: bool) -> None:
         grid, counts, programs = self.grid, self.counts, self.programs

@@ -45,20 +45,20 @@ def _rows(body: Body, op: Op) -> Axis | None:
 
 
 def _written_out(body: Body, op: Op, rows: Axis, known: set[Value]) -> list[Op]:
-    assert op.axis is not None and rows.lanes is not None
+    assert rows.lanes is not None
     own = [inner.target for inner in inside(op.body) if inner.target is not None]
     own = [value for value in dict.fromkeys(own) if value not in known]
     made: list[Op] = []
     for number in range(rows.lanes):
-        at = body.fresh(f"{op.axis.name}_{number}", (), "i64")
-        body.bounds.counters[at.name] = (Number(number, type=INDEX), op.axis.extent)
+        at = body.fresh(f"{op.tiled.name}_{number}", (), "i64")
+        body.bounds.counters[at.name] = (Number(number, type=INDEX), op.tiled.extent)
         here = Name(at.name, type=INDEX)
         position: Expr = Binary("+", rows.begin, Number(number, type=INDEX), type=INDEX) if number else rows.begin
         body.bounds.formulas[at.name] = position
         made.append(Op("map", op.place, target=at, expr=position, depth=op.depth))
-        ops = copied(body, op.body, own, {op.axis.name: here})
+        ops = copied(body, op.body, own, {op.tiled.name: here})
         if number and rows.partial:
-            guard = Binary("<", here, op.axis.extent, type=Type(dtype="bool"))
+            guard = Binary("<", here, op.tiled.extent, type=Type(dtype="bool"))
             for inner in inside(ops):
                 inner.mask = guard if inner.mask is None else Binary("and", inner.mask, guard, type=guard.type)
         made += ops

@@ -116,15 +116,14 @@ def _updates(printer: NestPrinter, region: Region, work: str, scope: Scope) -> N
 
 def _position(printer: NestPrinter, axis: Axis, tile: Expr, scope: Scope) -> None:
     """Begin and end of a program's tile of a grid axis; tiles that divide the extent, or cover it, need no minimum."""
-    assert axis.step is not None
     first = axis.begin if isinstance(axis.begin, Name) else Name(axis.name)
-    begin = lower.fold(Binary("*", tile, axis.step, type=INDEX))
+    begin = lower.fold(Binary("*", tile, axis.tile_size, type=INDEX))
     scope.lines.add(f"const i64 {first.id} = {printer.terms.index(begin, scope)};", axis.place.line)
     scope.names[first.id] = scope.names[axis.name] = Term(first.id, "i64")
     if not isinstance(axis.end, Name):
         return
-    whole = lower.fold(Binary("%", axis.extent, axis.step, type=INDEX)) == Number(0)
-    end = f"{first.id} + {printer.terms.index(axis.step, scope)}"
+    whole = lower.fold(Binary("%", axis.extent, axis.tile_size, type=INDEX)) == Number(0)
+    end = f"{first.id} + {printer.terms.index(axis.tile_size, scope)}"
     if lower.tiles_of(axis) == Number(1):
         end = printer.terms.index(axis.extent, scope)
     elif not whole:

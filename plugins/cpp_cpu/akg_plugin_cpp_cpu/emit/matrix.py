@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from akg_core.plugin.lower import Op, place, step
-from akg_core.plugin.sketch import Call, Element, Expr, Name, Polynomial, polynomial
+from akg_core.plugin.lower import Op, element_of, place, step
+from akg_core.plugin.sketch import Call, Expr, Name, Polynomial, polynomial
 from akg_plugin_cpp_cpu.emit.memory import MemoryPrinter, plus
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
 
@@ -27,12 +27,11 @@ class MatrixPrinter:
         self.emit = self.terms.emit
 
     def dot(self, op: Op, scope: Scope) -> None:
-        assert op.target is not None and op.expr is not None and op.other is not None
         own = op.blocked - set(op.over)
-        (rows,) = own & self.body.axes_of(op.expr)
-        (columns,) = own & self.body.axes_of(op.other)
+        (rows,) = own & self.body.axes_of(op.operand)
+        (columns,) = own & self.body.axes_of(op.second)
         *outer, inner = sorted(op.over, key=lambda a: (self.body.axes[a].capacity or 1 << 40, a))
-        target = self.memory.buffers[op.target]
+        target = self.memory.buffers[op.result]
         accumulate = "true" if op.accumulate else "false"
         if outer and not op.accumulate:
             accumulate = self.terms.fresh("started")
@@ -41,8 +40,8 @@ class MatrixPrinter:
         for axis in (rows, columns, inner):  # operands are addressed at the first position of the tile
             at = Scope(at.lines, at.block, at)
             at.names[axis] = Term(self.terms.ends(axis, scope)[0], "i64")
-        a = self.operand(op.expr, rows, inner, at)
-        b = self.operand(op.other, inner, columns, at)
+        a = self.operand(op.operand, rows, inner, at)
+        b = self.operand(op.second, inner, columns, at)
         lengths = [self.length(axis, scope) for axis in (rows, columns, inner)]
         into = plus(target.name, self.memory.buffer_place(target, at))
         leading = self.terms.index(target.strides[target.axes.index(rows)], scope)
@@ -53,12 +52,12 @@ class MatrixPrinter:
         self.close(at, scope)
 
     def sort(self, op: Op, scope: Scope) -> None:
-        assert op.target is not None and isinstance(op.expr, Name)
+        assert isinstance(op.expr, Name)
         (along,) = op.over
         at = self.opened(sorted(op.blocked - {along}), scope)
         at = Scope(at.lines, at.block, at)
         at.names[along] = Term(self.terms.ends(along, scope)[0], "i64")
-        tiles = (self.memory.buffers[v] for v in (op.target, self.body.values[op.expr.id]))
+        tiles = (self.memory.buffers[v] for v in (op.result, self.body.values[op.expr.id]))
         rows = ", ".join(plus(tile.name, self.memory.buffer_place(tile, at)) for tile in tiles)
         self.emit(f"sort({rows}, {self.length(along, scope)});", at)
         self.close(at, scope)
@@ -83,8 +82,7 @@ class MatrixPrinter:
     def operand(self, expr: Expr, row: str, column: str, scope: Scope) -> Operand:
         """A plain load straight from its tensor, anything else from the buffer that it was computed into."""
         if isinstance(expr, Call):
-            element = expr.args[0]
-            assert isinstance(element, Element)
+            element = element_of(expr)
             where = place(element.indices, self.memory.tensors[element.tensor].dims)
             steps = [step(self.body, where, axis) for axis in (row, column)]
             by = [self.memory.sum(s, scope) for s in steps if s is not None]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from akg_core.plugin import lower
-from akg_core.plugin.lower import Axis, Body, LaneAccess, Op, Plan, Value, dtype_of, fold
+from akg_core.plugin.lower import Axis, Body, LaneAccess, Op, Plan, Value, dtype_of, element_of, fold
 from akg_core.plugin.sketch import INDEX, Binary, Call, Element, Expr, Name, Number, Polynomial, polynomial
 from akg_plugin_cpp_cpu.emit.expression import ExpressionPrinter, register
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
@@ -215,8 +215,7 @@ class MemoryPrinter:
 
     def load(self, call: Call, scope: Scope, hint: str = "") -> Term:
         """A load, named once and moved out of the loops that do not change it."""
-        element = call.args[0]
-        assert isinstance(element, Element)
+        element = element_of(call)
         tensor = self.tensors[element.tensor]
         if tensor.role != "In" or any(v.mutable for v in self.body.values_of(call)):
             return self.loaded(call, element, scope)
@@ -276,10 +275,9 @@ class MemoryPrinter:
 
     def store(self, op: Op, scope: Scope) -> None:
         """A store or an atomic."""
-        assert op.element is not None and op.expr is not None
-        value, access = self.terms.term(op.expr, scope), self.access(op.element, scope)
+        value, access = self.terms.term(op.operand, scope), self.access(op.destination, scope)
         guard = self.guard(access, scope)
-        text = self.written(op, access, op.element.tensor, value, guard.lanes, scope)
+        text = self.written(op, access, op.destination.tensor, value, guard.lanes, scope)
         self.emit(f"if ({guard.whole}) {text}" if guard.whole else text, scope)
 
     def written(self, op: Op, access: LaneAccess, name: str, value: Term, checks: str, scope: Scope) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from akg_core.plugin.lower import Block, Body, Leaf, Loop, Op, Plan, dtype_of, squares
-from akg_core.plugin.sketch import Element, Expr, Name, Number
+from akg_core.plugin.lower import Block, Body, Leaf, Loop, Op, Plan, dtype_of, element_of, squares
+from akg_core.plugin.sketch import Expr, Name, Number
 from akg_plugin_cpp_cpu.emit.expression import register
 from akg_plugin_cpp_cpu.emit.matrix import MatrixPrinter
 from akg_plugin_cpp_cpu.emit.memory import MemoryPrinter, plus
@@ -62,8 +62,7 @@ class NestPrinter:
             (simple | whole)[op.kind](op, scope)
 
     def map(self, op: Op, scope: Scope) -> None:
-        assert op.target is not None and op.expr is not None
-        self.memory.assign(op.target, self.terms.term(op.expr, scope), scope)
+        self.memory.assign(op.result, self.terms.term(op.operand, scope), scope)
 
     def all_reduce(self, op: Op, scope: Scope) -> None:
         """Programs of a cooperative grid axis combine what each has."""
@@ -127,8 +126,7 @@ class NestPrinter:
         outer.lines.add(f"const i64 {name}_n = std::min<i64>(LANES, {end} - {name}_0);")
         known: dict[Expr, Term] = {}
         for call, where, by in squares(self.body, loop.ops, lane.axis, name):
-            element = call.args[0]
-            assert isinstance(element, Element)
+            element = element_of(call)
             first = Scope(outer.lines, outer.block, outer)
             first.names[name] = Term(f"{name}_0", "i64")
             square, dtype = self.terms.fresh(f"{element.tensor}_square"), dtype_of(call)
@@ -148,8 +146,8 @@ class NestPrinter:
 
     def tiles(self, node: Leaf, scope: Scope) -> None:
         op, axis = node.op, node.op.axis
-        assert axis is not None and node.body is not None and axis.step is not None
-        start, extent, by = (self.terms.index(e, scope) for e in (op.bounds[0], axis.extent, axis.step))
+        assert axis is not None and node.body is not None
+        start, extent, by = (self.terms.index(e, scope) for e in (op.bounds[0], axis.extent, axis.tile_size))
         limit = extent
         if op.bounds[1] != axis.extent:
             limit = self.terms.fresh(f"{axis.name}_stop")
@@ -189,9 +187,9 @@ class NestPrinter:
 
     def range(self, node: Leaf, scope: Scope) -> None:
         op = node.op
-        assert op.target is not None and node.body is not None
+        assert node.body is not None
         start, stop, by = (self.terms.index(e, scope) for e in op.bounds)
-        name, step_ = op.target.name, op.bounds[2]
+        name, step_ = op.result.name, op.bounds[2]
         self.unrolled(op, scope)
         if isinstance(step_, Number):
             test = f"{name} < {stop}" if step_.value > 0 else f"{name} > {stop}"
@@ -203,8 +201,8 @@ class NestPrinter:
 
     def branch(self, node: Leaf, scope: Scope) -> None:
         op = node.op
-        assert op.expr is not None and node.body is not None and node.orelse is not None
-        self.emit(f"if ({self.terms.term(op.expr, scope)}) {{", scope)
+        assert node.body is not None and node.orelse is not None
+        self.emit(f"if ({self.terms.term(op.operand, scope)}) {{", scope)
         self.block(node.body, scope.inner(node.body, fixed=True))
         if node.orelse.nodes:
             scope.lines.add("} else {")

@@ -59,9 +59,8 @@ class ReductionPrinter:
 
     def start(self, op: Op, loop: Loop, scope: Scope) -> None:
         """Before a loop over an axis that is reduced: the accumulator, when it can be had here."""
-        assert op.target is not None and op.expr is not None
         open = loop.block.open - {loop.axis.name}
-        missing = op.target.axes - open - ({loop.axis.name} if op.kind == "scan" else set())
+        missing = op.result.axes - open - ({loop.axis.name} if op.kind == "scan" else set())
         if op not in self.running:
             self.running[op] = self.buffered(op, loop, scope) if missing else self.register(op, scope)
             self.running[op].outer = loop
@@ -74,12 +73,12 @@ class ReductionPrinter:
 
     def register(self, op: Op, scope: Scope) -> Running:
         """An accumulator in a variable: a scalar, a vector with a result a lane, or one across the lanes."""
-        assert op.target is not None and op.start is not None
+        assert op.start is not None
         leaf, dtype, function = self.memory.plan.leaves[op], dtype_of(op.start), op.joins
         lane = leaf.block.lane
         across = lane is not None and lane in op.over
         vector = lane is not None and not across and lane in op.iterates
-        name = self.terms.fresh(f"{op.target.name}_so_far")
+        name = self.terms.fresh(f"{op.result.name}_so_far")
         kind, start = register(dtype, vector), f" = {begun(op)}"
         if op.finds_place:
             kind = f"Best<{dtype}>" if across or vector else f"ScalarBest<{dtype}>"
@@ -96,28 +95,27 @@ class ReductionPrinter:
 
     def buffered(self, op: Op, loop: Loop, scope: Scope) -> Running:
         """An accumulator for each position of axes that open further in, filled with the identity."""
-        assert op.target is not None and op.start is not None
-        missing = op.target.axes - loop.block.open - set(op.over)
-        if scope.lane is not None and scope.along(op.target.axes):
+        assert op.start is not None
+        missing = op.result.axes - loop.block.open - set(op.over)
+        if scope.lane is not None and scope.along(op.result.axes):
             missing |= {scope.lane.axis}  # memory holds a place for each lane
-        home = self.memory.buffers.get(op.target)
+        home = self.memory.buffers.get(op.result)
         axes = tuple(a for a in (home.axes if home else sorted(missing)) if a in missing)
         dtype, arg = dtype_of(op.start), op.finds_place
         final = home is not None and home.dtype == dtype and home.axes == axes and not arg and op.kind == "reduce"
-        made = home if final and home else self.memory.buffer(self.terms.fresh(f"{op.target.name}_so_far"), dtype, axes)
+        made = home if final and home else self.memory.buffer(self.terms.fresh(f"{op.result.name}_so_far"), dtype, axes)
         running = Running(made.name, dtype, buffer=made, final=final)
         size = self.terms.index(made.size, scope)
         scope.lines.add(f"fill({made.name}, {size}, {begun(op)});", op.place.line)
         if arg:
-            running.places = self.memory.buffer(self.terms.fresh(f"{op.target.name}_places"), "i64", axes)
+            running.places = self.memory.buffer(self.terms.fresh(f"{op.result.name}_places"), "i64", axes)
             scope.lines.add(f"fill({running.places.name}, {size}, HIGHEST<i64>);", op.place.line)
         return running
 
     def reduce(self, op: Op, scope: Scope) -> None:
         """One turn of a reduction: the value at hand goes into the accumulator."""
-        assert op.expr is not None
         into = self.running[op].local or self.running[op]
-        term = self.terms.term(op.expr, scope)
+        term = self.terms.term(op.operand, scope)
         lane = scope.lane
         if into.places is not None:
             vector = scope.along(into.places.axes)
@@ -211,7 +209,6 @@ class ReductionPrinter:
         """After a loop over a reduced axis: what this loop gathered joins the rest, or becomes the value."""
         self.terms.line = op.place.line
         running = self.running[op]
-        assert op.target is not None
         if running.loop is loop and running.local is not None and running.buffer is not None:
             local, running.local, running.loop = running.local, None, None
             if running.places is not None:
@@ -228,7 +225,7 @@ class ReductionPrinter:
             if op.kind == "scan":
                 return
             if running.buffer is None:
-                self.memory.assign(op.target, self.terms.cast(self.result(op, running), op.target.dtype), scope)
+                self.memory.assign(op.result, self.terms.cast(self.result(op, running), op.result.dtype), scope)
             elif not running.final:
                 self.settle(op, running, scope)
 
@@ -242,7 +239,7 @@ class ReductionPrinter:
 
     def settle(self, op: Op, running: Running, scope: Scope) -> None:
         """Copy accumulators of another dtype to where the value lives."""
-        assert op.target is not None and running.buffer is not None
+        assert running.buffer is not None
         source = running.places or running.buffer
         axes = [axis for axis in source.axes if axis not in scope.block.open]
         at = scope
@@ -253,7 +250,7 @@ class ReductionPrinter:
             at = self.open_lanes(axis, at) if along else self.terms.opened(axis, at)
         vector = at.along(source.axes)
         term = Term(self.at(source, at), source.dtype, vector)
-        self.memory.assign(op.target, self.terms.cast(term, op.target.dtype), at)
+        self.memory.assign(op.result, self.terms.cast(term, op.result.dtype), at)
         for outer, bracket in reversed(closing):
             outer.lines.add(bracket)
 
@@ -267,15 +264,14 @@ class ReductionPrinter:
 
     def scan(self, op: Op, scope: Scope) -> None:
         """One position of a scan, or, along the scanned axis itself, one vector of positions."""
-        assert op.target is not None and op.expr is not None
         running = self.running[op]
         function = op.joins
-        term = self.terms.term(op.expr, scope)
+        term = self.terms.term(op.operand, scope)
         lane = scope.lane
         if running.across or scope.along(op.over):
             assert lane is not None
             state = running.name if running.buffer is None else self.at(running.buffer, scope)
-            name = self.terms.fresh(f"{op.target.name}_run")
+            name = self.terms.fresh(f"{op.result.name}_run")
             kept = f"keep({self.terms.vector(term)}, {begun(op)}, {lane.part})"
             way = "_reverse" if op.reverse else ""
             run = combine(function, f"{op.function}{way}({kept})", f"Vec<{running.dtype}>({state})", True)
@@ -284,7 +280,7 @@ class ReductionPrinter:
             result = Term(name, running.dtype, True)
         elif running.buffer is not None:
             vector = scope.along(running.buffer.axes)
-            name = self.terms.fresh(f"{op.target.name}_run")
+            name = self.terms.fresh(f"{op.result.name}_run")
             value = self.terms.vector(term) if vector else term.operand
             self.emit(f"const auto {name} = {combine(function, self.at(running.buffer, scope), value, vector)};", scope)
             self.put(running.buffer, name, scope)
@@ -293,4 +289,4 @@ class ReductionPrinter:
             value = self.terms.wanted(term, running.vector)
             self.emit(f"{running.name} = {combine(function, running.name, value, running.vector)};", scope)
             result = Term(running.name, running.dtype, running.vector)
-        self.memory.assign(op.target, self.terms.cast(result, op.target.dtype), scope)
+        self.memory.assign(op.result, self.terms.cast(result, op.result.dtype), scope)

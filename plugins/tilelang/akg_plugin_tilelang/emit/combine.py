@@ -15,34 +15,32 @@ LAST = 2**31 - 1  # a position behind all others
 
 def reduce(printer: RegionPrinter, op: Op) -> None:
     """A reduction, an argreduction or a pick."""
-    assert op.expr is not None and op.target is not None
     name, axes = printer.hold(op)
     if op.function in ("first", "last"):
-        printer.fill(name, axes, stored(_picked(printer, op), op.target.dtype))
+        printer.fill(name, axes, stored(_picked(printer, op), op.result.dtype))
         return
     if op.finds_place:
         printer.fill(name, axes, _argreduced(printer, op))
         return
-    function, source = op.joins, dtype_of(op.expr)
+    function, source = op.joins, dtype_of(op.operand)
     if function in ("any", "all"):
-        truth = cast(cast(strong(printer.terms.term(op.expr)), "bool"), "i32")
+        truth = cast(cast(strong(printer.terms.term(op.operand)), "bool"), "i32")
         printer.fill(name, axes, folded(printer, op, truth, "max" if function == "any" else "min"))
         return
     held = numerics.reduction_dtype(op.function, source)
-    term = cast(strong(printer.terms.term(op.expr)), held)
+    term = cast(strong(printer.terms.term(op.operand)), held)
     if function == "prod":
         made = _product(printer, op, term)
     elif function == "sum":
         made = folded(printer, op, term, function)
     else:
         made = _extreme(printer, op, term, function)
-    printer.fill(name, axes, stored(cast(made, op.target.dtype), op.target.dtype))
+    printer.fill(name, axes, stored(cast(made, op.result.dtype), op.result.dtype))
 
 
 def folded(printer: RegionPrinter, op: Op, term: Term, function: str) -> Term:
     """A term of the axes of an op's source, reduced over those that it goes over, the last first."""
-    assert op.expr is not None
-    axes = printer.ordered(printer.body.axes_of(op.expr) | set(op.over))
+    axes = printer.ordered(printer.body.axes_of(op.operand) | set(op.over))
     tile = tile_of(printer, term, axes, "fragment")
     if not tile:
         tile = printer.allocate(printer.body.unique("part"), axes, HELD[term.dtype])
@@ -87,9 +85,8 @@ def _extreme(printer: RegionPrinter, op: Op, term: Term, function: str) -> Term:
 
 def _argreduced(printer: RegionPrinter, op: Op) -> Term:
     """The first position of the extreme: the least of those that equal it."""
-    assert op.expr is not None
     (axis,), function = op.over, op.joins
-    key = _key(printer, strong(printer.terms.term(op.expr)), function)
+    key = _key(printer, strong(printer.terms.term(op.operand)), function)
     best = folded(printer, op, key, function)
     position = printer.terms.tiles[axis].position()
     found = Term(f"T.if_then_else({key} == {best}, T.cast({position}, 'int32'), {LAST})", "i32")
@@ -98,10 +95,9 @@ def _argreduced(printer: RegionPrinter, op: Op) -> Term:
 
 def _picked(printer: RegionPrinter, op: Op) -> Term:
     """The value at one position: the only lane that is not zero in a sum."""
-    assert op.expr is not None and op.target is not None
     (name,) = op.over
-    term, axis = strong(printer.terms.term(op.expr)), printer.body.axes[name]
-    if name not in printer.body.axes_of(op.expr):
+    term, axis = strong(printer.terms.term(op.operand)), printer.body.axes[name]
+    if name not in printer.body.axes_of(op.operand):
         return term
     last = Binary("-", axis.end, Number(1, type=INDEX), type=INDEX)
     wanted = printer.terms.term(axis.begin if op.function == "first" else last)
@@ -110,13 +106,12 @@ def _picked(printer: RegionPrinter, op: Op) -> Term:
     )
     here = f"{printer.terms.tiles[name].position()} == {wanted.operand}"
     kept = Term(f"T.if_then_else({here}, {cast(term, dtype)}, {literal(0, dtype)})", dtype)
-    return cast(folded(printer, op, kept, "sum"), op.target.dtype)
+    return cast(folded(printer, op, kept, "sum"), op.result.dtype)
 
 
 def _product(printer: RegionPrinter, op: Op, term: Term) -> Term:
     """A product over axes: the last of running products over one after the other."""
-    assert op.expr is not None
-    axes = printer.ordered(printer.body.axes_of(op.expr) | set(op.over))
+    axes = printer.ordered(printer.body.axes_of(op.operand) | set(op.over))
     tile = printer.allocate(printer.body.unique("part"), axes, HELD[term.dtype], "shared")
     printer.fill(tile, axes, term)
     for axis in op.over:
@@ -127,14 +122,13 @@ def _product(printer: RegionPrinter, op: Op, term: Term) -> Term:
 
 def regroup(printer: RegionPrinter, op: Op) -> None:
     """The lanes of a tile as those of two other axes, by way of shared memory."""
-    assert op.expr is not None and op.target is not None
     wide, tall, positions, channels = op.over
     for each in (positions, channels):
         axis = printer.body.axes[each]
         printer.open(axis, printer.terms.term(axis.begin), printer.terms.term(axis.end))
-    dtype = dtype_of(op.expr)
+    dtype = dtype_of(op.operand)
     tile = printer.allocate(printer.body.unique("regrouped"), (wide, tall), HELD[dtype], "shared")
-    printer.fill(tile, (wide, tall), strong(printer.terms.term(op.expr)))
+    printer.fill(tile, (wide, tall), strong(printer.terms.term(op.operand)))
     name, axes = printer.hold(op)
     lanes = [printer.terms.lanes.get(n, "0") for n in (positions, channels)]
     flat = f"({lanes[0]} * {printer.lanes(channels)} + {lanes[1]})"

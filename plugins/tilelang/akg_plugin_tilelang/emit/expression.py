@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import ATOM, LOOSE, PRODUCT, RANKS, SUM, Body, dtype_of
+from akg_core.plugin.lower import ATOM, LOOSE, PRODUCT, RANKS, SUM, Body, dtype_of, element_of
 from akg_core.plugin.sketch import (
     COMPARISONS,
     Binary,
@@ -166,8 +166,7 @@ class ExpressionPrinter:
     # --- memory ---
 
     def load(self, call: Call) -> Term:
-        element, keywords = call.args[0], dict(call.keywords)
-        assert isinstance(element, Element)
+        element, keywords = element_of(call), dict(call.keywords)
         dtype = self.tensors[element.tensor].dtype
         place = Term(self.place(element), dtype)
         if dtype == "bool":

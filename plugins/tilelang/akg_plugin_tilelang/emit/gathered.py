@@ -39,24 +39,22 @@ def gather(printer: TilePrinter, op: Op) -> Term:
 
     Lanes that do not exist gather what the last gathers that exists: no other lane of the result sees them.
     """
-    assert op.expr is not None
-    axes, tiles = _masked(printer, op.expr), printer.terms.tiles
-    known = all(tiles[axis].end.isdigit() for axis in axes) and _has_places_of_its_own(printer, op.expr)
+    axes, tiles = _masked(printer, op.operand), printer.terms.tiles
+    known = all(tiles[axis].end.isdigit() for axis in axes) and _has_places_of_its_own(printer, op.operand)
     if not axes or not known or not loads_all_but(printer, op, axes - _summed(printer)):
-        return printer.terms.term(op.expr)
-    assert isinstance(op.expr, Call)
+        return printer.terms.term(op.operand)
+    assert isinstance(op.operand, Call)
     printer.terms.tiles = tiles | {a: LastTile(tiles[a].begin, tiles[a].end, tiles[a].lane) for a in axes}
-    term = printer.terms.term(Call("load", op.expr.args, type=op.expr.type))
+    term = printer.terms.term(Call("load", op.operand.args, type=op.operand.type))
     printer.terms.tiles = tiles
     return term
 
 
 def loads_all_but(printer: TilePrinter, op: Op, axes: Set[str]) -> bool:
     """Whether a factor is loaded in all lanes but some that do not exist of these axes, and products alone see it."""
-    assert op.expr is not None and op.target is not None
-    mask = dict(op.expr.keywords).get("mask") if isinstance(op.expr, Call) else None
-    lacking = _masked(printer, op.expr)
-    return bool(lacking or mask is None) and lacking <= axes and _is_multiplied_only(printer, op.target.name)
+    mask = dict(op.operand.keywords).get("mask") if isinstance(op.operand, Call) else None
+    lacking = _masked(printer, op.operand)
+    return bool(lacking or mask is None) and lacking <= axes and _is_multiplied_only(printer, op.result.name)
 
 
 def _summed(printer: TilePrinter) -> set[str]:
@@ -90,6 +88,6 @@ def _conditions(mask: Expr) -> Iterator[Expr]:
 
 
 def _is_multiplied_only(printer: TilePrinter, name: str) -> bool:
-    others = (op for each in printer.region.ops for op in each.inside() if op.kind != "dot")
+    others = (op for op in printer.region.inside() if op.kind != "dot")
     expressions = (expr for op in others for expr in op.expressions())
     return not any(isinstance(node, Name) and node.id == name for expr in expressions for node in walk(expr))

@@ -12,7 +12,7 @@ from akg_core.plugin.sketch import Binary, Name, walk
 def add_in_place(body: Body) -> None:
     """`p = a @ b; s = x + p` is `s = x; s += a @ b` where s goes on, p is nothing else, and no factor is made of s."""
     for region in body.regions:
-        ops = [op for each in region.ops for op in each.inside()]
+        ops = list(region.inside())
         expressions = (expr for op in ops for expr in op.expressions())
         read = Counter(node.id for expr in expressions for node in walk(expr) if isinstance(node, Name))
         region.ops = _block(region.ops, {name for name, count in read.items() if count == 1})

@@ -14,9 +14,8 @@ from akg_plugin_tilelang.emit.units import has_rows_of_its_own, is_on_units, sid
 
 def multiply(printer: RegionPrinter, op: Op) -> None:
     """A product: by matrix units where these take it, else element by element."""
-    assert op.expr is not None and op.other is not None and op.target is not None
     name, _ = printer.hold(op)
-    held = numerics.dot_dtype(dtype_of(op.expr), dtype_of(op.other))
+    held = numerics.dot_dtype(dtype_of(op.operand), dtype_of(op.second))
     sides = sides_of(printer, op)
     if not sides.rows or not sides.columns or not is_float(held):
         _fold_products(printer, op, held)
@@ -24,7 +23,7 @@ def multiply(printer: RegionPrinter, op: Op) -> None:
     if not is_on_units(printer, op):
         _by_elements(printer, op, sides.left, sides.right, held)
         return
-    source = promote(dtype_of(op.expr), dtype_of(op.other))
+    source = promote(dtype_of(op.operand), dtype_of(op.second))
     (a, a_axes), (b, b_axes) = (_factor(printer, expr, source) for expr in (sides.left, sides.right))
     turned = a_axes != (*sides.rows, *op.over), b_axes != (*op.over, *sides.columns)
     options = "".join(f", transpose_{n}=True" for n, turn in zip("AB", turned, strict=True) if turn)
@@ -51,12 +50,11 @@ def _factor(printer: RegionPrinter, expr: Expr, dtype: str) -> tuple[str, tuple[
 
 def _by_elements(printer: RegionPrinter, op: Op, left: Expr, right: Expr, held: str) -> None:
     """A product outside of matrix units: each lane of the result goes along what is summed over."""
-    assert op.target is not None
     name, axes = printer.hold(op)
     dtypes = [dtype_of(e) for e in (left, right)]
     tiles = [_factor(printer, e, d) for e, d in zip((left, right), dtypes, strict=True)]
     total = name
-    if not (op.accumulate and op.target.dtype == held):
+    if not (op.accumulate and op.result.dtype == held):
         total = printer.allocate(printer.body.unique(f"{name}_sum"), axes, HELD[held])
         printer.fill(total, axes, Term(literal(0, held), held))
     _share_out(printer, total, axes)
@@ -68,9 +66,9 @@ def _by_elements(printer: RegionPrinter, op: Op, left: Expr, right: Expr, held: 
     printer.fill(total, axes, Term(f"{at} + {factors[0]} * {factors[1]}", held))
     printer.lines = outside
     if total != name:
-        made = cast(Term(at, held), op.target.dtype)
+        made = cast(Term(at, held), op.result.dtype)
         before = f"{printer.terms.at(name, axes)} + " if op.accumulate else ""
-        printer.fill(name, axes, Term(f"{before}{made}", op.target.dtype))
+        printer.fill(name, axes, Term(f"{before}{made}", op.result.dtype))
 
 
 def _share_out(printer: RegionPrinter, tile: str, axes: Sequence[str]) -> None:
@@ -94,11 +92,10 @@ def _share_out(printer: RegionPrinter, tile: str, axes: Sequence[str]) -> None:
 
 def _fold_products(printer: RegionPrinter, op: Op, held: str) -> None:
     """A product of which one factor has no axis of its own, or of whole numbers: multiplied, then summed."""
-    assert op.expr is not None and op.other is not None and op.target is not None
     name, axes = printer.hold(op)
-    pair = [cast(strong(printer.terms.term(e)), held) for e in (op.expr, op.other)]
+    pair = [cast(strong(printer.terms.term(e)), held) for e in (op.operand, op.second)]
     term = Term(f"{pair[0].beside('*')} * {pair[1].beside('*', right=True)}", held)
-    both = Op(op.kind, op.place, target=op.target, expr=Binary("*", op.expr, op.other), over=op.over)
-    made = cast(folded(printer, both, term, "sum"), op.target.dtype)
+    both = Op(op.kind, op.place, target=op.result, expr=Binary("*", op.operand, op.second), over=op.over)
+    made = cast(folded(printer, both, term, "sum"), op.result.dtype)
     before = f"{printer.terms.at(name, axes)} + " if op.accumulate else ""
-    printer.fill(name, axes, Term(f"{before}{made}", op.target.dtype))
+    printer.fill(name, axes, Term(f"{before}{made}", op.result.dtype))

@@ -19,13 +19,12 @@ def grid(printer: RegionPrinter) -> None:
     """A program for each tile of the grid; the last axis runs fastest."""
     counts: list[str] = []
     for axis in printer.region.grid:
-        assert axis.step is not None
         if axis.cooperative:
             raise Unsupported("Programs that meet have no form in TileLang yet.", "Use one program.")
-        printer.programs.append((axis.extent, axis.step))
-        past = fold(Binary("+", axis.extent, fold(Binary("-", axis.step, Number(1, type=INDEX), type=INDEX))))
-        count = fold(Binary("//", past, axis.step, type=INDEX))
-        text = f"T.ceildiv({printer.terms.term(axis.extent)}, {printer.terms.term(axis.step)})"
+        printer.programs.append((axis.extent, axis.tile_size))
+        past = fold(Binary("+", axis.extent, fold(Binary("-", axis.tile_size, Number(1, type=INDEX), type=INDEX))))
+        count = fold(Binary("//", past, axis.tile_size, type=INDEX))
+        text = f"T.ceildiv({printer.terms.term(axis.extent)}, {printer.terms.term(axis.tile_size)})"
         counts.append(str(count.value) if isinstance(count, Number) else text)
     printer.line = printer.region.grid[0].place.line if printer.region.grid else 0
     places = _places(printer, counts)
@@ -100,12 +99,11 @@ def _swizzled(printer: RegionPrinter, counts: Sequence[str], together: int, alon
 
 
 def _grid_axis(printer: RegionPrinter, axis: Axis, place: Term, count: str) -> None:
-    assert axis.step is not None
     begin = place
     if axis.hints.get("descending") == Number(True) and place.text != "0":
         place = Term(f"{count} - 1 - {place.operand}", "i64", LOOSE, True)
     if place.text != "0":
-        step = printer.terms.term(axis.step)
+        step = printer.terms.term(axis.tile_size)
         narrow = printer.terms.fits(Name(axis.name))
         place = place if narrow else strong(place)
         variable = axis.begin.id if isinstance(axis.begin, Name) else printer.body.unique(f"{axis.name}_begin")

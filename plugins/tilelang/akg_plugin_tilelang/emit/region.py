@@ -55,7 +55,7 @@ class RegionPrinter(TilePrinter):
             for e in (op.expr, op.other)
             if isinstance(e, Name)
         }
-        self.stored = {op.element.tensor for each in region.ops for op in each.inside() if op.element is not None}
+        self.stored = {op.element.tensor for op in region.inside() if op.element is not None}
 
     def print(self) -> None:
         for axis in self.body.axes.values():
@@ -78,8 +78,7 @@ class RegionPrinter(TilePrinter):
 
     def tile_end(self, axis: Axis, begin: Term, stop: Term) -> Term:
         """What the positions of a tile end before: where it is full unless the axis ends, that end will do."""
-        assert axis.step is not None
-        step = self.terms.term(axis.step)
+        step = self.terms.term(axis.tile_size)
         past = Term(f"{begin.operand} + {step.operand}" if begin.text != "0" else step.text, "i64", LOOSE, begin.narrow)
         if not axis.partial:
             return past
@@ -115,12 +114,11 @@ class RegionPrinter(TilePrinter):
 
     def read(self) -> set[str]:
         """The tensors that the region loads from."""
-        return {tensor for each in self.region.ops for op in each.inside() for tensor in loaded(op)}
+        return {tensor for op in self.region.inside() for tensor in loaded(op)}
 
     def hold(self, op: Op, scope: str = "fragment") -> tuple[str, tuple[str, ...]]:
         """The tile of an op's target, allocated where it is not there yet."""
-        assert op.target is not None
-        value, axes = op.target, self.axes_of(op.target.name)
+        value, axes = op.result, self.axes_of(op.result.name)
         if value.name not in self.terms.values:
             self.allocate(value.name, axes, HELD[value.dtype], scope)
             text = self.terms.at(value.name, axes)
@@ -131,18 +129,17 @@ class RegionPrinter(TilePrinter):
         return value.name, axes
 
     def map(self, op: Op) -> None:
-        assert op.target is not None and op.expr is not None
-        value = op.target
-        if value.axes and value.name in self.factors and is_loaded(op.expr):
+        value = op.result
+        if value.axes and value.name in self.factors and is_loaded(op.operand):
             self.laid[value.name] = as_in_memory(self, op)
             if window := im2col(self, op, self.laid[value.name]):
                 name, _ = self.hold(op, "shared")
                 self.say(f"T.im2col({window.format(name)})")
                 return
-        self.keep_strides(op.expr)
+        self.keep_strides(op.operand)
         if value.name in self.factors and is_gathered(self, op):
             self.gathered.add(value.name)
-        term = gather(self, op) if value.name in self.gathered else self.terms.term(op.expr)
+        term = gather(self, op) if value.name in self.gathered else self.terms.term(op.operand)
         self.terms.kept.clear()
         if value.axes:
             if self.is_vector(op):
@@ -154,11 +151,11 @@ class RegionPrinter(TilePrinter):
                 self.registers.add(value.name)
             shared = value.name in (self.factors | self.vectors) - self.registers
             name, axes = self.hold(op, "shared" if shared else "fragment")
-            box = self.box(op.expr, axes) if value.name in self.factors else ""
+            box = self.box(op.operand, axes) if value.name in self.factors else ""
             if box:
                 self.say(f"T.copy({box}, {name})")
                 return
-            if value.name in self.factors and is_loaded(op.expr):
+            if value.name in self.factors and is_loaded(op.operand):
                 self.copied.add(name)
             term = cast(strong(term), "i32") if term.dtype == "bool" else strong(term)
             self.fill(name, axes, load_turned(self, op, term) if is_turned(self, op) else term)
@@ -178,14 +175,13 @@ class RegionPrinter(TilePrinter):
 
         So threads that fill it in the order of memory write to different banks.
         """
-        assert op.target is not None
-        name, axes = op.target.name, self.axes_of(op.target.name)
+        name, axes = op.result.name, self.axes_of(op.result.name)
         over = {axis for each in self.products for axis in each.over}
         self.laid[name] = tuple(sorted(axes, key=lambda axis: axis not in over))
         first, last = map(self.lanes, self.laid[name])
         self.scopes[name] = "shared"
-        self.held.add(f"{name} = T.alloc_shared(({first}, {last} + 4), {HELD[op.target.dtype]!r})", self.line)
-        place = self.terms.values[name] = Term(self.terms.at(name, self.laid[name]), op.target.dtype)
+        self.held.add(f"{name} = T.alloc_shared(({first}, {last} + 4), {HELD[op.result.dtype]!r})", self.line)
+        place = self.terms.values[name] = Term(self.terms.at(name, self.laid[name]), op.result.dtype)
         outside = self.each(axes)
         self.say(f"{place} = {term}")
         self.lines = outside
@@ -210,10 +206,9 @@ class RegionPrinter(TilePrinter):
 
         As a fragment it would have to lie as all of them do.
         """
-        assert op.target is not None and op.expr is not None
-        if not self.products or op.target.mutable or len(self.ordered(op.target.axes)) != 1:
+        if not self.products or op.result.mutable or len(self.ordered(op.result.axes)) != 1:
             return False
-        used = {node.id for node in walk(op.expr) if isinstance(node, Name) and node.id in self.body.values}
+        used = {node.id for node in walk(op.operand) if isinstance(node, Name) and node.id in self.body.values}
         tiles = {name for name in used if self.body.values[name].axes}
         return tiles <= self.vectors
 
@@ -239,25 +234,24 @@ class RegionPrinter(TilePrinter):
         return f"{element.tensor}[{', '.join([*(str(self.terms.term(index)) for index in lead), *parts])}]"
 
     def store(self, op: Op) -> None:
-        assert op.element is not None and op.expr is not None
-        dtype = self.terms.tensors[op.element.tensor].dtype
-        axes = self.ordered(self.body.axes_of(op.element) | self.body.axes_of(op.expr))
+        dtype = self.terms.tensors[op.destination.tensor].dtype
+        axes = self.ordered(self.body.axes_of(op.destination) | self.body.axes_of(op.operand))
         if self.is_result(op, axes):
-            name = self.allocate(self.body.unique(f"{op.element.tensor}_tile"), axes, STORED[dtype], "shared")
-            self.fill(name, axes, strong(self.terms.term(op.expr)))
-            self.say(f"T.copy({name}, {self.region_of(op.element, axes)})")
+            name = self.allocate(self.body.unique(f"{op.destination.tensor}_tile"), axes, STORED[dtype], "shared")
+            self.fill(name, axes, strong(self.terms.term(op.operand)))
+            self.say(f"T.copy({name}, {self.region_of(op.destination, axes)})")
             return
-        value = strong(self.terms.term(op.expr))
+        value = strong(self.terms.term(op.operand))
         if is_turned_result(self, op, axes) and dtype != "bool":
             axes, value = store_turned(self, op, axes, value)
-        elif axes and op.function == "store" and dtype != "bool" and branches(op.expr):
-            name = self.allocate(self.body.unique(f"{op.element.tensor}_tile"), axes, STORED[dtype])
+        elif axes and op.function == "store" and dtype != "bool" and branches(op.operand):
+            name = self.allocate(self.body.unique(f"{op.destination.tensor}_tile"), axes, STORED[dtype])
             self.fill(name, axes, value)
             value = Term(self.terms.at(name, axes), dtype)
         outside = self.each(axes)
         if op.mask is not None:
             self.block(f"if {self.terms.term(op.mask)}:")
-        place = self.terms.place(op.element)
+        place = self.terms.place(op.destination)
         if op.function == "store":
             self.say(f"{place} = {f'T.cast({value}, {STORED[dtype]!r})' if dtype == 'bool' else value}")
         elif dtype in ATOMIC[op.function]:
@@ -271,17 +265,15 @@ class RegionPrinter(TilePrinter):
 
         By way of shared memory a thread writes eight at once.
         """
-        assert op.element is not None
-        stored = self.terms.tensors[op.element.tensor].dtype in ("f16", "bf16")
+        stored = self.terms.tensors[op.destination.tensor].dtype in ("f16", "bf16")
         return bool(self.products and stored and op.mask is None and op.function == "store") and (
-            len(axes) == 2 and self.is_box(op.element, axes) and op.element.tensor not in self.read()
+            len(axes) == 2 and self.is_box(op.destination, axes) and op.destination.tensor not in self.read()
         )
 
     def tiles(self, op: Op) -> None:
-        axis = op.axis
-        assert axis is not None and axis.step is not None
+        axis = op.tiled
         start, stop = (self.terms.term(bound) for bound in op.bounds)
-        extent, step = self.terms.term(axis.extent), self.terms.term(axis.step)
+        extent, step = self.terms.term(axis.extent), self.terms.term(axis.tile_size)
         if op.bounds[1] != axis.extent and not self.body.bounds.at_most(op.bounds[1], axis.extent):
             stop = Term(f"T.min({stop}, {extent})", "i64", narrow=stop.narrow and extent.narrow)
         low = self.terms.bounds.interval(op.bounds[0])[0]
@@ -318,9 +310,8 @@ class RegionPrinter(TilePrinter):
         return f"T.max(T.ceildiv({distance}, {step}), 0)"
 
     def range(self, op: Op) -> None:
-        assert op.target is not None
         start, stop, by = (self.terms.term(bound) for bound in op.bounds)
-        name = op.target.name
+        name = op.result.name
         if (start.text, by.text) == ("0", "1"):
             outside = self.block(f"for {name} in T.serial({stop}):")
         else:
@@ -334,11 +325,10 @@ class RegionPrinter(TilePrinter):
         self.lines = outside
 
     def branch(self, op: Op) -> None:
-        assert op.expr is not None
-        if isinstance(op.expr, Number):
-            self.ops(op.body if op.expr.value else op.orelse)
+        if isinstance(op.operand, Number):
+            self.ops(op.body if op.operand.value else op.orelse)
             return
-        for ops, head in ((op.body, f"if {self.terms.term(op.expr)}:"), (op.orelse, "else:")):
+        for ops, head in ((op.body, f"if {self.terms.term(op.operand)}:"), (op.orelse, "else:")):
             if ops or head != "else:":
                 outside = self.block(head)
                 if not ops:

@@ -15,17 +15,16 @@ OPERATORS = {"sum": "{0} + {1}", "prod": "{0} * {1}"}
 
 def scan(printer: RegionPrinter, op: Op) -> None:
     """A running function: in log2(lanes) steps over a tile in shared memory."""
-    assert op.expr is not None and op.target is not None
     (axis,), function = op.over, op.joins
     name, _ = printer.hold(op)
-    axes = printer.ordered(printer.body.axes_of(op.expr) | {axis})
-    term = strong(printer.terms.term(op.expr))
+    axes = printer.ordered(printer.body.axes_of(op.operand) | {axis})
+    term = strong(printer.terms.term(op.operand))
     term = cast(term, numerics.reduction_dtype(op.function, term.dtype))
     tile = printer.allocate(printer.body.unique("run"), axes, HELD[term.dtype], "shared")
     printer.fill(tile, axes, stored(term, term.dtype))
     run_along(printer, tile, axes, axis, function, term.dtype, op.reverse)
-    made = cast(Term(printer.terms.at(tile, axes), term.dtype), op.target.dtype)
-    printer.fill(name, printer.ordered(op.target.axes), stored(made, op.target.dtype))
+    made = cast(Term(printer.terms.at(tile, axes), term.dtype), op.result.dtype)
+    printer.fill(name, printer.ordered(op.result.axes), stored(made, op.result.dtype))
 
 
 def run_along(
@@ -123,10 +122,9 @@ def _run_in_steps(
 
 def sort(printer: RegionPrinter, op: Op) -> None:
     """A tile in order along an axis by a bitonic network over shared memory; of one that is bitonic its last stage."""
-    assert op.expr is not None and op.target is not None
     (axis,) = op.over
     name, _ = printer.hold(op)
-    axes, term = printer.ordered(op.target.axes | {axis}), strong(printer.terms.term(op.expr))
+    axes, term = printer.ordered(op.result.axes | {axis}), strong(printer.terms.term(op.operand))
     tile = printer.allocate(printer.body.unique("run"), axes, HELD[term.dtype], "shared")
     after = printer.allocate(printer.body.unique(f"{tile}_next"), axes, HELD[term.dtype])
     printer.fill(tile, axes, stored(term, term.dtype))
@@ -145,7 +143,7 @@ def sort(printer: RegionPrinter, op: Op) -> None:
     printer.fill(after, axes, Term(f"T.if_then_else({first}, {least}, {most})", term.dtype))
     printer.fill(tile, axes, Term(printer.terms.at(after, axes), term.dtype))
     printer.lines = outside
-    printer.fill(name, printer.ordered(op.target.axes), Term(at, term.dtype))
+    printer.fill(name, printer.ordered(op.result.axes), Term(at, term.dtype))
 
 
 def _either(printer: RegionPrinter, function: str, one: str, other: str, dtype: str) -> str:

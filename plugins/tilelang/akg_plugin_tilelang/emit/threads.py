@@ -19,7 +19,7 @@ def threads_of(body: Body, region: Region) -> int:
     sums would not fit.
     """
     hinted = any(isinstance(axis.hints.get("warps"), Number) for axis in region.grid)
-    ops = [inner for each in region.ops for inner in each.inside()]
+    ops = list(region.inside())
     products = [op for op in ops if is_matrix_product(op)]
     if hinted or not any(op.expr and op.expr.type and op.expr.type.dtype in ("f16", "bf16") for op in products):
         return LIMITS.lanes * warps_of(body, region, LIMITS, stages=1, turns=1)

@@ -32,7 +32,7 @@ class TilePrinter:
         self.blocks: dict[str, Expr] = {}
         self.scopes: dict[str, str] = {}  # of each tile by name
         self.laid: dict[str, tuple[str, ...]] = {}  # factors whose dimensions are in an order of their own
-        self.products = [op for each in region.ops for op in each.inside() if op.kind == "dot"]
+        self.products = [op for op in region.inside() if op.kind == "dot"]
         self.on_units = False  # whether matrix units multiplied
         self.options: dict[str, bool] = {}  # of TileLang's passes, which the function asks for
         self.results: dict[tuple[str, tuple[str, ...]], str] = {}  # tiles by way of which a tensor is stored

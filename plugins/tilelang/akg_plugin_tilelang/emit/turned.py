@@ -26,8 +26,7 @@ def runs_in_memory(printer: TilePrinter, op: Op, axes: Sequence[str]) -> dict[st
 
 def as_in_memory(printer: TilePrinter, op: Op) -> tuple[str, ...]:
     """The axes of what an op loads, that along which neighbours are neighbours in memory last."""
-    assert op.target is not None
-    axes = printer.ordered(op.target.axes)
+    axes = printer.ordered(op.result.axes)
     runs = runs_in_memory(printer, op, axes) if len(axes) == 2 else {}
     return tuple(sorted(axes, key=lambda axis: runs[axis])) if runs else axes
 
@@ -37,9 +36,8 @@ def is_turned(printer: TilePrinter, op: Op) -> bool:
 
     Rows of a few neighbours, as of taps, are in the same lines again and again: these loads stay as they are.
     """
-    assert op.target is not None and op.expr is not None
-    axes = printer.ordered(op.target.axes)
-    if printer.products or op.target.mutable or len(axes) != 2 or not is_loaded(op.expr):
+    axes = printer.ordered(op.result.axes)
+    if printer.products or op.result.mutable or len(axes) != 2 or not is_loaded(op.operand):
         return False
     if not (runs := runs_in_memory(printer, op, axes)):
         return False
@@ -58,10 +56,9 @@ def load_turned(printer: TilePrinter, op: Op, term: Term) -> Term:
 
     So neighbouring threads reach different banks along either axis.
     """
-    assert op.target is not None
-    axes, dtype = tuple(reversed(printer.ordered(op.target.axes))), op.target.dtype
+    axes, dtype = tuple(reversed(printer.ordered(op.result.axes))), op.result.dtype
     first, last = map(printer.lanes, axes)
-    name = printer.body.unique(f"{op.target.name}_turned")
+    name = printer.body.unique(f"{op.result.name}_turned")
     printer.scopes[name] = "shared"
     printer.held.add(f"{name} = T.alloc_shared(({first}, {last} + 1), {HELD[dtype]!r})", printer.line)
     printer.fill(name, axes, term)
@@ -70,7 +67,6 @@ def load_turned(printer: TilePrinter, op: Op, term: Term) -> Term:
 
 def is_turned_result(printer: TilePrinter, op: Op, axes: Sequence[str]) -> bool:
     """Whether an op stores a tile of which threads hold what matrix units gave them: two neighbours at a time."""
-    assert op.element is not None
     if not printer.on_units or op.function != "store" or len(axes) != 2:
         return False
     runs = runs_in_memory(printer, op, axes)
@@ -83,13 +79,12 @@ def store_turned(printer: TilePrinter, op: Op, axes: Sequence[str], value: Term)
     Returns the axes in the order of memory, and the element of the tile. Rows are four longer than they need, so that
     threads that write to several of them reach different banks.
     """
-    assert op.element is not None
-    runs, dtype = runs_in_memory(printer, op, axes), printer.terms.tensors[op.element.tensor].dtype
+    runs, dtype = runs_in_memory(printer, op, axes), printer.terms.tensors[op.destination.tensor].dtype
     turned = tuple(sorted(axes, key=lambda axis: runs[axis]))
     first, last = map(printer.lanes, turned)
-    name = printer.results.get((op.element.tensor, turned), "")
+    name = printer.results.get((op.destination.tensor, turned), "")
     if not name:
-        name = printer.results[op.element.tensor, turned] = printer.body.unique(f"{op.element.tensor}_tile")
+        name = printer.results[op.destination.tensor, turned] = printer.body.unique(f"{op.destination.tensor}_tile")
         printer.scopes[name] = "shared"
         printer.held.add(f"{name} = T.alloc_shared(({first}, {last} + 4), {HELD[dtype]!r})", printer.line)
     place = Term(printer.terms.at(name, turned), dtype)

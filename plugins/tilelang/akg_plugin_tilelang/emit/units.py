@@ -22,12 +22,11 @@ class Sides:
 
 def sides_of(printer: TilePrinter, op: Op) -> Sides:
     """How a product's factors lie in its result."""
-    assert op.expr is not None and op.other is not None and op.target is not None
-    left, right = (printer.body.axes_of(e) - set(op.over) for e in (op.expr, op.other))
-    rows, columns, axes = printer.ordered(left - right), printer.ordered(right - left), printer.axes_of(op.target.name)
+    left, right = (printer.body.axes_of(e) - set(op.over) for e in (op.operand, op.second))
+    rows, columns, axes = printer.ordered(left - right), printer.ordered(right - left), printer.axes_of(op.result.name)
     if rows and columns and axes.index(rows[0]) > axes.index(columns[0]):
-        return Sides(op.other, op.expr, columns, rows)
-    return Sides(op.expr, op.other, rows, columns)
+        return Sides(op.second, op.operand, columns, rows)
+    return Sides(op.operand, op.second, rows, columns)
 
 
 def is_on_units(printer: TilePrinter, op: Op) -> bool:
@@ -36,8 +35,7 @@ def is_on_units(printer: TilePrinter, op: Op) -> bool:
     groups = (sides.rows, sides.columns, op.over)
     if any(len(group) != 1 for group in groups) or is_exact(op):
         return False
-    assert op.target is not None
-    alone = printer.axes_of(op.target.name) == (*sides.rows, *sides.columns) and op.target.dtype == "f32"
+    alone = printer.axes_of(op.result.name) == (*sides.rows, *sides.columns) and op.result.dtype == "f32"
     rows, columns, over = (printer.body.axes[axis].lanes or 0 for (axis,) in groups)
     return alone and min(rows, columns, over) > 0 and rows % 64 == columns % 16 == over % 16 == 0
 
@@ -49,20 +47,19 @@ def has_rows_of_its_own(printer: TilePrinter, sides: Sides) -> bool:
 
 def stays_in_registers(printer: TilePrinter, op: Op) -> bool:
     """Whether a left factor is made of what products left in registers, which lies there as matrix units take it."""
-    assert op.target is not None and op.expr is not None
-    (product, *others) = (each for each in printer.products if op.target.name in _names(each))
-    if others or not is_on_units(printer, product) or any(isinstance(node, Element) for node in walk(op.expr)):
+    (product, *others) = (each for each in printer.products if op.result.name in _names(each))
+    if others or not is_on_units(printer, product) or any(isinstance(node, Element) for node in walk(op.operand)):
         return False
     sides, tiles = sides_of(printer, product), {name for name in _names(op) if printer.scopes.get(name)}
     whole = any(printer.axes_of(name) == (*sides.rows, *product.over) for name in tiles & _made_of_products(printer))
     held = all(printer.scopes[name] == "fragment" for name in tiles)
-    return whole and held and sides.left == Name(op.target.name) and has_rows_of_its_own(printer, sides)
+    return whole and held and sides.left == Name(op.result.name) and has_rows_of_its_own(printer, sides)
 
 
 def _made_of_products(printer: TilePrinter) -> set[str]:
     """The values that are products, or are made of them."""
     found = {op.target.name for op in printer.products if op.target is not None}
-    for op in (op for each in printer.region.ops for op in each.inside()):
+    for op in (op for op in printer.region.inside()):
         if op.target is not None and found & _names(op):
             found.add(op.target.name)
     return found

@@ -44,27 +44,25 @@ def folded(terms: ExpressionPrinter, function: str, tile: Term, axes: Sequence[s
 
 def reduced(terms: ExpressionPrinter, op: Op) -> Term:
     """What a reduction, an argreduction or a pick makes."""
-    assert op.expr is not None and op.target is not None
     if op.finds_place:
         return _argreduced(terms, op)
     if op.function in ("first", "last"):
         return _picked(terms, op)
     function = op.joins
-    tile = strong(terms.term(op.expr))
+    tile = strong(terms.term(op.operand))
     if function in ("any", "all"):
         bits = terms.spread(cast(cast(tile, "bool"), "i32"), op.over)
         made = folded(terms, "max" if function == "any" else "min", bits, op.over)
         return Term(f"{made} != 0", "bool", made.axes, LOOSE)
     tile = terms.spread(cast(wide(tile), held_dtype(op.function, tile.dtype)), op.over)
-    return cast(folded(terms, function, tile, op.over, "ordered" in op.hints), op.target.dtype)
+    return cast(folded(terms, function, tile, op.over, "ordered" in op.hints), op.result.dtype)
 
 
 def _argreduced(terms: ExpressionPrinter, op: Op) -> Term:
-    assert op.expr is not None and op.other is not None
     (axis,) = op.over
-    tile = terms.spread(strong(terms.term(op.expr)), [axis])
+    tile = terms.spread(strong(terms.term(op.operand)), [axis])
     tile = cast(tile, held_dtype("reduce_max", tile.dtype))
-    place, position = tile.axes.index(axis), terms.term(op.other)
+    place, position = tile.axes.index(axis), terms.term(op.second)
     at = f"tl.broadcast_to({terms.aligned(position, tile.axes)}, {terms.shape(tile.axes)})"
     rest = tuple(name for name in tile.axes if name != axis)
     if not terms.dialect.pairs:
@@ -77,36 +75,33 @@ def _argreduced(terms: ExpressionPrinter, op: Op) -> Term:
 
 def _picked(terms: ExpressionPrinter, op: Op) -> Term:
     """The value at one position: the only lane that is not made zero before a sum."""
-    assert op.expr is not None and op.other is not None and op.target is not None
     (name,) = op.over
-    tile = strong(terms.term(op.expr))
+    tile = strong(terms.term(op.operand))
     if name not in tile.axes:
         return tile
     dtype = {"bool": "i32", "i8": "i32", "i16": "i32", "u8": "i32", "bf16": "f32"}.get(tile.dtype, tile.dtype)
-    chosen = terms.term(op.other)
+    chosen = terms.term(op.second)
     (here, value), axes = terms.fitted([chosen, cast(wide(tile), dtype)])
     kept = Term(f"tl.where({here}, {value}, {literal(0, dtype)})", dtype, axes)
-    return cast(folded(terms, "sum", kept, [name]), op.target.dtype)
+    return cast(folded(terms, "sum", kept, [name]), op.result.dtype)
 
 
 def scanned(terms: ExpressionPrinter, op: Op) -> Term:
     """What a scan makes."""
-    assert op.expr is not None and op.target is not None
     function, (axis,) = op.joins, op.over
-    tile = strong(terms.term(op.expr))
+    tile = strong(terms.term(op.operand))
     tile = terms.spread(cast(wide(tile), held_dtype(op.function, tile.dtype)), [axis])
     place, way = tile.axes.index(axis), ", reverse=True" if op.reverse else ""
     if function in ("sum", "prod"):
         text = f"tl.cum{function}({tile}, axis={place}{way})"
     else:
         text = f"tl.associative_scan({tile}, {place}, {combiner(terms, function, tile.dtype)}{way})"
-    return cast(tile.with_text(text), op.target.dtype)
+    return cast(tile.with_text(text), op.result.dtype)
 
 
 def ordered(terms: ExpressionPrinter, op: Op, threads: int) -> Term:
     """A tile in order along an axis, for which Triton wants that last; `threads`: of a program."""
-    assert op.expr is not None
-    tile = strong(terms.term(op.expr))
+    tile = strong(terms.term(op.operand))
     places, place = list(range(len(tile.axes))), tile.axes.index(op.over[0])
     places[place], places[-1] = places[-1], places[place]
     last = place == places[place]
@@ -116,8 +111,7 @@ def ordered(terms: ExpressionPrinter, op: Op, threads: int) -> Term:
 
 def _in_order(terms: ExpressionPrinter, op: Op, text: str, threads: int) -> str:
     """A tile in order along its last dimension, op's axis, by the network that suits so many threads."""
-    assert op.target is not None
-    own, lanes = (math.prod(terms.body.axes[name].lanes or 0 for name in axes) for axes in (op.over, op.target.axes))
+    own, lanes = (math.prod(terms.body.axes[name].lanes or 0 for name in axes) for axes in (op.over, op.result.axes))
     if not lanes:  # a launch knows how many
         return f"tl.sort({text})"
     bits, dims = own.bit_length() - 1, lanes.bit_length() - 1
@@ -132,14 +126,13 @@ def _in_order(terms: ExpressionPrinter, op: Op, text: str, threads: int) -> str:
 
 def multiplied(terms: ExpressionPrinter, op: Op, dialect: Dialect, promoted: bool) -> Term:
     """What a product makes, with what it is added to. `promoted`: it is summed apart, and added in its dtype."""
-    assert op.expr is not None and op.other is not None and op.target is not None
-    into = terms.values[op.target.name] if op.accumulate else None
-    a, b = (strong(terms.term(expr)) for expr in (op.expr, op.other))
+    into = terms.values[op.result.name] if op.accumulate else None
+    a, b = (strong(terms.term(expr)) for expr in (op.operand, op.second))
     dtype = numerics.dot_dtype(a.dtype, b.dtype)
     if not is_float(dtype):
         pair = [cast(wide(t), dtype) for t in (a, b)]
         product = folded(terms, "sum", terms.joined("*", pair, dtype), op.over)
-        return _added(terms, into, product, op.target.dtype)
+        return _added(terms, into, product, op.result.dtype)
     meeting = promote(a.dtype, b.dtype)
     return _dot(terms, op, dialect, (cast(a, meeting), cast(b, meeting)), dtype, into, promoted)
 

@@ -43,7 +43,7 @@ def functions(instance: Instance, dialect: Dialect) -> list[Function]:
 def _function(
     name: str, instance: Instance, body: Body, region: Region, divisors: Divisors, dialect: Dialect
 ) -> Function:
-    limits, products = dialect.limits, [op for each in region.ops for op in each.inside() if op.kind == "dot"]
+    limits, products = dialect.limits, [op for op in region.inside() if op.kind == "dot"]
     axes = order(body, region, pairings(body, region, limits.dot_strategies), 1 if products else dialect.row)
     for op in filter(is_matrix_product, products):
         operands_of(body, axes, op, limits)  # refuses what has no workspace
@@ -87,7 +87,7 @@ def _function(
 
 def _all_reduced(body: Body, region: Region, programs: Programs, dialect: Dialect) -> AllReduced:
     """All-reductions and barriers written out; raises Unsupported where programs do not wait for each other."""
-    found = [op for each in region.ops for op in each.inside() if op.kind in ("all_reduce", "barrier")]
+    found = [op for op in region.inside() if op.kind in ("all_reduce", "barrier")]
     if found and programs.members and not dialect.cooperative:
         what = f"{found[0].function or found[0].kind}: programs of this chip do not wait for each other."
         raise Unsupported(what, "Use one program.")

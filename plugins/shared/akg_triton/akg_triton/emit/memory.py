@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import LOOSE, PRODUCT, Op, fold
+from akg_core.plugin.lower import LOOSE, PRODUCT, Op, element_of, fold
 from akg_core.plugin.sketch import (
     INDEX,
     NARROW,
@@ -103,8 +103,7 @@ class MemoryPrinter:
         return term.operand if text is term.text else text
 
     def load(self, call: Call) -> Term:
-        element, keywords = call.args[0], dict(call.keywords)
-        assert isinstance(element, Element)
+        element, keywords = element_of(call), dict(call.keywords)
         dtype = self.tensors[element.tensor].dtype
         if call.op == "load_block":
             names = tuple(axis.value for axis in call.args[1:] if isinstance(axis, Text))
@@ -129,12 +128,11 @@ class MemoryPrinter:
         `passes_by`: what is read again meanwhile is to stay in the cache. `whole`: a mask says of every axis where it
         ends.
         """
-        assert op.element is not None and op.expr is not None
-        dtype = self.tensors[op.element.tensor].dtype
+        dtype = self.tensors[op.destination.tensor].dtype
         if OPERATIONS[op.function].kind == "atomic" and dtype not in ATOMIC[op.function]:
             raise Unsupported(f"{op.function} on {dtype} has no form in Triton.", "Use a tensor of f32 or i32.")
-        value = self.terms.term(op.expr)
-        pointer, axes = self.pointer(op.element, op.mask)
+        value = self.terms.term(op.operand)
+        pointer, axes = self.pointer(op.destination, op.mask)
         text = self.terms.aligned(value, axes)
         if axes and not value.axes and op.function != "store":
             text = f"tl.full({self.terms.shape(axes)}, {value}, {TRITON[dtype]})"

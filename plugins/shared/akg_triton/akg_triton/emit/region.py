@@ -39,7 +39,7 @@ class RegionPrinter:
         self.repeating, self.promoted = 0, False
         self.shared = _shared(region) - set(body.workspace)
         self.waited = 0  # the line of the sketch for which the threads have waited for each other
-        self.has_products = any(op.kind == "dot" for each in region.ops for op in each.inside())
+        self.has_products = any(op.kind == "dot" for op in region.inside())
 
     def print(self) -> None:
         for axis in self.programs.opened:
@@ -79,9 +79,8 @@ class RegionPrinter:
 
     def wait(self, op: Op) -> None:
         """Wait for the other programs of the group."""
-        assert op.element is not None
         self.terms.needs.add("meet")
-        counter, _ = self.memory.pointer(op.element, None)
+        counter, _ = self.memory.pointer(op.destination, None)
         self.emit(f"meet({counter}, {self.terms.term(op.bounds[0])})")
 
     def wait_for_threads(self, op: Op) -> None:
@@ -95,8 +94,7 @@ class RegionPrinter:
         self.waited = 0 if op.kind == "store" else op.place.line
 
     def assign(self, op: Op) -> None:
-        assert op.target is not None
-        value = op.target
+        value = op.result
         term = self.result(op)
         if value.mutable and op.kind == "map":
             term = cast(wide(strong(term)) if term.axes or not value.axes else wide(term), value.dtype)
@@ -111,10 +109,9 @@ class RegionPrinter:
         self.terms.values[value.name] = Term(value.name, value.dtype, term.axes, narrow=narrow)
 
     def result(self, op: Op) -> Term:
-        assert op.target is not None and op.expr is not None
         combined = {"reduce": combine.reduced, "scan": combine.scanned}
         if op.kind == "map":
-            return self.terms.term(op.expr)
+            return self.terms.term(op.operand)
         if op.kind == "dot":
             return combine.multiplied(self.terms, op, self.dialect, self.promoted)
         if op.kind in combined:
@@ -125,25 +122,22 @@ class RegionPrinter:
         return own[op.kind](op)
 
     def positions(self, op: Op) -> Term:
-        axis = op.axis
-        assert axis is not None and op.expr is not None
-        begin, text = self.terms.term(op.expr), f"tl.arange(0, {self.terms.lanes(axis.name)})"
+        axis = op.tiled
+        begin, text = self.terms.term(op.operand), f"tl.arange(0, {self.terms.lanes(axis.name)})"
         text = text if begin.text == "0" else f"{begin.operand} + {text}"
         text = f"tl.max_contiguous({text}, 1)" if axis.single else text
         narrow = begin.narrow and self.body.bounds.fits_i32(Name(axis.name))
         return Term(text, "i64", (axis.name,), SUM, narrow)
 
     def begin(self, op: Op) -> Term:
-        assert op.expr is not None and op.axis is not None and op.axis.step is not None
-        place, size = self.terms.term(op.expr), self.terms.term(op.axis.step)
-        narrow = self.body.bounds.fits_i32(Name(op.axis.name))
+        place, size = self.terms.term(op.operand), self.terms.term(op.tiled.tile_size)
+        narrow = self.body.bounds.fits_i32(Name(op.tiled.name))
         number = place if narrow else held(place, "tl.int64")
         text = f"{number.beside('*')} * {size.operand}" if size.text != "1" else number.text
         return Term(text, "i64", (), PRODUCT, narrow)
 
     def end(self, op: Op) -> Term:
-        assert op.expr is not None and op.axis is not None
-        axis, begin = op.axis, self.terms.term(op.expr)
+        axis, begin = op.tiled, self.terms.term(op.operand)
         past = self.terms.joined("+", [begin, self.terms.term(axis.step or axis.extent)], "i64")
         if op.other is not None:
             past = self.terms.function("tl.minimum({0}, {1})", [past, self.terms.term(op.other)], "i64")
@@ -151,16 +145,14 @@ class RegionPrinter:
 
     def regrouped(self, op: Op) -> Term:
         """The lanes of a tile as those of two other axes."""
-        assert op.expr is not None
         wide, tall, *made = op.over
-        value = self.terms.term(op.expr)
+        value = self.terms.term(op.operand)
         text = value.text if value.axes == (wide, tall) else f"tl.trans({value})"
         text = f"tl.reshape({text}, {self.terms.shape(made)})"
         axes = self.terms.ordered(made)
         return Term(text if axes == tuple(made) else f"tl.trans({text})", value.dtype, axes)
 
     def range(self, op: Op) -> None:
-        assert op.target is not None
         start, stop, by = run = [self.terms.term(bound) for bound in op.bounds]
         unroll, stages = op.hints.get("unroll"), op.hints.get("stages")
         turns = int(unroll.value) if isinstance(unroll, Number) else 1
@@ -173,9 +165,9 @@ class RegionPrinter:
             word, options = "tl.static_range", ""
         bounds = f"{start}, {stop}" if start.text != "0" or by.text != "1" else f"{stop}"
         bounds += "" if by.text == "1" else f", {by}"
-        self.emit(f"for {op.target.name} in {word}({bounds}{options}):")
-        narrow = op.target.dtype == "i64" and all(t.narrow for t in run)
-        self.terms.values[op.target.name] = Term(op.target.name, op.target.dtype, narrow=narrow)
+        self.emit(f"for {op.result.name} in {word}({bounds}{options}):")
+        narrow = op.result.dtype == "i64" and all(t.narrow for t in run)
+        self.terms.values[op.result.name] = Term(op.result.name, op.result.dtype, narrow=narrow)
         outside, self.lines = self.lines, self.lines.nest()
         around = self.repeating, self.promoted
         self.repeating += "programs" not in op.hints
@@ -184,15 +176,14 @@ class RegionPrinter:
         self.lines, (self.repeating, self.promoted) = outside, around
 
     def branch(self, op: Op) -> None:
-        assert op.expr is not None
-        if isinstance(op.expr, Number):
-            self.ops(op.body if op.expr.value else op.orelse)
+        if isinstance(op.operand, Number):
+            self.ops(op.body if op.operand.value else op.orelse)
             return
         if not (op.orelse or self.dialect.branches) and any(inner.kind == "dot" for inner in op.inside()):
-            turns = f"tl.where({self.terms.term(op.expr)}, 1, 0)"  # a loop of one turn or none
+            turns = f"tl.where({self.terms.term(op.operand)}, 1, 0)"  # a loop of one turn or none
             self.emit(f"for {self.body.unique('taken')} in tl.range(0, {turns}):")
         else:
-            self.emit(f"if {self.terms.term(op.expr)}:")
+            self.emit(f"if {self.terms.term(op.operand)}:")
         outside = self.lines
         for ops, head in ((op.body, ""), (op.orelse, "else:")):
             if head and ops:
@@ -205,6 +196,6 @@ class RegionPrinter:
 
 def _shared(region: Region) -> set[str]:
     """Tensors that the region both reads and writes."""
-    ops = [op for each in region.ops for op in each.inside()]
+    ops = list(region.inside())
     stored = {op.element.tensor for op in ops if op.element is not None}
     return stored & {name for op in ops for name in tensors_of(replace(op, element=None))}
