@@ -20,6 +20,7 @@ from akg_core.agents.prices import dollars, price_of
 from akg_core.agents.records import Answer, Message, Question, Usage
 from akg_core.agents.replay_cache import ReplayCache
 from akg_core.agents.settings import Level, Settings, settings_file
+from akg_core.closing import Closing
 from akg_core.errors import AkgError, UsageError
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class _Streamed:
         return text
 
 
-class Client:
+class Client(Closing):
     """Asks the models of some settings within a budget. Thread-safe; close it, or use it as a context."""
 
     def __init__(self, settings: Settings, budget: Budget, tape: ReplayCache | None = None) -> None:
@@ -77,12 +78,6 @@ class Client:
         self._counts_streams = True  # until an endpoint refuses to count the tokens of a stream
         self._opened: OpenAI | None = None
         self._opening = threading.Lock()
-
-    def __enter__(self) -> Client:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close connections."""

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from akg_core import machine
+from akg_core.closing import Closing
 from akg_core.errors import WorkerFailed
 from akg_core.worker import cgroup, folders
 from akg_core.worker.limits import JobResult, Limits
@@ -49,7 +50,7 @@ class Due:
     seconds: float | None = None
 
 
-class Pool:
+class Pool(Closing):
     """Warm parents and the workers forked from them. Starting it returns at once; a job waits for its parent's imports.
 
     `warm` are the modules that parents import before they serve, in layers: the first parent has those of the first
@@ -80,12 +81,6 @@ class Pool:
         self._sessions: set[Session] = set()
         self.spare = Spare(self.session, self.background)
         self._start()
-
-    def __enter__(self) -> Pool:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def call(self, function: str, payload: dict[str, Any], *, limits: Limits | None = None) -> JobResult:
         """Run one job in a process of its own and wait for it."""

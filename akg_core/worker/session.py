@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from akg_core import machine
+from akg_core.closing import Closing
 from akg_core.foreign import sentences, shown
 from akg_core.worker import usage, wire
 from akg_core.worker.folders import remove
@@ -31,7 +32,7 @@ _ANSWER_BYTES, _REPORT_BYTES = 256 << 20, 4 << 20  # of a job, and of one that r
 _CLOSED = "The worker has been closed."
 
 
-class Session:
+class Session(Closing):
     """A worker process that stays for several calls, one at a time; made by `Pool.session`.
 
     After any status but "ok" and "error" the process is gone, and further calls give the same status again. A session
@@ -60,12 +61,6 @@ class Session:
         self._open = {connection.fileno(), log, status}
         for descriptor in self._open:
             os.set_blocking(descriptor, False)
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def call(self, function: str, payload: dict[str, Any], seconds: float | None = None) -> JobResult:
         """Run "module:function" on `payload` in the worker and wait; `seconds` overrides the limit on time."""

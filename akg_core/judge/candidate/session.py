@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from akg_core.closing import Closing
 from akg_core.judge.records import FEWEST_CALLS, Draw, Preparation
 from akg_core.judge.reference import memory_estimate
 from akg_core.judge.reference.prepare import Prepared
@@ -34,7 +35,7 @@ Steps = Callable[[Sequence[dict[str, int]]], Sequence[float]]
 """How many operations on tiles a simulation takes at each of some sizes of what varies."""
 
 
-class CandidateSession:
+class CandidateSession(Closing):
     """Loads in the background from the start, unless its text names what no kernel may use: then `rule` says what.
 
     Loading and running may take `seconds` each; 0 sets that by the reference's time. `simulated`: the plugin runs the
@@ -76,12 +77,6 @@ class CandidateSession:
         if not self.rule:
             self._session = self._leaving.enter_context(pool.session(self._limits, _JOB))
             self._loaded = pool.background(self._session.call, _JOB, self._opening)
-
-    def __enter__(self) -> CandidateSession:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the process, with what it lends, and remove what it wrote."""

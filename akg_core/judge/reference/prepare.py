@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from akg_core.closing import Closing
 from akg_core.errors import OutOfMemory, TaskError
 from akg_core.judge.records import Draw, OutputComparison, Preparation
 from akg_core.judge.reference.construction import made_by
@@ -81,7 +82,7 @@ def prepare(
     return prepared
 
 
-class Prepared:
+class Prepared(Closing):
     """A task's cases and the process that knows their answers, a `session`. Close it, or use it as a context."""
 
     def __init__(
@@ -99,12 +100,6 @@ class Prepared:
         self._started = pool.background(self.session.call, "akg_core.worker.placement:start_job", where)
         self._opened: Future[Draw] = Future()
         self._ready: Future[Preparation] | None = None
-
-    def __enter__(self) -> Prepared:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def started(self) -> None:
         """Wait for the reference process to have made its device ready, or to have failed."""

@@ -7,6 +7,7 @@ import threading
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING
 
+from akg_core.closing import Closing
 from akg_core.errors import AkgError
 from akg_core.judge.candidate.session import kernel_payload
 from akg_core.judge.reference.prepare import Prepared
@@ -25,7 +26,7 @@ _FORGET = "akg_core.judge.timing.baseline:forget_job"
 _REFERENCE = "akg_core.judge.reference.process:open_job"
 
 
-class Entrant:
+class Entrant(Closing):
     """The kernel, in a session for timing that it is loaded in, and that then takes a sample which does not count.
 
     All of it in the background, and none of it needs a device of its own: start it when the kernel has been verified.
@@ -60,12 +61,6 @@ class Entrant:
         if not patient:
             self.begin()
 
-    def __enter__(self) -> Entrant:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def loaded(self) -> None:
         """Wait for the kernel to be loaded, or to have failed."""
         self._loaded.result()
@@ -95,7 +90,7 @@ class Entrant:
             self._kernel.warm(self.plan)
 
 
-class Baselines:
+class Baselines(Closing):
     """The reference by eager PyTorch and by `torch.compile`, each in a session that warms up in the background.
 
     Start them early: compiling takes seconds, which are no part of any time. `patient`: until `begin` they only import
@@ -118,12 +113,6 @@ class Baselines:
         self._warm: dict[str, Future[Participant]] = {}
         if not patient:
             self.begin()
-
-    def __enter__(self) -> Baselines:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def opened(self) -> None:
         """Wait for the baselines' processes to have imported what they need, or to have failed."""

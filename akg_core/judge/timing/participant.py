@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from akg_core.closing import Closing
 from akg_core.judge.reference.prepare import Fresh, Prepared
 from akg_core.machine import last_level_cache
 from akg_core.records import Case, ProfileReport, TimingPlan
@@ -33,17 +34,11 @@ class Unusable(Exception):
 
 
 @dataclass
-class Kept:
+class Kept(Closing):
     """A file with answers of the calls on the sets of inputs of these `numbers`. Close it, or use it as a context."""
 
     file: Path
     numbers: tuple[int, ...] = ()
-
-    def __enter__(self) -> Kept:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Remove the file."""
