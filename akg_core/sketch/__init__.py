@@ -6,6 +6,7 @@ numerics        accumulate dtypes and identities, which interpreter and emitters
 affine, ranges  index arithmetic: polynomials and intervals, by which masks are proved needless
 schedule        free parameters, and values in their place
 program         the program that launches kernels
+scalars         numbers that the host computes of float arguments
 names           names in a kernel, and new ones
 codes           what checker and parser find, by code
 show            a tree as text

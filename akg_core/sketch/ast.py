@@ -285,12 +285,12 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Allocate(Statement):
-    """`y = empty("f32", M, N)`; `fill` is None for empty, a number for `zeros` and `full("f32", value, …)`."""
+    """`y = empty("f32", M, N)`; `fill`: None, a number (`zeros`, `full`), or one computed: `full("f64", 1 - beta)`."""
 
     target: str
     dtype: str
     dims: tuple[Expr, ...]
-    fill: int | float | None = None
+    fill: int | float | Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,8 @@ def _statement(node: ast.Statement, indent: str) -> list[str]:
         case ast.If(condition=condition, body=body, orelse=orelse):
             return _if("if", condition, body, orelse, indent)
         case ast.Allocate():
-            fill = [] if node.fill is None or node.fill == 0 else [_literal(node.fill)]
+            made = show_expression(node.fill) if isinstance(node.fill, ast.Expr) else _literal(node.fill or 0)
+            fill = [] if node.fill is None or node.fill == 0 else [made]
             name = "full" if fill else "empty" if node.fill is None else "zeros"
             parts = [f'"{node.dtype}"', *fill, *map(show_expression, node.dims)]
             return _simple(f"{node.target} = ", f"{name}({', '.join(parts)})", indent)

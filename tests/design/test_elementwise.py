@@ -91,6 +91,16 @@ def test_a_number_is_an_argument() -> None:
     assert 's: In["f64"]' in outcome.sketches[0].text
 
 
+def test_what_is_made_of_float_arguments_alone_is_computed_on_the_host() -> None:
+    """The largest such expressions, but none that goes out."""
+    line = several(["x * (1 - s * r)", "x * -(1 - r) + (1 - r)", "torch.full((1,), 1.0, dtype=torch.float64) - r"])
+    outcome = judge(reference(forward(line, "x, s, r"), "[torch.randn(9, 5), 3.14, 0.999]"))
+    made = [line for line in outcome.sketches[0].text.splitlines() if "full(" in line]
+    assert [line.partition(" = ")[2] for line in made] == [
+        'full("f64", 1.0 - s * r)', 'full("f64", -(1.0 - r))', 'full("f64", 1.0 - r)'
+    ]  # fmt: skip
+
+
 def test_special_numbers() -> None:
     special = "torch.tensor([float('nan'), float('inf'), -float('inf'), 0.0, -0.0, 1e38, -1e38, 1e-40])"
     lines = ["torch.relu(x)", "x.clamp(-1, 1)", "torch.maximum(x, 0 * x)", "F.gelu(x)", "F.softplus(x)", "F.elu(x)",

@@ -363,6 +363,20 @@ def test_constants_and_numbers(tmp_path: Path) -> None:
         model(x, mode="other")
 
 
+def test_numbers_made_of_numbers_are_rounded_once(tmp_path: Path) -> None:
+    program = 'def main(b: In["f64"]):\n    rest = full("f64", -(1 - b) / 2)\n    return b, rest\n'
+    sketch = Sketch(
+        name="s",
+        text=f"@program\n{program}",
+        interface=Interface(arguments=(Argument(name="beta", kind="number", dtype="f64", value=0.5),), packing="tuple"),
+    )
+    text = host.write_module(sketch, parse(sketch.text), lambda call: "", "", floats="f32")
+    assert "b = torch.full((), beta, dtype=torch.float32" in text
+    assert "rest = torch.full((), -(1 - beta) / 2, dtype=torch.float32" in text
+    b, rest = interpret(parse(sketch.text), [0.999], {}, Schedule()).outputs
+    assert b.item() == 0.999 and rest.item() == -(1 - 0.999) / 2
+
+
 def test_names_that_python_or_forward_takes(tmp_path: Path) -> None:
     program = """
 @program

@@ -192,6 +192,31 @@ def main(x: In["f32", "N"], w: Param["w", "f32", "N"]):
 """
 
 
+@pytest.mark.parametrize(
+    ("made", "code", "message"),
+    [
+        ('full("f64", 1 - b)', "SK806", "`b` is no float argument"),
+        ('full("f32", 1 - s)', "SK807", "is no single f64"),
+        ('full("f64", 1 - s, M)', "SK807", "is no single f64"),
+        ('full("f64", exp(s))', "SK109", "not made of float arguments"),
+    ],
+)
+def test_the_host_computes_one_number_of_float_arguments(made: str, code: str, message: str) -> None:
+    text = (
+        rows(COPY)
+        + f"""
+@program
+def main(a: In["f32", "M", "N"], s: In["f64"]):
+    y = empty("f32", M, N)
+    b = {made}
+    rows(a, y)
+    return y
+"""
+    )
+    found = findings(text)
+    assert [f.code for f in found] == [code] and message in found[0].message
+
+
 def test_what_is_kept_may_go_from_launch_to_launch() -> None:
     assert findings(KEPT) == ()
 
@@ -210,6 +235,25 @@ def test_what_is_kept_changes_with_nothing(before: str, after: str, message: str
     found = findings(KEPT.replace(before, after))
     assert {f.code for f in found} == {"SK810"}
     assert any(message in f.message for f in found), [f.message for f in found]
+
+
+def test_what_is_kept_reads_nothing_that_is_computed_of_arguments() -> None:
+    text = """
+@kernel
+def fill(s: In["f64"], y: Out["f32", 8]):
+    for n in grid(8, 8):
+        store(y[n], load(s))
+
+
+@program
+def main(s: In["f64"]):
+    rest = full("f64", 1 - s)
+    y = empty("f32", 8)
+    fill(rest, y, once=True)
+    return y
+"""
+    assert [(f.code, "`rest`, which changes" in f.message) for f in findings(text)] == [("SK810", True)]
+    assert findings(text.replace(", once=True", "")) == ()
 
 
 def test_correct_sketch_has_no_findings() -> None:

@@ -34,6 +34,7 @@ from akg_core.design.policy import Policy
 from akg_core.design.program.inside import inside
 from akg_core.design.program.launches import ProgramWriter, kept_between_calls
 from akg_core.design.program.repeated import Repeated, Step, changed, kernels, repeated
+from akg_core.design.program.scalars import computed_on_host
 from akg_core.records import Task, Traits
 from akg_core.sketch import ast
 from akg_core.sketch.dtypes import DTYPES
@@ -54,6 +55,7 @@ class Assembly:
     emitted: list[Step] = field(default_factory=list)
     allocated: list[Buffer] = field(default_factory=list)
     finished: list[tuple[Value, Buffer]] = field(default_factory=list)
+    _computed: dict[Buffer, ast.Expr] = field(default_factory=dict)
     _kernels: set[str] = field(default_factory=set)
     _read: set[Buffer] = field(default_factory=set)
     _steady: frozenset[Buffer] = frozenset()
@@ -124,6 +126,7 @@ class Assembly:
         p = self.partition
         for source in self.trace.sources.values():
             p.buffers.source(source)
+        self._computed = computed_on_host(self.task.interface, self.trace, p.buffers)
         found: list[tuple[Value, list[View]]] = []
         for output in self.trace.outputs:
             if output is None:
@@ -350,8 +353,9 @@ class Assembly:
                 tensors.append(ast.TensorParameter(buffer.name, "Param", parameter.dtype, dims, parameter.name))
                 names.add(buffer.name)
         parameters = {b for b, where in sources.items() if where.startswith("parameter:")}
-        kept = kept_between_calls(self.emitted, parameters, {*sources, *(b for b, _, _ in returned)})
-        writer = ProgramWriter({b: b.shape for b in sources}, names | {b.name for b in used}, self.partition.zeroed)
+        kept = kept_between_calls(self.emitted, parameters, {*sources, *self._computed, *(b for b, _, _ in returned)})
+        shapes, names = {b: b.shape for b in sources}, names | {b.name for b in used}
+        writer = ProgramWriter(shapes, names, self.partition.zeroed, self._computed)
         for number, step in enumerate(self.emitted):
             if isinstance(step, Repeated):
                 writer.repeat(step)

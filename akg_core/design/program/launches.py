@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from akg_core.design.algebra.expression import to_expr
 from akg_core.design.algebra.index import Index, Symbol, index, position
@@ -17,7 +17,7 @@ from akg_core.sketch.names import fresh
 class ProgramWriter:
     """Statements of a program: tensors are allocated when first written, reshaped where a kernel sees other dims.
 
-    `zeroed`: what holds zeros where no kernel writes.
+    `zeroed`: what holds zeros where no kernel writes; `computed`: what the host computes of float arguments.
     """
 
     def __init__(
@@ -25,9 +25,10 @@ class ProgramWriter:
         shapes: dict[Buffer, Shape],
         names: set[str],
         zeroed: Iterable[Buffer] = (),
+        computed: Mapping[Buffer, ast.Expr] = {},
     ) -> None:
         self.body: list[ast.Statement] = []
-        self._zeroed = set(zeroed)
+        self._fills: dict[Buffer, int | ast.Expr] = {**dict.fromkeys(zeroed, 0), **computed}
         self._shapes = dict(shapes)
         self._names = set(names)
         self._views: dict[tuple[Buffer, Shape], str] = {}
@@ -37,7 +38,7 @@ class ProgramWriter:
         if buffer not in self._shapes:
             self._shapes[buffer] = buffer.shape
             # Nothing writes what has no elements.
-            fill = 0 if buffer in self._zeroed or index(0) in buffer.shape else None
+            fill = self._fills.get(buffer, 0 if index(0) in buffer.shape else None)
             self.body.append(ast.Allocate(buffer.name, buffer.dtype, tuple(map(to_expr, buffer.shape)), fill))
         if self._shapes[buffer] == shape:
             return buffer.name

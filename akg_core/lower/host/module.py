@@ -20,6 +20,7 @@ from akg_core.sketch import ast
 from akg_core.sketch.check.shapes import sized, substitute
 from akg_core.sketch.dtypes import is_float
 from akg_core.sketch.program import kept_tensors, program_of, statements, turns
+from akg_core.sketch.scalars import floats_of
 from akg_core.sketch.show import show_expression
 
 
@@ -130,10 +131,10 @@ class _Forward:
         lines += [f"    {name} = {a.name}" for name, a in bound if a.kind == "tensor" and name != a.name]
         lines += [f"    {line}" for line in checked(self.given)]
         lines += [f"    {line}" for line in self._watched()]
-        for name, argument in bound:
-            if argument.kind == "number":
-                dtype = f"torch.{TORCH_NAMES[self.floats]}"
-                lines.append(f"    {name} = torch.full((), {argument.name}, dtype={dtype}, device=_device)")
+        numbers = {tensor.name: a.name for tensor, a in self.arguments if a.kind == "number"}
+        options = f"dtype=torch.{TORCH_NAMES[self.floats]}, device=_device"
+        floats = floats_of(self.program, numbers)
+        lines += [f"    {self.name(name)} = torch.full((), {number}, {options})" for name, number in floats]
         lines += [f"    {self.name(self.seed)} = _seed(_device)"] if self.seed else []
         lines += [f"    {line}" for line in self._sizes()]
         lines += [f"    {line}" for line in self._statements()]
@@ -263,7 +264,7 @@ class _Forward:
                     lines += [f"{indent}{line}" for line in self._splits(node)]
                     bounds = ", ".join(map(self.text, (node.start, node.stop, node.step)))
                     lines.append(f"{indent}for {self.name(node.variable)} in range({bounds}):")
-                case ast.Allocate() if node.target not in self.once:
+                case ast.Allocate(fill=fill) if node.target not in self.once and not isinstance(fill, ast.Expr):
                     lines.append(self._allocate(node))
                 case ast.View() if node.target not in self.once:
                     lines.append(f"{indent}{self._view(node)}")

@@ -37,6 +37,8 @@ def check_kept(tree: ast.SketchFile, program: ast.Program, roots: Mapping[str, s
         for root in use.writes:
             writers.setdefault(root, []).append(use.launch)
     given = {tensor.name: tensor.role for tensor in program.tensors}
+    made = (node for node in program.body if isinstance(node, ast.Allocate))
+    given |= {node.target: "In" for node in made if isinstance(node.fill, ast.Expr)}  # of float arguments
     found = []
     for use in uses:
         for root in sorted(use.reads | use.writes) if use.launch.once else ():

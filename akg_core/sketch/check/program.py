@@ -156,10 +156,23 @@ class ProgramCheck:
 
     def _allocate(self, node: ast.Allocate) -> None:
         dims = node.dims if self._known(node.dims, node.place) else None
-        self._add(node.target, node.target, "empty", node.dtype, dims, node.place)
+        computed = isinstance(node.fill, ast.Expr)
+        if computed:
+            self._computed(node)
+        self._add(node.target, node.target, "In" if computed else "empty", node.dtype, dims, node.place)
         if node.fill is not None:
             self.ready.add(node.target)
             self.filled.add(node.target)
+
+    def _computed(self, node: ast.Allocate) -> None:
+        """What the host computes is one f64, of float arguments."""
+        inputs = {t.name for t in self.program.tensors if (t.role, t.dtype, t.dims) == ("In", "f64", ())}
+        for name in {part.id for part in ast.walk(node.fill) if isinstance(part, ast.Name)} - inputs:
+            cure = near(name, inputs, f"Float arguments here: {', '.join(sorted(inputs)) or 'none'}.")
+            self._report("SK806", node.place, f"`{name}` is no float argument of the program.", cure)
+        if node.dtype != "f64" or node.dims:
+            message = f"`{node.target}` is computed of float arguments, but is no single f64."
+            self._report("SK807", node.place, message, 'Write full("f64", 1 - x), without dimensions.')
 
     def _view(self, node: ast.View) -> None:
         source = self._tensor(node.tensor, node.place)

@@ -23,6 +23,7 @@ from akg_core.sketch.interpret.expression import Evaluator, Frame, fail
 from akg_core.sketch.interpret.kernel import KernelRun
 from akg_core.sketch.interpret.tiles import NAMES, TORCH, Tile, integer, literal
 from akg_core.sketch.program import kept_tensors, program_of
+from akg_core.sketch.scalars import evaluated
 from akg_core.sketch.schedule import bind
 from akg_core.worker.threads import threads
 
@@ -179,8 +180,12 @@ class _ProgramRun:
         if any(size < 0 for size in shape):
             fail("SK807", statement.place, f"`{statement.target}` would have the shape {shape}.")
         dtype = TORCH[statement.dtype]
-        if statement.fill is not None:
-            return torch.full(shape, statement.fill, dtype=dtype)
+        fill = statement.fill
+        if isinstance(fill, ast.Expr):
+            numbers = {node.id: self.tensors[node.id].item() for node in ast.walk(fill) if isinstance(node, ast.Name)}
+            fill = evaluated(fill, numbers)
+        if fill is not None:
+            return torch.full(shape, fill, dtype=dtype)
         if dtype.is_floating_point:
             return torch.full(shape, torch.nan, dtype=dtype)
         fresh = torch.empty(shape, dtype=dtype)

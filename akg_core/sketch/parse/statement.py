@@ -9,6 +9,7 @@ from akg_core.sketch.codes import near
 from akg_core.sketch.dtypes import DTYPES
 from akg_core.sketch.ops import EFFECTS
 from akg_core.sketch.parse.expression import ExpressionParser
+from akg_core.sketch.scalars import is_scalar
 
 _LOOPS = ("grid", "tiles", "range")
 _ALLOWED = "A kernel has for loops over grid, tiles and range, if, assignments, and store or atomic calls."
@@ -200,11 +201,20 @@ class StatementParser(ExpressionParser):
         dtype = self.literal(call.args[0])
         if dtype not in DTYPES or not isinstance(dtype, str):
             self.fail(call.args[0], "SK401", f"{dtype!r} is not a dtype.", near(str(dtype), DTYPES, usage))
-        fill = self.literal(call.args[1]) if name == "full" else {"zeros": 0}.get(name)
-        if isinstance(fill, str):
-            self.fail(call.args[1], "SK109", "full fills with a number.", usage)
+        fill = self._filling(call.args[1]) if name == "full" else {"zeros": 0}.get(name)
         dims = tuple(self.dimension(a) for a in call.args[skipped:])
         return ast.Allocate(target, dtype, dims, fill, place=place)
+
+    def _filling(self, node: python.expr) -> int | float | ast.Expr:
+        """What `full` fills with: a number, or an expression of float arguments."""
+        value = self.expression(node)
+        if isinstance(value, ast.Number):
+            return value.value
+        for part in ast.walk(value):
+            if not is_scalar(part):
+                found = f"`{python.unparse(node)}` is no number, and not made of float arguments by + - * and /."
+                self.fail(node, "SK109", found, 'Write full("f32", value, M, N) or full("f64", 1 - x).')
+        return value
 
     def _view(self, target: str, name: str, call: python.Call, place: ast.Place) -> ast.View:
         if not call.args or call.keywords or not isinstance(call.args[0], python.Name):
