@@ -91,3 +91,15 @@ def model(x: In["f32", "M", 2, "K"]):
     assert chosen({"M": 4096, "K": 1024}) == 8
     assert chosen({"M": 4096, "K": 4096}) == 2
     assert chosen({}) == 8
+
+
+def test_tiles_of_a_step_are_as_large_where_an_axis_varies() -> None:
+    """What the example has along it is no bound: the compiler knows none."""
+    text = """
+@kernel
+def copy(x: In["f32", "N"], y: Out["f32", "N"], BN: Tune[1024, 4096, 16384] = 16384):
+    for n in grid(N, BN):
+        store(y[n], exp(load(x[n])))
+"""
+    tree = sound(parse(text)).tree
+    assert fitting(tree, default(tree), 1 << 15, {"N": 8}).values["copy.BN"] == 4096
