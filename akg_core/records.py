@@ -93,8 +93,9 @@ class Traits(Record):
     `attention_tile`: (queries, keys) of a good tile of attention over such values, None where `on_chip_bytes` decides;
     `register_tiles`: whether a program holds each of its tiles at once, in the registers of its threads, instead of
     going through it piece by piece; `program_bytes`: what the tiles may take that one program holds at once, 0 where
-    nothing limits that; `copies`: of a tile that is loaded or stored, where a compiler keeps some of which one moves
-    while the program computes on another, as `lower.resources.buffers` counts; `longest_sorted`: the elements of a row
+    nothing limits that; `spills`: whether what takes more is only slower, and not refused; `copies`: of a tile that is
+    loaded or stored, where a compiler keeps some of which one moves while the program computes on another, as
+    `lower.resources.buffers` counts; `longest_sorted`: the elements of a row
     that one program puts in order at once, 0 where the language cannot; `co_resident`: programs that certainly run at
     the same time, so that they may wait for each other; 0 where none may.
     """
@@ -109,6 +110,7 @@ class Traits(Record):
     attention_tile: tuple[int, int] | None = None
     register_tiles: bool = False
     program_bytes: int = 0
+    spills: bool = True
     copies: int = 1
     longest_sorted: int = 0
     co_resident: int = 0

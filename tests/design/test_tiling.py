@@ -46,3 +46,13 @@ def test_a_split_loop_ends_with_its_chunk() -> None:
 def test_small_tensors_on_a_chip_of_many_units(line: str) -> None:
     many = Traits(units=132, lanes=32, on_chip_bytes=128 * 1024, tile_elements=2048, dot_tile=(128, 128, 32))
     judge(reference(forward(line), "[torch.randn(16, 16, 16, 16)]"), traits=many)
+
+
+def test_rows_whose_length_varies_are_walked_in_vectors_along_memory() -> None:
+    """Channels stand in a quotient and a remainder; neighbours in memory, few in the example, may be many elsewhere."""
+    task = reference(forward("F.group_norm(x, 4)"), "[torch.randn(1, 32, 2, 3)]")
+    chip = Traits(units=4, lanes=16, on_chip_bytes=1 << 15, tile_elements=512, register_tiles=True)
+    (held, *_) = judge(task, traits=chip, dynamic=True).sketches
+    (walked, *_) = judge(task, traits=chip.model_copy(update={"spills": False}), dynamic=True).sketches
+    assert "k = whole(s1 * s2)" in held.text and "whole(" not in walked.text
+    assert "for k in tiles(s1 * s2, BK):" in walked.text and "BK: Tune[8, 16, 32, 64] = 16" in walked.text

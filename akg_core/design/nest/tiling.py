@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import prod
 
-from akg_core.design.algebra.index import Axis, Index
+from akg_core.design.algebra.index import Axis, Index, position
 from akg_core.design.graph.values import Reduction
 from akg_core.design.nest.nest import Nest, segments
 from akg_core.design.nest.terms import Load, Result, axes_of, below
@@ -86,6 +86,12 @@ def example(axes: Iterable[Axis]) -> int:
     return prod(a.extent.example for a in axes)
 
 
+def reach(axis: Axis, walked: AccessOrder, traits: Traits) -> int:
+    """How long an axis is, for the size of its tile: lanes whose number varies may be a vector, if not here."""
+    varies = axis == walked.lane and axis.extent.constant is None
+    return max(axis.extent.example, traits.lanes if varies else 1)
+
+
 def power_below(number: int) -> int:
     return 1 << max(number, 1).bit_length() - 1
 
@@ -122,8 +128,7 @@ def access_order(nest: Nest) -> AccessOrder:
     for _, _, offsets in accesses:
         for depth, offset in enumerate(offsets):
             for axis in sorted(offset.axes(), key=lambda a: a.name):
-                stride = offset.coefficient(axis)
-                size = abs(stride.example) if stride is not None else 1
+                size = _stride(offset, axis)
                 strides.setdefault(axis, (-depth, size))
                 # Another tensor's neighbours matter only where it is walked along this one's too.
                 apart = not lanes or any(lanes[0] in o.axes() for o in offsets)
@@ -133,6 +138,20 @@ def access_order(nest: Nest) -> AccessOrder:
     order = sorted(nest.axes, key=lambda a: (*(-s for s in strides.get(a, (1, 0))), positions[a]))
     wide = [a for a in lanes if a.extent.example > 1]
     return AccessOrder(tuple(order), wide[0] if wide else None, wide[1] if len(wide) > 1 else None)
+
+
+def _stride(offset: Index, axis: Axis) -> int:
+    """How far apart in memory positions along an axis are, at the example sizes: inside of a quotient or a remainder at
+    least as far as this is counted."""
+    linear = offset.coefficient(axis)
+    if linear is not None:
+        return abs(linear.example)
+    counted = [
+        prod((abs(position(atom).example) for atom in monomial if axis not in position(atom).axes()), start=abs(factor))
+        for monomial, factor in offset.terms
+        if any(axis in position(atom).axes() for atom in monomial)
+    ]
+    return max(min(counted), 1)
 
 
 def _span(offsets: tuple[Index, ...]) -> int:
@@ -190,6 +209,8 @@ def tile(nest: Nest, traits: Traits, on_chip: bool | None = None, split: bool = 
     if on_chip is None:
         tile_here = summed_elements(traits)
         on_chip = count * width <= tile_here or (fits and (twice or count * width <= 4 * tile_here))
+        # A row whose length varies may have to be held elsewhere, if not in the example.
+        on_chip = on_chip and (traits.spills or all(axis.extent.constant is not None for axis in nest.reduced))
     if on_chip:
         return _single_pass(nest, walked, traits, across, count, kept)
     return _looped(nest, walked, traits, across, split)
@@ -210,7 +231,7 @@ def _elementwise(nest: Nest, walked: AccessOrder, traits: Traits) -> Tiling:
                 inside.append(axis)
                 left = max(left // extent, 1)
                 continue
-            step = min(step, power_below(2 * extent - 1))
+            step = min(step, power_below(2 * reach(axis, walked, traits) - 1))
             grid.append((axis, choices_around(step, min(8, step), 4 * budget)))
         else:
             step = min(left, power_below(extent)) if not walked.cross else 1
@@ -274,7 +295,7 @@ def _looped(nest: Nest, walked: AccessOrder, traits: Traits, across: bool, split
     if across and walked.lane is not None:
         extent = walked.lane.extent.example
         programs = max(example(nest.kept) // extent, 1)
-        step = power_below(min(2 * extent - 1, max(left // 4, 8 * traits.lanes)))
+        step = power_below(min(2 * reach(walked.lane, walked, traits) - 1, max(left // 4, 8 * traits.lanes)))
         while step > 4 * traits.lanes and programs * -(-extent // step) < 2 * traits.units and not (held and split):
             step //= 2
         while step > traits.lanes and programs * -(-extent // step) < traits.units // 2 and not split:
@@ -300,7 +321,8 @@ def _looped(nest: Nest, walked: AccessOrder, traits: Traits, across: bool, split
             left = max(left // extent, 1)
         else:
             # Few tiles of many rows: what is kept between tiles is a whole line of results.
-            step_here = power_below(min(max(left, 64) if across and not held else left, 2 * extent - 1))
+            most = max(left, 64) if across and not held else left
+            step_here = power_below(min(most, 2 * reach(axis, walked, traits) - 1))
             loops.append((axis, choices_around(step_here, min(8, step_here), 8 * step_here) if step_here > 1 else ONE))
             left = max(left // step_here, 1)
     return Tiling(tuple(reversed(grid)), (), tuple(reversed(loops)), on_chip=False)

@@ -47,6 +47,7 @@ def traits(chip: Chip) -> Traits:
         dot_tile=(128, 128, 64),
         register_tiles=True,
         program_bytes=chip.unified * 3 // 4,
+        spills=False,
         copies=2,
     )
 
