@@ -25,6 +25,11 @@ def _is_setting(name: str) -> bool:
     return isinstance(value, (bool, str, tuple)) and name != "_get_thread_name"
 
 
+SWITCHES: dict[str, Callable[[], Any]] = {
+    name.removeprefix("_get_").replace("_", " "): getattr(torch._C, name) for name in dir(torch._C) if _is_setting(name)
+}
+"""What asks for each of torch's switches, by what it is called."""
+
 _SETTINGS: tuple[Callable[[], Any], ...] = (
     torch.get_default_dtype,
     torch.get_default_device,
@@ -32,7 +37,7 @@ _SETTINGS: tuple[Callable[[], Any], ...] = (
     torch.is_inference_mode_enabled,
     torch._C._is_any_autocast_enabled,
     lambda: (torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()),
-    *(getattr(torch._C, name) for name in dir(torch._C) if _is_setting(name)),
+    *SWITCHES.values(),
     os.getcwd,
     lambda: dict(os.environ),
     lambda: list(sys.path),

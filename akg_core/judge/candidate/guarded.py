@@ -16,7 +16,7 @@ from akg_core.judge.candidate.finished import ANSWERS_LATE, AsReturned
 from akg_core.judge.candidate.guard import Guard
 from akg_core.judge.candidate.holdings import held
 from akg_core.judge.candidate.rounding import CHANGES_ROUNDING, Modes
-from akg_core.judge.candidate.settings import Settings
+from akg_core.judge.candidate.settings import CHANGES_A_SETTING, Settings
 from akg_core.judge.candidate.subject import Subject
 from akg_core.judge.candidate.timed_model import inputs_of
 from akg_core.judge.compare.bits import changed, flatten, named
@@ -182,7 +182,7 @@ def _call(
             compare_harness()
     guard.rules += (CHANGES_ROUNDING,) if modes.restore() else ()
     guard.rules += (ANSWERS_LATE,) if returned.has_changed() else ()
-    guard.rules += tuple(f"changes a setting of its process: {name}" for name in different)
+    guard.rules += tuple(f"{CHANGES_A_SETTING}: {name}" for name in different)
     return results
 
 

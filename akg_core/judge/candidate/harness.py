@@ -32,6 +32,7 @@ from akg_core.judge.candidate.failures import lost, said
 from akg_core.judge.candidate.guard import forbid_searches, removal
 from akg_core.judge.candidate.guarded import lent, run
 from akg_core.judge.candidate.rounding import CHANGES_ROUNDING, Modes
+from akg_core.judge.candidate.settings import CHANGES_A_SETTING, Settings
 from akg_core.judge.candidate.subject import Subject
 from akg_core.judge.candidate.timed_model import TimedModel, inputs_of
 from akg_core.judge.candidate.turns import take_turns
@@ -159,7 +160,7 @@ def forget() -> None:
     _timed_models.clear()
     _subjects.clear()
     _rehearsed.clear()
-    _rounding.clear()
+    _forbidden.clear()
 
 
 def _samples(contender: TimedModel, case: Case, plan: TimingPlan, jit: bool) -> tuple[float, ...]:
@@ -223,18 +224,20 @@ def _ready(load_module: Callable[[], Any], case: Case, device: Device, code: Mac
     compare_harness = watch()
 
     def make() -> Subject:
-        modes = Modes()
+        modes, settings = Modes(), Settings(seeded=True, loading=True)
         if run_constructors:
             run_constructors()
         module = load_module()
         if modes.restore():
-            _rounding.add(id(module))
-        if id(module) in _rounding:
-            raise ForbiddenCode(CHANGES_ROUNDING)
+            _forbidden.setdefault(id(module), CHANGES_ROUNDING)
         key = (id(module), case.reference, case.training)
-        if key not in _subjects:
+        if key not in _subjects and id(module) not in _forbidden:
             _subjects[key] = (module, Subject(module, case, device, watch))
             gc.freeze()  # who gives back what lies in cycles need not look through all that was loaded each time
+        for different in settings.restore():
+            _forbidden.setdefault(id(module), f"{CHANGES_A_SETTING}: {different}")
+        if id(module) in _forbidden:
+            raise ForbiddenCode(_forbidden[id(module)])
         return _subjects[key][1]
 
     known = len(_subjects)
@@ -271,7 +274,7 @@ def _rehearse(subject: Subject, case: Case) -> None:
         subject.device.release_unused()
 
 
-_rounding: set[int] = set()  # modules that changed it when they were loaded, which is once, however often one asks
+_forbidden: dict[int, str] = {}  # modules by rules that they broke when loaded, which is once, however often one asks
 _subjects: dict[tuple[int, Path | None, bool], tuple[Any, Subject]] = {}  # a module is held: its id stays its own
 _rehearsed: set[tuple[int, str]] = set()  # subjects, and the inputs of which one like them was called
 _timed_models: dict[tuple[int, Path | None, Path | None], TimedModel] = {}

@@ -28,6 +28,7 @@ from typing import Any
 
 import torch
 import torch.profiler
+from torch import nn
 from torch.utils import _python_dispatch
 
 from akg_core.worker import isolation
@@ -42,7 +43,8 @@ _OTHERS = (
     *(torch, torch.Tensor, torch._C.TensorBase, _python_dispatch, _python_dispatch.TorchDispatchMode),
     *torch.profiler.profile.__mro__[:-1],
     torch.autograd.profiler.profile,
-)  # what the harness calls beside its own
+    *(nn.functional, *(part for part in vars(nn).values() if isinstance(part, type))),
+)  # what the harness calls beside its own, and what a user's modules are made of
 
 _Parts = tuple[tuple[Mapping[str, Any], str, Any], ...]
 _Codes = tuple[tuple[FunctionType, CodeType], ...]

@@ -7,13 +7,18 @@ afterwards, and could change what the harness finds of the kernel.
 from __future__ import annotations
 
 import ctypes
+import gc
+import locale
 import os
 import secrets
 import signal
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import torch
+
+from akg_core.worker.surroundings import SWITCHES
 
 _function_modes, _pop_function_mode = torch._C._len_torch_function_stack, torch._C._pop_torch_function_stack
 _dispatch_modes, _blocked = torch._C._len_torch_dispatch_stack, signal.pthread_sigmask
@@ -29,18 +34,33 @@ _ASKED: dict[str, Callable[[], Any]] = {
     "folder": os.getcwd,
 }
 _SEED = "random numbers"
+_OF_A_CALL: dict[str, Callable[[], Any]] = {
+    **{name: ask for name, ask in SWITCHES.items() if name not in _ASKED},
+    "autocast": torch._C._is_any_autocast_enabled,
+    "detection of anomalies": torch.is_anomaly_enabled,
+    "collection of garbage": gc.isenabled,
+    "depth of recursion": sys.getrecursionlimit,
+    "time between threads": sys.getswitchinterval,
+    "locale": lambda: locale.setlocale(locale.LC_ALL),
+}
+"""What importing a kernel and its language may change, and no call."""
+
+
+CHANGES_A_SETTING = "changes a setting of its process"
+"""The rule that a kernel breaks which leaves one different."""
 
 
 class Settings:
     """The settings as they are when this is made. `seeded`: the kernel is to leave another seed of random numbers.
 
-    `restore` names those that are others by then, and puts back what would touch who comes next.
+    `loading`: it is not called, but loaded and constructed. `restore` names those that are others by then, and puts
+    back what would touch who comes next.
     """
 
-    def __init__(self, *, seeded: bool = False) -> None:
+    def __init__(self, *, seeded: bool = False, loading: bool = False) -> None:
         if not seeded:
             torch.default_generator.manual_seed(secrets.randbits(62))  # that nobody sets to by chance
-        self._asked = dict(_ASKED) if seeded else {**_ASKED, _SEED: _drawn}
+        self._asked = _ASKED | ({} if loading else _OF_A_CALL) | ({} if seeded else {_SEED: _drawn})
         self._known = {name: ask() for name, ask in self._asked.items()}
 
     def restore(self) -> tuple[str, ...]:

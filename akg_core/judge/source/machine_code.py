@@ -40,8 +40,10 @@ _LOOPS = re.compile(
 )
 """Its loops over elements, compiled for several processors each, and what is about them, of every dtype."""
 _HARMLESS = re.compile(rb"copy|fill|equal|Has[A-Z]|Support|[Ff]loat(?:16)?To[FB]|init(?!ial)")
-_BROUGHT = re.compile(rb"N4dnnl|N6fbgemm|N5ideep|N4gloo|N4gemm|arm_(gemm|conv|compute)|N7asmjit")
-"""Libraries in C++ that torch is linked with."""
+_BROUGHT = re.compile(
+    rb"N4dnnl|N6fbgemm|N5ideep|N4gloo|N4gemm|arm_(gemm|conv|compute)|N7asmjit|5torch3jit\d+(Interpreter|GraphExecutor)"
+)
+"""Libraries in C++ that torch is linked with, and its interpreter of scripts, which has functions of its own."""
 _NOT_ALGEBRA = re.compile(
     rb"__|_[A-Zifs]|aoti|torch|cpuinfo|clog|uv_|mz_|miniz|tdefl|tinfl|pthread|poll|timer|unwind|libkineto|kineto|iJIT"
     rb"|[Ii]nit|mkl_(serv|set|get)|MKL_([Ss][Ee][Tt]|[Gg][Ee][Tt]|Read)|omp_(?!driver|parallel)|register|frame|main"
@@ -49,6 +51,7 @@ _NOT_ALGEBRA = re.compile(
 """How names in C begin that are not those of algebra, transforms and functions of vectors."""
 _OF_NUMPY = re.compile(
     rb"[uU][fF]unc|sort|pivot|partition|[sS]imd|svml|_sum|Einstein|[cC]orrelate|matmul|_dot|argm(ax|in)|_inner"
+    rb"|^arr_|Take|take|Choose|choose|Repeat|repeat|[Ss]earch|Where|[Nn]onzero|[Cc]ompress|Put(To|Mask)|[Mm]ap_?[Ii]ter"
     rb"|^_(aligned|contig|cast|swap|strided)_|^(BOOL|U?BYTE|U?(SHORT|INT|LONG)|HALF|C?FLOAT|C?(LONG)?DOUBLE|U?LONGLONG)_"
 )
 """Names of its loops over elements, and of what leads there: ufuncs, reductions, sums of products, orders, copies."""
