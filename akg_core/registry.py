@@ -61,7 +61,9 @@ class Registry:
         self._entries: dict[str, importlib.metadata.EntryPoint] = {}
         self._states: dict[str, Plugin] = {}
         self._refused: list[Plugin] = []
-        for entry in sorted(importlib.metadata.entry_points(group=hookspecs.GROUP), key=_order):
+        for entry in sorted(
+            importlib.metadata.entry_points(group=hookspecs.GROUP), key=lambda each: (each.name, _owner(each))
+        ):
             if first := self._entries.get(entry.name):
                 reason = f"{_owner(first)} and {_owner(entry)} both have a plugin {entry.name!r}; the first is used."
                 cure = f"Uninstall one of them: pip uninstall {_owner(entry)}."
@@ -209,10 +211,6 @@ def _return_type(hook: str) -> Any:
 
 def _owner(entry: importlib.metadata.EntryPoint) -> str:
     return (entry.dist and entry.dist.name) or entry.value  # metadata may have been left behind without a name
-
-
-def _order(entry: importlib.metadata.EntryPoint) -> tuple[str, str]:
-    return entry.name, _owner(entry)
 
 
 def _unseen(entry: importlib.metadata.EntryPoint) -> Plugin:

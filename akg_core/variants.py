@@ -15,10 +15,6 @@ from akg_core.worker.usage import cores
 Stage = Callable[[], AbstractContextManager[StageNote]]
 
 
-def _unwatched() -> AbstractContextManager[StageNote]:
-    return nullcontext(StageNote(lambda text: None))
-
-
 class Variants:
     """Different designs in the order of the designer's variants, the best guess first; designed as they are iterated.
 
@@ -29,7 +25,7 @@ class Variants:
     def __init__(
         self,
         design: Callable[[int], Designed],
-        stage: Stage = _unwatched,
+        stage: Stage = lambda: nullcontext(StageNote(lambda text: None)),
         tell: Callable[[str], None] = lambda said: None,
     ) -> None:
         self._design, self._stage, self._tell = design, stage, tell

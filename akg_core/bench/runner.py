@@ -150,7 +150,8 @@ def _by_rules(waiting: list[Asked], request: Request, pool: Pool, plan: Plan, de
 def _side_by_side(waiting: list[Asked], pool: Pool, plan: Plan) -> Iterator[Contest]:
     """Contests on the host: a batch is built and judged at once, then timed one by one with nothing else running."""
     with ThreadPoolExecutor(plan.together) as workers:
-        for batch in _batches(waiting, plan):
+        for start in range(0, len(waiting), plan.together):
+            batch = waiting[start : start + plan.together]
             contests = [building.result() for building in _build(batch, pool, plan, workers)]
             _tune(contests, plan, workers)
             list(workers.map(lambda contest: _judge(contest, plan.baselines), contests))
@@ -248,10 +249,6 @@ def _group(building: list[Future[Contest]], most: int) -> list[Contest]:
             group.append(contest)
             building.remove(built)
     return group
-
-
-def _batches(waiting: list[Asked], plan: Plan) -> list[list[Asked]]:
-    return [waiting[start : start + plan.together] for start in range(0, len(waiting), plan.together)]
 
 
 def _tune(contests: list[Contest], plan: Plan, workers: ThreadPoolExecutor) -> None:

@@ -19,7 +19,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     """The formulas of PyTorch's antialiased operators, for a table of decompositions."""
     aten = torch.ops.aten
     return {
-        aten._upsample_bilinear2d_aa.default: _resize(_triangle, 1),
+        aten._upsample_bilinear2d_aa.default: _resize(lambda distance: (1 - distance).clamp(min=0), 1),
         aten._upsample_bicubic2d_aa.default: _resize(_cubic, 2),
     }
 
@@ -64,10 +64,6 @@ def _along(x: Tensor, dim: int, outputs: int, step: float, weigh: Callable[[Tens
     weights = weights / weights.sum(1, keepdim=True)
     seen = x.movedim(dim, -1)[..., places.clamp(0, x.shape[dim] - 1)]
     return torch.where(covered, seen * weights, 0.0).sum(-1).movedim(-1, dim)
-
-
-def _triangle(distance: Tensor) -> Tensor:
-    return (1 - distance).clamp(min=0)
 
 
 def _cubic(distance: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from akg_core.task import choices
+from akg_core.task.syntax import later, named
 
 NAMES: dict[str, Any] = {
     "__akg_choices__": choices,
@@ -46,7 +47,7 @@ class _Branches(ast.NodeTransformer):
             return node
         nested = [each for each in ast.walk(node) if isinstance(each, ast.If) and _has(each, ast.Return)]
         if nested and (body := _returning(node.body)) is not None:
-            last = ast.Return(value=_name(_RESULT))
+            last = ast.Return(value=named(_RESULT))
             node.body = [*body, ast.copy_location(last, node.body[-1])]
         self._within += 1
         self.generic_visit(node)
@@ -81,7 +82,7 @@ class _Branches(ast.NodeTransformer):
         test = _call("when", self._test(node.test), _names(names[0]), _scope())
         found += self._block(choice, test, names[0], node.body, not node.orelse)
         if node.orelse:
-            test = _call("otherwise", _name(choice), _names(names[1]), _scope())
+            test = _call("otherwise", named(choice), _names(names[1]), _scope())
             found += self._block(self._fresh(), test, names[1], node.orelse, True)
         return [ast.copy_location(each, node) for each in found]
 
@@ -89,22 +90,22 @@ class _Branches(ast.NodeTransformer):
         names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
         if not self._within or _has(node, ast.NamedExpr, *_LEAVES) or names & {"super", "locals"}:
             return self.generic_visit(node)
-        later = [_later(self._value(each)) for each in (node.body, node.orelse)]
-        return ast.copy_location(_call("one_of", self._test(node.test), *later), node)
+        both = [later(self._value(each)) for each in (node.body, node.orelse)]
+        return ast.copy_location(_call("one_of", self._test(node.test), *both), node)
 
     def _block(
         self, choice: str, test: ast.expr, names: list[str], block: list[ast.stmt], last: bool
     ) -> list[ast.stmt]:
-        ended = ast.Attribute(value=_name(choice), attr="end", ctx=ast.Load())
+        ended = ast.Attribute(value=named(choice), attr="end", ctx=ast.Load())
         end = ast.Call(func=ended, args=[_scope(), ast.Constant(value=last)], keywords=[])
         store = ast.Tuple(elts=[ast.Name(id=name, ctx=ast.Store()) for name in names], ctx=ast.Store())
         left: ast.stmt = ast.Assign(targets=[store], value=end) if names else ast.Expr(value=end)
-        is_choice = ast.Compare(left=_name(choice), ops=[ast.IsNot()], comparators=[ast.Constant(value=True)])
+        is_choice = ast.Compare(left=named(choice), ops=[ast.IsNot()], comparators=[ast.Constant(value=True)])
         body = [each for one in block for each in _listed(self.visit(one))]
         chosen = ast.If(test=is_choice, body=[left], orelse=[])
         return [
             ast.Assign(targets=[ast.Name(id=choice, ctx=ast.Store())], value=test),
-            ast.If(test=_name(choice), body=[*body, chosen], orelse=[]),
+            ast.If(test=named(choice), body=[*body, chosen], orelse=[]),
         ]
 
     def _test(self, test: ast.expr) -> ast.expr:
@@ -114,7 +115,7 @@ class _Branches(ast.NodeTransformer):
             name = "both" if isinstance(test.op, ast.And) else "either"
             result = self._test(test.values[-1])
             for value in reversed(test.values[:-1]):
-                result = ast.copy_location(_call(name, self._test(value), _later(result)), test)
+                result = ast.copy_location(_call(name, self._test(value), later(result)), test)
             return result
         return self._value(test)
 
@@ -195,27 +196,18 @@ def _listed(made: Any) -> list[Any]:
     return made if isinstance(made, list) else [made]
 
 
-def _name(name: str) -> ast.Name:
-    return ast.Name(id=name, ctx=ast.Load())
-
-
 def _names(names: Sequence[str]) -> ast.Tuple:
     return ast.Tuple(elts=[ast.Constant(value=name) for name in names], ctx=ast.Load())
 
 
 def _scope() -> ast.Call:
-    return ast.Call(func=_name("locals"), args=[], keywords=[])
-
-
-def _later(value: ast.expr) -> ast.Lambda:
-    empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return ast.Lambda(args=empty, body=value)
+    return ast.Call(func=named("locals"), args=[], keywords=[])
 
 
 def _item(name: str, at: int) -> ast.Subscript:
-    return ast.Subscript(value=_name(name), slice=ast.Constant(value=at), ctx=ast.Load())
+    return ast.Subscript(value=named(name), slice=ast.Constant(value=at), ctx=ast.Load())
 
 
 def _call(function: str, *args: ast.expr) -> ast.Call:
-    of = ast.Attribute(value=_name("__akg_choices__"), attr=function, ctx=ast.Load())
+    of = ast.Attribute(value=named("__akg_choices__"), attr=function, ctx=ast.Load())
     return ast.Call(func=of, args=list(args), keywords=[])

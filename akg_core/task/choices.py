@@ -20,7 +20,7 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import DataDependentOutputException
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
-from akg_core.task.domain import Domain, Rows, counted
+from akg_core.task.domain import Domain, Rows, counted, is_in_place
 
 _MOST_TURNS = 1024
 _MISSING: Any = object()
@@ -188,17 +188,13 @@ def note(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
     if drawn:
         raise depends()
     written: list[Any] = [kwargs.get("out")]
-    if name == "__setitem__" or (name.startswith("__i") and name != "__invert__") or _is_in_place(name):
+    if name == "__setitem__" or is_in_place(name):
         written.append(args[0])
     if name == "batch_norm":
         written += args[1:3]
     for tensor in (each for each in written if isinstance(each, Tensor)):
         for choice in _open:
             choice.note(tensor)
-
-
-def _is_in_place(name: str) -> bool:
-    return name.endswith("_") and not name.endswith("__")
 
 
 # --- what rewritten files call ---------------------------------------------------------------------------

@@ -149,6 +149,16 @@ def union(given: Sequence[Rows]) -> Spans:
     return tuple(any(along) for along in zip(*(each.spans for each in given), strict=True))
 
 
+def is_in_place(name: str) -> bool:
+    """Whether a function of this name changes its first argument: `add_`, `__iadd__`."""
+    return (name.startswith("__i") and name != "__invert__") or (name.endswith("_") and not name.endswith("__"))
+
+
+def parts_of(index: Any) -> tuple[Any, ...]:
+    """The parts of an index."""
+    return index if isinstance(index, tuple) else (index,)
+
+
 def depends() -> DynamicOutputShapeException:
     """For what depends on how many rows a mask picks."""
     return DynamicOutputShapeException(torch.ops.aten.nonzero.default)

@@ -69,7 +69,9 @@ def finite(outputs: Iterable[Any]) -> bool:
 def is_free(values: Sequence[Any]) -> bool:
     """Whether any number may stand anywhere in the floating tensors: none is sparse, symmetric, or means labels."""
     floats = [v for v in arguments.flat((), values) if isinstance(v, torch.Tensor) and v.is_floating_point()]
-    return not any(v.numel() and (_is_discrete(v) or _has_zeros(v) or _has_structure(v)) for v in floats)
+    return not any(
+        v.numel() and (_is_discrete(v) or _has_zeros(v) or is_symmetric(v) or is_probabilities(v)) for v in floats
+    )
 
 
 # --- sizes ---------------------------------------------------------------------------------------------
@@ -228,10 +230,6 @@ def _has_zeros(value: torch.Tensor) -> bool:
     """Whether so many zeros are no chance. Counted piece by piece: a device makes a whole number of each element."""
     pieces = value.reshape(-1).split(_COUNTED)
     return sum(int(torch.count_nonzero(piece)) for piece in pieces) < 0.99 * value.numel()
-
-
-def _has_structure(value: torch.Tensor) -> bool:
-    return is_symmetric(value) or is_probabilities(value)
 
 
 def _disturbed(value: torch.Tensor, draw: torch.Generator) -> torch.Tensor:

@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 
 from akg_core.errors import TaskError
+from akg_core.task.domain import parts_of
+from akg_core.task.layout import storage_of
 
 _SHAPES = ("__get__", "size", "dim", "ndimension", "stride", "numel", "__len__", "is_contiguous")
 """Names of calls that read no elements of a view."""
@@ -71,7 +73,7 @@ class Items:
             index = place[2]
         view = base[index]
         found = view.new_empty_strided(view.shape, view.stride())
-        if _storage(view) == _storage(base):  # else eager copies, too
+        if storage_of(view) == storage_of(base):  # else eager copies, too
             self._taken.append(_Taken(found, base, found._version, base._version))
         return found
 
@@ -79,10 +81,10 @@ class Items:
         """Raise TaskError where one is a view of what has been written to since it was taken: here it is a copy."""
         stale: set[int] = set()
         for each in self._taken:
-            if each.base._version != each.base_version or _storage(each.base) in stale:
-                stale.add(_storage(each.stand_in))
+            if each.base._version != each.base_version or storage_of(each.base) in stale:
+                stale.add(storage_of(each.stand_in))
         leaves = torch.utils._pytree.tree_leaves(list(values)) if stale else []
-        if any(isinstance(leaf, Tensor) and _storage(leaf) in stale for leaf in leaves):
+        if any(isinstance(leaf, Tensor) and storage_of(leaf) in stale for leaf in leaves):
             raise TaskError(
                 "forward reads a view of a place, which a number from a tensor says, after the tensor that it is a view"
                 " of was written to.",
@@ -95,9 +97,9 @@ class Items:
         Here it is none: the tensor that it would be a view of is not written to, and kernels leave no gaps.
         """
         self._require_fresh(outputs)
-        given = {_storage(out) for out in outputs if isinstance(out, Tensor) and not out.is_contiguous()}
+        given = {storage_of(out) for out in outputs if isinstance(out, Tensor) and not out.is_contiguous()}
         for each in self._taken:
-            if each.stand_in._version != each.version or _storage(each.stand_in) in given:
+            if each.stand_in._version != each.version or storage_of(each.stand_in) in given:
                 raise TaskError(
                     "forward writes to, or gives back, a view of a place that it reads from a tensor.",
                     "Write with x[i] = value, and give back a copy: x[i].clone().",
@@ -107,10 +109,6 @@ class Items:
 def _is_transformed(x: Any) -> bool:
     """Whether this is a tensor inside `torch.vmap` or the like, which has no memory of its own."""
     return isinstance(x, Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(x)
-
-
-def _storage(x: Tensor) -> int:
-    return x.untyped_storage()._cdata
 
 
 def _read(base: Tensor, index: Any) -> Any:
@@ -159,7 +157,7 @@ def _listed(x: Tensor) -> Any:
 
 def _place(base: Any, index: Any) -> tuple[int, Tensor, tuple[Any, ...]] | None:
     """The first number that is a tensor in an index: its dim in `base`, it, and the index with 0 in its place."""
-    parts = index if isinstance(index, tuple) else (index,)
+    parts = parts_of(index)
     used = [_dims(part) for part in parts]
     dim = 0
     for n, part in enumerate(parts):

@@ -12,6 +12,11 @@ import torch
 from akg_core.worker.tensors import memory
 
 
+def storage_of(tensor: torch.Tensor) -> int:
+    """What is the same of tensors that lie in the same memory."""
+    return tensor.untyped_storage()._cdata
+
+
 def replaced(value: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
     """What `change` makes of a tensor, at the strides of the tensor; expanded dimensions stay so.
 
@@ -22,7 +27,7 @@ def replaced(value: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]
     if not _apart(base):
         return change(memory(value)).as_strided(value.shape, value.stride())
     new = change(base)
-    is_own = new.untyped_storage()._cdata != base.untyped_storage()._cdata
+    is_own = storage_of(new) != storage_of(base)
     if not is_own or (new.dtype, new.shape, new.stride()) != (value.dtype, base.shape, base.stride()):
         new = torch.empty_strided(base.shape, base.stride(), dtype=value.dtype, device=value.device).copy_(new)
     return new.expand(value.shape).as_strided(value.shape, value.stride())

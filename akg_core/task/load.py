@@ -31,6 +31,7 @@ from akg_core.task.argument_records import holds_records, plain, taking_records
 from akg_core.task.beside import placed
 from akg_core.task.branches import NAMES, chosen
 from akg_core.task.complex_border import as_pairs, real
+from akg_core.task.layout import storage_of
 from akg_core.task.loops import RUN, at_once
 from akg_core.task.syntax import compiled
 from akg_core.task.turns import run
@@ -160,19 +161,14 @@ def as_buffers(model: nn.Module, names: Iterable[str]) -> nn.Module:
     does. Raises AttributeError where there is no such tensor.
     """
     names = tuple(names)
-    memory = {_memory(p) for p in model.parameters()} if names else set()
+    memory = {storage_of(p) for p in model.parameters()} if names else set()
     for name in names:
         path, _, attribute = name.rpartition(".")
         owner = model.get_submodule(path)
         if attribute not in owner._buffers:
             value = _taken(owner, attribute)
-            owner.register_buffer(attribute, value.clone() if _memory(value) in memory else value)
+            owner.register_buffer(attribute, value.clone() if storage_of(value) in memory else value)
     return model
-
-
-def _memory(tensor: torch.Tensor) -> int:
-    """What is the same of tensors that lie in the same memory."""
-    return tensor.untyped_storage()._cdata
 
 
 def _taken(owner: nn.Module, attribute: str) -> torch.Tensor:

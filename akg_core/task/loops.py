@@ -17,6 +17,8 @@ import copy
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from akg_core.task.syntax import later, named
+
 RUN = "__akg_turns__"
 """The name in the file's namespace of what runs turns: `akg_core.task.turns.run`."""
 
@@ -88,9 +90,9 @@ class _Loops(ast.NodeTransformer):
         (turn,) = ast.parse(f"def {name}({', '.join((_TURNS, *names))}): pass").body
         assert isinstance(turn, ast.FunctionDef)
         turn.body = _Turn(body).block(body)
-        reads = ast.Tuple(elts=[_name(each) for each in sorted(_outside(body, names))], ctx=ast.Load())
+        reads = ast.Tuple(elts=[named(each) for each in sorted(_outside(body, names))], ctx=ast.Load())
         given = ast.Tuple(elts=copy.deepcopy(count), ctx=ast.Load())
-        return turn, ast.Call(func=_name(RUN), args=[_name(name), ast.Constant(over), given, reads], keywords=[])
+        return turn, ast.Call(func=named(RUN), args=[named(name), ast.Constant(over), given, reads], keywords=[])
 
 
 def _reads_numbers(loop: ast.For) -> bool:
@@ -236,12 +238,8 @@ def _outside(body: Sequence[ast.stmt], names: Sequence[str]) -> set[str]:
     return set(_loaded(body)) - _assigned(body) - set(names)
 
 
-def _name(name: str) -> ast.Name:
-    return ast.Name(id=name, ctx=ast.Load())
-
-
 def _call(method: str, *args: ast.expr) -> ast.Call:
-    return ast.Call(func=ast.Attribute(value=_name(_TURNS), attr=method, ctx=ast.Load()), args=list(args), keywords=[])
+    return ast.Call(func=ast.Attribute(value=named(_TURNS), attr=method, ctx=ast.Load()), args=list(args), keywords=[])
 
 
 class _Turn(ast.NodeTransformer):
@@ -286,7 +284,7 @@ class _Turn(ast.NodeTransformer):
     def _stored(self, method: str, target: ast.expr, value: ast.expr) -> ast.stmt:
         assert isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name)
         read = ast.Constant(self._read[target.value.id] > 0)
-        return ast.Expr(_call(method, _name(target.value.id), self._index(target.slice), value, read))
+        return ast.Expr(_call(method, named(target.value.id), self._index(target.slice), value, read))
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         return _call("load", self.visit(node.value), self._index(node.slice))
@@ -297,7 +295,7 @@ class _Turn(ast.NodeTransformer):
             bounds = [
                 self.visit(each) if each else ast.Constant(None) for each in (index.lower, index.upper, index.step)
             ]
-            return ast.Call(func=_name("slice"), args=bounds, keywords=[])
+            return ast.Call(func=named("slice"), args=bounds, keywords=[])
         if isinstance(index, ast.Tuple):
             return ast.Tuple(elts=[self._index(each) for each in index.elts], ctx=ast.Load())
         result = self.visit(index)
@@ -322,7 +320,7 @@ class _Turn(ast.NodeTransformer):
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         found = self.visit(node.values[-1])
         for value in reversed(node.values[:-1]):
-            found = _call("both" if isinstance(node.op, ast.And) else "either", self.visit(value), _later(found))
+            found = _call("both" if isinstance(node.op, ast.And) else "either", self.visit(value), later(found))
         assert isinstance(found, ast.expr)
         return found
 
@@ -340,8 +338,3 @@ class _Turn(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         operand = self.visit(node.operand)
         return _call("negated", operand) if isinstance(node.op, ast.Not) else ast.UnaryOp(op=node.op, operand=operand)
-
-
-def _later(value: ast.expr) -> ast.Lambda:
-    empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return ast.Lambda(args=empty, body=value)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
-from akg_core.task.domain import Rows, Spans, counted, depends, union
+from akg_core.task.domain import Rows, Spans, counted, depends, is_in_place, union
 from akg_core.task.over_rows import ALONG, OVER, PAIRS, pair
 
 _NAMES = """
@@ -179,7 +179,7 @@ def _called(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
     given = [value for value in tree_leaves((args, kwargs)) if isinstance(value, Picked)]
     if not given or isinstance(kwargs.get("out"), (Tensor, Picked)):  # they are part of an index
         raise depends()
-    if kwargs.get("inplace") or (name.startswith("__i") and name != "__invert__") or _is_in_place(name):
+    if kwargs.get("inplace") or is_in_place(name):
         return _in_place(func, name, args, kwargs)
     spans = union(given)
 
@@ -234,10 +234,6 @@ def _of_rows(func: Callable[..., Any], name: str, first: Picked, args: Any, kwar
         if dim == 0 and name in ALONG and own and plain:
             return ALONG[name](func, _everywhere(first), dim)
     raise depends()
-
-
-def _is_in_place(name: str) -> bool:
-    return name.endswith("_") and not name.endswith("__")
 
 
 def _training(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

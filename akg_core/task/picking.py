@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from akg_core.task import choices
-from akg_core.task.domain import Domain, Places, Rows, counted, counting, depends, union
+from akg_core.task.domain import Domain, Places, Rows, counted, counting, depends, parts_of, union
 from akg_core.task.picked import Picked, column
 from akg_core.task.turns import added, last_written
 
@@ -51,7 +51,7 @@ class Picking:
             if found := self._by_mask(args[0], index, name == "__getitem__" or isinstance(args[2], Picked)):
                 picks, others = found
                 return (_read(args[0], picks, others) if len(args) == 2 else _put(args[0], (*picks, *others), args[2]),)
-            if any(isinstance(part, Picked) for part in _parts(index)):
+            if any(isinstance(part, Picked) for part in parts_of(index)):
                 return (_at(args[0], index) if len(args) == 2 else _put(args[0], index, args[2]),)
             return None
         if name in _SIZED and (domain := _counted_by(args)):
@@ -100,7 +100,7 @@ class Picking:
 
     def _by_mask(self, base: Tensor, at: Any, wanted: bool) -> tuple[list[Picked], tuple[Any, ...]] | None:
         """What an index that begins with a mask picks, and the numbers and slices after it."""
-        first, *others = _parts(at) or (at,)
+        first, *others = parts_of(at) or (at,)
         plain = all(other is None or other is Ellipsis or isinstance(other, (int, slice)) for other in others)
         if not (wanted and plain and _is_mask(first)) or first.shape != base.shape[: first.dim()]:
             return None
@@ -120,10 +120,6 @@ def plain(index: Any) -> Any:
     if isinstance(index, tuple) and any(isinstance(part, Places) for part in index):
         return tuple(plain(part) if isinstance(part, Places) else part for part in index)
     return index
-
-
-def _parts(index: Any) -> tuple[Any, ...]:
-    return index if isinstance(index, tuple) else (index,)
 
 
 def _flat(values: Any) -> list[Any]:
@@ -225,7 +221,7 @@ class _Target:
 
 
 def _target(base: Tensor, index: Any) -> _Target:
-    parts = list(_parts(index))
+    parts = list(parts_of(index))
     if not all(part is None or part is Ellipsis or isinstance(part, (int, slice, Picked)) for part in parts):
         raise depends()
     picks = [part for part in parts if isinstance(part, Picked)]
@@ -354,10 +350,6 @@ def _scatter(base: Tensor, dim: int, index: Any, src: Any, *, reduce: str = "", 
     return base.copy_(base.scatter_reduce(0, at, rows, joined))
 
 
-def _scatter_reduce(base: Tensor, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Tensor:
-    return _scatter(base, dim, index, src, reduce=reduce, include_self=include_self)
-
-
 def _looked_up(index: Any, table: Any, padding_idx: Any = None, max_norm: Any = None, *_: Any, **__: Any) -> Any:
     if not isinstance(table, Tensor) or isinstance(index, Tensor) or max_norm is not None:
         raise depends()
@@ -389,7 +381,9 @@ _WRITES: dict[str, Callable[..., Any]] = {
     "index_put": _index_put,
     "scatter": _scatter,
     "scatter_add": lambda base, dim, index, src: _scatter(base, dim, index, src, reduce="sum"),
-    "scatter_reduce": _scatter_reduce,
+    "scatter_reduce": lambda base, dim, index, src, reduce, **more: _scatter(
+        base, dim, index, src, reduce=reduce, **more
+    ),
     "embedding": _looked_up,
     "index_select": _selected,
     "bincount": _number_of_each,

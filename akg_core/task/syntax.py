@@ -1,7 +1,8 @@
-"""Whether a file is Python at all: said in a sentence, before a process is started for it."""
+"""Whether a file is Python at all, said in a sentence before a process starts for it; nodes put into its tree."""
 
 from __future__ import annotations
 
+import ast
 import warnings
 from types import CodeType
 
@@ -23,3 +24,14 @@ def compiled(source: str, name: str, filename: str = "", kind: type[AkgError] = 
         raise kind(
             f"{name}{line}: the file is not Python: {said}.", "Mend the file; Python itself cannot read it."
         ) from None
+
+
+def named(name: str) -> ast.Name:
+    """A name that is read."""
+    return ast.Name(id=name, ctx=ast.Load())
+
+
+def later(value: ast.expr) -> ast.Lambda:
+    """`lambda: value`."""
+    empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.Lambda(args=empty, body=value)

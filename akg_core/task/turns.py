@@ -15,6 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from akg_core.task.domain import parts_of
+from akg_core.task.layout import storage_of
+
 
 class Declined(Exception):
     """The turns cannot be done at once."""
@@ -130,7 +133,7 @@ class Turns:
 
     def __init__(self, reads: Sequence[Any]) -> None:
         self._read = {
-            _storage(each) for each in torch.utils._pytree.tree_leaves(list(reads)) if isinstance(each, Tensor)
+            storage_of(each) for each in torch.utils._pytree.tree_leaves(list(reads)) if isinstance(each, Tensor)
         }
         self._counts: list[Any] = []
         self._masks: list[Each | None] = []
@@ -206,13 +209,13 @@ class Turns:
     def load(self, x: Any, index: Any) -> Any:
         """`x[index]` in every turn."""
         if isinstance(x, Each):
-            if any(isinstance(part, (Each, Tensor)) or part is Ellipsis for part in _parts(index)):
+            if any(isinstance(part, (Each, Tensor)) or part is Ellipsis for part in parts_of(index)):
                 raise Declined
-            within = (*(slice(None),) * x.loops, *_parts(index))
+            within = (*(slice(None),) * x.loops, *parts_of(index))
             return Each(x.values[within], x.loops)
         if not isinstance(x, Tensor):
             return x[index]
-        if not any(isinstance(part, Each) for part in _parts(index)):
+        if not any(isinstance(part, Each) for part in parts_of(index)):
             return x[index]
         view, places = self._places(x, index, self._mask())
         return Each(view[tuple(places)], len(self._counts))
@@ -229,8 +232,8 @@ class Turns:
         if isinstance(x, list) and not adds and not self._mask():
             x[index] = value
             return
-        known = self._read | {_storage(base) for base, _ in self._writes}
-        if not isinstance(x, Tensor) or read or _storage(x) in known:
+        known = self._read | {storage_of(base) for base, _ in self._writes}
+        if not isinstance(x, Tensor) or read or storage_of(x) in known:
             raise Declined
         value = torch.tensor(value) if isinstance(value, (bool, int, float)) else value
         self._writes.append(self._written(x, index, value if isinstance(value, Each) else Each(value, 0), adds))
@@ -305,13 +308,9 @@ def _bool(x: Any) -> Each:
     return Each(x.values if x.dtype == torch.bool else x.values != 0, x.loops, x.counted)
 
 
-def _parts(index: Any) -> tuple[Any, ...]:
-    return index if isinstance(index, tuple) else (index,)
-
-
 def _expanded(index: Any, rank: int) -> list[Any]:
     """An index with a part for every dim."""
-    parts = list(_parts(index))
+    parts = list(parts_of(index))
     if any(part is None for part in parts):
         raise Declined
     dots = [n for n, part in enumerate(parts) if part is Ellipsis]
@@ -319,7 +318,3 @@ def _expanded(index: Any, rank: int) -> list[Any]:
         raise Declined
     missing = [slice(None)] * (rank - len(parts) + len(dots))
     return parts[: dots[0]] + missing + parts[dots[0] + 1 :] if dots else parts + missing
-
-
-def _storage(x: Tensor) -> int:
-    return x.untyped_storage()._cdata

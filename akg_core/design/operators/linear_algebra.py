@@ -200,7 +200,7 @@ def _factored(a: Value, pivot: bool = True) -> tuple[Value, Value, Value]:
         share = _down(first) / _down(_down(_picked(here, chosen, -1)))
         left = _where(_across(place > t.number), moved - share * _across(chosen), moved)
         left = _where(_across(here), share, left)
-        order = [_whole_picked(mask, t.order) for mask in (there, here)]
+        order = [reduced("sum", where(mask, t.order, 0, "i64"), (-1,)) for mask in (there, here)]
         return {
             "matrix": _where(below, left, moved),
             "pivots": where(here, _down(best), t.pivots, "i64"),
@@ -212,10 +212,6 @@ def _factored(a: Value, pivot: bool = True) -> tuple[Value, Value, Value]:
     states = looped(n, turn, initial, {"number": _numbers(n)})
     matrix, pivots, order = (ended(states[name]) for name in ("matrix", "pivots", "order"))
     return matrix, pivots, order
-
-
-def _whole_picked(mask: Value, x: Value) -> Value:
-    return reduced("sum", where(mask, x, 0, "i64"), (-1,))
 
 
 def _exchanged(b: Value, order: Value) -> Value:

@@ -69,17 +69,13 @@ def _memory(subject: Any, case: Case, calls: int) -> list[list[Any]]:
     if len(sets) < calls:
         given = load(inputs_of(case), subject.device)
         sets += [fresh(given) for _ in range(calls - len(sets))]
-        if calls * sum(map(_bytes, _tensors(given))) < _KEPT_BYTES:
+        if calls * sum(span(each) * each.element_size() for each in _tensors(given)) < _KEPT_BYTES:
             keep_freed()
     return sets[:calls]
 
 
 def _tensors(arguments: list[Any]) -> Iterator[torch.Tensor]:
     return (value for value in flat((), arguments) if isinstance(value, torch.Tensor))
-
-
-def _bytes(tensor: torch.Tensor) -> int:
-    return span(tensor) * tensor.element_size()
 
 
 def _addresses(answer: dict[str, Any]) -> Callable[[Any], list[int]]:

@@ -38,9 +38,10 @@ class Liveness:
         self.body, self.peak = body, Peak(0, body.kernel.place, ())
 
     def size(self, axes: Iterable[str], dtype: str) -> int:
-        names = list(axes)
-        lanes = prod(_power_of_two(self.body.axes[axis].capacity or 1) for axis in names)
-        return lanes * DTYPES[dtype].size if names else 0
+        """Bytes of a tile, of which each dimension is a power of two; a scalar has none."""
+        capacities = [self.body.axes[axis].capacity or 1 for axis in axes]
+        lanes = prod(1 << (max(each, 1) - 1).bit_length() for each in capacities)
+        return lanes * DTYPES[dtype].size if capacities else 0
 
     def bytes_of(self, value: Value) -> int:
         return self.size(value.axes, value.dtype)
@@ -72,7 +73,3 @@ class Liveness:
         if total > self.peak.bytes:
             tiles = sorted((value for value in live if value.axes), key=self.bytes_of, reverse=True)
             self.peak = Peak(total, op.place, tuple(value.name for value in tiles))
-
-
-def _power_of_two(positions: int) -> int:
-    return 1 << (max(positions, 1) - 1).bit_length()

@@ -29,16 +29,11 @@ from akg_core.sketch.interpret.tiles import (
 )
 from akg_core.sketch.ops import OPERATIONS
 
-
-def _softplus(x: Tensor) -> Tensor:
-    return torch.log1p(torch.exp(-x.abs())) + torch.clamp_min(x, 0)
-
-
 _RENAMED: dict[str, Callable[..., Tensor]] = {
     "gelu": F.gelu,
     "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
     "silu": F.silu,
-    "softplus": _softplus,
+    "softplus": lambda x: torch.log1p(torch.exp(-x.abs())) + torch.clamp_min(x, 0),
     "clamp": lambda x, low, high: torch.minimum(torch.maximum(x, low), high),
     "bits": lambda x: x.view(TORCH[BITS[NAMES[x.dtype]]]),
 }
