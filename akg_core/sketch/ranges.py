@@ -38,12 +38,11 @@ class Ranges:
                 self._intervals[expr.id] = self._name(expr.id)
             return self._intervals[expr.id]
         if isinstance(expr, Unary) and expr.op == "-":
-            low, high = self.interval(expr.operand)
-            return _negated(high), _negated(low)
+            return negated(self.interval(expr.operand))
         if isinstance(expr, Call) and expr.op in ("maximum", "minimum") and len(expr.args) == 2:
             return _extreme(expr.op, self.interval(expr.args[0]), self.interval(expr.args[1]))
         if isinstance(expr, Call) and expr.op == "where":
-            return _either(self.interval(expr.args[1]), self.interval(expr.args[2]))
+            return either(self.interval(expr.args[1]), self.interval(expr.args[2]))
         if isinstance(expr, Call) and expr.op == "cdiv":
             return 0, self.interval(expr.args[0])[1]
         if isinstance(expr, Call) and expr.op == "abs":
@@ -99,16 +98,16 @@ class Ranges:
         return None
 
 
-def _negated(a: int | None) -> int | None:
-    return None if a is None else -a
+def negated(a: Interval) -> Interval:
+    return None if a[1] is None else -a[1], None if a[0] is None else -a[0]
 
 
-def _add(a: Interval, b: Interval) -> Interval:
+def added(a: Interval, b: Interval) -> Interval:
     low = None if a[0] is None or b[0] is None else a[0] + b[0]
     return low, None if a[1] is None or b[1] is None else a[1] + b[1]
 
 
-def _either(a: Interval, b: Interval) -> Interval:
+def either(a: Interval, b: Interval) -> Interval:
     low = None if a[0] is None or b[0] is None else min(a[0], b[0])
     return low, None if a[1] is None or b[1] is None else max(a[1], b[1])
 
@@ -177,8 +176,8 @@ _CORNERS: dict[str, Callable[[float, float], float]] = {
     "minimum": min,
 }
 _INTERVALS: dict[str, Callable[[Interval, Interval], Interval]] = {
-    "+": _add,
-    "-": lambda a, b: _add(a, (_negated(b[1]), _negated(b[0]))),
+    "+": added,
+    "-": lambda a, b: added(a, negated(b)),
     "*": _multiply,
     "//": _floor_divide,
     "%": _modulo,

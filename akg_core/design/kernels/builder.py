@@ -192,10 +192,16 @@ class KernelBuilder:
         return self.writer.expression(term)
 
 
+def builder_of(nest: Nest, tiling: Tiling, stream: Callable[[Store], bool] = lambda store: False) -> KernelBuilder:
+    """A kernel whose axes are named in the order of their loops."""
+    order = (*(a for a, _ in tiling.grid), *tiling.inside, *(a for a, _ in tiling.loops))
+    return KernelBuilder(nest, name_axes(nest, order), stream)
+
+
 def emit_elementwise(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool]) -> Emitted:
     """Stores of elementwise values."""
     order = (*(a for a, _ in tiling.grid), *tiling.inside)
-    e = KernelBuilder(nest, name_axes(nest, order), stream)
+    e = builder_of(nest, tiling, stream)
     # What does not vary along the innermost axis is computed once for all of it.
     roots = [t for s in nest.stores for t in s.roots]
     before = e.writer.hoisted(e.terms, roots, frozenset(order[-1:]), loads=False)
@@ -209,10 +215,9 @@ def _twice(head: Reduction) -> bool:
 
 def emit_single_pass(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool]) -> Emitted:
     """Reductions whose tile stays on the chip: loaded once, straight-line code."""
-    loops = tuple(a for a, _ in tiling.loops)
-    e = KernelBuilder(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), stream)
+    e = builder_of(nest, tiling, stream)
     inside = frozenset(tiling.reduced)
-    body = e.wholes(a for a in loops if a != tiling.cooperative)
+    body = e.wholes(a for a, _ in tiling.loops if a != tiling.cooperative)
     roots = [*(h.args[0] for h in nest.heads), *(s.term for s in nest.stores)]
     for head in nest.heads:
         assert isinstance(head.of, Reduction)
@@ -258,8 +263,7 @@ def _shared(writer: Writer, terms: list[Term], roots: list[Term], among: set[Ter
 
 def emit_looped(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool]) -> Emitted:
     """Reductions over tiles, a pass for each that waits for another, and a last pass for what is stored elementwise."""
-    loops = tuple(a for a, _ in tiling.loops)
-    e = KernelBuilder(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), stream)
+    e = builder_of(nest, tiling, stream)
     body = e.wholes(a for a, s in tiling.loops if s is WHOLE)
     stages = stage_of(nest)
     for stage in sorted(set(stages.values())):
@@ -301,14 +305,12 @@ def emit_partials(nest: Nest, tiling: Tiling, chunk: Axis, name: str) -> Emitted
 
     `chunk` is the axis over chunks that the stores are indexed by.
     """
-    loops = tuple(a for a, _ in tiling.loops)
-    e = KernelBuilder(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), lambda store: False)
+    e = builder_of(nest, tiling)
     e.number_chunks(chunk, tiling.chunk)
     body = e.wholes(a for a, s in tiling.loops if s is WHOLE)
     body += _pass(e, tiling, list(nest.heads))
     body += e.stores(list(nest.stores))
-    axis = loops[0]
-    body = [Grid("g", e.extent(axis), Number(tiling.chunk), tuple(body))]
+    body = [Grid("g", e.extent(tiling.loops[0][0]), Number(tiling.chunk), tuple(body))]
     return e.kernel(name, e.in_grid(tiling.grid, body))
 
 
@@ -316,9 +318,8 @@ def emit_merge(
     nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool], counts: dict[Reduction, Index]
 ) -> Emitted:
     """Results from the states of chunks, and what is stored of them."""
-    loops = tuple(a for a, _ in tiling.loops)
-    e = KernelBuilder(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *loops)), stream)
-    body = e.wholes(loops)
+    e = builder_of(nest, tiling, stream)
+    body = e.wholes(a for a, _ in tiling.loops)
     for head in nest.heads:
         assert isinstance(head.of, Reduction)
         parts = tuple(e.writer.expression(t) for t in head.args)

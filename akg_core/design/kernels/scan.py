@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from akg_core.design.algebra.index import Axis, position
 from akg_core.design.graph.values import Reduction, Scan
-from akg_core.design.kernels.builder import Emitted, KernelBuilder, ends, name_axes
+from akg_core.design.kernels.builder import Emitted, builder_of, ends
 from akg_core.design.nest.nest import Head, Nest, Store
 from akg_core.design.nest.terms import Buffer, Result, Term
 from akg_core.design.nest.tiling import MANY_TILES, ONE, Step, Tiling, access_order, choices_around, power_below
@@ -63,9 +63,7 @@ def emit_scan(
     """
     head = nest.heads[0]
     assert isinstance(head.of, Scan)
-    axes = tuple(a for a, _ in tiling.loops)
-    e = KernelBuilder(nest, name_axes(nest, (*(a for a, _ in tiling.grid), *axes)), stream)
-    ((axis, step),) = tiling.loops
+    ((axis, step),), e = tiling.loops, builder_of(nest, tiling, stream)
     along, kept = e.axis(axis), tuple(e.axis(a) for a, _ in tiling.grid)
     dtype = head.args[0].dtype
     inner = _narrow(nest) if tiling.trees else head.args[0]
@@ -76,10 +74,10 @@ def emit_scan(
         e.number_chunks(prefix[0], tiling.chunk)
         first = e.writer.expression(prefix[1])
         start, stop = ends("g")
-    out: list[Statement] = e.writer.hoisted(e.terms, [inner], frozenset(axes))
+    out: list[Statement] = e.writer.hoisted(e.terms, [inner], frozenset((axis,)))
     out.append(Assign((before,), first))
     body = e.writer.named(e.terms, [inner])
-    tile = e.argument(inner, frozenset(axes), False, body)
+    tile = e.argument(inner, frozenset((axis,)), False, body)
     reverse = (("reverse", Number(True)),) if head.of.reverse else ()
     scanned = Call(f"scan_{head.of.op}", (tile, Name(along)), reverse)
     running, join = e.writer.fresh("running"), _JOIN[head.of.op]

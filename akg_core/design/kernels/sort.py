@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from akg_core.design.algebra.index import Axis
 from akg_core.design.graph.values import Sorted
-from akg_core.design.kernels.builder import Emitted, KernelBuilder, name_axes
+from akg_core.design.kernels.builder import Emitted, builder_of
 from akg_core.design.nest.nest import Nest, Store
 from akg_core.design.nest.tiling import ONE, WHOLE, Step, Tiling, access_order, choices_around, power_below
 from akg_core.records import Traits
@@ -29,7 +29,7 @@ def emit_sort(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], b
     """Rows in order, and what is stored of them."""
     (head,), ((row, _),) = nest.heads, tiling.loops
     assert isinstance(head.of, Sorted)
-    e = KernelBuilder(nest, name_axes(nest, (*(a for a, _ in tiling.grid), row)), stream)
+    e = builder_of(nest, tiling, stream)
     (argument,) = head.args
     body: list[Statement] = [*e.wholes((row,)), *e.writer.named(e.terms, [argument])]
     tile = e.argument(argument, frozenset((row,)), False, body)

@@ -21,7 +21,7 @@ from akg_core.judge.timing.device_clock import Clock, Turn
 from akg_core.judge.timing.entrants import KERNEL, Entrant
 from akg_core.judge.timing.floor import Machine
 from akg_core.judge.timing.participant import Participant, Unusable
-from akg_core.judge.timing.rounds import FEWEST, LOOKS, MOST, Sampled, are_narrow, fault_of, in_turn
+from akg_core.judge.timing.rounds import FEWEST, LOOKS, MOST, Sampled, answers_compared, are_narrow, fault_of, in_turn
 from akg_core.records import TimingPlan
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _JOBS = "akg_core.judge.reference.turns_on_device:"
 _TRIED, _TURNS = 2, 3  # turns that do not count, and those of a round where there is time for so many
-_CHECKS, _CHECK_SECONDS, _EXACT = (2, 12), 0.5, 6.0  # as on the host
 _HARD_BYTES = 1 << 30  # of inputs, as many as are made elsewhere, and of an answer
 _LEAST = 0.01  # of a turn, which is time however long the change of processes took
 
@@ -39,7 +38,7 @@ def sample(
 ) -> Sampled:
     """Samples of a kernel and its rivals in rounds. Raises Unusable when the kernel gives none."""
     kernel, plan, found = entrant.ready(), entrant.plan, Sampled()
-    started, most = time.monotonic(), _answers(prepared)
+    started, most = time.monotonic(), answers_compared(prepared)
     clock = Clock(
         pool,
         lambda job, payload: prepared.ask(_JOBS + job, payload),
@@ -111,12 +110,6 @@ def _called(turn: Turn, machine: Machine) -> float:
 def _seeds() -> tuple[int, int]:
     """Of inputs, and of random numbers: nobody knows one by the other."""
     return secrets.randbits(31), secrets.randbits(62)
-
-
-def _answers(prepared: Prepared) -> int:
-    """How many answers are compared at most."""
-    least, most = _CHECKS
-    return max(least, min(most, int(_CHECK_SECONDS / max(1e-6, _EXACT * prepared.ready().eager_seconds))))
 
 
 def _wrong(prepared: Prepared) -> str:

@@ -23,7 +23,17 @@ from akg_core.judge.reference.prepare import Fresh, Prepared
 from akg_core.judge.timing.entrants import KERNEL, Entrant
 from akg_core.judge.timing.floor import Machine
 from akg_core.judge.timing.participant import Kept, Participant, Unusable
-from akg_core.judge.timing.rounds import FEWEST, LOOKS, MOST, QUICK, Sampled, are_narrow, fault_of, in_turn
+from akg_core.judge.timing.rounds import (
+    FEWEST,
+    LOOKS,
+    MOST,
+    QUICK,
+    Sampled,
+    answers_compared,
+    are_narrow,
+    fault_of,
+    in_turn,
+)
 from akg_core.records import TimingPlan
 
 TURN_SECONDS = 0.002
@@ -31,8 +41,6 @@ TURN_SECONDS = 0.002
 
 _MOST_CALLS, _MOST_BYTES = 1024, 64 << 20  # of a turn, and of its inputs and answers
 _TURNS, _ROUND_BYTES = 3, 256 << 20  # of who is quick, in a round; and of a round's inputs then
-_CHECKS, _CHECK_SECONDS = (2, 12), 0.5  # answers that are compared: at least and at most, and for about how long
-_EXACT = 6.0  # times as long as eager that a comparison takes, about
 _LEAST = 0.01  # of a turn, which is time however long letting go took
 
 
@@ -106,9 +114,7 @@ class _Answers:
     """
 
     def __init__(self, prepared: Prepared) -> None:
-        least, most = _CHECKS
-        affordable = int(_CHECK_SECONDS / max(1e-6, _EXACT * prepared.ready().eager_seconds))
-        self._prepared, self._most, self._offered = prepared, max(least, min(most, affordable)), 0
+        self._prepared, self._most, self._offered = prepared, answers_compared(prepared), 0
         self._drawn: list[_Answer] = []
         self._kept: list[_Answer] = []
         self._fastest: list[_Answer] = []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from akg_core.judge.records import TimingStatus
-from akg_core.judge.reference.prepare import Comparison
+from akg_core.judge.reference.prepare import Comparison, Prepared
 from akg_core.judge.timing import statistics
 from akg_core.judge.timing.entrants import KERNEL
 from akg_core.judge.timing.participant import Participant
@@ -16,6 +16,8 @@ FEWEST, MOST = 4, 40
 LOOKS = 8  # rounds, after so many of which each time the intervals are looked at
 QUICK = 0.02  # seconds; what is quicker gets several samples a round
 _NARROW = 0.03  # of a median or ratio: an interval that needs no more rounds, whether or not it holds 1
+_CHECKS, _CHECK_SECONDS = (2, 12), 0.5  # answers that are compared: at least and at most, and for about how long
+_EXACT = 6.0  # times as long as eager that a comparison takes, about
 
 Rounds = dict[str, list[tuple[float, ...]]]
 """Samples in seconds by participant and round."""
@@ -54,6 +56,12 @@ def are_narrow(rounds: Rounds, resolution: float = 0.0) -> bool:
     ratios = (statistics.ratio(samples, rounds[KERNEL]) for name, samples in rounds.items() if name != KERNEL)
     enough = max(_NARROW, resolution / min(middle for middle, _, _ in medians))
     return all(high - low < enough * middle for middle, low, high in itertools.chain(medians, ratios))
+
+
+def answers_compared(prepared: Prepared) -> int:
+    """How many answers are compared at most, by how long that takes."""
+    least, most = _CHECKS
+    return max(least, min(most, int(_CHECK_SECONDS / max(1e-6, _EXACT * prepared.ready().eager_seconds))))
 
 
 def fault_of(found: Comparison) -> str:

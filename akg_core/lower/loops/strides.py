@@ -11,6 +11,7 @@ from akg_core.lower.ir import Body
 from akg_core.sketch.affine import Polynomial
 from akg_core.sketch.ast import Binary, Call, Expr, Name, Text, Unary
 from akg_core.sketch.dtypes import is_float
+from akg_core.sketch.ranges import added, either, negated
 
 Drift = tuple[int | None, int | None]  # the least and the greatest gain a position; None where it is not known
 STILL: Drift = (0, 0)
@@ -31,7 +32,7 @@ def place_drift(body: Body, place: Polynomial, axis: str) -> Drift:
         for atom in product:
             if atom is not moving[0]:
                 gain = _scaled(gain, body.bounds.interval(atom))
-        total = _add(total, _scaled(gain, (factor, factor)))
+        total = added(total, _scaled(gain, (factor, factor)))
     return total
 
 
@@ -44,7 +45,7 @@ def drift(body: Body, expr: Expr, axis: str) -> Drift:
         formula = body.bounds.formulas.get(expr.id)
         found = (1, 1) if expr.id == axis else UNKNOWN if formula is None else drift(body, formula, axis)
     elif isinstance(expr, Unary) and expr.op == "-":
-        found = _negated(drift(body, expr.operand, axis))
+        found = negated(drift(body, expr.operand, axis))
     elif isinstance(expr, Binary):
         found = _binary(body, expr, axis)
     elif isinstance(expr, Call):
@@ -55,9 +56,9 @@ def drift(body: Body, expr: Expr, axis: str) -> Drift:
 def _binary(body: Body, expr: Binary, axis: str) -> Drift:
     left, right = drift(body, expr.left, axis), drift(body, expr.right, axis)
     if expr.op == "+":
-        return _add(left, right)
+        return added(left, right)
     if expr.op == "-":
-        return _add(left, _negated(right))
+        return added(left, negated(right))
     if expr.op in ("*", "/") and right == STILL:
         return _scaled(left, _factor(body, expr.right))
     if expr.op == "*":
@@ -79,18 +80,14 @@ def _factor(body: Body, expr: Expr) -> tuple[int | None, int | None]:
 
 def _call(body: Body, expr: Call, axis: str) -> Drift:
     if expr.op in ("maximum", "minimum") and len(expr.args) == 2:
-        (low, high), (least, most) = (drift(body, a, axis) for a in expr.args)
-        return (
-            None if low is None or least is None else min(low, least),
-            None if high is None or most is None else max(high, most),
-        )
+        return either(drift(body, expr.args[0], axis), drift(body, expr.args[1], axis))
     if expr.op == "abs":
         low, high = drift(body, expr.args[0], axis)
         start, stop = body.bounds.interval(expr.args[0])
         if start is not None and start >= 0:
             return low, high
         if stop is not None and stop <= 0:
-            return _negated((low, high))
+            return negated((low, high))
         return UNKNOWN if low is None or high is None else (-max(-low, high), max(-low, high))
     if expr.op == "cast" and isinstance(expr.args[1], Text):
         inner = drift(body, expr.args[0], axis)
@@ -107,22 +104,13 @@ def _sign(a: Drift) -> Drift:
     return (0 if low is not None and low >= 0 else None), (0 if high is not None and high <= 0 else None)
 
 
-def _negated(a: Drift) -> Drift:
-    return (None if a[1] is None else -a[1]), (None if a[0] is None else -a[0])
-
-
-def _add(a: Drift, b: Drift) -> Drift:
-    low = None if a[0] is None or b[0] is None else a[0] + b[0]
-    return low, None if a[1] is None or b[1] is None else a[1] + b[1]
-
-
 def _scaled(a: Drift, by: tuple[int | None, int | None]) -> Drift:
     """A drift times a factor within `by`."""
     least, most = by
     if least == most == 0:
         return STILL
     if most is not None and most <= 0:
-        return _negated(_scaled(a, (-most, None if least is None else -least)))
+        return negated(_scaled(a, (-most, None if least is None else -least)))
     if least is None or least < 0:
         return STILL if a == STILL else UNKNOWN
     low, high = a
