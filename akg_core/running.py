@@ -28,7 +28,9 @@ class Case(Record):
     n-th lie in `outputs_of(n)`. `apart`: before each call the state is as it was. `placed`: tensors lie where the
     allocator puts them, one element beyond that ("odd"), or between what is written to and what cannot be reached.
     `made_by`: torch's seed when the module is constructed.
-    `threads`: with how many it is called, where not with as many as usual, and then `elsewhere`: in a new thread.
+    `another`: on a second module, constructed after that of other cases, and frozen, while gradients are on; in the
+    first call of a worker: construct one, too. `threads`: with how many it is called, where not with as many as usual,
+    and then `elsewhere`: in a new thread.
     `seeds`: where forward draws random numbers, what torch's generator of the host is set to before a call, for the
     inputs or for each of the series; what it is left at stands under "changed" as `akg_core.seeds.GENERATOR`.
     """
@@ -51,6 +53,7 @@ class Case(Record):
     placed: Placement = ""
     threads: int = 0
     elsewhere: bool = False
+    another: bool = False
     seeds: tuple[int, ...] = ()
 
     def outputs_of(self, call: int) -> Path:

@@ -80,9 +80,9 @@ def is_free(values: Sequence[Any]) -> bool:
 def hidden_sizes(task: Task, seed: int = 0) -> list[dict[str, int]]:
     """Values of a dynamic task's symbols other than its example, in the order in which to try them.
 
-    Odd sizes, sizes next to the example's, multiples that keep divisibility, a tiny one, a power of two, and larger
-    ones than a kernel may have made room for. Some may not suit the reference; the caller keeps those that run. Empty
-    for a task of fixed sizes.
+    Odd sizes, sizes next to the example's, multiples that keep divisibility, a tiny one, a power of two, larger ones
+    than a kernel may have made room for, and for the first symbol alone one that 16 bits do not hold. Some may not suit
+    the reference; the caller keeps those that run. Empty for a task of fixed sizes.
     """
     if not task.symbols:
         return []
@@ -99,7 +99,9 @@ def hidden_sizes(task: Task, seed: int = 0) -> list[dict[str, int]]:
         lambda v: 1 << v.bit_length(),
         lambda v: 4 * v + 3,
     )
-    changed = ({name: change(value) for name, value in task.symbols.items()} for change in changes)
+    changed = [{name: change(value) for name, value in task.symbols.items()} for change in changes]
+    first = next(iter(task.symbols))
+    changed.append(task.symbols | {first: (1 << 16) + task.symbols[first]})
     candidates = [near for sizes in changed if (near := edges.within(task, sizes))]
     return [c for i, c in enumerate(candidates) if c != task.symbols and c not in candidates[:i]]
 
@@ -133,9 +135,12 @@ def resized(
 # --- parameters ----------------------------------------------------------------------------------------
 
 
-def redraw_state(model: nn.Module, seed: int, *, exchanged: int | None = None) -> dict[str, torch.Tensor]:
+def redraw_state(
+    model: nn.Module, seed: int, *, exchanged: int | None = None, signed: bool = False
+) -> dict[str, torch.Tensor]:
     """A state dict for `model` in which every parameter matters. `exchanged`: a seed by which two elements of each
-    parameter change places then, which neither its sum nor most samples of it tell.
+    parameter change places then, which neither its sum nor most samples of it tell. `signed`: of each parameter, about
+    half of the elements are negated and some are zero, which many references do not take, whatever it began with.
 
     PyTorch's own initialisation shrinks a signal at every layer and makes the affine part of norms the identity, so
     that a kernel which ignores them passes. Here weights preserve variance (normal, standard deviation
@@ -152,6 +157,8 @@ def redraw_state(model: nn.Module, seed: int, *, exchanged: int | None = None) -
             owner = modules[name.rpartition(".")[0]]
             if id(parameter) not in drawn:
                 drawn[id(parameter)] = _redrawn(parameter.detach(), owner, draw)
+                if signed:
+                    drawn[id(parameter)] = _signed(drawn[id(parameter)], draw)
                 if exchanged is not None:
                     _exchange(drawn[id(parameter)], exchanged)
             state[name] = drawn[id(parameter)]
@@ -169,6 +176,12 @@ def _exchange(value: torch.Tensor, seed: int) -> None:
         one, other = random.Random(seed).sample(range(1, value.numel() - 1), 2)
         places = torch.unravel_index(torch.tensor([one, other], device=value.device), value.shape)
         value[places] = value[places].flip(0)
+
+
+def _signed(value: torch.Tensor, draw: torch.Generator) -> torch.Tensor:
+    """`value` with each element negated, or not, and one in eight zero."""
+    factors = torch.tensor([-1, 1, -1, 1, -1, 1, 1, 0], dtype=value.dtype, device=value.device)
+    return value * factors[torch.randint(8, value.shape, generator=draw, device=draw.device).to(value.device)]
 
 
 def _redrawn(value: torch.Tensor, owner: nn.Module, draw: torch.Generator) -> torch.Tensor:

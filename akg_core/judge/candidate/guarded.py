@@ -170,7 +170,7 @@ def _call(
     Beside it stands the seed that it has left, where it was given one.
     """
     compare_harness, modes = subject.watch(), Modes(count)
-    with torch.no_grad(), threads(count):
+    with torch.set_grad_enabled(subject.is_frozen), threads(count):
         settings = Settings(seeded=any(seed is not None for seed in seeds))
         try:
             with guard:

@@ -33,6 +33,11 @@ def held(model: nn.Module, device: Device) -> dict[str, torch.Tensor]:
     return {name: taken(told, device) for name, told in zip(found, table, strict=True)}
 
 
+def parameters(model: nn.Module) -> list[torch.Tensor]:
+    """Parameters and buffers themselves."""
+    return [tensor for _, tensor, _ in _walk(model)]
+
+
 def transient(model: nn.Module) -> dict[str, torch.Tensor]:
     """Copies of the buffers that no state dict holds."""
     return {name: tensor.clone() for name, tensor, persists in _ours(model) if not persists}

@@ -60,7 +60,7 @@ class CandidateSession(Closing):
         self.rule = broken_rule(artifact.folder, prepared.task.source, artifact.entry, modules_of(plugin))
         self._drawn: tuple[Draw, ...] | None = None
         self._payload = kernel_payload(plugin, artifact, target)
-        self._opening = self._on([prepared.opening])
+        self._opening = self._on([prepared.opening.model_copy(update={"another": True})])
         self._has_run = threading.Event()
         self._leaving = contextlib.ExitStack()
         self._leaving.callback(self._has_run.set)

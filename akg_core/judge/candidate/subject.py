@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from akg_core.device import Device
-from akg_core.judge.candidate.holdings import put, transient
+from akg_core.judge.candidate.holdings import held, parameters, put, transient
 from akg_core.records import Case
 from akg_core.task.argument_records import taking_records
 from akg_core.task.complex_border import as_pairs
@@ -31,25 +31,42 @@ def construct(module: Any, case: Case, device: Device) -> nn.Module:
     return model if case.pairs is None else as_pairs(model, case.pairs)
 
 
+_MOST_BYTES = 64 << 20  # of a model of which there are two
+_set_gradients = vars(torch._C.TensorBase)["requires_grad"].__set__
+
+
 class Subject:
     """A constructed model, and what is needed to put it into the state of a case.
 
-    `left_open`: what the confinement of its process does not exclude. `has_changed`: whether a call left arguments
-    different.
+    There may be another one, constructed after it and frozen, so that who keeps for a class or a library what is a
+    module's own is wrong for one of them. `left_open`: what the confinement of its process does not exclude.
+    `has_changed`: whether a call left arguments different. `is_frozen`: whether the present model is the other one.
     """
 
     left_open: tuple[str, ...] = ()
     has_changed = False
+    is_frozen = False
 
     def __init__(self, module: Any, case: Case, device: Device, watch: Callable[[], Callable[[], None]]) -> None:
         self.device, self.watch = device, watch
-        self.model = construct(module, case, device)
+        self.model = self._constructed(module, case)
+        self._models = [(self.model, transient(self.model))]
+        if case.another and sum(value.nbytes for value in held(self.model, device).values()) <= _MOST_BYTES:
+            other = self._constructed(module, case)
+            for value in parameters(other):
+                _set_gradients(value, False)
+            self._models.append((other, transient(other)))
+
+    def _constructed(self, module: Any, case: Case) -> nn.Module:
+        model = construct(module, case, self.device)
         if not case.training:
-            self.model.eval()  # else the mode is what the constructor leaves
-        self._transient = transient(self.model)
+            model.eval()  # else the mode is what the constructor leaves
+        return model
 
     def enter(self, case: Case) -> dict[str, Any]:
         """Load the case's state, which is also returned, and reset buffers that no state dict holds."""
         state = load(case.state, self.device) if case.state else {}
-        put(self.model, state, self._transient)
+        self.is_frozen = case.another and len(self._models) > 1
+        self.model, others = self._models[self.is_frozen]
+        put(self.model, state, others)
         return state

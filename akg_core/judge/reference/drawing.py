@@ -119,6 +119,7 @@ def plan(reference: Reference, asked: Plan) -> Draw:
         placed=_placed(asked) if on_host else "",
         threads=_threads(asked) if on_host else 0,
         elsewhere=on_host and asked.kind == "disturbed",
+        another=asked.kind == "drawn" and state == "redrawn" and not asked.sizes,
         seeds=(random.Random(f"{name} {asked.seed}").getrandbits(63),) if reference.task.interface.seeded else (),
     )
     kind = asked.kind if asked.deal is None else asked.deal.kinds[0] if len(asked.deal.kinds) == 1 else "rows"
@@ -150,7 +151,9 @@ def drawn(reference: Reference, draw: Draw) -> tuple[list[Any], State]:
     elif draw.state == "redrawn":
         follows = draw.kind == "signed" and not draw.sizes  # the case by the seed before, whose parameters it has
         seed = 1000 + draw.seed - follows
-        state = draws.redraw_state(reference.model, seed, exchanged=draw.seed if follows else None)
+        state = draws.redraw_state(
+            reference.model, seed, exchanged=draw.seed if follows else None, signed=draw.case.another
+        )
     if draw.name in reference.given:
         return reference.given[draw.name], state
     return inputs_drawn(reference, draw), state

@@ -21,7 +21,8 @@ from akg_core.task.graph import GraphIndex, references
 from akg_core.task.patterns import Deal
 
 _WORK = 1e9  # that the cases of a task may be together, in the unit of `effort`
-_KINDS = ("large", "border", "exact", "cancelling", "offset", "constant_rows", "small", "tiny")
+_KINDS = ("large", "border", "exact", "cancelling", "offset", "constant_rows", "small", "tiny",
+          "far")  # fmt: skip
 # fmt: off
 _LINEAR = frozenset((
     "abs", "add", "amax", "amin", "avg_pool1d", "avg_pool2d", "avg_pool3d", "_adaptive_avg_pool2d", "cat",
@@ -43,7 +44,7 @@ _SCALING = frozenset(("mul", "div"))
 _NAN = ("nan", "all_nan")
 _NOT_FINITE = (*_NAN, "inf", "minus_inf", "both_inf", "all_minus_inf")
 _CALLS_WORK = 2e8
-_LARGER_WORK = 1e8  # of a case of larger sizes
+_LARGER_WORK = 2e8  # of a case of larger sizes
 
 
 @dataclass(frozen=True)
