@@ -1,10 +1,14 @@
-"""Which sources a compiler built a kernel from, recorded beside it: none is judged unbuilt, or by an old library."""
+"""Which sources a compiler built a kernel from, recorded beside it: none is judged unbuilt, or by an old library.
+
+And which files were judged, so that nothing else is handed on as correct.
+"""
 
 from __future__ import annotations
 
 import ast
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from akg_core.errors import UsageError
@@ -49,6 +53,20 @@ def require_built(artifact: Artifact) -> None:
         if is_built and not (artifact.folder / name).exists():
             said = f"The kernel in {artifact.folder} is not built: {artifact.entry}, line {node.lineno}, needs {name}."
             raise UsageError(said, f"Build it, copy {name} beside it, or have `akg-core run` make the kernel again.")
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file of a kernel's folder, by its path in it, apart from what Python keeps there."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.parent.name != "__pycache__")
+    return {path.relative_to(folder).as_posix(): _digest(path) for path in files}
+
+
+def require_as_judged(folder: Path, judged: Mapping[str, str]) -> None:
+    """Raise UsageError where a file of a kernel in `folder` is another than the one that was judged."""
+    for name, digest in judged.items():
+        if _digest(folder / name) != digest:
+            said = f"The kernel in {folder} is not what was judged: {name} has changed since."
+            raise UsageError(said, f"Run the task again, or export {folder} itself, as it is.")
 
 
 def _digest(path: Path) -> str:

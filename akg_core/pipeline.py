@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from akg_core import building, stages
+from akg_core.built_from import digests
 from akg_core.errors import AkgError, DoesNotFit, KernelFailed, ToolchainError
 from akg_core.judge.candidate.session import CandidateSession, Steps
 from akg_core.judge.records import Timing, Verdict
@@ -59,6 +60,7 @@ class Pipeline:
         self.request, self.pool, self.folder, self.progress = request, pool, folder, progress
         self.task: Task | None = None
         self.verdict: Verdict | None = None
+        self.judged: dict[str, str] = {}
         self.timing: Timing | None = None
         self.tuned: Tuned | None = None
         self.share = _SHARE
@@ -226,7 +228,7 @@ class Pipeline:
         """The judge's verdict, on the `session` where the kernel is being loaded already; writes verdict.json."""
         with self.progress.stage("verify") as note:
             found = examine(session or self.session(prepared, artifact), note.tell)
-            self.verdict = found
+            self.verdict, self.judged = found, digests(artifact.folder)
             forward_trace(found.log)
             self.folder.write("verdict.json", found)
             passed = sum(case.ok for case in found.cases)
@@ -362,6 +364,7 @@ class Pipeline:
             target=str(self.target),
             stages=self.progress.stages,
             verdict=self.verdict,
+            judged=self.judged,
             timing=self.timing,
             tuned=self.tuned,
             kernels=by_kernel(self.details),

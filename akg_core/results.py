@@ -32,7 +32,8 @@ class Failure(Record):
 class RunResult(Record):
     """What a run found; `result.json`. `error` is set when it ended before its last stage.
 
-    `kernels`: what the compiler tells of each, by name, such as {"registers": 32}.
+    `kernels`: what the compiler tells of each, by name, such as {"registers": 32}. `judged`: the SHA-256 of each file
+    of the kernel that the verdict is of, by its path in the kernel's folder.
     """
 
     task: str
@@ -40,6 +41,7 @@ class RunResult(Record):
     target: str
     stages: tuple[Stage, ...] = ()
     verdict: Verdict | None = None
+    judged: dict[str, str] = Field(default_factory=dict)
     timing: Timing | None = None
     error: Failure | None = None
     tuned: Tuned | None = None

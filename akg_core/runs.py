@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from akg_core.built_from import require_as_judged
 from akg_core.errors import UsageError
 from akg_core.records import Argument, Interface, KernelSource
 from akg_core.storage import write_whole
@@ -58,7 +59,8 @@ class RunFolder:
         shutil.copytree(folder, self.path, dirs_exist_ok=True)
 
     def write_source(self, source: KernelSource, reference: str) -> None:
-        """Write generated files into kernel/, with the reference that `ModelNew` is built on beside them."""
+        """Write generated files into kernel/, with the reference that `ModelNew` is built on, in place of all in it."""
+        shutil.rmtree(self.kernel, ignore_errors=True)
         for name, text in source.files.items():
             self.write(f"kernel/{name}", text)
         self.write("kernel/reference.py", reference)
@@ -77,10 +79,11 @@ def arguments_of(run: Path) -> tuple[Argument, ...]:
 
 
 def require_correct(run: Path) -> None:
-    """Raise UsageError unless a run's result.json says that its kernel is correct."""
-    path = run / "result.json"
+    """Raise UsageError unless a run's result.json says that its kernel, as it is, is correct."""
+    path, judged = run / "result.json", dict[str, str]()
     try:
-        verdict = json.loads(path.read_text(encoding="utf-8"))["verdict"]
+        result = json.loads(path.read_text(encoding="utf-8"))
+        verdict, judged = result["verdict"], dict(result.get("judged", {}))
         status, reason = (verdict["status"], verdict.get("reason", "")) if verdict else ("", "")
     except FileNotFoundError:
         status = reason = ""
@@ -91,3 +94,4 @@ def require_correct(run: Path) -> None:
     if status != "correct":
         said = f"The kernel of {run} is not exported: its verdict is {status!r}. {reason}".rstrip()
         raise UsageError(said, "Mend the kernel, or make another by running the task again.")
+    require_as_judged(run / "kernel", judged)

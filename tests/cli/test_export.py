@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from akg_core.built_from import digests
 from akg_core.records import Argument, Graph, Interface, Task
 
 KERNEL = '''"""A kernel of two files."""
@@ -144,6 +145,17 @@ def test_what_was_not_judged_correct_is_refused(akg, run, result, said):
     for form in ("kernelbench", "package"):
         ended = akg("export", str(run), "--format", form, "--out", "left_out")
         assert ended.code == 2 and said in " ".join(ended.err.split()) and not Path("left_out").exists(), ended.text
+
+
+def test_what_has_changed_since_it_was_judged_is_refused(akg, run):
+    judged = digests(run / "kernel")
+    (run / "result.json").write_text(json.dumps(json.loads(CORRECT) | {"judged": judged}))
+    assert akg("export", str(run), "--out", "as_judged.py").code == 0
+    with (run / "kernel" / "model_new.py").open("a") as file:
+        file.write("# a word more\n")
+    ended = akg("export", str(run), "--out", "changed.py")
+    assert ended.code == 2 and "is not what was judged: model_new.py has changed" in " ".join(ended.err.split())
+    assert akg("export", str(run / "kernel"), "--out", "as_it_is.py").code == 0
 
 
 @pytest.mark.parametrize(
