@@ -30,11 +30,11 @@ demo: setup ## the main job on examples/softmax.py
 	$(BIN)/akg-core run --plugin $(PLUGIN) examples/softmax.py
 
 test: setup ## all tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 portable: setup ## the quick tests of numbers, on the vector paths that PyTorch takes on other processors
-	$(AVX2) $(BIN)/python -m pytest -n auto $(NUMERICS)
-	$(PLAIN) $(BIN)/python -m pytest -n auto $(NUMERICS)
+	$(AVX2) $(BIN)/python -m pytest -n auto --dist worksteal $(NUMERICS)
+	$(PLAIN) $(BIN)/python -m pytest -n auto --dist worksteal $(NUMERICS)
 
 lint: setup ## style and types
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
@@ -43,7 +43,7 @@ bench-cpu: setup ## every task of benchmarks/tasks: ours, eager, torch.compile, 
 	$(BIN)/akg-core bench benchmarks/tasks --plugin cpp_cpu --out runs/bench/cpp_cpu.json
 
 cheats: setup ## every cheat of tests/cheats, judged: class, candidates, caught, rule
-	$(BIN)/python -m pytest -n auto tests/cheats
+	$(BIN)/python -m pytest -n auto --dist worksteal tests/cheats
 
 conformance: setup ## every plugin through the conformance suite, level by level
 	$(BIN)/akg-core conformance
