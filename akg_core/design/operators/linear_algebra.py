@@ -76,14 +76,6 @@ def _eye(shape: Shape) -> Value:
     return cast(counting(shape, lambda at: at[-1] - at[-2]).equals(0), _DTYPE)
 
 
-def _triangle(x: Value, upper: bool, strict: bool = False) -> Value:
-    """A triangle of matrices, zero beside it; `strict`: with ones for its diagonal."""
-    above = counting(x.shape, lambda at: at[-1] - at[-2])
-    kept = comparison(">=" if upper else "<=", above, 0)
-    found = _where(kept, x, 0.0)
-    return _where(above.equals(0), 1.0, found) if strict else found
-
-
 # --- Cholesky -------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+from functools import reduce
 from types import SimpleNamespace
 
 from akg_core.design.algebra.index import Index, index
@@ -29,14 +31,9 @@ _NEVER = -math.inf
 
 def added_logs(*logs: Value) -> Value:
     """The log of a sum of numbers whose logs are given, minus infinity for 0."""
-    peak = logs[0]
-    for log in logs[1:]:
-        peak = compute("maximum", peak, log)
+    peak = reduce(lambda a, b: compute("maximum", a, b), logs)
     level = where(predicate("isinf", peak), 0.0, peak, _DTYPE)
-    shares = [compute("exp", log - level) for log in logs]
-    total = shares[0]
-    for share in shares[1:]:
-        total = total + share
+    total = reduce(operator.add, [compute("exp", log - level) for log in logs])
     return level + compute("log", total)
 
 

@@ -91,10 +91,6 @@ def _level(peak: Value) -> Value:
     return where(predicate("isinf", peak), 0.0, peak, "f64")
 
 
-def _f64(op: str, *args: Value) -> Value:
-    return map_of(op, *args, dtype="f64")
-
-
 @rule("flip")
 def flipped(c: Call) -> Value:
     value = c.raw(0)

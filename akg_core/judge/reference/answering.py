@@ -66,7 +66,7 @@ def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: Stat
     del answer, arguments, after
     exact = None
     if precise:
-        reference.exact_seconds, exact = reference.device.seconds(exactly)
+        _, exact = reference.device.seconds(exactly)
     if exact is not None:
         exact = {name: exact[name] for name in (*result, *left) if name in exact}
     pointed = ties(result, again, exactly if exact is not None else None)

@@ -70,7 +70,6 @@ class Reference:
     key: int = field(default_factory=lambda: secrets.randbits(62))
     fingerprints: dict[str, list[Any]] = field(default_factory=dict)
     eager_seconds: float = 0.0
-    exact_seconds: float = 0.0
 
     def restore(self, state: State) -> None:
         """Put the module into a state, buffers that no state dict holds included."""

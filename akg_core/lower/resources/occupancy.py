@@ -24,11 +24,6 @@ def occupancy(registers: int, on_chip_bytes: int, warps: int, unit: UnitLimits) 
     return programs_at_once(registers, on_chip_bytes, warps, unit) * warps / unit.warps
 
 
-def waves(programs: int, at_once: int, units: int) -> int:
-    """How often the units of a chip are filled until all programs have run."""
-    return -(-programs // max(at_once * units, 1))
-
-
 def shortage(kernel: str, registers: int, on_chip_bytes: int, warps: int, unit: UnitLimits) -> Shortage | None:
     """What one program of a kernel needs more of than a unit has; None where it fits."""
     if on_chip_bytes > unit.on_chip_bytes:

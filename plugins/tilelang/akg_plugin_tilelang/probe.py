@@ -9,12 +9,11 @@ import shutil
 from pathlib import Path
 
 from akg_cuda import chips
-from akg_cuda.chips import BACKEND, CHIPS, REGISTERS, capability_of
+from akg_cuda.chips import CHIPS, REGISTERS, capability_of
 
 from akg_core.plugin import Availability, Target, Traits, version_of
 
 VERSION = "0.1.15"
-TUNING_SECONDS = 30.0  # two or three rounds of a search
 CURE = "`akg-core setup tilelang` installs it."
 
 
@@ -28,19 +27,9 @@ def probe(target: Target) -> Availability:
     capability = capability_of(target)
     details |= {"target": f"sm_{capability}", "nvcc": str(nvcc())}
     if gpu := chips.gpu_of(capability):
-        return Availability(
-            can_compile=True,
-            can_run=True,
-            device=BACKEND,
-            memory_bytes=gpu.memory_bytes,
-            tuning_seconds=TUNING_SECONDS,
-            traits=traits(capability),
-            details=details | {"gpu": gpu.name, "memory": gpu.memory, "driver": gpu.driver},
-        )
+        return chips.on_gpu(gpu, traits(capability), details)
     reason = f"There is no GPU of sm_{capability} here: kernels are compiled for it, and their TIR is interpreted."
-    details["runs"] = "by simulation"
-    exact = traits(capability).model_copy(update={"convolution_format": ""})  # as the host's, where the reference runs
-    return Availability(can_compile=True, can_run=True, simulated=True, reason=reason, traits=exact, details=details)
+    return chips.simulated(reason, traits(capability), details)
 
 
 def missing() -> str:
@@ -55,9 +44,8 @@ def missing() -> str:
 
 def traits(capability: int) -> Traits:
     """The numbers that a designer sizes tiles by; rows of up to 64 KiB stay in registers between two passes."""
-    units = (chips.multiprocessors() if chips.gpu_of(capability) else 0) or CHIPS[capability].units
     return Traits(
-        units=units,
+        units=chips.units_of(capability),
         lanes=32,
         on_chip_bytes=64 * 1024,
         tile_elements=1024,

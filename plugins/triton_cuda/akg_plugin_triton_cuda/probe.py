@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from akg_cuda import chips
-from akg_cuda.chips import BACKEND, CHIPS, REGISTERS, capability_of
+from akg_cuda.chips import CHIPS, REGISTERS, capability_of
 from packaging.version import Version
 
 from akg_core.plugin import Availability, Target, Traits, version_of
@@ -11,7 +11,6 @@ from akg_core.plugin import Availability, Target, Traits, version_of
 OLDEST_TRITON = "3.6"
 SIMULATED_TRITON = "3.7"  # whose interpreter is sound
 _LONGEST_SORTED = 1024  # as many as one warp holds: between warps elements change places through memory
-TUNING_SECONDS = 30.0  # two or three rounds of a search
 INSTALL = 'pip install "akg-plugin-triton-cuda[toolchain]"'
 
 
@@ -32,16 +31,7 @@ def probe(target: Target) -> Availability:
     capability = capability_of(target)
     details["target"] = f"sm_{capability}"
     if gpu := chips.gpu_of(capability):
-        details |= {"gpu": gpu.name, "memory": gpu.memory, "driver": gpu.driver}
-        return Availability(
-            can_compile=True,
-            can_run=True,
-            device=BACKEND,
-            memory_bytes=gpu.memory_bytes,
-            tuning_seconds=TUNING_SECONDS,
-            traits=traits(capability),
-            details=details,
-        )
+        return chips.on_gpu(gpu, traits(capability), details)
     return _simulated(capability, version, details)
 
 
@@ -54,9 +44,7 @@ def _simulated(capability: int, version: str, details: dict[str, str]) -> Availa
         reason = f"{here}, and the interpreter of Triton {version} fails on loops whose bounds are loaded or passed."
         cure = f"Simulation needs Triton {SIMULATED_TRITON} or newer: {INSTALL}."
         return Availability(can_compile=True, can_run=False, reason=reason, cure=cure, details=details)
-    details["runs"] = "by simulation"
-    exact = traits(capability).model_copy(update={"convolution_format": ""})  # as the host's, where the reference runs
-    return Availability(can_compile=True, can_run=True, simulated=True, reason=reason, traits=exact, details=details)
+    return chips.simulated(reason, traits(capability), details)
 
 
 def traits(capability: int) -> Traits:
@@ -65,7 +53,7 @@ def traits(capability: int) -> Traits:
     What a program holds of its tiles lies in registers and shared memory, of which one may have all.
     A multiprocessor has registers for two programs of four warps, whatever they need: these certainly run together.
     """
-    units = (chips.multiprocessors() if chips.gpu_of(capability) else 0) or CHIPS[capability].units
+    units = chips.units_of(capability)
     return Traits(
         units=units,
         lanes=32,

@@ -10,7 +10,6 @@ from akg_core.lower.explicit import make_explicit
 from akg_core.lower.ir import Body
 from akg_core.lower.products import DotStrategy
 from akg_core.lower.resources.limits import ProgramLimits
-from akg_core.lower.resources.occupancy import waves
 from akg_core.lower.resources.software_pipeline import operands_of, pipeline
 from akg_core.lower.resources.threads import warps_of
 from akg_core.lower.specialise import specialise
@@ -100,7 +99,3 @@ def f(x: In["i64", 8, {size}], y: Out["i64", 8, {size}]):
     body = lowered(text)
     (region,) = body.regions
     assert warps_of(body, region, ProgramLimits(on_chip_bytes=1 << 20), 1, 1) == warps
-
-
-def test_waves_fill_all_units() -> None:
-    assert (waves(264, 2, 132), waves(265, 2, 132), waves(1, 2, 132)) == (1, 2, 1)

@@ -7,9 +7,10 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from akg_core.plugin import Target
+from akg_core.plugin import Availability, Target, Traits
 from akg_core.plugin.resources import UnitLimits
 
 BACKEND = "cuda"
@@ -18,6 +19,7 @@ REGISTERS = 65536  # of a multiprocessor
 LANES = 32  # threads of a warp
 THREADS = 1024  # of a program, at most
 RESERVED_BYTES = 1024  # of shared memory, for each program
+_TUNING_SECONDS = 30.0  # two or three rounds of a search
 _COUNT = """
 import ctypes
 
@@ -101,6 +103,30 @@ def refusal(target: Target) -> tuple[str, str] | None:
 def gpu_of(capability: int) -> Gpu | None:
     """The first GPU here of a capability."""
     return next((gpu for gpu in gpus() if gpu.capability == capability), None)
+
+
+def units_of(capability: int) -> int:
+    """How many multiprocessors there are: those of the GPU here, else of the generation's largest member."""
+    return (multiprocessors() if gpu_of(capability) else 0) or CHIPS[capability].units
+
+
+def on_gpu(gpu: Gpu, traits: Traits, details: Mapping[str, str]) -> Availability:
+    """What works where there is a GPU of the target's capability."""
+    return Availability(
+        can_compile=True,
+        can_run=True,
+        device=BACKEND,
+        memory_bytes=gpu.memory_bytes,
+        tuning_seconds=_TUNING_SECONDS,
+        traits=traits,
+        details={**details, "gpu": gpu.name, "memory": gpu.memory, "driver": gpu.driver},
+    )
+
+
+def simulated(reason: str, traits: Traits, details: Mapping[str, str]) -> Availability:
+    """What works without one: simulation on the host, where the reference runs too and multiplies exactly."""
+    exact, told = traits.model_copy(update={"convolution_format": ""}), {**details, "runs": "by simulation"}
+    return Availability(can_compile=True, can_run=True, simulated=True, reason=reason, traits=exact, details=told)
 
 
 @functools.cache

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import LOOSE, PRODUCT, SUM, Axis, fold
-from akg_core.plugin.sketch import INDEX, Binary, Name, Number
+from akg_core.plugin.lower import LOOSE, PRODUCT, SUM, Axis
+from akg_core.plugin.sketch import Name, Number
+from akg_core.plugin.tile import tiles_of
 from akg_plugin_tilelang.emit.region import RegionPrinter
 from akg_plugin_tilelang.emit.terms import Term, strong
 
@@ -21,11 +22,9 @@ def grid(printer: RegionPrinter) -> None:
     for axis in printer.region.grid:
         if axis.cooperative:
             raise Unsupported("Programs that meet have no form in TileLang yet.", "Use one program.")
-        printer.programs.append((axis.extent, axis.tile_size))
-        past = fold(Binary("+", axis.extent, fold(Binary("-", axis.tile_size, Number(1, type=INDEX), type=INDEX))))
-        count = fold(Binary("//", past, axis.tile_size, type=INDEX))
+        tiles = tiles_of(axis.extent, axis.tile_size)
         text = f"T.ceildiv({printer.terms.term(axis.extent)}, {printer.terms.term(axis.tile_size)})"
-        counts.append(str(count.value) if isinstance(count, Number) else text)
+        counts.append(str(tiles.value) if isinstance(tiles, Number) else text)
     printer.line = printer.region.grid[0].place.line if printer.region.grid else 0
     places = _places(printer, counts)
     for axis, count in zip(printer.region.grid, counts, strict=True):

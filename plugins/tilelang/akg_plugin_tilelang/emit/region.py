@@ -40,7 +40,6 @@ class RegionPrinter(TilePrinter):
     ) -> None:
         super().__init__(body, region)
         self.combine, self.grid, self.stages = combine, grid, stages
-        self.programs: list[tuple[Expr, Expr]] = []
         self.vectors: set[str] = set()  # values that lie in shared memory; of factors, those loaded one by one
         self.copied: set[str] = set()
         self.gathered: set[str] = set()  # factors whose positions are digits of what is summed over
