@@ -72,7 +72,6 @@ class CaseReport(Record):
     error: Sentence = ""
     forbidden_calls: tuple[Sentence, ...] = ()
     broken_rules: tuple[Sentence, ...] = ()
-    kernel_launches: int | None = None
 
 
 class RunReport(Record):

@@ -5,7 +5,7 @@ Worker side, in the candidate's own process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -114,9 +114,9 @@ class _Run:
         return given
 
 
-def run(subject: Subject, case: Case, launches: Callable[[], int] | None, copied: list[bool]) -> CaseReport:
+def run(subject: Subject, case: Case, copied: list[bool]) -> CaseReport:
     """Run one case; `copied` takes whether all that it did was to have the library copy."""
-    found, error, launched = _Run(subject, case), "", launches() if launches else 0
+    found, error = _Run(subject, case), ""
     try:
         with threads_for(inputs_of(case).stat().st_size):
             (alone(found.all_rows) if case.elsewhere else found.all_rows())
@@ -131,7 +131,6 @@ def run(subject: Subject, case: Case, launches: Callable[[], int] | None, copied
         error=error,
         forbidden_calls=tuple(sorted(found.calls)),
         broken_rules=tuple(found.rules),
-        kernel_launches=launches() - launched if launches else None,
     )
 
 

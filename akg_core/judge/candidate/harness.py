@@ -57,7 +57,6 @@ def run_cases(
     cases: Sequence[Case],
     device: Device = HOST,
     *,
-    launches: Callable[[], int] | None = None,
     jit: bool = False,
     code: MachineCode | None = None,
 ) -> RunReport:
@@ -65,10 +64,10 @@ def run_cases(
 
     A case without inputs is not run: the kernel is made ready for the others, which another call brings.
 
-    `launches` counts the kernels launched so far, for plugins that can tell. `jit`: the language compiles when a kernel
-    is first called, so that inputs of each shape are there once before any call counts. From then on, and without `jit`
-    before the module is loaded, machine code can start no process either; threads it may. `code`: the shared libraries
-    that the module opens, for languages whose kernels are such; they are read, and confined before any of them runs.
+    `jit`: the language compiles when a kernel is first called, so that inputs of each shape are there once before any
+    call counts. From then on, and without `jit` before the module is loaded, machine code can start no process either;
+    threads it may. `code`: the shared libraries that the module opens, for languages whose kernels are such; they are
+    read, and confined before any of them runs.
     """
     given = [case for case in cases if case.inputs]
     _take_back()
@@ -91,7 +90,7 @@ def run_cases(
     reports: list[CaseReport] = []
     copied: list[bool] = []
     for case in given:
-        reports.append(run(subject, case, launches, copied))
+        reports.append(run(subject, case, copied))
         if not reports[-1].finished and (why := lost(device)):
             return RunReport(cases=tuple(reports), lost=why)
         device.release_unused()
