@@ -102,7 +102,7 @@ class DeviceTurn(Record):
 
 
 class TimingPlan(Record):
-    """How to sample: `warmup` calls first, then `samples` calls, each timed alone, with `threads` (0: all cores).
+    """How to sample: `warmup` calls first, then `samples` calls, each timed alone.
 
     From outside a sample is of `calls` in a row, each on data of its own; on a device it is one call, a `turn`. `cold`:
     sweep the caches before each sample.
@@ -112,7 +112,6 @@ class TimingPlan(Record):
     samples: int = 1
     calls: int = 1
     cold: bool = False
-    threads: int = 0
     turn: DeviceTurn | None = None
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from akg_core.agents.sections import Section, sections
 from akg_core.agents.similarity import Described, described, similarity
 from akg_core.errors import UsageError
-from akg_core.records import DocPage, PageKind, Record, Target, Task
+from akg_core.records import DocPage, Record, Target, Task
 from akg_core.storage import cache_folder
 
 _VERSION = 3  # of the schema; a file of another is begun anew, as it is in the cache
@@ -94,19 +94,17 @@ class Library:
 
         self._run(store)
 
-    def search(self, plugin: str, words: str, *, pages: Iterable[PageKind] = (), most: int = 8) -> list[Found]:
-        """The sections of a plugin that say most about `words`, the best first; of these kinds of pages, if given."""
+    def search(self, plugin: str, words: str, *, most: int = 8) -> list[Found]:
+        """The sections of a plugin that say most about `words`, the best first."""
         said = _WORD.findall(words)
         asked = " OR ".join(f'"{word}"' for word in [word for word in said if word.lower() not in _COMMON] or said)
-        kinds = [*pages]
         if not asked:
             return []
-        among = f" AND page IN ({', '.join('?' * len(kinds))})" if kinds else ""
         query = (
             f"SELECT page, path, text, -bm25(sections, 0, 0, {_HEADING_WEIGHT}, 1.0) AS score FROM sections "
-            f"WHERE sections MATCH ? AND plugin = ?{among} ORDER BY score DESC LIMIT ?"
+            "WHERE sections MATCH ? AND plugin = ? ORDER BY score DESC LIMIT ?"
         )
-        rows = self._rows(query, asked, plugin, *kinds, most)
+        rows = self._rows(query, asked, plugin, most)
         return [
             Found(section=Section(page=page, path=tuple(json.loads(path)), text=text), score=score)
             for page, path, text, score in rows

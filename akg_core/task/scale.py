@@ -21,7 +21,7 @@ from akg_core.task.literals import Change, Integer, rewritten
 from akg_core.task.shapes import is_degenerate, shapes_of
 from akg_core.task.sizes import SMALLEST, Role, Size, sizes_of
 
-SMALL = 16
+SMALL = 16  # what no scaled size gets below, and the power of two up to which it keeps what is in it
 _SMALL_ENOUGH_TO_RUN = 1 << 22
 _SMALL_BATCH, _SMALLEST_BATCH = 4, 2
 _TRIES = 1 << 15  # operators that trying smaller sizes may run
@@ -30,18 +30,16 @@ _ALL: tuple[Role, ...] = (*_OUTSIDE, "feature", "unknown")
 _STAGES = ((_OUTSIDE, SMALL), (_ALL, SMALL), (_OUTSIDE, SMALLEST), (_ALL, SMALLEST))
 
 
-def scaled(source: str, name: str, scale: float, least: int = SMALL) -> tuple[str, tuple[str, ...]]:
+def scaled(source: str, name: str, scale: float) -> tuple[str, tuple[str, ...]]:
     """The file with its sizes shrunk by `scale` (0 < scale < 1), and sentences that say what changed.
-
-    `least`: what no size gets below, and the power of two up to which it keeps what is in it.
 
     Raises TaskError when the file does not run even as it is.
     """
     if not 0 < scale < 1:
         raise TaskError(f"A scale of {scale:g} does not shrink.", "Give a number between 0 and 1.")
     shrinking = _Shrinking(source, name)
-    wanted = shrinking.wanted(scale, least, _ALL)
-    shrinking.most(wanted, least)
+    wanted = shrinking.wanted(scale, SMALL, _ALL)
+    shrinking.most(wanted, SMALL)
     return shrinking.text(), shrinking.sentences(f"Scaled by {scale:g}", wanted)
 
 

@@ -118,8 +118,6 @@ def profile_case(
     samples: tuple[float, ...] = ()
     told: dict[str, Any] = {}
     try:
-        if plan.threads:
-            torch.set_num_threads(plan.threads)
         subject = _ready(load_module, case, device, code, jit)
         _take_back()
         if not case.inputs:
@@ -188,8 +186,6 @@ def _profile_in_turns(
 ) -> ProfileReport:
     """Like `profile_case` on the host, where a process outside takes the time: there are no samples in the report."""
     try:
-        if plan.threads:
-            torch.set_num_threads(plan.threads)
         subject = _ready(load_module, case, HOST, code, jit=False)
         if case.inputs:
             compare_harness = subject.watch()

@@ -42,10 +42,9 @@ class Entrant(Closing):
         artifact: Artifact,
         target: Target,
         *,
-        threads: int = 0,
         patient: bool = False,
     ) -> None:
-        self.plan = TimingPlan(cold=True, threads=threads)
+        self.plan = TimingPlan(cold=True)
         self._leaving = contextlib.ExitStack()
         self.folder = self._leaving.enter_context(prepared.room())
         outside = not prepared.lends
@@ -103,10 +102,9 @@ class Baselines(Closing):
         prepared: Prepared,
         modes: tuple[str, ...] = MODES,
         *,
-        threads: int = 0,
         patient: bool = False,
     ) -> None:
-        self._pool, self._plan = pool, TimingPlan(warmup=1, samples=1, threads=threads)
+        self._pool, self._plan = pool, TimingPlan(warmup=1, samples=1)
         self._closing, self._lock = contextlib.ExitStack(), threading.Lock()
         self._closed = False
         self._opened = {mode: pool.background(self._open, prepared, mode) for mode in modes}

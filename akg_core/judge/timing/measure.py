@@ -43,13 +43,12 @@ def measure(
     baselines: Baselines | None = None,
     *,
     seconds: float = 2.0,
-    threads: int = 0,
 ) -> Timing:
-    """Time a kernel against the baselines for about `seconds` at most, with `threads` threads each (0: all cores).
+    """Time a kernel against the baselines for about `seconds` at most.
 
     The kernel should have been verified: this judges its speed, and its answers only after the samples.
     """
-    with Entrant(pool, prepared, plugin, artifact, target, threads=threads) as entrant:
+    with Entrant(pool, prepared, plugin, artifact, target) as entrant:
         return clock(pool, prepared, entrant, target, baselines, seconds=seconds)
 
 
@@ -149,7 +148,7 @@ def _settings(prepared: Prepared, plan: TimingPlan, target: Target) -> dict[str,
     return {
         "processor": floor.processor(),
         "cores": cores(),
-        "threads": plan.threads or cores(),
+        "threads": cores(),
         "target": str(target),
         "torch": version("torch"),
         "python": platform.python_version(),
