@@ -284,17 +284,14 @@ def topk(c: Call) -> tuple[Value, ...]:
 
 @rule("kthvalue")
 def kth_value(c: Call) -> tuple[Value, ...]:
-    return _chosen(c, c.value(0), int(c.arg(1)) - 1, c.arg(2, -1))
-
-
-def _chosen(c: Call, x: Value, number: int, dim: int) -> tuple[Value, ...]:
-    """The element of each row that has so many before it, and where it is."""
+    """The last of so many elements in order of each row, and where it is."""
+    x, count = c.value(0), int(c.arg(1))
 
     def find(rows: Value) -> Value:
-        found = leading(rows, number + 1, c.choices.longest_sorted, False)
-        return narrow(found, len(x.shape) - 1, index(number), index(1))
+        found = leading(rows, count, c.choices.longest_sorted, False)
+        return narrow(found, len(x.shape) - 1, index(count - 1), index(1))
 
-    return tuple(reshape(v, c.shape) for v in _listed(x, dim, find))
+    return tuple(reshape(v, c.shape) for v in _listed(x, c.arg(2, -1), find))
 
 
 @rule("median", "nanmedian")

@@ -17,28 +17,32 @@ from pathlib import Path
 from typing import Any
 
 from akg_cuda.chips import CHIPS, LANES, capability_of, gpu_of
-from akg_triton.build import Compiled, result
+from akg_triton import build
+from akg_triton.build import Compiled, kernel_of, result
 from akg_triton.manifest import launches_of
 
 from akg_core.plugin import (
     CompileResult,
     KernelSource,
+    Shortage,
     Target,
     ToolchainError,
     cache_folder,
     prune,
+    resources,
     write_source,
 )
-from akg_core.plugin.resources import occupancy
 from akg_plugin_triton_cuda import ahead
 from akg_plugin_triton_cuda.probe import INSTALL, triton_version
-from akg_plugin_triton_cuda.shortages import shortage
 
 SECONDS = 240.0  # for all kernels of one source
 SECONDS_OF_MANY = 30.0  # of a core, for one kernel of many sources, none of which is worth to wait for
 CACHE = "compiled"  # the folder beside the kernel in which lies what Triton compiled
 LATER = "on its first call: registers, spills and occupancy are not known before"
 KEPT = 2000  # folders of Triton's own cache, one a kernel
+_MESSAGES = {
+    r"too much shared data \((?P<needs>0x\w+) bytes, (?P<has>0x\w+) max\)": "bytes of shared memory",
+}
 IN_USE_SECONDS = 3600.0  # since a folder was used, in which some build, of whichever run, may still read it
 
 
@@ -76,7 +80,7 @@ def _compiled(launch: dict[str, Any], said: dict[str, Any], capability: int) -> 
     name, warps, lacks = launch["kernel"], launch["num_warps"], shortage(launch, said, capability)
     if "error" in said:
         return Compiled(launch, error=f"{name} does not compile:\n{said['error']}\n", lacks=lacks)
-    share = occupancy(said["registers"], said["shared_bytes"], warps, CHIPS[capability].unit)
+    share = resources.occupancy(said["registers"], said["shared_bytes"], warps, CHIPS[capability].unit)
     log = (
         f"{name}: {said['registers']} registers, {said['spilled_bytes']} bytes spilled, "
         f"{said['shared_bytes']} bytes of shared memory, {warps} warps, occupancy {share:.0%}\n"
@@ -84,6 +88,14 @@ def _compiled(launch: dict[str, Any], said: dict[str, Any], capability: int) -> 
     error = f"{name} needs {lacks.needs} {lacks.of}; sm_{capability} has {lacks.has}\n" if lacks else ""
     details = {**said, "warps": warps, "occupancy": round(share, 3)}
     return Compiled(launch, log, error, details, lacks, said["spilled_bytes"] * warps * LANES)
+
+
+def shortage(launch: dict[str, Any], said: dict[str, Any], capability: int) -> Shortage | None:
+    """What is too little for the kernel of a launch, of which `said` is known; None where it fits."""
+    if "error" in said:
+        return build.shortage(launch, said["error"], _MESSAGES)
+    needed = said["registers"], said["shared_bytes"], launch["num_warps"]
+    return resources.shortage(kernel_of(launch), *needed, CHIPS[capability].unit)
 
 
 def compiled(

@@ -14,10 +14,9 @@ import pytest
 import torch
 from akg_plugin_triton_cuda import ahead
 from akg_plugin_triton_cuda import compile as compiling
-from akg_plugin_triton_cuda.compile import LATER, compile_all, compile_kernel
+from akg_plugin_triton_cuda.compile import LATER, compile_all, compile_kernel, shortage
 from akg_plugin_triton_cuda.emit import dialect
 from akg_plugin_triton_cuda.harness import _bring_compiled
-from akg_plugin_triton_cuda.shortages import shortage
 from akg_triton.emit import emit
 from akg_triton.signature import POINTERS
 from triton.runtime.jit import mangle_type
