@@ -289,7 +289,8 @@ class Graph(Record):
 class Task(Record):
     """A reference file, captured: what a designer needs to know, and nothing that must run.
 
-    `symbols`: for dynamic sizes, the example value of each; `interface.guards` says at which others the graph holds.
+    `symbols`: for dynamic sizes, the example value of each, and `cases` those that the file has itself;
+    `interface.guards` says at which others the graph holds.
     `notes`: sentences for the report (how sizes were scaled, which mode, what could not be kept).
     """
 
@@ -299,6 +300,7 @@ class Task(Record):
     graph: Graph
     training: bool = True
     symbols: dict[str, int] = Field(default_factory=dict)
+    cases: tuple[dict[str, int], ...] = ()
     scale: float = 1.0
     notes: tuple[str, ...] = ()
 
@@ -309,7 +311,7 @@ class Task(Record):
 class Sketch(Record):
     """A sketch as text (see docs/sketch.md), the interface of its program, and what it `rounds` factors of f32 to.
 
-    `symbols`: for dynamic sizes, the example value of each, as in its task.
+    `symbols` and `cases`: for dynamic sizes, as in its task.
     """
 
     name: str
@@ -318,6 +320,7 @@ class Sketch(Record):
     origin: str = "builtin"
     rounds: str = ""
     symbols: dict[str, int] = Field(default_factory=dict)
+    cases: tuple[dict[str, int], ...] = ()
 
 
 class Choice(Record):

@@ -187,7 +187,14 @@ def _given(given: GivenSketch, task: Task) -> Sketch:
     except SketchError as error:
         at = f"{given.name}:" if error.message[0].isdigit() else f"{given.name}: "
         raise SketchError(f"{at}{error.message}", error.cure) from None
-    return Sketch(name=task.name, text=given.text, interface=task.interface, origin=given.name, symbols=task.symbols)
+    return Sketch(
+        name=task.name,
+        text=given.text,
+        interface=task.interface,
+        origin=given.name,
+        symbols=task.symbols,
+        cases=task.cases,
+    )
 
 
 def _described(sketch: Sketch, traits: Traits) -> Design:

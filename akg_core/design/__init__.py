@@ -69,4 +69,4 @@ def variant(task: Task, traits: Traits, policy: Policy) -> Sketch:
     rounds = form if f'"{form}"' in text else ""  # there may be nothing to round
     number = policies(traits).index(policy)
     name = f"{task.name}_{number}" if number else task.name
-    return Sketch(name=name, text=text, interface=task.interface, rounds=rounds, symbols=task.symbols)
+    return Sketch(name=name, text=text, interface=task.interface, rounds=rounds, symbols=task.symbols, cases=task.cases)

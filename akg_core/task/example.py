@@ -41,6 +41,7 @@ class Example:
 
     `varying`: for each leaf the dimensions that vary. `outputs`: flat, fake; `handed`: those that are an argument
     itself, by the name of its leaf. `replaced`: attributes that forward replaces or updates, buffers of `model`.
+    `others`: the leaves of each entry of get_inputs_dyn_list.
     `settled`: what the module holds beside the numbers of its tensors depends on the seed of its construction.
     Where something at the border is complex, all of this is of `reference` with pairs; `complex_outputs` were complex.
     """
@@ -56,6 +57,7 @@ class Example:
     replaced: tuple[str, ...] = ()
     complex_outputs: tuple[int, ...] = ()
     settled: bool = False
+    others: Sequence[Sequence[Any]] = ()
 
 
 def make_example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Example:
@@ -106,7 +108,9 @@ def _example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Exampl
     require_apart(reference.name, found, [name for name, value in given.items() if value._version != versions[name]])
     handed = {place: name for place, out in enumerate(outputs) for name, value in given.items() if out is value}
     traced = as_buffers(model, replaced)
-    return Example(reference, mode, traced, inputs, found, varying, outputs, handed, replaced, settled=settled)
+    return Example(
+        reference, mode, traced, inputs, found, varying, outputs, handed, replaced, settled=settled, others=others
+    )
 
 
 def _replaced(file: str, before: dict[str, torch.Tensor], after: dict[str, torch.Tensor]) -> tuple[str, ...]:

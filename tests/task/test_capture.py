@@ -12,6 +12,7 @@ from akg_core.errors import TaskError
 from akg_core.records import Task
 from akg_core.task import load
 from akg_core.task.capture import capture, capture_file, capture_job
+from akg_core.task.cases import refusing
 from akg_core.task.graph import resolve, size
 from tests.task.interpreted import interpreted
 from tests.task.replay import reference_text, replay
@@ -268,13 +269,20 @@ def test_sizes_that_differ_between_the_files_inputs_are_symbols():
     reference = load.load_source(DYNAMIC, "ref")
     task = capture(reference)
     assert [a.shape for a in task.interface.arguments] == [("s0", 16), ("s1", 16)]
-    assert task.symbols == {"s0": 12, "s1": 7}
+    assert task.symbols == {"s0": 12, "s1": 7} and task.cases == ({"s0": 12, "s1": 7}, {"s0": 5, "s1": 9})
     model = reference.model()
     for n, m in ((12, 7), (5, 9), (3, 2)):
         inputs = [torch.randn(n, 16), torch.randn(m, 16)]
         outputs, _ = replay(task, model, inputs, {"s0": n, "s1": m})
         for got, want in zip(outputs, model(*inputs), strict=True):
             torch.testing.assert_close(got, want)
+
+
+def test_cases_that_a_kernel_refuses_are_counted():
+    assert refusing(("s0 >= 8",), [{"s0": 12}, {"s0": 5}]) == (
+        "Of 2 sizes that get_inputs_dyn_list has, it refuses 1.",
+    )
+    assert refusing(("s0 >= 8",), [{"s0": 12}]) == ()
 
 
 def test_dynamic_lets_every_size_vary_that_may():

@@ -33,6 +33,7 @@ def dialect(target: Target) -> Dialect:
         branches=False,
         lane_offsets=False,
         whole_masks=True,
+        spills=False,
         unrolled=0,
         precisions=PRECISIONS,
         functions="triton.language.extra.ascend.libdevice",

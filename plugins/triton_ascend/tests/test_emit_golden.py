@@ -159,3 +159,10 @@ def rows(x: In["f32", "M", "N"], y: Out["f32", "M", "N"]):
 def test_rows_of_any_length_are_compiled_for_those_of_the_example() -> None:
     sketch = sketch_of(VARYING).model_copy(update={"symbols": {"M": 64, "N": 200}})
     assert '"N_LANES": 256' in emit(sketch, Schedule(), ASCEND).files["launches.json"]
+
+
+def test_rows_of_any_length_are_compiled_for_those_of_all_cases() -> None:
+    cases = ({"M": 8, "N": 130}, {"M": 8, "N": 1000}, {"M": 4, "N": 1024})
+    sketch = sketch_of(VARYING).model_copy(update={"symbols": {"M": 64, "N": 200}, "cases": cases})
+    described = emit(sketch, Schedule(), ASCEND).files["launches.json"]
+    assert re.findall(r'"N_LANES": (\d+)', described) == ["256", "1024"]

@@ -47,7 +47,9 @@ class Dialect:
     whether a reduction combines two values at once. `branches`: whether a branch may hold a product. `lane_offsets`:
     whether lanes that are some places apart may begin at a constant; else that is added to another part of the address.
     `whole_masks`: whether the mask of a store beside a product has to compare every axis of the tile where it compares
-    one. `bulk`: the module of `TensorDescriptor`, where the chip copies blocks of memory by descriptors.
+    one. `spills`: whether a program that takes more than there is is only slower; where it is refused, launches are
+    described at the sizes of all cases that the file has, too. `bulk`: the module of `TensorDescriptor`, where the chip
+    copies blocks of memory by descriptors.
 
     Words of kernel.py. `precisions`: `input_precision` of `tl.dot` on f32 for each precision of the language.
     `functions`: the module of elementary functions, which has to end in "libdevice". `forms`: elementwise operations on
@@ -77,6 +79,7 @@ class Dialect:
     branches: bool = True
     lane_offsets: bool = True
     whole_masks: bool = False
+    spills: bool = True
     bulk: str = ""
     precisions: Mapping[str, str] = field(default_factory=lambda: {"ieee": "ieee", "split3": "tf32x3", "fast": "tf32"})
     functions: str = "triton.language.extra.libdevice"

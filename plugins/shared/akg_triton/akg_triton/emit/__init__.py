@@ -34,8 +34,9 @@ def emit(sketch: Sketch, schedule: Schedule, target: Target, plugin: str, dialec
 
     def launch(call: Call) -> str:
         instance = launched[call.index]
-        stated = [statement(each, instance, call, sketch.symbols) for each in made[instance.symbol]]
-        records.extend(record for record, _ in stated)
+        for sizes in (sketch.symbols, *(() if dialect.spills else sketch.cases)):  # each may ask for other lanes
+            stated = [statement(each, instance, call, sizes) for each in made[instance.symbol]]
+            records.extend(record for record, _ in stated)
         return "\n".join(line for _, line in stated)
 
     module = write_module(sketch, tree, launch, prelude(found, dialect), device_of(found, dialect.device), floats)
