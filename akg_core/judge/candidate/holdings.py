@@ -7,7 +7,7 @@ only its own dictionary is looked into, by functions that were taken here before
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -41,6 +41,17 @@ def parameters(model: nn.Module) -> list[torch.Tensor]:
 def transient(model: nn.Module) -> dict[str, torch.Tensor]:
     """Copies of the buffers that no state dict holds."""
     return {name: tensor.clone() for name, tensor, persists in _ours(model) if not persists}
+
+
+def entries(model: nn.Module, names: Sequence[str]) -> list[tuple[Mapping[str, Any], str]]:
+    """Where a module holds the parameters and buffers of these names: in which dictionary, by which key.
+
+    Raises TypeError where it holds none of a name.
+    """
+    found = {name: (holder, key) for name, holder, key, _ in _places(model)}
+    if missing := [name for name in names if name not in found]:
+        raise TypeError(f"ModelNew has no parameter or buffer {missing[0]}")
+    return [found[name] for name in names]
 
 
 def put(model: nn.Module, state: Mapping[str, torch.Tensor], others: Mapping[str, torch.Tensor]) -> None:
@@ -80,8 +91,14 @@ def _ours(model: nn.Module) -> Iterator[tuple[str, torch.Tensor, bool]]:
             yield name, _data(tensor), persists
 
 
-def _walk(model: nn.Module, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, torch.Tensor, bool]]:
+def _walk(model: nn.Module) -> Iterator[tuple[str, torch.Tensor, bool]]:
     """Each parameter and buffer with its name, and whether a state dict holds it."""
+    for name, holder, key, persists in _places(model):
+        yield name, holder[key], persists
+
+
+def _places(model: nn.Module, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, dict[str, Any], str, bool]]:
+    """Of each parameter and buffer its name, which dictionary holds it, by which key, and whether a state dict does."""
     if depth > DEPTH:
         raise TypeError(f"its modules lie more than {DEPTH} deep")
     inside = _inside(model)
@@ -89,10 +106,10 @@ def _walk(model: nn.Module, prefix: str = "", depth: int = 0) -> Iterator[tuple[
         passing = _passing(inside) if part == "_buffers" else frozenset()
         for name, tensor in _entries(inside, part):
             if tensor is not None:
-                yield prefix + name, tensor, name not in passing
+                yield prefix + name, inside[part], name, name not in passing
     for name, module in _entries(inside, "_modules"):
         if module is not None:
-            yield from _walk(module, f"{prefix}{name}.", depth + 1)
+            yield from _places(module, f"{prefix}{name}.", depth + 1)
 
 
 def _entries(inside: dict[str, Any], part: str) -> list[tuple[str, Any]]:

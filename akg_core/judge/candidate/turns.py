@@ -5,11 +5,12 @@ Nothing here decides or measures anything: see `akg_core.worker.timekeeper`, whi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 
+from akg_core.judge.candidate.holdings import entries
 from akg_core.judge.candidate.timed_model import inputs_of
 from akg_core.judge.compare.bits import flatten
 from akg_core.judge.reference.memory import keep_freed
@@ -31,9 +32,10 @@ def take_turns(subject: Any, case: Case, plan: TimingPlan, turns: Turns) -> None
 
     Without samples it is called once, so that it is warm.
     """
-    state, model = subject.enter(case), subject.model
+    state = subject.enter(case)
+    called = _called(subject.model, entries(subject.model, case.left))
     sets = _memory(subject, case, plan.calls)
-    answer = described(model(*sets[0]))
+    answer = described(called(sets[0]))
     if not plan.samples:
         return
     addresses = _addresses(answer)
@@ -43,14 +45,21 @@ def take_turns(subject: Any, case: Case, plan: TimingPlan, turns: Turns) -> None
     while (told := _next(turns, case, seed)) != END:
         results.clear()
         if told == GO:
-            results += [model(*given) for given in sets]
+            results += [called(given) for given in sets]
             seed = following(seed, len(sets))
             turns.done([address for result in results for address in addresses(result)])
         else:
-            model(*sets[0])
+            called(sets[0])
             if state:
                 subject.enter(case)
             turns.done()
+
+
+def _called(model: Any, left: Sequence[tuple[Mapping[str, Any], str]]) -> Callable[[list[Any]], Any]:
+    """From arguments to what the model gives, beside which stands what it then holds where it leaves something."""
+    if not left:
+        return lambda given: model(*given)
+    return lambda given: (model(*given), [holder[key] for holder, key in left])
 
 
 def _next(turns: Turns, case: Case, seed: int) -> bytes:

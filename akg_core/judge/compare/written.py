@@ -123,10 +123,12 @@ def _read(reference: Reference, outputs: str) -> Answer:
 
 
 def _due(draw: Draw, expected: Expected) -> Expected:
-    """What a case must show: of a call that was timed, nothing that it leaves in the module, which nobody has read."""
+    """What a case must show: of a call that was timed, of what it leaves in the module only what has been read."""
     if draw.kind != TIMED:
         return expected
-    return replace(expected, changed={n: value for n, value in expected.changed.items() if not n.startswith("state ")})
+    read = {f"state {name}" for name in draw.case.left}
+    asked = {n: value for n, value in expected.changed.items() if n in read or not n.startswith("state ")}
+    return replace(expected, changed=asked)
 
 
 def _compared(reference: Reference, name: str, answer: Answer, reduced: float, with_noise: bool) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from akg_core.judge.reference.construction import made_by
 from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.prepare import CASES
 from akg_core.judge.reference.schedule import Plan
-from akg_core.judge.reference.updates import places
+from akg_core.judge.reference.updates import left_in_state, places
 from akg_core.records import Case, Placement, Task
 from akg_core.task import draws, edges, whole_numbers
 from akg_core.task.graph import pairs, replaced
@@ -111,6 +111,7 @@ def plan(reference: Reference, asked: Plan) -> Draw:
         reference=reference.folder / "reference.py",
         training=reference.task.training,
         updates=places(reference.task.interface),
+        left=left_in_state(reference.task.interface),
         replaced=replaced(reference.task.interface),
         pairs=pairs(reference.task.interface),
         records=reference.task.interface.records,

@@ -10,7 +10,7 @@ import io
 import itertools
 import mmap
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +94,11 @@ def check_job(payload: dict[str, Any]) -> dict[str, Any]:
     try:
         kept = receive(Path(payload["outputs"]))[payload["place"]]
         left = dict(zip(tensor_names(inputs), kept["arguments"], strict=True))
-        save(answered, {"result": kept["result"], "changed": changed(named(inputs, {}), left)})
-        with as_case(inputs, following(payload["seed"], payload["number"])) as name:
+        names = first_case().case.left
+        result, state = _apart(kept["result"], names)
+        different = changed(named(inputs, reference.initial), left | state)
+        save(answered, {"result": result, "changed": different})
+        with as_case(inputs, following(payload["seed"], payload["number"]), left=names) as name:
             asked = {"name": name, "outputs": str(answered), "longest_reduction": payload["longest_reduction"]}
             return written.compare_job(asked | {"noise": True})
     except TensorFileError as error:
@@ -104,12 +107,23 @@ def check_job(payload: dict[str, Any]) -> dict[str, Any]:
         answered.unlink(missing_ok=True)
 
 
+def _apart(answer: Any, names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+    """An answer, and what the call has left in the state of these names, which stands beside it where there are any."""
+    match answer:
+        case _ if not names:
+            return answer, {}
+        case (result, [*values]) if len(values) == len(names):
+            return result, {f"state {name}": value for name, value in zip(names, values, strict=True)}
+    raise TensorFileError("an answer is not beside what its call has left")
+
+
 @contextlib.contextmanager
-def as_case(inputs: list[Any], seed: int) -> Iterator[str]:
-    """Inside, a call on these inputs is one of the reference's cases: its name. `seed`: for random numbers."""
+def as_case(inputs: list[Any], seed: int, *, left: Sequence[str] = ()) -> Iterator[str]:
+    """Inside, a call on these inputs is one of the reference's cases: its name. `seed`: for random numbers; `left`: of
+    the state that the call leaves, the names of what has been read."""
     reference, first = drawing.current(), first_case()
     name = f"timed, {next(_numbers)}"
-    case = first.case.model_copy(update={"seeds": tuple(seed for _ in first.case.seeds)})
+    case = first.case.model_copy(update={"seeds": tuple(seed for _ in first.case.seeds), "left": tuple(left)})
     draw = first.model_copy(update={"name": name, "kind": TIMED, "case": case})
     reference.plans[name], reference.given[name] = draw, inputs
     try:

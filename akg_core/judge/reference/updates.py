@@ -21,6 +21,11 @@ def places(interface: Interface) -> tuple[int, ...]:
     return tuple(place for place, argument in enumerate(interface.arguments) if argument.mutated)
 
 
+def left_in_state(interface: Interface) -> tuple[str, ...]:
+    """The names of the parameters and buffers that forward updates."""
+    return tuple(each.name for each in interface.parameters if each.mutated)
+
+
 def touched(
     before: dict[str, Any], after: dict[str, Any], interface: Interface, arguments: Sequence[Any]
 ) -> tuple[dict[str, torch.Tensor], frozenset[str]]:
@@ -30,7 +35,7 @@ def touched(
     """
     values = flat(interface.arguments, arguments)
     updated = [id(values[place]) for place in places(interface)]
-    states = {f"state {each.name}" for each in interface.parameters if each.mutated}
+    states = {f"state {name}" for name in left_in_state(interface)}
     different = changed(before, after)
     possible = {name: value for name, value in after.items() if id(value) in updated or name in states}
     return fresh(different | possible), frozenset(possible.keys() - different.keys())
