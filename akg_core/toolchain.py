@@ -1,11 +1,14 @@
-"""What plugins share around a toolchain: versions, sources on disk, logs that lead back to the sketch, advice."""
+"""What plugins share around a toolchain: versions, sources on disk, kernels as modules, logs by the sketch, advice."""
 
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from akg_core.records import Advice, KernelSource
 
@@ -19,6 +22,15 @@ def write_source(source: KernelSource, folder: Path) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+
+
+def kernels_of(folder: Path) -> Any:
+    """The kernel.py of a folder as a module of its own. Raises what importing it raises."""
+    spec = importlib.util.spec_from_file_location("kernel", folder / "kernel.py")
+    assert spec is not None and spec.loader is not None
+    module = sys.modules["kernel"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def version_of(distribution: str) -> str:

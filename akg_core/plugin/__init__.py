@@ -43,7 +43,7 @@ from akg_core.records import (
     Traits,
 )
 from akg_core.storage import cache_folder, prune, write_whole
-from akg_core.toolchain import advice_on, explained, version_of, with_sketch_lines, write_source
+from akg_core.toolchain import advice_on, explained, kernels_of, version_of, with_sketch_lines, write_source
 from akg_core.worker.usage import cores
 
 __all__ = [
@@ -86,6 +86,7 @@ __all__ = [
     "explained",
     "hookimpl",
     "hookspecs",
+    "kernels_of",
     "machine",
     "prune",
     "read_pages",

@@ -7,12 +7,10 @@ cache, in which the first launch finds the kernel ready.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
 import subprocess
-import sys
 import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +18,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from akg_core.plugin import cores
+from akg_core.plugin import cores, kernels_of
 
 CACHE = "compiled"  # the folder beside the kernel in which lies what TileLang compiled
 
@@ -42,7 +40,7 @@ def compile_all(folder: Path, arch: str, nvcc: str) -> dict[str, dict[str, Any]]
     shutil.rmtree(cache, ignore_errors=True)
     os.environ |= {"TILELANG_CACHE_DIR": str(cache), "TILELANG_PRINT_ON_COMPILATION": "0"}
     try:
-        functions = {n: f for n, f in vars(_module(folder / "kernel.py")).items() if isinstance(f, tvm.tirx.PrimFunc)}
+        functions = {n: f for n, f in vars(kernels_of(folder)).items() if isinstance(f, tvm.tirx.PrimFunc)}
     except Exception as error:
         return {"kernel.py": {"error": _spelled(error)}}
     found: dict[int, dict[str, Any]] = {}  # by the thread that compiles
@@ -104,11 +102,3 @@ def _spelled(error: BaseException) -> str:
     said = f"{type(error).__name__}: {error}".strip().splitlines()
     text = said[0] if len(said) == 1 else f"{said[0]}\n{said[-1]}"
     return f"kernel.py:{lines[-1].lineno}: {text}" if lines else text
-
-
-def _module(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location("kernel", path)
-    assert spec is not None and spec.loader is not None
-    module = sys.modules["kernel"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

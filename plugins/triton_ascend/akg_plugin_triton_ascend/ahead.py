@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from akg_triton.build import kernels_of
 from akg_triton.signature import POINTERS
 
+from akg_core.plugin import kernels_of
 from akg_plugin_triton_ascend.probe import compiler
 
 WRITTEN = "module.hivm.opt.mlir"  # what bishengir-compile leaves of the last stage before hivmc

@@ -27,10 +27,10 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import IO, Any
 
-from akg_triton.build import kernels_of, spelled
+from akg_triton.build import spelled
 from akg_triton.signature import signature
 
-from akg_core.plugin import cores
+from akg_core.plugin import cores, kernels_of
 
 UNUSABLE = 3
 _FORKING = multiprocessing.get_context("fork")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,15 +37,6 @@ class Compiled:
 def kernel_of(launch: Mapping[str, Any]) -> str:
     """Which kernel of the sketch is launched; a model's is one by itself."""
     return launch.get("of_sketch", launch["kernel"])
-
-
-def kernels_of(folder: Path) -> Any:
-    """The kernel.py of a folder as a module of its own. Raises what importing it raises."""
-    spec = importlib.util.spec_from_file_location("kernel", folder / "kernel.py")
-    assert spec is not None and spec.loader is not None
-    module = sys.modules["kernel"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def spelled(error: BaseException) -> str:
