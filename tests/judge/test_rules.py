@@ -45,6 +45,7 @@ def test_a_library_or_a_switch_is_named_with_its_line(line: str, tmp_path: Path)
         "import threading, mmap, model_new",
         "y = torch.empty(3)",
         "text = 'as numpy does'",
+        "text = " + " + ".join(["'deep'"] * 1100),
         "def broken(:",
     ],
 )

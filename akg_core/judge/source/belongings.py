@@ -17,6 +17,7 @@ _FUNCTIONS = frozenset(
 )
 """Names of what runs text or files that are given to it, builtin and of modules."""
 _MOST_BYTES = 1 << 20  # of a file that is no Python file by its name and may hold text that is run
+_MOST_PARTS = 64  # of a text that is a sum
 _NOTED = 200  # characters of a text that may be a file's name
 
 
@@ -43,14 +44,17 @@ def own_files(folder: Path, entry: str) -> Iterator[tuple[Path, str, ast.Module]
 
 
 def joined(node: ast.AST) -> str:
-    """The text that a sum of strings is; "" when it is something else."""
-    match node:
-        case ast.Constant(value=str(text)):
-            return text
-        case ast.BinOp(op=ast.Add(), left=left, right=right):
-            parts = [joined(left), joined(right)]
-            return "".join(parts) if all(parts) else ""
-    return ""
+    """The text that a sum of strings is; "" when it is something else, or has more parts than any name."""
+    waiting, parts = [node], list[str]()
+    while waiting and len(parts) < _MOST_PARTS:
+        match waiting.pop():
+            case ast.Constant(value=str(text)):
+                parts.append(text)
+            case ast.BinOp(op=ast.Add(), left=left, right=right):
+                waiting += (right, left)
+            case _:
+                return ""
+    return "" if waiting else "".join(parts)
 
 
 def _readings(path: Path) -> Iterator[tuple[str, ast.Module]]:
@@ -81,6 +85,8 @@ def _as_declared(path: Path) -> str:
 def _loaded(tree: ast.Module, name: PurePosixPath, files: dict[str, Path]) -> Iterator[str]:
     """Names of the files that a file may load, in the order in which it speaks of them."""
     runs = _runs(tree)
+    last = {PurePosixPath(other).name for other in files}
+    first = {PurePosixPath(other).parts[0].removesuffix(".py") for other in files}
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
@@ -90,8 +96,9 @@ def _loaded(tree: ast.Module, name: PurePosixPath, files: dict[str, Path]) -> It
                 package = PurePosixPath(*name.parts[: -level or None]) if level else PurePosixPath()
                 for alias in names:
                     yield from _of_module(package, ".".join(part for part in (module, alias.name) if part), files)
-            case ast.Constant() | ast.BinOp() if joined(node):
-                yield from _of_text(joined(node)[:_NOTED], runs is not None, files)
+            case ast.Constant() | ast.BinOp() if text := joined(node)[:_NOTED]:
+                if "/" in text or text in last or text.strip(".").partition(".")[0] in first:
+                    yield from _of_text(text, runs is not None, files)
     if runs == "":
         yield from (other for other in files if other.endswith(".py"))
 

@@ -154,11 +154,15 @@ def _forbidden(name: str, tree: ast.Module, prefix: str, is_kernel: IsKernel) ->
 
 
 def _outside(tree: ast.AST, is_kernel: IsKernel) -> Iterator[ast.AST]:
-    """Every node that is not inside of a kernel, in the order of the text."""
-    for node in ast.iter_child_nodes(tree):
-        if not is_kernel(node):
+    """Every node that is not inside of a kernel, in the order of the text, however deep it lies."""
+    waiting = [ast.iter_child_nodes(tree)]
+    while waiting:
+        node = next(waiting[-1], None)
+        if node is None:
+            waiting.pop()
+        elif not is_kernel(node):
             yield node
-            yield from _outside(node, is_kernel)
+            waiting.append(ast.iter_child_nodes(node))
 
 
 def _library_call(node: ast.Call | ast.BinOp, imported: dict[str, str]) -> str:
