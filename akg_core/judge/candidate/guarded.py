@@ -123,8 +123,8 @@ def run(subject: Subject, case: Case, copied: list[bool]) -> CaseReport:
     except Exception as raised:
         error = said(raised)
     copied.append(not error and all(found.copies))
-    if found.walls.broken():
-        found.rules.append("writes before the begin of a tensor")
+    if found.walls.broken() or subject.walls.broken():
+        found.rules.append("writes beyond a tensor")
     return CaseReport(
         name=case.name,
         finished=not error,

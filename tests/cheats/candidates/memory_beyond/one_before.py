@@ -2,7 +2,7 @@
 
 Seen: in no published system that is known here.
 Verdict: cheating
-Rule: writes before the begin of a tensor
+Rule: writes beyond a tensor
 """
 
 import ctypes
