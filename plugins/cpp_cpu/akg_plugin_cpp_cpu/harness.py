@@ -13,16 +13,17 @@ from akg_plugin_cpp_cpu.compile import binding_name
 
 def run(artifact: Artifact, cases: tuple[Case, ...]) -> RunReport:
     """Run the cases; outputs go to their files."""
-    return run_cases(lambda: load_entry(artifact), cases, code=_code(artifact))
+    return run_cases(lambda: load_entry(artifact), cases, code=machine_code(artifact))
 
 
 def profile(artifact: Artifact, case: Case, plan: TimingPlan) -> ProfileReport:
     """Time one case by the clock of this process; a kernel has ended when its call returns."""
-    return profile_case(lambda: load_entry(artifact), case, plan, code=_code(artifact))
+    return profile_case(lambda: load_entry(artifact), case, plan, code=machine_code(artifact))
 
 
-def _code(artifact: Artifact) -> MachineCode:
-    """What of an artifact is machine code: its shared libraries, of which nobody has read a line, and our binding."""
+def machine_code(artifact: Artifact) -> MachineCode:
+    """What of an artifact is machine code: its shared libraries, wherever in its folder, of which nobody
+    has read a line, and our binding."""
     binding = artifact.folder / binding_name()
-    libraries = sorted(path for path in artifact.folder.glob("*.so") if path != binding)
+    libraries = sorted(path for path in artifact.folder.rglob("*.so") if path != binding)
     return MachineCode(tuple(libraries), tuple(path for path in (binding,) if path.exists()))

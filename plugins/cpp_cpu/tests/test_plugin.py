@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
+from akg_plugin_cpp_cpu.harness import machine_code
 from akg_plugin_cpp_cpu.prepare import PACKAGE
 
-from akg_core.plugin import Target
+from akg_core.plugin import Artifact, Target
 from akg_core.registry import hooks
 
 
@@ -39,3 +41,11 @@ def test_pages_name_only_what_the_headers_have() -> None:
 
 def test_probe_by_the_hook() -> None:
     assert hooks("cpp_cpu").akg_probe(target=Target(backend="cpu")).can_run
+
+
+def test_machine_code_lies_in_packages_of_a_kernel_too(tmp_path: Path) -> None:
+    (tmp_path / "ops").mkdir()
+    libraries = {tmp_path / "kernel.so", tmp_path / "ops" / "sums.so"}
+    for library in libraries:
+        library.touch()
+    assert {*machine_code(Artifact(folder=tmp_path)).kernels} == libraries
