@@ -139,3 +139,8 @@ def test_big_results_pass_the_caches() -> None:
     inputs = "[torch.randn(1 << 12, 1 << 8), torch.randn(1 << 8, 3)]"
     read_again = forward("(lambda y: (y, y.flip(0) @ w))(x + 1)", "x, w")
     assert "stream=True" not in designed(reference(read_again, inputs))
+
+
+def test_a_chain_may_be_longer_than_the_stack_of_python() -> None:
+    turns = "[y := torch.sin(y) if i * i % 7 < 3 else y * (i % 5 + 0.5) - x for i in range(500)][-1]"
+    assert designed(reference(forward(f"[y := x, {turns}][1]", "x"), "[torch.randn(3, 5)]")).count("sin(") == 357

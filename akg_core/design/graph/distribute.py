@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from akg_core.design.graph.anchors import operands
+from akg_core.design.graph.reach import parts_first
 from akg_core.design.graph.values import Concat, Pointwise, Value, view
 
 
 def distributed(value: Value, stored: Container[object]) -> Concat | None:
-    """`value` as a concatenation, when it is elementwise work on one that is not `stored` anyway."""
-    joined = next((c for c in through_maps(value) if isinstance(c, Concat) and c not in stored), None)
+    """`value` as a concatenation, when it is elementwise work on one of several parts that is not `stored` anyway."""
+    joined = next(
+        (c for c in through_maps(value) if isinstance(c, Concat) and len(c.parts) > 1 and c not in stored), None
+    )
     if joined is None:
         return None
-    parts = tuple(_restricted(value, joined, number, {}) for number in range(len(joined.parts)))
+    parts = tuple(_restricted(value, joined, number) for number in range(len(joined.parts)))
     return Concat(parts, joined.starts, joined.ways, shape=value.shape, dtype=value.dtype)
 
 
@@ -25,20 +27,23 @@ def through_maps(value: Value) -> list[Value]:
         at = stack.pop()
         if at not in found:
             found[at] = None
-            stack += operands(at) if isinstance(at, Pointwise) else ()
+            stack += _mapped(at)
     return list(found)
 
 
-def _restricted(value: Value, joined: Concat, number: int, memo: dict[Value, Value]) -> Value:
+def _mapped(value: Value) -> tuple[Value, ...]:
+    return value.args if isinstance(value, Pointwise) else ()
+
+
+def _restricted(value: Value, joined: Concat, number: int) -> Value:
     """`value` on the positions of one part of a concatenation that it is made of elementwise."""
-    if value not in memo:
-        if value is joined or (
-            isinstance(value, Concat) and (value.starts, value.ways) == (joined.starts, joined.ways)
-        ):
-            memo[value] = value.parts[number]
-        elif isinstance(value, Pointwise):
-            args = tuple(_restricted(a, joined, number, memo) for a in value.args)
-            memo[value] = Pointwise(value.op, args, shape=args[0].shape, dtype=value.dtype)
+    found: dict[Value, Value] = {}
+    for part in parts_first(value, parts=_mapped):
+        if isinstance(part, Concat) and (part.starts, part.ways) == (joined.starts, joined.ways):
+            found[part] = part.parts[number]
+        elif isinstance(part, Pointwise):
+            args = tuple(found[a] for a in part.args)
+            found[part] = Pointwise(part.op, args, shape=args[0].shape, dtype=part.dtype)
         else:
-            memo[value] = view(value, joined.parts[number].shape, lambda at: joined.place(number, at))
-    return memo[value]
+            found[part] = view(part, joined.parts[number].shape, lambda at: joined.place(number, at))
+    return found[value]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import reduce
 from operator import or_
 
@@ -20,22 +20,28 @@ class Reach:
 
     def needs(self, value: Value) -> frozenset[AnchorKey]:
         """The nearest anchors that `value` is made of, itself when it is one."""
-        if value not in self._needs:
-            head = anchor_of(value)
-            found = frozenset((head,)) if head else frozenset().union(*map(self.needs, operands(value)))
-            self._needs[value] = found
+        for part in _up_to_anchors(value, self._needs):
+            head = anchor_of(part)
+            below = () if head else operands(part)
+            self._needs[part] = frozenset((head,) if head else ()).union(*(self._needs[o] for o in below))
         return self._needs[value]
 
     def reads(self, value: Value) -> frozenset[Source]:
         """The tensors from outside that inlining `value` reads, up to the next anchors."""
-        if value not in self._sources:
-            own = frozenset((value,)) if isinstance(value, Source) else frozenset()
-            parts = () if anchor_of(value) else operands(value)
-            self._sources[value] = own.union(*map(self.reads, parts))
+        for part in _up_to_anchors(value, self._sources):
+            own = frozenset((part,)) if isinstance(part, Source) else frozenset()
+            parts = () if anchor_of(part) else operands(part)
+            self._sources[part] = own.union(*(self._sources[o] for o in parts))
         return self._sources[value]
 
 
-def parts_first(value: Value, known: Container[Value] = ()) -> list[Value]:
+def _up_to_anchors(value: Value, known: Container[Value]) -> list[Value]:
+    return parts_first(value, known, lambda part: () if anchor_of(part) else operands(part))
+
+
+def parts_first(
+    value: Value, known: Container[Value] = (), parts: Callable[[Value], Sequence[Value]] = operands
+) -> list[Value]:
     """All that a value is made of and itself, parts before wholes; nothing of what is `known`."""
     found: dict[Value, None] = {}
     stack = [(value, False)]
@@ -45,7 +51,7 @@ def parts_first(value: Value, known: Container[Value] = ()) -> list[Value]:
             found[at] = None
         elif at not in found and at not in known:
             stack.append((at, True))
-            stack += [(o, False) for o in operands(at) if o not in found and o not in known]
+            stack += [(o, False) for o in parts(at) if o not in found and o not in known]
     return list(found)
 
 

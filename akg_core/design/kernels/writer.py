@@ -189,12 +189,12 @@ class Writer:
         needed = self._needed(roots)
         axes = axes_of(terms, frozenset(self.axis_names) - inner)
         outer = {t for t in needed if not axes[t] & inner}
+        read_inside = {part for t in needed - outer for part in inputs(t)}
         wanted: list[Term] = []
         for term in terms:
             if term not in outer or isinstance(term, (Constant, Result, Place)) or term in self.known:
                 continue
-            read_inside = any(t not in outer for t in needed if term in inputs(t))
-            if read_inside and (loads or not isinstance(term, Load)):
+            if term in read_inside and (loads or not isinstance(term, Load)):
                 wanted.append(term)
         out = self.named(terms, wanted) if len(wanted) > 1 else []
         for term in wanted:

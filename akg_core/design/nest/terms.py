@@ -5,7 +5,7 @@ Equal terms are one object, so what is shared is computed once. Positions are `I
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 
 from akg_core.design.algebra.index import Axis, Index, Unknown, index, position
@@ -166,6 +166,10 @@ class NotInside(Exception):
     """A value needs what this kernel computes, but at other positions than its own."""
 
 
+Walk = Generator[tuple[Value, Positions], Term, Term]
+"""Makes a term; yields a value and positions to be given its term there."""
+
+
 class Inliner:
     """Brings values to positions. `stored` says where a value can be read, `inside` gives results of the kernel itself.
 
@@ -186,12 +190,24 @@ class Inliner:
         self._memo: dict[tuple[Value, Positions], Term] = {}
 
     def at(self, value: Value, positions: Positions) -> Term:
-        key = (value, positions)
-        if key not in self._memo:
-            self._memo[key] = self._make(value, positions)
-        return self._memo[key]
+        """The term of a value at positions. Chains may be longer than Python's stack: walks wait in a list."""
+        found = self._memo.get((value, positions))
+        waiting = [] if found else [((value, positions), self._make(value, positions))]
+        while waiting:
+            key, walk = waiting[-1]
+            try:
+                asked = next(walk) if found is None else walk.send(found)
+            except StopIteration as done:
+                found = self._memo[key] = done.value
+                waiting.pop()
+                continue
+            found = self._memo.get(asked)
+            if found is None:
+                waiting.append((asked, self._make(*asked)))
+        assert found is not None
+        return found
 
-    def _make(self, value: Value, at: Positions) -> Term:
+    def _make(self, value: Value, at: Positions) -> Walk:
         buffer = self.stored(value)
         if buffer is not None:
             return self.pool.cast(self.pool.load(buffer, buffer.place(at)), value.dtype)
@@ -201,29 +217,29 @@ class Inliner:
             case Iota(rule=rule):
                 return self.pool.place(rule(at))
             case View(arg=arg, rule=look):
-                return self.at(arg, look(at))
+                return (yield arg, look(at))
             case Window():
-                return self._windowed(value, value.rule(at))
+                return (yield from self._windowed(value, value.rule(at)))
             case Gather(arg=arg, places=places, rule=gather):
-                found = tuple(position(Data(self.at(p, at))) for p in places)
-                return self.at(arg, gather(at, found))
+                read = yield from _each(places, at)
+                return (yield arg, gather(at, tuple(position(Data(term)) for term in read)))
             case Pointwise(op="copy" | "stored", args=(arg,)):
-                return self.at(arg, at)
+                return (yield arg, at)
             case Pointwise(op="cast", args=(arg,)):
-                return self.pool.cast(self.at(arg, at), value.dtype)
+                return self.pool.cast((yield arg, at), value.dtype)
             case Pointwise(op=op, args=args):
-                name = self.names.get(value, "")
-                return self.pool.apply(op, tuple(self.at(a, at) for a in args), value.dtype, name)
+                parts = yield from _each(args, at)
+                return self.pool.apply(op, tuple(parts), value.dtype, self.names.get(value, ""))
         assert isinstance(value, Anchor)
         return self.inside(value, at)
 
-    def _windowed(self, value: Window, places: Positions) -> Term:
+    def _windowed(self, value: Window, places: Positions) -> Walk:
         """What a window shows at places in its argument: a load says itself what is outside."""
         arg, inner = _unwrapped(value.arg, places, self.stored)
         buffer = self.stored(arg)
         if buffer is not None:
             return self.pool.cast(self.pool.load(buffer, buffer.place(inner), value.fill), value.dtype)
-        found = self.at(value.arg, places)
+        found = yield value.arg, places
         for place, size in zip(places, value.arg.shape, strict=True):
             limits = place.bounds()
             checks: list[Term] = []
@@ -235,6 +251,13 @@ class Inliner:
                 outside = self.pool.constant(value.fill, value.dtype)
                 found = self.pool.apply("where", (check, found, outside), value.dtype)
         return found
+
+
+def _each(values: tuple[Value, ...], at: Positions) -> Generator[tuple[Value, Positions], Term, list[Term]]:
+    found: list[Term] = []
+    for value in values:
+        found.append((yield value, at))
+    return found
 
 
 def _unwrapped(value: Value, places: Positions, stored: Callable[[Value], Buffer | None]) -> tuple[Value, Positions]:
@@ -265,16 +288,14 @@ def _unwrapped(value: Value, places: Positions, stored: Callable[[Value], Buffer
 def below(roots: Iterator[Term] | list[Term]) -> list[Term]:
     """All terms that these are made of, themselves included, parts before wholes."""
     found: dict[Term, None] = {}
-
-    def visit(term: Term) -> None:
-        if term in found:
-            return
-        for part in inputs(term):
-            visit(part)
-        found[term] = None
-
-    for root in roots:
-        visit(root)
+    stack = [(root, False) for root in reversed(list(roots))]
+    while stack:
+        term, parts_are = stack.pop()
+        if parts_are:
+            found[term] = None
+        elif term not in found:
+            stack.append((term, True))
+            stack += [(part, False) for part in reversed(inputs(term)) if part not in found]
     return list(found)
 
 
