@@ -16,7 +16,6 @@ Pattern = Callable[[Shape, torch.dtype, torch.Generator], torch.Tensor]
 
 _MEAN, _STEPS = 1e4, 0.05  # of rows far from zero, and how far at most, in steps of the dtype per deviation
 _OUTWEIGH = 100
-_FAR, _ROUNDED = 1e6, 0.1  # magnitudes of what is far from zero, and how far rounding may move it at most, about
 _HEADROOM = 64  # times that a sum of what is huge stays below the largest number
 _SPARSE = 16  # of so many rows, one holds what is not finite
 
@@ -83,11 +82,6 @@ def _exact(shape: Shape, dtype: torch.dtype, draw: torch.Generator) -> torch.Ten
     return new
 
 
-def _far(shape: Shape, dtype: torch.dtype, draw: torch.Generator) -> torch.Tensor:
-    """So large as the dtype holds numbers to about a tenth."""
-    return normal(shape, draw).mul_(min(_FAR, _ROUNDED / torch.finfo(dtype).eps))
-
-
 def _cancelling(shape: Shape, dtype: torch.dtype, draw: torch.Generator) -> torch.Tensor:
     new = normal(shape, draw)
     if shape and shape[-1] > 1:
@@ -145,7 +139,6 @@ def _all(value: float) -> Pattern:
 PATTERNS: dict[str, Pattern] = {
     "signed": lambda shape, dtype, draw: normal(shape, draw),
     "large": _scaled(100),
-    "far": _far,
     "border": _border,
     "small": _scaled(1e-4),
     "constant_rows": _constant_rows,
@@ -162,7 +155,7 @@ PATTERNS: dict[str, Pattern] = {
     "all_minus_inf": _all(-math.inf),
     "all_nan": _all(math.nan),
 }
-"""By kind. `large`: magnitudes of 100, beyond where exp overflows; `far`: of 1e6 in f32; `small`: of 1e-4, where
-epsilons matter; `constant_rows`: every other row holds one value; `exact`: halves, equal ones and zeros; `cancelling`:
-each row holds v and nearly -v; `offset`: a mean of 1e4; `huge`: near the dtype's largest numbers; `tiny`: below its
-normal ones. The others hold what is not finite."""
+"""By kind. `large`: magnitudes of 100, beyond where exp overflows; `small`: of 1e-4, where epsilons matter;
+`constant_rows`: every other row holds one value; `exact`: halves, equal ones and zeros; `cancelling`: each row holds v
+and nearly -v; `offset`: a mean of 1e4; `huge`: near the dtype's largest numbers; `tiny`: below its normal ones. The
+others hold what is not finite."""

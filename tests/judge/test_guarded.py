@@ -41,7 +41,7 @@ def test_calls_of_many_operators_have_a_guard_for_a_few(
     save(tmp_path / "inputs", [torch.arange(6.0)])
     case = Case(name="again", inputs=tmp_path / "inputs", outputs=tmp_path / "outputs", order=(0,) * 12)
     subject = Subject(SimpleNamespace(ModelNew=Viewing), case, HOST, lambda: lambda: None)
-    report = guarded.run(subject, case, None, copied := [])
+    report = guarded.run(subject, case, copied := [])
     assert report.finished and not report.error and not report.broken_rules, report
     assert numbers[:2] == [0, 1] and len(numbers) in guards, "one first, which tells how many at once"
     assert all(case.outputs_of(number).exists() for number in range(12)) and copied == [True]
@@ -55,7 +55,7 @@ def test_a_few_calls_have_one_guard(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     save(tmp_path / "inputs", [torch.arange(6.0)])
     case = Case(name="again", inputs=tmp_path / "inputs", outputs=tmp_path / "outputs", order=(0,) * 3)
     subject = Subject(SimpleNamespace(ModelNew=Viewing), case, HOST, lambda: lambda: None)
-    assert guarded.run(subject, case, None, []).finished and len(made) == 1
+    assert guarded.run(subject, case, []).finished and len(made) == 1
 
 
 class Late(nn.Module):
@@ -72,6 +72,6 @@ def test_an_answer_that_a_thread_goes_on_writing_is_told(tmp_path: Path, monkeyp
     waiting = AsReturned.has_changed
     monkeypatch.setattr(AsReturned, "has_changed", lambda self: time.sleep(0.05) or waiting(self))
     subject = Subject(SimpleNamespace(ModelNew=Late), case, HOST, lambda: lambda: None)
-    assert ANSWERS_LATE in guarded.run(subject, case, None, []).broken_rules
+    assert ANSWERS_LATE in guarded.run(subject, case, []).broken_rules
     subject = Subject(SimpleNamespace(ModelNew=Viewing), case, HOST, lambda: lambda: None)
-    assert not guarded.run(subject, case, None, []).broken_rules
+    assert not guarded.run(subject, case, []).broken_rules

@@ -106,6 +106,7 @@ def test_a_hang(pool: Pool) -> None:
 
 def test_time_in_which_others_had_the_processors_is_not_counted(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if a thread of the job had been ready to run all the time; but for ten times the limit at most."""
+    assert still_serves(pool), "its first process takes as long as importing does"
     began = time.monotonic()
     monkeypatch.setattr("akg_core.worker.usage.waited", lambda _: {(1, 1): time.monotonic() - began})
     slow = "tests.worker.jobs:nap"

@@ -21,8 +21,7 @@ from akg_core.task.graph import GraphIndex, references
 from akg_core.task.patterns import Deal
 
 _WORK = 1e9  # that the cases of a task may be together, in the unit of `effort`
-_KINDS = ("large", "border", "exact", "cancelling", "offset", "constant_rows", "small", "tiny",
-          "far")  # fmt: skip
+_KINDS = ("large", "border", "exact", "cancelling", "offset", "constant_rows", "small", "tiny")
 # fmt: off
 _LINEAR = frozenset((
     "abs", "add", "amax", "amin", "avg_pool1d", "avg_pool2d", "avg_pool3d", "_adaptive_avg_pool2d", "cat",

@@ -2,7 +2,7 @@
 
 Seen: answers to a ban on torch.compile.
 Verdict: cheating
-Rule: library call
+Rule: library
 """
 
 import torch
