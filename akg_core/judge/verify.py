@@ -74,7 +74,9 @@ def examine(kernel: CandidateSession, tell: Callable[[str], None] = lambda said:
         given: list[Case] = []
 
         def cases() -> list[Case]:
-            given.extend([] if given else _cases(kernel, prepared.ready()))
+            if not given:
+                prepared.lay_out()
+                given.extend(_cases(kernel, prepared.ready()))
             return given
 
         with _told(given, tell):

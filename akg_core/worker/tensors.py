@@ -94,6 +94,12 @@ def receive(path: Path, device: Device = HOST) -> Any:
     return _read(path, device, _copied)
 
 
+def placed(path: Path, memories: Sequence[torch.Tensor]) -> Any:
+    """The tree of a file that `save` has written, its tensors in other memory: flat, of bytes, as many as there are."""
+    content, _ = _content(_opened(path, lambda descriptor: mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)))
+    return assembled(content, memories)
+
+
 def assembled(answer: dict[str, Any], memories: Sequence[torch.Tensor]) -> Any:
     """The tree that foreign code has described, on memory that was copied for each of its tensors: flat, of bytes.
 
@@ -166,10 +172,14 @@ def memory(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.as_strided((span(tensor),), (1,))
 
 
-def _copy(tensor: torch.Tensor) -> torch.Tensor:
+def compact(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor, or a copy of it that is contiguous where it spans far more memory than it has elements."""
     tensor = tensor.detach()
-    if span(tensor) > _SPREAD * tensor.numel() + _ROOM:
-        tensor = tensor.contiguous()
+    return tensor.contiguous() if span(tensor) > _SPREAD * tensor.numel() + _ROOM else tensor
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    tensor = compact(tensor)
     return memory(tensor).clone().as_strided(tensor.shape, tensor.stride())
 
 

@@ -16,7 +16,7 @@ from akg_core.errors import OutOfMemory
 from akg_core.judge.compare import bits, written
 from akg_core.judge.compare.case import Expected
 from akg_core.judge.compare.ties import Tie
-from akg_core.judge.reference import answering, by_rows, drawing, memory_estimate, process
+from akg_core.judge.reference import answering, by_rows, drawing, memory_estimate, process, schedule
 from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.memory import answer_bytes, cases_that_fit, lent, rationed
 from akg_core.judge.reference.memory_estimate import (
@@ -285,8 +285,11 @@ def test_answers_in_float64_for_which_memory_is_short_come_by_parts(
     answering.forget(reference, draw.name)
     monkeypatch.setattr(answering, "_exact", in_little)
     monkeypatch.setattr(by_rows, "PART_BYTES", 64)
+    made, empty = list[torch.Size](), torch.empty
+    monkeypatch.setattr(torch, "empty", lambda *args, **kwargs: made.append(args[0]) or empty(*args, **kwargs))
     exact = answering.expected_of(reference, draw).exact
-    assert exact and whole and torch.allclose(exact["output"], whole["output"], rtol=1e-12)
+    assert exact and made.count(exact["output"].shape) == 1
+    assert whole and torch.allclose(exact["output"], whole["output"], rtol=1e-12)
     reference.local = Locality()
     answering.forget(reference, draw.name)
     with pytest.raises(OutOfMemory):
@@ -337,6 +340,43 @@ def test_a_part_is_small_by_its_inputs_too(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(by_rows, "PART_BYTES", 4 * 64 * 8)
     found = by_rows.parts(Locality(1, (0,), 16), [x], 16 * 8, lambda given: {"output": given[0].sum(1)}, whole)
     assert [len(given[0]) for _, given in found] == [4] * 4
+
+
+class _Lending(Device):
+    """Lends copies, of which it keeps count, and has so many bytes free."""
+
+    def __init__(self, free: int) -> None:
+        self.free, self.lent = free, 0
+
+    def share(self, flat: torch.Tensor) -> dict[str, Any]:
+        self.lent += 1
+        return {"handle": "", "bytes": flat.nbytes}
+
+    def take_back(self) -> None:
+        self.lent = 0
+
+    def free_bytes(self) -> int:
+        return self.free
+
+
+@pytest.mark.parametrize(("free", "left"), [(0, 0), (1 << 40, 2)])
+def test_what_cases_lend_is_taken_back_for_a_time_where_memory_is_short(
+    of: Callable[[str], Task], tmp_path: Path, free: int, left: int
+) -> None:
+    process.open_job({"task": of("x.exp()").model_dump(mode="json"), "folder": str(tmp_path), "seed": 0})
+    reference = drawing.current()
+    reference.device = _Lending(1 << 40)
+    for number in (1, 2):
+        draw = drawing.plan(reference, schedule.Plan("drawn", number, "none"))
+        reference.given[draw.name] = [torch.ones(1 << 19)]
+        drawing.write(reference, draw)
+    assert reference.device.lent == 2
+    reference.device.free = free
+    drawing.withdraw(reference, memory_estimate.bytes_to_time(reference.task))
+    assert reference.device.lent == left
+    for _ in range(2):
+        process.lay_out_job({})
+        assert reference.device.lent == 2
 
 
 @pytest.mark.parametrize("is_same", [True, False])

@@ -70,6 +70,12 @@ def test_real_numbers_are_new_in_every_element_and_stay_in_their_range(sets: Set
     assert not (one.mean(1) == other.mean(1)).all()
 
 
+def test_a_file_may_give_the_same_memory_each_time() -> None:
+    held = torch.empty(300, 700)
+    one, other = refilled(lambda g: held.uniform_(1, 2, generator=g))
+    assert float((one == other).double().mean()) < 0.1
+
+
 def test_no_row_comes_again_in_any_set(sets: Sets) -> None:
     rows = torch.cat(sets(lambda g: torch.randn(64, 16, generator=g), count=20))
     assert len(rows.unique(dim=0)) == len(rows)

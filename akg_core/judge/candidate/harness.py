@@ -123,7 +123,7 @@ def profile_case(
         if not case.inputs:
             device.make_ready()
             _timed_models.clear()
-            queued.forget()
+            queued.leave()
             return ProfileReport(samples=(), timer=device.timer)
         compare_harness = subject.watch()
         with torch.no_grad():

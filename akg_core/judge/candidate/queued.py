@@ -15,9 +15,8 @@ from akg_core.device import Lane
 from akg_core.judge.candidate.timed_model import inputs_of
 from akg_core.judge.compare.bits import flatten
 from akg_core.records import Case, DeviceTurn
-from akg_core.task.arguments import flat, rebuilt
 from akg_core.worker.answers import described
-from akg_core.worker.tensors import load, memory
+from akg_core.worker.tensors import load, placed
 
 _address = torch.Tensor.data_ptr  # held since before a kernel was loaded
 _lanes: dict[str, Lane] = {}
@@ -84,18 +83,7 @@ def _placed(subject: Any, case: Case, turn: DeviceTurn) -> tuple[Lane, list[Any]
         _lanes[key] = subject.device.lane(turn.lane)
     if which not in _inputs:
         _inputs.clear()
-        _inputs[which] = _in_lane(load(inputs_of(case), subject.device), turn, _lanes[key])
-        subject.device.release_unused()
+        _inputs[which] = placed(inputs_of(case), [_lanes[key].memory[place:] for place in turn.places])
         subject.enter(case)
         subject.model(*_inputs[which])
     return _lanes[key], _inputs[which]
-
-
-def _in_lane(like: list[Any], turn: DeviceTurn, lane: Lane) -> list[Any]:
-    values, places = flat((), like), iter(turn.places)
-    for at, value in enumerate(values):
-        if isinstance(value, torch.Tensor):
-            held = memory(value)
-            piece = lane.memory[next(places) :][: held.nbytes].view(value.dtype)
-            values[at] = piece.as_strided(value.shape, value.stride())
-    return rebuilt(like, values)

@@ -142,8 +142,10 @@ def _precise(
             if exact is None:
                 return None
             for name, due in result.items():
-                wide = torch.float64 if due.is_floating_point() else due.dtype
-                found.setdefault(name, torch.empty(due.shape, dtype=wide, device=due.device))[rows] = exact[name]
+                if name not in found:
+                    wide = torch.float64 if due.is_floating_point() else due.dtype
+                    found[name] = torch.empty(due.shape, dtype=wide, device=due.device)
+                found[name][rows] = exact[name]
         return found
     found.clear()
     return _exact(reference, draw, inputs, state)
@@ -258,7 +260,9 @@ def _widen(scatter: Noise, noisy: dict[str, Any], expected: Expected, rows: slic
         if name in exact and isinstance(value, torch.Tensor) and value.is_floating_point():
             due = exact[name]
             width = accuracy.width_of((expected.result | expected.changed)[name])
-            known = scatter.setdefault(name, torch.zeros(due.numel(), dtype=width, device=due.device))
+            if name not in scatter:
+                scatter[name] = torch.zeros(due.numel(), dtype=width, device=due.device)
+            known = scatter[name]
             known, due = (known.view(due.shape)[rows], due[rows]) if due.dim() else (known.view(()), due)
             pieces = (flat.reshape(-1).split(_AT_ONCE) for flat in (known, value, due))
             for most, one, other in zip(*pieces, strict=True):

@@ -42,7 +42,8 @@ class Reference:
     `first`: inputs and state of the first case until the reference has answered. `given`: by case, inputs that were
     made otherwise than by its seed. `noise`: by case, what so many `runs` have shown; `refused`: why it raises, by
     case; `narrow`: why the reference does not run in float64; `draws_otherwise`: why its random numbers are not known;
-    `unsettled`: by case, the share of an output that depends on which of equal values comes first. Where a call's
+    `unsettled`: by case, the share of an output that depends on which of equal values comes first; `is_withdrawn`:
+    whether the files of the cases lend nothing any more. Where a call's
     tensors are such that a device had better not hold those of several (`is_large`), the `fingerprints` of a
     candidate's answers stand for them, by case, made with the `key`.
     """
@@ -67,6 +68,7 @@ class Reference:
     draws_otherwise: str = ""
     unsettled: dict[str, float] = field(default_factory=dict)
     is_large: bool = False
+    is_withdrawn: bool = False
     key: int = field(default_factory=lambda: secrets.randbits(62))
     fingerprints: dict[str, list[Any]] = field(default_factory=dict)
     eager_seconds: float = 0.0
@@ -174,11 +176,30 @@ def inputs_drawn(reference: Reference, draw: Draw) -> list[Any]:
 def write(reference: Reference, draw: Draw) -> tuple[list[Any], State]:
     """Write the files that the candidate reads, and give what is in them."""
     inputs, state = drawn(reference, draw)
-    draw.case.outputs.parent.mkdir()
+    draw.case.outputs.parent.mkdir(exist_ok=True)
     save(draw.case.outputs.with_name("inputs"), inputs, reference.device)
     if draw.case.state and draw.case.state.parent == draw.case.outputs.parent:  # else it is another's
         save(draw.case.state, state, reference.device)
     return inputs, state
+
+
+def withdraw(reference: Reference, wanted: int) -> None:
+    """Take back what all cases lend of a device's memory, where fewer than the `wanted` bytes are free."""
+    if reference.device.free_bytes() < wanted:
+        reference.device.take_back()
+        reference.is_withdrawn = True
+
+
+def lay_out(reference: Reference) -> None:
+    """Write the cases' files again where what they lent was taken back."""
+    if not reference.is_withdrawn:
+        return
+    reference.is_withdrawn = False
+    plans = {draw.case.inputs: draw for draw in reversed(reference.plans.values())}  # of those on the same, the first
+    for draw in plans.values():
+        if draw.case.inputs and draw.case.inputs.exists():
+            write(reference, draw)
+    reference.device.release_unused()
 
 
 def _placed(asked: Plan) -> Placement:

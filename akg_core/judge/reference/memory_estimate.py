@@ -144,6 +144,14 @@ def bytes_to_answer(task: Task) -> int:
     return max(given + outputs + 2 * (given + _most_alive(task)), _COMPARED * outputs)
 
 
+def bytes_to_time(task: Task) -> int:
+    """Bytes that timing a kernel takes at once beside the cases: a draw, the inputs of a turn, and answers, of which
+    one is compared with those inputs made again; then the reference answers instead of the kernel."""
+    given, outputs = _given(task), _outputs(task)
+    turns = given + _TIMED * (_state(task) + outputs)
+    return 2 * given + outputs + max(turns, bytes_to_answer(task))
+
+
 def _answers(task: Task, cases: int) -> int:
     """Bytes of a candidate's answers that are held at once: large ones are compared before more are made."""
     given, outputs = _given(task), _outputs(task)

@@ -17,7 +17,7 @@ from akg_core.judge.reference.new_inputs import Manner, manner_of, row_of
 from akg_core.task import layout
 from akg_core.task.arguments import flat
 from akg_core.worker.answers import described
-from akg_core.worker.tensors import fresh, memory, transform
+from akg_core.worker.tensors import compact, fresh, memory, transform
 
 _SMALL_BYTES = 32 << 20  # of a draw that is held twice in a row, so that it may begin anywhere
 _LARGE_BYTES = 256 << 20  # of one that is held once
@@ -34,8 +34,11 @@ class Refill:
         self._draw = draw
         drawn = draw(seed)
         self.like: list[Any] = transform(drawn, _without_memory)
-        one, other = _tensors(drawn), self._drawn(seed + 1)
-        del drawn
+        one = _tensors(drawn)
+        del drawn  # before more is drawn: there may be memory for no third
+        other = _tensors(draw(seed + 1))
+        if not _places(one).isdisjoint(_places(other)):
+            one, other = fresh(_tensors(draw(seed))), fresh(_tensors(draw(seed + 1)))
         self.given: list[dict[str, Any]] = list(described(one)["tensors"])
         self._sources = [_Source(*pair) for pair in zip(one, other, strict=True)]
         self._whole = all(source.manner == "whole" for source in self._sources)
@@ -43,15 +46,12 @@ class Refill:
     def write(self, targets: Sequence[torch.Tensor], seed: int) -> None:
         """Write the set of a seed: the memory of each tensor, flat and of its dtype."""
         host = torch.Generator().manual_seed(seed)
-        drawn = self._drawn(seed) if self._whole else []
+        drawn = _tensors(self._draw(seed)) if self._whole else []
         for place, (source, target) in enumerate(zip(self._sources, targets, strict=True)):
             if drawn:
                 target.copy_(memory(drawn[place]))
             elif target.numel():
                 source.write(target, torch.Generator(target.device).manual_seed(seed + place), host)
-
-    def _drawn(self, seed: int) -> list[torch.Tensor]:
-        return _tensors(self._draw(seed))
 
 
 class _Source:
@@ -126,11 +126,16 @@ class _Around:
 
 
 def _tensors(values: list[Any]) -> list[torch.Tensor]:
-    """The tensors among arguments; what they hold may be shared."""
-    return [fresh(value) for value in flat((), values) if isinstance(value, torch.Tensor)]
+    """The tensors among arguments; what they hold may be shared, and a later draw may hold it too."""
+    return [compact(value) for value in flat((), values) if isinstance(value, torch.Tensor)]
+
+
+def _places(tensors: list[torch.Tensor]) -> set[int]:
+    return {tensor.untyped_storage().data_ptr() for tensor in tensors if tensor.numel()}
 
 
 def _without_memory(tensor: torch.Tensor) -> torch.Tensor:
+    tensor = compact(tensor)
     return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
 
 

@@ -203,6 +203,12 @@ class Prepared(Closing):
         with self._lock:
             return self._value(self.session.call(job, payload))
 
+    def lay_out(self) -> None:
+        """Have the cases lie there for another kernel, after one that was timed."""
+        if self.lends:
+            self.ready()
+            self.ask(_JOBS + "lay_out_job", {})
+
     def rest(self, for_good: bool = False) -> None:
         """Have the reference hold no more of a device's memory than it must; `for_good`: nor the cases and answers."""
         with self._lock:

@@ -21,10 +21,11 @@ from akg_core.errors import TaskError, is_of_memory
 from akg_core.judge.compare import accuracy
 from akg_core.judge.compare.case import Expected, flatten
 from akg_core.judge.records import Draw, Preparation, different
+from akg_core.judge.reference import turns_on_device
 from akg_core.judge.reference.answering import answer_case, forget, forget_large, is_random, seeded
 from akg_core.judge.reference.beyond_guards import refusal
 from akg_core.judge.reference.construction import made_by
-from akg_core.judge.reference.drawing import Reference, State, current, drawn, every, keep, plan, write
+from akg_core.judge.reference.drawing import Reference, State, current, drawn, every, keep, lay_out, plan, write
 from akg_core.judge.reference.locality import Locality, locality
 from akg_core.judge.reference.lower_bound import least, longest_reduction
 from akg_core.judge.reference.memory import cases_that_fit, keep_freed, nbytes, rationed
@@ -194,10 +195,18 @@ def _notes(reference: Reference, random: bool) -> list[str]:
 
 
 @torch.no_grad()
+def lay_out_job(payload: dict[str, Any]) -> dict[str, Any]:
+    """{} → {}: have the cases' files hold, for another kernel, what a time of the last one has taken back."""
+    lay_out(current())
+    return {}
+
+
+@torch.no_grad()
 def rest_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{for_good} → {}: give back the memory of the device that nobody uses; `for_good`: that of the cases, too."""
     reference = current()
     if payload["for_good"]:
+        turns_on_device.forget()
         reference.device.take_back()
         reference.expected.clear()
         reference.noise.clear()
@@ -265,7 +274,10 @@ def _series(reference: Reference, first: Draw, known: set[str], count: int) -> I
     """
     others = [draw for draw in reference.plans.values() if draw.name in known - {first.name} and not draw.sizes]
     disturbed = [draw for draw in others if draw.kind == "disturbed"]
-    borrowed = disturbed or [_in_state_of(reference, first, draw, f"{draw.name}, again") for draw in others[:1]]
+    borrowed = disturbed or [
+        draw if draw.state == "none" else _in_state_of(reference, first, draw, f"{draw.name}, again")
+        for draw in others[:1]
+    ]
     yield from borrowed[:count]
     plain = any(draw.kind == "signed" and not draw.sizes for draw in reference.plans.values())
     for number in range(count - len(borrowed)):

@@ -18,6 +18,7 @@ from akg_core.device import Device, DeviceClock
 from akg_core.judge.compare import written
 from akg_core.judge.compare.bits import changed, named, same_bits
 from akg_core.judge.reference import drawing
+from akg_core.judge.reference.memory_estimate import bytes_to_time
 from akg_core.judge.reference.new_inputs_on_device import Refill
 from akg_core.judge.reference.timed_inputs import as_case, first_case, hard_case, tensor_names
 from akg_core.task.arguments import flat, rebuilt
@@ -65,6 +66,14 @@ class Track:
         self.kept: list[_Answer] = []
         self.sure: dict[bool, _Answer] = {}  # of the fastest turn, and of one on rows of many kinds
         self.least, self.offered = math.inf, 0
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Free the memory that inputs come to lie in, for there are no more turns; answers that were kept stay."""
+        if not self._is_closed:
+            self._is_closed = True
+            self.device.synchronize()
+            self.clock.close()
 
     def exposing(self, seed: int) -> Callable[[], None]:
         """What brings the inputs of a seed in sight."""
@@ -108,10 +117,12 @@ _tracks: list[Track] = []
 def open_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{seed} → {lane, places, hard}: make a track for calls on the reference's first case; inputs are made from draws.
 
-    `hard`: whether a seed below 0 gives inputs whose rows are of many kinds.
+    Where memory is short, what cases lend is taken back until another kernel is judged. `hard`: whether a seed below 0
+    gives inputs whose rows are of many kinds.
     """
     reference, first = drawing.current(), first_case()
     hard = hard_case(reference)
+    drawing.withdraw(reference, bytes_to_time(reference.task))
 
     def draw(seed: int) -> list[Any]:
         return drawing.inputs_drawn(reference, first.model_copy(update={"seed": seed}))
@@ -175,8 +186,12 @@ def start_job(payload: dict[str, Any]) -> dict[str, Any]:
 
 @torch.no_grad()
 def check_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{place, longest_reduction} → {found}: an answer that was kept, as by `compare_job`; None: there is no more."""
+    """{place, longest_reduction} → {found}: an answer that was kept, as by `compare_job`; None: there is no more.
+
+    There are no turns after that.
+    """
     track = _tracks[0]
+    track.close()
     every = [*track.sure.values(), *track.kept]
     if payload["place"] >= len(every):
         return {"found": None}
@@ -203,9 +218,7 @@ def check_job(payload: dict[str, Any]) -> dict[str, Any]:
 def forget() -> None:
     """Give up the track."""
     while _tracks:
-        track = _tracks.pop()
-        track.device.synchronize()
-        track.clock.close()
+        _tracks.pop().close()
 
 
 def _opened(track: Track) -> dict[str, Any]:
