@@ -334,3 +334,30 @@ def test_similar_elements_are_those_of_the_same_binade_and_of_larger_ones_where_
             assert asked.of_all(r[places]).tolist() == due
         assert (asked.of_sample(r[places]) <= asked.of_all(r[places])).all()
     assert asked.of_all(r[small[:1]]).tolist() == similar_by_hand(e, r, small[:1].tolist())
+
+
+@pytest.mark.parametrize(("zero", "after"), [(50, {"0", "nan"}), (None, {"inf"})])
+def test_what_a_product_is_after_a_zero_and_what_has_grown_infinite_depends_on_the_order(
+    zero: int | None, after: set[str]
+) -> None:
+    """A kernel may multiply in any order: zero times infinity is no number, and zero is zero where it comes first."""
+    x = torch.full((2, 400), 1e3, dtype=torch.float64)
+    x[1] = 0.5
+    if zero is not None:
+        x[0, zero] = 0.0
+    found = []
+    for seed in range(2):
+        with in_double(accuracy.roundoff(torch.float32), seed):
+            found.append((x.cumprod(1), x.prod(1)))
+    kinds = [{str(float(running[0, -1])), str(float(whole[0]))} for running, whole in found]
+    assert {kind.removesuffix(".0") for pair in kinds for kind in pair} == after
+    assert all(torch.allclose(running[1], x[1].cumprod(0), rtol=1e-4) for running, _ in found)
+    assert all(running[0, :40].isfinite().all() for running, _ in found)
+
+
+def test_noise_leaves_what_is_not_finite_as_it_is() -> None:
+    x = torch.tensor([math.inf, -math.inf, math.nan, 0.0]).double()
+    for seed in range(8):
+        with in_double(accuracy.roundoff(torch.float32), seed):
+            moved = x + 0
+        assert torch.allclose(moved, x, rtol=0, atol=0, equal_nan=True)

@@ -266,7 +266,8 @@ def _widen(scatter: Noise, noisy: dict[str, Any], expected: Expected, rows: slic
             known, due = (known.view(due.shape)[rows], due[rows]) if due.dim() else (known.view(()), due)
             pieces = (flat.reshape(-1).split(_AT_ONCE) for flat in (known, value, due))
             for most, one, other in zip(*pieces, strict=True):
-                moved = (one.double() - other).abs_().nan_to_num_(0.0, posinf=math.inf)
+                moved = (one.double() - other).abs_().masked_fill_(one.isnan() ^ other.isnan(), math.inf)
+                moved.nan_to_num_(0.0, posinf=math.inf)
                 if width != torch.float64:  # what is too large for it is not infinite
                     moved = torch.where(moved.isinf(), moved, moved.clamp(max=torch.finfo(width).max)).to(width)
                 torch.maximum(most, moved, out=most)

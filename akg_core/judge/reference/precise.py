@@ -28,10 +28,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from akg_core.errors import is_of_memory
+from akg_core.judge.reference.reordered import products
 from akg_core.task.load import ReferenceModule, line_of
 from akg_core.worker.tensors import transform
 
 _SMALLEST = 2 * torch.finfo(torch.float32).smallest_normal  # twice: exp(-87.3) moves by 87 roundings of its argument
+_LARGEST = torch.finfo(torch.float64).max
 _AT_ONCE = 1 << 27  # elements that noise is drawn for
 _OF_DOUBLE = 1e-12  # noise that is larger is a narrower type's
 _NARROW = (torch.float32, torch.float16, torch.bfloat16)
@@ -133,6 +135,9 @@ class _Double(TorchDispatchMode):
             with self:
                 return _decompositions()[func](*args, **kwargs)
         result = func(*args, **kwargs)
+        if (otherwise := products(func)) and result.dtype == torch.float64:
+            kwargs.pop("dtype", None)
+            result = otherwise(result, *args, **kwargs, latest=self._seed % 2 == 0)
         if func._schema.is_mutable:
             transform(result, lambda t: t.copy_(self._noisy(t)) if t.dtype == torch.float64 else t)
         elif not func.is_view:
@@ -175,7 +180,7 @@ class _Double(TorchDispatchMode):
         noise = torch.rand(tensor.shape, dtype=torch.float64, generator=draws, device=tensor.device)
         noise = noise.mul_(2).sub_(1)
         if self._spaced:
-            step = tensor.abs().clamp_(min=self._spaced).mul_(self._roundoff).mul_(tensor != 0)
+            step = tensor.abs().clamp_(self._spaced, _LARGEST).mul_(self._roundoff).mul_(tensor != 0)
             return noise.mul_(step).add_(tensor)
         return torch.nn.functional.hardshrink(noise.mul_(self._roundoff).add_(1).mul_(tensor), self._flushed)
 
