@@ -7,6 +7,12 @@ from itertools import chain, count
 from akg_core.sketch import ast
 
 
+def identifier(text: str) -> str:
+    """A name that resembles a text, such as that of a parameter in a module that has numbers for names: `0.weight`."""
+    name = "".join(c if c.isalnum() else "_" for c in text) or "t"
+    return f"t{name}" if name[0].isdigit() else name
+
+
 def fresh(hint: str, taken: set[str], first: int = 1) -> str:
     """A name that is not taken yet, `hint` or that with a number from `first` on; it is taken now."""
     found = next(name for name in chain([hint], (f"{hint}_{n}" for n in count(first))) if name not in taken)

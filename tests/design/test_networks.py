@@ -174,3 +174,16 @@ FROM_PARAMETERS = """
 def test_what_parameters_alone_make_is_kept_between_calls() -> None:
     outcome = judge(reference(FROM_PARAMETERS.rstrip(), "[torch.randn(7, 30)]"))
     assert "once=True" in outcome.sketches[0].text
+
+
+def test_modules_that_have_numbers_for_names() -> None:
+    """A model that is a Sequential itself has parameters such as `0.0.weight`, which is no name in a sketch."""
+    body = """
+    def __init__(self):
+        super().__init__()
+        self.add_module("0", nn.Sequential(nn.Linear(12, 8), nn.BatchNorm1d(8)))
+
+    def forward(self, x):
+        return F.relu(self.get_submodule("0")(x))
+"""
+    judge(reference(body.rstrip(), "[torch.randn(40, 12)]"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from akg_core.design.graph.trace import Trace
 from akg_core.design.graph.values import Shape, Source, Value
 from akg_core.design.nest.terms import Buffer
-from akg_core.sketch.names import fresh
+from akg_core.sketch.names import fresh, identifier
 
 
 class Buffers(dict[Value, Buffer]):
@@ -42,4 +42,4 @@ class Buffers(dict[Value, Buffer]):
 
     def unique(self, name: str) -> str:
         """`name`, or one like it that is not taken yet; it is now."""
-        return fresh(name.replace(".", "_"), self.names)
+        return fresh(identifier(name), self.names)

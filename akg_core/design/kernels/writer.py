@@ -12,6 +12,7 @@ from akg_core.design.graph.values import Positions
 from akg_core.design.nest.nest import factored, segments
 from akg_core.design.nest.terms import Buffer, Constant, Data, Load, Place, Result, Term, axes_of, inputs
 from akg_core.sketch.ast import Assign, Call, Element, Expr, Name, Number, Statement, TensorParameter, Text, call
+from akg_core.sketch.names import identifier
 from akg_core.sketch.ops import OPERATIONS
 
 LONG = 14  # terms in one expression, above which it gets a name of its own
@@ -45,8 +46,7 @@ class Writer:
 
     def fresh(self, hint: str) -> str:
         """A name that nothing in the kernel has."""
-        hint = "".join(c if c.isalnum() else "_" for c in hint) or "t"
-        hint = hint if not hint[0].isdigit() else f"t{hint}"
+        hint = identifier(hint)
         taken = (self.names, _RESERVED, self.axis_names.values(), self.sizes.values())
         name, number = hint, 1
         while any(name in names for names in taken):

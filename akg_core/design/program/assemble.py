@@ -38,6 +38,7 @@ from akg_core.design.program.scalars import computed_on_host
 from akg_core.records import Task, Traits
 from akg_core.sketch import ast
 from akg_core.sketch.dtypes import DTYPES
+from akg_core.sketch.names import identifier
 from akg_core.sketch.ops import OPERATIONS
 
 STREAM_BYTES = 4 << 20  # outputs from this size on go past the caches
@@ -209,7 +210,7 @@ class Assembly:
         return name
 
     def _emit(self, cluster: Cluster, nest: Nest) -> None:
-        hint = min((s.buffer for s in nest.stores), key=lambda b: -product(b.shape).example).label.replace(".", "_")
+        hint = identifier(min((s.buffer for s in nest.stores), key=lambda b: -product(b.shape).example).label)
         at_once = {"attention": (tile_attention, emit_attention), "sort": (tile_sort, emit_sort)}
         if cluster.kind in at_once:
             (tiled, emit), nest = at_once[cluster.kind], refined(nest)

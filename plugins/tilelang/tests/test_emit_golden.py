@@ -182,6 +182,30 @@ def test_tiles_that_lie_otherwise_in_memory_go_by_way_of_shared_memory() -> None
     assert "y[i_i, j_begin + i_j] = y_tile[i_i, i_j]" in kernel
 
 
+BLOCKS = """
+@kernel
+def convolution(w: In["f32", 64, 27], x: In["f32", 16, 3, 256, 256, 10], y: Out["f32", 16, 64, 645160]):
+    for b in grid(16, 1):
+        for m in grid(64, 64):
+            for n in grid(645160, 64):
+                acc = zeros([b, m, n], "f32")
+                for k in tiles(27, 32):
+                    acc = dot(load(w[m, k]), load(x[b, k // 9, n // 2540 + k // 3 % 3, n % 2540 // 10 + k % 3, n % 10]),
+                              over=k, into=acc)
+                store(y[b, m, n], acc)
+"""
+
+
+def test_blocks_of_registers_are_stored_by_way_of_shared_memory_where_neighbours_are_along_their_rows() -> None:
+    kernel = re.sub(r" +#.*", "", source_of(sketch_of(BLOCKS)).files["kernel.py"])
+    assert "acc[i_n, i_m] = acc[i_n, i_m] + " in kernel and "y_tile = T.alloc_shared((64, 64 + 4), 'float32')" in kernel
+    assert re.search(
+        r"i_m, i_n in T.Parallel\(64, 64\):\n.*\n +y\[b, i_m, n_begin \+ i_n\] = y_tile\[i_m, i_n\]", kernel
+    )
+    along = BLOCKS.replace("y[b, m, n]", "y[b, n, m]").replace("16, 64, 645160", "16, 645160, 64")
+    assert "y_tile" not in source_of(sketch_of(along)).files["kernel.py"]
+
+
 @pytest.mark.parametrize(
     ("place", "shape"),
     [

@@ -66,10 +66,15 @@ def load_turned(printer: TilePrinter, op: Op, term: Term) -> Term:
 
 
 def is_turned_result(printer: TilePrinter, op: Op, axes: Sequence[str]) -> bool:
-    """Whether an op stores a tile of which threads hold what matrix units gave them: two neighbours at a time."""
-    if not printer.on_units or op.function != "store" or len(axes) != 2:
+    """Whether an op stores a tile of which threads hold what matrix units gave them: two neighbours at a time.
+
+    Or, of blocks of registers, four neighbours along its last axis where those in memory are along the first.
+    """
+    if not printer.products or op.function != "store" or len(axes) != 2:
         return False
     runs = runs_in_memory(printer, op, axes)
+    if not printer.on_units and runs and runs[axes[-1]] >= runs[axes[0]]:
+        return False
     return max(runs.values(), default=0) >= RUN and all(printer.body.axes[axis].lanes for axis in axes)
 
 
