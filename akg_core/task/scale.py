@@ -3,17 +3,20 @@
 One rule for all files. A size above 16 becomes about `scale` times itself, at least 16, with the same power of two
 in it (up to 16), so that what was aligned stays aligned and what divided nothing still does not. Where the file then
 does not run, sizes shrink less or go back to what they were, as few as a greedy search finds. Whether a file runs is
-tried on fake tensors (shapes without data), and for real where it looks things up by integers and is small.
-Worker side only.
+tried on fake tensors (shapes without data), and for real where it looks things up by integers and is small: as it
+draws these, and at the ends of what it draws them from. Worker side only.
 """
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
 from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from akg_core.errors import TaskError
 from akg_core.task import load
@@ -190,9 +193,12 @@ class _Shrinking:
         rest = [each for each in self.sizes if each not in dict(changes)]
         features = any(self.sizes[each].role == "feature" for each, _ in changes)
         bounds = [(each, new) for each in rest if each.value == value and self._is_bound(each)]
+        beyond = [(each, new) for each in rest if new < self.made.get(each, each.value) and self._is_bound(each)]
         inside = [each for each in rest if each.in_class and (features or self.sizes[each].role != "feature")]
         equal = [(each, new) for each in inside if each.value == value]
         yield changes + bounds
+        if self.shapes.indexes and beyond != bounds:  # what points into a table, by less than the whole of it
+            yield changes + beyond
         if equal:
             yield changes + bounds + equal
         if len(changes) > 2:
@@ -233,5 +239,21 @@ class _Shrinking:
 
 def _run(text: str, name: str) -> None:
     reference = load.load_source(text, name)
-    with load.blame(name, "forward"), torch.no_grad():
-        reference.model()(*reference.inputs())
+    for mode in (contextlib.nullcontext(), _Ends()):
+        with mode:
+            inputs = reference.inputs()
+        with load.blame(name, "forward"), torch.no_grad():
+            reference.model()(*inputs)
+
+
+class _Ends(TorchFunctionMode):
+    """Whole numbers that are drawn are by turns the largest and the smallest that may be, the largest first."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if func in (torch.randint, torch.randint_like):
+            given = dict(zip(("low", "high"), [each for each in args if isinstance(each, int)], strict=False))
+            given |= {key: value for key, value in (kwargs or {}).items() if key in ("low", "high")}
+            low, high = (given.get("low", 0), given["high"]) if "high" in given else (0, given["low"])
+            made.view(-1)[0::2], made.view(-1)[1::2] = high - 1, low
+        return made

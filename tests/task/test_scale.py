@@ -155,6 +155,25 @@ def get_init_inputs():
     assert "Kept, or the file would not run: words 1000." in notes
 
 
+def test_what_a_single_number_is_drawn_below_shrinks_with_the_table_that_it_points_into():
+    source = """
+import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = 4096
+    def forward(self, at, x):
+        return x.new_zeros(self.words, 64).index_add_(0, at, x)
+def get_inputs():
+    most = {"int64": MOST}["int64"]
+    return [torch.randint(0, most, (1,)), torch.rand(1, 64)]
+def get_init_inputs():
+    return []
+"""
+    _, notes = fitting(source.replace("MOST", "1000"), "words", 1 << 12)
+    assert "self.words 4096 -> 512" in notes[0] and "a number in get_inputs 1000 -> 512" in notes[0]
+
+
 def test_only_the_batch_shrinks_where_that_is_enough():
     source, notes = with_small_batch(NETWORK, "net", 1 << 15)
     assert {c.name: c.value for c in constants(source)}["batch"] < 512
