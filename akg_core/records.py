@@ -289,9 +289,8 @@ class Graph(Record):
 class Task(Record):
     """A reference file, captured: what a designer needs to know, and nothing that must run.
 
-    `symbols`: for dynamic sizes, the example value of each, and `cases` those that the file has itself;
-    `interface.guards` says at which others the graph holds.
-    `notes`: sentences for the report (how sizes were scaled, which mode, what could not be kept).
+    `symbols`: for dynamic sizes, the example value of each, and `cases` those that the file has itself, by their number
+    `refused` where the graph does not hold for them (`interface.guards`). `notes`: for the report.
     """
 
     name: str
@@ -301,6 +300,7 @@ class Task(Record):
     training: bool = True
     symbols: dict[str, int] = Field(default_factory=dict)
     cases: tuple[dict[str, int], ...] = ()
+    refused: tuple[int, ...] = ()
     scale: float = 1.0
     notes: tuple[str, ...] = ()
 

@@ -3,7 +3,8 @@
 `get_input_groups` makes the inputs of all cases, which a JSON file beside the reference describes, one a line. Cases
 that differ in sizes and in floats only are served by one kernel; another dtype, rank, optional argument, option or way
 to broadcast asks for another. What is written for a kernel is the file itself with `get_inputs`, a small case of it,
-and `get_inputs_dyn_list`, all of its cases, so that what differs among these varies.
+and `get_inputs_dyn_list`, all of its cases, so that what differs among these varies. Cases that the kernel refuses
+all the same, because forward is another function at their sizes or a tensor is empty, are `rest`: a file like it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from akg_core.bench.results import REST
 from akg_core.bench.stated import in_plain_torch
 from akg_core.bench.suite import Problem
 from akg_core.errors import UsageError
@@ -24,26 +26,27 @@ from akg_core.task.beside import placed
 _TAIL = '''
 
 def _cases(numbers):
-    """The inputs of some cases only."""
+    """The inputs of some cases only; their numbers are text, for they are no sizes."""
     import builtins
     import io
 
     def chosen(path, *args, **kwargs):
         with builtins.open(path, *args, **kwargs) as file:
             lines = [line.strip() for line in file if line.strip()]
-        return io.StringIO("\\n".join(lines[number] for number in numbers))
+        return io.StringIO("\\n".join(lines[number] for number in map(int, numbers.split())))
 
     globals()["open"] = chosen
     return get_input_groups()
 
 
 def get_inputs():
-    return _cases({first})[0]
+    return _cases("{first}")[0]
 
 
 def get_inputs_dyn_list():
-    return _cases({every})
+    return _cases("{every}")
 '''
+_FURTHER = 8  # kernels for what others refuse, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +74,33 @@ def by_kernel(problem: Problem, folder: Path) -> list[Problem]:
     for number, cases_of_one in enumerate(_by_signature(cases), 1):
         name = f"{problem.name}-{number}" if number > 1 else problem.name
         path = folder / problem.group / f"{name}.py"
-        write_whole(path, source + _TAIL.format(first=cases_of_one[:1], every=cases_of_one))
-        found.append(replace(problem, name=name, path=path))
+        found.append(_written(replace(problem, name=name, path=path, cases=tuple(cases_of_one)), source))
     return found
+
+
+def rest(problem: Problem, refused: Sequence[int]) -> Problem | None:
+    """A problem of those cases that the kernel of one refuses, counted among its own: `3_add-rest1`, `3_add-rest2`, ….
+
+    None where there are none, and after so many that the others are left.
+    """
+    if not problem.cases or not 0 < len(refused) < len(problem.cases) or problem.further == _FURTHER:
+        return None
+    further = problem.further + 1
+    name = f"{problem.name.removesuffix(f'{REST}{problem.further}')}{REST}{further}"
+    cases = tuple(problem.cases[number] for number in refused)
+    source = problem.path.read_text(encoding="utf-8").removesuffix(_tail(problem.cases))
+    path = problem.path.with_name(f"{name}.py")
+    return _written(replace(problem, name=name, path=path, cases=cases, further=further), source)
+
+
+def _written(problem: Problem, source: str) -> Problem:
+    """The problem, whose file has been written: the reference's `source`, with the problem's cases as inputs."""
+    write_whole(problem.path, source + _tail(problem.cases))
+    return problem
+
+
+def _tail(cases: Sequence[int]) -> str:
+    return _TAIL.format(first=cases[0], every=" ".join(map(str, cases)))
 
 
 def _case(inputs: Sequence[dict[str, Any]]) -> Case:

@@ -256,6 +256,7 @@ class Contest:
             status=status,
             reason=reason,
             captured=task is not None,
+            refused=task.refused if task else (),
             digest=row_digest(self.problem, self.pipeline.request),
             sketch=self._judged.design.sketch.name if self._judged else "",
             tuned=self.pipeline.tuned,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from akg_core.search.tune import Tuned
 
 EQUAL = 0.98  # a ratio that counts as no slower
 REFUSED = "refused"
+REST = "-rest"  # in the name of a row, after the name of the kernel that refuses its cases
 _NONE = "not captured"  # the group of what has no graph to tell by
 
 
@@ -31,6 +32,7 @@ class Row(Record):
     correct or its timing does not hold. `weak` names what `task check` finds. `floor_share`: the physical floor over
     the median.
     `tuned`: what a search found, when there was one. `tally`: what agents came to, where they made the kernel.
+    `refused`: the numbers of the task's own cases that its kernel is not for.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Row(Record):
     reason: str = ""
     captured: bool | None = None
     cases: int = 0
+    refused: tuple[int, ...] = ()
     accuracy_ratio: float | None = None
     median_ms: dict[str, float] = Field(default_factory=dict)
     speedup: dict[str, tuple[float, float, float]] = Field(default_factory=dict)
@@ -96,7 +99,7 @@ class Results(Record):
 
     `dynamic`: one kernel was made for all sizes, and judged at hidden ones. `seconds`: of all runs that it took.
     `simulated`: kernels ran by simulation, so that nothing has a time. `tune`: seconds that each task was searched for.
-    `kernels`: of each task with many, the first so many; 0 for all.
+    `kernels`: of each task with many, the first so many (0 for all), and those for cases that these refuse.
     """
 
     suite: str
@@ -145,6 +148,14 @@ def groups(rows: Iterable[Row]) -> dict[str, list[Row]]:
     every = list(rows)
     names = sorted({row.group for row in every})
     return {name: [row for row in every if row.group == name] for name in names} | {"all": every}
+
+
+def unserved(rows: Sequence[Row]) -> list[Row]:
+    """Those whose kernels refuse cases that no kernel was made for: one that was made is the next row."""
+    following = [*(row.name for row in rows[1:]), ""]
+    bases = [row.name.partition(REST)[0] for row in rows]
+    pairs = zip(rows, bases, following, strict=True)
+    return [row for row, base, name in pairs if row.refused and not name.startswith(base + REST)]
 
 
 def passes(attempts: int, correct: int, k: int) -> float:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from akg_core.agents.engine import Agenda
 from akg_core.bench import by_agents
+from akg_core.bench.cases import rest
 from akg_core.bench.contest import Contest, row_digest
 from akg_core.bench.results import Engine, Results, Row, unfinished
 from akg_core.bench.suite import Problem
@@ -76,6 +77,7 @@ def run(
 ) -> Results:
     """Run every problem and `tell` each row as it is known, with its place and how many there are.
 
+    Cases of a problem that its kernel refuses are a problem of their own then, and so on.
     `say` hears what there is to know of what agents cost: an estimate, and that most of the budget is spent.
     With `out` every row is written at once, and a run that was ended goes on where it stopped. Results are not finished
     when agents have spent their budget before the last task.
@@ -88,31 +90,45 @@ def run(
         results = _empty(request, plan, available)
         earlier = unfinished(out, results) if out else results
         known = {row.digest: row for row in earlier.rows}
-        asked = [(problem, replace(request, reference=problem.path.resolve())) for problem in problems]
-        rows = {p: known[d] for p, r in asked if (d := row_digest(p, r)) in known}
-        waiting = [(p, r) for p, r in asked if p not in rows]
-        if out:  # a place that cannot be written to is found out before anything is made
-            write_whole(out, results.model_copy(update={"rows": tuple(rows.values())}))
-        if plan.agenda:
-            agenda = replace(plan.agenda, seconds=plan.seconds)
-            kept = [row.tally for row in rows.values() if row.tally]
-            ways = by_agents.contests([(p, r, plan.folder_of(p)) for p, r in waiting], pool, agenda, kept, say)
-        else:
-            ways = _by_rules(waiting, request, pool, plan, available.device)
-        for contest in ways:
-            row = rows[contest.problem] = contest.row()
-            done = tuple(rows[problem] for problem in problems if problem in rows)
-            machine = contest.timing.settings if contest.timing else results.machine
-            seconds = round(earlier.seconds + time.monotonic() - began, 1)
-            results = results.model_copy(update={"rows": done, "machine": machine, "seconds": seconds})
-            if out:
-                write_whole(out, results)
-            tell(row, len(rows), len(problems))
+        rows: dict[Problem, Row] = {}
+        problems, following = [*problems], problems
+        while following:
+            asked = [(problem, replace(request, reference=problem.path.resolve())) for problem in following]
+            rows |= {p: known[d] for p, r in asked if (d := row_digest(p, r)) in known}
+            waiting = [(p, r) for p, r in asked if p not in rows]
+            if out:  # a place that cannot be written to is found out before anything is made
+                write_whole(out, results.model_copy(update={"rows": tuple(rows.values())}))
+            if plan.agenda:
+                agenda = replace(plan.agenda, seconds=plan.seconds)
+                kept = [row.tally for row in rows.values() if row.tally]
+                ways = by_agents.contests([(p, r, plan.folder_of(p)) for p, r in waiting], pool, agenda, kept, say)
+            else:
+                ways = _by_rules(waiting, request, pool, plan, available.device)
+            for contest in ways:
+                row = rows[contest.problem] = contest.row()
+                done = tuple(rows[problem] for problem in problems if problem in rows)
+                machine = contest.timing.settings if contest.timing else results.machine
+                seconds = round(earlier.seconds + time.monotonic() - began, 1)
+                results = results.model_copy(update={"rows": done, "machine": machine, "seconds": seconds})
+                if out:
+                    write_whole(out, results)
+                tell(row, len(rows), len(problems))
+            following = _add_rest(problems, following, rows)
     done = tuple(rows[problem] for problem in problems if problem in rows)
     results = results.model_copy(update={"rows": done, "finished": len(done) == len(problems)})
     if out:
         write_whole(out, results)
     return results
+
+
+def _add_rest(problems: list[Problem], judged: list[Problem], rows: dict[Problem, Row]) -> list[Problem]:
+    """The problems of cases that kernels of `judged` refuse, which are put behind these among all `problems`."""
+    found = []
+    for problem in judged:
+        if problem in rows and (more := rest(problem, rows[problem].refused)):
+            problems.insert(problems.index(problem) + 1, more)
+            found.append(more)
+    return found
 
 
 def _empty(request: Request, plan: Plan, available: Availability) -> Results:

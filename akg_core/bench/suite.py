@@ -14,11 +14,17 @@ _NPUKERNELBENCH = "npukernelbench"
 
 @dataclass(frozen=True)
 class Problem:
-    """One task: its reference file, and the group that it is reported in ("" leaves that to what it computes)."""
+    """One task: its reference file, and the group that it is reported in ("" leaves that to what it computes).
+
+    `cases`: where the file is made of those of a task, their numbers there; `further`: which kernel it is of those
+    that are made for what one before refuses.
+    """
 
     name: str
     path: Path
     group: str = ""
+    cases: tuple[int, ...] = ()
+    further: int = 0
 
 
 def kernelbench(root: Path, level: int, wanted: str = "") -> list[Problem]:

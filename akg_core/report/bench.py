@@ -9,9 +9,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from akg_core.agents.records import Tally
-from akg_core.bench.results import EQUAL, REFUSED, Results, Row, geomean, groups, passes
+from akg_core.bench.results import EQUAL, REFUSED, Results, Row, geomean, groups, passes, unserved
 from akg_core.judge.timing.measure import KERNEL
 from akg_core.report.table import plain_table
+from akg_core.spell import count_of
 
 AGENTS = ("pass@1", "pass@k", "steps", "tokens", "dollars")  # of a task, where agents made the kernels
 _WIDTH = 112  # columns that the table takes, however narrow the terminal
@@ -20,7 +21,7 @@ _NEAR = 1.5  # times as long as the best, within which a first schedule is a goo
 
 def line(row: Row, place: int, of: int) -> str:
     """A task in one line."""
-    start = f"{place:>{len(str(of))}}/{of} {row.group:>13} {row.name:32.32} "
+    start = f"{place:>{len(str(of))}}/{of} {row.group:>13} {row.name:32} "
     cost = f"  ({_spell_cost(row.tally)})" if row.tally else ""
     if row.status != "correct":
         return f"{start}{row.status}: {row.reason}{cost}"
@@ -49,6 +50,8 @@ def show(console: Console, results: Results) -> None:
         )
     _list(console, "not correct", (f"{r.name}: {r.status}, {r.reason}" for r in rows if r.is_wrong))
     _list(console, "refused, with no kernel to judge", (f"{r.name}: {r.reason}" for r in rows if r.status == REFUSED))
+    left = (f"{r.name}: {count_of(len(r.refused), 'case')}" for r in unserved(rows))
+    _list(console, "cases that kernels refuse, with no other for them", left)
     slower = sorted((ratio, row) for row in rows if (ratio := row.ratio("eager")) is not None and ratio < EQUAL)
     _list(console, "slower than eager", (f"{row.name} {ratio:.2f}x{_why(row)}" for ratio, row in slower))
     _list(console, "weak tasks, where correct says little", (f"{r.name}: {r.weak[0]}" for r in rows if r.weak))

@@ -26,7 +26,7 @@ from akg_core.records import Argument, Dim, Graph, Interface, Task
 from akg_core.task import complex_border, complex_pairs, load, wording
 from akg_core.task.arguments import Leaf, portable
 from akg_core.task.bincount import require_bounded
-from akg_core.task.cases import refusing, sizes_of_cases
+from akg_core.task.cases import cases_of, refusing
 from akg_core.task.decompose import decomposed
 from akg_core.task.example import Example, flat_forward, forward_as, make_example, tensor_attributes, with_own_names
 from akg_core.task.fake import quiet
@@ -280,8 +280,8 @@ def _task(reference: ReferenceModule, example: Example, traced: _Traced, vary: b
     )
     require_bounded(graph, interface)
     notes = (*translated.notes, *_notes(example, arguments, graph, vary))
-    cases = sizes_of_cases(arguments, example.others, sizes.values if vary else {})
-    notes += (*_guarded(traced.guards), *refusing(traced.guards, cases))
+    cases, refused = cases_of(arguments, example.others, sizes.values if vary else {}, traced.guards)
+    notes += (*_guarded(traced.guards), *refusing(len(refused), len(example.others)))
     return Task(
         name=Path(reference.name).stem,
         source=reference.source,
@@ -290,6 +290,7 @@ def _task(reference: ReferenceModule, example: Example, traced: _Traced, vary: b
         training=example.model.training,
         symbols=sizes.values,
         cases=cases,
+        refused=refused,
         notes=notes,
     )
 

@@ -1,4 +1,5 @@
-"""The sizes that a file itself asks for, in the names of those that vary: of each entry of `get_inputs_dyn_list`.
+"""The cases that a file itself asks for, the entries of `get_inputs_dyn_list`: their sizes, in the names of those that
+vary, and which of them the graph is not for.
 
 Worker side only.
 """
@@ -11,22 +12,37 @@ from typing import Any
 import torch
 
 from akg_core.records import Argument
-from akg_core.task.graph import holds
+from akg_core.task.arguments import portable
+from akg_core.task.graph import holds, size
 
 
-def sizes_of_cases(
-    arguments: Sequence[Argument], entries: Iterable[Sequence[Any]], symbols: Mapping[str, int]
-) -> tuple[dict[str, int], ...]:
-    """The sizes of each of the `entries`, which hold a value for each argument, as far as `symbols` names them."""
-    found = []
-    for values in entries:
-        tensors = [(a, v) for a, v in zip(arguments, values, strict=False) if isinstance(v, torch.Tensor)]
-        dims = [pair for a, v in tensors for pair in zip(a.shape, v.shape, strict=False)]
-        found.append(dict(symbols) | {dim: int(size) for dim, size in dims if isinstance(dim, str) and dim in symbols})
-    return tuple(case for place, case in enumerate(found) if case not in found[:place])
+def cases_of(
+    arguments: Sequence[Argument], entries: Iterable[Sequence[Any]], symbols: Mapping[str, int], guards: Sequence[str]
+) -> tuple[tuple[dict[str, int], ...], tuple[int, ...]]:
+    """The sizes that the `entries`, with a value for each argument, have as far as `symbols` names them, each once;
+    and the numbers of the entries for which the graph does not hold: another size, another constant, or a guard."""
+    found, refused = [], []
+    for number, values in enumerate(entries):
+        pairs = [*zip(arguments, values, strict=False)]
+        case = dict(symbols)
+        for argument, value in pairs:
+            if isinstance(value, torch.Tensor):
+                dims = zip(argument.shape, value.shape, strict=False)
+                case |= {dim: int(length) for dim, length in dims if isinstance(dim, str) and dim in symbols}
+        found.append(case)
+        if not (holds(guards, case) and all(_suits(argument, value, case) for argument, value in pairs)):
+            refused.append(number)
+    return tuple(case for place, case in enumerate(found) if case not in found[:place]), tuple(refused)
 
 
-def refusing(guards: Sequence[str], cases: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
-    """What is said of cases at whose sizes the graph does not hold."""
-    refused = sum(not holds(guards, dict(case)) for case in cases)
-    return (f"Of {len(cases)} sizes that get_inputs_dyn_list has, it refuses {refused}.",) if refused else ()
+def _suits(argument: Argument, value: Any, case: dict[str, int]) -> bool:
+    """Whether an argument may be this value, where `case` gives the sizes that vary."""
+    if argument.kind == "tensor":
+        shape = tuple(size(dim, case) for dim in argument.shape)
+        return isinstance(value, torch.Tensor) and tuple(value.shape) == shape
+    return argument.kind != "constant" or argument.value == portable(value)
+
+
+def refusing(refused: int, entries: int) -> tuple[str, ...]:
+    """What is said of entries for which the graph does not hold."""
+    return (f"Of {entries} cases that get_inputs_dyn_list has, it refuses {refused}.",) if refused else ()

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from akg_core.bench.cases import by_kernel
+from akg_core.bench.cases import by_kernel, rest
 from akg_core.bench.suite import Problem
 from akg_core.errors import UsageError
 from akg_core.task.capture import capture_file
@@ -106,3 +106,16 @@ def test_the_first_kernels_of_a_task_may_be_all_that_is_run(tmp_path):
     asked = {"what": ["npukernelbench"], "root": tmp_path, "folder": tmp_path / "runs"}
     assert [one.name for one in Tasks(**asked).found()[1]] == ["add", "add-2"]
     assert [one.name for one in Tasks(**asked, kernels=1).found()[1]] == ["add"]
+
+
+def test_what_a_kernel_refuses_is_a_file_like_it_until_nothing_is_left(kernels):
+    (first,) = kernels(case([4, 8], [4, 8]), case([0, 8], [0, 8]), case([64, 8], [64, 8]), case([0, 9], [0, 9]))
+    task = capture_file(first.path)
+    assert task.refused == (2, 3)
+    one = rest(first, task.refused)
+    assert (one.name, one.path.stem, one.group) == ("add-rest1", "add-rest1", "level0")
+    lists = load_source(read(one.path), "rest").input_lists()
+    assert [tuple(x.shape) for x, *_ in lists] == [(0, 8), (0, 9)]
+    two = rest(one, (1,))
+    assert two.name == "add-rest2" and rest(two, ()) is None
+    assert rest(one, (0, 1)) is None, "one that refuses all would go on for ever"

@@ -54,7 +54,7 @@ class Pipeline:
         return int(self.share * self.device.room)
 
     def capture(self):
-        return SimpleNamespace(notes=())
+        return SimpleNamespace(notes=(), refused=())
 
     def design(self, task):
         return (SimpleNamespace(sketch=SimpleNamespace(name="first"), default=None),)

@@ -66,15 +66,18 @@ def test_the_table_says_what_counts(capsys):
         row("wild", None, status="refused", captured=False, reason="it looks at values"),
         row("rare", None, status="refused", captured=True, reason="there is no rule for it"),
         row("old", None, group="not captured", status="failed", reason="as older documents have it"),
+        row("many", 1.0, group="loss", refused=(1, 4)),
+        row("many-rest1", 1.0, group="loss", refused=(1,)),
     ]
     show(Console(width=160), document(*rows, seconds=12.0))
     said = capsys.readouterr().out
     cells = {text.split()[0]: text.split() for text in said.splitlines() if text.strip()}
     assert cells["norm"][1:10] == ["5", "4", "2", "2", "1", "1.41", "0.50", "1", "1"]
-    assert cells["all"][1:6] == ["7", "5", "2", "3", "2"] and "wrong: incorrect, it is wrong" in said
+    assert cells["all"][1:6] == ["9", "7", "2", "5", "2"] and "wrong: incorrect, it is wrong" in said
     judged, refused = said.split("refused, with no kernel to judge")
     assert "wild: it looks at values" in refused and "rare: there is no rule for it" in refused
     assert "wild" not in judged and "rare" not in judged and "old: failed" in judged
+    assert "with no other for them" in said and "many-rest1: 1 case" in said and "many: 2 cases" not in said
     assert "slow 0.50x (1.000 ms, 50% of the memory roofline)" in said and "odd: TK102 zeros pass" in said
 
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from akg_core.errors import TaskError
-from akg_core.records import Task
+from akg_core.records import Argument, Task
 from akg_core.task import load
 from akg_core.task.capture import capture, capture_file, capture_job
-from akg_core.task.cases import refusing
+from akg_core.task.cases import cases_of, refusing
 from akg_core.task.graph import resolve, size
 from tests.task.interpreted import interpreted
 from tests.task.replay import reference_text, replay
@@ -279,10 +279,13 @@ def test_sizes_that_differ_between_the_files_inputs_are_symbols():
 
 
 def test_cases_that_a_kernel_refuses_are_counted():
-    assert refusing(("s0 >= 8",), [{"s0": 12}, {"s0": 5}]) == (
-        "Of 2 sizes that get_inputs_dyn_list has, it refuses 1.",
-    )
-    assert refusing(("s0 >= 8",), [{"s0": 12}]) == ()
+    x = Argument(name="x", kind="tensor", dtype="f32", shape=("s0", 4))
+    arguments = x, Argument(name="dim", kind="constant", value=1)
+    shapes = [((12, 4), 1), ((5, 4), 1), ((12, 4), 1), ((12, 3), 1), ((12, 4), 0), ((0, 4), 1)]
+    entries = [(torch.empty(shape), dim) for shape, dim in shapes]
+    cases, refused = cases_of(arguments, entries, {"s0": 12}, ("s0 >= 8",))
+    assert cases == ({"s0": 12}, {"s0": 5}, {"s0": 0}) and refused == (1, 3, 4, 5)
+    assert refusing(4, 6) == ("Of 6 cases that get_inputs_dyn_list has, it refuses 4.",) and refusing(0, 6) == ()
 
 
 def test_dynamic_lets_every_size_vary_that_may():
