@@ -18,7 +18,8 @@ def dialect(target: Target) -> Dialect:
     """How Triton is written for a target.
 
     A grid is persistent: a launch of more programs than cores runs them in rounds, each of which starts anew. Of what a
-    product made and is stored row by row the compiler takes rows that no mask bounds for endless.
+    product made and is stored row by row the compiler takes rows that no mask bounds for endless. Two masked stores to
+    every other place it would make one, and fails where the mask bounds these places.
     """
     chip = chip_of(target) or CHIPS[DEFAULT]
     return Dialect(
@@ -39,6 +40,7 @@ def dialect(target: Target) -> Dialect:
         functions="triton.language.extra.ascend.libdevice",
         forms=FORMS,
         helpers=HELPERS,
+        one="tl.num_programs(1)",
         barrier="",
     )
 

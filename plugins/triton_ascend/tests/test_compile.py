@@ -14,6 +14,7 @@ from akg_core import environment
 from akg_core.plugin import Schedule, Target
 from akg_core.registry import environment_of
 from akg_core.testing.emission.sized import SIZES, sized
+from akg_core.testing.emission.sketches import sketch_of
 
 ASCEND = Target(backend="ascend")
 COMPILE = """
@@ -22,10 +23,24 @@ from pathlib import Path
 from akg_core.plugin import KernelSource
 from akg_plugin_triton_ascend.compile import compile_kernel
 
-for name, said in json.load(sys.stdin).items():
+for number, (name, said) in enumerate(json.load(sys.stdin).items()):
     source = KernelSource(**said)
-    result = compile_kernel(source, source.target, Path(sys.argv[1]) / name)
+    result = compile_kernel(source, source.target, Path(sys.argv[1]) / str(number))
     print(json.dumps([name, result.model_dump(mode="json")]))
+"""
+TWO_APART = """
+@kernel
+def turned(x: In["f16", "N", 2], y: Out["f16", "N", 2], BI: Tune[128] = 128):
+    for i in grid(N, BI):
+        store(y[i, 0], -f32(load(x[i, 1])))
+        store(y[i, 1], f32(load(x[i, 0])))
+
+
+@program
+def model(x: In["f16", 1000, 2]):
+    y = empty("f16", 1000, 2)
+    turned(x, y)
+    return y
 """
 FAULTY = "a kernel with a fault"
 NEEDED = environment_of("triton_ascend")
@@ -36,8 +51,9 @@ pytestmark = pytest.mark.skipif(MADE is None, reason="The environment of triton_
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """What compiling the twelve gives, and one with a fault; one process compiles all."""
+    """What compiling the twelve gives, `TWO_APART`, and one with a fault; in one process."""
     sources = {name: emit(sized(name), Schedule(), ASCEND) for name in sorted(SIZES)}
+    sources[TWO_APART] = emit(sketch_of(TWO_APART, "turned"), Schedule(), ASCEND)
     softmax = sources["softmax"]
     text = softmax.files["kernel.py"].replace("tl.sum(", "tl.summ(")
     sources[FAULTY] = softmax.model_copy(update={"files": {**softmax.files, "kernel.py": text}})
@@ -61,6 +77,10 @@ def test_the_twelve_become_hivm(results: dict[str, dict[str, Any]], name: str) -
         taken = [value for key, value in result["details"].items() if key.endswith("ub_bytes")]
         assert all(0 < value <= 192 * 1024 for value in taken)
         assert {"HIVM", "a binary"} & {*result["details"].values()}
+
+
+def test_two_masked_stores_to_every_other_place_become_hivm(results: dict[str, dict[str, Any]]) -> None:
+    assert results[TWO_APART]["ok"], results[TWO_APART]["log"]
 
 
 def test_a_fault_is_told_by_its_line(results: dict[str, dict[str, Any]]) -> None:

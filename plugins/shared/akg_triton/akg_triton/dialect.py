@@ -54,8 +54,10 @@ class Dialect:
     Words of kernel.py. `precisions`: `input_precision` of `tl.dot` on f32 for each precision of the language.
     `functions`: the module of elementary functions, which has to end in "libdevice". `forms`: elementwise operations on
     floats other than f64 that are written otherwise, {0}, {1}, … being operands. `helpers`: texts in place of those of
-    `library.HELPERS`, "" for what the chip has no form of. `barrier`: the statement by which the threads of a
-    program wait for each other. `load_once`, `store_past`: options of loads and stores that leave the caches alone.
+    `library.HELPERS`, "" for what the chip has no form of. `one`: what is 1 in every launch, by which
+    places of masked stores are multiplied that are two apart for two lanes, where a compiler fails to join such stores.
+    `barrier`: the statement by which the threads of a program wait for each other. `load_once`, `store_past`:
+    options of loads and stores that leave the caches alone.
 
     Python of model_new.py. `device`: torch's name of the type of such devices. `launcher`: a class like `LAUNCHER`.
     `cooperative`: a function `_together(device, programs, warps)` that refuses a device which may not run so
@@ -85,6 +87,7 @@ class Dialect:
     functions: str = "triton.language.extra.libdevice"
     forms: Mapping[str, str] = field(default_factory=dict)
     helpers: Mapping[str, str] = field(default_factory=dict)
+    one: str = ""
     barrier: str = "tl.debug_barrier()"
     load_once: str = ""
     store_past: str = ""

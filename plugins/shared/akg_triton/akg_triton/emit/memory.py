@@ -39,8 +39,11 @@ class MemoryPrinter:
         self.terms, self.named = terms, named
         self.tensors = {t.name: t for t in terms.body.kernel.tensors} | terms.body.workspace
 
-    def pointer(self, element: Element, mask: Expr | None) -> tuple[str, tuple[str, ...]]:
-        """The pointers to an element's places, and their axes; an index that the mask compares gets a name."""
+    def pointer(self, element: Element, mask: Expr | None, one: str = "") -> tuple[str, tuple[str, ...]]:
+        """The pointers to an element's places, and their axes; an index that the mask compares gets a name.
+
+        `one`: what is 1, by which lanes are multiplied that are two places apart.
+        """
         dims = self.tensors[element.tensor].dims
         places: Sequence[Expr] = element.indices
         begins = ""
@@ -60,7 +63,10 @@ class MemoryPrinter:
         for expr, term, size in zip(reversed(places), reversed(indices), reversed(dims), strict=True):
             reach = fold(Binary("*", size, stride, type=INDEX))
             if not (isinstance(expr, Number) and expr.value == 0):
-                parts.append(self.terms.aligned(self.strided(term, stride, reach), axes))
+                place = self.strided(term, stride, reach)
+                if one and place.axes and _is_two(expr, stride):
+                    place = Term(f"{place.beside('*')} * {one}", place.dtype, place.axes, PRODUCT)
+                parts.append(self.terms.aligned(place, axes))
             stride = reach
         if begins:
             parts[-1] += begins
@@ -132,7 +138,8 @@ class MemoryPrinter:
         if OPERATIONS[op.function].kind == "atomic" and dtype not in ATOMIC[op.function]:
             raise Unsupported(f"{op.function} on {dtype} has no form in Triton.", "Use a tensor of f32 or i32.")
         value = self.terms.term(op.operand)
-        pointer, axes = self.pointer(op.destination, op.mask)
+        one = self.terms.dialect.one if op.mask is not None and op.function == "store" else ""
+        pointer, axes = self.pointer(op.destination, op.mask, one)
         text = self.terms.aligned(value, axes)
         if axes and not value.axes and op.function != "store":
             text = f"tl.full({self.terms.shape(axes)}, {value}, {TRITON[dtype]})"
@@ -156,6 +163,13 @@ def without_offset(indices: Sequence[Expr]) -> tuple[Sequence[Expr], str]:
             if apart and not isinstance(first, Number):
                 return (first, *between, lanes), f" {sign} {value}"
     return indices, ""
+
+
+def _is_two(index: Expr, stride: Expr) -> bool:
+    """Whether lanes of an index are two places apart: by a factor in it, or as those of its dimension are."""
+    products = [n.right for n in walk(index) if isinstance(n, Binary) and n.op == "*"]
+    factors = [n.value for n in products if isinstance(n, Number)] or [1]
+    return isinstance(stride, Number) and any(stride.value * factor == 2 for factor in factors)
 
 
 def conjuncts(mask: Expr) -> Sequence[Expr]:
