@@ -5,6 +5,8 @@ that differ in sizes and in floats only are served by one kernel; another dtype,
 to broadcast asks for another. What is written for a kernel is the file itself with `get_inputs`, a small case of it,
 and `get_inputs_dyn_list`, all of its cases, so that what differs among these varies. Cases that the kernel refuses
 all the same, because forward is another function at their sizes or a tensor is empty, are `rest`: a file like it.
+The file spells out the integers on which the cases of its kernel agree, and those of the small one, for they may be
+made smaller.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -25,26 +28,49 @@ from akg_core.task.beside import placed
 
 _TAIL = '''
 
-def _cases(numbers):
-    """The inputs of some cases only; their numbers are text, for they are no sizes."""
+def _put(integers, given):
+    """What is given, with integers in their places."""
+    if isinstance(integers, dict):
+        return given | {{key: _put(value, given[key]) for key, value in integers.items()}}
+    if isinstance(integers, list):
+        return [_put(one, other) for one, other in zip(integers, given)]
+    return given if integers is None else integers
+
+
+def _agreed():
+    """The integers on which all cases agree."""
+    return {agreed}
+
+
+def _small():
+    """The others of the small one."""
+    return {small}
+
+
+def _cases(numbers, *put):
+    """The inputs of some cases only, with some of their integers put; their numbers are text, for they are no sizes."""
     import builtins
     import io
+    import json
 
     def chosen(path, *args, **kwargs):
         with builtins.open(path, *args, **kwargs) as file:
             lines = [line.strip() for line in file if line.strip()]
-        return io.StringIO("\\n".join(lines[number] for number in map(int, numbers.split())))
+        cases = [json.loads(lines[number]) for number in map(int, numbers.split())]
+        for integers in put:
+            cases = [_put(integers, case) for case in cases]
+        return io.StringIO("\\n".join(map(json.dumps, cases)))
 
     globals()["open"] = chosen
     return get_input_groups()
 
 
 def get_inputs():
-    return _cases("{first}")[0]
+    return _cases("{first}", _agreed(), _small())[0]
 
 
 def get_inputs_dyn_list():
-    return _cases("{every}")
+    return _cases("{every}", _agreed())
 '''
 _FURTHER = 8  # kernels for what others refuse, at most
 
@@ -63,18 +89,17 @@ def by_kernel(problem: Problem, folder: Path) -> list[Problem]:
 
     Raises UsageError where the cases cannot be read.
     """
-    beside = problem.path.with_suffix(".json")
+    described = _described(problem)
     try:
-        lines = [line for line in beside.read_text(encoding="utf-8").splitlines() if line.strip()]
-        cases = [_case(json.loads(line)["inputs"]) for line in lines]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"The cases of {problem.name} cannot be read: {error}.", f"They lie in {beside}.") from None
-    source = placed(in_plain_torch(problem.path.read_text(encoding="utf-8")), problem.path)
+        cases = [_case(each["inputs"]) for each in described]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise _unreadable(problem.path, error) from None
     found = []
-    for number, cases_of_one in enumerate(_by_signature(cases), 1):
+    for number, numbers in enumerate(_by_signature(cases), 1):
         name = f"{problem.name}-{number}" if number > 1 else problem.name
         path = folder / problem.group / f"{name}.py"
-        found.append(_written(replace(problem, name=name, path=path, cases=tuple(cases_of_one)), source))
+        one = replace(problem, name=name, path=path, origin=problem.path, cases=tuple(numbers))
+        found.append(_written(one, described))
     return found
 
 
@@ -83,24 +108,57 @@ def rest(problem: Problem, refused: Sequence[int]) -> Problem | None:
 
     None where there are none, and after so many that the others are left.
     """
-    if not problem.cases or not 0 < len(refused) < len(problem.cases) or problem.further == _FURTHER:
+    if not (problem.origin and 0 < len(refused) < len(problem.cases)) or problem.further == _FURTHER:
         return None
     further = problem.further + 1
     name = f"{problem.name.removesuffix(f'{REST}{problem.further}')}{REST}{further}"
     cases = tuple(problem.cases[number] for number in refused)
-    source = problem.path.read_text(encoding="utf-8").removesuffix(_tail(problem.cases))
     path = problem.path.with_name(f"{name}.py")
-    return _written(replace(problem, name=name, path=path, cases=cases, further=further), source)
+    one = replace(problem, name=name, path=path, cases=cases, further=further)
+    return _written(one, _described(replace(problem, path=problem.origin)))
 
 
-def _written(problem: Problem, source: str) -> Problem:
-    """The problem, whose file has been written: the reference's `source`, with the problem's cases as inputs."""
-    write_whole(problem.path, source + _tail(problem.cases))
+def _described(problem: Problem) -> list[dict[str, Any]]:
+    """All cases of a task, as the file beside it describes them."""
+    try:
+        text = problem.path.with_suffix(".json").read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    except (OSError, ValueError) as error:
+        raise _unreadable(problem.path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> UsageError:
+    return UsageError(f"The cases of {path.stem} cannot be read: {error}.", f"They lie in {path.with_suffix('.json')}.")
+
+
+def _written(problem: Problem, described: Sequence[dict[str, Any]]) -> Problem:
+    """The problem, whose file has been written: the reference with the problem's cases, of all that are `described`."""
+    assert problem.origin is not None
+    source = placed(in_plain_torch(problem.origin.read_text(encoding="utf-8")), problem.origin)
+    first, *others = (described[number] for number in problem.cases)
+    agreed = reduce(_agreed, others, _agreed(first, first))
+    small = _others(_agreed(first, first), agreed)
+    every = " ".join(map(str, problem.cases))
+    write_whole(problem.path, source + _TAIL.format(agreed=agreed, small=small, first=problem.cases[0], every=every))
     return problem
 
 
-def _tail(cases: Sequence[int]) -> str:
-    return _TAIL.format(first=cases[0], every=" ".join(map(str, cases)))
+def _agreed(one: Any, other: Any) -> Any:
+    """The integers that two descriptions have in the same places, by these places, and None in others."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return {key: _agreed(value, other[key]) for key, value in one.items() if key in other}
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return [_agreed(*pair) for pair in zip(one, other, strict=True)]
+    return one if type(one) is int and one == other else None
+
+
+def _others(integers: Any, agreed: Any) -> Any:
+    """The integers that are not agreed on, likewise."""
+    if isinstance(integers, dict) and isinstance(agreed, dict):
+        return {key: _others(value, agreed.get(key)) for key, value in integers.items()}
+    if isinstance(integers, list) and isinstance(agreed, list):
+        return [_others(*pair) for pair in zip(integers, agreed, strict=True)]
+    return integers if agreed is None else None
 
 
 def _case(inputs: Sequence[dict[str, Any]]) -> Case:

@@ -16,13 +16,14 @@ _NPUKERNELBENCH = "npukernelbench"
 class Problem:
     """One task: its reference file, and the group that it is reported in ("" leaves that to what it computes).
 
-    `cases`: where the file is made of those of a task, their numbers there; `further`: which kernel it is of those
-    that are made for what one before refuses.
+    Where the file is made of cases of a task: `origin`, the task's own file, the numbers of the `cases` there, and
+    `further`, which kernel it is of those that are made for what one before refuses.
     """
 
     name: str
     path: Path
     group: str = ""
+    origin: Path | None = None
     cases: tuple[int, ...] = ()
     further: int = 0
 

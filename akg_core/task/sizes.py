@@ -63,7 +63,7 @@ def _probed(source: str, name: str, group: Sequence[Integer], whole: Shapes) -> 
         except TaskError:
             continue
         size = _size(changed, whole, other > value)
-        if size.role == "none" and changed == _interface(whole) and group[0].in_class:
+        if size.role == "none" and changed == _interface(whole):
             return _of_results(text, name, whole, value, other)
         return size
     return Size("unknown" if not group[0].scope else "none")

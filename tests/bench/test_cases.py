@@ -108,6 +108,23 @@ def test_the_first_kernels_of_a_task_may_be_all_that_is_run(tmp_path):
     assert [one.name for one in Tasks(**asked, kernels=1).found()[1]] == ["add"]
 
 
+def test_sizes_on_which_the_cases_agree_are_made_smaller_in_all_of_them(kernels):
+    (only,) = kernels(case([4, 512], [4, 512]), case([64, 512], [64, 512]))
+    task = capture_file(only.path, work=1 << 10)
+    assert [argument.shape for argument in task.interface.arguments[:2]] == [("s0", 32)] * 2
+    assert task.cases == ({"s0": 4}, {"s0": 64}) and not task.refused
+    assert [case[0].shape[1] for case in load_source(task.source, "add").input_lists()] == [32, 32]
+    assert task.notes[0] == "Sizes: dim 1 of x and dim 1 of y 512 -> 32."
+
+
+def test_sizes_on_which_they_do_not_agree_are_made_smaller_in_the_small_one(kernels):
+    (only,) = kernels(case([512, 64], [512, 64]), case([768, 80], [768, 80]))
+    task = capture_file(only.path, work=1 << 10)
+    x = task.interface.arguments[0]
+    assert x.shape == ("s0", "s1") and task.symbols == {"s0": 16, "s1": 8}
+    assert task.cases == ({"s0": 512, "s1": 64}, {"s0": 768, "s1": 80})
+
+
 def test_what_a_kernel_refuses_is_a_file_like_it_until_nothing_is_left(kernels):
     (first,) = kernels(case([4, 8], [4, 8]), case([0, 8], [0, 8]), case([64, 8], [64, 8]), case([0, 9], [0, 9]))
     task = capture_file(first.path)
