@@ -42,8 +42,8 @@ def _tables() -> tuple[Table, Table]:
     """
     table = dict(torch.export.default_decompositions())
     aten = torch.ops.aten
-    interpolation = [aten.upsample_nearest2d.vec, aten.grid_sampler_2d.default]
-    table.update(get_decompositions([*interpolation, aten.addmv.default, aten.dist.default, aten.ldexp.Tensor]))
+    written = [aten.upsample_nearest2d.vec, aten.addmv.default, aten.dist.default, aten.ldexp.Tensor]
+    table.update(get_decompositions(written))
     table.update(antialias.decompositions() | formulas.decompositions() | linear_interpolation.decompositions())
     for kept in (aten.select_scatter.default, aten.slice_scatter.default):  # loops are known by them
         table.pop(kept, None)

@@ -8,9 +8,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._decomp import decomposition_table
 
 _BILINEAR, _NEAREST = 0, 1  # PyTorch's numbers for how to interpolate
 _ZEROS, _BORDER, _REFLECTION = 0, 1, 2  # and for what lies beyond an end
+
+_bicubic = decomposition_table[torch.ops.aten.grid_sampler_2d.default]
 
 
 def decompositions() -> dict[Any, Callable[..., Any]]:
@@ -21,7 +24,8 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
         aten.fft_fftfreq.default: _frequencies,
         aten.fft_rfftfreq.default: _frequencies_of_half,
         aten.embedding_renorm.default: _renormalised,
-        aten.grid_sampler_3d.default: _grid_sampler_3d,
+        aten.grid_sampler_2d.default: _grid_sampler,
+        aten.grid_sampler_3d.default: _grid_sampler,
         aten.fake_quantize_per_tensor_affine_cachemask.default: _quantised,
         aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default: _quantised_if_on,
         aten.fake_quantize_per_channel_affine_cachemask.default: _quantised_by_channel,
@@ -53,21 +57,24 @@ def _renormalised(weight: Tensor, indices: Tensor, max_norm: float, norm_type: f
     return weight * factor[:, None]
 
 
-def _grid_sampler_3d(x: Tensor, grid: Tensor, mode: int, padding: int, align_corners: bool) -> Any:
-    """x [N, C, D, H, W] at the places of grid [N, d, h, w, 3], whose last dim counts from W to D."""
+def _grid_sampler(x: Tensor, grid: Tensor, mode: int, padding: int, align_corners: bool) -> Any:
+    """x [N, C, *sizes] at the places of grid [N, *shape, D], whose last dim has the last size's place first.
+
+    A NaN among the places gives NaN where zeros are beyond the ends, and else stands for the first place.
+    """
     if mode not in (_BILINEAR, _NEAREST):
-        return NotImplemented
-    sizes = x.shape[:1:-1]  # W, H, D
-    places = [_place(grid[..., n], int(size), padding, align_corners) for n, size in enumerate(sizes)]
+        return _bicubic(x, grid, mode, padding, align_corners) if x.dim() == 4 else NotImplemented
+    sizes = x.shape[:1:-1]
+    places = [_place(grid[..., n], int(size), padding, align_corners)[:, None] for n, size in enumerate(sizes)]
     if mode == _NEAREST:
         return _seen(x, [place.round() for place in places])
     lower = [place.floor() for place in places]
     result: Tensor | None = None
-    for corner in itertools.product((0, 1), repeat=3):
+    for corner in itertools.product((0, 1), repeat=len(sizes)):
         weight = torch.ones_like(places[0])
         for place, low, side in zip(places, lower, corner, strict=True):
             weight = weight * (place - low if side else low + 1 - place)
-        part = weight[:, None] * _seen(x, [low + side for low, side in zip(lower, corner, strict=True)])
+        part = weight * _seen(x, [low + side for low, side in zip(lower, corner, strict=True)])
         result = part if result is None else result + part
     return result
 
@@ -78,7 +85,7 @@ def _place(at: Tensor, size: int, padding: int, align_corners: bool) -> Tensor:
     if padding == _REFLECTION:
         low, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
         place = _reflected(place - low, span) + low if span else torch.zeros_like(place)
-    return place if padding == _ZEROS else place.clamp(0, size - 1)
+    return place if padding == _ZEROS else torch.where(place > 0, place, 0).clamp(max=size - 1)
 
 
 def _reflected(distance: Tensor, span: float) -> Tensor:
@@ -89,15 +96,15 @@ def _reflected(distance: Tensor, span: float) -> Tensor:
 
 
 def _seen(x: Tensor, at: list[Tensor]) -> Tensor:
-    """x at whole places, W first, and 0 beyond its ends: [N, C, d, h, w]."""
-    sizes = x.shape[:1:-1]
+    """x [N, C, *sizes] at whole places [N, 1, *shape], the last size's first, and 0 beyond its ends: [N, C, *shape]."""
     inside = torch.ones_like(at[0], dtype=torch.bool)
-    for place, size in zip(at, sizes, strict=True):
+    for place, size in zip(at, x.shape[:1:-1], strict=True):
         inside = inside & (place >= 0) & (place < size)
-    column, line, plane = (torch.where(inside, place, 0).to(torch.int64) for place in at)
-    batch = torch.arange(x.shape[0], device=x.device)[:, None, None, None]
-    found = x.permute(0, 2, 3, 4, 1)[batch, plane, line, column]
-    return torch.where(inside[..., None], found, 0).permute(0, 4, 1, 2, 3)
+    batch, channel = (
+        torch.arange(x.shape[d], device=x.device).reshape([-1 if n == d else 1 for n in range(x.dim())]) for d in (0, 1)
+    )
+    places = batch, channel, *(torch.where(inside, place, 0).to(torch.int64) for place in reversed(at))
+    return torch.where(inside, x[places], 0)
 
 
 def _quantised(x: Tensor, scale: Any, zero_point: Any, low: int, high: int) -> tuple[Tensor, Tensor]:
