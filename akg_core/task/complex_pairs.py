@@ -7,6 +7,7 @@ goes in or comes out: see `complex_border`.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -63,6 +64,8 @@ def paired_forward(program: ExportedProgram, model: nn.Module) -> Callable[..., 
                 arguments.append(held[spec.arg.name])
             elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
                 arguments.append(_state(model, str(spec.target)))
+            elif spec.kind == InputKind.TOKEN:
+                arguments.append(None)
             else:
                 arguments.append(constants[str(spec.target)])
         results = _Interpreter(program.graph_module).run(*arguments)
@@ -70,6 +73,8 @@ def paired_forward(program: ExportedProgram, model: nn.Module) -> Callable[..., 
         for spec, value in zip(signature.output_specs, results, strict=True):
             if spec.kind == OutputKind.USER_OUTPUT:
                 returned.append(value)
+            elif spec.kind == OutputKind.TOKEN:
+                continue
             elif spec.kind == OutputKind.USER_INPUT_MUTATION:
                 held[str(spec.target)].copy_(value)
             else:
@@ -111,6 +116,11 @@ class _Interpreter(torch.fx.Interpreter):
             raise Unknown(n) from None
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        if target is torch.ops.higher_order.with_effects:  # a look at values, in an order that the token stands for
+            token, inner, *given = args
+            return token, self.call_function(inner, tuple(given), kwargs)
+        if target is operator.getitem:
+            return super().call_function(target, args, kwargs)
         name = target._schema.name.partition("::")[2] if isinstance(target, torch._ops.OpOverload) else ""
         if name == "view_as_real":
             whole = torch.stack((args[0].re, args[0].im), -1)
@@ -166,6 +176,14 @@ def _to_copy(z: Any, *, dtype: torch.dtype | None = None, **_: Any) -> Any:
         return z.re.to(dtype)
     pair = as_pair(z)
     return Pair(pair.re.to(dtype.to_real()), pair.im.to(dtype.to_real()), not has_pairs(z))
+
+
+def _inverse(z: Pair, **options: Any) -> tuple[Pair, Tensor]:
+    """By the real matrix [[re, -im], [im, re]], whose inverse is made of that of z [*batch, N, N] in the same way."""
+    rows = torch.cat((torch.cat((z.re, -z.im), -1), torch.cat((z.im, z.re), -1)), -2)
+    found, info = torch.linalg.inv_ex(rows, **options)
+    re, im = found[..., : z.re.shape[-1]].chunk(2, -2)
+    return Pair(re, im), info
 
 
 # --- transforms -----------------------------------------------------------------------------------------
@@ -230,6 +248,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     **FUNCTIONS,
     "view_as_complex": lambda x: Pair(x.select(-1, 0), x.select(-1, 1)),
     "resolve_conj": lambda z: z,
+    "linalg_inv_ex": _inverse,
     "full_like": _full_like,
     "zeros_like": lambda z, **options: _full_like(z, 0, **options),
     "ones_like": lambda z, **options: _full_like(z, 1, **options),

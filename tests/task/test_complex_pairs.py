@@ -35,6 +35,7 @@ ARITHMETIC = [
     "torch.view_as_real(torch.complex(x, y) ** 2.5 + torch.complex(x.relu(), y.relu()) ** torch.complex(y, x))",
     "torch.view_as_real(2 ** torch.complex(x, y) + torch.complex(x, y) ** -2 + torch.complex(y, x) ** 0)",
     "torch.view_as_real(torch.sinh(torch.complex(x + 89, y * 0 + 1.5)) + 1 / torch.complex(x * 1e-25, y * 1e-25))",
+    "torch.view_as_real(torch.linalg.inv(torch.complex(x, y).view(12, 4, 4) + 3 * torch.linalg.inv(x[:2, :2])[0, 0]))",
     "torch.view_as_real(torch.complex(x, y) ** 3 / (2 - 1j) - (2 + 1j) / torch.complex(y.abs() + 1, x))",
 ]  # fmt: skip
 

@@ -33,6 +33,10 @@ REFUSED = {
         "x = torch.complex(x, x)\nreturn torch.fft.irfft(torch.acosh(x))",
         *("x", X, "`torch.acosh`", "complex numbers", "cosines"),
     ),
+    "complex solve": (
+        "x = torch.complex(x, x)\nreturn torch.linalg.solve(x, x).abs()",
+        *("x", X, "`torch.linalg.solve`", "complex numbers", "cosines"),
+    ),
     "in place": (
         "y = x + 1\ny.nextafter_(x)\nreturn y",
         *("x", X, "`y.nextafter_`", "no rule", "other operators"),
