@@ -1,4 +1,4 @@
-"""PyTorch's functions that look at values before they compute, without that look: a trace has no values to look at.
+"""PyTorch's functions that look at values or memory to compute, without that look: a trace has none to look at.
 
 Nothing else about them changes. What they refuse by its values, eager PyTorch still refuses.
 """
@@ -64,12 +64,22 @@ def _corrcoef(input: Tensor) -> Tensor:
     return (found / deviation[:, None] / deviation[None, :]).clamp(-1, 1)
 
 
+def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    if wrap and self.dim() == 2 and self.shape[0] > self.shape[1]:
+        return _FILL_DIAGONAL(self, fill_value, wrap)
+    places = self.diagonal()
+    while places.dim() > 1:
+        places = places.diagonal()
+    places.fill_(fill_value)
+    return self
+
+
 def _is_said_to_be_causal(mask: Tensor | None, is_causal: bool | None = None, size: int | None = None) -> bool:
     """Whether a transformer is told that its mask is causal: one that nobody says it of is a mask like any other."""
     return bool(is_causal)
 
 
-_COV = torch.cov
+_COV, _FILL_DIAGONAL = torch.cov, torch.Tensor.fill_diagonal_
 _ARRAY = torch._numpy.ndarray
 _FUNCTIONS: tuple[tuple[Any, str, Any], ...] = (
     *OF_PACKED_SEQUENCES,
@@ -78,6 +88,7 @@ _FUNCTIONS: tuple[tuple[Any, str, Any], ...] = (
     (torch.nn.modules.transformer, "_detect_is_causal_mask", _is_said_to_be_causal),
     (torch, "ctc_loss", ctc_loss),
     (torch, "from_numpy", from_numpy),
+    (torch.Tensor, "fill_diagonal_", _fill_diagonal),
     (torch._numpy._dtypes, "dtype", dtype),
     (_ARRAY, "__array_function__", by_function),
     (_ARRAY, "__array_ufunc__", by_operator),

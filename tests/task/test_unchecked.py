@@ -12,7 +12,8 @@ LINES = [
     "F.gaussian_nll_loss(x, y, y.abs() + 0.1)", "F.gaussian_nll_loss(x, y, y.abs(), full=True, reduction='sum')",
     "F.gaussian_nll_loss(x, y, y[:, 0].abs() + 0.2, reduction='none')", "F.gaussian_nll_loss(x, y, 0.7)",
     "nn.GaussianNLLLoss()(x, y, y[:, :1].abs() + 1)", "torch.cov(x)", "x.cov(correction=0)", "torch.corrcoef(x)",
-    "torch.cov(x[0])", "x[0].corrcoef() + y.corrcoef()",
+    "x.relu().fill_diagonal_(2.5)", "(x @ x.t()).t().fill_diagonal_(-math.inf)", "torch.cov(x[0])",
+    "x[0].corrcoef() + y.corrcoef()",
 ]  # fmt: skip
 
 
