@@ -1,6 +1,7 @@
 """PyTorch's functions that look at values or memory to compute, without that look: a trace has none to look at.
 
-Nothing else about them changes. What they refuse by its values, eager PyTorch still refuses.
+So are functions that PyTorch traces wrongly. Nothing else about them changes. What they refuse by its values, eager
+PyTorch still refuses.
 """
 
 from __future__ import annotations
@@ -74,6 +75,17 @@ def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     return self
 
 
+def _multilabel_margin_loss(x: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+    """Of x [N, C], or [C], with labels up to the first below 0; PyTorch's trace counts those after it, too."""
+    rows, labels = torch.atleast_2d(x), torch.atleast_2d(target)
+    valid = (labels < 0).cumsum(1) == 0
+    is_target = (valid[..., None] & (labels[..., None] == torch.arange(x.shape[-1], device=x.device))).any(1)
+    due = rows.gather(1, torch.where(valid, labels, 0))
+    apart = (1 - due[:, :, None] + rows[:, None]).clamp(min=0)
+    loss = torch.where(valid[:, :, None] & ~is_target[:, None], apart, 0).sum((1, 2)) / x.shape[-1]
+    return (loss.reshape(x.shape[:-1]), loss.mean(), loss.sum())[reduction]
+
+
 def _is_said_to_be_causal(mask: Tensor | None, is_causal: bool | None = None, size: int | None = None) -> bool:
     """Whether a transformer is told that its mask is causal: one that nobody says it of is a mask like any other."""
     return bool(is_causal)
@@ -88,6 +100,7 @@ _FUNCTIONS: tuple[tuple[Any, str, Any], ...] = (
     (torch.nn.modules.transformer, "_detect_is_causal_mask", _is_said_to_be_causal),
     (torch, "ctc_loss", ctc_loss),
     (torch, "from_numpy", from_numpy),
+    (torch._C._nn, "multilabel_margin_loss", _multilabel_margin_loss),
     (torch.Tensor, "fill_diagonal_", _fill_diagonal),
     (torch._numpy._dtypes, "dtype", dtype),
     (_ARRAY, "__array_function__", by_function),

@@ -53,6 +53,12 @@ def test_numbers_as_whole_steps_have_them(line: str) -> None:
     judge(reference(forward(line, "x, s, z"), inputs))
 
 
+def test_labels_after_the_first_below_zero_do_not_count() -> None:
+    labels = "torch.tensor([[0, 1, -1, 3], [2, -1, 0, 1]])"
+    line = "F.multilabel_margin_loss(x, y), F.multilabel_margin_loss(x[0], y[0], reduction='none')"
+    judge(reference(forward(line, "x, y"), f"[torch.randn(2, 4), {labels}]"))
+
+
 @pytest.mark.parametrize("norm", ["max_norm=1.5", "max_norm=4.0, norm_type=1.0"])
 def test_rows_that_are_too_long_are_shortened_where_they_are_read(norm: str) -> None:
     body = (
