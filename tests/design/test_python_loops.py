@@ -215,25 +215,3 @@ def test_in_any_precision(dtype: str) -> None:
 def test_a_long_loop_is_a_short_sketch() -> None:
     text = designed(looping(FORMS["lstm cell"][0], steps=60), SMALL)
     assert len(text) < 2 * len(designed(looping(FORMS["lstm cell"][0], steps=5), SMALL))
-
-
-UNLIKE = {  # each step differs from the others, so that no loop is found
-    "moved": (10, "y + 0.1 * (torch.roll(y, i + 1, 0) - y)"),
-    "gathered": (10, "torch.gather(y, 1, (k * (i + 1) + (y > 0)) % 6)"),
-    "reshaped": (10, "(y.reshape(6, 4) * (1 - 0.001 * i)).t().contiguous()"),
-}
-
-
-@pytest.mark.parametrize("name", UNLIKE)
-def test_a_long_chain_of_steps_is_several_kernels_of_bounded_size(name: str) -> None:
-    steps, step = UNLIKE[name]
-    body = f"""    def forward(self, x, k):
-        y = x.reshape(4, 6)
-        for i in range({steps}):
-            y = {step}.reshape(4, 6)
-        return y"""
-    source = reference(body, "[torch.randn(4, 6), torch.randint(0, 6, (4, 6))]")
-    sketch = variant(capture(load_source(source, "reference", traced=True)), SMALL, policies(SMALL)[0])
-    assert len(parse(sketch.text).kernels) > 1
-    assert len(sketch.text) < 2000 * steps
-    compare(load_source(source, "reference"), sketch, 0)

@@ -5,7 +5,6 @@ rules             the register of rules, and what a rule sees of its operator
 values            the kinds of values: pointwise, views, windows, reductions, products, …
 anchors           the values that shape kernels, and what every value is made of
 reach             what values are made of, asked once for each
-weight            how much it takes to compute a value in one kernel
 casts             what values are below casts
 distribute        elementwise work on a concatenation, moved into its parts
 places            updates that go to positions read from tensors

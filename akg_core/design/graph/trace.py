@@ -14,7 +14,6 @@ from akg_core.design.graph.loops import Early, after_turn, all_parts, beside, lo
 from akg_core.design.graph.rolled import Rolled, Written
 from akg_core.design.graph.rules import SEED, Call, Choices, Stream, find_rule
 from akg_core.design.graph.values import Shape, Source, Value, View, cast, literal
-from akg_core.design.graph.weight import Weights
 from akg_core.design.operators import (
     constants,
     convolutions,
@@ -106,7 +105,6 @@ class _Tracer:
         self._seen: dict[str, Results] = {}
         self._rows: dict[Value, tuple[Value, int]] = {}  # what turns of loops have left
         self._streams: dict[str, int] = {}
-        self._weights = Weights()
 
     def take(self, task: Task) -> None:
         """Begin with what a task's graph takes from outside."""
@@ -134,7 +132,7 @@ class _Tracer:
         key = repr((node.op, drawn, *given, node.dtypes, node.shapes))
         if key not in self._seen:
             found = _apply(call) if self._refused is None else _heard(call, self._refused)
-            self._seen[key] = tuple(v and self._weights.light(_unless_empty(v)) for v in found)
+            self._seen[key] = tuple(map(_unless_empty, found))
         self._bind(node, self._seen[key])
 
     def _bind(self, node: Node, found: Results) -> None:
@@ -241,9 +239,9 @@ class _Tracer:
         return tuple(parse_size(d, self._symbols) for d in node.shapes[0])
 
 
-def _unless_empty(value: Value) -> Value:
+def _unless_empty(value: Value | None) -> Value | None:
     """A value, or a number in its place where it has no elements and nothing is to be computed."""
-    return literal(0, value.dtype, value.shape) if 0 in value.shape else value
+    return literal(0, value.dtype, value.shape) if value is not None and 0 in value.shape else value
 
 
 def _label(node: Node, number: int) -> str:
