@@ -125,7 +125,7 @@ class Access:
 
 def accesses(body: Body, op: Op) -> list[Access]:
     """Every load and store that an op does itself."""
-    tensors = {t.name: t for t in body.kernel.tensors}
+    tensors = body.tensors
     found = []
     for expr in op.expressions():
         for load in body.loads_of(expr):

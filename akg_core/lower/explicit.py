@@ -54,7 +54,7 @@ class _Conversions:
     def __init__(self, body: Body, lacking: Collection[str], known_at_launch: str) -> None:
         self.lacking, self.uniform = lacking, known_at_launch
         self.dtypes = {name: value.dtype for name, value in body.values.items()}
-        self.tensors: Mapping[str, TensorParameter] = {t.name: t for t in body.kernel.tensors}
+        self.tensors: Mapping[str, TensorParameter] = body.tensors
 
     def op(self, op: Op) -> None:
         op.bounds = tuple(self.to(bound, "i64") for bound in op.bounds)

@@ -240,6 +240,11 @@ class Body:
     taken: set[str] = field(default_factory=set)
     workspace: dict[str, TensorParameter] = field(default_factory=dict)
 
+    @property
+    def tensors(self) -> dict[str, TensorParameter]:
+        """The tensors that the kernel takes, and those of its workspace, by name."""
+        return {t.name: t for t in self.kernel.tensors} | self.workspace
+
     def fresh(self, name: str, axes: Iterable[str], dtype: str, *, mutable: bool = False) -> Value:
         """A new value, under this name or one like it that nobody has."""
         value = Value(self.unique(name), frozenset(axes), dtype, mutable)

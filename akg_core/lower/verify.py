@@ -21,7 +21,7 @@ def verify(body: Body) -> None:
 class _Verifier:
     def __init__(self, body: Body) -> None:
         self.body = body
-        self.tensors = {t.name: t for t in body.kernel.tensors}
+        self.tensors = body.tensors
         self.bounds_of_axes = {
             end.id: axis.name for axis in body.axes.values() for end in (axis.begin, axis.end) if isinstance(end, Name)
         }
@@ -70,7 +70,7 @@ class _Verifier:
             if isinstance(node, Element) and any(node is block for block in blocks):
                 self.require(op, len(node.indices) == 2, "a block is at a row and a column")
             elif isinstance(node, Element):
-                dims = (self.tensors | self.body.workspace)[node.tensor].dims
+                dims = self.body.tensors[node.tensor].dims
                 self.require(op, len(node.indices) == len(dims), f"{node.tensor} has {len(dims)} dimensions")
             elif isinstance(node, Call) and node.op == "load":
                 self.require(op, isinstance(node.args[0], Element), "a load is of an element")

@@ -21,7 +21,7 @@ from akg_core.lower.tile.indices import lower_to_indices
 from akg_core.lower.tile.masks import EXISTS
 from akg_core.lower.tile.order import Pairing, accesses, gathers, order, pairings
 from akg_core.lower.tile.pipeline import tile_ir
-from akg_core.lower.tile.programs import Programs
+from akg_core.lower.tile.programs import Programs, programs_of
 
 __all__ = [
     "EXISTS",
@@ -42,6 +42,7 @@ __all__ = [
     "order",
     "pairings",
     "precision_of",
+    "programs_of",
     "replaced",
     "show_ir",
     "strategy_of",

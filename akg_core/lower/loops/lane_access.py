@@ -46,7 +46,7 @@ class LaneAccess:
 
 def lane_access(body: Body, element: Element, axis: str | None, segment: Expr | None = None) -> LaneAccess:
     """How an element is reached along `axis`, in segments of a length; without an axis there is one lane."""
-    (tensor,) = (t for t in body.kernel.tensors if t.name == element.tensor)
+    tensor = body.tensors[element.tensor]
     where, still = place(element.indices, tensor.dims), number(0)
 
     def shared(expr: Expr) -> bool:

@@ -41,7 +41,7 @@ def segments(body: Body, ops: Iterable[Op], axis: str) -> Expr | None:
 
 def squares(body: Body, ops: Iterable[Op], lane: str, axis: str) -> Iterator[tuple[Call, Polynomial, Polynomial]]:
     """The loads that go along memory with `axis` while the lanes step across it: each with its place and its step."""
-    tensors = {t.name: t for t in body.kernel.tensors}
+    tensors = body.tensors
     for call in dict.fromkeys(c for op in ops for expr in op.expressions() for c in body.loads_of(expr)):
         element = element_of(call)
         tensor = tensors[element.tensor]

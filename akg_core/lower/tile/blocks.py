@@ -51,7 +51,7 @@ def _accesses(body: Body, op: Op, divisors: Divisors) -> Iterator[tuple[str, Blo
 def _axes(body: Body, load: Call, divisors: Divisors) -> tuple[Axis, Axis] | None:
     """The axes of the rows and columns that a load takes a block of, when it is one."""
     element, keywords = element_of(load), dict(load.keywords)
-    tensor = next(t for t in body.kernel.tensors if t.name == element.tensor)
+    tensor = body.tensors[element.tensor]
     known = len(tensor.dims) >= 2 and all(isinstance(d, Number) for d in tensor.dims)
     if keywords.get("via") != Text("bulk") or "mask" in keywords or not known:
         return None
@@ -72,7 +72,7 @@ def _axes(body: Body, load: Call, divisors: Divisors) -> tuple[Axis, Axis] | Non
 def _block(body: Body, load: Call, divisors: Divisors) -> Call:
     element, axes = element_of(load), _axes(body, load, divisors)
     assert axes is not None
-    (rows, columns), tensor = axes, next(t for t in body.kernel.tensors if t.name == element.tensor)
+    (rows, columns), tensor = axes, body.tensors[element.tensor]
     height: Expr = tensor.dims[-2]
     row = rows.begin
     for index, size in zip(reversed(element.indices[:-2]), reversed(tensor.dims[:-2]), strict=True):

@@ -33,7 +33,7 @@ def mask(body: Body) -> None:
 class _Masks:
     def __init__(self, body: Body) -> None:
         self.body = body
-        self.tensors = {t.name: t for t in body.kernel.tensors}
+        self.tensors = body.tensors
         self.guard: Expr | None = None  # a condition under which the op at hand does anything
         self.fills: dict[str, float] = {}  # what lanes that do not exist hold, by value
 

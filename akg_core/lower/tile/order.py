@@ -56,7 +56,7 @@ def accesses(body: Body, ops: Iterable[Op]) -> list[Access]:
 
 
 def _access(body: Body, op: Op, element: Element, stores: bool) -> Access:
-    tensor = next(t for t in body.kernel.tensors if t.name == element.tensor)
+    tensor = body.tensors[element.tensor]
     flat, axes = place(element.indices, tensor.dims), body.axes_of(element)
     runs = {name: Number(body.axes[name].lanes or 0) for name in axes if body.axes[name].aligned}
     steps = {name: step(body, flat, name, runs.get(name)) for name in axes}

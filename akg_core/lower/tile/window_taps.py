@@ -102,7 +102,7 @@ def _axes_named(body: Body, expr: Expr) -> set[str]:
 
 def _gains(body: Body, element: Element) -> dict[str, int | None]:
     """How far apart in memory neighbours along each axis are at a load; None where that varies or is not known."""
-    dims = next(t.dims for t in body.kernel.tensors if t.name == element.tensor)
+    dims = body.tensors[element.tensor].dims
     flat = place(element.indices, dims)
     found = {name: step(body, flat, name) for name in body.axes_of(element)}
     return {name: None if gain is None else gain.constant for name, gain in found.items()}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from akg_core.plugin.lower import LOADING, Call, HostNames, Instance, python_tuple
+from akg_cuda.chips import LANES
+
+from akg_core.plugin.lower import LOADING, TORCH_NAMES, Call, HostNames, Instance, python_tuple
 
 if TYPE_CHECKING:
     from akg_plugin_tilelang.emit.kernel import Function
@@ -63,8 +65,18 @@ DEVICE = "'cpu' if getattr(tilelang, 'simulated', False) else 'cuda'"  # `simula
 
 
 def statement(each: Function, instance: Instance, call: Call) -> str:
-    """The line that launches a function on torch tensors."""
+    """The lines that launch a function on torch tensors."""
     host = HostNames(call, instance)
     lanes = [f"_lanes({host.text(size)})" for _, size in each.blocks]
-    arguments = [python_tuple(call.tensors)] + ([python_tuple(map(host.value, each.sizes))] if each.sizes else [])
-    return f"_launch_{each.name}({', '.join(arguments)}{f', lanes={python_tuple(lanes)}' if lanes else ''})"
+    lines, workspaces = list[str](), list[str]()
+    if each.members:
+        lines.append(f"_together({call.tensors[0]}.device, {each.members}, {each.threads // LANES})")
+    for workspace in each.workspaces:
+        workspaces.append(f"{each.name}_{workspace.name}")
+        make, kind = "zeros" if workspace.zeroed else "empty", TORCH_NAMES[workspace.dtype]
+        size = ", ".join(map(host.text, workspace.dims))
+        lines.append(f"{workspaces[-1]} = torch.{make}({size}, dtype=torch.{kind}, device={call.tensors[0]}.device)")
+    arguments = [python_tuple([*call.tensors, *workspaces])]
+    arguments += [python_tuple(map(host.value, each.sizes))] if each.sizes else []
+    lines.append(f"_launch_{each.name}({', '.join(arguments)}{f', lanes={python_tuple(lanes)}' if lanes else ''})")
+    return "\n".join(lines)

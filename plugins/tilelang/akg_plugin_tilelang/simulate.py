@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -116,6 +116,18 @@ def store(buffer: Any, guard: Any, value: Any, *indices: Any) -> None:
     buffer[_places(buffer, None, tuple(place[guard] for place in places))] = value[guard]
 
 
+def together(program: Callable[[int], Iterator[None]], count: int) -> None:
+    """Run programs that wait for each other: each until it waits, and those that wait when one has come through."""
+    ended = object()
+    waiting: list[Iterator[None]] = []
+    for number in range(count):
+        waiting.append(program(number))
+        if next(waiting[-1], ended) is ended:
+            waiting = [each for each in waiting[:-1] if next(each, ended) is not ended]
+    while waiting:
+        waiting = [each for each in waiting if next(each, ended) is not ended]
+
+
 def atomic(function: Any, buffer: Any, guard: Any, value: Any, *indices: Any) -> None:
     guard, value, *places = np.broadcast_arrays(True if guard is None else guard, value, *indices)
     function.at(buffer, _places(buffer, None, tuple(place[guard] for place in places)), value[guard])
@@ -182,6 +194,6 @@ HELPERS: dict[str, Any] = {
     "np": np,
     "math": math,
     **{each.__name__: each for each in (dtype, new, lanes, cast, reinterpret, load, store, atomic, reduce, copy, gemm)},
-    **{each.__name__: each for each in (im2col, truncated, equal, inside)},
+    **{each.__name__: each for each in (im2col, truncated, equal, inside, together)},
     **{each.__name__: _one_by_one(each) for each in (math.erf, math.erfc)},
 }

@@ -41,7 +41,7 @@ def translated(function: Any) -> str:
 
 class _Translator:
     """`lanes`: variables of T.Parallel at hand, by name, with their extents; `spread`: what has a value for each of
-    them; `guard`: which of the lanes take part.
+    them; `guard`: which of the lanes take part; `together`: programs wait for each other, and are generators.
     """
 
     def __init__(self, function: Any) -> None:
@@ -56,6 +56,7 @@ class _Translator:
         self.lines.add(f"def run({', '.join(given)}):")
         self.lines = self.lines.nest()
         self.bind_shapes([buffers[param] for param in function.params if param in buffers])
+        self.together = _waits(function.body)
         self.stmt(function.body)
 
     def name(self, var: Any, wish: str = "") -> str:
@@ -101,6 +102,9 @@ class _Translator:
                 self.loop(node)
             case tirx.IfThenElse():
                 self.branch(node)
+            case tirx.While():  # until others have written what it reads
+                self.lines.add(f"while {self.text(node.condition)}:")
+                self.lines.nest().add("yield")
             case tirx.Bind():
                 self.lines.add(f"{self.name(node.var)} = {self.text(node.value)}")
                 self.spread |= {self.name(node.var)} if self.lanes else set()
@@ -116,6 +120,10 @@ class _Translator:
         self.lines.add(f"{self.name(buffer.data, buffer.name)} = new(({shape}), {str(buffer.dtype)!r})")
 
     def loop(self, node: Any) -> None:
+        if self.together and node.kind == tirx.ForKind.THREAD_BINDING:
+            self.inside(f"def program({self.name(node.loop_var)}):", node.body)
+            self.lines.add(f"together(program, {self.text(node.extent)})")
+            return
         if node.kind != tirx.ForKind.PARALLEL:
             start, extent = self.text(node.min), self.text(node.extent)
             stop = extent if start == "0" else f"{start} + {extent}"
@@ -285,6 +293,8 @@ class _Translator:
             return f"cast(math.inf, {str(node.dtype)!r})"
         if name == "launch_thread_idx":
             return "0"
+        if name == "atomic_load_elem_op":
+            return self.load(arguments[0].args[0])
         if name == "rsqrt":
             return f"(1 / np.sqrt({self.text(arguments[0])}))"
         if name not in _FUNCTIONS:
@@ -305,6 +315,13 @@ class _Translator:
         other = self.text(second)
         self.guard = around
         return f"np.where(({name} := {test}), {one}, {other})"
+
+
+def _waits(body: Any) -> bool:
+    """Whether programs wait for each other."""
+    found: list[Any] = []
+    tirx.stmt_functor.post_order_visit(body, lambda each: found.append(each) if isinstance(each, tirx.While) else None)
+    return bool(found)
 
 
 def _number(size: Any) -> int:

@@ -13,11 +13,13 @@ import traceback
 from pathlib import Path
 
 import staged
+import torch
 from akg_plugin_tilelang.emit import module_text
 from akg_plugin_tilelang.emit.kernel import functions
 from akg_plugin_tilelang.simulate import simulated
 
-from akg_core.plugin.sketch import ast
+from akg_core.plugin.sketch import DTYPES, ast
+from akg_core.plugin.tile import Workspace
 from akg_core.sketch.interpret.expression import Evaluator, Frame
 from akg_core.testing.emission import cases
 from akg_core.testing.emission.running import Case, Launched, Run, compare_all
@@ -44,7 +46,14 @@ class Simulated(Run):
             if each.blocks:
                 sizes = (self.number(size, launched) for _, size in each.blocks)
                 function = function(*(1 << max(size - 1, 0).bit_length() for size in sizes))
-            simulated(function)(*launched.tensors.values(), *(known[name.rstrip("_")] for name in each.sizes))
+            tensors = [*launched.tensors.values(), *(self.memory(w, launched) for w in each.workspaces)]
+            simulated(function)(*tensors, *(known[name.rstrip("_")] for name in each.sizes))
+
+    def memory(self, workspace: Workspace, launched: Launched) -> torch.Tensor:
+        """What a launch allocates beside the sketch's tensors."""
+        sizes = [self.number(size, launched) for size in workspace.dims]
+        dtype = getattr(torch, DTYPES[workspace.dtype].torch)
+        return torch.zeros(sizes, dtype=dtype) if workspace.zeroed else torch.full(sizes, -7, dtype=dtype)
 
     def number(self, expr: ast.Expr, launched: Launched) -> int:
         values = launched.frame.values

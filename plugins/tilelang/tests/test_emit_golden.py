@@ -13,7 +13,7 @@ from akg_plugin_tilelang.emit import emit, module_text
 from akg_plugin_tilelang.emit.kernel import functions
 from staged import ATTENTION, CONVOLUTION, LINEAR, TURNED, WINDOWS, attention
 
-from akg_core.plugin import KernelSource, Schedule, Sketch, Target, Unsupported
+from akg_core.plugin import KernelSource, Schedule, Sketch, Target
 from akg_core.testing.emission import cases
 from akg_core.testing.emission.running import Launched, Run
 from akg_core.testing.emission.sketches import ADD, SOFTMAX, sketch_of
@@ -28,6 +28,15 @@ def run(x: In["f32", 6, 300], y: Out["f32", 6, 300], z: Out["i64", 6]):
         t = load(x[m, n])
         store(y[m, n], scan_max(t, n))
         store(z[m], argmin(t, n))
+"""
+ROWS = """
+@kernel
+def rows(x: In["f32", 8, 4, 256], y: Out["f32", 8, 4, 256]):
+    for m in grid(8, 1):
+        for n in grid(4, 1, cooperative=True):
+            k = whole(256)
+            t = load(x[m, n, k])
+            store(y[m, n, k], t / all_reduce_sum(reduce_sum(t, [n, k]), n))
 """
 
 
@@ -264,7 +273,10 @@ def test_every_case_is_printed(family: str) -> None:
         Printed(case).go()
 
 
-def test_programs_that_meet_are_refused() -> None:
-    (case, *_) = (case for case in cases.small() if case.name.startswith("meet_"))
-    with pytest.raises(Unsupported, match="Programs that meet"):
-        Printed(case).go()
+def test_programs_that_wait_for_each_other_are_launched_with_what_they_write_to() -> None:
+    files = source_of(sketch_of(ROWS)).files
+    assert "    meet(arrived, 0, group, 4)\n" in files["kernel.py"]
+    assert "parts1[group, member] = " in files["kernel.py"] and "= parts1[group, members]" in files["kernel.py"]
+    model = [line.strip() for line in files["model_new.py"].splitlines()]
+    assert "rows_arrived = torch.zeros(1, 32, dtype=torch.int32, device=x.device)" in model
+    assert model.index("_together(x.device, 4, 4)") < model.index("_launch_rows((x, y, rows_arrived, rows_parts1))")

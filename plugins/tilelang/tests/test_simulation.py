@@ -13,7 +13,7 @@ from tilelang_here import asked, needs_tilelang
 from akg_core.testing.emission import cases
 
 STEP = 13
-NAMES = [case.name for case in cases.small() if not case.name.startswith("meet_")][::STEP]
+NAMES = [case.name for case in cases.small()][::STEP]
 pytestmark = needs_tilelang
 
 
@@ -25,7 +25,18 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
 
 
 @pytest.mark.parametrize(
-    "name", ["staged", "turned", "gathered", "attention_32", "attention_128", "windows", "sort_rows", *NAMES]
+    "name",
+    [
+        "staged",
+        "turned",
+        "gathered",
+        "attention_32",
+        "attention_128",
+        "windows",
+        "sort_rows",
+        "meet_in_turns_2",
+        *NAMES,
+    ],
 )
 def test_simulated(simulated: Callable[[str], str], name: str) -> None:
     assert simulated(name) == ""

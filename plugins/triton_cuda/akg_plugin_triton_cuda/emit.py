@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import akg_triton.emit
 from akg_cuda.chips import BACKEND, CHIPS, DEFAULT_CAPABILITY, capability_of
+from akg_cuda.together import TOGETHER
 from akg_triton.dialect import Dialect
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target
-from akg_plugin_triton_cuda.launch import COOPERATIVE, LAUNCHER
+from akg_plugin_triton_cuda.launch import LAUNCHER
 
 BULK_CAPABILITY = 90  # from which on there is a unit that copies blocks of memory
 PRECISIONS = {"ieee": "ieee", "split3": "bf16x6", "fast": "tf32"}
@@ -26,7 +27,7 @@ def dialect(target: Target) -> Dialect:
         load_once='eviction_policy="evict_first"',
         store_past='cache_modifier=".cs"',
         launcher=LAUNCHER,
-        cooperative=COOPERATIVE,
+        cooperative=TOGETHER,
     )
 
 

@@ -45,7 +45,7 @@ class MemoryPrinter:
     def __init__(self, body: Body) -> None:
         self.body, self.terms = body, ExpressionPrinter(body, self.load, self.name)
         self.emit = self.terms.emit
-        self.tensors = {t.name: t for t in body.kernel.tensors}
+        self.tensors = body.tensors
         self.formulas = lower.formulas(body)
         self.buffers: dict[Value, Buffer] = {}
         self.streamed: set[str] = set()

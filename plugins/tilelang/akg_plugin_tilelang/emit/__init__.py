@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from akg_cuda.together import TOGETHER
+
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target
 from akg_core.plugin.lower import Call, Line, annotated, instances, write_module
 from akg_core.plugin.sketch import bind, parse, require
@@ -30,11 +32,16 @@ def emit(sketch: Sketch, schedule: Schedule, target: Target) -> KernelSource:
         instance = launched[call.index]
         return "\n".join(statement(each, instance, call) for each in made[instance.symbol])
 
+    together = f"\n{TOGETHER}\n" if any(each.members for each in found) else ""
     launchers = "\n".join(f"_launch_{each.name} = _Launcher(_kernel.{each.name}, {each.written})" for each in found)
+    prelude = f"{PRELUDE}{together}{launchers}\n"
     return KernelSource(
         plugin="tilelang",
         target=target,
-        files={SOURCE: text, "model_new.py": write_module(sketch, tree, launch, f"{PRELUDE}{launchers}\n", DEVICE)},
+        files={
+            SOURCE: text,
+            "model_new.py": write_module(sketch, tree, launch, prelude, DEVICE),
+        },
         line_map={f"{SOURCE}:{line}": place for line, place in origin.items()},
     )
 

@@ -48,7 +48,7 @@ class ExpressionPrinter:
 
     def __init__(self, body: Body) -> None:
         self.body, self.bounds = body, body.bounds
-        self.tensors = {t.name: t for t in body.kernel.tensors}
+        self.tensors = body.tensors
         self.lanes: dict[str, str] = {}  # of each axis: the name of a lane
         self.tiles: dict[str, Tile] = {}
         self.values: dict[str, Term] = {}
@@ -85,6 +85,10 @@ class ExpressionPrinter:
                 if form == "tf32":
                     return cast(Term(self.call("round_tf32", cast(tile, "f32")), "f32"), tile.dtype)
                 return cast(cast(tile, form), tile.dtype)
+            case Call(op="lane", args=(Name(id=axis),)):
+                return Term(self.lanes.get(axis, "0"), "i64", narrow=True)
+            case Call(op="program"):
+                return Term("pid", "i32")
             case Call(op="rand", args=(seed, index)):
                 return Term(self.call("uniform", strong(self.term(seed)), strong(self.term(index))), "f32")
             case Call():

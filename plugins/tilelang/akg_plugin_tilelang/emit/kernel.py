@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from akg_core.plugin.lower import Body, Instance, Line, Region, python_tuple, renamed
 from akg_core.plugin.sketch import Expr, Name, Number
-from akg_core.plugin.tile import tile_ir
+from akg_core.plugin.tile import AllReduced, Programs, Workspace, lower_all_reduce, order, programs_of, tile_ir
 from akg_plugin_tilelang.emit.combine import reduce, regroup
 from akg_plugin_tilelang.emit.in_place import add_in_place
 from akg_plugin_tilelang.emit.products import multiply
@@ -29,7 +29,8 @@ REGISTER_ELEMENTS = 64 * MOST
 class Function:
     """A function of kernel.py. `sizes`: numbers it takes besides tensors; `blocks`: what it is made for, by name.
 
-    `written`: places of the tensors that it may write; `needs`: functions of kernel.py that it calls.
+    `written`: places of the tensors that it may write; `needs`: functions of kernel.py that it calls;
+    `workspaces`: what it takes behind the tensors; `members`: programs that wait for each other.
     """
 
     name: str
@@ -40,6 +41,8 @@ class Function:
     blocks: tuple[tuple[str, Expr], ...]
     threads: int
     needs: frozenset[str]
+    workspaces: tuple[Workspace, ...]
+    members: int
 
 
 def functions(instance: Instance) -> list[Function]:
@@ -55,13 +58,16 @@ def functions(instance: Instance) -> list[Function]:
 
 
 def _function(name: str, instance: Instance, body: Body, region: Region) -> Function:
-    printer = RegionPrinter(body, region, COMBINE, grid, stages)
+    axes = order(body, region, ())
+    programs, reduced = _meeting(body, region)
+    printer = RegionPrinter(body, region, [*reduced.axes, *axes], programs, COMBINE, grid, stages)
     printer.print()
     kernel = instance.kernel
     shown = {dim.id for tensor in kernel.tensors for dim in tensor.dims if isinstance(dim, Name)}
     unknown = [n for n in instance.dimensions if n not in instance.known]
     sizes = [n for n in (*unknown, *instance.open) if n not in shown]
     parameters = [f"{t.name}: T.Tensor({_shape(printer, t.dims)}, {STORED[t.dtype]!r})" for t in kernel.tensors]
+    parameters += [f"{w.name}: T.Tensor({_shape(printer, w.dims)}, {STORED[w.dtype]!r})" for w in reduced.workspaces]
     parameters += [f"{n}: T.int32" if n in unknown else f"{n}: T.float64" for n in sizes]
     symbols = [n for n in unknown if n in shown]
     head = [Line(f'{n} = T.dynamic("{n}")') for n in symbols]
@@ -79,7 +85,18 @@ def _function(name: str, instance: Instance, body: Body, region: Region) -> Func
     tensors = tuple(tensor.name for tensor in kernel.tensors)
     written = tuple(place for place, tensor in enumerate(kernel.tensors) if tensor.role != "In")
     blocks, needs = tuple(printer.blocks.items()), frozenset(printer.terms.needs)
-    return Function(name, lines, tensors, written, tuple(sizes), blocks, printer.threads, needs)
+    members = programs.members if programs else 0
+    return Function(
+        name, lines, tensors, written, tuple(sizes), blocks, printer.threads, needs, reduced.workspaces, members
+    )
+
+
+def _meeting(body: Body, region: Region) -> tuple[Programs | None, AllReduced]:
+    """Where programs wait for each other, how they are launched, and what they write to."""
+    if all(op.kind not in ("all_reduce", "barrier") for op in region.inside()):
+        return None, AllReduced()
+    programs = programs_of(body, region.grid, 0, False)
+    return programs, lower_all_reduce(body, region, programs)
 
 
 def _shape(printer: RegionPrinter, dims: Sequence[Expr]) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import LOOSE, PRODUCT, SUM, Axis
 from akg_core.plugin.sketch import Name, Number
 from akg_core.plugin.tile import tiles_of
@@ -20,13 +20,11 @@ def grid(printer: RegionPrinter) -> None:
     """A program for each tile of the grid; the last axis runs fastest."""
     counts: list[str] = []
     for axis in printer.region.grid:
-        if axis.cooperative:
-            raise Unsupported("Programs that meet have no form in TileLang yet.", "Use one program.")
         tiles = tiles_of(axis.extent, axis.tile_size)
         text = f"T.ceildiv({printer.terms.term(axis.extent)}, {printer.terms.term(axis.tile_size)})"
         counts.append(str(tiles.value) if isinstance(tiles, Number) else text)
     printer.line = printer.region.grid[0].place.line if printer.region.grid else 0
-    places = _places(printer, counts)
+    places = _meeting(printer, counts) if printer.programs else _places(printer, counts)
     for axis, count in zip(printer.region.grid, counts, strict=True):
         printer.line = axis.place.line
         _grid_axis(printer, axis, places.get(axis.name, Term("0", "i64", narrow=True, number=True)), count)
@@ -64,6 +62,17 @@ def _places(printer: RegionPrinter, counts: Sequence[str]) -> dict[str, Term]:
             places[names[n]] = Term(text, "i64", PRODUCT, True)
             rest = Term(f"{rest.beside('//')} // {counts[n]}", "i64", PRODUCT, True)
     return places
+
+
+def _meeting(printer: RegionPrinter, counts: Sequence[str]) -> dict[str, Term]:
+    """Open the T.Kernel of programs that wait for each other, each group of them neighbours; see `_places`."""
+    assert printer.programs is not None
+    total = _total(counts, range(len(counts)))
+    printer.block(f"with T.Kernel({total}, threads={printer.threads}) as pid:")
+    printer.held = printer.lines.later()
+    printer.ops(printer.programs.before)
+    found = zip(printer.region.grid, printer.programs.places, strict=True)
+    return {axis.name: replace(printer.terms.term(place), dtype="i64", narrow=True) for axis, place in found}
 
 
 def _total(counts: Sequence[str], group: Sequence[int]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import ATOM, LOOSE, TORCH_NAMES, Axis, Body, Lines, Op, Region
 from akg_core.plugin.sketch import Binary, Call, Element, Expr, Name, Number, is_float, walk
+from akg_core.plugin.tile import Programs
 from akg_plugin_tilelang.emit.expression import Tile
 from akg_plugin_tilelang.emit.gathered import gather, is_gathered
 from akg_plugin_tilelang.emit.im2col import im2col
@@ -27,18 +28,21 @@ class RegionPrinter(TilePrinter):
     """Prints the body of one function. `blocks`: lanes that only the launch knows; `threads`: of a program.
 
     `combine` prints what sees a whole axis, `grid` opens the axes of the grid, `stages` says how many turns of a loop
-    are at hand at once.
+    are at hand at once. `programs`: how a grid is launched whose programs wait for each other, None for others.
     """
 
     def __init__(
         self,
         body: Body,
         region: Region,
+        order: Sequence[str],
+        programs: Programs | None,
         combine: Mapping[str, Callable[[RegionPrinter, Op], None]],
         grid: Callable[[RegionPrinter], None],
         stages: Callable[[RegionPrinter, Op, Lines], int],
     ) -> None:
-        super().__init__(body, region)
+        super().__init__(body, region, order)
+        self.programs = programs
         self.combine, self.grid, self.stages = combine, grid, stages
         self.vectors: set[str] = set()  # values that lie in shared memory; of factors, those loaded one by one
         self.copied: set[str] = set()
@@ -100,16 +104,25 @@ class RegionPrinter(TilePrinter):
                     self.store(op)
                 case "map":
                     self.map(op)
+                case "wait":
+                    self.wait(op)
+                case "positions":
+                    pass  # of an axis that is open as a whole
                 case "reduce" | "scan" | "sort" | "dot" | "regroup":
                     self.combine[op.kind](self, op)
                 case _:
-                    raise Unsupported(f"{op.function}: programs do not wait for each other.", "Use one program.")
+                    raise Unsupported(f"{op.function} has no form in TileLang.", "Use one program.")
 
     def wait_for_threads(self, op: Op) -> None:
         """Wait for the program's other threads before a tensor is touched that the region both reads and writes."""
         touched = loaded(op) | ({op.element.tensor} if op.element is not None else set())
-        if touched & self.stored & self.read():
+        if touched & self.stored & self.read() - set(self.body.workspace):
             self.say("T.sync_threads()")
+
+    def wait(self, op: Op) -> None:
+        """Wait for the other programs of the group."""
+        counter, *at = op.destination.tensor, *map(self.terms.term, op.destination.indices)
+        self.say(self.terms.call("meet", counter, *at, self.terms.term(op.bounds[0])))
 
     def read(self) -> set[str]:
         """The tensors that the region loads from."""

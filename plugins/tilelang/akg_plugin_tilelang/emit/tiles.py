@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from akg_core.plugin.lower import Body, Lines, Region
 from akg_core.plugin.sketch import Expr
-from akg_core.plugin.tile import order
 from akg_plugin_tilelang.emit.expression import ExpressionPrinter
 from akg_plugin_tilelang.emit.terms import Term
 from akg_plugin_tilelang.emit.threads import threads_of
@@ -15,14 +14,14 @@ from akg_plugin_tilelang.emit.threads import threads_of
 class TilePrinter:
     """Prints lines of one region and keeps its tiles.
 
-    `blocks`: lanes that only the launch knows; `threads`: of a program.
+    `order`: of the axes of tiles; `blocks`: lanes that only the launch knows; `threads`: of a program.
     """
 
-    def __init__(self, body: Body, region: Region) -> None:
+    def __init__(self, body: Body, region: Region, order: Sequence[str]) -> None:
         self.body, self.region = body, region
         self.threads = threads_of(body, region)
         self.terms = ExpressionPrinter(body)
-        self.order = [axis for axis in order(body, region, ()) if not body.axes[axis].unit]
+        self.order = [axis for axis in order if not body.axes[axis].unit]
         for name in self.order:
             whole = body.axes[name].step is None
             self.terms.lanes[name] = name if whole else body.unique(f"i_{name}")

@@ -37,7 +37,7 @@ class MemoryPrinter:
 
     def __init__(self, terms: ExpressionPrinter, named: Callable[[str, Term], Term]) -> None:
         self.terms, self.named = terms, named
-        self.tensors = {t.name: t for t in terms.body.kernel.tensors} | terms.body.workspace
+        self.tensors = terms.body.tensors
 
     def pointer(self, element: Element, mask: Expr | None, one: str = "") -> tuple[str, tuple[str, ...]]:
         """The pointers to an element's places, and their axes; an index that the mask compares gets a name.
