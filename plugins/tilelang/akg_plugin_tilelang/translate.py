@@ -213,6 +213,8 @@ class _Translator:
                 self.lines.add(f"atomic({function}, {self.guard}, {self.text(value)}, {indices})")
             case "tvm_storage_sync" | "sync_threads":
                 pass
+            case "call_extern" if call.args[0].value == "__threadfence":
+                pass
             case _:
                 raise NotImplementedError(f"the simulation knows no {call.op.name}")
 

@@ -158,7 +158,8 @@ def meet(arrived, kind, group, members):
     """Wait until all members of a group of programs have come here; what each wrote before, all can read after."""
     T.sync_threads()
     if T.get_thread_binding() == 0:
-        T.atomic_add(arrived[kind, group], 1, memory_order="release")
+        T.call_extern("handle", "__threadfence")  # TileLang's atomic_add of whole numbers knows no memory order
+        T.atomic_add(arrived[kind, group], 1)
         while T.atomic_load(arrived[kind, group], memory_order="acquire") < members:
             T.evaluate(0)
     T.sync_threads()
