@@ -19,6 +19,10 @@ from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, Type
 EXISTS = "exists"
 """`exists(n)`: which lanes of an axis' tile are positions; an operation of the IR, not of the language."""
 
+_ZERO_AT_ZERO = """
+    abs asin asinh atan atanh ceil erf expm1 floor gelu gelu_tanh log1p relu round sign silu sin sinh sqrt tan tanh
+    trunc
+"""
 _BOOL, _INDEX = Type(dtype="bool"), Type(dtype="i64")
 
 
@@ -116,6 +120,8 @@ class _Masks:
                 other = dict(keywords).get("other", Number(0))
                 masked = "mask" in dict(keywords)
                 return float(other.value) if masked and isinstance(other, Number) else None
+            case Call(op=op, args=(inner,)) if op in _ZERO_AT_ZERO.split():
+                return 0.0 if self.fill(inner) == 0.0 else None
             case Binary(op="*" | "+" | "-", left=left, right=right):
                 alike = self.body.axes_of(left) == self.body.axes_of(right)
                 return 0.0 if alike and self.fill(left) == self.fill(right) == 0.0 else None

@@ -54,7 +54,7 @@ def traits(capability: int) -> Traits:
         half_tile=(128, 128, 64),
         attention_tile=(128, 128),
         register_tiles=True,
-        co_resident=chips.units_of(capability),
+        co_resident=2 * chips.units_of(capability),
         program_bytes=4 * REGISTERS + CHIPS[capability].shared_bytes,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from akg_core.plugin.lower import Op, dtype_of
@@ -11,6 +12,7 @@ from akg_plugin_tilelang.emit.scans import run_along
 from akg_plugin_tilelang.emit.terms import HELD, Term, cast, literal, stored, strong
 
 LAST = 2**31 - 1  # a position behind all others
+VECTOR = 4  # neighbours that a thread loads at once
 
 
 def reduce(printer: RegionPrinter, op: Op) -> None:
@@ -46,6 +48,7 @@ def folded(printer: RegionPrinter, op: Op, term: Term, function: str) -> Term:
         tile = printer.allocate(printer.body.unique("part"), axes, HELD[term.dtype])
         printer.fill(tile, axes, term)
     over = [axis for axis in axes if axis in op.over]
+    _reduce_in_threads(printer, tile, axes, over)
     for number, axis in enumerate(reversed(over)):
         if number:  # of a fragment that lies as a product or a reduction left it, TileLang does not reduce each axis
             passed = printer.allocate(printer.body.unique("passed"), axes, HELD[term.dtype], "shared")
@@ -57,6 +60,33 @@ def folded(printer: RegionPrinter, op: Op, term: Term, function: str) -> Term:
         printer.say(f"T.reduce_{function}({tile}, {smaller}, dim={place})")
         tile = smaller
     return Term(printer.terms.at(tile, axes), term.dtype)
+
+
+def _reduce_in_threads(printer: RegionPrinter, tile: str, axes: Sequence[str], over: Sequence[str]) -> None:
+    """Give each thread all that its results are reduced from, where lanes run over results and all threads have one.
+
+    TileLang would give a thread neighbours in memory, and reduce by way of shared memory.
+    """
+    lanes = [printer.body.axes[axis].lanes or 0 for axis in axes]
+    kept = math.prod(n for n, axis in zip(lanes, axes, strict=True) if axis not in over)
+    each = kept // printer.threads
+    if not math.prod(lanes) or kept % printer.threads or axes[-1] in over or printer.products:
+        return
+    places = [f"i{n}" for n, _ in enumerate(axes)]
+    sides = [[(p, n) for p, n, a in zip(places, lanes, axes, strict=True) if (a in over) == of] for of in (False, True)]
+    result, term = map(_flat, sides)
+    run = min(each, VECTOR)
+    thread = f"{result} // {run} % {printer.threads}"
+    place = f"({term} * {each // run} + {result} // {run * printer.threads}) * {run} + {result} % {run}"
+    printer.distribute(tile, axes, places, thread, place)
+
+
+def _flat(places: Sequence[tuple[str, int]]) -> str:
+    """The number of a place along several dimensions, the last fastest."""
+    (text, _), *rest = places
+    for name, count in rest:
+        text = f"({text} * {count} + {name})"
+    return text
 
 
 def tile_of(printer: RegionPrinter, term: Term, axes: Sequence[str], scope: str) -> str:

@@ -79,15 +79,13 @@ def _share_out(printer: RegionPrinter, tile: str, axes: Sequence[str]) -> None:
     rows, columns = (printer.body.axes[axis].lanes or 0 for axis in axes) if len(axes) == 2 else (0, 0)
     results = [printer.axes_of(op.target.name) for op in printer.products if op.target and not is_on_units(printer, op)]
     across = min(printer.body.axes[result[-1]].lanes or 0 for result in results if result) // 4
-    if not across or printer.threads % across or rows % (printer.threads // across) or tile in printer.shared_out:
+    if not across or printer.threads % across or rows % (printer.threads // across):
         return
-    printer.shared_out.add(tile)
     down, several = rows * across // printer.threads, columns // across
     thread, place = f"i // {down} * {across} + j // 4", f"i % {down} * {several} + j % 4"
     if several > 4:
         thread, place = f"{thread} % {across}", f"{place} + j // {4 * across} * 4"
-    layout = f"T.Fragment(({rows}, {columns}), forward_fn=lambda i, j: ({thread}, {place}))"
-    printer.held.add(f"T.annotate_layout({{{tile}: {layout}}})", printer.line)
+    printer.distribute(tile, axes, "ij", thread, place)
 
 
 def _fold_products(printer: RegionPrinter, op: Op, held: str) -> None:

@@ -48,7 +48,6 @@ class RegionPrinter(TilePrinter):
         self.copied: set[str] = set()
         self.gathered: set[str] = set()  # factors whose positions are digits of what is summed over
         self.registers: set[str] = set()  # factors that matrix units take from there
-        self.shared_out: set[str] = set()  # results of which each thread has a block
         factors = {e.id for op in self.products for e in (op.expr, op.other) if isinstance(e, Name)}
         self.factors = {n for n, v in body.values.items() if n in factors and not v.mutable and is_float(v.dtype)}
         self.outer = self.factors & {

@@ -33,6 +33,7 @@ class TilePrinter:
         self.laid: dict[str, tuple[str, ...]] = {}  # factors whose dimensions are in an order of their own
         self.products = [op for op in region.inside() if op.kind == "dot"]
         self.on_units = False  # whether matrix units multiplied
+        self.distributed: set[str] = set()  # tiles of which it is said what each thread has
         self.options: dict[str, bool] = {}  # of TileLang's passes, which the function asks for
         self.results: dict[tuple[str, tuple[str, ...]], str] = {}  # tiles by way of which a tensor is stored
 
@@ -70,6 +71,13 @@ class TilePrinter:
         self.scopes[name] = scope
         self.held.add(f"{name} = T.alloc_{scope}({self.shape(axes)}, {dtype!r})", self.line)
         return name
+
+    def distribute(self, tile: str, axes: Sequence[str], places: Sequence[str], thread: str, place: str) -> None:
+        """Say which thread has each element of a tile in registers, and at which place, unless that has been said."""
+        if tile not in self.distributed:
+            self.distributed.add(tile)
+            layout = f"T.Fragment({self.shape(axes)}, forward_fn=lambda {', '.join(places)}: ({thread}, {place}))"
+            self.held.add(f"T.annotate_layout({{{tile}: {layout}}})", self.line)
 
     def each(self, axes: Sequence[str]) -> Lines:
         """Go over all lanes of these axes; returns where the loop stands."""
