@@ -216,7 +216,9 @@ def test_masks_are_where_lanes_do_not_exist() -> None:
         store y[m] = total
     """)
     assert "where" not in ops(SUM.replace(" * 2.0", ""), pad, share, mask), "what is outside is 0 already"
-    assert "where" not in ops(SUM.replace("x_tile * 2.0", "abs(x_tile)"), pad, share, mask), "so is its absolute value"
+    assert "where" not in ops(SUM.replace("load(x[m, n]) * 2.0", "abs(load(x[m, n]))"), pad, share, mask), (
+        "so is its absolute value"
+    )
     assert "exists" not in ops(SUM.replace("100", "96"), pad, share, mask)
 
 

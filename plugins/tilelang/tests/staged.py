@@ -32,6 +32,17 @@ def turned(x: In["f32", 40, 70], w: In["f16", 64, 64], z: In["f16", 200, 64], p:
                 acc = dot(load(w[i, k]), load(z[j, k]), over=k, into=acc)
             store(y[i, j], acc * 2.0)
 """
+FEW_ROWS = """
+@kernel
+def few(w: In["f16", 16, 48], x: In["f16", 48, 200], y: Out["f32", 16, 200], z: Out["f32", 4]):
+    m = whole(16)
+    for n in grid(200, 64):
+        acc = zeros([m, n], "f32")
+        for k in tiles(48, 16):
+            acc = dot(load(w[m, k]), load(x[k, n]), over=k, into=acc)
+        store(z[begin(n) // 64], reduce_max(abs(acc), (m, n)))
+        store(y[m, n], acc)
+"""
 CONVOLUTION = """
 @kernel
 def convolution(x: In["f16", 2, 300, 64], w: In["f16", 64, 192], y: Out["f32", 2, 64, 298]):
@@ -79,18 +90,20 @@ def attention(q: In["f16", 2, 256, 64], k: In["f16", 2, 384, 64], v: In["f16", 2
 
 
 def staged() -> tuple[Case, ...]:
-    """The product of random factors; a tile that is turned from x to p, and a result in short rows; convolutions;
+    """The product of random factors; a tile that is turned from x to p, and a result in short rows; a product whose few
+    rows are columns of matrix units; convolutions;
     attention by matrix units, and with tiles that these do not take."""
     from akg_core.testing.emission.sketches import sketch_of
 
     source = torch.Generator().manual_seed(4)
-    shapes = ((3, 256, 128), (192, 128), (40, 70), (64, 64), (200, 64), (2, 300, 64), (64, 192))
-    x, w, tall, left, right, pixels, taps = (torch.randn(*shape, generator=source) for shape in shapes)
+    shapes = ((3, 256, 128), (192, 128), (40, 70), (64, 64), (200, 64), (2, 300, 64), (64, 192), (16, 48), (48, 200))
+    x, w, tall, left, right, pixels, taps, few, many = (torch.randn(*shape, generator=source) for shape in shapes)
     images, weights = (torch.randn(*shape, generator=source).half() for shape in ((3, 21, 23, 32), (64, 288)))
     attended = [torch.randn(2, *shape, generator=source).half() for shape in ((256, 64), (384, 64), (384, 128))]
     return (
         Case("staged", sketch_of(LINEAR).text, [x.half(), w.half()]),
         Case("turned", sketch_of(TURNED).text, [tall, left.half(), right.half()]),
+        Case("few_rows", sketch_of(FEW_ROWS).text, [few.half(), many.half()]),
         Case("gathered", sketch_of(CONVOLUTION).text, [pixels.half(), taps.half()]),
         Case("windows", sketch_of(WINDOWS).text, [images, weights], tolerance=2e-3),
         *(Case(f"attention_{size}", sketch_of(attention(size)).text, attended, tolerance=2e-3) for size in (32, 128)),

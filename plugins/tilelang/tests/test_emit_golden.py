@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from akg_plugin_tilelang.emit import emit, module_text
 from akg_plugin_tilelang.emit.kernel import functions
-from staged import ATTENTION, CONVOLUTION, LINEAR, TURNED, WINDOWS, attention
+from staged import ATTENTION, CONVOLUTION, FEW_ROWS, LINEAR, TURNED, WINDOWS, attention
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target
 from akg_core.testing.emission import cases
@@ -257,6 +257,29 @@ def test_lanes_that_do_not_exist_gather_what_the_last_does(old: str, new: str, l
     """Then loads have no condition, and are made ahead; those that something else sees have it."""
     kernel = source_of(sketch_of(CONVOLUTION.replace(old, new) if old else CONVOLUTION)).files["kernel.py"]
     assert load in kernel
+
+
+def test_few_rows_are_columns_of_matrix_units() -> None:
+    kernel = source_of(sketch_of(FEW_ROWS)).files["kernel.py"]
+    assert "acc = T.alloc_fragment((64, 16), 'float32')" in kernel and "T.gemm(x_tile, w_tile, acc, " in kernel
+    assert "part = T.alloc_fragment((64, 16), 'int32')" in kernel, "what is made of them lies as they do"
+
+
+COLUMNS = """
+@kernel
+def columns(x: In["f32", 64, 512], y: Out["f32", 512]):
+    m = whole(64)
+    for n in grid(512, {}):
+        store(y[n], reduce_sum(load(x[m, n]), m))
+"""
+
+
+@pytest.mark.parametrize(("width", "threads", "laid_out"), [(64, 64, True), (256, 256, True), (32, 128, False)])
+def test_a_thread_has_all_that_its_results_are_reduced_from(width: int, threads: int, laid_out: bool) -> None:
+    kernel = source_of(sketch_of(COLUMNS.format(width))).files["kernel.py"]
+    assert f"threads={threads})" in kernel
+    layout = f"lambda i0, i1: (i1 // 1 % {threads}, (i0 * 1 + i1 // {threads}) * 1 + i1 % 1)"
+    assert (layout in kernel) == ("T.Fragment(" in kernel) == laid_out
 
 
 class Printed(Run):

@@ -29,6 +29,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
     [
         "staged",
         "turned",
+        "few_rows",
         "gathered",
         "attention_32",
         "attention_128",

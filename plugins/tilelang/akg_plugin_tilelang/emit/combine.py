@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from akg_core.plugin.lower import Op, dtype_of
-from akg_core.plugin.sketch import DTYPES, INDEX, Binary, Number, is_float, numerics
+from akg_core.plugin.sketch import DTYPES, INDEX, Binary, Name, Number, is_float, numerics, walk
 from akg_plugin_tilelang.emit.region import RegionPrinter
 from akg_plugin_tilelang.emit.scans import run_along
 from akg_plugin_tilelang.emit.terms import HELD, Term, cast, literal, stored, strong
@@ -42,7 +42,7 @@ def reduce(printer: RegionPrinter, op: Op) -> None:
 
 def folded(printer: RegionPrinter, op: Op, term: Term, function: str) -> Term:
     """A term of the axes of an op's source, reduced over those that it goes over, the last first."""
-    axes = printer.ordered(printer.body.axes_of(op.operand) | set(op.over))
+    axes = _as_it_lies(printer, op)
     tile = tile_of(printer, term, axes, "fragment")
     if not tile:
         tile = printer.allocate(printer.body.unique("part"), axes, HELD[term.dtype])
@@ -60,6 +60,13 @@ def folded(printer: RegionPrinter, op: Op, term: Term, function: str) -> Term:
         printer.say(f"T.reduce_{function}({tile}, {smaller}, dim={place})")
         tile = smaller
     return Term(printer.terms.at(tile, axes), term.dtype)
+
+
+def _as_it_lies(printer: RegionPrinter, op: Op) -> tuple[str, ...]:
+    """The axes of what an op reduces: as those of a tile that it is made of, where that has an order of its own."""
+    axes = printer.ordered(printer.body.axes_of(op.operand) | set(op.over))
+    orders = (printer.laid.get(node.id, ()) for node in walk(op.operand) if isinstance(node, Name))
+    return next((order for order in orders if sorted(order) == sorted(axes)), axes)
 
 
 def _reduce_in_threads(printer: RegionPrinter, tile: str, axes: Sequence[str], over: Sequence[str]) -> None:
@@ -157,9 +164,10 @@ def regroup(printer: RegionPrinter, op: Op) -> None:
         axis = printer.body.axes[each]
         printer.open(axis, printer.terms.term(axis.begin), printer.terms.term(axis.end))
     dtype = dtype_of(op.operand)
-    tile = printer.allocate(printer.body.unique("regrouped"), (wide, tall), HELD[dtype], "shared")
+    tile = printer.shared("regrouped", (wide, tall), HELD[dtype], " + 1")
     printer.fill(tile, (wide, tall), strong(printer.terms.term(op.operand)))
     name, axes = printer.hold(op)
+    printer.regrouped.add(name)
     lanes = [printer.terms.lanes.get(n, "0") for n in (positions, channels)]
     flat = f"({lanes[0]} * {printer.lanes(channels)} + {lanes[1]})"
     printer.fill(name, axes, Term(f"{tile}[{flat} // {printer.lanes(tall)}, {flat} % {printer.lanes(tall)}]", dtype))

@@ -169,7 +169,7 @@ def meet(arrived, kind, group, members):
 def round_tf32(x):
     """x to the ten bits of tf32's fraction, to nearest, ties away from zero."""
     bits = (T.reinterpret(x, "int32") + 0x1000) & -0x2000
-    return T.if_then_else(T.abs(x) < float("inf"), T.reinterpret(bits, "float32"), x)
+    return T.Select(T.abs(x) < float("inf"), T.reinterpret(bits, "float32"), x)
 ''',
 }
 

@@ -15,7 +15,7 @@ from akg_plugin_tilelang.emit.reads import branches, is_exact, is_loaded, loaded
 from akg_plugin_tilelang.emit.terms import HELD, STORED, Term, cast, strong
 from akg_plugin_tilelang.emit.tiles import TilePrinter
 from akg_plugin_tilelang.emit.turned import as_in_memory, is_turned, is_turned_result, load_turned, store_turned
-from akg_plugin_tilelang.emit.units import stays_in_registers
+from akg_plugin_tilelang.emit.units import stays_in_registers, turned_results
 
 ATOMIC = {
     "atomic_add": ("f32", "f64", "f16", "bf16", "i32"),
@@ -42,6 +42,7 @@ class RegionPrinter(TilePrinter):
         stages: Callable[[RegionPrinter, Op, Lines], int],
     ) -> None:
         super().__init__(body, region, order)
+        self.laid |= turned_results(self)
         self.programs = programs
         self.combine, self.grid, self.stages = combine, grid, stages
         self.vectors: set[str] = set()  # values that lie in shared memory; of factors, those loaded one by one

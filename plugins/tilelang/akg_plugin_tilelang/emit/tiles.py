@@ -35,7 +35,8 @@ class TilePrinter:
         self.on_units = False  # whether matrix units multiplied
         self.distributed: set[str] = set()  # tiles of which it is said what each thread has
         self.options: dict[str, bool] = {}  # of TileLang's passes, which the function asks for
-        self.results: dict[tuple[str, tuple[str, ...]], str] = {}  # tiles by way of which a tensor is stored
+        self.passed: dict[tuple[str, str, str], str] = {}  # tiles in shared memory by way of which others go
+        self.regrouped: set[str] = set()  # tiles whose lanes went by way of shared memory
 
     def say(self, text: str) -> None:
         self.lines.add(text, self.line)
@@ -71,6 +72,15 @@ class TilePrinter:
         self.scopes[name] = scope
         self.held.add(f"{name} = T.alloc_{scope}({self.shape(axes)}, {dtype!r})", self.line)
         return name
+
+    def shared(self, name: str, axes: Sequence[str], dtype: str, more: str = "") -> str:
+        """A tile in shared memory by way of which values go, with rows that are `more` long; one for all of a kind."""
+        key = name, ", ".join(map(self.lanes, axes)) + more, dtype
+        if key not in self.passed:
+            tile = self.passed[key] = self.body.unique(name)
+            self.scopes[tile] = "shared"
+            self.held.add(f"{tile} = T.alloc_shared(({key[1]}), {dtype!r})", self.line)
+        return self.passed[key]
 
     def distribute(self, tile: str, axes: Sequence[str], places: Sequence[str], thread: str, place: str) -> None:
         """Say which thread has each element of a tile in registers, and at which place, unless that has been said."""

@@ -5,23 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from akg_core.plugin.lower import Op
+from akg_core.plugin.sketch import Name
 from akg_core.plugin.tile import accesses
 from akg_plugin_tilelang.emit.reads import WHOLE, is_loaded, run_of
 from akg_plugin_tilelang.emit.terms import HELD, Term
 from akg_plugin_tilelang.emit.tiles import TilePrinter
 
+CLOSE = 4  # elements of f32 from one to the next of which two lie in a sector of memory
 RUN = 8  # neighbours in memory from which on it pays that neighbouring threads store them
 REQUEST = 32  # elements that the threads of a warp load at once
 FEWER = 16  # how many times fewer rows a request must reach, that a tile is written and read once more for it
 
 
 def runs_in_memory(printer: TilePrinter, op: Op, axes: Sequence[str]) -> dict[str, int]:
-    """How many neighbours along each axis lie in a row where an op loads or stores; {} where it does so twice."""
+    """How many neighbours along each axis lie in a row where an op loads or stores; {} where it does so twice.
+
+    Those of which a few lie in a sector of memory count as many times fewer.
+    """
     found = accesses(printer.body, [op])
     if len(found) != 1:
         return {}
     (one,) = found
-    return {axis: WHOLE if axis in one.contiguous else run_of(one.last, axis) for axis in axes}
+    apart = {axis: step.constant for axis, step in one.steps.items() if step is not None}
+    close = {axis: WHOLE // step for axis, step in apart.items() if step is not None and 0 < step <= CLOSE}
+    return {axis: close.get(axis) or run_of(one.last, axis) for axis in axes}
 
 
 def as_in_memory(printer: TilePrinter, op: Op) -> tuple[str, ...]:
@@ -72,6 +79,8 @@ def is_turned_result(printer: TilePrinter, op: Op, axes: Sequence[str]) -> bool:
     """
     if not printer.products or op.function != "store" or len(axes) != 2:
         return False
+    if isinstance(op.operand, Name) and op.operand.id in printer.regrouped:
+        return False
     runs = runs_in_memory(printer, op, axes)
     if not printer.on_units and runs and runs[axes[-1]] >= runs[axes[0]]:
         return False
@@ -86,12 +95,7 @@ def store_turned(printer: TilePrinter, op: Op, axes: Sequence[str], value: Term)
     """
     runs, dtype = runs_in_memory(printer, op, axes), printer.terms.tensors[op.destination.tensor].dtype
     turned = tuple(sorted(axes, key=lambda axis: runs[axis]))
-    first, last = map(printer.lanes, turned)
-    name = printer.results.get((op.destination.tensor, turned), "")
-    if not name:
-        name = printer.results[op.destination.tensor, turned] = printer.body.unique(f"{op.destination.tensor}_tile")
-        printer.scopes[name] = "shared"
-        printer.held.add(f"{name} = T.alloc_shared(({first}, {last} + 4), {HELD[dtype]!r})", printer.line)
+    name = printer.shared(f"{op.destination.tensor}_tile", turned, HELD[dtype], " + 4")
     place = Term(printer.terms.at(name, turned), dtype)
     outside = printer.each(axes)
     printer.say(f"{place} = {value}")

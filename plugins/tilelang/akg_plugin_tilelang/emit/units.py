@@ -32,12 +32,37 @@ def sides_of(printer: TilePrinter, op: Op) -> Sides:
 def is_on_units(printer: TilePrinter, op: Op) -> bool:
     """Whether T.gemm takes a product: one axis each of rows, columns and what is summed over, and tiles of its size."""
     sides = sides_of(printer, op)
-    groups = (sides.rows, sides.columns, op.over)
-    if any(len(group) != 1 for group in groups) or is_exact(op):
-        return False
+    rows, columns, over = _lanes(printer, op, sides)
     alone = printer.axes_of(op.result.name) == (*sides.rows, *sides.columns) and op.result.dtype == "f32"
-    rows, columns, over = (printer.body.axes[axis].lanes or 0 for (axis,) in groups)
-    return alone and min(rows, columns, over) > 0 and rows % 64 == columns % 16 == over % 16 == 0
+    return alone and not is_exact(op) and _fits(rows, columns, over)
+
+
+def _lanes(printer: TilePrinter, op: Op, sides: Sides) -> tuple[int, int, int]:
+    """Rows, columns, and terms of a product's tiles; 0 where these are not one axis each, of a known size."""
+    groups = (sides.rows, sides.columns, op.over)
+    rows, columns, over = ((printer.body.axes[g[0]].lanes or 0) if len(g) == 1 else 0 for g in groups)
+    return rows, columns, over
+
+
+def _fits(rows: int, columns: int, over: int) -> bool:
+    return min(rows, columns, over) > 0 and rows % 64 == columns % 16 == over % 16 == 0
+
+
+def turned_results(printer: TilePrinter) -> dict[str, tuple[str, ...]]:
+    """Results whose rows matrix units take as columns, since there are too few of them to be rows; their dimensions.
+
+    None where products on matrix units are of several kinds: what is known of a row would lie in several ways.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for op in printer.products:
+        sides = sides_of(printer, op)
+        rows, columns, over = _lanes(printer, op, sides)
+        if is_exact(op):
+            continue
+        if _fits(rows, columns, over) or not _fits(columns, rows, over):
+            return {}
+        found[op.result.name] = (*sides.columns, *sides.rows)
+    return found
 
 
 def has_rows_of_its_own(printer: TilePrinter, sides: Sides) -> bool:
