@@ -298,6 +298,8 @@ def test_residues_are_interleaved() -> None:
         regrouped: f32[m_apart, n_apart] = load(x[m, n]) of n, m by n_apart, m_apart
         store y[m_apart, n_apart] = regrouped
     """)
+    planes = RESIDUES.replace("4, 128]", "4, 4, 32]").replace("m // 4 + n * 2", "n // 16, m // 4 + n % 16 * 2")
+    assert "store y[m_apart, n_apart // 2 // 16, n_apart % 32] = regrouped" in ops(planes, regroup)
 
 
 def test_a_meeting_combines_what_it_is_given() -> None:

@@ -89,12 +89,26 @@ def _residues(body: Body, op: Op) -> tuple[Axis, Axis, int] | None:
 
 
 def _plain(index: Expr, at: Name) -> Expr:
-    """An index whose digits of `at` come together again, as the position that they are of."""
+    """An index whose digits of `at` come together again, as the position that they are of, or as one digit of it."""
+    digit = next((n for n in walk(index) if isinstance(n, Binary) and n.op == "%" and _is_quotient(n.left, at)), None)
+    if digit is not None and isinstance(digit.left, Binary):
+        low, whole = digit.left.right, fold(Binary("*", digit.left.right, digit.right, type=INDEX))
+        one = Binary("%", at, whole, type=INDEX)
+        apart = {
+            digit: Binary("//", one, low, type=INDEX),
+            Binary("%", at, low, type=INDEX): Binary("%", one, low, type=INDEX),
+        }
+        rewritten = rewrite(index, lambda node: apart.get(node, node) if isinstance(node, Binary) else node)
+        return one if polynomial(rewritten) == polynomial(one) else index
     found = polynomial(index)
     if found.atoms() != {at} or found.factor_of(at) != number(1):
         return index
     rest = (found + -polynomial(at)).constant or 0
     return at if rest == 0 else Binary("+" if rest > 0 else "-", at, Number(abs(rest), type=INDEX), type=INDEX)
+
+
+def _is_quotient(node: Expr, at: Name) -> bool:
+    return isinstance(node, Binary) and node.op == "//" and node.left == at and isinstance(node.right, Number)
 
 
 def _divisor(indices: Sequence[Expr], axis: str) -> int | None:

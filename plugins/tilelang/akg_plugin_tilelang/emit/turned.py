@@ -79,10 +79,9 @@ def is_turned_result(printer: TilePrinter, op: Op, axes: Sequence[str]) -> bool:
     """
     if not printer.products or op.function != "store" or len(axes) != 2:
         return False
-    if isinstance(op.operand, Name) and op.operand.id in printer.regrouped:
-        return False
     runs = runs_in_memory(printer, op, axes)
-    if not printer.on_units and runs and runs[axes[-1]] >= runs[axes[0]]:
+    regrouped = isinstance(op.operand, Name) and op.operand.id in printer.regrouped
+    if (regrouped or not printer.on_units) and runs and runs[axes[-1]] >= runs[axes[0]]:
         return False
     return max(runs.values(), default=0) >= RUN and all(printer.body.axes[axis].lanes for axis in axes)
 
