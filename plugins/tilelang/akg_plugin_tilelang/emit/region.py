@@ -13,6 +13,7 @@ from akg_plugin_tilelang.emit.gathered import gather, is_gathered
 from akg_plugin_tilelang.emit.im2col import im2col
 from akg_plugin_tilelang.emit.reads import branches, is_exact, is_loaded, loaded
 from akg_plugin_tilelang.emit.terms import HELD, STORED, Term, cast, strong
+from akg_plugin_tilelang.emit.threads import unrolled
 from akg_plugin_tilelang.emit.tiles import TilePrinter
 from akg_plugin_tilelang.emit.turned import as_in_memory, is_turned, is_turned_result, load_turned, store_turned
 from akg_plugin_tilelang.emit.units import stays_in_registers, turned_results
@@ -310,7 +311,8 @@ class RegionPrinter(TilePrinter):
         self.open(axis, first, end, None if negative else stop)
         self.ops(op.body)
         self.lines = outside
-        loop = f"T.serial({turns})"
+        many = unrolled(op)
+        loop = f"T.unroll({turns}, unroll_factor={many})" if many > 1 else f"T.serial({turns})"
         if ahead := self.stages(self, op, body):
             loop = f"T.Pipelined({turns}, num_stages={ahead})"
         head.add(f"for {turn} in {loop}:", line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from akg_core.plugin.lower import Body, Region
+from akg_core.plugin.lower import Body, Op, Region
 from akg_core.plugin.resources import ProgramLimits, warps_of
 from akg_core.plugin.sketch import Number
 from akg_core.plugin.tile import is_matrix_product, order
@@ -25,7 +25,7 @@ def threads_of(body: Body, region: Region) -> int:
     """
     hinted = any(isinstance(axis.hints.get("warps"), Number) for axis in region.grid)
     ops = list(region.inside())
-    usual = LIMITS.lanes * warps_of(body, region, LIMITS, stages=1, turns=1)
+    usual = LIMITS.lanes * warps_of(body, region, LIMITS, stages=1, turns=max([1, *map(unrolled, ops)]))
     products = [op for op in ops if is_matrix_product(op)]
     if hinted or not any(op.expr and op.expr.type and op.expr.type.dtype in ("f16", "bf16") for op in products):
         return usual if hinted else min([usual, *_results(body, region)])
@@ -35,6 +35,12 @@ def threads_of(body: Body, region: Region) -> int:
     sums |= {name for name, value in body.values.items() if value.mutable and len(value.axes) > 1}
     most = MOST if sum(body.lanes_of(body.values[name].axes) for name in sums) > OF_SUMS * 256 else 256
     return min(max(128, 1 << max(largest // OF_PRODUCTS, 1).bit_length() - 1), most)
+
+
+def unrolled(op: Op) -> int:
+    """How many turns of a loop a thread makes at once, as the sketch says; 0 where it does not."""
+    turns = op.hints.get("unroll")
+    return int(turns.value) if op.kind == "tiles" and isinstance(turns, Number) else 0
 
 
 def _results(body: Body, region: Region) -> Iterator[int]:
