@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from akg_plugin_tilelang.emit import emit, module_text
 from akg_plugin_tilelang.emit.kernel import functions
-from staged import ATTENTION, CONVOLUTION, FEW_ROWS, LINEAR, TURNED, WINDOWS, attention
+from staged import ATTENTION, CONVOLUTION, FEW_ROWS, LINEAR, TURNED, attention
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target
 from akg_core.testing.emission import cases
@@ -118,19 +118,26 @@ def test_results_outside_of_matrix_units_have_rows_over_the_threads_alike() -> N
     assert set(rows) == {"32", "128"} and rows["32"] == rows["128"]
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("", "T.im2col(x, window, n_begin // 128, k_at // 32, 3, 2, 2, 0)"),
-        ("n // 90", ""),  # images that the results are not in the order of
-        ("k % 96 // 32 * 2", ""),  # taps that lie otherwise in a row than across rows
-    ],
-)
-def test_windows_over_whole_images_are_copied_by_im2col(old: str, new: str) -> None:
-    other = {"n // 90": "2 - n // 90", "k % 96 // 32 * 2": "k % 96 // 32"}
-    kernel = source_of(sketch_of(WINDOWS.replace(old, other.get(old, "")) if old else WINDOWS)).files["kernel.py"]
-    assert new in kernel and ("T.im2col" in kernel) == bool(new)
-    assert ("func_attr" in kernel) == (not new)
+def test_what_products_of_several_loops_multiply_is_there_before_the_first() -> None:
+    """Which may have no turns: what a copy unit loads is waited for in it alone."""
+    loop = "            for n in tiles(384, BN, stages=2):\n"
+    head, body = ATTENTION.split(loop)
+    body, store = body.split("            store(")
+    again = (
+        body.replace("product", "scores")
+        .replace("grown", "larger")
+        .replace("weights", "shares")
+        .replace("shrink", "less")
+    )
+    first = loop.replace("384,", "384, BN, stop=begin(m),").replace("BN, stop=begin(m), BN", "BN, stop=begin(m)")
+    second = loop.replace("384, BN", "384, BN, start=begin(m)")
+    causal = f"{head}{first}{body}{second}{again}            store({store}"
+    kernel = source_of(sketch_of(causal.replace("64", "128"))).files["kernel.py"]
+    assert (
+        "queries, disable_tma=True)" in kernel
+        and "disable_tma" not in source_of(sketch_of(ATTENTION)).files["kernel.py"]
+    )
+    assert re.findall(r"num_stages=(\d)", kernel) == ["2", "1"], "both have tiles of their own"
 
 
 def test_names_that_mean_something_in_cuda_are_not_taken() -> None:

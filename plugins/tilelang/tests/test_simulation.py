@@ -33,7 +33,6 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
         "gathered",
         "attention_32",
         "attention_128",
-        "windows",
         "sort_rows",
         "meet_in_turns_2",
         *NAMES,

@@ -10,13 +10,12 @@ from akg_core.plugin.sketch import Binary, Call, Element, Expr, Name, Number, is
 from akg_core.plugin.tile import Programs
 from akg_plugin_tilelang.emit.expression import Tile
 from akg_plugin_tilelang.emit.gathered import gather, is_gathered
-from akg_plugin_tilelang.emit.im2col import im2col
 from akg_plugin_tilelang.emit.reads import branches, is_exact, is_loaded, loaded
 from akg_plugin_tilelang.emit.terms import HELD, STORED, Term, cast, strong
 from akg_plugin_tilelang.emit.threads import unrolled
 from akg_plugin_tilelang.emit.tiles import TilePrinter
 from akg_plugin_tilelang.emit.turned import as_in_memory, is_turned, is_turned_result, load_turned, store_turned
-from akg_plugin_tilelang.emit.units import stays_in_registers, turned_results
+from akg_plugin_tilelang.emit.units import is_factor_of_loops, stays_in_registers, turned_results
 
 ATOMIC = {
     "atomic_add": ("f32", "f64", "f16", "bf16", "i32"),
@@ -48,6 +47,7 @@ class RegionPrinter(TilePrinter):
         self.combine, self.grid, self.stages = combine, grid, stages
         self.vectors: set[str] = set()  # values that lie in shared memory; of factors, those loaded one by one
         self.copied: set[str] = set()
+        self.ahead = 0  # bytes of factors that loops before this one load ahead
         self.gathered: set[str] = set()  # factors whose positions are digits of what is summed over
         self.registers: set[str] = set()  # factors that matrix units take from there
         factors = {e.id for op in self.products for e in (op.expr, op.other) if isinstance(e, Name)}
@@ -145,10 +145,6 @@ class RegionPrinter(TilePrinter):
         value = op.result
         if value.axes and value.name in self.factors and is_loaded(op.operand):
             self.laid[value.name] = as_in_memory(self, op)
-            if window := im2col(self, op, self.laid[value.name]):
-                name, _ = self.hold(op, "shared")
-                self.say(f"T.im2col({window.format(name)})")
-                return
         self.keep_strides(op.operand)
         if value.name in self.factors and is_gathered(self, op):
             self.gathered.add(value.name)
@@ -166,7 +162,7 @@ class RegionPrinter(TilePrinter):
             name, axes = self.hold(op, "shared" if shared else "fragment")
             box = self.box(op.operand, axes) if value.name in self.factors else ""
             if box:
-                self.say(f"T.copy({box}, {name})")
+                self.say(f"T.copy({box}, {name}{', disable_tma=True' if is_factor_of_loops(self, op) else ''})")
                 return
             if value.name in self.factors and is_loaded(op.operand):
                 self.copied.add(name)

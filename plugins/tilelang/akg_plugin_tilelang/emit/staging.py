@@ -10,8 +10,8 @@ from akg_core.plugin.sketch import DTYPES, Number
 from akg_plugin_tilelang.emit.reads import is_loaded
 from akg_plugin_tilelang.emit.region import RegionPrinter
 
-STAGES, BYTES = 3, 200 * 1024  # of factors that are loaded ahead
-_FOLLOWS = re.compile(r"T\.(gemm|copy|im2col|reduce_\w+)\(|for .* in T\.Parallel\(|[\w.]+(\[.*\])? = ")
+STAGES, BYTES = 3, 224 * 1024  # of factors that are loaded ahead
+_FOLLOWS = re.compile(r"T\.(gemm|copy|reduce_\w+)\(|for .* in T\.Parallel\(|[\w.]+(\[.*\])? = ")
 
 
 def stages(printer: RegionPrinter, op: Op, body: Lines) -> int:
@@ -23,20 +23,25 @@ def stages(printer: RegionPrinter, op: Op, body: Lines) -> int:
     loaded = {each.target.name for each in op.body if each.target is not None}
     if loaded & printer.gathered:
         printer.options["tl.disable_warp_specialized"] = True
-    once, size = _factor_bytes(printer, printer.region.ops)
-    return max(min(wanted, (BYTES - once) // max(size, 1)), 1)
+    once, *loops = _factor_bytes(printer, printer.region.ops)
+    own = sum(_factor_bytes(printer, op.body))
+    others = max(sum(loops) - own, 0)  # one turn each, beside what those before load ahead
+    room = BYTES - once - others - printer.ahead
+    found = max(min(wanted, room // max(own, 1)), 1)
+    printer.ahead += (found - 1) * own
+    return found
 
 
-def _factor_bytes(printer: RegionPrinter, ops: Sequence[Op], staged: bool = False) -> tuple[int, int]:
-    """The bytes of factors that are loaded once, and of those of a turn of each loop, which all have their own."""
-    once = size = 0
+def _factor_bytes(printer: RegionPrinter, ops: Sequence[Op]) -> list[int]:
+    """The bytes of factors that are loaded there, and of those of a turn of each loop, which all have their own."""
+    once, loops = 0, list[int]()
     for op in ops:
-        outer, inner = _factor_bytes(printer, (*op.body, *op.orelse), staged or op.kind == "tiles")
-        own = 0
+        inner, *further = _factor_bytes(printer, (*op.body, *op.orelse)) if op.body or op.orelse else (0,)
+        loops += [inner, *further] if op.kind == "tiles" else further
+        once += 0 if op.kind == "tiles" else inner
         if op.kind == "map" and op.target is not None and op.target.name in printer.factors and op.expr is not None:
-            own = printer.body.lanes_of(op.target.axes) * DTYPES[op.target.dtype].size * is_loaded(op.expr)
-        once, size = once + outer + (0 if staged else own), size + inner + (own if staged else 0)
-    return once, size
+            once += printer.body.lanes_of(op.target.axes) * DTYPES[op.target.dtype].size * is_loaded(op.expr)
+    return [once, *loops]
 
 
 def _is_staged(printer: RegionPrinter, body: Lines) -> bool:
@@ -47,7 +52,6 @@ def _is_staged(printer: RegionPrinter, body: Lines) -> bool:
     _begin, *rest = (line.text.strip() for line in body.flat())
     if not any(text.startswith("T.gemm(") for text in rest) or not all(map(_FOLLOWS.match, rest)):
         return False
-    loads = ("T.copy(", "T.im2col(")
-    others = [text for text in rest if not text.startswith(loads) and text.partition("[")[0] not in printer.copied]
+    others = [text for text in rest if not text.startswith("T.copy(") and text.partition("[")[0] not in printer.copied]
     named = {name for text in others for name in re.findall(r"(\w+)\[", text)}
     return len(others) < len(rest) and not named & set(printer.terms.tensors)

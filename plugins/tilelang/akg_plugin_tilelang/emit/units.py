@@ -81,6 +81,16 @@ def stays_in_registers(printer: TilePrinter, op: Op) -> bool:
     return whole and held and sides.left == Name(op.result.name) and has_rows_of_its_own(printer, sides)
 
 
+def is_factor_of_loops(printer: TilePrinter, op: Op) -> bool:
+    """Whether products of several loops have a factor: for what a copy unit loads TileLang waits in the first alone.
+
+    That may have no turns.
+    """
+    loops = (each for each in printer.region.inside() if each.kind == "tiles")
+    used = [any(product.kind == "dot" and op.result.name in _names(product) for product in loop.body) for loop in loops]
+    return sum(used) > 1
+
+
 def _made_of_products(printer: TilePrinter) -> set[str]:
     """The values that are products, or are made of them."""
     found = {op.target.name for op in printer.products if op.target is not None}
