@@ -1,7 +1,8 @@
-"""References that call a chip's own library, with forward in plain PyTorch instead, as their docstrings state it.
+"""References that call what is not here, a chip's own library above all, in plain PyTorch instead.
 
-NPUKernelBench calls `torch_npu` where PyTorch has no such operator, and writes down what the call means: the docstring
-of `Model` holds a `forward` in PyTorch, a function of the same arguments, with what these call, or what stands in one.
+NPUKernelBench calls `torch_npu` where PyTorch has no such operator. What a call means is among the `meanings`; or the
+docstring of `Model` says so, which holds a `forward` in PyTorch, a function of the same arguments, with what these
+call, or what stands in one.
 """
 
 from __future__ import annotations
@@ -12,29 +13,61 @@ import copy
 import inspect
 import textwrap
 
+from akg_core.bench import meanings
+
 _LIBRARY = "torch_npu"
+_OPERATORS = "torch.ops.aten"
 _FORWARD = "forward"
 
 
 def in_plain_torch(source: str) -> str:
-    """`source` without the library, where it is called in a forward that the docstring states; else as it is."""
+    """`source` without the library, where its calls have meanings or the docstring states forward; else as it is."""
     try:
         module = ast.parse(source)
     except (SyntaxError, ValueError):
         return source  # which is said when it is run
-    if not _calls(module):
-        return source
+    named = _Named()
+    module = named.visit(module)
     model = next((each for each in module.body if isinstance(each, ast.ClassDef) and each.name == "Model"), None)
     forward = _method(model) if model else None
-    if model is None or forward is None:
+    if model is None or forward is None or not (named.found or _mentions(module)):
         return source
-    module.body = [each for each in module.body if not _imports(each)]
-    if _calls(forward):
+    if _uses(forward):
         stated = _stated(inspect.cleandoc(ast.get_docstring(model) or ""), forward)
         if not stated:
             return source
         model.body = [each for each in model.body if each is not forward] + stated
-    return ast.unparse(ast.fix_missing_locations(module)) + "\n"
+    elif named.found:
+        _by_place(forward.args)
+        module.body[module.body.index(model) : 0] = meanings.stated(named.found)
+    return ast.unparse(ast.fix_missing_locations(_WithoutImports().visit(module))) + "\n"
+
+
+class _Named(ast.NodeTransformer):
+    """Calls functions that have a meaning by their names alone."""
+
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        if meanings.is_stated(node.attr) and ast.unparse(node.value) in (_LIBRARY, _OPERATORS):
+            self.found.add(node.attr)
+            return ast.Name(node.attr)
+        return self.generic_visit(node)
+
+
+class _WithoutImports(ast.NodeTransformer):
+    """Does not import the library."""
+
+    def visit_Import(self, node: ast.Import) -> ast.AST | None:
+        return None if _imports(node) else node
+
+
+def _by_place(arguments: ast.arguments) -> None:
+    """Arguments that are given by name alone may be given by place, too, as the inputs of a case are."""
+    arguments.args += arguments.kwonlyargs
+    arguments.defaults += [each or ast.Constant(None) for each in arguments.kw_defaults]
+    arguments.kwonlyargs, arguments.kw_defaults = [], []
 
 
 def _stated(text: str, forward: ast.FunctionDef) -> list[ast.stmt]:
@@ -106,6 +139,11 @@ def _imports(node: ast.AST) -> bool:
     return isinstance(node, ast.Import) and [alias.name for alias in node.names] == [_LIBRARY]
 
 
-def _calls(node: ast.AST) -> bool:
+def _uses(node: ast.AST) -> bool:
+    """Whether a part of the source uses the library."""
+    return any(isinstance(each, ast.Name) and each.id == _LIBRARY for each in ast.walk(node))
+
+
+def _mentions(node: ast.AST) -> bool:
     """Whether a part of the source uses the library, or imports it."""
-    return any(_imports(each) or (isinstance(each, ast.Name) and each.id == _LIBRARY) for each in ast.walk(node))
+    return _uses(node) or any(_imports(each) for each in ast.walk(node))
