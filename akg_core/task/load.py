@@ -12,6 +12,7 @@ import ast
 import hashlib
 import inspect
 import linecache
+import random
 import sys
 import traceback
 import types
@@ -64,8 +65,8 @@ class ReferenceModule:
     records: bool = False
 
     def model(self, seed: int = 0, *, eval: bool = False) -> nn.Module:
-        """A new module, its parameters drawn after `torch.manual_seed(seed)`; `eval` switches its mode."""
-        torch.manual_seed(seed)
+        """A new module, its parameters drawn after `sow(seed)`; `eval` switches its mode."""
+        sow(seed)
         with blame(self.name, "get_init_inputs"):
             arguments = self.get_init_inputs()
         if not isinstance(arguments, (list, tuple)):
@@ -77,8 +78,8 @@ class ReferenceModule:
         return model.eval() if eval else model
 
     def inputs(self, seed: int = 0) -> list[Any]:
-        """The positional arguments of `forward`, drawn after `torch.manual_seed(seed)`."""
-        torch.manual_seed(seed)
+        """The positional arguments of `forward`, drawn after `sow(seed)`."""
+        sow(seed)
         with blame(self.name, "get_inputs"), self._on_device():
             values = self.get_inputs()
         return [self._moved(value) for value in self._bordered(_inputs_list(self.name, "get_inputs", values))]
@@ -114,7 +115,7 @@ class ReferenceModule:
         """The argument lists of differing shapes of `get_inputs_dyn_list`; empty where the file has none."""
         if self.get_inputs_dyn_list is None:
             return []
-        torch.manual_seed(seed)
+        sow(seed)
         with blame(self.name, "get_inputs_dyn_list"):
             lists = list(self.get_inputs_dyn_list())
         if not lists:
@@ -143,6 +144,14 @@ class ReferenceModule:
         given = signature.bind(None, *inputs).arguments
         empty = inspect.Parameter.empty
         return {n: p.default for n, p in signature.parameters.items() if n not in given and p.default is not empty}
+
+
+def sow(seed: int) -> None:
+    """What a file draws from now on follows from a seed, whether by torch, by numpy or by Python's own generator."""
+    torch.manual_seed(seed)
+    random.seed(seed)
+    if numbers := sys.modules.get("numpy.random"):
+        numbers.seed(seed % (1 << 32))
 
 
 def moved(model: nn.Module, device: str) -> nn.Module:

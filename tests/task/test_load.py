@@ -137,3 +137,10 @@ def test_tracebacks_and_inspect_find_the_source():
 def test_a_machine_without_memory_is_named_as_such(error: Exception) -> None:
     with pytest.raises(OutOfMemory, match=r"forward raises .*--scale"), load.blame("ref", "forward"):
         raise error
+
+
+def test_inputs_follow_from_their_seed_whoever_draws_them():
+    lines = ["import random", "import numpy", "import torch", "", "class Model(torch.nn.Module):", "    pass", ""]
+    lines += ["def get_inputs():", "    return [torch.rand(()), random.random(), numpy.random.rand()]"]
+    reference = load.load_source("\n".join(lines), "drawn.py")
+    assert reference.inputs(3) == reference.inputs(3) and not {*reference.inputs(3)} & {*reference.inputs(4)}
