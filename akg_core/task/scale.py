@@ -86,7 +86,8 @@ def shrunk(value: int, scale: float, divisors: Collection[int] = (), least: int 
     power = math.gcd(value, least)
     common = math.lcm(power, *(each for each in divisors if 2 < each < value and value % each == 0))
     step = common if common <= target else power
-    multiples = range(-(-least // step) * step, value, step)
+    near, around = int(target) // step * step, 2 * least * step  # in `least` steps, powers of two up to it repeat
+    multiples = range(max(-(-least // step) * step, near - around), min(value, near + around), step)
     alike = (m for m in multiples if math.gcd(m, least) == power)
     return min(alike, key=lambda m: abs(m - target), default=value)
 

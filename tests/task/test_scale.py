@@ -60,6 +60,7 @@ def test_what_was_aligned_stays_aligned(value, scale):
 def test_small_divisors_that_are_spelled_out_stay_divisors():
     assert shrunk(768, 0.1, {12}) % 12 == 0
     assert shrunk(768, 0.1) == 80
+    assert shrunk((1 << 31) - 1, 0.5) == 1073741823  # at once, though it is none of a shape
 
 
 def test_constants_are_found_with_names_and_places():
