@@ -104,7 +104,14 @@ def test_integers() -> None:
         given = f"torch.randint(0, 90, {{}}, dtype=torch.{dtype})"
         judge(reference(forward("x @ y", "x, y"), f"[{given.format('(9, 17)')}, {given.format('(17, 5)')}]"))
     given = "torch.randint(-128, 128, {}, dtype=torch.int8)"
-    judge(reference(forward("torch._int_mm(x, y)", "x, y"), f"[{given.format('(24, 16)')}, {given.format('(16, 8)')}]"))
+    given = f"[{given.format('(24, 16)')}, {given.format('(16, 8)')}]"
+    judge(reference(forward("torch._int_mm(x, y)", "x, y"), given))
+    source = reference(forward("(x.int() @ y.int()).float()", "x, y"), given)
+    judge(source)
+    (dot,) = [n for n in walk(check(parse(designed(source))).tree) if isinstance(n, Call) and n.op == "dot"]
+    assert [a.type.dtype for a in dot.args if a.type] == ["i8", "i8"] and dot.type.dtype == "i32"
+    large = "torch.randint(-(1 << 31), 1 << 31, {}, dtype=torch.int32)"  # sums come round, as PyTorch's do
+    judge(reference(forward("x @ y", "x, y"), f"[{large.format('(9, 17)')}, {large.format('(17, 5)')}]"))
 
 
 LINEAR = """

@@ -74,15 +74,13 @@ def _places(index, mode, batch, sequence, cache):
 
 def _written(cache, tokens, places, mode):
     """A cache with tokens [batch, heads, sequence, size] in the rows of their places."""
-    heads, size = tokens.shape[1], tokens.shape[-1]
-    if mode == "Norm":
-        rows = cache.transpose(1, 2)
-    elif mode.endswith("NZ"):
-        rows = cache.reshape(cache.shape[0], heads, size // 16, cache.shape[1], 16).permute(0, 3, 1, 2, 4)
-    else:
-        rows = cache
-    shape, rows = rows.shape, rows.reshape(-1, heads, size)
-    tokens = tokens.transpose(1, 2).reshape(-1, heads, size).to(cache.dtype)
+    tokens = tokens.to(cache.dtype).transpose(1, 2).flatten(0, 1)
+    rows = cache.transpose(1, 2) if mode == "Norm" else cache
+    if mode.endswith("NZ"):  # [blocks, heads, size / 16, block, 16]
+        blocks, block, heads, size = cache.shape
+        rows = cache.reshape(blocks, heads, size // 16, block, 16).permute(0, 3, 1, 2, 4)
+        tokens = tokens.unflatten(-1, (-1, 16))
+    shape, rows = rows.shape, rows.flatten(0, 1)
     rows = torch.cat((rows, rows[:1])).index_put((places,), tokens)[:-1].reshape(shape)
     if mode == "Norm":
         return rows.transpose(1, 2).contiguous()

@@ -18,4 +18,6 @@ def uncast(value: Value) -> Value:
             return value if inner is arg else inner
         case Pointwise(op="cast", dtype="f32", args=(arg,)) if arg.dtype in NARROW:
             return arg
+        case Pointwise(op="cast", dtype="i32", args=(arg,)) if arg.dtype == "i8":
+            return arg
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from akg_core.design.algebra.index import index
@@ -30,7 +31,7 @@ _MODEST = 2.0**20  # a factor that stays between this and its inverse may wait u
 
 def matrix_product(left: Value, right: Value, dtype: str) -> Value:
     """left [*batch, M, K] times right [*batch, K, N], in the dtype that sums of `dtype` are made in."""
-    total = wide(dtype) if dtype in ("f16", "bf16", "f32", "f64") else "i64"
+    total = wide(dtype) if is_float(dtype) else "i64" if dtype == "i64" else "i32"
     (*batch, m, k), n = left.shape, right.shape[-1]
     shape: Shape = (*batch, m, n)
     if k == 1:
@@ -44,7 +45,7 @@ def matrix_product(left: Value, right: Value, dtype: str) -> Value:
         columns = expand(reshape(turned, (*batch, index(1), n, k)), full)
         return reduced("sum", rows * columns, (rank,))
     if not is_float(total):
-        return Product(left, right, shape=shape, dtype=total)
+        return Product(*_uncast(left, right, ("i8",)), shape=shape, dtype=total)
     (left, before), (right, after) = _unscaled(left), _unscaled(right)
     if dtype in NARROW:  # what was computed wide is multiplied as eager PyTorch has it
         left, right = cast(left, dtype), cast(right, dtype)
@@ -71,10 +72,10 @@ def _unscaled(value: Value) -> tuple[Value, float]:
     return value, 1.0
 
 
-def _uncast(left: Value, right: Value) -> tuple[Value, Value]:
+def _uncast(left: Value, right: Value, narrow: Collection[str] = NARROW) -> tuple[Value, Value]:
     """Both factors below casts from one narrow dtype: products of two such numbers are exact in what sums them."""
     inner = uncast(left), uncast(right)
-    return inner if inner[0].dtype == inner[1].dtype and inner[0].dtype in NARROW else (left, right)
+    return inner if inner[0].dtype == inner[1].dtype and inner[0].dtype in narrow else (left, right)
 
 
 @rule("mm", "bmm", "_int_mm")

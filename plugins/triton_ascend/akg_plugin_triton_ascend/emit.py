@@ -31,6 +31,7 @@ def dialect(target: Target) -> Dialect:
         warps=False,
         persistent=True,
         pairs=False,
+        byte_products=True,
         branches=False,
         lane_offsets=False,
         whole_masks=True,

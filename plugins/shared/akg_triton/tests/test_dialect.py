@@ -13,6 +13,7 @@ from akg_triton.dialect import Dialect
 from akg_triton.emit import emit
 
 from akg_core.plugin import Argument, Interface, KernelSource, Schedule, Sketch, Target, Unsupported
+from akg_core.testing.emission.sketches import sketch_of
 
 SOURCES = sorted((Path(__file__).parents[1] / "akg_triton").rglob("*.py"))
 CHIPS = re.compile(
@@ -154,3 +155,38 @@ def test_functions_of_the_chip_s_own_are_written_where_they_are_called() -> None
     dialect = replace(PLAIN, forms={"sqrt": "root({0})"}, helpers={"root": own, "power": other, "unused": "never"})
     text = written(dialect).files["kernel.py"]
     assert own in text and other in text and "never" not in text
+
+
+BYTES = """
+@kernel
+def product(x: In["i8", 64, 128], w: In["i8", 128, 64], y: Out["i32", 64, 64]):
+    for m in grid(64, 32):
+        for n in grid(64, 32):
+            acc = zeros([m, n], "i32")
+            for k in tiles(128, 32):
+                acc = dot(load(x[m, k]), load(w[k, n]), over=k, into=acc)
+            store(y[m, n], acc)
+"""
+
+SECOND_OF_PAIRS = """
+@kernel
+def second(x: In["f32", 16, 72, 2], y: Out["f32", 16, 8]):
+    for m in grid(16, 16):
+        n = whole(8)
+        store(y[m, n], load(x[m, n + 64, 1]))
+"""
+
+
+def kernel_of(text: str, dialect: Dialect) -> str:
+    return emit(sketch_of(text), Schedule(), Target(backend="npu"), "triton_npu", dialect).files["kernel.py"]
+
+
+def test_bytes_are_multiplied_by_matrix_units_where_these_take_them() -> None:
+    assert "acc = tl.dot(x_tile, w_tile, acc)" in kernel_of(BYTES, replace(PLAIN, byte_products=True))
+    assert "tl.dot" not in kernel_of(BYTES, PLAIN)
+
+
+def test_pairs_begin_at_no_number_that_a_compiler_sees() -> None:
+    assert "((n + 64) * 2)[None, :] + 1" in kernel_of(SECOND_OF_PAIRS, PLAIN)
+    text = kernel_of(SECOND_OF_PAIRS, replace(PLAIN, lane_offsets=False, one="tl.num_programs(1)"))
+    assert "+ 128 * tl.num_programs(1) + (n * 2)[None, :] + 1" in text

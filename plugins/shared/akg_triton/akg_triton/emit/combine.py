@@ -129,6 +129,8 @@ def multiplied(terms: ExpressionPrinter, op: Op, dialect: Dialect, promoted: boo
     into = terms.values[op.result.name] if op.accumulate else None
     a, b = (strong(terms.term(expr)) for expr in (op.operand, op.second))
     dtype = numerics.dot_dtype(a.dtype, b.dtype)
+    if dialect.byte_products and a.dtype == b.dtype == "i8" and op.result.dtype == "i32":
+        return _dot(terms, op, dialect, (a, b), "i32", into, promoted=False)
     if not is_float(dtype):
         pair = [cast(wide(t), dtype) for t in (a, b)]
         product = folded(terms, "sum", terms.joined("*", pair, dtype), op.over)

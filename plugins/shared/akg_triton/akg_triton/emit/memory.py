@@ -48,7 +48,7 @@ class MemoryPrinter:
         places: Sequence[Expr] = element.indices
         begins = ""
         if not self.terms.dialect.lane_offsets:
-            places, begins = without_offset(places)
+            places, begins = without_offset(places, dims, self.terms.dialect.one)
         indices = [self.terms.term(index) for index in places]
         compared = [part.left for part in conjuncts(mask) if isinstance(part, Binary)] if mask is not None else []
         compared += [part.left for part in compared if isinstance(part, Binary) and begins]
@@ -152,16 +152,20 @@ class MemoryPrinter:
         return f"tl.{op.function}({', '.join([pointer, text, *options])})"
 
 
-def without_offset(indices: Sequence[Expr]) -> tuple[Sequence[Expr], str]:
-    """Indices of an access, the last without the constant at which its lanes begin, and that: " - 1".
+def without_offset(indices: Sequence[Expr], dims: Sequence[Expr], one: str) -> tuple[Sequence[Expr], str]:
+    """Indices of an access, the last of lanes without the constant at which these begin, and its places: " - 1".
 
-    Only where these lanes are some places apart, and another index, which the constant is added to, is no number.
+    Only where these lanes are some places apart, and another index, which the constant is added to, is no number. Lanes
+    that are one pair of the last dimension apart begin there times `one`, lest the whole of an address is known.
     """
     match indices:
         case [first, *between, Binary(op="+" | "-" as sign, left=lanes, right=Number(value=value))]:
             apart = any(isinstance(n, Binary) and n.op == "*" and isinstance(n.right, Number) for n in walk(lanes))
             if apart and not isinstance(first, Number):
                 return (first, *between, lanes), f" {sign} {value}"
+        case [first, *between, Binary(op="+", left=lanes, right=Number(value=value)), Number() as part] if one:
+            if dims[-1] == Number(2) and not isinstance(first, Number):
+                return (first, *between, lanes, part), f" + {2 * value} * {one}"
     return indices, ""
 
 
