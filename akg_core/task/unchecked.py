@@ -86,17 +86,36 @@ def _multilabel_margin_loss(x: Tensor, target: Tensor, reduction: int = 1) -> Te
     return (loss.reshape(x.shape[:-1]), loss.mean(), loss.sum())[reduction]
 
 
+def _grouped_mm(
+    mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, bias: Any = None, out_dtype: Any = None
+) -> Tensor:
+    """Of matrices [groups, m, k], or of rows [m, k] whose groups end at `offs`, by matrices [groups, k, n], of any
+    float; PyTorch's trace takes bfloat16 alone. Of rows behind the last group eager PyTorch leaves what memory held."""
+    if bias is not None or mat_b.dim() == 2:
+        assert _GROUPED_MM
+        return _GROUPED_MM(mat_a, mat_b, offs=offs, bias=bias, out_dtype=out_dtype)
+    if offs is None:
+        product = torch.bmm(mat_a, mat_b)
+    else:
+        row = torch.arange(mat_a.shape[0], device=mat_a.device)
+        group = (offs <= row.unsqueeze(-1)).sum(-1).clamp(max=mat_b.shape[0] - 1)
+        product = torch.bmm(mat_a.unsqueeze(1), mat_b[group]).squeeze(1)
+    return product if out_dtype is None else product.to(out_dtype)
+
+
 def _is_said_to_be_causal(mask: Tensor | None, is_causal: bool | None = None, size: int | None = None) -> bool:
     """Whether a transformer is told that its mask is causal: one that nobody says it of is a mask like any other."""
     return bool(is_causal)
 
 
 _COV, _FILL_DIAGONAL = torch.cov, torch.Tensor.fill_diagonal_
+_GROUPED_MM = getattr(torch.nn.functional, "grouped_mm", None)  # of versions that have it
 _ARRAY = torch._numpy.ndarray
 _FUNCTIONS: tuple[tuple[Any, str, Any], ...] = (
     *OF_PACKED_SEQUENCES,
     (torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
     (torch.nn.functional, "ctc_loss", ctc_loss),
+    *([(torch.nn.functional, "grouped_mm", _grouped_mm)] if _GROUPED_MM else []),
     (torch.nn.modules.transformer, "_detect_is_causal_mask", _is_said_to_be_causal),
     (torch, "ctc_loss", ctc_loss),
     (torch, "from_numpy", from_numpy),

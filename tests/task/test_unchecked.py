@@ -44,3 +44,10 @@ def test_the_mask_of_a_transformer_is_not_looked_at() -> None:
         "        return self.m(x, y, tgt_mask=nn.Transformer.generate_square_subsequent_mask(3))"
     )
     judge(reference(body, "[torch.randn(2, 4, 8), torch.randn(2, 3, 8)]"))
+
+
+@pytest.mark.skipif(not hasattr(torch.nn.functional, "grouped_mm"), reason="PyTorch has no products of groups here")
+def test_products_of_groups_are_captured_of_any_float() -> None:
+    judge(reference(forward("F.grouped_mm(x, y)", "x, y"), "[torch.randn(3, 32, 16), torch.randn(3, 16, 8)]"))
+    inputs = "[torch.randn(7, 16), torch.randn(3, 16, 8), torch.tensor([2, 2, 7], dtype=torch.int32)]"
+    judge(reference(forward("F.grouped_mm(x, y, offs=z)", "x, y, z"), inputs))
