@@ -211,6 +211,13 @@ def test_nan_and_infinity_stand_where_they_must() -> None:
     assert errors(torch.tensor([2.0]), torch.tensor([inf]), torch.tensor([2.0]).double(), F32).nonfinite == -1
 
 
+def test_an_infinity_stands_where_rounding_reaches_it() -> None:
+    c, half = torch.tensor([math.inf], dtype=torch.float16), slack(1, torch.float16)
+    for due, right in ((65_510.0, True), (65_000.0, False), (-65_510.0, False)):
+        r = torch.tensor([due], dtype=torch.float64)
+        assert (errors(c, r.half(), r, half).nonfinite < 0) == right
+
+
 def test_noise_is_of_the_size_of_rounding() -> None:
     x = torch.randn(1000)
     with in_double():

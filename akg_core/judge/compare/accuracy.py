@@ -25,9 +25,10 @@ more than rounding always does. `ulp` is the spacing of the output's dtype at on
     narrower arithmetic that stays within each element's bound is still worse overall.
 
 NaN and infinities must stand where eager has them; where eager overflows but float64 does not, the right number is
-accepted too. Where eager's is none that float64's, rounded once, would be, or where noise and zeros for what is below
-the normal numbers bring one about, nothing is asked: it depends on the order of what is computed. Integers and booleans
-must equal eager's, or where float64 decides differently, its.
+accepted too, and an infinity where what is allowed at first rounds to one. Where eager's is none that float64's,
+rounded once, would be, or where noise and zeros for what is below the normal numbers bring one about, nothing is asked:
+it depends on the order of what is computed. Integers and booleans must equal eager's, or where float64 decides
+differently, its.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def errors(
             free = (
                 ~same_kind(e, r.to(e.dtype)) if noise is None else ~same_kind(e, r.to(e.dtype)) | noise[piece].isinf()
             )
-            misplaced, c, e, r = _nonfinite(c.double(), e.double(), r, relative, free)
+            misplaced, c, e, r = _nonfinite(c.double(), e.double(), r, relative, free, kind)
             nonfinite = start + misplaced if nonfinite < 0 <= misplaced else nonfinite
             wrong, eager_wrong = torch.sub(c, r), torch.sub(e, r)
             norms = _norms(wrong, eager_wrong, r)
@@ -178,7 +179,7 @@ def _greatest(values: torch.Tensor) -> float:
 
 
 def _nonfinite(
-    c: torch.Tensor, e: torch.Tensor, r: torch.Tensor, relative: float, free: torch.Tensor
+    c: torch.Tensor, e: torch.Tensor, r: torch.Tensor, relative: float, free: torch.Tensor, kind: torch.finfo
 ) -> tuple[int, torch.Tensor, torch.Tensor, torch.Tensor]:
     """The first place where a NaN or infinity is not as it must be (or -1), and the tensors with zeros where any is.
 
@@ -187,7 +188,9 @@ def _nonfinite(
     finite = torch.isfinite(c) & torch.isfinite(e) & torch.isfinite(r)
     alike = same_kind(c, e) & ~torch.isfinite(e)
     rescued = torch.isfinite(c + r) & ~torch.isfinite(e) & ((c - r).abs() <= 2 * relative * r.abs())
-    misplaced = (~(finite | free | alike | rescued)).nonzero()
+    reach = (1 + relative) * r.abs() + 2 * (e - r).abs()
+    reached = torch.isfinite(e + r) & (c == torch.inf * r.sign()) & (reach >= kind.max * (1 + kind.eps / 4))
+    misplaced = (~(finite | free | alike | rescued | reached)).nonzero()
     first = int(misplaced[0]) if misplaced.numel() else -1
     return first, torch.where(finite, c, 0.0), torch.where(finite, e, 0.0), torch.where(finite, r, 0.0)
 
