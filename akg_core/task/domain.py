@@ -40,6 +40,11 @@ class Domain:
         """The place of each element among those that are kept."""
         return self.kept.cumsum(0) - 1
 
+    @cached_property
+    def place(self) -> Tensor:
+        """The place of each element that is kept among these, -1 of the others."""
+        return torch.where(self.kept, self.rank, -1)
+
     def sizes(self, spans: Spans) -> list[Any]:
         return [size if along else 1 for size, along in zip(self.grid, spans, strict=True)]
 

@@ -23,6 +23,7 @@ from akg_core.errors import TaskError
 from akg_core.task.argument_records import holds_records
 from akg_core.task.arguments import Leaf, leaves, portable, rebuilt, require_apart
 from akg_core.task.complex_border import complex_places, holds_complex
+from akg_core.task.counted import returned
 from akg_core.task.fake import fake_mode, fake_or_real, faked, run
 from akg_core.task.graph import spelled
 from akg_core.task.items import Items
@@ -203,7 +204,7 @@ def flat_forward(
         leaves = [next(given) if isinstance(value, torch.Tensor) else value for value in values]
         held = {name: model.get_buffer(name) for name in replaced}
         with whole(items=Items(traced=True)):  # in here: what export does with calls of its own comes after
-            result = original(*rebuilt(inputs, leaves))
+            result = returned(original(*rebuilt(inputs, leaves)))
         for name, tensor in held.items():
             path, _, attribute = name.rpartition(".")
             owner = model.get_submodule(path)

@@ -15,8 +15,8 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from akg_core.errors import TaskError
 from akg_core.task import load, wording
+from akg_core.task.counted import returned
 from akg_core.task.items import Items
-from akg_core.task.picked import Picked
 from akg_core.task.recurrent import whole
 from akg_core.task.unchecked import unchecked
 from akg_core.worker.tensors import transform
@@ -65,22 +65,21 @@ def run(
     """
     blamed = load.blame(name, "forward, given what get_inputs gives,")
 
-    def leaves(masks: bool, items: bool = True) -> list[Any]:
+    def leaves(items: bool = True) -> list[Any]:
         read = Items(traced=False)
-        with whole(masks, read if items else None):
-            found = list(torch.utils._pytree.tree_leaves(model(*faked(mode, inputs))))
+        with whole(items=read if items else None):
+            found = list(torch.utils._pytree.tree_leaves(returned(model(*faked(mode, inputs)))))
         read.require_copies(found)
         return found
 
     with blamed, quiet(), unchecked(), mode, observer or nullcontext():
         try:
-            found = leaves(True)
-            return leaves(False) if any(isinstance(each, Picked) for each in found) else found
+            return leaves()
         except TaskError as error:
             line = load.line_of(error, name)
             raise TaskError(f"line {line}: {error.message}", error.cure) if line else error from None
         except Exception as error:
-            refused = wording.of_values(error, name) or _of_items(lambda: leaves(True, items=False), name)
+            refused = wording.of_values(error, name) or _of_items(lambda: leaves(items=False), name)
             if refused is None:
                 raise
             raise refused from None

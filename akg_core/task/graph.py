@@ -48,6 +48,8 @@ DTYPE = "torch.dtype"
 
 RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 """Layers that stay whole, over all their steps."""
+COUNTED = "counted"
+"""The operator that says how many rows of a result are meant: the first of its first argument, of the shape of all."""
 _DRAWING = """
     native_dropout rand rand_like randn randn_like randint randint_like randperm bernoulli normal normal_functional
     uniform exponential multinomial poisson geometric cauchy log_normal binomial rrelu_with_noise_functional
@@ -85,6 +87,13 @@ def references(node: Node) -> Iterator[str]:
             stack.extend(reversed(item))
         elif is_reference(item):
             yield item
+
+
+def counts(graph: Graph) -> dict[int, str]:
+    """By the number of an output, the reference to how many of its rows are meant, where a value says that."""
+    found = {node.name: node.args[1] for node in graph.nodes if node.op.split(".")[1] == COUNTED}
+    named = ((number, resolve(text)[0]) for number, text in enumerate(graph.outputs) if text is not None)
+    return {number: found[name] for number, name in named if name in found}
 
 
 class GraphIndex:

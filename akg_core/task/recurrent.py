@@ -43,13 +43,13 @@ def captured_as(op: str) -> str:
 class whole(TorchFunctionMode):
     """Inside, recurrent layers over a padded sequence are not run step by step, and `x.data` is `x.detach()`.
 
-    What PyTorch makes of the former cannot be decomposed: it ends the process. With `masks`, `x[mask]` and
-    `mask.nonzero()` are `Picked`, and with `items`, `x.item()` is a tensor.
+    What PyTorch makes of the former cannot be decomposed: it ends the process. `x[mask]` and `mask.nonzero()` are
+    `Picked`, and with `items`, `x.item()` is a tensor.
     """
 
-    def __init__(self, masks: bool = True, items: Items | None = None) -> None:
+    def __init__(self, items: Items | None = None) -> None:
         super().__init__()
-        self._picking, self._items = Picking() if masks else None, items
+        self._picking, self._items = Picking(), items
         choices.restart()
 
     def __torch_function__(
@@ -62,7 +62,7 @@ class whole(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name in ("__getitem__", "__setitem__"):
             args = (args[0], plain(args[1]), *args[2:])
-        if self._picking and (found := self._picking.called(func, args, kwargs or {})):
+        if found := self._picking.called(func, args, kwargs or {}):
             return found[0]
         choices.note(name, args, kwargs or {})
         if self._items and (found := self._items.called(func, args, kwargs or {})):
@@ -70,7 +70,7 @@ class whole(TorchFunctionMode):
         if name in RECURRENT and func == getattr(torch._C._VariableFunctions, name) and _padded(name, args):
             return _layers(getattr(getattr(torch.ops, _NAMESPACE), name), *args, **(kwargs or {}))
         result = func(*args, **(kwargs or {}))
-        return self._picking.known(name, args, kwargs or {}, result) if self._picking else result
+        return self._picking.known(name, args, kwargs or {}, result)
 
 
 def layers_by_lengths(name: str, *args: Any) -> Any:

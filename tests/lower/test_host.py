@@ -279,6 +279,13 @@ def test_buffers_are_updated_and_views_returned(tmp_path: Path) -> None:
     assert z.tolist() == [[0, 1, 2], [0, 1, 2]] and torch.equal(t, z.t()) and half.tolist() == [0, 1, 2]
 
 
+def test_a_view_is_as_long_as_a_tensor_says(tmp_path: Path) -> None:
+    text = '@program\ndef main(x: In["f32", "N", 2], n: In["i64"]):\n    y = narrow(x, 0, 0, n)\n    return y\n'
+    count = Argument(name="n", kind="tensor", dtype="i64")
+    model, given = load(tmp_path, text, tensor("x"), count, packing="tensor").ModelNew(), torch.randn(5, 2)
+    assert all(torch.equal(model(given, torch.tensor(n)), given[:n]) for n in (0, 3, 5))
+
+
 def test_named_tuples_of_pytorch_are_given_back(tmp_path: Path) -> None:
     text = '@program\ndef main(x: In["f32", "N"]):\n    y = narrow(x, 0, 0, 1)\n    return x, y\n'
     given = torch.randn(3)

@@ -48,6 +48,21 @@ def test_each_turn_goes_on_from_the_one_before() -> None:
     assert [float(y[3 * t, 0]) for t in range(5)] == [0, 0, 1, 4, 11]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "lines", "code"),
+    [("f64", "return z", "SK807"), ("i64", "step(z, y)\n    return y", "SK808"), ("i64", "return z", "")],
+)
+def test_a_view_whose_length_a_tensor_says_is_returned_alone(dtype: str, lines: str, code: str) -> None:
+    text = TEXT.partition("@program")[0] + (
+        f'@program\ndef main(x: In["f32", 3, 8], n: In["{dtype}"]):\n    y = empty("f32", 3, 8)\n    step(x, y)\n'
+        f"    z = narrow(y, 0, 0, n)\n    {lines}\n"
+    )
+    tree = parse(text)
+    assert code in {f.code for f in check(tree).findings} | ({""} if not check(tree).findings else set())
+    if not code:
+        assert interpret(tree, [torch.ones(3, 8), torch.tensor(2)]).outputs[0].shape == (2, 8)
+
+
 def test_loops_nest_and_step() -> None:
     nested = """
     for a in range(2):

@@ -36,7 +36,7 @@ from akg_core.design.operators import (
 )
 from akg_core.errors import UnsupportedOperator
 from akg_core.records import Dim, Node, Task
-from akg_core.task.graph import RANDOM, dense, random_nodes, reference, resolve
+from akg_core.task.graph import RANDOM, counts, dense, random_nodes, reference, resolve
 
 # A family of operators is a module whose functions are marked with @rule; importing it registers them.
 FAMILIES = (
@@ -59,11 +59,15 @@ class Origin:
 
 @dataclass(slots=True)
 class Trace:
-    """The values of a task. `origins` holds the first graph result that each value is."""
+    """The values of a task. `origins` holds the first graph result that each value is.
+
+    `counts`: of outputs that have as many rows as a value says, by their number.
+    """
 
     sources: dict[str, Source] = field(default_factory=dict)
     origins: dict[Value, Origin] = field(default_factory=dict)
     outputs: list[tuple[Value, Origin] | None] = field(default_factory=list)
+    counts: dict[int, Value] = field(default_factory=dict)
     mutations: dict[str, tuple[Value, Origin]] = field(default_factory=dict)
 
 
@@ -86,6 +90,7 @@ def trace(
         else:
             tracer.add(node)
     result.outputs = [None if o is None else tracer.look_up(o) for o in task.graph.outputs]
+    result.counts = {number: tracer.look_up(count)[0] for number, count in counts(task.graph).items()}
     result.mutations = {name: tracer.look_up(o) for name, o in task.graph.mutations.items()}
     return result
 

@@ -167,6 +167,19 @@ def bincount(c: Call) -> Value:
     return _result(c, indexed(c.shape, (0,), read, 0).joined(literal(0, c.dtype), each, "add"))
 
 
+@rule("compact")
+def compact(c: Call) -> Value:
+    """Rows at their places among those that are kept; what has none is left out."""
+    base = literal(0, c.raw(0).dtype, c.shape)
+    return indexed(base.shape, (0,), (c.raw(1),), 0).joined(base, c.raw(0), "set")
+
+
+@rule("counted")
+def counted(c: Call) -> Value:
+    """Rows of which the first are meant, as many as a tensor holds: the host narrows what it returns."""
+    return c.raw(0)
+
+
 # --- segments ---------------------------------------------------------------------------------------------
 
 

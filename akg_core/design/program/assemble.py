@@ -32,7 +32,7 @@ from akg_core.design.nest.terms import Buffer, Load, Result, below
 from akg_core.design.nest.tiling import access_order, chunk_size, example, in_chunks, splits, tile
 from akg_core.design.policy import Policy
 from akg_core.design.program.inside import inside
-from akg_core.design.program.launches import ProgramWriter, kept_between_calls
+from akg_core.design.program.launches import ProgramWriter, Returned, kept_between_calls
 from akg_core.design.program.repeated import Repeated, Step, changed, kernels, repeated
 from akg_core.design.program.scalars import computed_on_host
 from akg_core.records import Task, Traits
@@ -122,24 +122,23 @@ class Assembly:
 
     # --- what goes out ----------------------------------------------------------------------------
 
-    def _place_outputs(self) -> list[tuple[Buffer, list[View], tuple[int, ...]]]:
-        """For each output the buffer that holds it, and the views that make it of that."""
+    def _place_outputs(self) -> list[Returned]:
+        """Each output: where it is, and the views that make it of that."""
         p = self.partition
         for source in self.trace.sources.values():
             p.buffers.source(source)
         self._computed = computed_on_host(self.task.interface, self.trace, p.buffers)
-        found: list[tuple[Value, list[View]]] = []
-        for output in self.trace.outputs:
-            if output is None:
-                continue
-            found.append(self._base(*self._kept(*output)))
-        result = []
-        for value, views in found:
-            if value not in p.buffers:
-                p.store(value, p.buffers.new(value, "y" if "y" not in p.buffers.names else "out"))
-            buffer = p.buffers[value]
-            result.append((buffer, views, buffer.order))
-        return result
+        given = ((number, output) for number, output in enumerate(self.trace.outputs) if output is not None)
+        based = [(self._base(*self._kept(*output)), self.trace.counts.get(number)) for number, output in given]
+        placed = [(self._placed(value), views, count) for (value, views), count in based]
+        return [Returned(at, views, self._placed(count, "count") if count else None) for at, views, count in placed]
+
+    def _placed(self, value: Value, name: str = "out") -> Buffer:
+        """The buffer that holds a value which leaves a kernel."""
+        buffers = self.partition.buffers
+        if value not in buffers:
+            self.partition.store(value, buffers.new(value, "y" if name == "out" and "y" not in buffers.names else name))
+        return buffers[value]
 
     def _kept(self, value: Value, origin: Origin) -> tuple[Value, Origin]:
         """An output that is, or is seen in, an argument which is updated afterwards: a copy of it."""
@@ -329,12 +328,13 @@ class Assembly:
 
     # --- the program -----------------------------------------------------------------------------------
 
-    def _program(self, returned: list[tuple[Buffer, list[View], tuple[int, ...]]]) -> ast.Program:
+    def _program(self, returned: list[Returned]) -> ast.Program:
+        outer = {b for each in returned for b in (each.buffer, each.count) if b is not None}
         sources = {self.partition.buffers[s]: where for where, s in self.trace.sources.items()}
         by_origin = {where: b for b, where in sources.items()}
         sized = changed(self.emitted, lambda es: [with_sizes(e, self.task.symbols, by_origin.values()) for e in es])
         self.emitted = changed(sized, shared)
-        used = {p.buffer for e in self.emitted for p in e.parameters} | {b for b, _, _ in returned}
+        used = {p.buffer for e in self.emitted for p in e.parameters} | outer
         tensors: list[ast.TensorParameter] = []
         names = set(self._kernels)
         for argument in self.task.interface.arguments:
@@ -354,7 +354,7 @@ class Assembly:
                 tensors.append(ast.TensorParameter(buffer.name, "Param", parameter.dtype, dims, parameter.name))
                 names.add(buffer.name)
         parameters = {b for b, where in sources.items() if where.startswith("parameter:")}
-        kept = kept_between_calls(self.emitted, parameters, {*sources, *self._computed, *(b for b, _, _ in returned)})
+        kept = kept_between_calls(self.emitted, parameters, {*sources, *self._computed, *outer})
         shapes, names = {b: b.shape for b in sources}, names | {b.name for b in used}
         writer = ProgramWriter(shapes, names, self.partition.zeroed, self._computed)
         for number, step in enumerate(self.emitted):
@@ -362,7 +362,7 @@ class Assembly:
                 writer.repeat(step)
             else:
                 writer.launch(step, number in kept)
-        results = [writer.result(buffer, views) for buffer, views, _ in returned]
+        results = [writer.result(each) for each in returned]
         writer.body.append(ast.Return(tuple(results)))
         return ast.Program("model", tuple(tensors), tuple(writer.body))
 

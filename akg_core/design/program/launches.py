@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from akg_core.design.algebra.expression import to_expr
 from akg_core.design.algebra.index import Index, Symbol, index, position
@@ -12,6 +13,15 @@ from akg_core.design.nest.terms import Buffer
 from akg_core.design.program.repeated import Repeated, Row, Step
 from akg_core.sketch import ast
 from akg_core.sketch.names import fresh
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What a program returns: views of a buffer, one on the other, of which `count` rows are meant, if one says so."""
+
+    buffer: Buffer
+    views: list[View]
+    count: Buffer | None = None
 
 
 class ProgramWriter:
@@ -89,14 +99,20 @@ class ProgramWriter:
         body.append(ast.View(scalar, "reshape", name, ()))
         return scalar
 
-    def result(self, buffer: Buffer, views: list[View]) -> str:
+    def result(self, returned: Returned) -> str:
+        buffer = returned.buffer
         name = self.tensor(buffer, buffer.shape)
         if buffer.order != tuple(range(len(buffer.order))):
             back = tuple(index(buffer.order.index(d)) for d in range(len(buffer.order)))
             name = self._view(name, "permute", back)
-        for view in views:
+        for view in returned.views:
             assert view.move is not None
             name = self._view(name, *view.move)
+        if returned.count is not None:
+            rows, zero = fresh(f"{name}_rows", self._names), ast.Number(0)
+            count = ast.Name(self.tensor(returned.count, ()))
+            self.body.append(ast.View(rows, "narrow", name, (zero, zero, count)))
+            name = rows
         return name
 
 

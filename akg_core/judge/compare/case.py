@@ -37,6 +37,7 @@ class Expected:
     or may: what it `kept` this time, a candidate may leave as it was, too. `ties`: for an output of indices, what it
     points into. `open`: by leaf, the elements that depend on which of equal values comes first, and are not counted.
     `shares`: in whose memory outputs lie, as `sharing.shared` says; None: in any that they like.
+    `sized`: outputs whose size is among the values, of which nobody can rely on more than that they are dense.
     """
 
     result: dict[str, Any]
@@ -46,6 +47,7 @@ class Expected:
     kept: frozenset[str] = frozenset()
     open: dict[str, torch.Tensor] = field(default_factory=dict)
     shares: list[list[str]] | None = None
+    sized: frozenset[str] = frozenset()
 
     def tensors(self) -> list[torch.Tensor]:
         """The result's tensors."""
@@ -121,7 +123,7 @@ def _tensor(
         ("shape", "is", tuple(mine.shape), tuple(due.shape)),
         ("strides", "are", _strides(mine), _strides(due)),
     ):
-        if one != other and not (what == "strides" and _is_free(due) and mine.is_contiguous()):
+        if one != other and not (what == "strides" and _is_free(due, name in expected.sized) and mine.is_contiguous()):
             reason = f"its {what} {verb} {_plain(one)} where {_plain(other)} {verb} due"
             return OutputComparison(name=name, ok=False, reason=reason, dtype=_plain(due.dtype))
     exact = (expected.exact or {}).get(name)
@@ -263,9 +265,10 @@ def _strides(tensor: torch.Tensor) -> tuple[int, ...]:
     return tuple(stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if size > 1)
 
 
-def _is_free(due: torch.Tensor) -> bool:
-    """Whether a dense answer may as well be contiguous: on other devices than the host, libraries choose its layout."""
-    return due.device.type != HOST and not due.is_contiguous() and span(due) == due.numel()
+def _is_free(due: torch.Tensor, sized: bool) -> bool:
+    """Whether a dense answer may as well be contiguous: libraries choose its layout on other devices than the host, and
+    where its size is among the values (`sized`)."""
+    return (sized or due.device.type != HOST) and not due.is_contiguous() and span(due) == due.numel()
 
 
 def _index(flat: int, shape: torch.Size) -> tuple[int, ...]:

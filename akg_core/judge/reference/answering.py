@@ -31,7 +31,7 @@ from akg_core.judge.reference.precise import double_model, doubled, in_double, i
 from akg_core.judge.reference.tie_order import leaves_open, one_after_another, open_to_ties, runs, writes_open
 from akg_core.judge.reference.updates import touched
 from akg_core.seeds import GENERATOR, following
-from akg_core.task.graph import random_nodes, size
+from akg_core.task.graph import counts, random_nodes, size
 from akg_core.task.load import blame, sentence
 from akg_core.task.randomness import drawn_from
 from akg_core.worker.tensors import fresh
@@ -71,7 +71,9 @@ def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: Stat
         exact = {name: exact[name] for name in (*result, *left) if name in exact}
     pointed = ties(result, again, exactly if exact is not None else None)
     unsettled = _open(reference, draw, result, again, pointed) if leaves_open(reference.task.graph) else {}
-    reference.expected[draw.name] = Expected(result, left, exact, pointed, kept, unsettled, shares)
+    paths = [*result]
+    sized = frozenset(paths[at] for at in counts(reference.task.graph))
+    reference.expected[draw.name] = Expected(result, left, exact, pointed, kept, unsettled, shares, sized)
 
 
 def _shares(answer: dict[str, Any], given: dict[str, Any], device: str) -> list[list[str]] | None:

@@ -14,7 +14,7 @@ import torch
 
 from akg_core.records import Node, Task
 from akg_core.task.arguments import flat
-from akg_core.task.graph import RECURRENT, GraphIndex, references, size
+from akg_core.task.graph import COUNTED, RECURRENT, GraphIndex, references, size
 
 _SIZES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i16": 2}
 _ALONG_A_DIMENSION = ("_softmax", "_log_softmax", "cumsum", "cumprod", "logcumsumexp")
@@ -61,6 +61,8 @@ _OFTEN_ZERO = ("relu",)  # whose zeros need no multiplication
 _VIEWS = frozenset(
     ("view", "_unsafe_view", "reshape", "permute", "t", "transpose", "unsqueeze", "squeeze", "alias", "expand")
 )
+
+_PARTS = frozenset(("slice", "select", "as_strided", "diagonal", COUNTED))  # of which results may have any size
 
 
 def longest_reduction(task: Task) -> float:
@@ -176,7 +178,7 @@ def _is_read_whole(index: GraphIndex, name: str) -> bool:
 
 def _is_made(index: GraphIndex, output: str) -> bool:
     node = index.producer(output)
-    return node is not None and node.op.split(".")[1] not in _VIEWS | {"slice", "select", "as_strided", "diagonal"}
+    return node is not None and node.op.split(".")[1] not in _VIEWS | _PARTS
 
 
 def _leaves(index: GraphIndex, node: Node) -> bool:

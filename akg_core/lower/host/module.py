@@ -167,11 +167,11 @@ class _Forward:
         return self.names.get(name, name)
 
     def text(self, expr: ast.Expr) -> str:
-        """A size as a Python expression."""
+        """A size as a Python expression; a tensor that holds one is read."""
 
         def python(node: object) -> object:
             if isinstance(node, ast.Name):
-                return ast.Name(self.name(node.id))
+                return ast.Name(self.name(node.id) + (".item()" if node.id in self.dtypes else ""))
             if isinstance(node, ast.Call) and node.op in ("maximum", "minimum"):
                 return ast.Call(node.op[:3], node.args)
             return node

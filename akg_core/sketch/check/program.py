@@ -17,6 +17,7 @@ from akg_core.sketch.check.shapes import (
     VIEW_USAGE,
     Rows,
     apart,
+    counted,
     leading_narrow,
     shape,
     shown_size,
@@ -30,7 +31,10 @@ from akg_core.sketch.program import statements
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor of a program. `root`: whose memory it is (views share it). `origin`: "In", "Param" or "empty"."""
+    """A tensor of a program. `root`: whose memory it is (views share it). `origin`: "In", "Param" or "empty".
+
+    `counted`: how long it is, a tensor says.
+    """
 
     name: str
     root: str
@@ -40,6 +44,7 @@ class Tensor:
     contiguous: bool
     place: ast.Place
     rows: Rows | None = None
+    counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,14 +183,23 @@ class ProgramCheck:
         source = self._tensor(node.tensor, node.place)
         if source is None:
             return
-        known = self._known(node.args, node.place)
+        count = self.tensors.get(counted(node, self.tensors))
+        known = self._known(node.args[:2] if count else node.args, node.place)
         dims = viewed(node, source.dims) if source.dims is not None and known else None
+        if count and (count.dtype, count.dims) != ("i64", ()):
+            message = f"`{count.name}` is no i64 without dimensions, which a length is read from."
+            self._report("SK807", node.place, message, VIEW_USAGE["narrow"])
+        if count and count.root not in self.ready:
+            message = f"A length is read from `{count.name}`, but nothing has written it yet."
+            self._report("SK804", node.place, message, "Launch the kernel that writes it before.")
         if dims is None and source.dims is not None and known:
             message = f"{node.op} of `{source.name}` with the shape {shape(source.dims)} does not fit."
             self._report("SK807", node.place, message, VIEW_USAGE[node.op])
         contiguous = source.contiguous and (node.op == "reshape" or leading_narrow(node))
         self._add(node.target, source.root, source.origin, source.dtype, dims, node.place, contiguous)
-        if leading_narrow(node):
+        if count or source.counted:
+            self.tensors[node.target] = replace(self.tensors[node.target], counted=True)
+        elif leading_narrow(node):
             rows = (source.name, node.args[1], node.args[2])
             self.tensors[node.target] = replace(self.tensors[node.target], rows=rows)
         elif node.op == "reshape" and source.rows is not None:  # a row that is a number without dims
@@ -249,7 +263,10 @@ class ProgramCheck:
         if parameter.dtype != tensor.dtype:
             message = f"{what} of {parameter.dtype}, but it is {tensor.dtype}."
             self._report("SK802", node.place, message, "Declare both alike; a kernel can cast.")
-        if not tensor.contiguous:
+        if tensor.counted:
+            cure = "Hand over the whole tensor and the count, and leave out what lies beyond in the kernel."
+            self._report("SK808", node.place, f"{what}, but a number in a tensor says how long it is.", cure)
+        elif not tensor.contiguous:
             cure = "Hand over the tensor itself and index it accordingly in the kernel."
             self._report("SK808", node.place, f"{what}, but it is a view that is not contiguous.", cure)
         if parameter.role != "In" and tensor.origin == "In":

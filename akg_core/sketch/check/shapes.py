@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from akg_core.sketch import ast
 from akg_core.sketch.affine import Polynomial, number, polynomial
@@ -13,7 +13,8 @@ Rows = tuple[str, ast.Expr, ast.Expr]
 VIEW_USAGE = {
     "reshape": "A reshape keeps the number of elements: reshape(y, M, N).",
     "permute": "A permute names every dimension once: permute(y, 1, 0).",
-    "narrow": "narrow(y, dimension, start, length) takes a part of one dimension; a step may follow.",
+    "narrow": "narrow(y, dimension, start, length) takes a part of one dimension; a step may follow. The "
+    "length may be an i64 tensor without dimensions.",
     "expand": "expand(y, M, N) names every dimension; those of size 1 may grow.",
 }
 
@@ -35,6 +36,12 @@ def viewed(node: ast.View, dims: tuple[ast.Expr, ...]) -> tuple[ast.Expr, ...] |
                 return None
             return tuple(args[2] if i == position else dim for i, dim in enumerate(dims))
     return args if len(args) == len(dims) else None
+
+
+def counted(node: ast.View, tensors: Container[str]) -> str:
+    """The tensor that holds the length of a narrow; "" where a size says it."""
+    length = node.args[2] if node.op == "narrow" and len(node.args) == 3 else None
+    return length.id if isinstance(length, ast.Name) and length.id in tensors else ""
 
 
 def leading_narrow(node: ast.View) -> bool:

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from akg_core.records import Schedule
 from akg_core.sketch import ast
+from akg_core.sketch.check.shapes import counted
 from akg_core.sketch.codes import near
 from akg_core.sketch.interpret.counts import Counts
 from akg_core.sketch.interpret.expression import Evaluator, Frame, fail
@@ -195,7 +196,10 @@ class _ProgramRun:
         return fresh
 
     def _view(self, statement: ast.View) -> Tensor:
-        tensor, args = self._tensor(statement.tensor, statement.place), [self._number(a) for a in statement.args]
+        tensor = self._tensor(statement.tensor, statement.place)
+        count = counted(statement, self.tensors)
+        args = [self._number(a) for a in statement.args[: 2 if count else None]]
+        args += [int(self.tensors[count])] if count else []
         try:
             match statement.op:
                 case "reshape":
