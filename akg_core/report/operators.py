@@ -40,13 +40,14 @@ are refused, and so are results of other shapes.
 Whole numbers divided by zero: eager PyTorch raises an error on a CPU. A kernel raises nothing and goes on: what `//`,
 `%`, `fmod` and `remainder` give at such an element is any number.
 
-Results that `forward` returns may be as long as values say: `x[mask]`, `mask.nonzero()`, and what is made of these. A
-kernel has room for all that there may be, puts what is kept at its front, and counts it; the host reads that number
-and narrows what it returns.
+Results that `forward` returns may be as long as values say: `x[mask]`, `mask.nonzero()`, `torch.unique(x)` with what
+goes with it, and what is made of these, sorted, put one after the other, taken apart or looked up. A kernel has room
+for all that there may be, puts what is kept at its front, and counts it; the host reads that number and narrows what
+it returns.
 
-Left out, and why: what depends on how many a mask picks in another way (`x[mask]` that is sorted
-or put one after the other; `bincount` of numbers that nothing in `forward` keeps below
-`minlength`), since a program allocates before it knows; QR, SVD and eigenvalues, which iterate
+Left out, and why: rows that a mask picks of another dim than the first, products of such rows with each other,
+`repeat_interleave` by a tensor without `output_size`, and `bincount` of numbers that nothing in `forward` keeps below
+`minlength`, for which a program has no room before it knows; QR, SVD and eigenvalues, which iterate
 until values say that it is enough; packed sequences, unless a recurrent layer takes them and they are padded
 again to a `total_length`; float8, for which the sketch language has no dtype; `igamma`, `zeta` and further special
 functions, which networks do not call.

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_map
 
+from akg_core.errors import TaskError
 from akg_core.task.domain import Rows
 from akg_core.task.graph import COUNTED
 
@@ -36,7 +37,14 @@ def compacted(x: Rows) -> Tensor:
 
 def returned(results: Any) -> Any:
     """What forward gives, with a tensor in the place of rows that a mask keeps."""
-    return tree_map(lambda each: _counted(each) if isinstance(each, Rows) else each, results)
+    return tree_map(_returned, results)
+
+
+def _returned(x: Any) -> Any:
+    if getattr(x, "is_python", False):
+        said = "forward returns a number that values decide, or a list of as many, which is no tensor."
+        raise TaskError(said, "Return tensors only.")
+    return _counted(x) if isinstance(x, Rows) else x
 
 
 def _counted(x: Rows) -> Tensor:

@@ -18,10 +18,14 @@ Spans = tuple[bool, ...]
 
 
 class Domain:
-    """The elements of `mask` [*grid] that are kept, in order; how many these are, nobody says."""
+    """The elements of `mask` [*grid] that are kept, in order; how many these are, nobody says.
 
-    def __init__(self, mask: Tensor) -> None:
+    `root`: the domain that has as many, each of which is one of these. `is_dense`: they come first.
+    """
+
+    def __init__(self, mask: Tensor, root: Domain | None = None, is_dense: bool = False) -> None:
         self.mask, self.grid = mask, tuple(mask.shape)
+        self.root, self.is_dense = root or self, is_dense
         self.full: Spans = (True,) * mask.dim()
         self._parts: dict[Any, tuple[Any, Domain]] = {}
 
@@ -33,7 +37,11 @@ class Domain:
     @cached_property
     def count(self) -> Tensor:
         """How many there are, as a tensor of one number, which knows whose number it is."""
-        return counting(self.mask.sum(), self)
+        if self.root is not self:
+            return self.root.count
+        number = counting(self.mask.sum(), self)
+        number.is_python = True  # type: ignore[attr-defined]
+        return number
 
     @cached_property
     def rank(self) -> Tensor:
@@ -45,6 +53,17 @@ class Domain:
         """The place of each element that is kept among these, -1 of the others."""
         return torch.where(self.kept, self.rank, -1)
 
+    @cached_property
+    def front(self) -> Domain:
+        """As many elements at the front of a row that has room for all."""
+        places = torch.arange(self.kept.shape[0], device=self.mask.device)
+        return Domain(places < self.count, self.root, is_dense=True)
+
+    def repeated(self, factor: int) -> Domain:
+        """So many elements in a row for each; the same domain each time."""
+        mask = self.kept[:, None].expand(-1, factor)
+        return self._part(("repeated", factor), lambda: Domain(mask.reshape(-1), is_dense=self.is_dense))
+
     def sizes(self, spans: Spans) -> list[Any]:
         return [size if along else 1 for size, along in zip(self.grid, spans, strict=True)]
 
@@ -55,9 +74,12 @@ class Domain:
 
     def narrowed(self, by: Any, keep: Callable[[], Tensor]) -> Domain:
         """Those of the elements that `keep` says; the same domain for the same `by`."""
+        return self._part(by, lambda: Domain(self.mask & keep().reshape(self.grid)))
+
+    def _part(self, by: Any, make: Callable[[], Domain]) -> Domain:
         key = by if isinstance(by, tuple) else id(by)
         if key not in self._parts:
-            self._parts[key] = by, Domain(self.mask & keep().reshape(self.grid))
+            self._parts[key] = by, make()
         return self._parts[key][1]
 
 
@@ -76,13 +98,17 @@ class Rows:
     """`rows` [m, *rest], of the elements of a domain along the dims that `spans` says, whose sizes make m.
 
     `places`: rows are the numbers of a dim of the mask, or [m, k] of several. `shared`: others may see what is written.
+    `front`: the same rows one after the other, once somebody has asked for that. `is_python`: PyTorch has a list.
     """
+
+    is_python = False
 
     def __init__(
         self, rows: Tensor, domain: Domain, spans: Spans | None = None, places: int | tuple[int, ...] | None = None
     ) -> None:
         self.rows, self.domain, self.spans = rows, domain, spans or domain.full
         self.places, self.shared = places, False
+        self.front: Any = None
 
     def made(self, rows: Tensor) -> Any:
         """Others of the same elements."""

@@ -88,6 +88,8 @@ def _all(x: Rows, dim: int | None) -> Tensor:
 PAIRS = ("max", "min")  # of which a dim gives places, too
 OVER: dict[str, Callable[[Rows, int | None], Tensor]] = {
     "sum": _sum,
+    "prod": lambda x, dim: _filled(x, 1).prod() if dim is None else _filled(x, 1).prod(dim),
+    "count_nonzero": lambda x, dim: _sum(x.made((x.rows != 0).long()), dim),
     "mean": _widened(_mean),
     "var": _widened(_variance),
     "std": _widened(lambda x, dim: _variance(x, dim).sqrt()),
@@ -104,6 +106,7 @@ ALONG: dict[str, Callable[..., Any]] = {
     "log_softmax": lambda func, x, dim: x.made(func(_filled(x, -math.inf), dim)),
     "logsumexp": lambda func, x, dim: func(_filled(x, -math.inf), dim),
     "cumsum": lambda func, x, dim: x.made(func(_filled(x, 0), dim)),
+    "cumprod": lambda func, x, dim: x.made(func(_filled(x, 1), dim)),
     "argmax": lambda func, x, dim: x.domain.rank[func(_least(x, True), dim)],
     "argmin": lambda func, x, dim: x.domain.rank[func(_least(x, False), dim)],
 }

@@ -16,8 +16,10 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
-from akg_core.task.domain import Rows, Spans, counted, depends, is_in_place, union
+from akg_core.task.dense import DIFFERENT, IN_ORDER, dense, row, taken
+from akg_core.task.domain import Rows, Spans, depends, is_in_place, union
 from akg_core.task.over_rows import ALONG, OVER, PAIRS, pair
+from akg_core.task.resized import shaped, sized, view
 
 _NAMES = """
     abs add addcdiv addcmul atan bitwise_and bitwise_not bitwise_or ceil clamp clip clone contiguous cos detach div
@@ -37,10 +39,10 @@ _ALONG = {
     "normalize": (2, 1), "cosine_similarity": (2, 1), "chunk": (2, 0), "split": (2, 0), "topk": (2, -1),
     "sort": (1, -1), "argsort": (1, -1), "argmax": (1, None), "argmin": (1, None), "gather": (1, None),
     "glu": (1, -1), "flip": (1, None), "prod": (1, None), "select": (1, None), "narrow": (1, None),
-    "cat": (1, 0), "concat": (1, 0), "stack": (1, 0),
+    "cat": (1, 0), "concat": (1, 0), "stack": (1, 0), "median": (1, None), "msort": (1, 0), "roll": (2, None),
 }  # fmt: skip
 """Where in the arguments of a function along one dim that dim is, and which it is if it is not said."""
-_ROW_BY_ROW = {"group_norm": 2, "bmm": 3, "scaled_dot_product_attention": 3, "baddbmm": 3}
+_ROW_BY_ROW = {"cdist": 2, "group_norm": 2, "bmm": 3, "scaled_dot_product_attention": 3, "baddbmm": 3}
 """Functions that take the first dim to be one of things that have nothing to do with each other, from so many dims."""
 _LOSSES = frozenset(f"{name}_loss" for name in ("mse", "l1", "smooth_l1", "huber", "soft_margin")) | {
     "binary_cross_entropy",
@@ -79,18 +81,29 @@ class Picked(Rows):
         return self.domain.count if rest == 1 else self.domain.count * rest
 
     def tolist(self) -> Picked:
-        return self
+        found = Picked(self.rows, *self._where(), self.places)
+        found.is_python = True
+        return found
 
     numpy = tolist
 
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, Picked) and at.dtype == torch.bool and at.ndim == 1 and at.domain is self.domain:
             return self._among(at, at.spread)
-        if isinstance(at, slice) and at.step in (None, 1):
-            return self._among((at.start, at.stop), lambda: self._between(at.start, at.stop))
+        if isinstance(at, slice):
+            return self._among((at.start, at.stop, at.step), lambda: self._between(at.start, at.stop, at.step or 1))
+        if isinstance(at, Picked) and at.domain.root is self.domain.root and at.dtype == torch.bool and at.ndim == 1:
+            return dense(self)[dense(at)]
+        if isinstance(at, int):
+            return row(self, at)
+        if isinstance(at, (Tensor, Picked)) and not at.is_floating_point() and at.dtype != torch.bool:
+            return taken(self, at)
+        if isinstance(at, tuple) and len(at) > 1 and isinstance(at[0], (Picked, int)):
+            part, rest = self[at[0]], at[1:]
+            return part.__getitem__((slice(None), *rest)) if isinstance(part, Picked) else part[rest]
         if not (isinstance(at, tuple) and at and (at[0] is Ellipsis or at[0] == slice(None))):
             raise depends()
-        if not all(part is None or part is Ellipsis or isinstance(part, (int, slice)) for part in at):
+        if not all(part is None or part is Ellipsis or isinstance(part, (int, slice)) or _is_list(part) for part in at):
             raise depends()
         if at[0] is Ellipsis:
             missing = self.ndim - sum(part is not None for part in at) + 1
@@ -99,16 +112,18 @@ class Picked(Rows):
                 raise depends()
         if isinstance(self.places, tuple) and len(at) == 2 and isinstance(at[1], int):
             return column(self.domain, self.places[at[1]])
-        return _view(self, Picked(self.rows[at], self.domain, self.spans))
+        return view(self, Picked(self.rows[at], self.domain, self.spans))
 
     def _among(self, by: Any, keep: Callable[[], Tensor]) -> Picked:
         narrowed = self.domain.narrowed(by, keep)
         return Picked(self.rows, narrowed, self.spans, self.places)
 
-    def _between(self, start: Any, stop: Any) -> Tensor:
+    def _between(self, start: Any, stop: Any, step: int) -> Tensor:
         rank = self.domain.rank
         ends = [self.domain.count + end if isinstance(end, int) and end < 0 else end for end in (start, stop)]
-        kept = rank >= (0 if start is None else ends[0])
+        first = 0 if start is None else ends[0]
+        kept = rank >= first
+        kept = kept if step == 1 else kept & ((rank - first) % step == 0)
         return kept if stop is None else kept & (rank < ends[1])
 
     @property
@@ -125,7 +140,7 @@ class Picked(Rows):
         if self.ndim == 2 and {one % 2, other % 2} == {0, 1}:
             return self.T
         inner = 0 not in (one % self.ndim, other % self.ndim)
-        return _view(self, Picked(self.rows.transpose(one, other), *self._where())) if inner else self._no_columns()
+        return view(self, Picked(self.rows.transpose(one, other), *self._where())) if inner else self._no_columns()
 
     def _where(self) -> tuple[Any, Spans]:
         return self.domain, self.spans
@@ -143,21 +158,31 @@ class Picked(Rows):
 class _Columns(tuple[Picked, ...]):
     """What `mask.nonzero().t()` is: the numbers of every dim."""
 
+    is_python = True  # where rows come second nobody has them as a tensor
+
     def contiguous(self) -> _Columns:
         return self
 
     long = contiguous
+
+    def __matmul__(self, other: Any) -> Any:
+        """The product over all rows."""
+        if not isinstance(other, Picked) or other.ndim != 2:
+            raise depends()
+        return torch.stack([(column.unsqueeze(1) * other).sum(0) for column in self])
+
+
+def _is_list(index: Any) -> bool:
+    """Whether an index is one of places that are known to be as many."""
+    if isinstance(index, list):
+        return all(isinstance(each, int) for each in index)
+    return isinstance(index, Tensor) and index.dim() == 1 and index.dtype in (torch.int64, torch.int32)
 
 
 def column(domain: Any, dim: int) -> Picked:
     """The numbers of a dim of a mask at what it keeps."""
     spans = tuple(each == dim for each in range(len(domain.grid)))
     return Picked(torch.arange(domain.grid[dim], device=domain.mask.device), domain, spans, dim)
-
-
-def _view(x: Picked, part: Picked) -> Picked:
-    x.shared = part.shared = True
-    return part
 
 
 def _operator(name: str) -> Callable[..., Any]:
@@ -179,13 +204,21 @@ def _called(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
     given = [value for value in tree_leaves((args, kwargs)) if isinstance(value, Picked)]
     if not given or isinstance(kwargs.get("out"), (Tensor, Picked)):  # they are part of an index
         raise depends()
+    if name in DIFFERENT:
+        return DIFFERENT[name](*args, **kwargs, kind=Picked)
     if kwargs.get("inplace") or is_in_place(name):
         return _in_place(func, name, args, kwargs)
-    spans = union(given)
+    domains = [each.domain for each in given]
 
     def aligned(value: Any) -> Any:
         return Picked(value.spread(spans), value.domain, spans, value.places) if isinstance(value, Picked) else value
 
+    if len({*domains}) > 1 and len({domain.root for domain in domains}) == 1:
+        args, kwargs = tree_map(
+            lambda each: dense(each) if isinstance(each, Picked) else each, (tuple(args), dict(kwargs))
+        )
+        return _called(func, args, kwargs)
+    spans = union(given)
     if len({each.rows.dim() for each in given}) > 1 and name not in _CLASSES:
         raise depends()
     if isinstance(args[0], Picked) and name in _SAME_PLACES:
@@ -202,12 +235,14 @@ def _of_rows(func: Callable[..., Any], name: str, first: Picked, args: Any, kwar
     if name in _LOSSES and len(args) == 2:
         whole = _mapped(func, first, args, {**kwargs, "reduction": "none"})
         return whole if reduction == "none" else OVER[reduction](_everywhere(whole), None)
+    if name in IN_ORDER and own and len(given) == 1 and not _is_inner(rank, _dim_of(name, args, kwargs)):
+        return IN_ORDER[name](*args, **kwargs)
     if name in _ELEMENTWISE and name != "__matmul__":
         return _mapped(func, first, args, kwargs)
     if name in _SHAPED and own and len(given) == 1 and not kwargs:
-        return _shaped(func, name, first, args[1:])
+        return shaped(func, name, first, args[1:])
     if name in _SIZED and own and not kwargs:
-        return _sized(name, first, args[1:])
+        return sized(name, first, args[1:])
     if (
         name == "dropout"
         and own
@@ -224,16 +259,21 @@ def _of_rows(func: Callable[..., Any], name: str, first: Picked, args: Any, kwar
     if name in OVER and own and len(given) == 1:
         return _over(func, name, first, args[1:], kwargs)
     if name in _ALONG:
-        place, usual = _ALONG[name]
-        dim = kwargs.get("dim", args[place] if len(args) > place else usual)
+        dim = _dim_of(name, args, kwargs)
         if dim is not None and _is_inner(rank + (name == "stack"), dim):
             if name == "gather" and own and isinstance(args[2], Picked):  # others may be no places
                 args = (*args[:2], first.made(args[2].valid(first.spans)))
             return _mapped(func, first, args, kwargs)
         plain = len(args) < 3 and kwargs.get("dtype") is None and set(kwargs) <= {"dim", "dtype", "_stacklevel"}
-        if dim == 0 and name in ALONG and own and plain:
-            return ALONG[name](func, _everywhere(first), dim)
+        if dim is not None and dim % rank == 0 and name in ALONG and own and plain:
+            return ALONG[name](func, _everywhere(first), 0)
     raise depends()
+
+
+def _dim_of(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The dim that a function goes along, None where it is not said."""
+    place, usual = _ALONG[name]
+    return kwargs.get("dim", args[place] if len(args) > place else usual)
 
 
 def _training(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -249,6 +289,7 @@ def _in_place(func: Callable[..., Any], name: str, args: Sequence[Any], kwargs: 
     options = {key: value for key, value in kwargs.items() if key != "inplace"}
     new = _called(func if kwargs.get("inplace") else getattr(Tensor, plain), args, options)
     x.rows, x.spans, x.places = new.rows.to(x.dtype), new.spans, None
+    x.front = None
     return x
 
 
@@ -299,42 +340,6 @@ def _einsum(first: Picked, equation: str, *operands: Any) -> Any:
     return _mapped(torch.einsum, first, (equation, *operands), {}, broadcast=False)
 
 
-def _shaped(func: Callable[..., Any], name: str, x: Picked, args: Sequence[Any]) -> Picked:
-    """Dims other than that of the rows, made or left out; `squeeze()` is taken to leave theirs."""
-    rank = x.rows.dim()
-    if name == "flatten" and args in ((), (0,)) and math.prod(x.rows.shape[1:]) == 1:
-        return _sized("reshape", x, (-1,))
-    if name == "squeeze" and not args:
-        return _sized("reshape", x, (-1, *(size for size in x.rows.shape[1:] if size != 1)))
-    (dim,) = args if len(args) == 1 else (0,)
-    least = -rank if name == "unsqueeze" else 1 - rank
-    if not isinstance(dim, int) or not (dim > 0 or least <= dim < 0):
-        raise depends()
-    places = x.places[0] if name == "squeeze" and isinstance(x.places, tuple) and len(x.places) == 1 else None
-    return _view(x, Picked(func(x.rows, dim), *x._where(), places))
-
-
-def _sized(name: str, x: Picked, args: Sequence[Any]) -> Picked:
-    """Other sizes of a row: the first one is that of the rows, -1 or how many there are."""
-    sizes = list(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else list(args)
-    rest, count = x.rows.shape[1:], x.rows.shape[0]
-    own = sizes and (counted(sizes[0]) is x.domain or (isinstance(sizes[0], int) and sizes[0] == -1))
-    if name == "repeat":
-        own = sizes and isinstance(sizes[0], int) and sizes[0] == 1 and len(sizes) == x.rows.dim()
-    if not own or any(isinstance(size, Tensor) for size in sizes[1:]):
-        raise depends()
-    if name in ("repeat", "expand"):
-        if len(sizes) != x.rows.dim():
-            raise depends()
-        return _view(x, Picked(getattr(x.rows, name)(sizes[0] if name == "repeat" else count, *sizes[1:]), *x._where()))
-    known = math.prod(size for size in sizes[1:] if size != -1)
-    if (isinstance(sizes[0], int) and -1 in sizes[1:]) or (-1 not in sizes[1:] and known != math.prod(rest)):
-        raise depends()
-    places = x.places[0] if isinstance(x.places, tuple) and len(x.places) == len(sizes) == 1 else None
-    places = x.places if isinstance(x.places, int) and len(sizes) == 1 else places
-    return _view(x, Picked(x.rows.reshape(count, *sizes[1:]), *x._where(), places))
-
-
 def _of_classes(func: Callable[..., Any], logits: Any, target: Any, **options: Any) -> Any:
     """A loss by classes, which has a number of its own for rows that do not count."""
     ignored = options.get("ignore_index", _IGNORED)
@@ -362,9 +367,15 @@ def _over(func: Callable[..., Any], name: str, x: Picked, args: Sequence[Any], k
         raise depends()
     if dim is not None and _is_inner(x.rows.dim(), dim):
         return _mapped(func, x, (x, *args), kwargs)
-    if len(args) > 1 or set(kwargs) - {"dim"} or dim not in (None, 0, (0,), [0]):
+    of_all = dim is None or {each % x.ndim for each in (dim if isinstance(dim, (tuple, list)) else (dim,))}
+    keep = kwargs.get("keepdim", len(args) > 1 and args[1])
+    if len(args) > (1 if name in ("var", "std") else 2) or set(kwargs) - {"dim", "keepdim"} or keep not in (0, 1):
+        raise depends()
+    if of_all not in (True, {0}, {*range(x.ndim)}) or (keep and of_all == {0} and name in PAIRS):
         raise depends()
     x = _everywhere(x)
-    if dim == 0 and name in PAIRS:
+    if of_all == {0} and name in PAIRS:
         return pair(func, name, x)
-    return OVER[name](x, None if dim is None else 0)
+    over = None if dim is None or of_all != {0} else 0
+    found = OVER[name](x, over)
+    return (found[None] if over == 0 else found.reshape((1,) * x.ndim)) if keep else found

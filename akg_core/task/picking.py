@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from akg_core.task import choices
+from akg_core.task.dense import DIFFERENT, JOINING, joined, of_rows
 from akg_core.task.domain import Domain, Places, Rows, counted, counting, depends, parts_of, union
 from akg_core.task.picked import Picked, column
 from akg_core.task.turns import added, last_written
@@ -35,6 +36,7 @@ class Picking:
 
     def __init__(self) -> None:
         self._domains: list[tuple[Tensor, int, Domain]] = []
+        self._joined: dict[Any, Any] = {}
         self._made: dict[Any, tuple[Any, Tensor, int]] = {}
 
     def called(self, func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any] | None:
@@ -46,6 +48,10 @@ class Picking:
             return self._places(args[0], name == "nonzero_numpy" or kwargs.get("as_tuple", False))
         if name == "masked_select" and not kwargs and _is_mask(args[1]) and args[0].shape == args[1].shape:
             return (Picked(args[0].reshape(-1).clone(), self._domain(args[1])),)
+        if name in DIFFERENT and args and isinstance(args[0], Tensor):
+            return (DIFFERENT[name](*args, **kwargs, kind=Picked),)
+        if name in JOINING and of_rows(*args, **kwargs):
+            return (joined(args[0], self._joined),)
         if name in ("__getitem__", "__setitem__") and isinstance(args[0], Tensor):
             index = args[1]
             if found := self._by_mask(args[0], index, name == "__getitem__" or isinstance(args[2], Picked)):

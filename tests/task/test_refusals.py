@@ -48,7 +48,6 @@ REFUSED = {
     ),
     "random": ("x = x + 1\nreturn torch.poisson(x)", "x", X, "`torch.poisson`", "random numbers", "get_inputs"),
     "mask": ("y = x[x > 0]\nreturn y.view(2, -1)", "x", X, "`return y.view(2, -1)`", LOOKS, "torch.where(mask, x, 0)"),
-    "unique": ("x = x + 1\nreturn torch.unique(x)", "x", X, "`return torch.unique(x)`", LOOKS, "fixed size"),
     "item": ("y = x.sum()\nif y.item() > 0:\n    x = -x\nreturn x", "x", X, "`if y.item() > 0:`", LOOKS, "torch.where"),
     "while": ("y = x\nwhile y.sum() < 9:\n    y = y + 1\nreturn y", "x", X, "`while y.sum() < 9:`", LOOKS, "a loop"),
     "cond": (
