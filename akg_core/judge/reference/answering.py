@@ -70,7 +70,7 @@ def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: Stat
     if exact is not None:
         exact = {name: exact[name] for name in (*result, *left) if name in exact}
     pointed = ties(result, again, exactly if exact is not None else None)
-    unsettled = _open(reference, draw, result, again, pointed) if leaves_open(reference.task.graph) else {}
+    unsettled = _open(reference, draw, result | left, again, pointed) if leaves_open(reference.task.graph) else {}
     paths = [*result]
     sized = frozenset(paths[at] for at in counts(reference.task.graph))
     reference.expected[draw.name] = Expected(result, left, exact, pointed, kept, unsettled, shares, sized)
@@ -90,8 +90,14 @@ def _open(
     again: Callable[[], tuple[float, Any]],
     pointed: Collection[str],
 ) -> dict[str, torch.Tensor]:
-    """Elements that depend on which of equal values comes first; what is `pointed` there is judged by the values."""
-    found = open_to_ties([result, *runs(lambda: flatten(fresh(again()[1])))], pointed)
+    """Elements, of what the call leaves in the state too, that depend on which of equal values comes first; what is
+    `pointed` there is judged by the values."""
+
+    def outcome() -> dict[str, Any]:
+        answer = flatten(fresh(again()[1]))
+        return answer | named([], fresh(reference.model.state_dict()))
+
+    found = open_to_ties([result, *runs(outcome)], pointed)
     if found:
         reference.unsettled[draw.name] = max(float(where.double().mean()) for where in found.values())
     return found
