@@ -279,7 +279,7 @@ def _series(reference: Reference, first: Draw, known: set[str], count: int) -> I
         for draw in others[:1]
     ]
     yield from borrowed[:count]
-    plain = any(draw.kind == "signed" and not draw.sizes for draw in reference.plans.values())
+    plain = any(draw.kind == "signed" for draw in others)
     for number in range(count - len(borrowed)):
         draw = plan(reference, Plan("signed" if plain else "drawn", reference.seed + 40 + number, "initial"))
         draw = _in_state_of(reference, first, draw, draw.name)
