@@ -12,13 +12,14 @@ import torch
 from torch import Tensor
 
 from akg_core.task.counted import compacted
-from akg_core.task.domain import Domain, Rows, depends
+from akg_core.task.domain import Domain, Rows, depends, together
 
 
 def dense(x: Any) -> Any:
     """The same rows at the front of as many as there may be; what is behind them means nothing."""
-    if x.domain.is_dense:
-        return type(x)(x.spread(), x.domain)
+    if x.domain.is_dense:  # in the one domain that all have which have as many
+        same = x.domain is x.domain.front or x.domain.kept.shape != x.domain.front.kept.shape
+        return type(x)(x.spread(), x.domain if same else x.domain.front)
     if x.front is None:
         x.front = type(x)(compacted(x), x.domain.front)
     return x.front
@@ -80,6 +81,19 @@ def flattened(x: Any, rest: Sequence[int] = ()) -> Any:
     return type(x)(x.spread().reshape(-1, *rest), x.domain.repeated(factor) if factor > 1 else x.domain)
 
 
+def length(start: Any, stop: Any, step: Any) -> tuple[str, int] | None:
+    """How many rows a slice has, of however many: the first so many, or so many less; None where that is not known."""
+    if step not in (None, 1) or not all(end is None or isinstance(end, int) for end in (start, stop)):
+        return None
+    if stop is None and start is not None and start < 0:
+        return "first", -start
+    if start in (None, 0) and stop is not None and stop >= 0:
+        return "first", stop
+    if (start or 0) >= 0 and (stop is None or stop < 0):
+        return "less", (start or 0) - (stop or 0)
+    return None
+
+
 def row(x: Any, at: int) -> Tensor:
     """One of the rows, counted from the end where it is below 0."""
     rows = dense(x).rows
@@ -111,7 +125,11 @@ def joined(parts: Sequence[Any], known: dict[Any, Any]) -> Any:
             for part in parts
         ]
         known[key] = Domain(torch.cat(masks)), [part.domain for part in parts if isinstance(part, Rows)]
-    return type(first)(torch.cat(rows), known[key][0])
+    whole = type(first)(torch.cat(rows), known[key][0])
+    front = together([part.domain for part in parts if isinstance(part, Rows)]) if len(parts) == 2 else None
+    if front is not None:
+        return type(first)(compacted(whole)[: front.kept.shape[0]], front)
+    return whole
 
 
 def _every(x: Any, kind: type[Any]) -> Any:

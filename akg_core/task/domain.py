@@ -20,12 +20,14 @@ Spans = tuple[bool, ...]
 class Domain:
     """The elements of `mask` [*grid] that are kept, in order; how many these are, nobody says.
 
-    `root`: the domain that has as many, each of which is one of these. `is_dense`: they come first.
+    `root`: a domain that is known to have as many, the same for all of these. `is_dense`: they come first. `piece`: of
+    which domain it has the first so many elements, ("first", 3), or so many less, ("less", 3).
     """
 
     def __init__(self, mask: Tensor, root: Domain | None = None, is_dense: bool = False) -> None:
         self.mask, self.grid = mask, tuple(mask.shape)
         self.root, self.is_dense = root or self, is_dense
+        self.piece: tuple[Domain, tuple[str, int]] | None = None
         self.full: Spans = (True,) * mask.dim()
         self._parts: dict[Any, tuple[Any, Domain]] = {}
 
@@ -56,8 +58,10 @@ class Domain:
     @cached_property
     def front(self) -> Domain:
         """As many elements at the front of a row that has room for all."""
+        if self.root is not self:
+            return self.root.front
         places = torch.arange(self.kept.shape[0], device=self.mask.device)
-        return Domain(places < self.count, self.root, is_dense=True)
+        return Domain(places < self.count, self, is_dense=True)
 
     def repeated(self, factor: int) -> Domain:
         """So many elements in a row for each; the same domain each time."""
@@ -72,15 +76,36 @@ class Domain:
         others = [dim for dim, along in enumerate(spans) if not along]
         return (self.mask.any(others) if others else self.mask).reshape(-1)
 
-    def narrowed(self, by: Any, keep: Callable[[], Tensor]) -> Domain:
-        """Those of the elements that `keep` says; the same domain for the same `by`."""
-        return self._part(by, lambda: Domain(self.mask & keep().reshape(self.grid)))
+    def narrowed(self, by: Any, keep: Callable[[], Tensor], length: tuple[str, int] | None = None) -> Domain:
+        """Those of the elements that `keep` says; the same domain for the same `by`. `length`: that of its `piece`."""
+
+        def make() -> Domain:
+            found = Domain(self.mask & keep().reshape(self.grid))
+            if length is not None:
+                whole, (kind, number) = self.root, length
+                if kind == "less" and whole.piece is not None and whole.piece[1][0] == kind:
+                    whole, (_, more) = whole.piece
+                    number += more
+                found.root = whole._part((kind, number, self.kept.shape[0]), lambda: found)
+                found.piece = whole, (kind, number)
+            return found
+
+        return self._part(by, make)
 
     def _part(self, by: Any, make: Callable[[], Domain]) -> Domain:
         key = by if isinstance(by, tuple) else id(by)
         if key not in self._parts:
             self._parts[key] = by, make()
         return self._parts[key][1]
+
+
+def together(domains: Sequence[Domain]) -> Domain | None:
+    """The domain, its elements first, that has as many as two together: the first so many of it, and so many less."""
+    pieces = [piece for domain in domains if (piece := domain.root.piece) is not None]
+    if len(pieces) != 2 or pieces[0][0] is not pieces[1][0]:
+        return None
+    (whole, (kind, number)), (_, (other_kind, other_number)) = pieces
+    return whole.front if number == other_number and {kind, other_kind} == {"first", "less"} else None
 
 
 def counting(number: Tensor, domain: Domain) -> Tensor:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
-from akg_core.task.dense import DIFFERENT, IN_ORDER, dense, row, taken
+from akg_core.task.dense import DIFFERENT, IN_ORDER, dense, length, row, taken
 from akg_core.task.domain import Rows, Spans, depends, is_in_place, union
 from akg_core.task.over_rows import ALONG, OVER, PAIRS, pair
 from akg_core.task.resized import shaped, sized, view
@@ -91,14 +91,15 @@ class Picked(Rows):
         if isinstance(at, Picked) and at.dtype == torch.bool and at.ndim == 1 and at.domain is self.domain:
             return self._among(at, at.spread)
         if isinstance(at, slice):
-            return self._among((at.start, at.stop, at.step), lambda: self._between(at.start, at.stop, at.step or 1))
+            by = (at.start, at.stop, at.step)
+            return self._among(by, lambda: self._between(at.start, at.stop, at.step or 1), length(*by))
         if isinstance(at, Picked) and at.domain.root is self.domain.root and at.dtype == torch.bool and at.ndim == 1:
             return dense(self)[dense(at)]
         if isinstance(at, int):
             return row(self, at)
         if isinstance(at, (Tensor, Picked)) and not at.is_floating_point() and at.dtype != torch.bool:
             return taken(self, at)
-        if isinstance(at, tuple) and len(at) > 1 and isinstance(at[0], (Picked, int)):
+        if isinstance(at, tuple) and len(at) > 1 and isinstance(at[0], (Picked, int, slice)) and at[0] != slice(None):
             part, rest = self[at[0]], at[1:]
             return part.__getitem__((slice(None), *rest)) if isinstance(part, Picked) else part[rest]
         if not (isinstance(at, tuple) and at and (at[0] is Ellipsis or at[0] == slice(None))):
@@ -114,8 +115,8 @@ class Picked(Rows):
             return column(self.domain, self.places[at[1]])
         return view(self, Picked(self.rows[at], self.domain, self.spans))
 
-    def _among(self, by: Any, keep: Callable[[], Tensor]) -> Picked:
-        narrowed = self.domain.narrowed(by, keep)
+    def _among(self, by: Any, keep: Callable[[], Tensor], of: tuple[str, int] | None = None) -> Picked:
+        narrowed = self.domain.narrowed(by, keep, of)
         return Picked(self.rows, narrowed, self.spans, self.places)
 
     def _between(self, start: Any, stop: Any, step: int) -> Tensor:
@@ -237,6 +238,8 @@ def _of_rows(func: Callable[..., Any], name: str, first: Picked, args: Any, kwar
         return whole if reduction == "none" else OVER[reduction](_everywhere(whole), None)
     if name in IN_ORDER and own and len(given) == 1 and not _is_inner(rank, _dim_of(name, args, kwargs)):
         return IN_ORDER[name](*args, **kwargs)
+    if name == "dot" and len(given) == 2:
+        return OVER["sum"](_mapped(torch.mul, first, args, kwargs), None)
     if name in _ELEMENTWISE and name != "__matmul__":
         return _mapped(func, first, args, kwargs)
     if name in _SHAPED and own and len(given) == 1 and not kwargs:

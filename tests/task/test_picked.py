@@ -92,7 +92,9 @@ ORDERED = [
     "(x[m].median(), x[m].median(0).values)", "x[m][x[m].sum(-1).argsort()] - x[m]", "(x[m][0], x[m][-1], x[m][::2])",
     "x[m][x[m].sum(-1).sort().indices[:3]]", "torch.unique(t)", "x[m][t[0]]", "x[m][y[m][:, 0] > 0][-2:]",
     "torch.unique(t, return_inverse=True, return_counts=True)", "t[m].unique(return_counts=True)[1].float().std()",
-    "torch.unique_consecutive(t, return_counts=True)", "x[m].T @ y[m]", "x[m].sum(0, keepdim=True) * x[m].prod()",
+    "torch.unique_consecutive(t, return_counts=True)", "x[m].sort(0)[0][1:] - x[m][1:][:-2].sum() * x[m][:-1]",
+    "torch.dot(x[m, 0], torch.cat([x[m, 0][:1], x[m, 0][1:] - x[m, 0][:-1]]))",
+    "x[m].T @ y[m]", "x[m].sum(0, keepdim=True) * x[m].prod()",
 ]  # fmt: skip
 CLASSES = [
     "F.cross_entropy(x[t >= 0], t[t >= 0])", "F.cross_entropy(x[m], t[m].clamp(min=0), reduction='sum')",
@@ -102,7 +104,7 @@ CLASSES = [
 ]  # fmt: skip
 REFUSED = [
     "x[m].sum() if len(x[m]) else x", "x[m].unsqueeze(0).sum()", "x[m].unsqueeze(-3).sum()", "x[m].view(2, -1).sum()",
-    "x[m] @ y[m].T", "x[m].norm(0)", "x[m].var(0, False)", "(x[m] + y[m.clone()]).sum()", "x[m].diff(dim=0)",
+    "x[m] @ y[m].T", "x[m].norm(0)", "x[m].var(0, False)", "(x[m] + y[m.clone()]).sum()",
     "x[m].softmax(0, torch.float64).sum()", "x[m, t[m].abs()].sum()", "(x[m] * torch.ones(18, 1)).sum()",
     "F.dropout(x[m]).sum()", "x[m].sum(-1) if x[m].sum() > 0 else y", "x[:, m[0]]", "torch.unique(t, dim=0)",
 ]  # fmt: skip
