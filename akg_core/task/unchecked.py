@@ -7,6 +7,7 @@ PyTorch still refuses.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -103,20 +104,33 @@ def _grouped_mm(
     return product if out_dtype is None else product.to(out_dtype)
 
 
+def _combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    chosen = torch.tensor([*choose(range(input.shape[0]), r)], dtype=torch.long, device=input.device)
+    return input[chosen.reshape(-1, r)]
+
+
+def _angle(input: Tensor) -> Tensor:
+    """As it is, of complex numbers in a tensor of its own; PyTorch's trace has it laid out as they are."""
+    return _ANGLE(input.contiguous() if input.is_complex() else input)
+
+
 def _is_said_to_be_causal(mask: Tensor | None, is_causal: bool | None = None, size: int | None = None) -> bool:
     """Whether a transformer is told that its mask is causal: one that nobody says it of is a mask like any other."""
     return bool(is_causal)
 
 
-_COV, _FILL_DIAGONAL = torch.cov, torch.Tensor.fill_diagonal_
+_COV, _FILL_DIAGONAL, _ANGLE = torch.cov, torch.Tensor.fill_diagonal_, torch.angle
 _GROUPED_MM = getattr(torch.nn.functional, "grouped_mm", None)  # of versions that have it
 _ARRAY = torch._numpy.ndarray
+_METHODS = {"bincount": bincount, "istft": istft, "cov": _cov, "corrcoef": _corrcoef, "angle": _angle}
 _FUNCTIONS: tuple[tuple[Any, str, Any], ...] = (
     *OF_PACKED_SEQUENCES,
     (torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
     (torch.nn.functional, "ctc_loss", ctc_loss),
     *([(torch.nn.functional, "grouped_mm", _grouped_mm)] if _GROUPED_MM else []),
     (torch.nn.modules.transformer, "_detect_is_causal_mask", _is_said_to_be_causal),
+    (torch, "combinations", _combinations),
     (torch, "ctc_loss", ctc_loss),
     (torch, "from_numpy", from_numpy),
     (torch._C._nn, "multilabel_margin_loss", _multilabel_margin_loss),
@@ -124,9 +138,5 @@ _FUNCTIONS: tuple[tuple[Any, str, Any], ...] = (
     (torch._numpy._dtypes, "dtype", dtype),
     (_ARRAY, "__array_function__", by_function),
     (_ARRAY, "__array_ufunc__", by_operator),
-    *(
-        (owner, name, function)
-        for name, function in (("bincount", bincount), ("istft", istft), ("cov", _cov), ("corrcoef", _corrcoef))
-        for owner in (torch, torch.Tensor)
-    ),
+    *((owner, name, function) for name, function in _METHODS.items() for owner in (torch, torch.Tensor)),
 )

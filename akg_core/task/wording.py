@@ -25,6 +25,12 @@ COMPLEX_CURE = (
     "product with a matrix of cosines and one of sines."
 )
 _SPACES = {"linalg_": "torch.linalg.", "fft_": "torch.fft.", "special_": "torch.special."}
+_FIXED = "Give every result a fixed size: torch.where(mask, x, 0) for x[mask], or room for all that may be."
+_SIZED = {
+    "repeat_interleave": "Say how many there are: torch.repeat_interleave(x, repeats, output_size=n).",
+    "linalg_lstsq": "Where A has full rank, solve for it: torch.linalg.solve(A.mT @ A, A.mT @ B).",
+}
+"""What to write in place of operators whose results have as many elements as values say."""
 _CHOICES = ("cond", "while_loop")
 _LONGEST = 60  # characters of a line that stands in a sentence
 _OF_NUMPY = (".numpy()", "__array_function__", "__array_ufunc__", "numpy.object_")
@@ -89,7 +95,7 @@ def of_values(error: BaseException, name: str) -> TaskError | None:
         if isinstance(each, DynamicOutputShapeException):
             return TaskError(
                 f"{place}: forward looks at the values of tensors for the size of a result{quoted}.",
-                "Give every result a fixed size: torch.where(mask, x, 0) for x[mask], or room for all that may be.",
+                _SIZED.get(each.func._opname, _FIXED),
             )
         if isinstance(each, DataDependentOutputException) or _OF_VALUES.search(f"{type(each).__name__}: {each}"):
             return TaskError(

@@ -33,6 +33,9 @@ WRITTEN = [
       for k in ("sum", "prod", "mean", "amax", "amin") for s in (True, False)),
     *((f"x.index_reduce(0, y, z, '{k}')", PICKED) for k in ("prod", "mean", "amax")),
     ("x.long().scatter_reduce(1, y, z.long(), 'amax')", SPARSE),
+    ("x.index_put((torch.zeros(24, dtype=torch.long),), z)", ROWS), ("x.scatter(0, 0 * y[:, :9], z[:, :9])", SPARSE),
+    ("x.index_put((torch.zeros(24, dtype=torch.long),), z, accumulate=True)", ROWS),
+    ("torch.zeros(3).index_add(0, torch.zeros(6, dtype=torch.long), torch.ones(6))", ROWS),
 ]  # fmt: skip
 MASKED = [
     "x.masked_scatter(y > 4, z)", "x.masked_scatter(y[:1] > 4, z)", "x.index_put((y > 4,), z[0, 0])",
@@ -53,6 +56,7 @@ SEGMENTS = [
     "torch.segment_reduce(x, 'max', offsets=torch.cat([y.new_zeros(1), y.cumsum(0)]))",
 ]
 COUNTED = [
+    "torch.repeat_interleave(x, torch.arange(x.shape[0]), 0, output_size=x.shape[0] * (x.shape[0] - 1) // 2)",
     "torch.histc(x, 8, -1, 1)", "torch.histc(x, 16)", "F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2)",
 ]  # fmt: skip
 

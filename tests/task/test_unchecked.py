@@ -13,7 +13,8 @@ LINES = [
     "F.gaussian_nll_loss(x, y, y[:, 0].abs() + 0.2, reduction='none')", "F.gaussian_nll_loss(x, y, 0.7)",
     "nn.GaussianNLLLoss()(x, y, y[:, :1].abs() + 1)", "torch.cov(x)", "x.cov(correction=0)", "torch.corrcoef(x)",
     "x.relu().fill_diagonal_(2.5)", "(x @ x.t()).t().fill_diagonal_(-math.inf)", "torch.cov(x[0])",
-    "x[0].corrcoef() + y.corrcoef()",
+    "x[0].corrcoef() + y.corrcoef()", "torch.combinations(x[:, 0])", "torch.combinations(x[0, :4], 3, True)",
+    "torch.angle(torch.complex(x, y).t())",
 ]  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from akg_core.design.kernels.dead_code import without_unread
 from akg_core.design.kernels.reduction import RESULTS, ReductionBuilder
 from akg_core.design.kernels.writer import Parameter, Writer
 from akg_core.design.nest.nest import Head, Nest, Store
-from akg_core.design.nest.terms import Constant, Place, Result, Term, axes_of, below, inputs
+from akg_core.design.nest.terms import Constant, Place, Result, Term, axes_of, below, inputs, read_by
 from akg_core.design.nest.tiling import MANY_TILES, WHOLE, Step, Tiling, stage_of
 from akg_core.sketch.ast import (
     Assign,
@@ -23,6 +23,7 @@ from akg_core.sketch.ast import (
     Effect,
     Expr,
     Grid,
+    Group,
     Hints,
     Kernel,
     Name,
@@ -37,6 +38,7 @@ from akg_core.sketch.ast import (
 from akg_core.sketch.numerics import identity
 
 _SCATTERED = {"set": "store", "add": "atomic_add", "max": "atomic_max", "min": "atomic_min"}
+_TOGETHER = {"add": "reduce_sum", "max": "reduce_max", "min": "reduce_min"}
 _KEPT_NAMES = ("m", "p", "q", "r", "s", "u", "v")
 _REDUCED_NAMES = ("n", "k", "l", "j", "w", "y", "z")
 
@@ -101,7 +103,28 @@ class KernelBuilder:
         hints = (("stream", Number(True)),) if store.op == "store" and self.stream(store) else ()
         element = self.writer.element(store.buffer, store.at, write=True, partly=store.op != "store")
         op = store.op if store.op == "store" else _SCATTERED[store.op]
-        return Effect(Call(op, (element, self.writer.expression(store.term)), hints))
+        value = self._together(store) if store.op in _TOGETHER else self.writer.expression(store.term)
+        return Effect(Call(op, (element, value), hints))
+
+    def _together(self, store: Store) -> Expr:
+        """What is joined with a place: all updates of a tile together that differ in axes which the place lacks."""
+        read, kept = read_by(store.at), frozenset(self.nest.kept)
+        known = axes_of(below([store.term, *read]), kept)
+        lost = kept.difference(*(walk.axes() for walk in store.at), *(known[term] for term in read))
+        if not lost:
+            return self.writer.expression(store.term)
+        names = sorted(self.axis(a) for a in lost)
+        over = Name(names[0]) if len(names) == 1 else Group(tuple(map(Name, names)))
+        return call(_TOGETHER[store.op], self._spread(store.term, lost - known[store.term]), over)
+
+    def _spread(self, term: Term, missing: frozenset[Axis]) -> Expr:
+        """A term along axes that it does not vary along, too."""
+        if not missing:
+            return self.writer.expression(term)
+        names = AxisList(tuple(sorted(self.axis(a) for a in missing)))
+        nothing = Number(identity("any" if term.dtype == "bool" else "sum", term.dtype))
+        same = Call("full", (names, nothing, Text(term.dtype)))
+        return call("|" if term.dtype == "bool" else "+", self.writer.expression(term), same)
 
     def stores(self, stores: list[Store]) -> list[Statement]:
         """The stores, after names for what they share."""
@@ -180,11 +203,7 @@ class KernelBuilder:
 
         missing = axes - axes_of(below([term]), frozenset(self.nest.kept))[term]
         if missing:
-            names = AxisList(tuple(sorted(self.axis(a) for a in missing)))
-            nothing = Number(identity("any" if term.dtype == "bool" else "sum", term.dtype))
-            same = Call("full", (names, nothing, Text(term.dtype)))
-            value = call("|" if term.dtype == "bool" else "+", self.writer.expression(term), same)
-            name = self.writer.fresh("spread")
+            value, name = self._spread(term, missing), self.writer.fresh("spread")
             out.append(Assign((name,), value))
             return Name(name)
         if twice:

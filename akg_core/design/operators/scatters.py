@@ -189,6 +189,13 @@ def _segments(starts: Value, count: Index) -> Value:
     return held(searched(starts, at, right=True) - 1)
 
 
+@rule("repeat_interleave")
+def repeat_interleave(c: Call) -> Value:
+    """Each place of a row as often as a number says, in as many places as `output_size` says."""
+    ends = scanned("sum", cast(c.raw(0), "i64"), 0)
+    return cast(held(searched(ends, counting(c.shape, lambda at: at[0]), right=True)), c.dtype)
+
+
 @rule("segment_reduce")
 def segment_reduce(c: Call) -> Value:
     x, kind, lengths, offsets = c.value(0), c.arg(1), c.option("lengths"), c.option("offsets")
