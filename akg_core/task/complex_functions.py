@@ -166,6 +166,23 @@ def _grown(function: Callable[[Tensor], Tensor], x: Tensor, far: Tensor, near: T
     return torch.where(x.abs() > _FAR, root * (far * 0.5) * root, function(x) * near)
 
 
+def _equal(a: Any, b: Any) -> Any:
+    left, right = as_pair(a), as_pair(b)
+    return (left.re == right.re) & (left.im == right.im)
+
+
+def truth(z: Any) -> Any:
+    """Whether numbers, complex or not, are other than zero."""
+    return (z.re != 0) | (z.im != 0) if isinstance(z, Pair) else z != 0
+
+
+def _of_truths(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def apply(*args: Any, **kwargs: Any) -> Tensor:
+        return function(*(truth(each) if isinstance(each, (Pair, Tensor)) else each for each in args), **kwargs)
+
+    return apply
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "complex": Pair,
     "polar": _polar,
@@ -190,6 +207,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cos": lambda z: _hyperbolic_cosine(Pair(-z.im, z.re)),
     "tan": _turned(_hyperbolic_tangent),
     "sigmoid": lambda z: _divide(1.0, _add(1.0, _exp(Pair(-z.re, -z.im)))),
+    "eq": _equal,
+    "ne": lambda a, b: ~_equal(a, b),
+    **{f"logical_{name}": _of_truths(getattr(torch, f"logical_{name}")) for name in ("and", "or", "xor", "not")},
+    "any": _of_truths(torch.any),
+    "all": _of_truths(torch.all),
+    "isnan": lambda z: z.re.isnan() | z.im.isnan(),
     "abs": lambda z: torch.hypot(z.re, z.im),
     "angle": lambda z: torch.atan2(z.im, z.re),
     "conj": _conjugate,

@@ -17,12 +17,13 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils._pytree import tree_unflatten
 
-from akg_core.task.complex_functions import FUNCTIONS, Pair, as_pair, has_pairs
+from akg_core.task.complex_functions import FUNCTIONS, Pair, as_pair, has_pairs, truth
 
 _NAMES = """
-    alias cat clone constant_pad_nd copy cumsum diagonal expand flip gather index index_select mean neg permute repeat
-    roll select slice split split_with_sizes squeeze stack sum t transpose unbind unfold unsqueeze unsafe_split view
-    _unsafe_view reshape where slice_scatter select_scatter
+    alias cat clone constant_pad_nd copy cumsum diagonal expand flip gather index index_add index_put index_select
+    masked_fill mean neg permute repeat roll scatter_add select slice split split_with_sizes squeeze stack sum t
+    transpose tril triu unbind unfold unsqueeze unsafe_split view _unsafe_view reshape where slice_scatter
+    select_scatter
     """
 _PARTWISE = frozenset(_NAMES.split())
 """Operators that do the same to both parts: what only moves elements, adds them up or chooses among them."""
@@ -169,11 +170,17 @@ def _full_like(z: Pair, value: Any, **options: Any) -> Any:
     return Pair(torch.full_like(z.re, number.real, **options), torch.full_like(z.im, number.imag, **options))
 
 
+def _full(size: Sequence[int], value: Any, *, dtype: torch.dtype | None = None, **options: Any) -> Any:
+    number, real = complex(value), (dtype or torch.complex64).to_real()
+    re, im = (torch.full(size, part, dtype=real, **options) for part in (number.real, number.imag))
+    return Pair(re, im)
+
+
 def _to_copy(z: Any, *, dtype: torch.dtype | None = None, **_: Any) -> Any:
     if dtype is None:
         return Pair(z.re.clone(), z.im.clone())
     if not dtype.is_complex:
-        return z.re.to(dtype)
+        return truth(z) if dtype == torch.bool else z.re.to(dtype)
     pair = as_pair(z)
     return Pair(pair.re.to(dtype.to_real()), pair.im.to(dtype.to_real()), not has_pairs(z))
 
@@ -248,7 +255,10 @@ _RULES: dict[str, Callable[..., Any]] = {
     **FUNCTIONS,
     "view_as_complex": lambda x: Pair(x.select(-1, 0), x.select(-1, 1)),
     "resolve_conj": lambda z: z,
+    "_assert_tensor_metadata": lambda *_, **__: None,
     "linalg_inv_ex": _inverse,
+    "full": _full,
+    "scalar_tensor": lambda value, **options: _full((), value, **options),
     "full_like": _full_like,
     "zeros_like": lambda z, **options: _full_like(z, 0, **options),
     "ones_like": lambda z, **options: _full_like(z, 1, **options),

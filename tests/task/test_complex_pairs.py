@@ -23,6 +23,8 @@ TRANSFORMS = [
 ARITHMETIC = [
     "torch.view_as_real(torch.polar(x.abs(), y))", "(torch.complex(x, y) * torch.complex(y, x)).real",
     "torch.view_as_complex(x.view(6, 16, 2)).abs()", "(torch.complex(x, y) / torch.complex(y, x + 3)).imag * 2",
+    "(lambda z: (z == z.flip(0), torch.logical_xor(z, x), (z == 0).all(), z.bool()))(torch.complex(x, y.relu()))",
+    "torch.view_as_real(torch.complex(x, y).masked_fill(x > 0, 1j).tril())",
     "torch.complex(x, y).conj().angle()", "torch.view_as_real(torch.exp(1j * x))",
     "torch.view_as_real(torch.view_as_complex(x.view(6, 16, 2)) * torch.polar(y[0, :16].abs(), y[1, :16])).flatten(-2)",
     "torch.einsum('bi,oi->bo', torch.complex(x, y), torch.complex(y, x)).abs()",
