@@ -85,6 +85,31 @@ def _all(x: Rows, dim: int | None) -> Tensor:
     return rows.all() if dim is None else rows.all(dim)
 
 
+def batch_norm(
+    x: Rows,
+    mean: Tensor | None,
+    var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """As `torch.nn.functional.batch_norm`, of rows [m, C]: what is known of them is of those that count alone."""
+    if training or mean is None or var is None:
+        here = _mean(x, 0)
+        apart = torch.where(_wide(x), x.rows - here, 0)
+        spread = (apart * apart).sum(0) / x.domain.count
+        if mean is not None and var is not None:
+            mean.lerp_(here, momentum)
+            var.lerp_(spread * x.domain.count / (x.domain.count - 1), momentum)
+    else:
+        here, spread = mean, var
+    rows = (x.rows - here) * torch.rsqrt(spread + eps)
+    rows = rows if weight is None else rows * weight
+    return x.made(rows if bias is None else rows + bias)
+
+
 PAIRS = ("max", "min")  # of which a dim gives places, too
 OVER: dict[str, Callable[[Rows, int | None], Tensor]] = {
     "sum": _sum,

@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from akg_core.task.dense import DIFFERENT, IN_ORDER, dense, length, row, taken
 from akg_core.task.domain import Rows, Spans, depends, is_in_place, union
-from akg_core.task.over_rows import ALONG, OVER, PAIRS, pair
+from akg_core.task.over_rows import ALONG, OVER, PAIRS, batch_norm, pair
 from akg_core.task.resized import shaped, sized, view
 
 _NAMES = """
@@ -186,6 +186,11 @@ def column(domain: Any, dim: int) -> Picked:
     return Picked(torch.arange(domain.grid[dim], device=domain.mask.device), domain, spans, dim)
 
 
+def columns(domain: Any) -> tuple[Picked, ...]:
+    """The numbers of every dim of a mask at what it keeps."""
+    return tuple(column(domain, dim) for dim in range(len(domain.grid)))
+
+
 def _operator(name: str) -> Callable[..., Any]:
     def apply(self: Picked, *others: Any) -> Any:
         return _called(getattr(Tensor, name), (self, *others), {})
@@ -238,6 +243,8 @@ def _of_rows(func: Callable[..., Any], name: str, first: Picked, args: Any, kwar
         return whole if reduction == "none" else OVER[reduction](_everywhere(whole), None)
     if name in IN_ORDER and own and len(given) == 1 and not _is_inner(rank, _dim_of(name, args, kwargs)):
         return IN_ORDER[name](*args, **kwargs)
+    if name == "batch_norm" and own and len(given) == 1 and rank == 2:
+        return batch_norm(_everywhere(first), *args[1:], **kwargs)
     if name == "dot" and len(given) == 2:
         return OVER["sum"](_mapped(torch.mul, first, args, kwargs), None)
     if name in _ELEMENTWISE and name != "__matmul__":

@@ -18,7 +18,7 @@ from torch import Tensor
 from akg_core.task import choices
 from akg_core.task.dense import DIFFERENT, JOINING, joined, of_rows
 from akg_core.task.domain import Domain, Places, Rows, counted, counting, depends, parts_of, union
-from akg_core.task.picked import Picked, column
+from akg_core.task.picked import Picked, columns
 from akg_core.task.turns import added, last_written
 
 _ALIKE = """
@@ -53,7 +53,7 @@ class Picking:
         if name in JOINING and of_rows(*args, **kwargs):
             return (joined(args[0], self._joined),)
         if name in ("__getitem__", "__setitem__") and isinstance(args[0], Tensor):
-            index = args[1]
+            index = self._unmasked(args[1])
             if found := self._by_mask(args[0], index, name == "__getitem__" or isinstance(args[2], Picked)):
                 picks, others = found
                 return (_read(args[0], picks, others) if len(args) == 2 else _put(args[0], (*picks, *others), args[2]),)
@@ -85,6 +85,13 @@ class Picking:
                 result.same_as = (first, version, result._version)  # type: ignore[attr-defined]
         return result
 
+    def _unmasked(self, index: Any) -> Any:
+        """An index with the places of masks in place of these, where there are such places beside them."""
+        parts = parts_of(index)
+        if not any(isinstance(part, Picked) for part in parts) or not any(map(_is_mask, parts)):
+            return index
+        return tuple(_flat([columns(self._domain(part)) if _is_mask(part) else part for part in parts]))
+
     def _domain(self, mask: Tensor) -> Domain:
         mask = _first(mask)
         for known, version, domain in self._domains:
@@ -98,11 +105,9 @@ class Picking:
         if not isinstance(mask, Tensor) or not mask.dim():
             return None
         domain = self._domain(mask)
-        dims = tuple(range(len(domain.grid)))
-        columns = tuple(column(domain, dim) for dim in dims)
-        if each:
-            return (columns,)
-        return (Picked(torch.stack([each.spread() for each in columns], -1), domain, None, dims),)
+        numbers, dims = columns(domain), (*range(len(domain.grid)),)
+        rows = torch.stack([number.spread() for number in numbers], -1)
+        return (numbers if each else Picked(rows, domain, None, dims),)
 
     def _by_mask(self, base: Tensor, at: Any, wanted: bool) -> tuple[list[Picked], tuple[Any, ...]] | None:
         """What an index that begins with a mask picks, and the numbers and slices after it."""
@@ -110,8 +115,7 @@ class Picking:
         plain = all(other is None or other is Ellipsis or isinstance(other, (int, slice)) for other in others)
         if not (wanted and plain and _is_mask(first)) or first.shape != base.shape[: first.dim()]:
             return None
-        domain = self._domain(first)
-        return [column(domain, dim) for dim in range(first.dim())], tuple(others)
+        return [*columns(self._domain(first))], tuple(others)
 
 
 # --- what an index says ----------------------------------------------------------------------------------

@@ -94,7 +94,8 @@ ORDERED = [
     "torch.unique(t, return_inverse=True, return_counts=True)", "t[m].unique(return_counts=True)[1].float().std()",
     "torch.unique_consecutive(t, return_counts=True)", "x[m].sort(0)[0][1:] - x[m][1:][:-2].sum() * x[m][:-1]",
     "torch.dot(x[m, 0], torch.cat([x[m, 0][:1], x[m, 0][1:] - x[m, 0][:-1]]))",
-    "x[m].T @ y[m]", "x[m].sum(0, keepdim=True) * x[m].prod()",
+    "x[m].T @ y[m]", "F.batch_norm(x[m], None, None, training=True)",
+    "x[m, t[m]] + F.batch_norm(x[m], y[0, 0], y[1, 0] ** 2)[:, 0]", "x[m].sum(0, keepdim=True) * x[m].prod()",
 ]  # fmt: skip
 CLASSES = [
     "F.cross_entropy(x[t >= 0], t[t >= 0])", "F.cross_entropy(x[m], t[m].clamp(min=0), reduction='sum')",
@@ -105,7 +106,7 @@ CLASSES = [
 REFUSED = [
     "x[m].sum() if len(x[m]) else x", "x[m].unsqueeze(0).sum()", "x[m].unsqueeze(-3).sum()", "x[m].view(2, -1).sum()",
     "x[m] @ y[m].T", "x[m].norm(0)", "x[m].var(0, False)", "(x[m] + y[m.clone()]).sum()",
-    "x[m].softmax(0, torch.float64).sum()", "x[m, t[m].abs()].sum()", "(x[m] * torch.ones(18, 1)).sum()",
+    "x[m].softmax(0, torch.float64).sum()", "(x[m] * torch.ones(18, 1)).sum()",
     "F.dropout(x[m]).sum()", "x[m].sum(-1) if x[m].sum() > 0 else y", "x[:, m[0]]", "torch.unique(t, dim=0)",
 ]  # fmt: skip
 
