@@ -298,7 +298,7 @@ class View(Statement):
     """`z = reshape(y, A, B)`, `permute(y, 1, 0)`, `narrow(y, dim, start, length[, step])`, `expand(y, A, B)`.
 
     No data moves. Only a contiguous view (reshape) may be handed to a kernel; any may be returned. An i64
-    tensor without dimensions may stand for the length of a narrow: the number that it holds.
+    tensor without dimensions may stand for a number in the length of a narrow, and in a reshape of that.
     """
 
     target: str

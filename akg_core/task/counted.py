@@ -13,16 +13,16 @@ from torch import Tensor
 from torch.utils._pytree import tree_map
 
 from akg_core.errors import TaskError
-from akg_core.task.domain import Rows
+from akg_core.task.domain import Columns, Domain, Rows
 from akg_core.task.graph import COUNTED
 
 _LIBRARY = torch.library.Library("akg_core", "FRAGMENT")
 _LIBRARY.define("compact(Tensor rows, Tensor place) -> Tensor")
-_LIBRARY.define(f"{COUNTED}(Tensor rows, Tensor count) -> Tensor")
+_LIBRARY.define(f"{COUNTED}(Tensor rows, Tensor count, int columns) -> Tensor")
 
 
-def _rows(rows: Tensor, _: Tensor) -> Tensor:
-    return rows.new_empty(rows.shape)
+def _rows(rows: Tensor, _: Tensor, columns: int = 0) -> Tensor:
+    return rows.new_empty((columns, rows.shape[0] // columns) if columns else rows.shape)
 
 
 for _name in ("compact", COUNTED):
@@ -44,9 +44,14 @@ def _returned(x: Any) -> Any:
     if getattr(x, "is_python", False):
         said = "forward returns a number that values decide, or a list of as many, which is no tensor."
         raise TaskError(said, "Return tensors only.")
-    return _counted(x) if isinstance(x, Rows) else x
+    if isinstance(x, Columns):
+        return _counted([*x], len(x))
+    return _counted([x]) if isinstance(x, Rows) else x
 
 
-def _counted(x: Rows) -> Tensor:
-    found: Tensor = torch.ops.akg_core.counted(compacted(x), x.domain.count)
+def _counted(parts: list[Rows], columns: int = 0) -> Tensor:
+    """Rows, or [columns, m] numbers: those of the first column that are kept, then those of the next."""
+    domain = parts[0].domain
+    whole = Rows(torch.cat([each.spread() for each in parts]), Domain(torch.cat([domain.kept] * len(parts))))
+    found: Tensor = torch.ops.akg_core.counted(compacted(whole if columns else parts[0]), domain.count, columns)
     return found

@@ -168,6 +168,10 @@ class Rows:
         return torch.where(kept.reshape(-1, *(1,) * (self.rows.dim() - 1)), self.spread(spans), 0)
 
 
+class Columns(tuple[Any, ...]):
+    """Rows of numbers where the rows come second, as those of `mask.nonzero().t()` do: a row for each of the first."""
+
+
 class Place(int):
     """A number of a place that is known, as a tensor of one number is."""
 

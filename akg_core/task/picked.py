@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
 from akg_core.task.dense import DIFFERENT, IN_ORDER, dense, length, row, taken
-from akg_core.task.domain import Rows, Spans, depends, is_in_place, union
+from akg_core.task.domain import Columns, Rows, Spans, depends, is_in_place, union
 from akg_core.task.over_rows import ALONG, OVER, PAIRS, batch_norm, pair
 from akg_core.task.resized import shaped, sized, view
 
@@ -156,10 +156,8 @@ class Picked(Rows):
     __hash__ = None  # type: ignore[assignment]
 
 
-class _Columns(tuple[Picked, ...]):
+class _Columns(Columns):
     """What `mask.nonzero().t()` is: the numbers of every dim."""
-
-    is_python = True  # where rows come second nobody has them as a tensor
 
     def contiguous(self) -> _Columns:
         return self
@@ -243,6 +241,8 @@ def _of_rows(func: Callable[..., Any], name: str, first: Picked, args: Any, kwar
         return whole if reduction == "none" else OVER[reduction](_everywhere(whole), None)
     if name in IN_ORDER and own and len(given) == 1 and not _is_inner(rank, _dim_of(name, args, kwargs)):
         return IN_ORDER[name](*args, **kwargs)
+    if name == "stack" and rank == 1 and len(given) == len(args[0]) and _dim_of(name, args, kwargs) == 0:
+        return _Columns(args[0])
     if name == "batch_norm" and own and len(given) == 1 and rank == 2:
         return batch_norm(_everywhere(first), *args[1:], **kwargs)
     if name == "dot" and len(given) == 2:

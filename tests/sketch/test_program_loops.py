@@ -50,17 +50,22 @@ def test_each_turn_goes_on_from_the_one_before() -> None:
 
 @pytest.mark.parametrize(
     ("dtype", "lines", "code"),
-    [("f64", "return z", "SK807"), ("i64", "step(z, y)\n    return y", "SK808"), ("i64", "return z", "")],
+    [
+        ("f64", "return z", "SK807"),
+        ("i64", "step(z, y)\n    return y", "SK808"),
+        ("i64", "z = expand(y, n, 8)\n    return z", "SK807"),
+        ("i64", "v = reshape(z, 2, n, 8)\n    return v", ""),
+    ],
 )
 def test_a_view_whose_length_a_tensor_says_is_returned_alone(dtype: str, lines: str, code: str) -> None:
     text = TEXT.partition("@program")[0] + (
         f'@program\ndef main(x: In["f32", 3, 8], n: In["{dtype}"]):\n    y = empty("f32", 3, 8)\n    step(x, y)\n'
-        f"    z = narrow(y, 0, 0, n)\n    {lines}\n"
+        f"    z = narrow(y, 0, 0, 2 * n)\n    {lines}\n"
     )
     tree = parse(text)
     assert code in {f.code for f in check(tree).findings} | ({""} if not check(tree).findings else set())
     if not code:
-        assert interpret(tree, [torch.ones(3, 8), torch.tensor(2)]).outputs[0].shape == (2, 8)
+        assert interpret(tree, [torch.ones(3, 8), torch.tensor(1)]).outputs[0].shape == (2, 1, 8)
 
 
 def test_loops_nest_and_step() -> None:

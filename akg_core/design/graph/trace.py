@@ -61,13 +61,14 @@ class Origin:
 class Trace:
     """The values of a task. `origins` holds the first graph result that each value is.
 
-    `counts`: of outputs that have as many rows as a value says, by their number.
+    `counts`: of outputs that have as many rows as a value says, by their number; and how many columns they have
+    instead, if they have columns.
     """
 
     sources: dict[str, Source] = field(default_factory=dict)
     origins: dict[Value, Origin] = field(default_factory=dict)
     outputs: list[tuple[Value, Origin] | None] = field(default_factory=list)
-    counts: dict[int, Value] = field(default_factory=dict)
+    counts: dict[int, tuple[Value, int]] = field(default_factory=dict)
     mutations: dict[str, tuple[Value, Origin]] = field(default_factory=dict)
 
 
@@ -90,7 +91,8 @@ def trace(
         else:
             tracer.add(node)
     result.outputs = [None if o is None else tracer.look_up(o) for o in task.graph.outputs]
-    result.counts = {number: tracer.look_up(count)[0] for number, count in counts(task.graph).items()}
+    found = counts(task.graph)
+    result.counts = {number: (tracer.look_up(count)[0], columns) for number, (count, columns) in found.items()}
     result.mutations = {name: tracer.look_up(o) for name, o in task.graph.mutations.items()}
     return result
 

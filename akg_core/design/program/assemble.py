@@ -130,8 +130,8 @@ class Assembly:
         self._computed = computed_on_host(self.task.interface, self.trace, p.buffers)
         given = ((number, output) for number, output in enumerate(self.trace.outputs) if output is not None)
         based = [(self._base(*self._kept(*output)), self.trace.counts.get(number)) for number, output in given]
-        placed = [(self._placed(value), views, count) for (value, views), count in based]
-        return [Returned(at, views, self._placed(count, "count") if count else None) for at, views, count in placed]
+        placed = [(self._placed(value), views, counted) for (value, views), counted in based]
+        return [Returned(at, views, *(self._placed(c[0], "count"), c[1]) if c else ()) for at, views, c in placed]
 
     def _placed(self, value: Value, name: str = "out") -> Buffer:
         """The buffer that holds a value which leaves a kernel."""

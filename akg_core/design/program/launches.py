@@ -17,11 +17,15 @@ from akg_core.sketch.names import fresh
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What a program returns: views of a buffer, one on the other, of which `count` rows are meant, if one says so."""
+    """What a program returns: views of a buffer, one on the other, of which `count` rows are meant, if one says so.
+
+    `columns`: it is so many times `count` numbers, [columns, count].
+    """
 
     buffer: Buffer
     views: list[View]
     count: Buffer | None = None
+    columns: int = 0
 
 
 class ProgramWriter:
@@ -58,8 +62,11 @@ class ProgramWriter:
         return self._views[key]
 
     def _view(self, tensor: str, op: str, args: tuple[Index, ...]) -> str:
+        return self._viewed(tensor, op, tuple(map(to_expr, args)))
+
+    def _viewed(self, tensor: str, op: str, args: tuple[ast.Expr, ...]) -> str:
         name = fresh(f"{tensor}_view", self._names)
-        self.body.append(ast.View(name, op, tensor, tuple(map(to_expr, args))))
+        self.body.append(ast.View(name, op, tensor, args))
         return name
 
     def launch(self, emitted: Emitted, once: bool) -> None:
@@ -109,10 +116,14 @@ class ProgramWriter:
             assert view.move is not None
             name = self._view(name, *view.move)
         if returned.count is not None:
-            rows, zero = fresh(f"{name}_rows", self._names), ast.Number(0)
-            count = ast.Name(self.tensor(returned.count, ()))
-            self.body.append(ast.View(rows, "narrow", name, (zero, zero, count)))
-            name = rows
+            zero, columns, count = (
+                ast.Number(0),
+                ast.Number(returned.columns),
+                ast.Name(self.tensor(returned.count, ())),
+            )
+            length = ast.Binary("*", columns, count) if returned.columns else count
+            name = self._viewed(name, "narrow", (zero, zero, length))
+            name = self._viewed(name, "reshape", (columns, count)) if returned.columns else name
         return name
 
 

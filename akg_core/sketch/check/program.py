@@ -6,7 +6,7 @@ be kept between calls is a check of its own (check_kept).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -17,8 +17,8 @@ from akg_core.sketch.check.shapes import (
     VIEW_USAGE,
     Rows,
     apart,
-    counted,
     leading_narrow,
+    read_by,
     shape,
     shown_size,
     sized,
@@ -151,8 +151,9 @@ class ProgramCheck:
             self._report("SK203", place, f"`{name}` exists already.", "Give this tensor another name.")
         self.tensors[name] = Tensor(name, root, origin, dtype, dims, contiguous, place)
 
-    def _known(self, exprs: tuple[ast.Expr, ...], place: ast.Place) -> bool:
-        names = {node.id: node.place for node in ast.walk(exprs) if isinstance(node, ast.Name)}
+    def _known(self, exprs: tuple[ast.Expr, ...], place: ast.Place, read: Collection[str] = ()) -> bool:
+        """Whether all names are sizes, those left out that are `read` from tensors."""
+        names = {n.id: n.place for n in ast.walk(exprs) if isinstance(n, ast.Name) and n.id not in read}
         for name in names.keys() - self.sizes:
             cure = near(name, self.sizes, f"Sizes here: {', '.join(sorted(self.sizes)) or 'none'}.")
             at = names[name] if names[name].line else place
@@ -183,27 +184,37 @@ class ProgramCheck:
         source = self._tensor(node.tensor, node.place)
         if source is None:
             return
-        count = self.tensors.get(counted(node, self.tensors))
-        known = self._known(node.args[:2] if count else node.args, node.place)
+        read = read_by(node, self.tensors)
+        known = self._known(node.args, node.place, read)
         dims = viewed(node, source.dims) if source.dims is not None and known else None
-        if count and (count.dtype, count.dims) != ("i64", ()):
-            message = f"`{count.name}` is no i64 without dimensions, which a length is read from."
-            self._report("SK807", node.place, message, VIEW_USAGE["narrow"])
-        if count and count.root not in self.ready:
-            message = f"A length is read from `{count.name}`, but nothing has written it yet."
-            self._report("SK804", node.place, message, "Launch the kernel that writes it before.")
+        if read:
+            self._counts(node, source, read)
+            dims = node.args if node.op == "reshape" else dims
         if dims is None and source.dims is not None and known:
             message = f"{node.op} of `{source.name}` with the shape {shape(source.dims)} does not fit."
             self._report("SK807", node.place, message, VIEW_USAGE[node.op])
         contiguous = source.contiguous and (node.op == "reshape" or leading_narrow(node))
         self._add(node.target, source.root, source.origin, source.dtype, dims, node.place, contiguous)
-        if count or source.counted:
+        if read or source.counted:
             self.tensors[node.target] = replace(self.tensors[node.target], counted=True)
         elif leading_narrow(node):
             rows = (source.name, node.args[1], node.args[2])
             self.tensors[node.target] = replace(self.tensors[node.target], rows=rows)
         elif node.op == "reshape" and source.rows is not None:  # a row that is a number without dims
             self.tensors[node.target] = replace(self.tensors[node.target], rows=source.rows)
+
+    def _counts(self, node: ast.View, source: Tensor, read: Collection[str]) -> None:
+        """Tensors that say how long a narrow is, or the parts of such a narrow."""
+        if not (node.op == "narrow" and len(node.args) == 3) and not (node.op == "reshape" and source.counted):
+            message = f"{node.op} of `{source.name}` takes no number from a tensor."
+            self._report("SK807", node.place, message, VIEW_USAGE["narrow"])
+        for count in (self.tensors[name] for name in sorted(read)):
+            if (count.dtype, count.dims) != ("i64", ()):
+                message = f"`{count.name}` is no i64 without dimensions, which a length is read from."
+                self._report("SK807", node.place, message, VIEW_USAGE["narrow"])
+            elif count.root not in self.ready:
+                message = f"A length is read from `{count.name}`, but nothing has written it yet."
+                self._report("SK804", node.place, message, "Launch the kernel that writes it before.")
 
     def _tensor(self, name: str, place: ast.Place) -> Tensor | None:
         if name not in self.tensors:

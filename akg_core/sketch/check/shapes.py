@@ -13,8 +13,8 @@ Rows = tuple[str, ast.Expr, ast.Expr]
 VIEW_USAGE = {
     "reshape": "A reshape keeps the number of elements: reshape(y, M, N).",
     "permute": "A permute names every dimension once: permute(y, 1, 0).",
-    "narrow": "narrow(y, dimension, start, length) takes a part of one dimension; a step may follow. The "
-    "length may be an i64 tensor without dimensions.",
+    "narrow": "narrow(y, dimension, start, length) takes a part of one dimension; a step may follow. i64 "
+    "tensors without dimensions may be in the length.",
     "expand": "expand(y, M, N) names every dimension; those of size 1 may grow.",
 }
 
@@ -38,10 +38,9 @@ def viewed(node: ast.View, dims: tuple[ast.Expr, ...]) -> tuple[ast.Expr, ...] |
     return args if len(args) == len(dims) else None
 
 
-def counted(node: ast.View, tensors: Container[str]) -> str:
-    """The tensor that holds the length of a narrow; "" where a size says it."""
-    length = node.args[2] if node.op == "narrow" and len(node.args) == 3 else None
-    return length.id if isinstance(length, ast.Name) and length.id in tensors else ""
+def read_by(node: ast.View, tensors: Container[str]) -> frozenset[str]:
+    """The tensors that stand for numbers in a view."""
+    return frozenset(n.id for n in ast.walk(node.args) if isinstance(n, ast.Name) and n.id in tensors)
 
 
 def leading_narrow(node: ast.View) -> bool:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from akg_core.records import Schedule
 from akg_core.sketch import ast
-from akg_core.sketch.check.shapes import counted
+from akg_core.sketch.check.shapes import read_by
 from akg_core.sketch.codes import near
 from akg_core.sketch.interpret.counts import Counts
 from akg_core.sketch.interpret.expression import Evaluator, Frame, fail
@@ -197,9 +197,9 @@ class _ProgramRun:
 
     def _view(self, statement: ast.View) -> Tensor:
         tensor = self._tensor(statement.tensor, statement.place)
-        count = counted(statement, self.tensors)
-        args = [self._number(a) for a in statement.args[: 2 if count else None]]
-        args += [int(self.tensors[count])] if count else []
+        for name in read_by(statement, self.tensors):
+            self.sizes.values[name] = integer(int(self.tensors[name]), uniform=True)
+        args = [self._number(a) for a in statement.args]
         try:
             match statement.op:
                 case "reshape":
