@@ -67,8 +67,18 @@ def _middle(x: Any, dim: int | None = None) -> Any:
     return found if dim is None else torch.return_types.median((found, places.rows[at][0]))
 
 
+def _quantile(x: Any, q: Any, dim: int | None = None) -> Any:
+    if not isinstance(q, (int, float)):
+        raise depends()
+    rows = ordered(x if dim is not None else flattened(x), False)[0]
+    at = (rows.domain.count - 1) * q
+    below, above = (rows.rows[end.long().reshape(1)][0] for end in (at.floor(), at.ceil()))
+    return torch.lerp(below, above, (at - at.floor()).to(below.dtype))
+
+
 IN_ORDER: dict[str, Callable[..., Any]] = {
-    "sort": _sort, "argsort": _argsort, "topk": _topk, "median": _middle, "msort": lambda x: ordered(x, False)[0],
+    "sort": _sort, "argsort": _argsort, "topk": _topk, "median": _middle, "quantile": _quantile,
+    "msort": lambda x: ordered(x, False)[0],
 }  # fmt: skip
 """Functions along the rows that ask for their order."""
 

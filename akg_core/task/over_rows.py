@@ -33,12 +33,12 @@ def _count(x: Rows, dim: int | None) -> Tensor:
     return x.domain.count * (math.prod(x.rows.shape[1:]) if dim is None else 1)
 
 
-def _widened(over: Callable[[Rows, int | None], Tensor]) -> Callable[[Rows, int | None], Tensor]:
+def _widened(over: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A reduction done in f32 for narrow floats, as PyTorch does it."""
 
-    def widened(x: Rows, dim: int | None) -> Tensor:
+    def widened(x: Rows, dim: int | None, *options: Any) -> Tensor:
         narrow = x.rows.dtype in (torch.float16, torch.bfloat16)
-        return over(x.made(x.rows.float()), dim).to(x.rows.dtype) if narrow else over(x, dim)
+        return over(x.made(x.rows.float()), dim, *options).to(x.rows.dtype) if narrow else over(x, dim, *options)
 
     return widened
 
@@ -47,9 +47,9 @@ def _mean(x: Rows, dim: int | None) -> Tensor:
     return _sum(x, dim) / _count(x, dim)
 
 
-def _variance(x: Rows, dim: int | None) -> Tensor:
+def _variance(x: Rows, dim: int | None, correction: int = 1) -> Tensor:
     apart = torch.where(_wide(x), x.rows - _mean(x, dim), 0)
-    return _summed(apart * apart, dim) / (_count(x, dim) - 1)
+    return _summed(apart * apart, dim) / (_count(x, dim) - correction)
 
 
 def _least(x: Rows, largest: bool) -> Tensor:
@@ -111,13 +111,13 @@ def batch_norm(
 
 
 PAIRS = ("max", "min")  # of which a dim gives places, too
-OVER: dict[str, Callable[[Rows, int | None], Tensor]] = {
+OVER: dict[str, Callable[..., Tensor]] = {
     "sum": _sum,
     "prod": lambda x, dim: _filled(x, 1).prod() if dim is None else _filled(x, 1).prod(dim),
     "count_nonzero": lambda x, dim: _sum(x.made((x.rows != 0).long()), dim),
     "mean": _widened(_mean),
     "var": _widened(_variance),
-    "std": _widened(lambda x, dim: _variance(x, dim).sqrt()),
+    "std": _widened(lambda x, dim, *correction: _variance(x, dim, *correction).sqrt()),
     "norm": _widened(lambda x, dim: _sum(x.made(x.rows * x.rows), dim).sqrt()),
     "max": _extreme(True),
     "amax": _extreme(True),

@@ -39,7 +39,8 @@ _ALONG = {
     "normalize": (2, 1), "cosine_similarity": (2, 1), "chunk": (2, 0), "split": (2, 0), "topk": (2, -1),
     "sort": (1, -1), "argsort": (1, -1), "argmax": (1, None), "argmin": (1, None), "gather": (1, None),
     "glu": (1, -1), "flip": (1, None), "prod": (1, None), "select": (1, None), "narrow": (1, None),
-    "cat": (1, 0), "concat": (1, 0), "stack": (1, 0), "median": (1, None), "msort": (1, 0), "roll": (2, None),
+    "cat": (1, 0), "concat": (1, 0), "stack": (1, 0), "median": (1, None), "msort": (1, 0),
+    "quantile": (2, None), "roll": (2, None),
 }  # fmt: skip
 """Where in the arguments of a function along one dim that dim is, and which it is if it is not said."""
 _ROW_BY_ROW = {"cdist": 2, "group_norm": 2, "bmm": 3, "scaled_dot_product_attention": 3, "baddbmm": 3}
@@ -379,7 +380,9 @@ def _over(func: Callable[..., Any], name: str, x: Picked, args: Sequence[Any], k
         return _mapped(func, x, (x, *args), kwargs)
     of_all = dim is None or {each % x.ndim for each in (dim if isinstance(dim, (tuple, list)) else (dim,))}
     keep = kwargs.get("keepdim", len(args) > 1 and args[1])
-    if len(args) > (1 if name in ("var", "std") else 2) or set(kwargs) - {"dim", "keepdim"} or keep not in (0, 1):
+    spread = name in ("var", "std")
+    named = {"dim", "keepdim", *(("unbiased", "correction") if spread else ())}
+    if len(args) > (1 if spread else 2) or set(kwargs) - named or keep not in (0, 1):
         raise depends()
     if of_all not in (True, {0}, {*range(x.ndim)}) or (keep and of_all == {0} and name in PAIRS):
         raise depends()
@@ -387,5 +390,5 @@ def _over(func: Callable[..., Any], name: str, x: Picked, args: Sequence[Any], k
     if of_all == {0} and name in PAIRS:
         return pair(func, name, x)
     over = None if dim is None or of_all != {0} else 0
-    found = OVER[name](x, over)
+    found = OVER[name](x, over, *((int(kwargs.get("correction", kwargs.get("unbiased", 1))),) if spread else ()))
     return (found[None] if over == 0 else found.reshape((1,) * x.ndim)) if keep else found

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from akg_core.task import choices
-from akg_core.task.dense import DIFFERENT, JOINING, joined, of_rows
+from akg_core.task.dense import DIFFERENT, JOINING, dense, flattened, joined, of_rows
 from akg_core.task.domain import Domain, Places, Rows, counted, counting, depends, parts_of, union
 from akg_core.task.picked import Picked, columns
 from akg_core.task.turns import added, last_written
@@ -46,8 +46,9 @@ class Picking:
             return self._places(args[0], True)
         if name in ("nonzero", "nonzero_numpy", "argwhere") and args:
             return self._places(args[0], name == "nonzero_numpy" or kwargs.get("as_tuple", False))
-        if name == "masked_select" and not kwargs and _is_mask(args[1]) and args[0].shape == args[1].shape:
-            return (Picked(args[0].reshape(-1).clone(), self._domain(args[1])),)
+        if name == "masked_select" and not kwargs and _is_mask(args[1]) and isinstance(args[0], Tensor):
+            base, mask = args if args[0].shape == args[1].shape else torch.broadcast_tensors(*args)
+            return (Picked(base.reshape(-1).clone(), self._domain(mask)),)
         if name in DIFFERENT and args and isinstance(args[0], Tensor):
             return (DIFFERENT[name](*args, **kwargs, kind=Picked),)
         if name in JOINING and of_rows(*args, **kwargs):
@@ -337,7 +338,7 @@ def _index_put(base: Tensor, indices: Sequence[Any], values: Any, accumulate: bo
     return base
 
 
-def _scatter(base: Tensor, dim: int, index: Any, src: Any, *, reduce: str = "", include_self: bool = True) -> Tensor:
+def _scatter(base: Tensor, dim: int, index: Any, src: Any, reduce: str = "", *, include_self: bool = True) -> Tensor:
     """Elements of rows joined with those at places of the first dim; what the mask leaves out changes nothing."""
     if not isinstance(index, Picked) or dim % base.dim() or not include_self:
         raise depends()
@@ -391,9 +392,8 @@ _WRITES: dict[str, Callable[..., Any]] = {
     "index_put": _index_put,
     "scatter": _scatter,
     "scatter_add": lambda base, dim, index, src: _scatter(base, dim, index, src, reduce="sum"),
-    "scatter_reduce": lambda base, dim, index, src, reduce, **more: _scatter(
-        base, dim, index, src, reduce=reduce, **more
-    ),
+    "scatter_reduce": _scatter,
+    "masked_scatter": lambda base, mask, new: base.copy_(base.masked_scatter(mask, dense(flattened(new)).rows)),
     "embedding": _looked_up,
     "index_select": _selected,
     "bincount": _number_of_each,

@@ -94,7 +94,8 @@ ORDERED = [
     "torch.unique(t, return_inverse=True, return_counts=True)", "t[m].unique(return_counts=True)[1].float().std()",
     "torch.unique_consecutive(t, return_counts=True)", "x[m].sort(0)[0][1:] - x[m][1:][:-2].sum() * x[m][:-1]",
     "torch.dot(x[m, 0], torch.cat([x[m, 0][:1], x[m, 0][1:] - x[m, 0][:-1]]))",
-    "x[m].T @ y[m]",
+    "x[m].T @ y[m]", "x[m].std(dim=0, unbiased=False) + x[m].var(correction=0) + x[m].quantile(0.3)",
+    "x.masked_scatter(m.unsqueeze(-1), 2 * x[m]) * x.masked_select(m.unsqueeze(-1)).amax()",
     "(m.nonzero().t(), torch.stack([t[m], 2 * t[m]]))", "F.batch_norm(x[m], None, None, training=True)",
     "x[m, t[m]] + F.batch_norm(x[m], y[0, 0], y[1, 0] ** 2)[:, 0]", "x[m].sum(0, keepdim=True) * x[m].prod()",
 ]  # fmt: skip
