@@ -20,6 +20,7 @@ from akg_core.agents.sections import Section, sections
 from akg_core.agents.similarity import structural_likeness
 from akg_core.foreign import fenced, sentence
 from akg_core.records import Graph, PageKind, Task
+from akg_core.task.graph import counts
 
 T = TypeVar("T")
 
@@ -174,9 +175,11 @@ def _results(graph: Graph) -> Iterator[str]:
         for number, shape in enumerate(node.shapes)
         for place in ((f":{number}", "") if number == 0 else (f":{number}",))
     }
-    for output in graph.outputs:
+    sized = counts(graph)
+    for number, output in enumerate(graph.outputs):
         name = (output or "").removeprefix("%")
-        yield made.get(output or "", graph.values.get(name, "None").replace(":", " "))
+        found = made.get(output or "", graph.values.get(name, "None").replace(":", " "))
+        yield f"{found} at most, as long as values say" if number in sized else found
 
 
 @cache

@@ -92,7 +92,7 @@ def references(node: Node) -> Iterator[str]:
 def counts(graph: Graph) -> dict[int, tuple[str, int]]:
     """By the number of an output, the reference to how many of its rows are meant, where a value says that; and of how
     many columns these are, one after the other, 0 where they are rows."""
-    found = {node.name: (node.args[1], node.args[2]) for node in graph.nodes if node.op.split(".")[1] == COUNTED}
+    found = {node.name: (node.args[1], node.args[2]) for node in graph.nodes if node.op.split(".")[1:2] == [COUNTED]}
     named = ((number, resolve(text)[0]) for number, text in enumerate(graph.outputs) if text is not None)
     return {number: found[name] for number, name in named if name in found}
 
