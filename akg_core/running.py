@@ -106,13 +106,14 @@ class TimingPlan(Record):
     """How to sample: `warmup` calls first, then `samples` calls, each timed alone.
 
     From outside a sample is of `calls` in a row, each on data of its own; on a device it is one call, a `turn`. `cold`:
-    sweep the caches before each sample.
+    sweep the caches before each sample. `sized`: numbers of the answer's tensors whose sizes are among the values.
     """
 
     warmup: int = 0
     samples: int = 1
     calls: int = 1
     cold: bool = False
+    sized: tuple[int, ...] = ()
     turn: DeviceTurn | None = None
 
 

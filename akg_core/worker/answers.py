@@ -112,6 +112,7 @@ class _Reading:
             "span": span,
             "address": _address(tensor) if span else 0,
             "nbytes": nbytes,
+            "itemsize": dtype.itemsize,
             "device": device.type,
         }
 

@@ -11,6 +11,7 @@ The worker's side is `Turns`; an *order* of the orchestrator is JSON with the de
     {"calls", "turns", "warmup", "sweep"}       calls of a turn, turns, calls before each of them, bytes to sweep
     {"given": [{"nbytes", …}, …], "step"}       the tensors of a call's data, and bytes from one call's to the next's
     {"keep"}                                    whether answers are kept
+    {"sized"}                                   numbers of an answer's tensors whose shape is told each time
 
 The first file holds the data of all calls, each tensor on a 64-byte boundary. The second gets a list of the answers
 that are kept, one of each turn, with what the call's data hold then, as {"result", "arguments"}; see
@@ -22,7 +23,6 @@ worker was ended for it.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import itertools
 import json
 import os
@@ -37,14 +37,14 @@ from pathlib import Path
 from typing import Any
 
 from akg_core.worker import vm
-from akg_core.worker.layout import aligned, header
+from akg_core.worker.kept_answers import LONGEST_ANSWER, Kept, KeptAnew, Unfit, words
+from akg_core.worker.layout import aligned
 
 WARM, GO, END = b"w", b"g", b"e"
 _READY_BYTES = 8 << 20  # of the message in which a worker says where its data lie
 _ADDRESSES = 1 << 17  # bytes of the message with addresses of answers
 _PRIVATE_CACHE = 8 << 20  # bytes, more than what caches of one core hold
 _MOST_CORES = 16  # whose own caches are swept
-_LONGEST_ANSWER = 16 << 30  # bytes
 _ENDING_SECONDS, _LOOK_SECONDS = 0.1, 0.002
 
 
@@ -64,16 +64,12 @@ class Turns:
         return self._clock.recv(1) or END
 
     def done(self, addresses: Sequence[int] = ()) -> None:
-        """Say that a call has returned, or all calls of a turn with answers at these addresses."""
+        """Say that a call has returned, or all calls of a turn with answers at these addresses, with their sizes."""
         self._clock.sendall(struct.pack(f"={len(addresses)}Q", *addresses) if addresses else WARM)
 
     def fail(self) -> None:
         """Say that there will be no turn."""
         self._clock.sendall(struct.pack("!Q", 0))
-
-
-class _Unfit(Exception):
-    """A worker did not do what a turn needs: it is ended."""
 
 
 class _NotReady(Exception):
@@ -109,7 +105,7 @@ class Timekeeper:
             report = self._carry_out(json.loads(message), *descriptors)
         except _NotReady:
             report = {"error": "it was not ready to be timed"}
-        except _Unfit as error:
+        except Unfit as error:
             report = {"error": str(error), "ends": True}
         except Exception as error:  # of whatever kind: what the worker says may be anything
             report = {"error": f"its process could not be timed from outside: {error}", "ends": True}
@@ -131,25 +127,26 @@ class Timekeeper:
         said = self._listen()
         places, answer = said["places"], said["answer"]
         if len(places) < order["calls"] or any(len(place) != len(order["given"]) for place in places):
-            raise _Unfit("it has no place for its data")
+            raise Unfit("it has no place for its data")
         if _overlap(places[: order["calls"]], order["given"]):
-            raise _Unfit("it has one place for data of several calls")
+            raise Unfit("it has one place for data of several calls")
         report: dict[str, Any] = {"samples": [], "waited": [], "kept": []}
         with contextlib.ExitStack() as stack:
             given = stack.enter_context(vm.View(data, os.fstat(data).st_size))
-            kept = (
-                stack.enter_context(_Kept(answers, answer, order["given"], order["turns"])) if order["keep"] else None
-            )
+            kept: Kept | KeptAnew | None = None
+            if order["keep"]:
+                kept = KeptAnew(answers, answer, order) if order["sized"] else Kept(answers, answer, order)
+                stack.enter_context(kept)
+            count = words(answer, order["sized"])
             for turn in range(order["turns"]):
                 first = turn * order["calls"]
-                count = len(answer["tensors"])
                 took, waited, found = self._turn(order, places, given.address + first * order["step"], count)
                 report["samples"].append(took)
                 report["waited"].append(waited)
                 if kept:
                     last = order["calls"] - 1  # behind which nothing hides what comes late
                     call = secrets.choice((last, secrets.randbelow(order["calls"])))
-                    kept.read(self._worker, turn, (*found[call * count :][:count], *places[call]))
+                    kept.read(self._worker, turn, found[call * count :][:count], places[call])
                     report["kept"].append(first + call)
                 self._go_on()
         return report
@@ -169,11 +166,11 @@ class Timekeeper:
         if not size:
             raise _NotReady
         if size > _READY_BYTES:
-            raise _Unfit("it says more than where its data lie")
+            raise Unfit("it says more than where its data lie")
         said = json.loads(self._exactly(size))
         for tensor in said["answer"]["tensors"]:
-            if not 0 <= tensor["nbytes"] <= _LONGEST_ANSWER:
-                raise _Unfit("its answer has no size")
+            if not 0 <= tensor["nbytes"] <= LONGEST_ANSWER:
+                raise Unfit("its answer has no size")
         return dict(said)
 
     def _turn(
@@ -207,12 +204,12 @@ class Timekeeper:
         _, status = os.waitpid(self._worker, os.WUNTRACED)
         if not os.WIFSTOPPED(status):
             self._ended = status
-            raise _Unfit("its process ended while it was timed")
+            raise Unfit("its process ended while it was timed")
 
     def _require_still(self) -> None:
         """The system tells when a process has gone on since it stopped, though it may have stopped again."""
         if os.waitpid(self._worker, os.WNOHANG | os.WUNTRACED | os.WCONTINUED)[0]:
-            raise _Unfit("its process went on while it was to stand still")
+            raise Unfit("its process went on while it was to stand still")
 
     def _go_on(self) -> None:
         os.kill(self._worker, signal.SIGCONT)
@@ -222,7 +219,7 @@ class Timekeeper:
         while len(found) < size:
             piece = self._clock.recv(min(size - len(found), _ADDRESSES))
             if not piece:
-                raise _Unfit("its process ended, or took no more turns")
+                raise Unfit("its process ended, or took no more turns")
             found += piece
         return bytes(found)
 
@@ -248,39 +245,6 @@ class Timekeeper:
             os.sched_setaffinity(0, allowed)
 
 
-class _Kept:
-    """A file of tensors that gets the answers of so many turns, each with the tensors that were given for it."""
-
-    def __init__(self, file: int, answer: dict[str, Any], given: list[dict[str, Any]], turns: int) -> None:
-        self._tensors = [*answer["tensors"], *given]
-        offsets = [0, *itertools.accumulate(aligned(tensor["nbytes"]) for tensor in self._tensors)]
-        table: list[dict[str, Any]] = []
-        trees = []
-        for turn in range(turns):
-            first, start = len(table), turn * offsets[-1]
-            for tensor, offset in zip(self._tensors, offsets, strict=False):
-                entry = {key: tensor[key] for key in ("dtype", "shape", "strides", "span")}
-                table.append(entry | {"offset": start + offset})
-            arguments = [{"tensor": first + index} for index in range(len(answer["tensors"]), len(self._tensors))]
-            trees.append({"dict": {"result": _renumbered(answer["tree"], first), "arguments": arguments}})
-        head = header({"tree": trees, "tensors": table})
-        self._view = vm.View(file, len(head) + turns * offsets[-1], writable=True)
-        ctypes.memmove(self._view.address, head, len(head))
-        self._start, self._offsets = self._view.address + len(head), offsets
-
-    def __enter__(self) -> _Kept:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._view.__exit__()
-
-    def read(self, worker: int, turn: int, addresses: Sequence[int]) -> None:
-        """Take over what lies at these addresses of the worker, which stands still."""
-        start = self._start + turn * self._offsets[-1]
-        for tensor, offset, address in zip(self._tensors, self._offsets, addresses, strict=False):
-            vm.read(worker, address, start + offset, tensor["nbytes"])
-
-
 def _overlap(places: list[list[int]], given: list[dict[str, Any]]) -> bool:
     """Whether data of one call lie where those of another do."""
     taken = [
@@ -290,18 +254,6 @@ def _overlap(places: list[list[int]], given: list[dict[str, Any]]) -> bool:
         if tensor["nbytes"]
     ]
     return any(end > begin and one != other for (_, end, one), (begin, _, other) in itertools.pairwise(sorted(taken)))
-
-
-def _renumbered(tree: Any, first: int) -> Any:
-    """The same tree for a table in which its tensors begin at `first`."""
-    if isinstance(tree, list):
-        return [_renumbered(item, first) for item in tree]
-    if isinstance(tree, dict):
-        return {
-            key: first + item if key == "tensor" and isinstance(item, int) else _renumbered(item, first)
-            for key, item in tree.items()
-        }
-    return tree
 
 
 def _schedule_statistics(worker: int) -> int:

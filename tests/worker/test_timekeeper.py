@@ -43,7 +43,7 @@ def timed(pool: Pool) -> Iterator[Session]:
 
 def order(calls: int, turns: int, **more: Any) -> dict[str, Any]:
     given = {"given": [GIVEN], "step": aligned(GIVEN["nbytes"])}
-    return {"calls": calls, "turns": turns, "warmup": 1, "sweep": 0, "keep": True, **given, **more}
+    return {"calls": calls, "turns": turns, "warmup": 1, "sweep": 0, "keep": True, "sized": (), **given, **more}
 
 
 def take(session: Session, how: str, order: dict[str, Any], seconds: float = 20.0) -> tuple[Any, dict[str, Any], Path]:
@@ -70,6 +70,15 @@ def test_calls_get_their_data_and_one_answer_of_each_turn_is_kept(timed: Session
         assert torch.equal(answer["result"], torch.full((4,), 2.0 * number))
     result, told, _ = take(timed, "doubles", order(calls=1, turns=1))
     assert result.status == "ok" and len(told["samples"]) == 1, "and again"
+
+
+def test_answers_may_be_of_sizes_that_are_told_with_each(timed: Session) -> None:
+    result, told, kept = take(timed, "picks", order(calls=2, turns=4, sized=[0]))
+    assert result.status == "ok"
+    for number, answer in zip(told["kept"], load(kept), strict=True):
+        assert torch.equal(answer["result"], torch.full((number % 4,), 2.0 * number))
+    _, told, _ = take(timed, "picks more than there is", order(calls=1, turns=2, sized=[0]))
+    assert told["error"] == "its answer has no size"
 
 
 def test_time_passes_while_a_call_sleeps_and_not_between_turns(timed: Session) -> None:

@@ -23,7 +23,9 @@ from akg_core.worker.timekeeper import END, GO, Turns
 
 _KEPT_BYTES = 256 << 20  # of inputs and answers, up to which memory that is freed is kept for what comes next
 
-_address = torch.Tensor.data_ptr  # held since before a kernel was loaded
+# Held since before a kernel was loaded.
+_address, _strides = torch.Tensor.data_ptr, torch.Tensor.stride
+_shape = vars(torch._C.TensorBase)["shape"].__get__
 _sets: dict[tuple[int, Any, Any], list[list[Any]]] = {}
 
 
@@ -38,7 +40,7 @@ def take_turns(subject: Any, case: Case, plan: TimingPlan, turns: Turns) -> None
     answer = described(called(sets[0]))
     if not plan.samples:
         return
-    addresses = _addresses(answer)
+    words = _words(answer, plan.sized)
     turns.ready([[_address(tensor) for tensor in _tensors(one)] for one in sets], answer)
     results: list[Any] = []
     seed = next(iter(case.seeds), 0)
@@ -47,7 +49,7 @@ def take_turns(subject: Any, case: Case, plan: TimingPlan, turns: Turns) -> None
         if told == GO:
             results += [called(given) for given in sets]
             seed = following(seed, len(sets))
-            turns.done([address for result in results for address in addresses(result)])
+            turns.done([word for result in results for word in words(result)])
         else:
             called(sets[0])
             if state:
@@ -87,8 +89,27 @@ def _tensors(arguments: list[Any]) -> Iterator[torch.Tensor]:
     return (value for value in flat((), arguments) if isinstance(value, torch.Tensor))
 
 
-def _addresses(answer: dict[str, Any]) -> Callable[[Any], list[int]]:
-    """From an answer like this one to where its tensors lie, soon."""
-    if answer["tree"] == {"tensor": 0}:
+def _words(answer: dict[str, Any], sized: Sequence[int]) -> Callable[[Any], list[int]]:
+    """From an answer like this one to where its tensors lie, soon, and the sizes of those that are `sized`.
+
+    As `akg_core.worker.kept_answers` reads them.
+    """
+    if answer["tree"] == {"tensor": 0} and not sized:
         return lambda result: [_address(result)]
-    return lambda result: [_address(leaf) for leaf in flatten(result).values() if isinstance(leaf, torch.Tensor)]
+    if not sized:
+        return lambda result: [_address(leaf) for leaf in _leaves(result)]
+    dims = [len(tensor["shape"]) if number in sized else 0 for number, tensor in enumerate(answer["tensors"])]
+    return lambda result: [
+        word
+        for leaf, count in zip(_leaves(result), dims, strict=True)
+        for word in (_address(leaf), *_size(leaf, count))
+    ]
+
+
+def _leaves(result: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in flatten(result).values() if isinstance(leaf, torch.Tensor)]
+
+
+def _size(tensor: torch.Tensor, dims: int) -> list[int]:
+    """Shape and strides, with so many of each."""
+    return [size for sizes in (_shape(tensor), _strides(tensor)) for size in (*sizes, *[0] * dims)[:dims]]

@@ -79,6 +79,7 @@ def on_host(pool: Pool) -> tuple[float, float]:
         "given": [],
         "step": 0,
         "keep": False,
+        "sized": (),
     }
     asked = {"plan": plan.model_dump(mode="json")}
     with pool.session(Limits(confined=True, timed=True), _JOB) as session, tempfile.TemporaryFile() as data:

@@ -34,7 +34,7 @@ from akg_core.judge.timing.rounds import (
     fault_of,
     in_turn,
 )
-from akg_core.records import TimingPlan
+from akg_core.records import Graph, TimingPlan
 from akg_core.task.graph import counts
 
 TURN_SECONDS = 0.002
@@ -49,14 +49,14 @@ def sample(
     prepared: Prepared, entrant: Entrant, rivals: list[Participant], machine: Machine, seconds: float
 ) -> Sampled:
     """Samples of a kernel and its rivals in rounds. Raises Unusable when the kernel gives none."""
-    kernel, plan, found = entrant.ready(), entrant.plan, Sampled()
+    plan, found = entrant.plan.model_copy(update={"sized": _sized(prepared.task.graph)}), Sampled()
+    kernel = entrant.ready()
     started = time.monotonic()
     once = dict(_once([kernel, *rivals], prepared, plan, machine, found))
     participants = [one for one in (kernel, *rivals) if one.name in once]
     found.rounds = {one.name: [] for one in participants}
     waited: dict[str, list[float]] = {one.name: [] for one in participants}
-    sized = bool(counts(prepared.task.graph))  # the keeper knows one answer's sizes, and another may have others
-    hard = secrets.randbelow(FEWEST) if not sized else -1
+    hard = secrets.randbelow(FEWEST)
     with _Answers(prepared) as answers:
         for number in range(MOST):
             calls = {name: _calls(quickest, prepared) for name, quickest in once.items()}
@@ -67,7 +67,7 @@ def sample(
                 fresh = held.enter_context(prepared.fresh(turns * most))
                 for one in in_turn(participants, number):
                     asked = plan.model_copy(update={"warmup": 1, "samples": turns, "calls": calls[one.name]})
-                    took, kept = one.turns(asked, fresh, keep=one is kernel and not sized)
+                    took, kept = one.turns(asked, fresh, keep=one is kernel)
                     samples = tuple(_called(turn, calls[one.name], machine) for turn in took)
                     once[one.name] = min(once[one.name], *samples)
                     found.rounds[one.name].append(samples)
@@ -75,8 +75,7 @@ def sample(
                     if one is kernel and kept:
                         answer = held.enter_context(kept)
                 took = tuple(itertools.chain(*found.rounds[KERNEL][-1:]))
-                if not sized:
-                    answers.offer(fresh, answer, took, held.pop_all())
+                answers.offer(fresh, answer, took, held.pop_all())
             if number == hard:
                 _turn_hard(kernel, prepared, plan.model_copy(update={"calls": calls[KERNEL]}), turns, answers)
             if number + 1 >= FEWEST and time.monotonic() - started > seconds:
@@ -189,6 +188,12 @@ def _calls(once: float, prepared: Prepared) -> int:
     if prepared.ready().apart:
         return 1
     return max(1, min(_MOST_CALLS, _MOST_BYTES // _bytes(prepared), math.ceil(TURN_SECONDS / once)))
+
+
+def _sized(graph: Graph) -> tuple[int, ...]:
+    """The numbers of an answer's tensors whose sizes are among the values."""
+    tensors = [number for number, output in enumerate(graph.outputs) if output is not None]
+    return tuple(place for place, number in enumerate(tensors) if number in counts(graph))
 
 
 def _called(turn: float, calls: int, machine: Machine) -> float:

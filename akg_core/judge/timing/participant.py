@@ -111,6 +111,7 @@ class Participant:
             "given": fresh.given,
             "step": fresh.step,
             "keep": keep,
+            "sized": plan.sized,
         }
         kept = Kept(fresh.file.with_name(secrets.token_hex(8)))
         data = os.open(fresh.file, os.O_RDONLY)
