@@ -93,11 +93,6 @@ def test_what_has_no_rule_is_said_in_one_sentence(line: str) -> None:
         designed(reference(forward(line), "[torch.randn(5, 8)]"))
 
 
-def test_a_mask_as_index_is_refused() -> None:
-    with pytest.raises(Exception, match=r"values|mask"):
-        designed(reference(forward("x[x > 0]"), "[torch.randn(5, 8)]"))
-
-
 @pytest.mark.parametrize(
     ("shape", "line"),
     [

@@ -217,10 +217,9 @@ def scattered(c: Call) -> Value:
     start, step = c.position(c.arg(3) or 0, value.shape[dim]), 1 if select else c.arg(5, 1)
     if select:
         part = reshape(part, tuple(index(1) if d == dim else s for d, s in enumerate(value.shape)))
-    single = part.shape[dim] == 1  # of which every place sees the one there is
 
     def there(at: Positions) -> Positions:
-        return tuple((index(0) if single else (p - start) // step) if d == dim else p for d, p in enumerate(at))
+        return tuple((index(0) if select else (p - start) // step) if d == dim else p for d, p in enumerate(at))
 
     moved = view(part, c.shape, there)
     inside = _inside(c.shape, dim, start, part.shape[dim] * step)
