@@ -266,6 +266,14 @@ def test_lanes_that_do_not_exist_gather_what_the_last_does(old: str, new: str, l
     assert load in kernel
 
 
+def test_what_is_subtracted_from_itself_is_computed() -> None:
+    """TileLang would make 0 of it, also where it is NaN."""
+    kernel = source_of(sketch_of(ADD.replace("load(x[n]) + load(z[n])", "load(x[n]) - load(x[n]) / 1.0"))).files[
+        "kernel.py"
+    ]
+    assert 'T.call_pure_extern("float32", "__fsub_rn", ' in kernel
+
+
 def test_few_rows_are_columns_of_matrix_units() -> None:
     kernel = source_of(sketch_of(FEW_ROWS)).files["kernel.py"]
     assert "acc = T.alloc_fragment((64, 16), 'float32')" in kernel and "T.gemm(x_tile, w_tile, acc, " in kernel

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import ATOM, LOOSE, PRODUCT, RANKS, SUM, Body, dtype_of, element_of
+from akg_core.plugin.lower import ATOM, LOOSE, PRODUCT, RANKS, SUM, TORCH_NAMES, Body, dtype_of, element_of
 from akg_core.plugin.sketch import (
     COMPARISONS,
     Binary,
@@ -25,6 +25,10 @@ from akg_plugin_tilelang.emit.functions import FORMS, WHOLE, called
 from akg_plugin_tilelang.emit.terms import Term, cast, literal, strong
 
 NARROW = 2**31 - 2**22  # index arithmetic below this stays in 32 bits; what is left is for lanes that do not exist
+
+
+SUBTRACTIONS = {"f32": "__fsub_rn", "f64": "__dsub_rn"}
+"""What subtracts as it is written, by dtype: TileLang makes 0 of x - x, also where x is NaN or infinite."""
 
 
 @dataclass(slots=True)
@@ -130,6 +134,8 @@ class ExpressionPrinter:
             return self.power(expr.right, left, right, dtype)
         if is_float(dtype) and op in ("//", "%"):
             return Term(self.call("floor_quotient" if op == "//" else "remainder", left, right), dtype)
+        if op == "-" and dtype in SUBTRACTIONS and _same(expr.left, expr.right):
+            return Term(f'T.call_pure_extern("{TORCH_NAMES[dtype]}", "{SUBTRACTIONS[dtype]}", {left}, {right})', dtype)
         narrow = left.narrow and right.narrow
         if not is_float(dtype) and narrow and not self.fits(expr):
             left, right, narrow = strong(left), strong(right), False
@@ -187,3 +193,14 @@ class ExpressionPrinter:
     def at(self, name: str, axes: Sequence[str]) -> str:
         """An element of a tile along `axes`."""
         return f"{name}[{', '.join(self.lanes[axis] for axis in axes) or '0'}]"
+
+
+def _same(left: Expr, right: Expr) -> bool:
+    """Whether two expressions are one where a division by 1 is left out."""
+    plain = [_undivided(side) for side in (left, right)]
+    return plain[0] == plain[1]
+
+
+def _undivided(expr: Expr) -> Expr:
+    divided = isinstance(expr, Binary) and expr.op == "/" and isinstance(expr.right, Number) and expr.right.value == 1
+    return expr.left if divided and isinstance(expr, Binary) else expr
