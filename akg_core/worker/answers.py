@@ -35,9 +35,9 @@ _name = vars(type)["__name__"].__get__
 def described(value: Any) -> dict[str, Any]:
     """A tree of values and tensors as JSON: {"tree": …, "tensors": [{dtype, shape, strides, span, address, …}]}.
 
-    `span`: how many elements lie between a tensor's first and last in memory, `nbytes` how many bytes these take, and
-    `device` torch's name of where they are. Raises TypeError for what is no plain tensor, value or container, and for
-    more of them than anybody answers.
+    `span`: how many elements lie between a tensor's first and last in memory, `nbytes` how many bytes these take,
+    `itemsize` one of its elements, and `device` torch's name of where they are. Raises TypeError for what is no plain
+    tensor, value or container, and for more of them than anybody answers.
     """
     with _without_overrides():
         return _Reading().described(value)

@@ -29,6 +29,7 @@ def test_an_answer_is_a_tree_and_a_table() -> None:
         "span": 30,
         "address": whole.data_ptr() + 4 * 10,
         "nbytes": 120,
+        "itemsize": 4,
         "device": "cpu",
     }
     assert (empty["nbytes"], one["shape"], one["nbytes"]) == (0, [], 4)
