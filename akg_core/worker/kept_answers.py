@@ -15,7 +15,7 @@ from akg_core.worker import vm
 from akg_core.worker.layout import aligned, header
 
 LONGEST_ANSWER = 16 << 30  # bytes
-_LONGEST_ANEW = 1 << 30  # bytes of a tensor whose size is told with it
+_MOST_ANEW = 4 << 30  # bytes of all tensors whose sizes are told with them
 
 
 class Unfit(Exception):
@@ -65,6 +65,7 @@ class KeptAnew:
         self._table: list[dict[str, Any]] = []
         self._data: list[Any] = []
         self._end = 0
+        self._room = _MOST_ANEW
 
     def __enter__(self) -> KeptAnew:
         return self
@@ -77,7 +78,7 @@ class KeptAnew:
                 ctypes.memmove(view.address + len(head) + entry["offset"], data, len(data))
 
     def read(self, worker: int, turn: int, told: Sequence[int], places: Sequence[int]) -> None:
-        """As `Kept.read`; raises Unfit for a tensor that is longer than any."""
+        """As `Kept.read`; raises Unfit for answers that are longer than any."""
         tensors = self._answer["tensors"]
         self._trees.append(_tree(self._answer, len(self._table), len(tensors) + len(self._given)))
         rest = iter(told)
@@ -86,6 +87,9 @@ class KeptAnew:
             if number in self._sized:
                 shape, strides = (list(itertools.islice(rest, len(tensor["shape"]))) for _ in range(2))
                 tensor = _resized(tensor, shape, strides)
+                self._room -= tensor["nbytes"]
+                if self._room < 0:
+                    raise Unfit("its answer has no size")
             self._take(worker, address, tensor)
         for address, tensor in zip(places, self._given, strict=True):
             self._take(worker, address, tensor)
@@ -100,11 +104,8 @@ class KeptAnew:
 
 def _resized(tensor: dict[str, Any], shape: list[int], strides: list[int]) -> dict[str, Any]:
     """What is told of a tensor as that of another shape."""
-    each = tensor["itemsize"]
     span = 1 + sum((size - 1) * step for size, step in zip(shape, strides, strict=True)) if all(shape) else 0
-    if span * each > _LONGEST_ANEW:
-        raise Unfit("its answer has no size")
-    return tensor | {"shape": shape, "strides": strides, "span": span, "nbytes": span * each}
+    return tensor | {"shape": shape, "strides": strides, "span": span, "nbytes": span * tensor["itemsize"]}
 
 
 def _entry(tensor: dict[str, Any], offset: int) -> dict[str, Any]:

@@ -83,8 +83,9 @@ def _reduce_in_threads(printer: RegionPrinter, tile: str, axes: Sequence[str], o
     sides = [[(p, n) for p, n, a in zip(places, lanes, axes, strict=True) if (a in over) == of] for of in (False, True)]
     result, term = map(_flat, sides)
     run = min(each, VECTOR)
-    thread = f"{result} // {run} % {printer.threads}"
-    place = f"({term} * {each // run} + {result} // {run * printer.threads}) * {run} + {result} % {run}"
+    thread = f"{result} // {run} % {printer.threads}" if run > 1 else f"{result} % {printer.threads}"
+    place = term if each == run else f"({term} * {each // run} + {result} // {run * printer.threads})"
+    place = f"{place} * {run} + {result} % {run}" if run > 1 else place
     printer.distribute(tile, axes, places, thread, place)
 
 
