@@ -31,6 +31,19 @@ def _product(x, w, y, M, N, K, TYPE: tl.constexpr, PRECISION: tl.constexpr, T: t
     tl.store(y + m[:, None] * N + n[None, :], total, mask=(m < M)[:, None] & (n < N)[None, :])
 
 
+@triton.jit
+def _picked(x, scale, y, count, size, columns, BLOCK: tl.constexpr):
+    total = 0
+    for start in range(0, size, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        value = tl.load(x + at, mask=at < size, other=0.0) * tl.load(scale + at % columns)
+        above = value > 0.5
+        place = total + tl.cumsum(above.to(tl.int32), axis=0) - 1
+        tl.store(y + place, value, mask=above)
+        total += tl.sum(above.to(tl.int32), axis=0)
+    tl.store(count, total)
+
+
 def softmax(x, scale, y=None, rows=None):
     """Rows of softmax(x * scale), all or the first `rows`, in fresh memory or in `y`."""
     y = torch.empty_like(x) if y is None else y
@@ -46,3 +59,11 @@ def product(x, w, dtype=tl.float32, precision="ieee"):
     grid = (triton.cdiv(m, 32), triton.cdiv(n, 32))
     _product[grid](x, w, y, m, n, k, TYPE=dtype, PRECISION=precision, T=32)
     return y
+
+
+def picked(x, scale):
+    """What of x * scale is above a half, in memory as large as x."""
+    y = torch.empty_like(x).view(-1)
+    count = torch.empty(1, dtype=torch.int32, device=x.device)
+    _picked[(1,)](x, scale, y, count, x.numel(), x.shape[1], BLOCK=128)
+    return y[: int(count)]

@@ -21,7 +21,7 @@ from akg_core.worker.pool import Pool
 from tests.cheats.judging import FOLDER, Bench, Found, bench, header, is_caught, table
 
 TOGETHER = 5  # candidates that are verified beside each other, while others break the device; then some are timed
-HONEST = {"reference": "honest", "large": "honest_large", "product": "honest_product"}
+HONEST = {"reference": "honest", "large": "honest_large", "product": "honest_product", "picked": "honest_picked"}
 
 
 def main(classes: list[str]) -> int:

@@ -14,7 +14,11 @@ from akg_core.worker.pool import Pool
 from tests.cheats.judging import FOLDER, Bench, bench, header, is_caught
 
 CANDIDATES = [path for path in sorted(FOLDER.glob("triton/*/*.py")) if "Runs" not in header(path)]
-HONEST = {"reference": FOLDER / "honest.py", "product": FOLDER / "honest_product.py"}
+HONEST = {
+    "reference": FOLDER / "honest.py",
+    "product": FOLDER / "honest_product.py",
+    "picked": FOLDER / "honest_picked.py",
+}
 
 pytestmark = pytest.mark.skipif(bool(chips.gpus()), reason="with a GPU nothing is simulated")
 
