@@ -186,6 +186,7 @@ class Argument(Record):
     tensor. `constant`: any other Python value, baked into the kernel; another value at run time is refused. `path`: how
     it is reached in a collection, ("xs", 1) is xs[1]; `given`: by get_inputs, not by default; `mutated`: in place.
     `pairs`: `ModelNew` takes a complex tensor, of which kernels take `torch.view_as_real`: `dtype` and `shape` are its.
+    `order`: dims from outermost to innermost in memory, if the example's does not lie row by row.
     """
 
     name: str
@@ -197,13 +198,11 @@ class Argument(Record):
     given: bool = True
     mutated: bool = False
     pairs: bool = False
+    order: tuple[int, ...] = ()
 
 
 class Parameter(Record):
-    """A parameter, buffer or lifted constant of the module, by qualified name. `mutated`: forward updates it.
-
-    `pairs`: it is complex, as an argument may be.
-    """
+    """A parameter, buffer or lifted constant, by qualified name. `mutated`: by forward. `pairs`, `order`: as above."""
 
     name: str
     dtype: str
@@ -211,6 +210,7 @@ class Parameter(Record):
     kind: Literal["parameter", "buffer", "constant"] = "parameter"
     mutated: bool = False
     pairs: bool = False
+    order: tuple[int, ...] = ()
 
 
 NAMED_IN_REFERENCE = "_REFERENCE."

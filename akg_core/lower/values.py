@@ -142,7 +142,7 @@ class ValueLowering:
             operand = self.kept(call.args[0], operand, scope, ops)
         keywords = dict(call.keywords)
         reverse = keywords.get("reverse") == Number(True)
-        hints = {"bitonic": Number(True)} if keywords.get("bitonic") == Number(True) else {}
+        hints = {name: keywords[name] for name in ("bitonic", "nan_elsewhere") if keywords.get(name) == Number(True)}
         name, function = {"argreduce": "reduce", "pick": "reduce"}.get(kind, kind), call.op
         if kind == "all_reduce":
             target.mutable = True  # what a program has, then what all have together

@@ -28,6 +28,7 @@ HINTS: dict[str, tuple[str, str]] = {
     "swizzle": ("count", "programs go in blocks of so many, so that neighbours share the cache"),
     "warps": ("count", "warps (or threads) for one program"),
     "vector": ("count", "elements a memory instruction moves"),
+    "nan_elsewhere": ("flag", "where one is NaN, what is stored is NaN whatever this gives"),
     "persistent": ("flag", "one program a unit takes tile after tile"),
     "descending": ("flag", "programs of the last tiles start first: they have the most to do"),
     "cooperative": ("flag", "all programs of the axis run at the same time; all_reduce_… and barrier need it"),
@@ -184,7 +185,8 @@ all_reduce same
 barrier none
     barrier(axis)  waits for all programs of a grid axis that run together: what each stored before, all can load after
 """
-_HINTS = dict.fromkeys(("load", "store", "atomic"), LOAD_HINTS) | {"create": TILE_HINTS, "contract": ("promote",)}
+_HINTS = {"create": TILE_HINTS, "contract": ("promote",), "reduce": ("nan_elsewhere",)}
+_HINTS |= dict.fromkeys(("load", "store", "atomic"), LOAD_HINTS)
 
 
 def _operations() -> Iterator[Operation]:

@@ -63,6 +63,23 @@ def turns(loop: ast.Range) -> int:
     return len(range(*bounds)) if len(bounds) == 3 else 1
 
 
+def memory_orders(program: ast.Program) -> dict[str, tuple[int, ...]]:
+    """The tensors from outside that a program takes by one permute alone, which is the order of their dims in memory.
+
+    Callers that have them in another order hand over a copy; what is not named here lies row by row.
+    """
+    found: dict[str, set[tuple[int, ...]]] = {}
+    for node in statements(program):
+        if isinstance(node, (ast.Launch, ast.Return, ast.View)):
+            order: tuple[int, ...] = ()
+            if isinstance(node, ast.View) and node.op == "permute":
+                order = tuple(int(argument.value) for argument in node.args if isinstance(argument, ast.Number))
+            for name in (node.tensor,) if isinstance(node, ast.View) else node.tensors:
+                found.setdefault(name, set()).add(order)
+    orders = {tensor.name: found.get(tensor.name, set()) for tensor in program.tensors}
+    return {name: order for name, [*taken] in orders.items() if len(taken) == 1 for order in taken if order}
+
+
 def kept_tensors(program: ast.Program) -> frozenset[str]:
     """The tensors of the program's own that launches with once=True use, and all views of them: they outlive a call."""
     viewed = {node.target: node.tensor for node in program.body if isinstance(node, ast.View)}

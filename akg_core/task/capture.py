@@ -32,6 +32,7 @@ from akg_core.task.example import Example, flat_forward, forward_as, make_exampl
 from akg_core.task.fake import quiet
 from akg_core.task.graph import dense, random_nodes, resolve, size, spelled
 from akg_core.task.guards import conditions
+from akg_core.task.layout import memory_order
 from akg_core.task.load import ReferenceModule, as_buffers
 from akg_core.task.packing import has_named, packing
 from akg_core.task.single import from_two
@@ -319,7 +320,9 @@ def _arguments(
         if isinstance(leaf.value, torch.Tensor):
             shape, dtype = sizes.dims(next(traced).shape), dtype_name(leaf.value.dtype)
             mutated = leaf.name in updated
-            arguments.append(Argument(kind="tensor", dtype=dtype, shape=shape, mutated=mutated, **common))
+            order = () if mutated or common["pairs"] else memory_order(leaf.value)
+            found = Argument(kind="tensor", dtype=dtype, shape=shape, mutated=mutated, order=order, **common)
+            arguments.append(found)
         elif numbers and _may_vary(leaf):
             next(traced)
             arguments.append(Argument(kind="number", dtype="f64", value=leaf.value, **common))

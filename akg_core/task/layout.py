@@ -33,6 +33,14 @@ def replaced(value: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]
     return new.expand(value.shape).as_strided(value.shape, value.stride())
 
 
+def memory_order(tensor: torch.Tensor) -> tuple[int, ...]:
+    """Its dims from outermost to innermost in memory; () where they are in order there, or it is not dense."""
+    strides = tensor.stride()
+    order = sorted(range(tensor.dim()), key=lambda d: (-strides[d], d))
+    is_plain = tensor.layout is torch.strided and not tensor.is_contiguous()
+    return tuple(order) if is_plain and tensor.permute(order).is_contiguous() else ()
+
+
 def ordered_like(new: torch.Tensor, old: torch.Tensor) -> torch.Tensor:
     """`new`, of other sizes than `old`, dense in memory with its dimensions in the order that `old` has them there."""
     base = new

@@ -20,6 +20,7 @@ from akg_core.records import Dim, Graph, Node, Parameter
 from akg_core.sketch import dtypes
 from akg_core.task import wording
 from akg_core.task.graph import reference, references, resolve
+from akg_core.task.layout import memory_order
 from akg_core.task.recurrent import captured_as
 
 DTYPES: dict[torch.dtype, str] = {getattr(torch, dtype.torch): name for name, dtype in dtypes.DTYPES.items()}
@@ -185,7 +186,11 @@ class _Translation:
             kind = "constant" if plain else _PARAMETER_KINDS.get(spec.kind, "constant")
             self._values[spec.arg.name] = f"parameter:{spec.target}"
             self._parameters[spec.arg.name] = Parameter(
-                name=spec.target, dtype=dtype_name(tensor.dtype), shape=tuple(tensor.shape), kind=kind
+                name=spec.target,
+                dtype=dtype_name(tensor.dtype),
+                shape=tuple(tensor.shape),
+                kind=kind,
+                order=memory_order(tensor),
             )
 
     def _inline(self, name: str, tensor: torch.Tensor) -> None:
@@ -307,7 +312,7 @@ class _Translation:
         outputs += [updates[name] for name in updated]
         nodes, used = self._reachable([*(o for o in outputs if o), *mutations.values()])
         parameters = {
-            name: p.model_copy(update={"mutated": p.name in mutations})
+            name: p.model_copy(update={"mutated": True, "order": ()} if p.name in mutations else {})
             for name, p in self._parameters.items()
             if name in used or p.name in mutations
         }

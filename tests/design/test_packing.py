@@ -119,3 +119,37 @@ def test_a_sketch_says_whether_it_rounds_what_the_reference_may_round() -> None:
     """
     found = design(capture(load_source(dedent(source), "reference")), ROUNDED)
     assert [sketch.rounds for sketch in found] == [""] * len(found), "nothing there could be rounded"
+
+
+def test_an_image_of_halves_that_lies_channels_last_is_read_as_it_is() -> None:
+    source = dedent(
+        """
+        import torch
+        from torch import nn
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(32, 16, 3, padding=1, dtype=torch.float16).to(memory_format=torch.channels_last)
+
+            def forward(self, x):
+                return self.conv(x)
+
+        def get_inputs():
+            return [torch.randn(2, 32, 7, 6).half().to(memory_format=torch.channels_last)]
+
+        def get_init_inputs():
+            return []
+        """
+    )
+    reference = load_source(source, "reference")
+    task = capture(reference)
+    assert task.interface.arguments[0].order == task.interface.parameters[0].order == (0, 2, 3, 1)
+    text = design(task, ROUNDED)[0].text
+    assert "permute(x, 0, 2, 3, 1)" in text and "x_packed" not in text and "round_to" not in text
+    model, (x,) = reference.Model(), reference.get_inputs()
+    with torch.no_grad():
+        (found,) = interpret(parse(text), [x], dict(model.named_parameters())).outputs
+        due = model(x)
+    assert found.stride() == due.stride()
+    torch.testing.assert_close(found, due, atol=2e-3, rtol=2e-3)

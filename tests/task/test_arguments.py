@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -182,3 +184,18 @@ def test_what_cannot_be_taken_is_said(body, parameters, inputs, said):
     with pytest.raises(TaskError, match=said) as refused:
         capture(load_source(reference_text(body, inputs=inputs, arguments=parameters), "ref"))
     assert refused.value.cure
+
+
+def test_a_tensor_is_taken_in_the_order_that_the_example_has_in_memory(tmp_path: Path) -> None:
+    """One that lies otherwise is copied."""
+    body, init = "return x.sum(1) + self.w.sum(1).mean(), x * 2", "self.w = nn.Parameter(torch.ones(3, 2).t())"
+    source = reference_text(body, init, "torch.randn(6, 4).t()")
+    reference, task, module = interpreted(source, tmp_path)
+    assert [each.order for each in (*task.interface.arguments, *task.interface.parameters)] == [(1, 0), (1, 0)]
+    (x,) = reference.get_inputs()
+    model, due = module.ModelNew(), reference.Model()
+    model.load_state_dict(due.state_dict())
+    for given in (x, x.contiguous(), torch.randn(8, 12)[::2, ::2]):
+        for found, right in zip(model(given), due(given), strict=True):
+            torch.testing.assert_close(found, right)
+    assert model(x)[1].stride() == due(x)[1].stride()

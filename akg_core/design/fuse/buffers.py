@@ -37,7 +37,9 @@ class Buffers(dict[Value, Buffer]):
         """The tensor of what comes from outside."""
         if value not in self:
             label = value.origin.partition(":")[2]
-            self[value] = self.like(value, label, label)
+            order = value.order or tuple(range(len(value.shape)))
+            shape = tuple(value.shape[d] for d in order)
+            self[value] = Buffer(self.unique(label), label, value.dtype, shape, order)
         return self[value]
 
     def unique(self, name: str) -> str:

@@ -35,7 +35,7 @@ from akg_core.design.operators import (
     views,
 )
 from akg_core.errors import UnsupportedOperator
-from akg_core.records import Dim, Node, Task
+from akg_core.records import Argument, Dim, Node, Parameter, Task
 from akg_core.task.graph import RANDOM, counts, dense, random_nodes, reference, resolve
 
 # A family of operators is a module whose functions are marked with @rule; importing it registers them.
@@ -116,11 +116,12 @@ class _Tracer:
     def take(self, task: Task) -> None:
         """Begin with what a task's graph takes from outside."""
         self._streams = {node.name: number for number, node in enumerate(random_nodes(task.graph))}
-        known = {f"argument:{a.name}": (a.dtype or "f64", a.shape) for a in task.interface.arguments}
-        known |= {f"parameter:{p.name}": (p.dtype, p.shape) for p in task.interface.parameters}
+        known: dict[str, Argument | Parameter] = {f"argument:{a.name}": a for a in task.interface.arguments}
+        known |= {f"parameter:{p.name}": p for p in task.interface.parameters}
         for name, where in task.graph.values.items():
-            dtype, shape = known[where]
-            source = Source(where, shape=tuple(parse_size(d, task.symbols) for d in shape), dtype=dtype)
+            tensor, dtype = known[where], known[where].dtype or "f64"
+            shape = tuple(parse_size(d, task.symbols) for d in tensor.shape)
+            source = Source(where, tensor.order, shape=shape, dtype=dtype)
             self._result.sources[where] = source
             self._values[name] = (source,)
             self._origins[name, 0] = self._result.origins[source] = Origin(where.partition(":")[2], dtype)

@@ -41,9 +41,10 @@ class Value(Notation):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Source(Value):
-    """A tensor from outside: `origin` is "argument:x" or "parameter:fc.weight"."""
+    """A tensor from outside: `origin` is "argument:x" or "parameter:fc.weight"; `order`: its dims in memory's order."""
 
     origin: str
+    order: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)

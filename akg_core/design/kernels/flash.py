@@ -19,6 +19,7 @@ from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Hints, Name, Numbe
 LONGEST_WHOLE = 256  # dims of a head up to which queries stay at hand as one tile
 FEW_TILES = 2  # of keys, among which those that a mask crosses are not told apart
 _LN2 = math.log(2)
+_WEIGHED: Hints = (("nan_elsewhere", Number(True)),)  # a weight of a NaN is NaN, and so are all sums that it is in
 
 
 def tile_attention(nest: Nest, traits: Traits) -> Tiling:
@@ -148,11 +149,11 @@ def _turn(
     if product is None:
         body += writer.named(e.terms, [scores])
         tile = writer.assign(scores, body, "scores")
-        highest: Expr = Call("reduce_max", (tile, Name("n")))
+        highest: Expr = Call("reduce_max", (tile, Name("n")), _WEIGHED)
         weighed = call("exp", call("-", tile, Name(base)))
     else:  # a number for the row in the place of one for each score, and one factor for both scale and exponent
         tile = writer.expression(product)
-        highest = Call("reduce_max", (tile, Name("n")))
+        highest = Call("reduce_max", (tile, Name("n")), _WEIGHED)
         highest = highest if scale == 1 else call("*", highest, Number(scale))
         powers = call("-", call("*", tile, Number(scale / _LN2)), call("*", Name(base), Number(1 / _LN2)))
         weighed = call("exp2", powers)

@@ -18,6 +18,7 @@ from akg_core.design.graph.values import (
     Positions,
     Product,
     Shape,
+    Source,
     Value,
     compute,
     expand,
@@ -30,6 +31,7 @@ from akg_core.design.kernels.narrowed import HELD, narrowed, row_scales, sample_
 LANE = 16  # channels of a copy come in multiples of this; many in f16 in multiples of twice that
 USES = 1.5  # of an element of a copy, for which it is made
 SEARCHED = 8  # the same where nothing is rounded
+HALVES = ("f16", "bf16")  # of which a format that eager rounds to holds every number
 WASTE = 1.6  # how many times more channels a copy may have than what it holds
 
 Wanted = Sequence[tuple[list[Taps], Shape]]  # taps with the shape [batch, channels, *out] of the sums over them
@@ -48,7 +50,8 @@ def packed(x: Value, weights: Weights, wanted: Wanted, dtype: str, form: str, ha
     copy = _Copy.planned(weights, wanted, form, LANE if scale is None else 2 * LANE)
     if copy is not None:
         seen = copy.seen(x)
-        made = compute("stored", _factor(seen, form, scale))
+        made = _factor(seen, form, scale)
+        made = made if copy.lies_so(x) else compute("stored", made)
         return [
             reshape(_product(*copy.multiplied(made, seen, taps, shape), dtype, form, scale), shape)
             for taps, shape in wanted
@@ -98,7 +101,7 @@ def _factor(value: Value, form: str, scale: Value | None) -> Value:
 
 
 def _rounded(value: Value, form: str) -> Value:
-    return compute(f"round_to {form}", value) if form else value
+    return compute(f"round_to {form}", value) if form and value.dtype not in HALVES else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +167,12 @@ class _Copy:
     @property
     def held(self) -> Shape:
         return tuple(index(s.held) for s in self.sides)
+
+    def lies_so(self, x: Value) -> bool:
+        """Whether an input lies in memory as its copy would, but for the padding, and is read as it is."""
+        last_channels = (0, *range(2, len(x.shape)), 1)
+        plain = all((s.step, s.held) == (1, 1) for s in self.sides) and x.shape[1] == self.channels
+        return plain and x.dtype in HALVES and isinstance(x, Source) and x.order == last_channels
 
     def seen(self, x: Value) -> Value:
         """What is copied: `x` [batch, channels, *in], 0 outside of it."""

@@ -355,8 +355,8 @@ class Assembly:
                 names.add(buffer.name)
         parameters = {b for b, where in sources.items() if where.startswith("parameter:")}
         kept = kept_between_calls(self.emitted, parameters, {*sources, *self._computed, *outer})
-        shapes, names = {b: b.shape for b in sources}, names | {b.name for b in used}
-        writer = ProgramWriter(shapes, names, self.partition.zeroed, self._computed)
+        names |= {b.name for b in used}
+        writer = ProgramWriter(sources, names, self.partition.zeroed, self._computed)
         for number, step in enumerate(self.emitted):
             if isinstance(step, Repeated):
                 writer.repeat(step)

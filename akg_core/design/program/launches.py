@@ -31,35 +31,41 @@ class Returned:
 class ProgramWriter:
     """Statements of a program: tensors are allocated when first written, reshaped where a kernel sees other dims.
 
-    `zeroed`: what holds zeros where no kernel writes; `computed`: what the host computes of float arguments.
+    `given`: tensors from outside, which are permuted where they lie otherwise than row by row. `zeroed`: what holds
+    zeros where no kernel writes; `computed`: what the host computes of float arguments.
     """
 
     def __init__(
         self,
-        shapes: dict[Buffer, Shape],
+        given: Iterable[Buffer],
         names: set[str],
         zeroed: Iterable[Buffer] = (),
         computed: Mapping[Buffer, ast.Expr] = {},
     ) -> None:
         self.body: list[ast.Statement] = []
         self._fills: dict[Buffer, int | ast.Expr] = {**dict.fromkeys(zeroed, 0), **computed}
-        self._shapes = dict(shapes)
-        self._names = set(names)
+        self._given, self._names = frozenset(given), set(names)
         self._views: dict[tuple[Buffer, Shape], str] = {}
 
     def tensor(self, buffer: Buffer, shape: Shape) -> str:
         """The name of a buffer seen in a shape."""
-        if buffer not in self._shapes:
-            self._shapes[buffer] = buffer.shape
+        key = (buffer, shape)
+        if key not in self._views:
+            if shape == buffer.shape:
+                self._views[key] = self._whole(buffer)
+            else:
+                self._views[key] = self._view(self.tensor(buffer, buffer.shape), "reshape", shape)
+        return self._views[key]
+
+    def _whole(self, buffer: Buffer) -> str:
+        """The name of a buffer in its own shape, as it lies in memory."""
+        if buffer not in self._given:
             # Nothing writes what has no elements.
             fill = self._fills.get(buffer, 0 if index(0) in buffer.shape else None)
             self.body.append(ast.Allocate(buffer.name, buffer.dtype, tuple(map(to_expr, buffer.shape)), fill))
-        if self._shapes[buffer] == shape:
-            return buffer.name
-        key = (buffer, shape)
-        if key not in self._views:
-            self._views[key] = self._view(buffer.name, "reshape", shape)
-        return self._views[key]
+        elif buffer.order != tuple(range(len(buffer.order))):
+            return self._view(buffer.name, "permute", tuple(map(index, buffer.order)))
+        return buffer.name
 
     def _view(self, tensor: str, op: str, args: tuple[Index, ...]) -> str:
         return self._viewed(tensor, op, tuple(map(to_expr, args)))

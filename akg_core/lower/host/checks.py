@@ -26,21 +26,22 @@ class Given:
     """A tensor from outside: `name` in forward, how users call it, whether it is state of the module, and what it is.
 
     `kind`: that of a parameter in the interface, or "replaced": a plain attribute that forward gives other values.
-    `pairs`: users have it as a complex tensor.
+    `pairs`: users have it as a complex tensor. `order`: its dims in memory, from outermost to innermost; () for rows.
     """
 
     name: str
-    spoken: str
-    is_state: bool
     dtype: str
     rank: int
+    order: tuple[int, ...]
+    spoken: str
+    is_state: bool
     kind: str = ""
     pairs: bool = False
 
     def expected(self) -> str:
         """What the slow check goes by."""
         is_state = self.is_state and not self.pairs  # of which forward has made pairs
-        return f"({self.spoken!r}, torch.{TORCH_NAMES[self.dtype]}, {self.rank}, {is_state})"
+        return f"({self.spoken!r}, torch.{TORCH_NAMES[self.dtype]}, {self.rank}, {self.order}, {is_state})"
 
     def looked_up(self) -> str:
         """The tensor where the module holds it: past Module.__getattr__, which takes longer than all checks."""
@@ -55,9 +56,11 @@ class Given:
     def fits(self, device: str) -> str:
         """Whether it is what a kernel takes as it is."""
         x = self.name
+        turned = f"{x}.permute{self.order}" if self.order else x
         return (
             f"type({x}) in _PLAIN and {x}.dtype is _{TORCH_NAMES[self.dtype]} and {x}.ndim == {self.rank} "
-            f"and {x}.layout is _STRIDED and {device} and {x}.is_contiguous() and not ({x}.is_neg() or {x}.is_nested)"
+            f"and {x}.layout is _STRIDED and {device} and {turned}.is_contiguous() "
+            f"and not ({x}.is_neg() or {x}.is_nested)"
         )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import keyword
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Any
 
 from akg_core.lower.host import runtime
 from akg_core.lower.host.arguments import called, collections, heading, literal, other_names, renamed, spoken_for
@@ -19,7 +20,7 @@ from akg_core.records import HOST, NAMED_IN_REFERENCE, Interface, Packing, Sketc
 from akg_core.sketch import ast
 from akg_core.sketch.check.shapes import sized, substitute
 from akg_core.sketch.dtypes import is_float
-from akg_core.sketch.program import kept_tensors, program_of, statements, turns
+from akg_core.sketch.program import kept_tensors, memory_orders, program_of, statements, turns
 from akg_core.sketch.scalars import floats_of
 from akg_core.sketch.show import show_expression
 
@@ -142,14 +143,15 @@ class _Forward:
 
     def _given(self) -> Iterator[Given]:
         """The tensors that are checked: arguments, then state."""
-        known = {parameter.name: parameter for parameter in self.interface.parameters}
-        for tensor, argument in self.arguments:
-            if argument.kind == "tensor":
-                spoken, rank = called(argument), len(tensor.dims)
-                yield Given(self.name(tensor.name), spoken, False, tensor.dtype, rank, pairs=argument.pairs)
-        for name, tensor in self.states.items():
-            kind, pairs = (kind_of(p), p.pairs) if (p := known.get(tensor.source)) else ("", False)
-            yield Given(self.name(name), tensor.source, True, tensor.dtype, len(tensor.dims), kind, pairs)
+        orders, known = memory_orders(self.program), {p.name: p for p in self.interface.parameters}
+
+        def given(t: ast.TensorParameter, *of: Any) -> Given:
+            return Given(self.name(t.name), t.dtype, len(t.dims), orders.get(t.name, ()), *of)
+
+        yield from (given(t, called(a), False, "", a.pairs) for t, a in self.arguments if a.kind == "tensor")
+        for t in self.states.values():
+            kind, pairs = (kind_of(p), p.pairs) if (p := known.get(t.source)) else ("", False)
+            yield given(t, t.source, True, kind, pairs)
 
     def _watched(self) -> list[str]:
         """Whether somebody may ask for gradients of what comes out."""

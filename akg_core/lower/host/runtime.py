@@ -42,7 +42,7 @@ Model = _REFERENCE.Model
 _DEVICE = {device}  # the type of what kernels run on
 _PLAIN = frozenset((torch.Tensor, torch.nn.Parameter))
 _STRIDED = torch.strided
-{dtypes}_EXPECTED = (  # of each tensor: how it is called, dtype, dimensions, whether the module holds it
+{dtypes}_EXPECTED = (  # of each tensor: how it is called, dtype, dimensions, their order, whether the module holds it
 {expected})
 _devices = set()  # those of that type which were met
 _is_grad_enabled = torch.is_grad_enabled
@@ -51,8 +51,8 @@ _forward_ad = torch.autograd.forward_ad  # which gives derivatives in any mode, 
 
 def _fitted(model, values):
     """The tensors of a call as kernels take them; what cannot be made so is refused."""
-    values = [operator.attrgetter(e[0])(model) if e[3] else v for v, e in zip(values, _EXPECTED)]
-    fitted = [_tensor(value, *expected[:3]) for value, expected in zip(values, _EXPECTED)]
+    values = [operator.attrgetter(e[0])(model) if e[4] else v for v, e in zip(values, _EXPECTED)]
+    fitted = [_tensor(value, *expected[:4]) for value, expected in zip(values, _EXPECTED)]
     device, first = fitted[0].device, _EXPECTED[0][0]
     for tensor, (what, *_) in zip(fitted, _EXPECTED):
         if _DEVICE and tensor.device.type != _DEVICE:
@@ -63,8 +63,8 @@ def _fitted(model, values):
     return fitted
 
 
-def _tensor(value, what, dtype, dim):
-    """`value`, contiguous, when it is a plain tensor of this dtype and number of dimensions."""
+def _tensor(value, what, dtype, dim, order):
+    """`value`, dense in this order of dimensions, when it is a plain tensor of this dtype and number of them."""
     if not isinstance(value, torch.Tensor):
         raise TypeError(f"{{what}} must be a tensor, not {{type(value).__name__}}")
     if type(value) not in _PLAIN:
@@ -75,7 +75,10 @@ def _tensor(value, what, dtype, dim):
     if value.dtype != dtype or value.dim() != dim:
         given = f"{{value.dim()}}-dimensional {{value.dtype}}"
         raise TypeError(f"{{what}} must be a {{dim}}-dimensional {{dtype}} tensor, not {{given}}")
-    return value.resolve_neg().contiguous()
+    value = value.resolve_neg()
+    if not order:
+        return value.contiguous()
+    return value.permute(order).contiguous().permute([order.index(place) for place in range(dim)])
 
 
 def _refuse_shape(what, value, shape):

@@ -26,7 +26,7 @@ from akg_core.sketch.check.shapes import (
     viewed,
 )
 from akg_core.sketch.codes import finding, near
-from akg_core.sketch.program import statements
+from akg_core.sketch.program import memory_orders, statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +194,7 @@ class ProgramCheck:
             message = f"{node.op} of `{source.name}` with the shape {shape(source.dims)} does not fit."
             self._report("SK807", node.place, message, VIEW_USAGE[node.op])
         contiguous = source.contiguous and (node.op == "reshape" or leading_narrow(node))
+        contiguous |= node.op == "permute" and node.tensor in memory_orders(self.program)
         self._add(node.target, source.root, source.origin, source.dtype, dims, node.place, contiguous)
         if read or source.counted:
             self.tensors[node.target] = replace(self.tensors[node.target], counted=True)

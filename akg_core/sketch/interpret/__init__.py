@@ -23,7 +23,7 @@ from akg_core.sketch.interpret.counts import Counts
 from akg_core.sketch.interpret.expression import Evaluator, Frame, fail
 from akg_core.sketch.interpret.kernel import KernelRun
 from akg_core.sketch.interpret.tiles import NAMES, TORCH, Tile, integer, literal
-from akg_core.sketch.program import kept_tensors, program_of
+from akg_core.sketch.program import kept_tensors, memory_orders, program_of
 from akg_core.sketch.scalars import evaluated
 from akg_core.sketch.schedule import bind
 from akg_core.worker.threads import threads
@@ -85,6 +85,14 @@ def interpret(
     return Interpretation(outputs, total, run.counts)
 
 
+def _laid_out(tensor: Tensor, order: tuple[int, ...]) -> Tensor:
+    """The tensor in memory with its dims in this order, or row by row: itself where it lies so."""
+    if not order:
+        return tensor.contiguous()
+    turned = tensor.permute(order)
+    return tensor if turned.is_contiguous() else turned.contiguous().permute([*map(order.index, range(len(order)))])
+
+
 class _ProgramRun:
     """One call of a program: its tensors and dimensions by name."""
 
@@ -105,7 +113,8 @@ class _ProgramRun:
         kept: dict[str, Tensor] | None = None,
     ) -> tuple[Tensor, ...]:
         given = self._given(inputs, parameters)
-        self.tensors = {name: tensor.contiguous() for name, tensor in given.items()}
+        orders = memory_orders(self.program)
+        self.tensors = {name: _laid_out(tensor, orders.get(name, ())) for name, tensor in given.items()}
         _bind_sizes(self.program.tensors, self.tensors, self.sizes, self.program.place)
         results = self._run(self.program.body if kept is None else self._besides(kept))
         for parameter in self.program.tensors:

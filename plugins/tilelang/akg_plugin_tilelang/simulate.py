@@ -154,6 +154,26 @@ def gemm(a: Any, b: Any, c: Any, turn_a: bool, turn_b: bool, clear: bool) -> Non
     c[...] = left @ right + (0 if clear else c)
 
 
+def im2col(image: Any, tile: Any, rows: int, step: int, kernel: int, stride: int, dilation: int, pad: int) -> None:
+    """Tile `rows` of the pixels of all results, and tile `step` of taps and channels; 0 beyond the last image.
+
+    Of windows of which there are as many as pixels, or one for every `stride` of these, along each side.
+    """
+    images, *sizes, channels = image.shape
+    height, width = ((size - 1) // stride + 1 for size in sizes)
+    image = np.pad(image, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+    pixels, taps = (np.arange(size) + n * size for size, n in zip(tile.shape, (rows, step), strict=True))
+    image_of, row, column = np.unravel_index(pixels % (images * height * width), (images, height, width))
+    down, across, channel = np.unravel_index(taps, (kernel, kernel, channels))
+    found = image[
+        image_of[:, None],
+        row[:, None] * stride + down * dilation,
+        column[:, None] * stride + across * dilation,
+        channel,
+    ]
+    tile[...] = np.where(pixels[:, None] < images * height * width, found, 0)
+
+
 def truncated(a: Any, b: Any) -> Any:
     return (
         np.trunc(np.true_divide(a, b))
@@ -177,6 +197,6 @@ HELPERS: dict[str, Any] = {
     "np": np,
     "math": math,
     **{each.__name__: each for each in (dtype, new, lanes, cast, reinterpret, load, store, atomic, reduce, copy, gemm)},
-    **{each.__name__: each for each in (truncated, equal, inside, together)},
+    **{each.__name__: each for each in (im2col, truncated, equal, inside, together)},
     **{each.__name__: _one_by_one(each) for each in (math.erf, math.erfc)},
 }

@@ -204,6 +204,9 @@ class _Translator:
             case "gemm":
                 places = ", ".join(map(self.region, call.args[:3]))
                 self.lines.add(f"gemm({places}, {bool(call.args[3])}, {bool(call.args[4])}, {self.text(call.args[9])})")
+            case "im2col":
+                places = ", ".join([*map(self.region, call.args[:2]), *map(self.text, call.args[2:])])
+                self.lines.add(f"im2col({places})")
             case _ if name.startswith("atomic_") and name.endswith("_elem_op"):
                 place, value = call.args[0].args[0], call.args[1]
                 function = f"{_ATOMICS[name.split('_')[1]]}, {self.name(place.buffer.data)}"

@@ -54,6 +54,17 @@ def convolution(x: In["f16", 2, 300, 64], w: In["f16", 64, 192], y: Out["f32", 2
                     acc = dot(load(w[m, k]), load(x[b, n + k // 64, k % 64]), over=k, into=acc)
                 store(y[b, m, n], acc)
 """
+WINDOWS = """
+@kernel
+def convolution(x: In["f16", 3, 17, 19, 32], w: In["f16", 64, 288], y: Out["f16", 270, 64]):
+    for m in grid(64, 64):
+        for n in grid(270, 128):
+            acc = zeros([m, n], "f32")
+            for k in tiles(288, 32):
+                window = load(x[n // 90, n // 10 % 9 * 2 + k // 96 - 1, n % 10 * 2 + k % 96 // 32 - 1, k % 32])
+                acc = dot(load(w[m, k]), window, over=k, into=acc)
+            store(y[n, m], f16(acc))
+"""
 ATTENTION = """
 @kernel
 def attention(q: In["f16", 2, 256, 64], k: In["f16", 2, 384, 64], v: In["f16", 2, 384, 128], y: Out["f16", 2, 256, 128],
@@ -87,12 +98,14 @@ def staged() -> tuple[Case, ...]:
     source = torch.Generator().manual_seed(4)
     shapes = ((3, 256, 128), (192, 128), (40, 70), (64, 64), (200, 64), (2, 300, 64), (64, 192), (16, 48), (48, 200))
     x, w, tall, left, right, pixels, taps, few, many = (torch.randn(*shape, generator=source) for shape in shapes)
+    images, weights = (torch.randn(*shape, generator=source).half() for shape in ((3, 17, 19, 32), (64, 288)))
     attended = [torch.randn(2, *shape, generator=source).half() for shape in ((256, 64), (384, 64), (384, 128))]
     return (
         Case("staged", sketch_of(LINEAR).text, [x.half(), w.half()]),
         Case("turned", sketch_of(TURNED).text, [tall, left.half(), right.half()]),
         Case("few_rows", sketch_of(FEW_ROWS).text, [few.half(), many.half()]),
         Case("gathered", sketch_of(CONVOLUTION).text, [pixels.half(), taps.half()]),
+        Case("windows", sketch_of(WINDOWS).text, [images, weights], tolerance=2e-3),
         *(Case(f"attention_{size}", sketch_of(attention(size)).text, attended, tolerance=2e-3) for size in (32, 128)),
     )
 

@@ -10,7 +10,7 @@ import pytest
 from akg_plugin_tilelang import compile, probe
 from akg_plugin_tilelang.emit import emit
 from akg_plugin_tilelang.explain import explain
-from staged import CONVOLUTION, FEW_ROWS, LINEAR, attention
+from staged import CONVOLUTION, FEW_ROWS, LINEAR, WINDOWS, attention
 from tilelang_here import asked, needs_tilelang
 
 from akg_core.plugin import KernelSource, Schedule, Target, ToolchainError
@@ -53,7 +53,7 @@ def test_a_product_is_pipelined(said: Callable[[str], str]) -> None:
 @needs_tilelang
 @pytest.mark.parametrize(
     ("text", "threads"),
-    [(CONVOLUTION, 128), (LINEAR, 256), (FEW_ROWS, 256), (attention(128), 384), (attention(32), 128)],
+    [(CONVOLUTION, 128), (LINEAR, 256), (WINDOWS, 256), (FEW_ROWS, 256), (attention(128), 384), (attention(32), 128)],
 )
 def test_a_build_has_the_warps_that_a_function_asks_for(said: Callable[[str], str], text: str, threads: int) -> None:
     """128 threads of a dense product only load."""

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from akg_plugin_tilelang.emit import emit, module_text
 from akg_plugin_tilelang.emit.kernel import functions
-from staged import ATTENTION, CONVOLUTION, FEW_ROWS, LINEAR, TURNED, attention
+from staged import ATTENTION, CONVOLUTION, FEW_ROWS, LINEAR, TURNED, WINDOWS, attention
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target
 from akg_core.testing.emission import cases
@@ -140,6 +140,28 @@ def test_what_products_of_several_loops_multiply_is_there_before_the_first() -> 
     assert re.findall(r"num_stages=(\d)", kernel) == ["2", "1"], "both have tiles of their own"
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", ""),
+        ("n // 90,", "2 - n // 90,"),  # images that the results are not in the order of
+        ("k % 96 // 32 -", "k % 96 // 32 * 2 -"),  # taps that lie otherwise in a row than across rows
+        ("k // 96 - 1", "k // 96"),  # results that are not as many as steps over the pixels
+    ],
+)
+def test_windows_over_whole_images_are_copied_by_im2col(old: str, new: str) -> None:
+    kernel = source_of(sketch_of(WINDOWS.replace(old, new))).files["kernel.py"]
+    assert ("T.im2col(x, window, n_begin // 128, k_at // 32, 3, 2, 1, 1)" in kernel) == (not new)
+    assert ("T.im2col" in kernel) == (not new) and ("func_attr" in kernel) == bool(new)
+
+
+def test_nan_that_are_told_otherwise_are_no_matter_of_a_largest() -> None:
+    text = SOFTMAX.replace("reduce_max(t, n)", "reduce_max(t, n, nan_elsewhere=True)")
+    assert text != SOFTMAX
+    kernels = [source_of(sketch_of(each)).files["kernel.py"] for each in (SOFTMAX, text)]
+    assert ["ordered(" in kernel for kernel in kernels] == [True, False] and all("T.reduce_max(" in k for k in kernels)
+
+
 def test_names_that_mean_something_in_cuda_are_not_taken() -> None:
     text = SOFTMAX.replace("e = exp", "new = exp").replace("(e, n)", "(new, n)").replace("], e /", "], new /")
     kernel = source_of(sketch_of(text)).files["kernel.py"]
@@ -161,7 +183,7 @@ def test_programs_of_a_product_walk_eight_rows_at_once(rows: int, walked: bool) 
     assert ("first_row" in kernel) == walked
     found = set()
     for pid in range(count := rows // 128 * 15):
-        places = {"pid": pid} if walked else {"pid": pid % 15, "pid_y": pid // 15}
+        places = {"pid": pid} if walked else {"pid": pid % 2, "pid_y": pid // 2}
         names = places | {"T": SimpleNamespace(min=min)}
         exec("\n".join(placing), names)
         found.add((names["m_begin"], names["n_begin"]))

@@ -31,6 +31,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
         "turned",
         "few_rows",
         "gathered",
+        "windows",
         "attention_32",
         "attention_128",
         "sort_rows",

@@ -114,7 +114,9 @@ def _key(printer: RegionPrinter, term: Term, function: str) -> Term:
 
 
 def _extreme(printer: RegionPrinter, op: Op, term: Term, function: str) -> Term:
-    """The largest or smallest. TileLang drops NaNs of floats: it compares their bits as whole numbers instead."""
+    """The largest or smallest. TileLang drops NaNs of floats: where these matter, it compares bits as whole numbers."""
+    if op.hints.get("nan_elsewhere") == Number(True) and term.dtype in ("f32", "f64"):
+        return folded(printer, op, term, function)
     found = folded(printer, op, _key(printer, term, function), function)
     if not is_float(term.dtype):
         return cast(found, term.dtype)

@@ -54,7 +54,7 @@ def loads_all_but(printer: TilePrinter, op: Op, axes: Set[str]) -> bool:
     """Whether a factor is loaded in all lanes but some that do not exist of these axes, and products alone see it."""
     mask = dict(op.operand.keywords).get("mask") if isinstance(op.operand, Call) else None
     lacking = _masked(printer, op.operand)
-    return bool(lacking or mask is None) and lacking <= axes and _is_multiplied_only(printer, op.result.name)
+    return bool(lacking or mask is None) and lacking <= axes and is_multiplied_only(printer, op.result.name)
 
 
 def _summed(printer: TilePrinter) -> set[str]:
@@ -64,7 +64,7 @@ def _summed(printer: TilePrinter) -> set[str]:
 def _masked(printer: TilePrinter, expr: Expr) -> set[str]:
     """The axes whose lanes a load's mask asks for; {} where it has none, or asks for something else."""
     mask = dict(expr.keywords).get("mask") if isinstance(expr, Call) and is_loaded(expr) else None
-    asked = list(_conditions(mask)) if mask is not None else []
+    asked = list(conditions(mask)) if mask is not None else []
     axes = {
         each.args[0].id
         for each in asked
@@ -79,15 +79,15 @@ def _has_places_of_its_own(printer: TilePrinter, expr: Expr) -> bool:
     return not printer.terms.kept and not any(printer.body.values[n].axes for n in names & set(printer.body.values))
 
 
-def _conditions(mask: Expr) -> Iterator[Expr]:
+def conditions(mask: Expr) -> Iterator[Expr]:
     if isinstance(mask, Binary) and mask.op in ("and", "&"):
-        yield from _conditions(mask.left)
-        yield from _conditions(mask.right)
+        yield from conditions(mask.left)
+        yield from conditions(mask.right)
     else:
         yield mask
 
 
-def _is_multiplied_only(printer: TilePrinter, name: str) -> bool:
+def is_multiplied_only(printer: TilePrinter, name: str) -> bool:
     others = (op for op in printer.region.inside() if op.kind != "dot")
     expressions = (expr for op in others for expr in op.expressions())
     return not any(isinstance(node, Name) and node.id == name for expr in expressions for node in walk(expr))

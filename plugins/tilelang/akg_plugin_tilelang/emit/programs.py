@@ -41,6 +41,8 @@ def _places(printer: RegionPrinter, counts: Sequence[str]) -> dict[str, Term]:
     groups = [left]
     if together <= 1:
         groups = [left[-1:], left[-2:-1], left[:-2]]
+        if together and _total(counts, left[-1:]).isdigit() and int(_total(counts, left[-1:])) <= MOST:
+            groups[:2] = groups[1::-1]  # few rows: all of them beside each other, for each column
         totals = [_total(counts, group) for group in groups[1:]]
         if not all(total.isdigit() and int(total) <= MOST for total in totals):
             groups = [left]
@@ -82,14 +84,17 @@ def _total(counts: Sequence[str], group: Sequence[int]) -> str:
 
 
 def _walked(printer: RegionPrinter, counts: Sequence[str]) -> int:
-    """How many rows of programs go together along the last two axes: those of a product share what they load."""
+    """How many rows of programs go together along the last two axes: those of a product share what they load.
+
+    1: all, of which there are few.
+    """
     hints = {name: hint for axis in printer.region.grid for name, hint in axis.hints.items()}
     if "1" in counts[-2:] or len(counts) < 2 or not (printer.products or "swizzle" in hints):
         return 0
     asked = hints.get("swizzle")
     if isinstance(asked, Number):
         return int(asked.value)
-    return 0 if counts[-2].isdigit() and int(counts[-2]) <= TOGETHER // 2 else TOGETHER
+    return 1 if counts[-2].isdigit() and int(counts[-2]) <= TOGETHER // 2 else TOGETHER
 
 
 def _swizzled(printer: RegionPrinter, counts: Sequence[str], together: int, alone: bool) -> tuple[Term, Term, Term]:

@@ -10,6 +10,7 @@ from akg_core.plugin.sketch import Binary, Call, Element, Expr, Name, Number, is
 from akg_core.plugin.tile import Programs
 from akg_plugin_tilelang.emit.expression import Tile
 from akg_plugin_tilelang.emit.gathered import gather, is_gathered
+from akg_plugin_tilelang.emit.im2col import im2col
 from akg_plugin_tilelang.emit.reads import branches, is_exact, is_loaded, loaded
 from akg_plugin_tilelang.emit.terms import HELD, STORED, Term, cast, strong
 from akg_plugin_tilelang.emit.threads import unrolled
@@ -145,6 +146,10 @@ class RegionPrinter(TilePrinter):
         value = op.result
         if value.axes and value.name in self.factors and is_loaded(op.operand):
             self.laid[value.name] = as_in_memory(self, op)
+            if window := im2col(self, op, self.laid[value.name]):
+                name, _ = self.hold(op, "shared")
+                self.say(f"T.im2col({window.format(name)})")
+                return
         self.keep_strides(op.operand)
         if value.name in self.factors and is_gathered(self, op):
             self.gathered.add(value.name)

@@ -11,7 +11,7 @@ from akg_plugin_tilelang.emit.reads import is_loaded
 from akg_plugin_tilelang.emit.region import RegionPrinter
 
 STAGES, BYTES = 3, 224 * 1024  # of factors that are loaded ahead
-_FOLLOWS = re.compile(r"T\.(gemm|copy|reduce_\w+)\(|for .* in T\.Parallel\(|[\w.]+(\[.*\])? = ")
+_FOLLOWS = re.compile(r"T\.(gemm|copy|im2col|reduce_\w+)\(|for .* in T\.Parallel\(|[\w.]+(\[.*\])? = ")
 
 
 def stages(printer: RegionPrinter, op: Op, body: Lines) -> int:
@@ -52,6 +52,7 @@ def _is_staged(printer: RegionPrinter, body: Lines) -> bool:
     _begin, *rest = (line.text.strip() for line in body.flat())
     if not any(text.startswith("T.gemm(") for text in rest) or not all(map(_FOLLOWS.match, rest)):
         return False
-    others = [text for text in rest if not text.startswith("T.copy(") and text.partition("[")[0] not in printer.copied]
+    loads = ("T.copy(", "T.im2col(")
+    others = [text for text in rest if not text.startswith(loads) and text.partition("[")[0] not in printer.copied]
     named = {name for text in others for name in re.findall(r"(\w+)\[", text)}
     return len(others) < len(rest) and not named & set(printer.terms.tensors)
