@@ -13,6 +13,7 @@ from functools import lru_cache
 from akg_core import polynomial as ring
 from akg_core.sketch.ast import Binary, Expr, Name, Number, Type, Unary
 from akg_core.sketch.ranges import Interval, Ranges, Reals
+from akg_core.sketch.show import show_expression
 
 INDEX = Type(dtype="i64")
 NARROW = 2**31 - 2**22  # less than this fits in 32 bits, with what lanes that do not exist may add
@@ -24,7 +25,7 @@ class Polynomial(ring.Polynomial[Expr]):
     __slots__ = ()
 
     @staticmethod
-    def key(atom: Expr) -> str:
+    def key(atom: Expr) -> tuple[bool, str]:
         return _order(atom)
 
     def atoms(self) -> set[Expr]:
@@ -38,8 +39,9 @@ class Polynomial(ring.Polynomial[Expr]):
 
 
 @lru_cache(maxsize=65536)
-def _order(atom: Expr) -> str:
-    return atom.id if isinstance(atom, Name) else repr(atom)
+def _order(atom: Expr) -> tuple[bool, str]:
+    """Names come last. By what makes atoms equal alone: not by their lines or types, which the cache does not tell."""
+    return isinstance(atom, Name), show_expression(atom)
 
 
 @lru_cache(maxsize=4096)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from akg_core.sketch.affine import INDEX, Bounds
-from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Type
+from akg_core.sketch.affine import INDEX, Bounds, Polynomial, _order, polynomial
+from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Place, Type
 
 STEPS = 64
 F32 = Type(dtype="f32")
@@ -38,3 +38,15 @@ def test_a_choice_lies_between_what_it_chooses_from() -> None:
         formulas[f"place_{number + 1}"] = Call("where", (less, tried, before), type=INDEX)
     bounds = Bounds({}, {}, frozenset(), formulas)
     assert bounds.interval(Name(f"place_{STEPS}", type=INDEX)) == (0, 2 * STEPS)
+
+
+def test_a_sum_has_one_order_wherever_its_parts_stand() -> None:
+    def total(*lines: int) -> Polynomial:
+        polynomial.cache_clear()
+        _order.cache_clear()
+        digits = [
+            Binary("%", Name("n", place=Place(line)), Number(k), place=Place(line)) for k, line in enumerate(lines, 2)
+        ]
+        return polynomial(Binary("+", *digits))
+
+    assert total(1, 2).terms == total(2, 1).terms
