@@ -1,7 +1,8 @@
 """Counts of whole numbers as one operator while forward is traced, refused where a number may have no count.
 
 PyTorch makes as many counts as the largest number asks for, and at least `minlength`. That it is these and no more has
-to be shown by where the numbers come from: places in a dim, remainders, what is clamped. Worker side only.
+to be shown: by where the numbers come from, places in a dim, remainders, what is clamped; or by what is done with them
+or with the counts, where PyTorch would raise an error. Worker side only.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from torch import Tensor
 from akg_core.errors import TaskError
 from akg_core.records import Dim, Graph, Interface, Node
 from akg_core.task.graph import GraphIndex, is_reference, resolve
+from akg_core.task.implied import end_of_places, is_known_size, made_of
 
 _LIBRARY = torch.library.Library("akg_core", "FRAGMENT")
 _BY_DTYPE = {"bool": 2, "u8": 256, "i8": 128}
@@ -58,7 +60,8 @@ def require_bounded(graph: Graph, interface: Interface) -> None:
         if node.op != "aten.bincount.input":
             continue
         end, wanted = _end(index, node.args[0]), node.args[2]
-        if end != wanted and not (isinstance(end, int) and isinstance(wanted, int) and end <= wanted):
+        bounded = end == wanted or (isinstance(end, int) and isinstance(wanted, int) and end <= wanted)
+        if not bounded and not is_known_size(index, node):
             place = f"{node.where}: " if node.where else ""
             raise TaskError(
                 f"{place}`{node.wrote}` counts more numbers than minlength says where one is as large, and nothing "
@@ -73,8 +76,13 @@ def _end(index: GraphIndex, value: Any) -> Dim | None:
         return math.floor(value) + 1 if isinstance(value, (int, float)) and math.isfinite(value) else None
     node, result = index.producer(value), resolve(value)[1]
     known = _BY_DTYPE.get(index.dtype(value))
-    found = None if node is None else _end_of(index, node, result)
-    return min(found, known) if isinstance(found, int) and known else found or known
+    ends = [known, end_of_places(index, value, _assumed(index))]
+    ends.append(None if node is None else _end_of(index, node, result))
+    return min((end for end in ends if isinstance(end, int)), default=next((end for end in ends if end), None))
+
+
+def _assumed(index: GraphIndex) -> frozenset[str]:
+    return made_of(index, [node for node in index.graph.nodes if node.op == "aten.bincount.input"])
 
 
 def _end_of(index: GraphIndex, node: Node, result: int) -> Dim | None:

@@ -23,6 +23,8 @@ BOUNDED = [
     "torch.bincount(torch.tensor([0, 3, 3]), minlength=4) + x[:4]",
     "torch.bincount(x.clamp(20, 3), minlength=4)",
     "torch.bincount(torch.cat([x % 3, x & 7]), minlength=8)",
+    "torch.bincount(x, minlength=9)[:-1].sqrt() * w[:8]", "(torch.bincount(x.view(-1), minlength=9), w[:9][x])",
+    "torch.mv(w[:45].view(5, 9), torch.bincount(x, minlength=9).float())",
 ]  # fmt: skip
 UNBOUNDED = [
     "torch.bincount(x, minlength=9)", "torch.bincount(x % 10, minlength=9)",
@@ -32,6 +34,8 @@ UNBOUNDED = [
     "torch.bincount(x % 5 + x % 5, minlength=8)",
     "torch.bincount((w.clamp(max=2.5) + w.clamp(max=2.5)).long(), minlength=5)",
     "torch.bincount((x - 300).to(torch.uint8), minlength=9)", "torch.bincount(torch.where(w > 0, x, 1), minlength=9)",
+    "torch.bincount(x, minlength=9)[:8] * w[:8]", "(n := torch.bincount(x, minlength=9))[x] + n.sum()",
+    "torch.bincount(x, minlength=9) * w[0]", "torch.bincount(x, minlength=9).log().add(1)",
 ]  # fmt: skip
 
 
