@@ -144,3 +144,11 @@ def test_big_results_pass_the_caches() -> None:
 def test_a_chain_may_be_longer_than_the_stack_of_python() -> None:
     turns = "[y := torch.sin(y) if i * i % 7 < 3 else y * (i % 5 + 0.5) - x for i in range(500)][-1]"
     assert designed(reference(forward(f"[y := x, {turns}][1]", "x"), "[torch.randn(3, 5)]")).count("sin(") == 357
+
+
+def test_a_stencil_on_stencils_is_not_computed_again_at_every_place() -> None:
+    lap = "p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2] - 4 * u"
+    turn = f"p = F.pad(u, (1, 1, 1, 1)); u = u + 0.1 * ({lap}).tanh()"
+    body = f"    def forward(self, u):\n        for _ in range(3):\n            {turn}\n        return u"
+    outcome = judge(reference(body, "[torch.randn(6, 9)]"))
+    assert outcome.sketches[0].text.count("tanh(") < 10

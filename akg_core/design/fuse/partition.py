@@ -13,6 +13,7 @@ from typing import Any
 from akg_core.design.algebra.index import Index, flatten, product, unflatten
 from akg_core.design.fuse.buffers import Buffers
 from akg_core.design.fuse.cluster import AnchorKey, Cluster, Clusters, Looped, Target, anchor_of
+from akg_core.design.fuse.often import often_read
 from akg_core.design.graph.anchors import Anchor, operands
 from akg_core.design.graph.distribute import distributed, through_maps
 from akg_core.design.graph.reach import Reach, parts_first, slid_over
@@ -64,6 +65,7 @@ class Partition:
         self._reductions: dict[tuple[tuple[Index, bool], ...], list[Cluster]] = {}  # those that others may still join
         self._read: dict[Cluster, tuple[int, frozenset[Source]]] = {}
         self._slid: set[Value] = set()
+        self._often: set[Value] = set()  # stored to be loaded, though a kernel could compute them again
         self._origins = {value: origin.name for value, origin in trace.origins.items()}
         reach = Reach()
         self.needs, self.reads = reach.needs, reach.reads
@@ -226,6 +228,14 @@ class Partition:
             self.made_by[value] = self.write(Target(value, buffer, buffer.place), before)
         self.buffers[value] = buffer
 
+    def store_often_read(self) -> None:
+        """Store what would be computed again at many places for what leaves the program."""
+        leaving = (*filter(None, self.trace.outputs), *self.trace.mutations.values())
+        for value in often_read(value for value, _ in leaving):
+            if self.reads(value) or self.needs(value):
+                self.store(value, self.buffers.new(value))
+                self._often.add(value)
+
     def _is_zero(self, value: Value, buffer: Buffer) -> bool:
         """Whether a tensor that the program allocates has this value from the start."""
         if not (isinstance(value, Literal) and value.number == 0):
@@ -255,12 +265,19 @@ class Partition:
         self.add(value)
         needed = self.needs(value)
         last = self._latest(needed)
+        below = parts_first(value, self._often - {value}, lambda part: () if anchor_of(part) else operands(part))
+        first = max((self._rank(self.made_by[o]) for p in below for o in operands(p) if o in self._often), default=-1)
         stop = len(self.clusters) if before is None else self._rank(before)
         for cluster in self.clusters.between(max(last, 0), stop):
             near = cluster is beside and cluster.kind == "map" and cluster.space == value.shape
             chained = not needed.isdisjoint(cluster.heads)
             related = near or chained or self._shares(cluster, value)
-            if related and (chained or self._rank(cluster) > last) and self.fits(cluster, value) is not None:
+            if (
+                related
+                and self._rank(cluster) > first
+                and (chained or self._rank(cluster) > last)
+                and self.fits(cluster, value) is not None
+            ):
                 cluster.targets.append(target)
                 return cluster
         return self._new(Cluster("map", value.shape, frozenset(), targets=[target]), before)

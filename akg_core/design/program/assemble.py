@@ -71,6 +71,9 @@ class Assembly:
 
     def sketch(self) -> ast.SketchFile:
         """The whole sketch."""
+        for source in self.trace.sources.values():
+            self.partition.buffers.source(source)
+        self.partition.store_often_read()
         returned = self._place_outputs()
         self._place_mutations()
         self._emit_all()
@@ -114,8 +117,7 @@ class Assembly:
         for value, state in zip(loop.after, looped.states, strict=True):
             name, shape = turn.partition.buffers.unique(f"new_{state.label}"), state.shape[1:]
             inner["after"].append(Buffer(name, state.label, state.dtype, shape, tuple(range(len(shape)))))
-            copy = compute("copy", value)
-            turn.partition.store(copy, inner["after"][-1])
+            turn.partition.store(compute("copy", value), inner["after"][-1])
         turn._emit_all()
         steps = repeated(loop, looped, inner, kernels(turn.emitted))
         return [inside(step, self.traits.co_resident if meeting else 0) for step in steps]
@@ -124,10 +126,7 @@ class Assembly:
 
     def _place_outputs(self) -> list[Returned]:
         """Each output: where it is, and the views that make it of that."""
-        p = self.partition
-        for source in self.trace.sources.values():
-            p.buffers.source(source)
-        self._computed = computed_on_host(self.task.interface, self.trace, p.buffers)
+        self._computed = computed_on_host(self.task.interface, self.trace, self.partition.buffers)
         given = ((number, output) for number, output in enumerate(self.trace.outputs) if output is not None)
         based = [(self._base(*self._kept(*output)), self.trace.counts.get(number)) for number, output in given]
         placed = [(self._placed(value), views, counted) for (value, views), counted in based]
