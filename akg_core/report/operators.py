@@ -45,12 +45,17 @@ goes with it, and what is made of these, sorted, put one after the other, taken 
 for all that there may be, puts what is kept at its front, and counts it; the host reads that number and narrows what
 it returns.
 
-Left out, and why: rows that a mask picks of another dim than the first, products of such rows with each other,
-`repeat_interleave` by a tensor without `output_size`, and `bincount` of numbers that nothing in `forward` keeps below
-`minlength`, for which a program has no room before it knows; QR, SVD and eigenvalues, which iterate
-until values say that it is enough; packed sequences, unless a recurrent layer takes them and they are padded
-again to a `total_length`; float8, for which the sketch language has no dtype; `igamma`, `zeta` and further special
-functions, which networks do not call.
+The dim of what a mask picks may be any (`x[:, mask]`), and there may be several: `x[mask] @ y[other].T`, distances
+between such rows, their pairs (`x[mask][:, None] - x[mask]`), and softmax, sums or a loss along any of these dims.
+
+`torch.bincount` with `minlength` has as many counts as that says where the numbers are known to lie below: by where
+they come from, because they are places of something as long, or because the counts meet something as long, so that
+PyTorch would raise an error.
+
+Left out, and why: `repeat_interleave` by a tensor without `output_size`, and other uses of `bincount`, for which a
+program has no room before it knows; QR, SVD and eigenvalues, which iterate until values say that it is enough; packed
+sequences, unless a recurrent layer takes them and they are padded again to a `total_length`; float8, for which the
+sketch language has no dtype; `igamma`, `zeta` and further special functions, which networks do not call.
 
 This page is made from the rules: `akg-core docs operators > docs/operators.md`.
 """

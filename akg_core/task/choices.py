@@ -21,6 +21,7 @@ from torch._subclasses.fake_tensor import DataDependentOutputException
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from akg_core.task.domain import Domain, Rows, counted, is_in_place
+from akg_core.task.ragged import Ragged
 
 _MOST_TURNS = 1024
 _MISSING: Any = object()
@@ -28,7 +29,8 @@ _DRAW = """
     rand randn randint randperm rand_like randn_like randint_like bernoulli multinomial normal uniform exponential
     dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout rrelu gumbel_softmax poisson
     """
-_RANDOM = frozenset(_DRAW.split())
+RANDOM = frozenset(_DRAW.split())
+"""Functions whose results are others each time."""
 _open: list[Choice] = []
 
 
@@ -182,7 +184,7 @@ def note(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
     if not _open:
         return
     plain = name.strip("_")
-    drawn = plain in _RANDOM and not (
+    drawn = plain in RANDOM and not (
         plain.endswith("dropout") and not kwargs.get("training", (*args, 0, True, True)[2])
     )
     if drawn:
@@ -275,7 +277,7 @@ def turns(over: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
 
 def length(x: Any) -> Any:
     """`len(x)`."""
-    return x.domain.count if isinstance(x, Rows) else len(x)
+    return x.shape[0] if isinstance(x, (Rows, Ragged)) else len(x)
 
 
 def largest(*args: Any, **kwargs: Any) -> Any:

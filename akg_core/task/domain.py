@@ -66,7 +66,7 @@ class Domain:
     def repeated(self, factor: int) -> Domain:
         """So many elements in a row for each; the same domain each time."""
         mask = self.kept[:, None].expand(-1, factor)
-        return self._part(("repeated", factor), lambda: Domain(mask.reshape(-1), is_dense=self.is_dense))
+        return self.part(("repeated", factor), lambda: Domain(mask.reshape(-1), is_dense=self.is_dense))
 
     def sizes(self, spans: Spans) -> list[Any]:
         return [size if along else 1 for size, along in zip(self.grid, spans, strict=True)]
@@ -86,13 +86,14 @@ class Domain:
                 if kind == "less" and whole.piece is not None and whole.piece[1][0] == kind:
                     whole, (_, more) = whole.piece
                     number += more
-                found.root = whole._part((kind, number, self.kept.shape[0]), lambda: found)
+                found.root = whole.part((kind, number, self.kept.shape[0]), lambda: found)
                 found.piece = whole, (kind, number)
             return found
 
-        return self._part(by, make)
+        return self.part(by, make)
 
-    def _part(self, by: Any, make: Callable[[], Domain]) -> Domain:
+    def part(self, by: Any, make: Callable[[], Domain]) -> Domain:
+        """A domain made of this; the same one for the same `by`, a tuple or what is known by its identity."""
         key = by if isinstance(by, tuple) else id(by)
         if key not in self._parts:
             self._parts[key] = by, make()
@@ -127,6 +128,7 @@ class Rows:
     """
 
     is_python = False
+    shape: Any
 
     def __init__(
         self, rows: Tensor, domain: Domain, spans: Spans | None = None, places: int | tuple[int, ...] | None = None
@@ -166,10 +168,6 @@ class Rows:
         """Rows of numbers along `spans`, 0 where the mask keeps none: those may be no place of anything."""
         kept = self.domain.along(spans)
         return torch.where(kept.reshape(-1, *(1,) * (self.rows.dim() - 1)), self.spread(spans), 0)
-
-
-class Columns(tuple[Any, ...]):
-    """Rows of numbers where the rows come second, as those of `mask.nonzero().t()` do: a row for each of the first."""
 
 
 class Place(int):
@@ -212,6 +210,11 @@ def union(given: Sequence[Rows]) -> Spans:
 def is_in_place(name: str) -> bool:
     """Whether a function of this name changes its first argument: `add_`, `__iadd__`."""
     return (name.startswith("__i") and name != "__invert__") or (name.endswith("_") and not name.endswith("__"))
+
+
+def out_of_place(name: str) -> str:
+    """The name of a function that gives what one writes to its first argument."""
+    return f"__{name[3:]}" if name.startswith("__i") else name.removesuffix("_")
 
 
 def parts_of(index: Any) -> tuple[Any, ...]:

@@ -23,12 +23,12 @@ from akg_core.errors import TaskError
 from akg_core.task.argument_records import holds_records
 from akg_core.task.arguments import Leaf, leaves, portable, rebuilt, require_apart
 from akg_core.task.complex_border import complex_places, holds_complex
-from akg_core.task.counted import returned
 from akg_core.task.fake import fake_mode, fake_or_real, faked, run
 from akg_core.task.graph import spelled
 from akg_core.task.items import Items
 from akg_core.task.load import ReferenceModule, as_buffers
 from akg_core.task.recurrent import whole
+from akg_core.task.returned import returned
 from akg_core.task.translate import dtype_name
 
 _HELD = "model"  # by what must not have its names at the top

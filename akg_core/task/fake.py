@@ -15,9 +15,9 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from akg_core.errors import TaskError
 from akg_core.task import load, wording
-from akg_core.task.counted import returned
 from akg_core.task.items import Items
 from akg_core.task.recurrent import whole
+from akg_core.task.returned import returned
 from akg_core.task.unchecked import unchecked
 from akg_core.worker.tensors import transform
 

@@ -89,10 +89,14 @@ def references(node: Node) -> Iterator[str]:
             yield item
 
 
-def counts(graph: Graph) -> dict[int, tuple[str, int]]:
-    """By the number of an output, the reference to how many of its rows are meant, where a value says that; and of how
-    many columns these are, one after the other, 0 where they are rows."""
-    found = {node.name: (node.args[1], node.args[2]) for node in graph.nodes if node.op.split(".")[1:2] == [COUNTED]}
+def counts(graph: Graph) -> dict[int, list[int | str]]:
+    """By the number of an output, the sizes of its first dims, where a value says one of them: numbers, references."""
+    found: dict[str, list[int | str]] = {}
+    for node in graph.nodes:
+        if node.op.split(".")[1:2] == [COUNTED]:
+            _, references, sizes, dims = node.args
+            said = dict(zip(dims, references, strict=True))
+            found[node.name] = [said.get(dim, size) for dim, size in enumerate(sizes)]
     named = ((number, resolve(text)[0]) for number, text in enumerate(graph.outputs) if text is not None)
     return {number: found[name] for number, name in named if name in found}
 

@@ -9,52 +9,35 @@ PyTorch, and refused. Worker side only.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
+from akg_core.task.by_row import (
+    CLASSES,
+    DIM_OF,
+    ELEMENTWISE,
+    IGNORED,
+    LOSSES,
+    ROW_BY_ROW,
+    SAME_PLACES,
+    SHAPED,
+    SIZED,
+    dim_of,
+    refused,
+    with_operators,
+)
 from akg_core.task.dense import DIFFERENT, IN_ORDER, dense, length, row, taken
-from akg_core.task.domain import Columns, Rows, Spans, depends, is_in_place, union
+from akg_core.task.domain import Rows, Spans, depends, is_in_place, out_of_place, union
 from akg_core.task.over_rows import ALONG, OVER, PAIRS, batch_norm, pair
+from akg_core.task.ragged import Ragged, beyond, called, of, stacked
 from akg_core.task.resized import shaped, sized, view
 
-_NAMES = """
-    abs add addcdiv addcmul atan bitwise_and bitwise_not bitwise_or ceil clamp clip clone contiguous cos detach div
-    elu eq erf exp expm1 float floor floor_divide gelu ge gt half hardsigmoid hardswish hardtanh isfinite isinf
-    isnan le leaky_relu lerp log log10 log1p log2 logaddexp logical_and logical_not logical_or logsigmoid lt
-    masked_fill maximum minimum mish mul multiply ne neg pow reciprocal relu relu6 remainder round rsqrt rsub sigmoid
-    sign silu sin softplus sqrt square sub tan tanh to true_divide type_as where xlogy nan_to_num double long int bool
-    bfloat16 cpu zeros_like ones_like full_like empty_like one_hot atan2
-    __add__ __and__ __eq__ __floordiv__ __ge__ __gt__ __invert__ __le__ __lt__ __mod__ __mul__ __ne__ __neg__ __or__
-    __pow__ __radd__ __rmul__ __rpow__ __rsub__ __rdiv__ __rtruediv__ __sub__ __truediv__ __abs__
-    __rfloordiv__ __matmul__ __xor__ __rmod__ __rand__ __ror__
-    """
-_ELEMENTWISE = frozenset(_NAMES.split())
-_SAME_PLACES = ("clone", "contiguous", "detach", "cpu", "long", "to")
-_ALONG = {
-    "softmax": (1, None), "log_softmax": (1, None), "logsumexp": (1, None), "cumsum": (1, None), "cumprod": (1, None),
-    "normalize": (2, 1), "cosine_similarity": (2, 1), "chunk": (2, 0), "split": (2, 0), "topk": (2, -1),
-    "sort": (1, -1), "argsort": (1, -1), "argmax": (1, None), "argmin": (1, None), "gather": (1, None),
-    "glu": (1, -1), "flip": (1, None), "prod": (1, None), "select": (1, None), "narrow": (1, None),
-    "cat": (1, 0), "concat": (1, 0), "stack": (1, 0), "median": (1, None), "msort": (1, 0),
-    "quantile": (2, None), "roll": (2, None),
-}  # fmt: skip
-"""Where in the arguments of a function along one dim that dim is, and which it is if it is not said."""
-_ROW_BY_ROW = {"cdist": 2, "group_norm": 2, "bmm": 3, "scaled_dot_product_attention": 3, "baddbmm": 3}
-"""Functions that take the first dim to be one of things that have nothing to do with each other, from so many dims."""
-_LOSSES = frozenset(f"{name}_loss" for name in ("mse", "l1", "smooth_l1", "huber", "soft_margin")) | {
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-}
-_SHAPED = frozenset(("unsqueeze", "squeeze", "flatten"))
-_SIZED = frozenset(("view", "reshape", "expand", "repeat"))
-_CLASSES = frozenset(("cross_entropy", "nll_loss"))
-_IGNORED = -100
 
-
+@with_operators
 class Picked(Rows):
     """The rows of a tensor [n, *rest] that a mask of n elements keeps, without saying how many there are."""
 
@@ -103,6 +86,8 @@ class Picked(Rows):
         if isinstance(at, tuple) and len(at) > 1 and isinstance(at[0], (Picked, int, slice)) and at[0] != slice(None):
             part, rest = self[at[0]], at[1:]
             return part.__getitem__((slice(None), *rest)) if isinstance(part, Picked) else part[rest]
+        if at is None or (isinstance(at, tuple) and at and at[0] is None):
+            return of(self)[at]
         if not (isinstance(at, tuple) and at and (at[0] is Ellipsis or at[0] == slice(None))):
             raise depends()
         if not all(part is None or part is Ellipsis or isinstance(part, (int, slice)) or _is_list(part) for part in at):
@@ -129,47 +114,21 @@ class Picked(Rows):
         return kept if stop is None else kept & (rank < ends[1])
 
     @property
-    def T(self) -> _Columns:
-        return _Columns(self[:, k] for k in range(self.rows.shape[1])) if self.ndim == 2 else self._no_columns()
+    def T(self) -> Any:
+        columns = tuple(self[:, k] for k in range(self.rows.shape[1])) if isinstance(self.places, tuple) else None
+        return Ragged(self.spread().T, (None, self.domain), columns) if self.ndim == 2 else of(self).T
 
-    def t(self) -> _Columns:
+    def t(self) -> Any:
         return self.T
 
     def unbind(self, dim: int = 0) -> Any:
-        return tuple(self.T) if dim in (1, -1) and self.ndim == 2 else self._no_columns()
-
-    def transpose(self, one: int, other: int) -> Any:
-        if self.ndim == 2 and {one % 2, other % 2} == {0, 1}:
-            return self.T
-        inner = 0 not in (one % self.ndim, other % self.ndim)
-        return view(self, Picked(self.rows.transpose(one, other), *self._where())) if inner else self._no_columns()
+        return tuple(self.T) if dim in (1, -1) and self.ndim == 2 else of(self).unbind(dim)
 
     def _where(self) -> tuple[Any, Spans]:
         return self.domain, self.spans
 
-    def _no_columns(self) -> Any:
-        raise depends()
-
-    def __iter__(self) -> Iterator[Any]:
-        raise depends()
-
-    __len__ = __bool__ = __setitem__ = __int__ = __index__ = _no_columns
+    __iter__ = __len__ = __bool__ = __setitem__ = __int__ = __index__ = refused
     __hash__ = None  # type: ignore[assignment]
-
-
-class _Columns(Columns):
-    """What `mask.nonzero().t()` is: the numbers of every dim."""
-
-    def contiguous(self) -> _Columns:
-        return self
-
-    long = contiguous
-
-    def __matmul__(self, other: Any) -> Any:
-        """The product over all rows."""
-        if not isinstance(other, Picked) or other.ndim != 2:
-            raise depends()
-        return torch.stack([(column.unsqueeze(1) * other).sum(0) for column in self])
 
 
 def _is_list(index: Any) -> bool:
@@ -190,23 +149,16 @@ def columns(domain: Any) -> tuple[Picked, ...]:
     return tuple(column(domain, dim) for dim in range(len(domain.grid)))
 
 
-def _operator(name: str) -> Callable[..., Any]:
-    def apply(self: Picked, *others: Any) -> Any:
-        return _called(getattr(Tensor, name), (self, *others), {})
-
-    return apply
-
-
-for _name in _ELEMENTWISE:
-    if _name.startswith("__"):
-        setattr(Picked, _name, _operator(_name))
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "and", "or", "pow"):
-    setattr(Picked, f"__i{_name}__", _operator(f"__i{_name}__"))
+Ragged.kind = Picked
 
 
 def _called(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     name = getattr(func, "__name__", "")
-    given = [value for value in tree_leaves((args, kwargs)) if isinstance(value, Picked)]
+    leaves = tree_leaves((args, kwargs))
+    given = [value for value in leaves if isinstance(value, Picked)]
+    ranks = {each.rows.dim() for each in given}
+    if any(isinstance(value, Ragged) for value in leaves) or (len(ranks) > 1 and beyond(name) and name not in CLASSES):
+        return called(func, args, kwargs)
     if not given or isinstance(kwargs.get("out"), (Tensor, Picked)):  # they are part of an index
         raise depends()
     if name in DIFFERENT:
@@ -223,10 +175,12 @@ def _called(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
             lambda each: dense(each) if isinstance(each, Picked) else each, (tuple(args), dict(kwargs))
         )
         return _called(func, args, kwargs)
+    if len({*domains}) > 1 and beyond(name):
+        return called(func, args, kwargs)
     spans = union(given)
-    if len({each.rows.dim() for each in given}) > 1 and name not in _CLASSES:
+    if len(ranks) > 1 and name not in CLASSES:
         raise depends()
-    if isinstance(args[0], Picked) and name in _SAME_PLACES:
+    if isinstance(args[0], Picked) and name in SAME_PLACES:
         return Picked(_rows(func, args, kwargs), *args[0]._where(), args[0].places)
     return _of_rows(func, name, aligned(given[0]), *tree_map(aligned, (tuple(args), dict(kwargs))))
 
@@ -235,24 +189,30 @@ def _of_rows(func: Callable[..., Any], name: str, first: Picked, args: Any, kwar
     """A function of rows that all span the same dims."""
     given = [value for value in tree_leaves((args, kwargs)) if isinstance(value, Picked)]
     own, rank, reduction = isinstance(args[0], Picked), first.rows.dim(), kwargs.get("reduction", "mean")
-    if name in _CLASSES and len(args) == len(given) == 2:
+    if name in CLASSES and len(args) == len(given) == 2:
         return _of_classes(func, *args, **kwargs)
-    if name in _LOSSES and len(args) == 2:
+    if name in LOSSES and len(args) == 2:
         whole = _mapped(func, first, args, {**kwargs, "reduction": "none"})
         return whole if reduction == "none" else OVER[reduction](_everywhere(whole), None)
-    if name in IN_ORDER and own and len(given) == 1 and not _is_inner(rank, _dim_of(name, args, kwargs)):
+    if name in IN_ORDER and own and len(given) == 1 and not _is_inner(rank, dim_of(name, args, kwargs)):
         return IN_ORDER[name](*args, **kwargs)
-    if name == "stack" and rank == 1 and len(given) == len(args[0]) and _dim_of(name, args, kwargs) == 0:
-        return _Columns(args[0])
+    if name == "stack" and len(given) == len(args[0]) and dim_of(name, args, kwargs) == 0:
+        return stacked(args[0])
     if name == "batch_norm" and own and len(given) == 1 and rank == 2:
         return batch_norm(_everywhere(first), *args[1:], **kwargs)
     if name == "dot" and len(given) == 2:
         return OVER["sum"](_mapped(torch.mul, first, args, kwargs), None)
-    if name in _ELEMENTWISE and name != "__matmul__":
-        return _mapped(func, first, args, kwargs)
-    if name in _SHAPED and own and len(given) == 1 and not kwargs:
+    if name in ELEMENTWISE and name != "__matmul__":
+        return _mapped(func, first, args, kwargs) if _is_within(first, args, kwargs) else called(func, args, kwargs)
+    if (
+        name in SHAPED
+        and own
+        and len(given) == 1
+        and not kwargs
+        and (name != "unsqueeze" or args[1] not in (0, -rank - 1))
+    ):
         return shaped(func, name, first, args[1:])
-    if name in _SIZED and own and not kwargs:
+    if name in SIZED and own and not kwargs:
         return sized(name, first, args[1:])
     if (
         name == "dropout"
@@ -262,15 +222,15 @@ def _of_rows(func: Callable[..., Any], name: str, first: Picked, args: Any, kwar
         return first
     if name in ("matmul", "__matmul__", "linear", "layer_norm", "rms_norm") and own and _is_by_row(name, args):
         return _mapped(func, first, args, kwargs, broadcast=False)
-    if rank >= _ROW_BY_ROW.get(name, math.inf) and own:
+    if rank >= ROW_BY_ROW.get(name, math.inf) and own:
         alike = all(isinstance(each, Picked) for each in args if isinstance(each, (Picked, Tensor)))
         return _mapped(func, first, args, kwargs, broadcast=alike)
-    if name == "einsum":
-        return _einsum(first, *args)
+    if name == "einsum" and (found := _einsum(first, *args)) is not None:
+        return found
     if name in OVER and own and len(given) == 1:
         return _over(func, name, first, args[1:], kwargs)
-    if name in _ALONG:
-        dim = _dim_of(name, args, kwargs)
+    if name in DIM_OF:
+        dim = dim_of(name, args, kwargs)
         if dim is not None and _is_inner(rank + (name == "stack"), dim):
             if name == "gather" and own and isinstance(args[2], Picked):  # others may be no places
                 args = (*args[:2], first.made(args[2].valid(first.spans)))
@@ -278,13 +238,9 @@ def _of_rows(func: Callable[..., Any], name: str, first: Picked, args: Any, kwar
         plain = len(args) < 3 and kwargs.get("dtype") is None and set(kwargs) <= {"dim", "dtype", "_stacklevel"}
         if dim is not None and dim % rank == 0 and name in ALONG and own and plain:
             return ALONG[name](func, _everywhere(first), 0)
+    if beyond(name):
+        return called(func, args, kwargs)
     raise depends()
-
-
-def _dim_of(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The dim that a function goes along, None where it is not said."""
-    place, usual = _ALONG[name]
-    return kwargs.get("dim", args[place] if len(args) > place else usual)
 
 
 def _training(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -294,8 +250,8 @@ def _training(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
 def _in_place(func: Callable[..., Any], name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Picked:
     """What changes rows that nobody else sees."""
     x = args[0]
-    plain = name if kwargs.get("inplace") else f"__{name[3:]}" if name.startswith("__i") else name[:-1]
-    if not isinstance(x, Picked) or x.shared or plain not in _ELEMENTWISE:
+    plain = name if kwargs.get("inplace") else out_of_place(name)
+    if not isinstance(x, Picked) or x.shared or plain not in ELEMENTWISE:
         raise depends()
     options = {key: value for key, value in kwargs.items() if key != "inplace"}
     new = _called(func if kwargs.get("inplace") else getattr(Tensor, plain), args, options)
@@ -313,10 +269,8 @@ def _mapped(
     func: Callable[..., Any], first: Picked, args: Sequence[Any], kwargs: Mapping[str, Any], broadcast: bool = True
 ) -> Any:
     """A function of each row for itself. `broadcast`: tensors beside them meet the rows from the last dim on."""
-    for value in tree_leaves((args, kwargs)) if broadcast else ():
-        same = isinstance(value, Tensor) and value.dim() == first.rows.dim() and value.shape[0] != 1
-        if same or (isinstance(value, Tensor) and value.dim() > first.rows.dim()):
-            raise depends()
+    if broadcast and not _is_within(first, args, kwargs):
+        raise depends()
     count = first.rows.shape[:1]
 
     def of_rows(result: Any) -> Any:
@@ -325,6 +279,13 @@ def _mapped(
         return Picked(result, *first._where())
 
     return tree_map(of_rows, _rows(func, args, kwargs))
+
+
+def _is_within(first: Picked, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether tensors that meet rows from the last dim on are the same for all rows."""
+    tensors = [value for value in tree_leaves((args, kwargs)) if isinstance(value, Tensor)]
+    rank = first.rows.dim()
+    return all(value.dim() < rank or (value.dim() == rank and value.shape[0] == 1) for value in tensors)
 
 
 def _is_by_row(name: str, args: Sequence[Any]) -> bool:
@@ -347,13 +308,13 @@ def _einsum(first: Picked, equation: str, *operands: Any) -> Any:
         for term, operand in zip(each, operands, strict=True)
     )
     if not arrow or "." in equation or not by_row or not result.startswith(row):
-        raise depends()
+        return None
     return _mapped(torch.einsum, first, (equation, *operands), {}, broadcast=False)
 
 
 def _of_classes(func: Callable[..., Any], logits: Any, target: Any, **options: Any) -> Any:
     """A loss by classes, which has a number of its own for rows that do not count."""
-    ignored = options.get("ignore_index", _IGNORED)
+    ignored = options.get("ignore_index", IGNORED)
     if not isinstance(logits, Picked) or logits.rows.dim() != 2 or target.rows.dim() != 1:
         raise depends()
     logits, target = _everywhere(logits), _everywhere(target)

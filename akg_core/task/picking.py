@@ -15,18 +15,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from akg_core.task import choices
+from akg_core.task import choices, ragged_products  # noqa: F401  # fills the table of functions
+from akg_core.task.by_row import SAME_PLACES, refused
 from akg_core.task.dense import DIFFERENT, JOINING, dense, flattened, joined, of_rows
 from akg_core.task.domain import Domain, Places, Rows, counted, counting, depends, parts_of, union
 from akg_core.task.picked import Picked, columns
+from akg_core.task.ragged import Ragged, lifted
 from akg_core.task.turns import added, last_written
 
-_ALIKE = """
-    eq ne gt ge lt le logical_and logical_or logical_not and or invert bitwise_and bitwise_or bitwise_not getitem
-    view reshape flatten squeeze bool to select
-    """
-_SAME = frozenset(_ALIKE.split())
-"""Functions that give the same mask for the same arguments."""
 _SIZED = frozenset(("zeros", "ones", "empty", "full", "new_zeros", "new_ones", "new_empty", "new_full"))
 _IDENTITY = {"sum": 0, "prod": 1, "add": 0, "multiply": 1}
 
@@ -54,15 +50,14 @@ class Picking:
         if name in JOINING and of_rows(*args, **kwargs):
             return (joined(args[0], self._joined),)
         if name in ("__getitem__", "__setitem__") and isinstance(args[0], Tensor):
-            index = self._unmasked(args[1])
-            if found := self._by_mask(args[0], index, name == "__getitem__" or isinstance(args[2], Picked)):
-                picks, others = found
-                return (_read(args[0], picks, others) if len(args) == 2 else _put(args[0], (*picks, *others), args[2]),)
+            index = self._unmasked(args[0], args[1], name == "__getitem__" or isinstance(args[2], (Picked, Ragged)))
             if any(isinstance(part, Picked) for part in parts_of(index)):
                 return (_at(args[0], index) if len(args) == 2 else _put(args[0], index, args[2]),)
             return None
-        if name in _SIZED and (domain := _counted_by(args)):
-            return (Picked(func(*_without_count(args), **kwargs), domain, (False,) * len(domain.grid)),)
+        if name in _SIZED and any(map(counted, _flat(args))):
+            return (_of_size(func, args, kwargs),)
+        if name == "eye" and any(map(counted, args)):
+            return (_identity(*args, **kwargs),)
         if name == "arange" and len(args) == 1 and (known := counted(args[0])):
             return (Picked(known.rank, known),)
         write = _WRITES.get(name.removesuffix("_"))
@@ -71,26 +66,43 @@ class Picking:
             return (write(base, *args[1:], **kwargs),)
         return None
 
-    def known(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> Any:
-        """A result, which knows of which mask made before it is another, or whose elements it counts."""
-        name = name.strip("_")
+    def known(self, func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> Any:
+        """A result, which knows of which tensor made before it is another, or whose elements it counts."""
+        name = getattr(func, "__name__", "").strip("_")
         if not isinstance(result, Tensor) or kwargs:
             return result
         if name in ("sum", "any", "count_nonzero") and len(args) == 1 and result.dim() == 0 and _is_mask(args[0]):
             return counting(result, self._domain(args[0]))
         if name in ("gt", "ne", "eq") and result.dim() == 0 and counted(args[0]) and _is_zero(args[1]):
             choices.says(result, counted(args[0]), name != "eq")
-        if name in _SAME and result.dim() and (key := _described(args)) is not None:
-            _, first, version = self._made.setdefault((name, key), (args, result, result._version))
+        if name in SAME_PLACES and args and isinstance(args[0], Tensor) and args[0].dtype == result.dtype:
+            first = _first(args[0])
+            result.same_as = (first, first._version, result._version)  # type: ignore[attr-defined]
+        elif name not in choices.RANDOM and result.dim() and (key := _described(args)) is not None:
+            made = (name if hasattr(Tensor, name) else func, key)  # many have a name like `__get__`
+            _, first, version = self._made.setdefault(made, (args, result, result._version))
             if first is not result and first._version == version:
                 result.same_as = (first, version, result._version)  # type: ignore[attr-defined]
         return result
 
-    def _unmasked(self, index: Any) -> Any:
-        """An index with the places of masks in place of these, where there are such places beside them."""
+    def _unmasked(self, base: Tensor, index: Any, wanted: bool) -> Any:
+        """An index with the places of masks in place of these, where there are such places beside them or `wanted`."""
         parts = parts_of(index)
-        if not any(isinstance(part, Picked) for part in parts) or not any(map(_is_mask, parts)):
+        masks = [part for part in parts if _is_mask(part)]
+        others = [part for part in parts if not _is_mask(part)]
+        picks = any(isinstance(part, Picked) for part in parts)
+        known = all(part is None or part is Ellipsis or isinstance(part, (int, slice, Picked)) for part in others)
+        if not masks or not (picks or (wanted and known and len(masks) == 1)):
             return index
+        used = sum(part is not None and part is not Ellipsis for part in others) + sum(mask.dim() for mask in masks)
+        dim = 0
+        for part in parts:
+            if _is_mask(part):
+                if part.shape != base.shape[dim : dim + part.dim()]:
+                    return index
+                dim += part.dim()
+            else:
+                dim += base.dim() - used if part is Ellipsis else part is not None
         return tuple(_flat([columns(self._domain(part)) if _is_mask(part) else part for part in parts]))
 
     def _domain(self, mask: Tensor) -> Domain:
@@ -109,14 +121,6 @@ class Picking:
         numbers, dims = columns(domain), (*range(len(domain.grid)),)
         rows = torch.stack([number.spread() for number in numbers], -1)
         return (numbers if each else Picked(rows, domain, None, dims),)
-
-    def _by_mask(self, base: Tensor, at: Any, wanted: bool) -> tuple[list[Picked], tuple[Any, ...]] | None:
-        """What an index that begins with a mask picks, and the numbers and slices after it."""
-        first, *others = parts_of(at) or (at,)
-        plain = all(other is None or other is Ellipsis or isinstance(other, (int, slice)) for other in others)
-        if not (wanted and plain and _is_mask(first)) or first.shape != base.shape[: first.dim()]:
-            return None
-        return [*columns(self._domain(first))], tuple(others)
 
 
 # --- what an index says ----------------------------------------------------------------------------------
@@ -164,9 +168,23 @@ def _described(args: Any) -> Any:
     return (type(args), str(args)) if plain else None
 
 
-def _counted_by(args: Sequence[Any]) -> Domain | None:
-    """Whose elements the first size counts that a tensor is asked for with."""
-    return next((domain for each in _flat(args[:2]) if (domain := counted(each))), None)
+def _of_size(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """A new tensor of which some sizes say how many rows there are."""
+    made = func(*_without_count(args), **kwargs)
+    sizes = [each for each in _flat(args) if counted(each) or not isinstance(each, Tensor)]
+    domains = tuple(counted(size) for size in sizes[: made.dim()])
+    first = domains[0]
+    if first and not any(domains[1:]):
+        return Picked(made, first, (False,) * len(first.grid))
+    rooms = [domain.kept.shape[0] if domain else -1 for domain in domains]
+    return Ragged(made.expand(rooms), domains)
+
+
+def _identity(n: Any, m: Any = None, **options: Any) -> Any:
+    domain = counted(n)
+    if domain is None or (m is not None and counted(m) is not domain):
+        raise depends()
+    return Ragged(torch.eye(domain.kept.shape[0], **options), (domain, domain))
 
 
 def _without_count(args: Sequence[Any]) -> list[Any]:
@@ -177,34 +195,16 @@ def _without_count(args: Sequence[Any]) -> list[Any]:
     ]
 
 
-class _Lifted:
-    """Rows with dims of size 1 before that of the rows, as `x[None, idx]` are."""
-
-    def __init__(self, rows: Picked, dims: int) -> None:
-        self._rows, self._dims = rows, dims
-
-    def reshape(self, *sizes: Any) -> Any:
-        return self._rows.reshape(*sizes)
-
-    view = reshape
-
-    def squeeze(self, dim: int) -> Any:
-        return self._rows if dim == 0 and self._dims == 1 else self.__getattr__("")
-
-    def __getitem__(self, at: Any) -> Any:
-        return self.squeeze(at)
-
-    def __getattr__(self, _: str) -> Any:
-        raise depends()
-
-
 @dataclass(frozen=True)
 class _Target:
-    """`view` [*dims, *others] of a tensor, whose first dims rows are picked of by `picks`, one for each."""
+    """`view` [*dims, *others] of a tensor, whose first dims rows are picked of by `picks`, one for each.
+
+    In what is picked, that of the rows comes after so many of the others as `before` says.
+    """
 
     view: Tensor
     picks: list[Picked]
-    lifted: int = 0
+    before: int = 0
 
     @property
     def domain(self) -> Domain:
@@ -245,9 +245,7 @@ def _target(base: Tensor, index: Any) -> _Target:
     kept = [part for part in parts if isinstance(part, Picked) or not isinstance(part, int)]
     dims = [dim for dim, part in enumerate(kept) if isinstance(part, Picked)]
     first = dims[0] if dims == list(range(dims[0], dims[0] + len(dims))) else 0
-    if any(size != 1 for size in view.shape[:first]):
-        raise depends()
-    view = view.movedim(dims, list(range(len(dims))))[(slice(None),) * len(dims) + (0,) * first]
+    view = view.movedim(dims, list(range(len(dims))))
     return _Target(view, picks, first)
 
 
@@ -257,8 +255,7 @@ def _target(base: Tensor, index: Any) -> _Target:
 def _at(base: Tensor, index: Any) -> Any:
     """`base[index]` where places in it are picked."""
     target = _target(base, index)
-    rows = _rows_of(target)
-    return _Lifted(rows, target.lifted) if target.lifted else rows
+    return lifted(_rows_of(target), target.before)
 
 
 def _rows_of(target: _Target) -> Picked:
@@ -270,11 +267,6 @@ def _rows_of(target: _Target) -> Picked:
     return Picked(target.view[tuple(pick.valid(spans) for pick in target.picks)], domain, spans)
 
 
-def _read(base: Tensor, picks: list[Picked], others: tuple[Any, ...]) -> Picked:
-    rows, within = _rows_of(_Target(base, picks)), (slice(None), *others)
-    return rows.made(rows.rows[within]) if others else rows
-
-
 # --- writing ---------------------------------------------------------------------------------------------
 
 
@@ -284,7 +276,7 @@ def _put(base: Tensor, index: Any, new: Any, adds: bool = False) -> Any:
     domain, view, rank = target.domain, target.view, len(target.others)
     kept = choices.among(domain)
     wide = kept.reshape(*domain.grid, *(1,) * rank)
-    rows = _boxed(new, domain, view, rank)
+    rows = _boxed(_first_dim(new, target.before, rank), domain, view, rank)
     direct = target.direct
     if direct and adds:
         others = [dim for dim in range(len(domain.grid)) if dim not in direct]
@@ -305,10 +297,15 @@ def _put(base: Tensor, index: Any, new: Any, adds: bool = False) -> Any:
         view.copy_((added if adds else last_written)(flat, place, rows, kept.reshape(-1)).reshape(view.shape))
 
 
+def _first_dim(new: Any, before: int, rank: int) -> Any:
+    """What is written with the dim of the rows first, which comes after so many of `rank` others."""
+    if isinstance(new, Ragged):
+        return new.front(before)[0] if [*map(bool, new.domains)].index(True) == before else refused()
+    return new.movedim(before, 0) if isinstance(new, Tensor) and before and new.dim() == rank + 1 else new
+
+
 def _boxed(new: Any, domain: Domain, view: Tensor, rank: int) -> Tensor:
     """Rows that are written, [*grid, *others] or of size 1 along some of these, in the dtype of what they go to."""
-    if isinstance(new, _Lifted):
-        new = new._rows
     if isinstance(new, Picked):
         if new.domain is not domain or new.ndim != rank + 1:
             raise depends()

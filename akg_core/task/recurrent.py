@@ -70,7 +70,7 @@ class whole(TorchFunctionMode):
         if name in RECURRENT and func == getattr(torch._C._VariableFunctions, name) and _padded(name, args):
             return _layers(getattr(getattr(torch.ops, _NAMESPACE), name), *args, **(kwargs or {}))
         result = func(*args, **(kwargs or {}))
-        return self._picking.known(name, args, kwargs or {}, result)
+        return self._picking.known(func, args, kwargs or {}, result)
 
 
 def layers_by_lengths(name: str, *args: Any) -> Any:

@@ -99,6 +99,21 @@ ORDERED = [
     "(m.nonzero().t(), torch.stack([t[m], 2 * t[m]]))", "F.batch_norm(x[m], None, None, training=True)",
     "x[m, t[m]] + F.batch_norm(x[m], y[0, 0], y[1, 0] ** 2)[:, 0]", "x[m].sum(0, keepdim=True) * x[m].prod()",
 ]  # fmt: skip
+RAGGED = [
+    "x[:, m[0]] + y[:, m[0].clone()]",
+    "x[..., y[0, 0] > 0].mean((1, 2))",
+    "x[m] @ y[y[..., 0] > 0].T",
+    "x[m].unsqueeze(0).sum() * x[:, m[0]].flatten(1)",
+    "F.cross_entropy(x[m] @ y[m].T, torch.arange(m.sum()))",
+    "((x[m] @ x[m].T) * ~torch.eye(len(t[m]), dtype=torch.bool)).logsumexp(1)",
+    "torch.cdist(x[m], y[m]).min(1)",
+    "(t[m][:, None] == t[m]).float() @ x[m]",
+    "torch.einsum('nd,md->nm', x[m], y[m]).diagonal().mean()",
+    "F.scaled_dot_product_attention(x, x[:, m[0]], y[:, m[0]])",
+    "x[:, m[0]].reshape(-1, 4)[:, 1:]",
+    "(x[:, m[0]].topk(1, dim=1), x[:, m[0]].transpose(1, 2) @ y[:, m[0]], x[m].T)",
+    "(x[m].unsqueeze(0) - y[0][:, None]).pow(2).sum(-1).argmin(0, keepdim=True)",
+]
 CLASSES = [
     "F.cross_entropy(x[t >= 0], t[t >= 0])", "F.cross_entropy(x[m], t[m].clamp(min=0), reduction='sum')",
     "F.cross_entropy(x[m], t[m].clamp(min=0), reduction='none').sum()",
@@ -106,10 +121,10 @@ CLASSES = [
     "F.nll_loss(x[m].log_softmax(-1), t[m].clamp(min=0))",
 ]  # fmt: skip
 REFUSED = [
-    "x[m].sum() if len(x[m]) else x", "x[m].unsqueeze(0).sum()", "x[m].unsqueeze(-3).sum()", "x[m].view(2, -1).sum()",
-    "x[m] @ y[m].T", "x[m].norm(0)", "x[m].var(0, False)", "(x[m] + y[m.clone()]).sum()",
+    "x[m].sum() if len(x[m]) else x", "x[m].view(2, -1).sum()", "x[m].norm(0)", "x[m].var(0, False)",
+    "x[m] + y[y[..., 0] > 0]", "x[:, m[0]] + x[:, m[1]]", "x[m] @ y[y[..., 0] > 0]", "x[:, m[0]].view(3, -1)",
     "x[m].softmax(0, torch.float64).sum()", "(x[m] * torch.ones(18, 1)).sum()",
-    "F.dropout(x[m]).sum()", "x[m].sum(-1) if x[m].sum() > 0 else y", "x[:, m[0]]", "torch.unique(t, dim=0)",
+    "F.dropout(x[m]).sum()", "x[m].sum(-1) if x[m].sum() > 0 else y", "torch.unique(t, dim=0)",
 ]  # fmt: skip
 
 
@@ -118,7 +133,7 @@ def test_what_does_not_depend_on_how_many_is_captured(line: str) -> None:
     judge(reference(forward(line, "x, y, m, t"), INPUTS))
 
 
-@pytest.mark.parametrize("line", OUTPUTS + ORDERED)
+@pytest.mark.parametrize("line", OUTPUTS + ORDERED + RAGGED)
 def test_results_are_as_long_as_a_mask_says(line: str) -> None:
     judge(reference(forward(line, "x, y, m, t"), INPUTS))
 
@@ -134,6 +149,7 @@ BODIES = [
     "x[m] *= y[m].sum(-1, keepdim=True)", "r = x[m]; x[m] = 0.0; x += r.sum(0)", "r = x[m]; s = r; r *= 2; x[m] = s",
     "r = x[m]; x += 1; x[m] = F.relu(r, inplace=True)",
     "r = x[m]; m = m.clone(); m[0] = False; x[m] = 0.0; x += r.sum()",
+    "x[:, m[0]] = 2 * y[:, m[0]]; x[:, m[1]] += 1", "r = x[:, m[0]]; s = r; r *= 2; x[:, m[0]] = s",
 ]  # fmt: skip
 
 

@@ -61,14 +61,13 @@ class Origin:
 class Trace:
     """The values of a task. `origins` holds the first graph result that each value is.
 
-    `counts`: of outputs that have as many rows as a value says, by their number; and how many columns they have
-    instead, if they have columns.
+    `counts`: of outputs whose first dims have sizes of which values say some, by their number: these sizes.
     """
 
     sources: dict[str, Source] = field(default_factory=dict)
     origins: dict[Value, Origin] = field(default_factory=dict)
     outputs: list[tuple[Value, Origin] | None] = field(default_factory=list)
-    counts: dict[int, tuple[Value, int]] = field(default_factory=dict)
+    counts: dict[int, list[int | Value]] = field(default_factory=dict)
     mutations: dict[str, tuple[Value, Origin]] = field(default_factory=dict)
 
 
@@ -91,8 +90,10 @@ def trace(
         else:
             tracer.add(node)
     result.outputs = [None if o is None else tracer.look_up(o) for o in task.graph.outputs]
-    found = counts(task.graph)
-    result.counts = {number: (tracer.look_up(count)[0], columns) for number, (count, columns) in found.items()}
+    result.counts = {
+        number: [tracer.look_up(size)[0] if isinstance(size, str) else size for size in sizes]
+        for number, sizes in counts(task.graph).items()
+    }
     result.mutations = {name: tracer.look_up(o) for name, o in task.graph.mutations.items()}
     return result
 

@@ -128,9 +128,10 @@ class Assembly:
         """Each output: where it is, and the views that make it of that."""
         self._computed = computed_on_host(self.task.interface, self.trace, self.partition.buffers)
         given = ((number, output) for number, output in enumerate(self.trace.outputs) if output is not None)
-        based = [(self._base(*self._kept(*output)), self.trace.counts.get(number)) for number, output in given]
-        placed = [(self._placed(value), views, counted) for (value, views), counted in based]
-        return [Returned(at, views, *(self._placed(c[0], "count"), c[1]) if c else ()) for at, views, c in placed]
+        based = [(*self._base(*self._kept(*output)), self.trace.counts.get(number, [])) for number, output in given]
+        placed = [(self._placed(value), views, value.shape[1:], sizes) for value, views, sizes in based]
+        counts = [tuple(s if isinstance(s, int) else self._placed(s, "count") for s in each[-1]) for each in placed]
+        return [Returned(at, views, n, others) for (at, views, others, _), n in zip(placed, counts, strict=True)]
 
     def _placed(self, value: Value, name: str = "out") -> Buffer:
         """The buffer that holds a value which leaves a kernel."""
@@ -328,7 +329,7 @@ class Assembly:
     # --- the program -----------------------------------------------------------------------------------
 
     def _program(self, returned: list[Returned]) -> ast.Program:
-        outer = {b for each in returned for b in (each.buffer, each.count) if b is not None}
+        outer = {b for each in returned for b in (each.buffer, *each.sizes) if isinstance(b, Buffer)}
         sources = {self.partition.buffers[s]: where for where, s in self.trace.sources.items()}
         by_origin = {where: b for b, where in sources.items()}
         sized = changed(self.emitted, lambda es: [with_sizes(e, self.task.symbols, by_origin.values()) for e in es])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from akg_core.design.algebra.expression import to_expr
 from akg_core.design.algebra.index import Index, Symbol, index, position
@@ -17,15 +18,15 @@ from akg_core.sketch.names import fresh
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What a program returns: views of a buffer, one on the other, of which `count` rows are meant, if one says so.
+    """What a program returns: views of a buffer, one on the other.
 
-    `columns`: it is so many times `count` numbers, [columns, count].
+    `sizes`: where values say some, those of the first dims, which are one in the buffer; and of the `others`.
     """
 
     buffer: Buffer
     views: list[View]
-    count: Buffer | None = None
-    columns: int = 0
+    sizes: tuple[int | Buffer, ...] = ()
+    others: Shape = ()
 
 
 class ProgramWriter:
@@ -121,15 +122,15 @@ class ProgramWriter:
         for view in returned.views:
             assert view.move is not None
             name = self._view(name, *view.move)
-        if returned.count is not None:
-            zero, columns, count = (
-                ast.Number(0),
-                ast.Number(returned.columns),
-                ast.Name(self.tensor(returned.count, ())),
-            )
-            length = ast.Binary("*", columns, count) if returned.columns else count
-            name = self._viewed(name, "narrow", (zero, zero, length))
-            name = self._viewed(name, "reshape", (columns, count)) if returned.columns else name
+        if returned.sizes:
+            zero = ast.Number(0)
+            sizes: list[ast.Expr] = [
+                ast.Number(size) if isinstance(size, int) else ast.Name(self.tensor(size, ()))
+                for size in returned.sizes
+            ]
+            name = self._viewed(name, "narrow", (zero, zero, reduce(lambda a, b: ast.Binary("*", a, b), sizes)))
+            if len(sizes) > 1:
+                name = self._viewed(name, "reshape", (*sizes, *map(to_expr, returned.others)))
         return name
 
 
