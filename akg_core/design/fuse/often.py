@@ -12,6 +12,8 @@ from akg_core.design.graph.reach import parts_first
 from akg_core.design.graph.values import Concat, Gather, Pointwise, Value, View, Window
 
 MOST = 16  # places of a value for one of what reads it; what asks for more is stored, so that kernels stay short
+LONGEST = 128  # operations at these places, where they are more than
+FEW = 4
 
 Way = tuple[Any, int]  # from what is stored or an anchor: that, and a hash of the views on the way
 
@@ -26,12 +28,19 @@ def often_read(roots: Iterable[Value]) -> list[Value]:
     found: list[Value] = []
     for value in reversed(order):
         here = ways[value] if value in read and anchor_of(value) is None else {(value, 0)}
-        if isinstance(value, Pointwise) and max(Counter(root for root, _ in here).values()) > MOST:
+        if isinstance(value, Pointwise) and _is_often(value, max(Counter(root for root, _ in here).values())):
             found.append(value)
             here = {(value, 0)}
         for number, part in enumerate(operands(value)):
             ways[part] |= _below(value, number, here)
     return found[::-1]
+
+
+def _is_often(value: Value, places: int) -> bool:
+    if places <= FEW:
+        return False
+    below = parts_first(value, parts=lambda part: () if anchor_of(part) else operands(part))
+    return places > MOST or places * sum(isinstance(part, Pointwise) for part in below) > LONGEST
 
 
 def _below(value: Value, number: int, here: set[Way]) -> set[Way]:
