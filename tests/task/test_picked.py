@@ -138,6 +138,11 @@ def test_results_are_as_long_as_a_mask_says(line: str) -> None:
     judge(reference(forward(line, "x, y, m, t"), INPUTS))
 
 
+@pytest.mark.parametrize("line", ["(x > 0).nonzero()", "torch.masked_select(x, x > 0)"])
+def test_what_is_kept_is_put_to_its_place_where_it_is_counted(line: str) -> None:
+    assert judge(reference(forward(line), "[torch.randn(6, 5)]")).kernels[0] == 2  # and one for how many there are
+
+
 @pytest.mark.parametrize("line", CLASSES)
 def test_labels_of_rows_that_are_left_out_are_not_looked_up(line: str) -> None:
     line = line.replace("x[t >= 0], t[t >= 0]", "x[p], t[p]").replace("(x[p]", "(x[(p := t >= 0)]")

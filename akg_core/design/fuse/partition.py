@@ -7,6 +7,7 @@ need it; elementwise work after it joins its cluster when every position that it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -244,7 +245,9 @@ class Partition:
 
     def _scatter(self, head: Scatter, buffer: Buffer, before: Cluster | None) -> None:
         """Have the base written to a tensor, and after it the updates to their places there."""
-        for part in operands(head):
+        alone = head.op == "set" and self._is_zero(head.base, buffer)
+        pieces = _pieces(head, self._done) if alone else [head]
+        for part in chain(operands(head)[:1], *(operands(piece)[1:] for piece in pieces)):
             self.add(part)
         self._added.add(head)
         self._done.add(head)
@@ -252,21 +255,22 @@ class Partition:
             self.zeroed.add(buffer)
         elif self.buffers.get(head.base) is not buffer:
             self.write(Target(head.base, buffer, buffer.place), before)
-        target = Target(head.updates, buffer, buffer.place, head)
-        if buffer in self.zeroed and not head.places:  # nothing to wait for but the updates
-            self.made_by[head] = self.write(target, before)
-        else:
-            self.made_by[head] = self._new(Cluster("map", head.updates.shape, frozenset(), targets=[target]), before)
-        self.buffers[head] = buffer
+        makers = []
+        for piece in pieces:
+            target = Target(piece.updates, buffer, buffer.place, piece)
+            if alone or (buffer in self.zeroed and not head.places):  # nothing to wait for but updates and places
+                makers.append(self.write(target, before))
+            else:
+                makers.append(self._new(Cluster("map", piece.updates.shape, frozenset(), targets=[target]), before))
+        self.made_by[head], self.buffers[head] = max(makers, key=self._rank), buffer
 
     def write(self, target: Target, before: Cluster | None = None, beside: Cluster | None = None) -> Cluster:
         """The cluster that writes a target; `beside`: one that writes to the same tensor."""
-        value = target.value
-        self.add(value)
-        needed = self.needs(value)
-        last = self._latest(needed)
-        below = parts_first(value, self._often - {value}, lambda part: () if anchor_of(part) else operands(part))
-        first = max((self._rank(self.made_by[o]) for p in below for o in operands(p) if o in self._often), default=-1)
+        value, needed = target.value, frozenset[AnchorKey]()
+        for root in target.roots:
+            self.add(root)
+            needed |= self.needs(root)
+        last, first = self._latest(needed), self._loaded_from(value)
         stop = len(self.clusters) if before is None else self._rank(before)
         for cluster in self.clusters.between(max(last, 0), stop):
             near = cluster is beside and cluster.kind == "map" and cluster.space == value.shape
@@ -276,11 +280,18 @@ class Partition:
                 related
                 and self._rank(cluster) > first
                 and (chained or self._rank(cluster) > last)
-                and self.fits(cluster, value) is not None
+                and all(self.fits(cluster, root) is not None for root in target.roots)
             ):
                 cluster.targets.append(target)
                 return cluster
         return self._new(Cluster("map", value.shape, frozenset(), targets=[target]), before)
+
+    def _loaded_from(self, value: Value) -> int:
+        """The rank of the last cluster that stores what `value` is to load rather than to compute again."""
+        if not self._often:
+            return -1
+        below = parts_first(value, self._often - {value}, lambda part: () if anchor_of(part) else operands(part))
+        return max((self._rank(self.made_by[o]) for p in below for o in operands(p) if o in self._often), default=-1)
 
     def _shares(self, cluster: Cluster, value: Value) -> bool:
         """Whether a cluster reads a big tensor that `value` reads too, or nothing is to be read."""
@@ -355,6 +366,24 @@ class Partition:
     def _absorbs(self, home: Cluster, value: Value) -> bool:
         size = product(home.space if home.kind in ("scan", "sort") else home.kept)
         return home.kind != "map" and value.size == size and self.fits(home, value) is not None
+
+
+def _pieces(head: Scatter, done: set[AnchorKey]) -> list[Scatter]:
+    """A scatter as one for each part of what is put together for it alone."""
+    joined = head.updates if isinstance(head.updates, Concat) else distributed(head.updates, done)
+    if joined is None or joined in done:
+        return [head]
+    return [_piece(head, joined, number) for number in range(len(joined.parts))]
+
+
+def _piece(head: Scatter, joined: Concat, number: int) -> Scatter:
+    part = joined.parts[number]
+
+    def there(at: Positions) -> Positions:
+        return joined.place(number, at)
+
+    places = tuple(View(p, there, shape=part.shape, dtype=p.dtype) for p in head.places)
+    return replace(head, updates=part, places=places, rule=lambda at, found: head.rule(there(at), found))
 
 
 def _placed(buffer: Buffer, joined: Concat, number: int) -> Callable[[Positions], Positions]:

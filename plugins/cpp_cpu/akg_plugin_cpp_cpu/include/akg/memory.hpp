@@ -231,9 +231,14 @@ template <class T, class I>
 AKG_INLINE void scatter(T* p, Vec<I> at, Vec<std::type_identity_t<T>> v, Mask m = Mask(true)) {
 #if AKG_AVX512
     if constexpr (sizeof(T) == 4 && sizeof(I) == 4) return _mm512_mask_i32scatter_epi32(p, m.bits, (__m512i)at.part[0], (__m512i)v.part[0], 4);
-#endif
+    for (unsigned left = m.bits; left; left &= left - 1) {  // a branch for each lane would be mispredicted half of the time
+        const int i = __builtin_ctz(left);
+        p[lane(at, i)] = lane(v, i);
+    }
+#else
     for (int i = 0; i < LANES; ++i)
         if (lane(m, i)) p[lane(at, i)] = lane(v, i);
+#endif
 }
 template <class T>
 AKG_INLINE void store_strided(T* p, i64 stride, Vec<std::type_identity_t<T>> v, i64 n = LANES) {
