@@ -25,6 +25,9 @@ def dense(x: Any) -> Any:
     return x.front
 
 
+_COLUMNS = 16  # of which each takes a sort, to put rows of several numbers in order
+
+
 def _least(dtype: torch.dtype) -> float:
     return -math.inf if dtype.is_floating_point else 0 if dtype == torch.bool else torch.iinfo(dtype).min
 
@@ -142,11 +145,27 @@ def joined(parts: Sequence[Any], known: dict[Any, Any]) -> Any:
     return whole
 
 
-def _every(x: Any, kind: type[Any]) -> Any:
-    """The elements of a tensor as rows, all of which are kept; of rows, their elements."""
+def _every(x: Any, kind: type[Any], dim: int | None) -> Any:
+    """The elements of a tensor as rows, all of which are kept, or its parts along a dim [n, elements]; the same of
+    rows."""
     if isinstance(x, Rows):
-        return dense(flattened(x))
-    return kind(x.reshape(-1), Domain(torch.ones(x.numel(), dtype=torch.bool, device=x.device), is_dense=True))
+        return dense(flattened(x)) if dim is None else x.made(x.spread().flatten(1))
+    rows = x.reshape(-1) if dim is None else x.movedim(dim, 0).flatten(1)
+    return kind(rows, Domain(torch.ones(rows.shape[0], dtype=torch.bool, device=x.device), is_dense=True))
+
+
+def _in_order(x: Any) -> tuple[Any, Tensor]:
+    """Rows of numbers, or of several by the first that differs, the least first; and where they were."""
+    if x.rows.dim() == 1:
+        values, places = ordered(x, False)
+        return values, places.rows
+    if x.rows.shape[1] > _COLUMNS:
+        raise depends()
+    x = dense(x)
+    order = torch.arange(x.rows.shape[0], device=x.rows.device)
+    for column in reversed(range(x.rows.shape[1])):
+        order = order[ordered(x.made(x.rows[order, column]), False)[1].rows]
+    return x.made(x.rows[order]), order
 
 
 def different(
@@ -160,19 +179,32 @@ def different(
 ) -> Any:
     """The numbers of a tensor or of rows, each once where equal ones come one after the other; `in_order`: the least
     first. As rows of a `kind`; beside them where each number is among them, and how often it is there."""
-    if dim is not None or (return_inverse and isinstance(x, Rows) and x.rows.dim() > 1):
+    rank = x.rows.dim() if isinstance(x, Rows) else x.dim()
+    dim = dim if dim is None else dim % rank
+    if isinstance(x, Rows) and (dim or (return_inverse and rank > 1 and dim is None)):
         raise depends()
-    values, places = ordered(_every(x, kind), False) if in_order else (_every(x, kind), None)
+    values, places = _in_order(_every(x, kind, dim)) if in_order else (_every(x, kind, dim), None)
     differs = values.rows[1:] != values.rows[:-1]
+    differs = differs if differs.dim() == 1 else differs.any(1)
     domain = Domain(torch.cat([values.domain.kept[:1], differs & values.domain.kept[1:]]))
-    found = [dense(kind(values.rows, domain))]
+    whole = values.rows if dim is None else values.rows.reshape(-1, *_others(x, dim))
+    found = [dense(kind(whole, domain))]
     if return_inverse:
-        rank = domain.rank if places is None else torch.ops.akg_core.compact(domain.rank, places.rows)
-        found.append(values.made(rank) if isinstance(x, Rows) else rank.reshape(x.shape))
+        number = domain.rank if places is None else torch.ops.akg_core.compact(domain.rank, places)
+        found.append(
+            values.made(number) if isinstance(x, Rows) else number if dim is not None else number.reshape(x.shape)
+        )
     if return_counts:
         each = torch.zeros_like(domain.rank).scatter_add(0, domain.rank, values.domain.kept.long())
         found.append(found[0].made(each))
+    found[0] = found[0].movedim(0, dim) if dim else found[0]
     return found[0] if len(found) == 1 else tuple(found)
+
+
+def _others(x: Any, dim: int) -> list[int]:
+    """The sizes of the dims besides one."""
+    shape = x.rows.shape if isinstance(x, Rows) else x.shape
+    return [*shape[:dim], *shape[dim + 1 :]]
 
 
 def _unique(x: Any, sorted: bool = True, *options: Any, **named: Any) -> Any:

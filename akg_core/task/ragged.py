@@ -296,6 +296,12 @@ def _transpose(x: Ragged, one: int, other: int) -> Any:
     return _permute(x, order)
 
 
+def _movedim(x: Ragged, source: int, destination: int) -> Any:
+    order = [dim for dim in range(x.data.dim()) if dim != source % x.data.dim()]
+    order.insert(destination % x.data.dim(), source % x.data.dim())
+    return _permute(x, order)
+
+
 def _unsqueeze(x: Ragged, dim: int) -> Any:
     at = dim % (x.data.dim() + 1)
     return wrapped(x.data.unsqueeze(at), (*x.domains[:at], None, *x.domains[at:]))
@@ -377,8 +383,8 @@ def _without(x: Ragged, dim: int, left_out: bool) -> Domains:
 
 
 _OF_DIMS: dict[str, Callable[..., Any]] = {
-    "permute": _permute, "transpose": _transpose, "swapaxes": _transpose, "t": lambda x: x.T, "unsqueeze": _unsqueeze,
-    "squeeze": _squeeze, "reshape": _reshape, "view": _reshape, "flatten": _flatten, "diagonal": _diagonal,
-    "diag": _diagonal, "trace": lambda x: _diagonal(x).sum(),
+    "permute": _permute, "transpose": _transpose, "swapaxes": _transpose, "movedim": _movedim, "t": lambda x: x.T,
+    "unsqueeze": _unsqueeze, "squeeze": _squeeze, "reshape": _reshape, "view": _reshape, "flatten": _flatten,
+    "diagonal": _diagonal, "diag": _diagonal, "trace": lambda x: _diagonal(x).sum(),
     "unbind": lambda x, dim=0: tuple(_transpose(x, 0, dim) if dim else x),
 }  # fmt: skip

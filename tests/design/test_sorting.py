@@ -101,3 +101,9 @@ def test_a_few_of_a_row_are_found_without_sorting_it() -> None:
 
 def test_a_row_that_holds_one_value() -> None:
     judge(reference(forward("(*x.sort(-1), x.topk(2).values, *x[:, :1].sort(-1))"), "[torch.ones(3, 5)]"))
+
+
+def test_sorted_turn_after_turn() -> None:
+    turn = "p = p[torch.argsort(x[p, k], stable=True)]"
+    body = f"    def forward(self, x, p):\n        for k in range(5):\n            {turn}\n        return p"
+    judge(reference(body, "[torch.randint(0, 4, (6, 5)), torch.randperm(6)]"))

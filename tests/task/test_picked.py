@@ -92,6 +92,8 @@ ORDERED = [
     "(x[m].median(), x[m].median(0).values)", "x[m][x[m].sum(-1).argsort()] - x[m]", "(x[m][0], x[m][-1], x[m][::2])",
     "x[m][x[m].sum(-1).sort().indices[:3]]", "torch.unique(t)", "x[m][t[0]]", "x[m][y[m][:, 0] > 0][-2:]",
     "torch.unique(t, return_inverse=True, return_counts=True)", "t[m].unique(return_counts=True)[1].float().std()",
+    "torch.unique(t % 2, dim=1, return_inverse=True, return_counts=True)[0].sum(1)",
+    "t[m].view(-1, 1).expand(-1, 2).unique(dim=0)",
     "torch.unique_consecutive(t, return_counts=True)", "x[m].sort(0)[0][1:] - x[m][1:][:-2].sum() * x[m][:-1]",
     "torch.dot(x[m, 0], torch.cat([x[m, 0][:1], x[m, 0][1:] - x[m, 0][:-1]]))",
     "x[m].T @ y[m]", "x[m].std(dim=0, unbiased=False) + x[m].var(correction=0) + x[m].quantile(0.3)",
@@ -124,7 +126,7 @@ REFUSED = [
     "x[m].sum() if len(x[m]) else x", "x[m].view(2, -1).sum()", "x[m].norm(0)", "x[m].var(0, False)",
     "x[m] + y[y[..., 0] > 0]", "x[:, m[0]] + x[:, m[1]]", "x[m] @ y[y[..., 0] > 0]", "x[:, m[0]].view(3, -1)",
     "x[m].softmax(0, torch.float64).sum()", "(x[m] * torch.ones(18, 1)).sum()",
-    "F.dropout(x[m]).sum()", "x[m].sum(-1) if x[m].sum() > 0 else y", "torch.unique(t, dim=0)",
+    "F.dropout(x[m]).sum()", "x[m].sum(-1) if x[m].sum() > 0 else y", "torch.unique(x, dim=0)",
 ]  # fmt: skip
 
 

@@ -71,6 +71,7 @@ class Partition:
         reach = Reach()
         self.needs, self.reads = reach.needs, reach.reads
         self.zeroed: set[Buffer] = set()  # tensors that hold zeros where nothing is written
+        self._once = bool(trace.outputs or trace.mutations)  # rather than in every turn of a loop
         self.halving = halving
         self.halves: dict[Product, tuple[Halves, Halves]] = {}
         self.loops: dict[Loop, Looped] = {}
@@ -239,7 +240,7 @@ class Partition:
 
     def _is_zero(self, value: Value, buffer: Buffer) -> bool:
         """Whether a tensor that the program allocates has this value from the start."""
-        if not (isinstance(value, Literal) and value.number == 0):
+        if not (self._once and isinstance(value, Literal) and value.number == 0):
             return False
         return all(self.buffers.get(source) is not buffer for source in self.trace.sources.values())
 
