@@ -47,6 +47,7 @@ it returns.
 
 The dim of what a mask picks may be any (`x[:, mask]`), and there may be several: `x[mask] @ y[other].T`, distances
 between such rows, their pairs (`x[mask][:, None] - x[mask]`), and softmax, sums or a loss along any of these dims.
+`torch.unique` takes a dim, of parts of up to 16 elements, each of which takes a sort.
 
 `torch.bincount` with `minlength` has as many counts as that says where the numbers are known to lie below: by where
 they come from, because they are places of something as long, or because the counts meet something as long, so that
