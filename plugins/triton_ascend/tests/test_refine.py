@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
+import torch
 from akg_plugin_triton_ascend.emit import emit
 from akg_plugin_triton_ascend.refine import refine
 
 from akg_core.plugin import Schedule, Target
+from akg_core.plugin.sketch import parse, require
+from akg_core.sketch.interpret import interpret
 from akg_core.testing.emission.sketches import sketch_of
 
 RUNNING = """
@@ -17,6 +22,16 @@ def running(x: In["f32", 37, 1000], y: Out["f32", 37, 1000]):
             within = scan_sum(load(x[m, n]), n)
             store(y[m, n], within + f32(before))
             before = before + f64(last(within, n))
+"""
+
+COMPARED = """
+@kernel
+def compared(x: In["f64", 8], t: In["f64", 8], y: Out["bool", 4, 8]):
+    for m in grid(8, 8):
+        store(y[0, m], bool(load(x[m])))
+        store(y[1, m], load(x[m]) == -2)
+        store(y[2, m], load(x[m]) != load(t[m]))
+        store(y[3, m], load(x[m]) == 0.0)
 """
 
 HANDED_ON = """
@@ -52,8 +67,13 @@ def test_a_carried_sum_is_in_f32() -> None:
 
 def test_beside_a_float_argument_too() -> None:
     scaled = RUNNING.replace("(x: In", '(s: In["f64"], x: In').replace("load(x[m, n])", "load(x[m, n]) * f32(load(s))")
-    (view,) = refine(sketch_of(scaled))
+    tensors = sketch_of(scaled)
+    number, *others = tensors.interface.arguments
+    arguments = (number.model_copy(update={"kind": "number"}), *others)
+    sketch = tensors.model_copy(update={"interface": tensors.interface.model_copy(update={"arguments": arguments})})
+    (view,) = refine(sketch)
     assert 'full([m], 0, "f32")' in view.text and 's: In["f64"]' in view.text
+    assert refine(tensors) == (tensors,)  # a tensor of f64 without dimensions
 
 
 def test_tensors_of_f64_stay_and_what_has_none_is_as_it_was() -> None:
@@ -67,3 +87,18 @@ def test_what_kernels_hand_to_each_other_is_in_f32_unless_it_is_given_back() -> 
     assert "f64" not in view.text and 'empty("f32", 64)' in view.text
     kept = sketch_of(HANDED_ON.replace("return y", "return y, t_view"))
     assert refine(kept) == (kept,)
+
+
+def test_f64_is_compared_by_its_bits() -> None:
+    x = torch.tensor([0.0, -0.0, math.nan, -math.nan, math.inf, -math.inf, -2.0, 5e-324], dtype=torch.float64)
+    t = torch.tensor([-0.0, 0.0, math.nan, -math.nan, math.inf, math.inf, -2.0, 0.0], dtype=torch.float64)
+    (view,) = refine(sketch_of(COMPARED))
+    (made,) = interpret(require(parse(view.text, view.name), view.name), [x, t]).outputs
+    assert torch.equal(made, torch.stack([x.bool(), x == -2, x != t, x == 0.0]))
+    files = emit(view, Schedule(), Target(backend="ascend")).files
+    assert (
+        "x.view(torch.int64), t.view(torch.int64), y" in files["model_new.py"]
+        and '"x": "i64"' in files["launches.json"]
+    )
+    more = sketch_of(COMPARED.replace("== -2", "< -2"))
+    assert refine(more) == (more,)

@@ -106,9 +106,16 @@ def statement(each: Function, instance: Instance, call: Call, symbols: Mapping[s
     blocks = tuple((name, _lanes(size, known)) for name, size in each.blocks)
     record = Launched(each.name, instance.kernel.name, dtypes, each.sizes, blocks, each.warps, each.stages)
     count = f"min({total}, {each.most})" if each.most else total
-    arguments = [count, python_tuple([*call.tensors, *workspaces]), *([python_tuple(values)] if values else [])]
+    handed = [_handed(*each) for each in zip(call.tensors, call.kernel.tensors, taken, strict=True)]
+    arguments = [count, python_tuple([*handed, *workspaces]), *([python_tuple(values)] if values else [])]
     lines.append(f"_launch_{each.name}({', '.join(arguments)})")
     return record, "\n".join(lines)
+
+
+def _handed(name: str, own: ast.TensorParameter, taken: ast.TensorParameter) -> str:
+    """A tensor as a function takes it: as ints, where it reads its bits alone."""
+    as_bits = own.dtype != taken.dtype and taken.dtype == "i64"
+    return f"{name}.view(torch.{TORCH_NAMES[taken.dtype]})" if as_bits else name
 
 
 def _lanes(size: Expr, known: Mapping[str, int]) -> int:

@@ -8,6 +8,7 @@ from akg_core.plugin import KernelSource, Schedule, Sketch, Target
 from akg_core.plugin.lower import Call, Line, annotated, float_dtype, instances, with_floats, write_module
 from akg_core.plugin.sketch import bind, parse, require
 from akg_triton.dialect import Dialect
+from akg_triton.emit.bits import with_bits
 from akg_triton.emit.function import Function
 from akg_triton.emit.kernel import functions
 from akg_triton.launch import Launched, device_of, prelude, statement
@@ -26,7 +27,9 @@ def emit(sketch: Sketch, schedule: Schedule, target: Target, plugin: str, dialec
     """`kernel.py` with the functions and `model_new.py` that launches them. Raises SketchError for a bad sketch."""
     tree = bind(require(parse(sketch.text, sketch.name), sketch.name), schedule)
     floats = float_dtype(sketch.interface, dialect.lacks)
-    launched = {call.index: with_floats(instance, floats) for call, instance in instances(tree)}
+    launched = {
+        call.index: with_bits(with_floats(instance, floats), dialect.lacks) for call, instance in instances(tree)
+    }
     made = {instance.symbol: functions(instance, dialect) for instance in dict.fromkeys(launched.values())}
     found = [function for each in made.values() for function in each]
     text, origin = module_text(found, dialect)
