@@ -14,7 +14,7 @@ import torch
 
 from akg_core.errors import TaskError
 from akg_core.records import Argument
-from akg_core.task.graph import DTYPE
+from akg_core.task.graph import COMPLEX, DTYPE
 
 Path = tuple[str | int, ...]
 _COLLECTIONS = (list, tuple, dict, torch.Size)
@@ -63,6 +63,8 @@ def portable(value: Any) -> Any:
         return int(value)
     if isinstance(value, torch.dtype):
         return {DTYPE: str(value).removeprefix("torch.")}
+    if type(value) is complex:
+        return {COMPLEX: [value.real, value.imag]}
     if value is None or type(value) in _PLAIN:
         return value
     if type(value) in (list, tuple, torch.Size):

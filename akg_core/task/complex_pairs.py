@@ -43,8 +43,9 @@ class _NoFormula(Exception):
 
 
 def has_complex(program: ExportedProgram) -> bool:
-    """Whether an operator of a captured program gives complex numbers."""
-    return any(_is_complex(node.meta.get("val")) for node in program.graph.nodes if node.op == "call_function")
+    """Whether an operator of a captured program takes a complex number, or gives such."""
+    called = (node for node in program.graph.nodes if node.op == "call_function")
+    return any(_is_complex(node.meta.get("val")) or has_pairs(node.args) for node in called)
 
 
 def paired_forward(program: ExportedProgram, model: nn.Module) -> Callable[..., Any]:

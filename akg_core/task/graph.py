@@ -45,6 +45,8 @@ from akg_core.records import Dim, Graph, Interface, Node
 
 DTYPE = "torch.dtype"
 """The key of a constant that is a dtype: {"torch.dtype": "float16"}; tuples and sizes are lists."""
+COMPLEX = "torch.complex"
+"""The key of a constant that is a complex number: {"torch.complex": [1.0, -2.0]}."""
 
 RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 """Layers that stay whole, over all their steps."""

@@ -64,6 +64,8 @@ class _Reading:
             return {"tensor": len(self.tensors) - 1}
         if kind in _PLAIN:
             return self.scalar(value)
+        if kind is complex:
+            return {"complex": [value.real, value.imag]}
         if kind is list:
             return [self.tree(item, depth + 1) for item in _slice(value, slice(COUNT + 1))]
         if kind is tuple or kind in _NAMED:

@@ -4,7 +4,7 @@ A file is a length, a JSON tree, and the tensors' bytes on 64-byte boundaries. R
 and trusts nothing: whoever wrote it may have been the code under judgement. What would take more memory than the file
 itself, or could mean two things, is refused. Large tensors on a device that can lend its memory stay there: the file
 then says where.
-Trees are made of tensors, None, bool, int, float, str, dtypes, sizes, lists, tuples and dicts with string keys.
+Trees are made of tensors, None, bool, int, float, complex, str, dtypes, sizes, lists, tuples, dicts with string keys.
 """
 
 from __future__ import annotations
@@ -327,6 +327,8 @@ def _decode(node: Any, tensors: list[torch.Tensor], counted: Iterator[int], dept
             return tensors[index]
         case {"dtype": str(name)} if len(node) == 1:
             return _dtype(name)
+        case {"complex": [float(real), float(imaginary)]} if len(node) == 1:
+            return complex(real, imaginary)
         case {"size": list(sizes)} if len(node) == 1:
             return torch.Size(sizes)
         case {"tuple": list(items)} if len(node) == 1:

@@ -25,6 +25,7 @@ TAKEN = {
     "string": ("return F.interpolate(x, scale_factor=2, mode=mode)", "x, mode", "torch.randn(1, 2, 3, 3), 'nearest'"),
     "none": ("return x + 1 if mask is None else x * mask", "x, mask", f"{X}, None"),
     "dtype": ("return x.to(kind) * 2", "x, kind", f"{X}, torch.float16"),
+    "complex": ("return (x != c).to(x.dtype) - x", "x, c", f"{X}.ceil(), complex(1, float('-0.0'))"),
     "size": ("return x.reshape(size) + 1", "x, size", f"{X}, torch.Size([6, 4])"),
     "tuple of numbers": ("return x.permute(dims).contiguous() + dims[0]", "x, dims", f"{X}, (1, 0)"),
     "list of numbers": ("return F.pad(x, pads)", "x, pads", f"{X}, [1, 2]"),
@@ -150,6 +151,7 @@ def test_an_updated_argument_that_forward_hands_back_is_itself(tmp_path):
     [
         ("int", (torch.ones(4, 6), 4), r"made for n=3, not 4"),
         ("dtype", (torch.ones(4, 6), torch.float32), r"made for kind=torch.float16, not torch.float32"),
+        ("complex", (torch.ones(4, 6), 1j), r"made for c=\(1-0j\), not 1j"),
         ("nested numbers", (torch.ones(4, 6), ((1, 3), (0, 4))), r"made for p=\[\[1, 3\], \[0, 5\]\], not"),
         ("defaults", (torch.ones(4, 6), 3.0), r"made for scale=2.5, not 3.0"),
         ("list of tensors", ([torch.ones(4, 2)],), r"made for xs with 2, not 1 values"),

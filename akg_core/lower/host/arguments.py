@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 
 from akg_core.lower.host.checks import python_tuple
 from akg_core.records import Argument
-from akg_core.task.graph import DTYPE, spelled
+from akg_core.task.graph import COMPLEX, DTYPE, spelled
 
 _SPOKEN_FOR = frozenset({"kept", "max", "min", "operator", "range", "slice", "torch", "type", "updates"})
 
@@ -132,6 +132,8 @@ def literal(value: object) -> str:
         return f"[{', '.join(map(literal, value))}]"
     if isinstance(value, dict) and value.keys() == {DTYPE}:
         return f"torch.{value[DTYPE]}"
+    if isinstance(value, dict) and value.keys() == {COMPLEX}:
+        return f"complex({', '.join(map(literal, value[COMPLEX]))})"
     if isinstance(value, dict):
         return f"{{{', '.join(f'{key!r}: {literal(item)}' for key, item in value.items())}}}"
     return repr(value)
