@@ -7,8 +7,10 @@ It then calls `hivmc`, which comes with CANN and makes the binary; where that is
 from __future__ import annotations
 
 import re
+import resource
+import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from akg_triton.signature import POINTERS
 from akg_core.plugin import kernels_of
 from akg_plugin_triton_ascend.probe import compiler
 
+OUT_OF_TIME = -signal.SIGXCPU
 WRITTEN = "module.hivm.opt.mlir"  # what bishengir-compile leaves of the last stage before hivmc
 _ENDED = "External hivmc run fails, returning module before running external compiler"
 _OPTIONS = (
@@ -57,8 +60,11 @@ def tensor_ir(folder: Path, launch: Mapping[str, Any], target: str) -> str:
     return str(make_ttir(module, {"hash": launch["kernel"]}, options))
 
 
-def made(text: str, folder: Path, target: str, seconds: float) -> Made:
-    """The HIVM of a kernel's Triton IR for a chip; what is in between is left in `folder`, which is made."""
+def made(text: str, folder: Path, target: str, seconds: int) -> Made:
+    """The HIVM of a kernel's Triton IR for a chip; what is in between is left in `folder`, which is made.
+
+    `seconds`: how long the compiler may compute.
+    """
     from triton.backends.ascend.compiler import ttir_to_linalg
 
     _, options, metadata = _backend(target)
@@ -72,14 +78,22 @@ def made(text: str, folder: Path, target: str, seconds: float) -> Made:
     tool = compiler()
     assert tool is not None, "a probe found it"
     command = [str(tool), "linalg.mlir", f"--target={target}", *_OPTIONS, "--save-temps=.", "-o", "kernel"]
-    try:
-        ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        return Made(error=f"bishengir-compile took more than {seconds:.0f} s")
+    code, said = within(seconds, command, folder)
+    if code == OUT_OF_TIME:
+        return Made(error=f"bishengir-compile took more than {seconds} s")
     written = folder / WRITTEN
-    if written.exists() and (ended.returncode == 0 or _ENDED in ended.stderr):
-        return Made(hivm=written.read_text(), binary=ended.returncode == 0)
-    return Made(error=first_message(ended.stderr) or f"bishengir-compile ended with {ended.returncode}")
+    if written.exists() and (code == 0 or _ENDED in said):
+        return Made(hivm=written.read_text(), binary=code == 0)
+    return Made(error=first_message(said) or f"bishengir-compile ended with {code}")
+
+
+def within(seconds: int, command: Sequence[str], folder: Path) -> tuple[int, str]:
+    """How a command ended and what it said, which computes so long at most, however long others keep it waiting."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=pipe, text=True) as process:
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (seconds, seconds + 5))
+        _, said = process.communicate()
+    return process.returncode, said
 
 
 def first_message(said: str) -> str:

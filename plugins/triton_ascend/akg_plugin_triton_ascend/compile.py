@@ -22,7 +22,7 @@ from akg_plugin_triton_ascend.chips import chip_of
 from akg_plugin_triton_ascend.probe import SETUP, compiler
 from akg_plugin_triton_ascend.shortages import shortage
 
-SECONDS = 40.0  # for one kernel
+SECONDS = 40  # of computing, for one kernel
 FOLDER = "compiled"  # beside the kernel
 LATER = "on its first call: what it needs of a core's memory is not known before"
 

@@ -5,8 +5,10 @@ The texts were written by bishengir-compile 1.2.0 and the triton-adapter-opt of 
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from akg_plugin_triton_ascend.ahead import first_message
+from akg_plugin_triton_ascend.ahead import OUT_OF_TIME, first_message, within
 from akg_plugin_triton_ascend.explain import explain
 from akg_plugin_triton_ascend.hivm import cores, planned
 from akg_plugin_triton_ascend.shortages import shortage
@@ -52,6 +54,11 @@ def test_what_does_not_fit_is_a_shortage_in_bytes() -> None:
     found = shortage(LAUNCH, OVERFLOW)
     assert found is not None
     assert str(found) == "dot needs 557056 of 196608 bytes of the unified buffer"
+
+
+def test_only_computing_takes_a_compilers_time(tmp_path: Path) -> None:
+    assert within(1, ["bash", "-c", "sleep 1.2; echo why >&2; exit 3"], tmp_path) == (3, "why\n")
+    assert within(1, ["bash", "-c", "while :; do :; done"], tmp_path)[0] == OUT_OF_TIME
 
 
 def test_compiling_too_long_is_one_too() -> None:
