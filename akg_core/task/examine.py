@@ -102,7 +102,7 @@ class _Probe:
             self.model = self.reference.model(_MODEL_SEED, eval=self.eval)
             self.keep_state = True
             if not same(first, self.call(self.model, self.inputs[0])):
-                yield _finding("TK108", "The reference is random: the same call gives other values than before.")
+                yield _finding("TK108", "The same call gives other values than before: they are random, or left unset.")
                 self.notes.append("Nothing else was examined: a random output hides it.")
                 return
             message = (
