@@ -41,10 +41,10 @@ class Reference:
 
     `first`: inputs and state of the first case until the reference has answered. `given`: by case, inputs that were
     made otherwise than by its seed. `noise`: by case, what so many `runs` have shown; `refused`: why it raises, by
-    case; `narrow`: why the reference does not run in float64; `draws_otherwise`: why its random numbers are not known;
-    `unsettled`: by case, the share of an output that depends on which of equal values comes first; `is_withdrawn`:
-    whether the files of the cases lend nothing any more. Where a call's
-    tensors are such that a device had better not hold those of several (`is_large`), the `fingerprints` of a
+    case; `narrow`: why the reference does not run in float64; `lacking`: which operator eager PyTorch has not here;
+    `draws_otherwise`: why its random numbers are not known; `unsettled`: by case, the share of an output that depends
+    on which of equal values comes first; `is_withdrawn`: whether the files of the cases lend nothing any more. Where a
+    call's tensors are such that a device had better not hold those of several (`is_large`), the `fingerprints` of a
     candidate's answers stand for them, by case, made with the `key`.
     """
 
@@ -65,6 +65,7 @@ class Reference:
     runs: dict[str, int] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     narrow: str = ""
+    lacking: str = ""
     draws_otherwise: str = ""
     unsettled: dict[str, float] = field(default_factory=dict)
     is_large: bool = False

@@ -26,6 +26,7 @@ from akg_core.judge.reference.answering import answer_case, forget, forget_large
 from akg_core.judge.reference.beyond_guards import refusal
 from akg_core.judge.reference.construction import made_by
 from akg_core.judge.reference.drawing import Reference, State, current, drawn, every, keep, lay_out, plan, write
+from akg_core.judge.reference.lacking import is_lacking, widened
 from akg_core.judge.reference.locality import Locality, locality
 from akg_core.judge.reference.lower_bound import least, longest_reduction
 from akg_core.judge.reference.memory import cases_that_fit, keep_freed, nbytes, rationed
@@ -161,7 +162,13 @@ def _answered_first(reference: Reference, first: Draw) -> _First:
     values, reference.first = reference.first or drawn(reference, first), None
     is_late = may_want_rows(task, device)  # float64 waits until it is known which rows are apart
     with blame(task.name, "forward"):
-        answer_case(reference, first, *values, precise=not is_late)
+        try:
+            answer_case(reference, first, *values, precise=not is_late)
+        except NotImplementedError as error:
+            if not is_lacking(error):
+                raise
+            reference.lacking, reference.model = sentence(error), widened(reference.model)
+            answer_case(reference, first, *values, precise=not is_late)
     random = is_random(reference, first, *values)
     eager_seconds = reference.eager_seconds
     answer = reference.expected[first.name]
@@ -186,6 +193,10 @@ def _notes(reference: Reference, random: bool) -> list[str]:
         notes.append(
             f"The reference does not run in float64 ({reference.narrow}); outputs are compared with eager at "
             "KernelBench's tolerance."
+        )
+    if reference.lacking:
+        notes.append(
+            f"Eager PyTorch lacks an operator here, which computed in float32 and rounded: {reference.lacking}."
         )
     if reference.unsettled:
         notes.append(_unsettled(reference.unsettled))
