@@ -156,14 +156,14 @@ def without_offset(indices: Sequence[Expr], dims: Sequence[Expr], one: str) -> t
     """Indices of an access, the last of lanes without the constant at which these begin, and its places: " - 1".
 
     Only where these lanes are some places apart, and another index, which the constant is added to, is no number. Lanes
-    that are one pair of the last dimension apart begin there times `one`, lest the whole of an address is known.
+    that are a pair of the last dimension apart begin there times `one`, lest the whole of an address is known.
     """
     match indices:
         case [first, *between, Binary(op="+" | "-" as sign, left=lanes, right=Number(value=value))]:
             apart = any(isinstance(n, Binary) and n.op == "*" and isinstance(n.right, Number) for n in walk(lanes))
             if apart and not isinstance(first, Number):
                 return (first, *between, lanes), f" {sign} {value}"
-        case [first, *between, Binary(op="+", left=lanes, right=Number(value=value)), Number() as part] if one:
+        case [first, *between, Binary(op="+", left=lanes, right=Number(value=value)), part] if one:
             if dims[-1] == Number(2) and not isinstance(first, Number):
                 return (first, *between, lanes, part), f" + {2 * value} * {one}"
     return indices, ""
