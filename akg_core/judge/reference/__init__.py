@@ -9,6 +9,7 @@ placement                 where the tensors of a case lie in memory
 beyond_guards             sizes of which the captured graph says nothing
 answering                 what the reference answers: eager, in float64, with rounding noise
 precise                   running in float64
+lacking                   operators that PyTorch has not for 16 bits, in float32
 reordered                 products of many numbers in another order
 by_rows                   a case by parts of its rows, where memory does not do for all
 near_eager                answers that are right whatever float64 says
