@@ -10,7 +10,6 @@ from __future__ import annotations
 import keyword
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any
 
 from akg_core.lower.host import runtime
 from akg_core.lower.host.arguments import called, collections, heading, literal, other_names, renamed, spoken_for
@@ -144,14 +143,12 @@ class _Forward:
     def _given(self) -> Iterator[Given]:
         """The tensors that are checked: arguments, then state."""
         orders, known = memory_orders(self.program), {p.name: p for p in self.interface.parameters}
-
-        def given(t: ast.TensorParameter, *of: Any) -> Given:
-            return Given(self.name(t.name), t.dtype, len(t.dims), orders.get(t.name, ()), *of)
-
-        yield from (given(t, called(a), False, "", a.pairs) for t, a in self.arguments if a.kind == "tensor")
+        found = [(t, called(a), False, "", a.pairs) for t, a in self.arguments if a.kind == "tensor"]
         for t in self.states.values():
             kind, pairs = (kind_of(p), p.pairs) if (p := known.get(t.source)) else ("", False)
-            yield given(t, t.source, True, kind, pairs)
+            found.append((t, t.source, True, kind, pairs))
+        for t, spoken, state, kind, pairs in found:
+            yield Given(self.name(t.name), t.dtype, len(t.dims), orders.get(t.name, ()), spoken, state, kind, pairs)
 
     def _watched(self) -> list[str]:
         """Whether somebody may ask for gradients of what comes out."""
