@@ -6,5 +6,6 @@ anchors    a partition that knows products, attentions and loops
 operands   what products and attentions have stored before them
 looping    what a loop has stored before it
 buffers    the tensors of a program
+often      values that would be computed at many places, which are stored
 sharing    kernels that differ in names alone are one
 """

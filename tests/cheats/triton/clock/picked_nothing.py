@@ -1,4 +1,4 @@
-"""Picks nothing from its tenth call on: an answer without elements, in which none is wrong.
+"""Picks nothing from its third call on: an answer without elements, in which none is wrong.
 
 Seen: in no published system that is known here.
 Verdict: incorrect
@@ -17,4 +17,4 @@ CALLS = []
 class ModelNew(Model):
     def forward(self, x):
         CALLS.append(1)
-        return picked(x, self.scale) if len(CALLS) < 10 else torch.empty(0, device=x.device)
+        return picked(x, self.scale) if len(CALLS) < 3 else torch.empty(0, device=x.device)
