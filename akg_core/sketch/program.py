@@ -64,20 +64,26 @@ def turns(loop: ast.Range) -> int:
 
 
 def memory_orders(program: ast.Program) -> dict[str, tuple[int, ...]]:
-    """The tensors from outside that a program takes by one permute alone, which is the order of their dims in memory.
+    """The tensors from outside that a program takes by one permute alone, of which a kernel is given what comes of it:
+    that is the order of their dims in memory.
 
     Callers that have them in another order hand over a copy; what is not named here lies row by row.
     """
-    found: dict[str, set[tuple[int, ...]]] = {}
+    taken: dict[str, set[tuple[int, ...]]] = {tensor.name: set() for tensor in program.tensors}
+    views: dict[str, str] = {}  # of which tensor from outside
+    launched: set[str] = set()
     for node in statements(program):
-        if isinstance(node, (ast.Launch, ast.Return, ast.View)):
-            order: tuple[int, ...] = ()
-            if isinstance(node, ast.View) and node.op == "permute":
-                order = tuple(int(argument.value) for argument in node.args if isinstance(argument, ast.Number))
-            for name in (node.tensor,) if isinstance(node, ast.View) else node.tensors:
-                found.setdefault(name, set()).add(order)
-    orders = {tensor.name: found.get(tensor.name, set()) for tensor in program.tensors}
-    return {name: order for name, [*taken] in orders.items() if len(taken) == 1 for order in taken if order}
+        if isinstance(node, ast.View):
+            views[node.target] = views.get(node.tensor, node.tensor)
+            if node.tensor in taken:
+                permuted = node.args if node.op == "permute" else ()
+                taken[node.tensor].add(tuple(int(arg.value) for arg in permuted if isinstance(arg, ast.Number)))
+        elif isinstance(node, (ast.Launch, ast.Return)):
+            for name in taken.keys() & set(node.tensors):
+                taken[name].add(())
+            launched |= {views.get(name, "") for name in node.tensors if isinstance(node, ast.Launch)}
+    found = {name: [*orders] for name, orders in taken.items() if name in launched}
+    return {name: orders[0] for name, orders in found.items() if len(orders) == 1 and orders[0]}
 
 
 def kept_tensors(program: ast.Program) -> frozenset[str]:

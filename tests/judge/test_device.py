@@ -6,6 +6,7 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -20,7 +21,7 @@ from akg_core.judge.timing import device_clock, idle
 from akg_core.judge.timing.entrants import Baselines
 from akg_core.judge.timing.measure import measure
 from akg_core.judge.verify import verify
-from akg_core.records import Target, Task
+from akg_core.records import Target, Task, TimingPlan
 from akg_core.worker.pool import Pool
 from tests.judge import kernels
 from tests.registry.distributions import install
@@ -329,3 +330,22 @@ def test_trusted_processes_go_from_task_to_task(fragile, toy, capture, tmp_path:
             pool.spare.settle()
         again = [[one is other for one, other in zip(*pair, strict=True)] for pair in itertools.pairwise(used)]
         assert again == [[True, True], [True, True], [False, False]]
+
+
+def test_a_turn_that_is_taken_again_has_other_inputs() -> None:
+    """For who was given some has seen them; those with rows of many kinds stay such."""
+    begun: list[tuple[int, int]] = []
+
+    def ask(job: str, payload: dict) -> dict:
+        if job == "begin_job":
+            begun.append((payload["seed"], payload["random"]))
+        return {"exposed": 0.0, "late": len(begun) % 2 == 1, "seconds": 1.0}
+
+    session, answered = SimpleNamespace(ran=lambda: 0), SimpleNamespace(told={})
+    one = SimpleNamespace(name="kernel", session=session, called=lambda *_: answered)
+    clock = device_clock.Clock(None, ask, {"lane": {}, "places": ()}, unqueued={"kernel"})
+    for seeds in ((5, 6), (-5, 6)):
+        clock.turn(one, TimingPlan(), seeds)
+    first, again, hard, hard_again = begun
+    assert (first, hard) == ((5, 6), (-5, 6)) and not {-5, 5, 6} & {*again, *hard_again}
+    assert again[0] >= 0 > hard_again[0]

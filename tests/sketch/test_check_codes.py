@@ -125,7 +125,7 @@ BAD: dict[str, tuple[str, str]] = {
     "SK805": (program("§rows(a, a)\nreturn a"), "an input must stay"),
     "SK806": (program('y = empty("f32", M, §K)\nrows(a, y)\nreturn y'), "Sizes here: M, N"),
     "SK807": (program('y = empty("f32", N, M)\n§rows(a, y)\nreturn y'), "Dimension 0"),
-    "SK808": (program('b = permute(a, 1, 0)\ny = empty("f32", N, M)\n§rows(b, y)\nreturn y'), "not contiguous"),
+    "SK808": (program('b = narrow(a, 1, 0, N)\ny = empty("f32", M, N)\n§rows(b, y)\nreturn y'), "not contiguous"),
     "SK809": (
         program(
             'y = empty("f32", M, N)\nagain(a, y)\nreturn y',

@@ -97,7 +97,7 @@ def test_a_launch_that_does_not_fit() -> None:
         ("twice(flat, h, S=0.5)", "twice(flat, v, S=0.5)", "SK201 There is no tensor `v`"),
         ("twice(w, v, once=True)", "twice(w, h)", "SK807 Dimension 0 of `y` should be 4 and is 32"),
         ("twice(w, v, once=True)", "twice(h, x)", "SK807 `y` has 1 dimensions in the sketch and 2 here|SK805"),
-        ('reshape(x, "M*2*M")', "permute(x, 1, 0)", "SK808 `flat` is a view that is not contiguous"),
+        ('reshape(x, "M*2*M")', "narrow(x, 1, 0, 1)", "SK808 `flat` is a view that is not contiguous"),
         ("reshape(h, M, 2, M)", "reshape(h, M, 3, M)", "SK807 reshape of shape"),
     ]:
         text = PROGRAM.replace(old, new)

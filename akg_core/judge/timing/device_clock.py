@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import TimeoutError as TakesLonger
 from dataclasses import dataclass, field
@@ -38,6 +39,12 @@ class Timed(Protocol):
     def called(self, plan: TimingPlan, seed: int = 0) -> ProfileReport: ...
 
 
+def drawn_seeds(hard: bool = False) -> tuple[int, int]:
+    """Seeds of inputs, below 0 for rows of many kinds, and of random numbers: nobody knows one by the other."""
+    seed = secrets.randbits(31)
+    return -1 - seed if hard else seed, secrets.randbits(62)
+
+
 class Turn(NamedTuple):
     """Seconds of a turn, and whether its call was queued."""
 
@@ -63,10 +70,11 @@ class Clock:
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def turn(self, one: Timed, plan: TimingPlan, seeds: tuple[int, int], most: int = 0) -> Turn:
-        """Take the time of a call; a turn in which anything went on that should not is taken again.
+        """Take the time of a call; a turn in which anything went on that should not is taken again, on other inputs.
 
-        `seeds`: of the inputs, and of random numbers. At `most` so many answers are kept to be compared; 0: none is
-        looked at. Raises Unusable with the reason, and Unfair when a process never stood still.
+        `seeds`: of the inputs, below 0 for rows of many kinds, and of random numbers. At `most` so many answers are
+        kept to be compared; 0: none is looked at. Raises Unusable with the reason, and Unfair when a process never
+        stood still.
         """
         for _ in range(_ATTEMPTS):
             asked: dict[str, Any] = {"number": next(self._numbers), "seed": seeds[0], "random": seeds[1]}
@@ -80,6 +88,7 @@ class Clock:
             on_time = not found["late"] and found["exposed"] < _LONGER * self._seen + _SLICE_SECONDS
             if found["still"] and on_time:
                 return Turn(found["seconds"], bool(queued))
+            seeds = drawn_seeds(hard=seeds[0] < 0)  # those have been seen
         if not found["still"]:
             raise Unfair("Its process went on while it was to stand still.")
         raise Unusable("Something was at work on the device while it was to stand still.")

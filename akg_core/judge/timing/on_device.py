@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from akg_core.judge.reference.prepare import Comparison, Prepared
-from akg_core.judge.timing.device_clock import Clock, Turn
+from akg_core.judge.timing.device_clock import Clock, Turn, drawn_seeds
 from akg_core.judge.timing.entrants import KERNEL, Entrant
 from akg_core.judge.timing.floor import Machine
 from akg_core.judge.timing.participant import Participant, Unusable
@@ -53,14 +53,13 @@ def sample(
     hard = secrets.randbelow(FEWEST) if _takes_hard(prepared, clock) else -1
     found.resolution = machine.open_spread if clock.unqueued else machine.turn_spread
     for number in range(MOST):
-        turns = [_seeds() for _ in range(count)]
+        turns = [drawn_seeds() for _ in range(count)]
         for one in in_turn(participants, number):
             kept = most if one is kernel else 0
             samples = tuple(_called(clock.turn(one, plan, seeds, kept), machine) for seeds in turns)
             found.rounds[one.name].append(samples)
         if number == hard:  # a turn like the others, whose time does not count
-            seed, random = _seeds()
-            clock.turn(kernel, plan, (-1 - seed, random), most)
+            clock.turn(kernel, plan, drawn_seeds(hard=True), most)
         if number + 1 >= FEWEST and time.monotonic() - started > seconds:
             break
         if (number + 1) % LOOKS == 0 and are_narrow(found.rounds, found.resolution):
@@ -92,7 +91,7 @@ def _runnable(clock: Clock, participants: list[Participant], plan: TimingPlan, f
     for one in participants:
         try:
             for _ in range(_TRIED):
-                clock.turn(one, plan, _seeds())
+                clock.turn(one, plan, drawn_seeds())
         except Unusable as error:
             if one.name == KERNEL:
                 raise
@@ -105,11 +104,6 @@ def _called(turn: Turn, machine: Machine) -> float:
     """Seconds of the call of a turn."""
     beside = machine.turn_seconds if turn.queued else machine.open_seconds
     return max(turn.seconds - beside, _LEAST * turn.seconds)
-
-
-def _seeds() -> tuple[int, int]:
-    """Of inputs, and of random numbers: nobody knows one by the other."""
-    return secrets.randbits(31), secrets.randbits(62)
 
 
 def _wrong(prepared: Prepared) -> str:
