@@ -23,7 +23,12 @@ def profile(artifact: Artifact, case: Case, plan: TimingPlan) -> ProfileReport:
 
 def machine_code(artifact: Artifact) -> MachineCode:
     """What of an artifact is machine code: its shared libraries, wherever in its folder, of which nobody
-    has read a line, and our binding."""
+    has read a line, and our binding.
+
+    Not those of a folder below it with a binding of its own, another kernel's: what is not loaded here cannot be later.
+    """
     binding = artifact.folder / binding_name()
-    libraries = sorted(path for path in artifact.folder.rglob("*.so") if path != binding)
+    others = {path.parent for path in artifact.folder.rglob(binding.name)} - {artifact.folder}
+    found = (path for path in artifact.folder.rglob("*.so") if path != binding)
+    libraries = sorted(path for path in found if others.isdisjoint(path.parents))
     return MachineCode(tuple(libraries), tuple(path for path in (binding,) if path.exists()))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from akg_plugin_cpp_cpu import harness
 from akg_plugin_cpp_cpu.harness import machine_code
 from akg_plugin_cpp_cpu.prepare import PACKAGE
 
@@ -49,3 +50,14 @@ def test_machine_code_lies_in_packages_of_a_kernel_too(tmp_path: Path) -> None:
     for library in libraries:
         library.touch()
     assert {*machine_code(Artifact(folder=tmp_path)).kernels} == libraries
+
+
+def test_libraries_of_another_kernel_below_are_not_this_ones(tmp_path: Path) -> None:
+    ours = [tmp_path / "kernel.so", tmp_path / "more" / "helper.so"]
+    others = [tmp_path / "runs" / "one" / "kernel.so", tmp_path / "runs" / "one" / "deeper" / "helper.so"]
+    binding = tmp_path / harness.binding_name()
+    for path in (*ours, *others, binding, tmp_path / "runs" / "one" / binding.name):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    code = harness.machine_code(Artifact(folder=tmp_path))
+    assert (code.kernels, code.bindings) == (tuple(ours), (binding,))
