@@ -239,9 +239,9 @@ def expect(result: object, **more: object) -> Expected:
 def test_structure_counts() -> None:
     one = torch.ones(2, 3)
     for mine, due in (((one, one), (one,)), ([one], (one,)), ({"a": one}, {"b": one}), (one, [one])):
-        assert not compare(mine, {}, expect(due), 1, lambda _: None)[0].ok
-    assert compare((one, 3, None, "a"), {}, expect((one, 3, None, "a")), 1, lambda _: None)[1].ok
-    assert not compare((one, 3), {}, expect((one, 4)), 1, lambda _: None)[1].ok
+        assert not compare(mine, {}, expect(due), 1, lambda *_: None)[0].ok
+    assert compare((one, 3, None, "a"), {}, expect((one, 3, None, "a")), 1, lambda *_: None)[1].ok
+    assert not compare((one, 3), {}, expect((one, 4)), 1, lambda *_: None)[1].ok
 
 
 def test_integers_are_exact_but_for_ties_and_what_rounding_decides() -> None:
@@ -249,7 +249,7 @@ def test_integers_are_exact_but_for_ties_and_what_rounding_decides() -> None:
     due = torch.tensor([1, 0])
 
     def ok(mine: list[int], **more: object) -> bool:
-        return compare(torch.tensor(mine), {}, expect(due, **more), 1, lambda _: None)[0].ok
+        return compare(torch.tensor(mine), {}, expect(due, **more), 1, lambda *_: None)[0].ok
 
     tie = {"output": Tie(values, 1, (2, 1))}
     assert ok([1, 0]) and not ok([2, 0])
@@ -260,8 +260,8 @@ def test_integers_are_exact_but_for_ties_and_what_rounding_decides() -> None:
 
 def test_without_float64_eager_and_kernelbench_decide() -> None:
     due = torch.ones(10)
-    assert compare(due + 5e-5, {}, expect(due), 1, lambda _: None)[0].ok
-    (wrong,) = compare(due + 5e-4, {}, expect(due), 1, lambda _: None)
+    assert compare(due + 5e-5, {}, expect(due), 1, lambda *_: None)[0].ok
+    (wrong,) = compare(due + 5e-4, {}, expect(due), 1, lambda *_: None)
     assert not wrong.ok and wrong.wrong_elements == 10
 
 
@@ -274,7 +274,7 @@ def test_reasons_are_sentences_and_nothing_is_measured_where_nothing_can_be() ->
         ((one,), "it returns a tuple with output(0) where a single value is due"),
         (one * float("nan"), "it holds nan where 1.0 is due"),
     ):
-        (found,) = compare(mine, {}, expect(one, exact={"output": one.double()}), 1, lambda _: None)
+        (found,) = compare(mine, {}, expect(one, exact={"output": one.double()}), 1, lambda *_: None)
         assert found.reason == reason
         assert not found.kernelbench and found.worst_error is None and found.ratio is None
 
@@ -282,7 +282,7 @@ def test_reasons_are_sentences_and_nothing_is_measured_where_nothing_can_be() ->
 def test_the_ratio_is_no_accident_of_an_eager_that_is_exact() -> None:
     due = torch.ones(10)
     exact = {"output": due.double()}
-    (found,) = compare(due * (1 + ULP), {}, expect(due, exact=exact), 1, lambda _: None)
+    (found,) = compare(due * (1 + ULP), {}, expect(due, exact=exact), 1, lambda *_: None)
     assert found.ok and found.ratio == pytest.approx(2)
 
 

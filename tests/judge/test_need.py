@@ -29,6 +29,7 @@ from akg_core.judge.reference.memory_estimate import (
     likely_cases,
     require_room,
 )
+from akg_core.judge.reference.noise import noise_of
 from akg_core.judge.reference.precise import is_of_dtypes
 from akg_core.records import Task
 from akg_core.task.load import ReferenceModule, reference_filename
@@ -216,7 +217,7 @@ def test_noise_for_which_memory_is_short_is_drawn_for_some_rows_at_a_time_or_whi
     of: Callable[[str], Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forward: str, is_cut: bool
 ) -> None:
     def noise() -> torch.Tensor:
-        return (answering.noise_of(reference, draw, 1.0, 2) or {})["output"]
+        return (noise_of(reference, draw, 1.0, 2) or {})["output"]
 
     def in_little(*args: Any) -> object:
         rows.append(len(args[2][0]))
@@ -228,18 +229,42 @@ def test_noise_for_which_memory_is_short_is_drawn_for_some_rows_at_a_time_or_whi
     rows: list[int] = []
     process.open_job({"task": of(forward).model_dump(mode="json"), "folder": str(tmp_path), "seed": 0})
     process.prepare_job({"room": 0})
-    reference, run = drawing.current(), answering._exact
+    reference, run = drawing.current(), answering.answer_in_double
     draw = next(iter(reference.plans.values()))
     answering.expected_of(reference, draw)
     plain = noise()
     answering.forget(reference, draw.name)
     answering.expected_of(reference, draw)
-    monkeypatch.setattr(answering, "_exact", in_little)
+    for module in ("answering", "noise"):
+        monkeypatch.setattr(f"akg_core.judge.reference.{module}.answer_in_double", in_little)
     monkeypatch.setattr(by_rows, "PART_BYTES", answer_bytes(reference.expected[draw.name]) * 5 // rows_of(reference))
     found = noise()
     assert rows[-1] == (1 if is_cut else rows_of(reference)), "of 16 rows in fives, the last, or all"
     assert float(found.norm() / plain.norm()) == pytest.approx(1, abs=0.2)
     assert not is_cut or all(row.any() for row in found.split(16)), "every row has some"
+
+
+@pytest.mark.parametrize(("forward", "is_apart"), [("x.exp()", True), ("x - x.mean()", False)])
+def test_noise_is_drawn_for_the_rows_in_doubt_alone_where_rows_are_apart(
+    of: Callable[[str], Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forward: str, is_apart: bool
+) -> None:
+    def counted(*args: Any) -> object:
+        rows.append(len(args[2][0]))
+        return run(*args)
+
+    rows: list[int] = []
+    process.open_job({"task": of(forward).model_dump(mode="json"), "folder": str(tmp_path), "seed": 0})
+    process.prepare_job({"room": 0})
+    reference, run = drawing.current(), answering.answer_in_double
+    draw = next(iter(reference.plans.values()))
+    answering.expected_of(reference, draw)
+    monkeypatch.setattr("akg_core.judge.reference.noise.answer_in_double", counted)
+    found = (noise_of(reference, draw, 1.0, 2, torch.tensor([3, 7])) or {})["output"]
+    assert set(rows) == {2 if is_apart else 16}
+    moved = found.view(16, -1).any(1)
+    assert bool(moved[[3, 7]].all()) and int(moved.sum()) == (2 if is_apart else 16)
+    whole = (noise_of(reference, draw, 1.0, 2) or {})["output"].view(16, -1)[[3, 7]]
+    assert float(found.view(16, -1)[[3, 7]].norm() / whole.norm()) == pytest.approx(1, abs=0.3)
 
 
 def test_noise_moves_what_a_call_leaves_in_the_module_too(capture: Callable[..., Task], tmp_path: Path) -> None:
@@ -260,7 +285,7 @@ def test_noise_moves_what_a_call_leaves_in_the_module_too(capture: Callable[...,
     reference = drawing.current()
     draw = next(iter(reference.plans.values()))
     answering.expected_of(reference, draw)
-    noise = answering.noise_of(reference, draw, 1.0, 2)
+    noise = noise_of(reference, draw, 1.0, 2)
     assert noise and set(noise) == {"output", "state mean"} and all(float(moved.max()) > 0 for moved in noise.values())
 
 
@@ -279,11 +304,12 @@ def test_answers_in_float64_for_which_memory_is_short_come_by_parts(
 
     process.open_job({"task": of("x.softmax(1)").model_dump(mode="json"), "folder": str(tmp_path), "seed": 0})
     process.prepare_job({"room": 0})
-    reference, run = drawing.current(), answering._exact
+    reference, run = drawing.current(), answering.answer_in_double
     draw = next(iter(reference.plans.values()))
     whole = answering.expected_of(reference, draw).exact
     answering.forget(reference, draw.name)
-    monkeypatch.setattr(answering, "_exact", in_little)
+    for module in ("answering", "noise"):
+        monkeypatch.setattr(f"akg_core.judge.reference.{module}.answer_in_double", in_little)
     monkeypatch.setattr(by_rows, "PART_BYTES", 64)
     made, empty = list[torch.Size](), torch.empty
     monkeypatch.setattr(torch, "empty", lambda *args, **kwargs: made.append(args[0]) or empty(*args, **kwargs))
@@ -319,8 +345,8 @@ def test_all_arguments_that_hold_rows_are_cut_and_nothing_else(
         def get_inputs(): return [{inputs}]
         def get_init_inputs(): return []
     """
-    run, rows = answering._exact, list[int]()
-    monkeypatch.setattr(answering, "_exact", counted)
+    run, rows = answering.answer_in_double, list[int]()
+    monkeypatch.setattr(answering, "answer_in_double", counted)
     monkeypatch.setattr(by_rows, "PART_BYTES", 1)
     monkeypatch.setattr(Device, "free_bytes", lambda self: 1 << 40)
     process.open_job({"task": capture(dedent(source)).model_dump(mode="json"), "folder": str(tmp_path), "seed": 0})

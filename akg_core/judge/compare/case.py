@@ -26,7 +26,7 @@ _BY_CHANCE = 0.5  # of the elements that rounding lifts over 0 at times, as relu
 # a channel's are lifted together, so that how many are left after more runs than the first tells nothing
 
 Noise = dict[str, torch.Tensor]
-NoiseSource = Callable[[int], "Noise | None"]
+NoiseSource = Callable[[int, "torch.Tensor | None"], "Noise | None"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def compare(
     """Compare what a candidate returned and left changed with what is expected.
 
     `noise` gives, when asked, how far rounding noise moves each element of each floating leaf at most in so many runs
-    (None: not known).
+    (None: not known); where some rows of the first dimension are named, those elsewhere may be given as 0.
     """
     given = flatten(result)
     if list(given) != list(expected.result):
@@ -153,7 +153,8 @@ def _floats(
         if right or (done and many):
             break
         done = runs
-        scatter = (noise(runs) or {}).get(name)
+        rows = _rows_in_doubt(errors, due) if errors.norm <= allowed else None
+        scatter = (noise(runs, rows) or {}).get(name)
         if scatter is not None:
             errors = accuracy.errors(c, e, r, slack, scatter)
             allowed = accuracy.norm_allowed(errors, slack, due.dtype, scatter)
@@ -188,6 +189,13 @@ def _floats(
         ratio=accuracy.ratio(errors, due.dtype),
         kernelbench=errors.close,
     )
+
+
+def _rows_in_doubt(errors: accuracy.Errors, due: torch.Tensor) -> torch.Tensor | None:
+    """The rows of the first dimension that hold all elements in doubt, ascending; None: these are not all known."""
+    if errors.nonfinite >= 0 or not due.dim() or len(errors.outside) < errors.count:
+        return None
+    return (errors.outside // (due.numel() // len(due))).unique()
 
 
 def _misplaced(c: torch.Tensor, e: torch.Tensor) -> torch.Tensor:

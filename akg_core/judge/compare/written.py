@@ -18,10 +18,11 @@ from akg_core.judge.compare.bits import fingerprint, same_bits
 from akg_core.judge.compare.case import Expected, compare, fits
 from akg_core.judge.compare.sharing import unwanted
 from akg_core.judge.records import TIMED, Draw, OutputComparison
-from akg_core.judge.reference.answering import expected_of, forget_large, noise_of
+from akg_core.judge.reference.answering import expected_of, forget_large
 from akg_core.judge.reference.beyond_guards import answered
 from akg_core.judge.reference.drawing import Reference, current
 from akg_core.judge.reference.near_eager import near
+from akg_core.judge.reference.noise import noise_of
 from akg_core.worker.tensors import TensorFileError, receive
 
 _UNREADABLE = (TensorFileError, TypeError, LookupError, ValueError)
@@ -141,7 +142,7 @@ def _compared(reference: Reference, name: str, answer: Answer, reduced: float, w
     if found is None:
         del expected  # before it is made anew with float64
         expected = _due(draw, expected_of(reference, draw))
-        noise = functools.partial(noise_of, reference, draw, reduced) if with_noise else lambda _: None
+        noise = functools.partial(noise_of, reference, draw, reduced) if with_noise else lambda *_: None
         found = compare(result, changed, expected, reduced, noise)
     if expected.shares is not None and (pair := unwanted(shares, expected.shares)):
         found.append(OutputComparison(name=pair[0], ok=False, reason=pair[1]))

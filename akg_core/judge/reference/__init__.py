@@ -7,7 +7,8 @@ construction              the seed by which modules are constructed
 drawing                   cases: their inputs and states
 placement                 where the tensors of a case lie in memory
 beyond_guards             sizes of which the captured graph says nothing
-answering                 what the reference answers: eager, in float64, with rounding noise
+answering                 what the reference answers: eager, and in float64
+noise                     how far rounding noise moves that
 precise                   running in float64
 lacking                   operators that PyTorch has not for 16 bits, in float32
 reordered                 products of many numbers in another order

@@ -1,4 +1,4 @@
-"""What the reference answers on a case: by eager PyTorch, in float64, and with rounding noise there.
+"""What the reference answers on a case: by eager PyTorch, and in float64.
 
 Worker side, in the reference process. An answer stays in the process's memory, or is made again when it is asked for.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
-import math
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
@@ -16,16 +15,15 @@ import torch
 
 from akg_core.device import HOST
 from akg_core.errors import OutOfMemory
-from akg_core.judge.compare import accuracy
 from akg_core.judge.compare.bits import named, same_bits
-from akg_core.judge.compare.case import Expected, Noise, alike, flatten
+from akg_core.judge.compare.case import Expected, alike, flatten
 from akg_core.judge.compare.sharing import peculiar, places, shared
 from akg_core.judge.compare.ties import ties
 from akg_core.judge.records import Draw
 from akg_core.judge.reference.by_rows import NotApart, parts
 from akg_core.judge.reference.drawing import Reference, State, drawn, every
 from akg_core.judge.reference.locality import Locality
-from akg_core.judge.reference.memory import answer_bytes, is_kept, lent, nbytes
+from akg_core.judge.reference.memory import is_kept, nbytes
 from akg_core.judge.reference.memory_estimate import await_room, bytes_to_answer
 from akg_core.judge.reference.precise import double_model, doubled, in_double, is_of_dtypes
 from akg_core.judge.reference.tie_order import leaves_open, one_after_another, open_to_ties, runs, writes_open
@@ -37,8 +35,6 @@ from akg_core.task.randomness import drawn_from
 from akg_core.worker.tensors import fresh
 from akg_core.worker.threads import threads
 from akg_core.worker.usage import cores
-
-_AT_ONCE = 1 << 27  # elements that are compared
 
 
 def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: State, precise: bool = True) -> None:
@@ -131,11 +127,11 @@ def forget(reference: Reference, name: str) -> None:
 def _precise(
     reference: Reference, draw: Draw, inputs: list[Any], state: State, result: dict[str, Any], changed: dict[str, Any]
 ) -> dict[str, Any] | None:
-    """What `_exact` says; by parts of its rows, where a device has too little memory for all beside `result`."""
+    """What `answer_in_double` says; by parts of rows, where a device has too little memory for all beside `result`."""
     is_short = reference.device.free_bytes() < bytes_to_answer(reference.task)
     if not (is_short and reference.local.depth):
         with contextlib.suppress(OutOfMemory):
-            return _exact(reference, draw, inputs, state)
+            return answer_in_double(reference, draw, inputs, state)
     reference.device.release_unused()
     found = dict[str, Any]()
 
@@ -145,8 +141,8 @@ def _precise(
             return flatten(reference.model(*fresh(given)))
 
     with contextlib.suppress(NotApart):
-        for rows, given in parts(_rows(reference, changed), inputs, 2 * nbytes(result.values()), eagerly, result):
-            exact = _exact(reference, draw, given, state)
+        for rows, given in parts(separable(reference, changed), inputs, 2 * nbytes(result.values()), eagerly, result):
+            exact = answer_in_double(reference, draw, given, state)
             if exact is None:
                 return None
             for name, due in result.items():
@@ -156,10 +152,10 @@ def _precise(
                 found[name][rows] = exact[name]
         return found
     found.clear()
-    return _exact(reference, draw, inputs, state)
+    return answer_in_double(reference, draw, inputs, state)
 
 
-def _exact(
+def answer_in_double(
     reference: Reference, draw: Draw, inputs: list[Any], state: State, noise: float = 0.0, seed: int = 0
 ) -> dict[str, Any] | None:
     """Outputs, arguments and state after a call in float64, with noise when asked; None when it does not run so.
@@ -205,80 +201,9 @@ def seeded(reference: Reference, draw: Draw, *, compared: bool = True, other: in
     reference.draws_otherwise = reference.draws_otherwise or drawing.odd
 
 
-def noise_of(reference: Reference, draw: Draw, reduced: float, runs: int) -> Noise | None:
-    """How far rounding noise moves each element of each floating leaf from float64, at most, over so many runs."""
-    done, scatter = reference.runs.get(draw.name, 0), reference.noise.setdefault(draw.name, {})
-    if done >= runs:
-        return scatter
-    expected = reference.expected[draw.name]
-    narrow = [v.dtype for v in expected.result.values() if isinstance(v, torch.Tensor) and v.is_floating_point()]
-    if expected.exact is None or not narrow:
-        return None
-    size = max(accuracy.roundoff(dtype) * accuracy.slack(reduced, dtype).noise for dtype in narrow)
-    # What is kept would lie in the midst of freed memory, of which nothing large could be made any more.
-    make_room = (lambda: None) if is_kept(expected, reference.device) else reference.device.release_unused
-    with threads(cores()):
-        make_room()
-        inputs, state = drawn(reference, draw)
-        for run in range(done, runs):
-            make_room()
-            for rows, noisy in _with_noise(reference, draw, inputs, state, size, run):
-                _widen(scatter, noisy, expected, rows)
-    reference.runs[draw.name] = runs
-    return scatter
-
-
-def _with_noise(
-    reference: Reference, draw: Draw, inputs: list[Any], state: State, noise: float, seed: int
-) -> Iterator[tuple[slice, dict[str, Any]]]:
-    """What `_exact` says, and of which rows: of all, or where a device has too little memory for that, of some each
-    time; where rows are not apart, answers wait on the host until it has run."""
-    with contextlib.suppress(OutOfMemory):
-        whole = _exact(reference, draw, inputs, state, noise, seed) or {}
-        yield slice(None), whole
-        return
-    reference.device.release_unused()
-    expected, scatter = reference.expected[draw.name], reference.noise[draw.name]
-    exact = {name: (expected.exact or {}).get(name) for name in expected.result}
-
-    def precisely(given: list[Any]) -> dict[str, Any]:
-        return _exact(reference, draw, given, state) or {}
-
-    with contextlib.suppress(OutOfMemory, NotApart):
-        for rows, given in parts(_rows(reference, expected.changed), inputs, answer_bytes(expected), precisely, exact):
-            noisy = _exact(reference, draw, given, state, noise, seed) or {}
-            yield rows, {name: noisy[name] for name in exact}
-        return
-    with lent([*expected.result.values(), *exact.values(), *scatter.values()]):
-        reference.device.release_unused()
-        whole = _exact(reference, draw, inputs, state, noise, seed) or {}
-    yield slice(None), whole
-
-
-def _rows(reference: Reference, changed: dict[str, Any]) -> Locality:
+def separable(reference: Reference, changed: dict[str, Any]) -> Locality:
     """The rows that a run may be cut into: none where a call leaves something behind."""
     return Locality() if changed else reference.local
-
-
-def _widen(scatter: Noise, noisy: dict[str, Any], expected: Expected, rows: slice) -> None:
-    """Take in how far a run with noise, of these rows, lies from one without, piece by piece: beside both there is
-    little memory."""
-    exact = expected.exact or {}
-    for name, value in noisy.items():
-        if name in exact and isinstance(value, torch.Tensor) and value.is_floating_point():
-            due = exact[name]
-            width = accuracy.width_of((expected.result | expected.changed)[name])
-            if name not in scatter:
-                scatter[name] = torch.zeros(due.numel(), dtype=width, device=due.device)
-            known = scatter[name]
-            known, due = (known.view(due.shape)[rows], due[rows]) if due.dim() else (known.view(()), due)
-            pieces = (flat.reshape(-1).split(_AT_ONCE) for flat in (known, value, due))
-            for most, one, other in zip(*pieces, strict=True):
-                moved = (one.double() - other).abs_().masked_fill_(one.isnan() ^ other.isnan(), math.inf)
-                moved.nan_to_num_(0.0, posinf=math.inf)
-                if width != torch.float64:  # what is too large for it is not infinite
-                    moved = torch.where(moved.isinf(), moved, moved.clamp(max=torch.finfo(width).max)).to(width)
-                torch.maximum(most, moved, out=most)
 
 
 def is_random(reference: Reference, draw: Draw, inputs: list[Any], state: State) -> bool:

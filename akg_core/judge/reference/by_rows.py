@@ -6,7 +6,6 @@ each time, so that one which depends on where a row stands is not run so.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,22 +36,42 @@ def parts(
     the arguments that are known to hold rows, or where that does not do, all of as many rows: masks and indices are not
     looked for, nor what has fewer dimensions of rows. All parts come, at last of one way to cut, or NotApart is raised.
     """
-    values = flat((), inputs)
-    rows = len(values[local.leaves[0]]) if local.depth else 0
-    alike = tuple(i for i, v in enumerate(values) if isinstance(v, torch.Tensor) and v.dim() and len(v) == rows)
-    for leaves in dict.fromkeys((local.leaves, alike)) if rows else ():
-        cut = {id(values[leaf]) for leaf in leaves}
+    rows = _count(local, inputs)
+    for leaves in _ways_to_cut(local, inputs):
+        values = flat((), inputs)
         held = max(answered, _WIDER * sum(values[leaf].nbytes for leaf in leaves))
         step = max(1, rows * PART_BYTES // max(1, held))
         for start in range(0, rows, step):
             part = slice(start, min(start + step, rows))
-            given = transform(inputs, functools.partial(_cut, cut, part))
+            given = _cut(inputs, leaves, part)
             if not is_part(_tried(answer, given), whole, part):
                 break
             yield part, given
         else:
             return
     raise NotApart
+
+
+def picked(local: Locality, inputs: list[Any], rows: torch.Tensor, answer: Answer, whole: dict[str, Any]) -> list[Any]:
+    """The inputs of some rows, by their numbers, on which `answer` gives what `whole` holds there; else NotApart."""
+    for leaves in _ways_to_cut(local, inputs):
+        given = _cut(inputs, leaves, rows)
+        if is_part(_tried(answer, given), whole, rows):
+            return given
+    raise NotApart
+
+
+def _count(local: Locality, inputs: list[Any]) -> int:
+    """How many rows the first dimension has."""
+    return len(flat((), inputs)[local.leaves[0]]) if local.depth else 0
+
+
+def _ways_to_cut(local: Locality, inputs: list[Any]) -> list[tuple[int, ...]]:
+    """Which arguments may be cut together: those that are known to hold rows, or all of as many rows."""
+    rows = _count(local, inputs)
+    values = enumerate(flat((), inputs))
+    alike = tuple(i for i, v in values if isinstance(v, torch.Tensor) and v.dim() and len(v) == rows)
+    return [*dict.fromkeys((local.leaves, alike))] if rows else []
 
 
 def _tried(answer: Answer, inputs: list[Any]) -> dict[str, Any]:
@@ -65,12 +84,15 @@ def _tried(answer: Answer, inputs: list[Any]) -> dict[str, Any]:
         return {}
 
 
-def _cut(cut: set[int], rows: slice, tensor: torch.Tensor) -> torch.Tensor:
-    """Some rows of a tensor whose `id` is among these; another one as it is."""
-    return tensor[rows] if id(tensor) in cut else tensor
+def _cut(inputs: list[Any], leaves: tuple[int, ...], rows: slice | torch.Tensor) -> list[Any]:
+    """Inputs with some rows of the arguments at `leaves`; others as they are."""
+    values = flat((), inputs)
+    cut = {id(values[leaf]) for leaf in leaves}
+    given: list[Any] = transform(inputs, lambda tensor: tensor[rows] if id(tensor) in cut else tensor)
+    return given
 
 
-def is_part(part: dict[str, Any], whole: dict[str, Any], rows: slice) -> bool:
+def is_part(part: dict[str, Any], whole: dict[str, Any], rows: slice | torch.Tensor) -> bool:
     """Whether what was answered on some rows alone is what was answered on all, for every leaf of `whole`.
 
     All of these must be tensors with the rows in their first dimension.
@@ -78,7 +100,7 @@ def is_part(part: dict[str, Any], whole: dict[str, Any], rows: slice) -> bool:
     return all(_is_part(part.get(name), value, rows) for name, value in whole.items())
 
 
-def _is_part(part: Any, whole: Any, rows: slice) -> bool:
+def _is_part(part: Any, whole: Any, rows: slice | torch.Tensor) -> bool:
     if not isinstance(part, torch.Tensor) or not isinstance(whole, torch.Tensor) or not whole.dim():
         return False
     due = whole[rows]
