@@ -21,6 +21,7 @@ from akg_core.judge.timing import device_clock
 from akg_core.judge.timing.device_clock import Clock, Unfair
 from akg_core.judge.timing.on_device import turns_of_a_round
 from akg_core.judge.timing.participant import Unusable
+from akg_core.judge.timing.queued_copies import with_queued_copies
 from akg_core.judge.timing.rounds import are_narrow
 from akg_core.records import Case, DeviceTurn, TimingPlan
 from akg_core.worker.tensors import save
@@ -266,3 +267,21 @@ def test_an_answer_that_is_told_wrongly_is_no_answer(device: SharedMemory, told:
     turns_on_device.begin_job({"number": 1, "seed": 1, "sweep": 0, "patience": 1.0})
     found = turns_on_device.end_job({"seed": 1, "random": 0, "told": told, "most": 1, "patience": 1.0})
     assert reason in found["error"]
+
+
+def test_a_baseline_queues_its_copies_from_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    pinned: list[torch.Tensor] = []
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda self: pinned.append(self) or self)
+
+    class Model(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            least = torch.tensor(0.5, device=x.device)
+            steps = torch.arange(len(x), dtype=torch.float32).to(x.device, torch.float16)
+            return torch.max(x, least) + steps + torch.as_tensor([1.0], device=x.device) + torch.tensor(2.0)
+
+    model = with_queued_copies(Model)()
+    assert model(torch.zeros(3)).tolist() == [3.5, 4.5, 5.5] and not pinned, "on the host there is nothing to wait for"
+    found = model(torch.zeros(3, device="meta"))
+    assert (found.device.type, found.dtype) == ("meta", torch.float32)
+    assert [each.tolist() for each in pinned] == [0.5, [0.0, 1.0, 2.0], [1.0]]
+    assert isinstance(model, Model) and type(model).__name__ == "Model"

@@ -6,6 +6,7 @@ rounds                 turns until medians and ratios are known closely
 outside, on_device     by clocks outside of these processes: on the host; on another device
 device_clock, idle     the clock of a device; what a turn takes beside the calls in it
 baseline               eager PyTorch and `torch.compile`
+queued_copies          a baseline's copies from the host, for which nobody waits
 floor                  the physical floor: what this machine's memory and units can do
 statistics             medians and their intervals
 """

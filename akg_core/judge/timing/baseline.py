@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from akg_core.device import HOST
 from akg_core.records import Case, TimingPlan
 from akg_core.storage import cache_folder
 from akg_core.worker.placement import device_at
@@ -29,7 +30,8 @@ def profile_job(payload: dict[str, Any]) -> dict[str, Any]:
     case, plan, device = Case(**payload["case"]), TimingPlan(**payload["plan"]), device_at(payload)
     device.make_ready()
     surroundings.remember()
-    report = profile_case(lambda: _module(payload["mode"], case.reference), case, plan, device)
+    queued = device is not HOST
+    report = profile_case(lambda: _module(payload["mode"], case.reference, queued), case, plan, device)
     return report.model_dump(mode="json")
 
 
@@ -50,15 +52,17 @@ def forget_job(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 @functools.cache
-def _module(mode: str, reference: Path) -> Any:
-    """What stands in for a kernel's module: `ModelNew` is the reference's Model, compiled or not."""
+def _module(mode: str, reference: Path, queued: bool) -> Any:
+    """What stands in for a kernel's module: `ModelNew` is the reference's Model, compiled or, if asked, `queued`."""
+    from akg_core.judge.timing.queued_copies import with_queued_copies
     from akg_core.task.load import load_source
 
     if mode not in MODES:
         raise ValueError(f"no baseline is called {mode!r}")
     source = load_source(reference.read_text(encoding="utf-8"), "reference")
     if mode == EAGER:
-        return SimpleNamespace(ModelNew=source.Model, get_init_inputs=source.get_init_inputs)
+        model = with_queued_copies(source.Model) if queued else source.Model
+        return SimpleNamespace(ModelNew=model, get_init_inputs=source.get_init_inputs)
     _set_up_compiler()
 
     def compiled(*arguments: Any) -> Any:
