@@ -62,7 +62,7 @@ def is_accepted(candidate: Operator, eager: Operator, operator: Operator, kind: 
     b = torch.randn(other, generator=torch.Generator().manual_seed(11)) * (2 / LONGEST[operator]) ** 0.5
     exact = operator(a.double(), b.double())
 
-    def noise(runs: int) -> Noise:
+    def noise(runs: int, rows: torch.Tensor | None = None) -> Noise:
         scatter = torch.zeros(exact.numel(), dtype=torch.float64)
         for seed in range(runs):
             with in_double(accuracy.roundoff(torch.float32), seed):
