@@ -92,13 +92,15 @@ class DeviceTurn(Record):
     """A call on a device of which another process takes the time, in the turn of this `number`.
 
     `lane` is what `Device.lane` takes; the tensors of the inputs lie in its memory at `places`. `queued`: the call is
-    queued behind a wait for the start; else it is made at once. `apart`: it begins with the state of the case.
+    queued behind a wait for the start; else it is made at once, and where it is `believed`, its process tells how long
+    that took. `apart`: it begins with the state of the case.
     """
 
     lane: dict[str, Any]
     places: tuple[int, ...]
     number: int
     queued: bool
+    believed: bool = False
     apart: bool = False
 
 
@@ -120,7 +122,8 @@ class TimingPlan(Record):
 class ProfileReport(Record):
     """Raw samples in seconds, in the order taken. `error`: why there are none; `lost`: why the device is lost.
 
-    `told`: of a turn on a device, what the `answer` is, and where its tensors lie, as they are `named` there.
+    `told`: of a turn on a device, what the `answer` is, and where its tensors lie, as they are `named` there; or how
+    many `seconds` it took, where that is believed.
     """
 
     samples: tuple[float, ...]

@@ -205,7 +205,8 @@ class Timing(Record):
     "incorrect" (wrong while it was timed, or afterwards), "failed" (did not run). `unavailable` says why a baseline is
     missing, by name. `waited`: the part of its time in which who is timed was ready to run and had no processor, at
     most; a machine is busy where that is much. `resolution`: seconds that the clock adds to a sample, about.
-    `unqueued`: whose calls could not be queued on a device, so that what launching takes counts, for all.
+    `unqueued`: whose calls could not be queued on a device, so that what launching takes counts; for all, where the
+    kernel is among them.
     """
 
     status: TimingStatus

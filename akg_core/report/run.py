@@ -111,7 +111,8 @@ def _show_timing(console: Console, timing: Timing, verified: bool) -> None:
         _say(console, "", Text(busy, style="yellow"))
     if timing.unqueued:
         whose = " and ".join(_NAMES.get(name, name) for name in timing.unqueued)
-        said = f"Calls of {whose} cannot be queued on the device: what launching takes counts, for all."
+        counted = ", for all" if KERNEL in timing.unqueued else ""
+        said = f"Calls of {whose} cannot be queued on the device: what launching takes counts{counted}."
         _say(console, "", Text(said, style="yellow"))
     for name, reason in timing.unavailable.items():
         _say(console, "", Text(f"{_NAMES.get(name, name)}: {reason}", style="dim"))

@@ -49,10 +49,8 @@ class Asked:
 class Kernel:
     """Stands for a participant; one that waits does so until the turn that it is queued for has been started."""
 
-    name = "kernel"
-
-    def __init__(self, asked: Asked, waits: bool = False, ran: Callable[[], Any] = dict) -> None:
-        self.session = SimpleNamespace(ran=ran)
+    def __init__(self, asked: Asked, waits: bool = False, ran: Callable[[], Any] = dict, name: str = "kernel") -> None:
+        self.session, self.name, self.believed = SimpleNamespace(ran=ran), name, name != "kernel"
         self.plans: list[DeviceTurn] = []
         self._asked, self._waits = asked, waits
 
@@ -61,7 +59,7 @@ class Kernel:
         self.plans.append(plan.turn)
         while self._waits and plan.turn.queued and plan.turn.number not in self._asked.started:
             time.sleep(1e-3)
-        return SimpleNamespace(told={"answer": {}})
+        return SimpleNamespace(told={"answer": {}} | ({"seconds": 7e-3} if plan.turn.believed else {}))
 
 
 @pytest.fixture
@@ -73,7 +71,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Asked], Clock]:
 def test_a_call_is_queued_and_then_inputs_are_made(clock: Callable[[Asked], Clock]) -> None:
     asked = Asked()
     kernel, timer = Kernel(asked), clock(asked)
-    assert all(timer.turn(kernel, TimingPlan(), (1, 2), 3) == (1e-3, True) for _ in range(2))
+    assert all(timer.turn(kernel, TimingPlan(), (1, 2), 3) == (1e-3, "queued") for _ in range(2))
     assert asked.jobs == ["turn_job"] * 2
     assert [turn.number for turn in kernel.plans] == [1, 2] and all(turn.queued for turn in kernel.plans)
 
@@ -81,17 +79,25 @@ def test_a_call_is_queued_and_then_inputs_are_made(clock: Callable[[Asked], Cloc
 def test_a_call_that_waits_for_the_device_is_made_openly_from_then_on(clock: Callable[[Asked], Clock]) -> None:
     asked = Asked()
     kernel, timer = Kernel(asked, waits=True), clock(asked)
-    assert [timer.turn(kernel, TimingPlan(), (1, 2)).queued for _ in range(2)] == [False, False]
+    assert [timer.turn(kernel, TimingPlan(), (1, 2)).kind for _ in range(2)] == ["open", "open"]
     assert asked.jobs == ["start_job", "begin_job", "end_job", "begin_job", "end_job"]
     assert [turn.queued for turn in kernel.plans] == [True, False, False] and timer.unqueued == {"kernel"}
 
 
-def test_where_one_cannot_be_queued_nobody_is(clock: Callable[[Asked], Clock]) -> None:
+def test_where_a_kernel_cannot_be_queued_nobody_is(clock: Callable[[Asked], Clock]) -> None:
     asked = Asked()
-    kernel, rival, timer = Kernel(asked, waits=True), Kernel(asked), clock(asked)
-    rival.name = "eager"
-    assert not timer.turn(kernel, TimingPlan(), (1, 2)).queued and not timer.turn(rival, TimingPlan(), (1, 2)).queued
-    assert timer.unqueued == {"kernel"}
+    kernel, rival, timer = Kernel(asked, waits=True), Kernel(asked, name="eager"), clock(asked)
+    assert [timer.turn(one, TimingPlan(), (1, 2)).kind for one in (kernel, rival)] == ["open", "open"]
+    assert timer.unqueued == {"kernel"} and not any(turn.believed for turn in (*kernel.plans, *rival.plans))
+
+
+def test_a_baseline_that_cannot_be_queued_takes_the_time_itself(clock: Callable[[Asked], Clock]) -> None:
+    asked = Asked()
+    kernel, rival, timer = Kernel(asked), Kernel(asked, waits=True, name="eager"), clock(asked)
+    turns = [timer.turn(one, TimingPlan(), (1, 2)) for one in (kernel, rival, kernel, rival)]
+    assert turns == [(1e-3, "queued"), (7e-3, "own")] * 2
+    assert asked.jobs == ["turn_job", "start_job", "begin_job", "end_job", "turn_job", "begin_job", "end_job"]
+    assert timer.unqueued == {"eager"} and not any(turn.believed for turn in kernel.plans)
 
 
 def test_a_round_has_as_many_turns_as_there_is_time_for() -> None:
@@ -107,7 +113,7 @@ def test_what_runs_while_it_is_to_stand_still_is_found(clock: Callable[[Asked], 
 def test_a_turn_whose_last_moments_before_it_were_counted_late_is_taken_again(clock: Callable[[Asked], Clock]) -> None:
     asked, counted = Asked(), iter([1, 2, 2, 2])
     turn = clock(asked).turn(Kernel(asked, ran=lambda: {(1, 1): next(counted)}), TimingPlan(), (1, 2))
-    assert turn == (1e-3, True) and asked.jobs == ["turn_job"] * 2
+    assert turn == (1e-3, "queued") and asked.jobs == ["turn_job"] * 2
 
 
 def test_a_turn_whose_inputs_were_long_in_sight_is_taken_again(clock: Callable[[Asked], Clock]) -> None:
@@ -267,6 +273,16 @@ def test_an_answer_that_is_told_wrongly_is_no_answer(device: SharedMemory, told:
     turns_on_device.begin_job({"number": 1, "seed": 1, "sweep": 0, "patience": 1.0})
     found = turns_on_device.end_job({"seed": 1, "random": 0, "told": told, "most": 1, "patience": 1.0})
     assert reason in found["error"]
+
+
+def test_a_call_that_is_believed_tells_how_long_it_took(device: SharedMemory, tmp_path: Path) -> None:
+    refill = Refill(lambda seed: [torch.randn(4)], 7)
+    opened = turns_on_device._opened(turns_on_device.Track(device, refill.given, refill.write))
+    save(tmp_path / "inputs", [torch.randn(4)])
+    case = Case(name="drawn", inputs=tmp_path / "inputs", outputs=tmp_path / "outputs")
+    turn = DeviceTurn(lane=opened["lane"], places=(0,), number=1, queued=False, believed=True)
+    told = queued.take_turn(Subject(device, torch.neg), case, turn)
+    assert list(told) == ["seconds"] and 0 < told["seconds"] < 1
 
 
 def test_a_baseline_queues_its_copies_from_the_host(monkeypatch: pytest.MonkeyPatch) -> None:

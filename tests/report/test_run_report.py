@@ -60,6 +60,8 @@ def test_whose_calls_cannot_be_queued_on_a_device_is_said(said):
     due = "Calls of kernel and eager cannot be queued on the device: what launching takes counts, for all."
     lines = [" ".join(line) for line in said(timing=Timing(status="ok", unqueued=("kernel", "eager")))]
     assert due in " ".join(lines) and due not in " ".join(map(" ".join, said(timing=Timing(status="ok"))))
+    lines = [" ".join(line) for line in said(timing=Timing(status="ok", unqueued=("eager",)))]
+    assert "Calls of eager cannot be queued on the device: what launching takes counts." in " ".join(lines)
 
 
 def test_a_kernel_built_earlier_is_known_by_what_lies_beside_it(tmp_path):

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import TimeoutError as TakesLonger
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from akg_core.judge.timing.participant import Unusable
 from akg_core.records import DeviceTurn, ProfileReport, TimingPlan
@@ -31,10 +31,11 @@ class Unfair(Unusable):
 
 
 class Timed(Protocol):
-    """Who can be timed: it has a name and a session, and reports of a call with a plan."""
+    """Who can be timed: it has a name and a session, and reports of a call with a plan, which may be `believed`."""
 
     name: str
     session: Session
+    believed: bool
 
     def called(self, plan: TimingPlan, seed: int = 0) -> ProfileReport: ...
 
@@ -46,10 +47,10 @@ def drawn_seeds(hard: bool = False) -> tuple[int, int]:
 
 
 class Turn(NamedTuple):
-    """Seconds of a turn, and whether its call was queued."""
+    """Seconds of a turn, and whether its call was queued, made openly, or timed by its own process."""
 
     seconds: float
-    queued: bool
+    kind: Literal["queued", "open", "own"]
 
 
 @dataclass
@@ -57,7 +58,8 @@ class Clock:
     """The clock of a device: `ask` has the process that holds it do a job.
 
     `opened`: what that said when it was opened. `apart`: calls begin with the state of the case. `sweep`: bytes to be
-    read before each turn. `unqueued`: whose calls cannot be queued; then nobody's are, so that all are timed alike.
+    read before each turn. `unqueued`: whose calls cannot be queued. Where a kernel's cannot, nobody's are, so that all
+    are timed alike, by a clock that is good to a millisecond; else who is believed takes the time of such calls itself.
     """
 
     pool: Pool
@@ -66,6 +68,7 @@ class Clock:
     apart: bool = False
     sweep: int = 0
     unqueued: set[str] = field(default_factory=set)
+    is_open: bool = False  # whether nobody's calls are queued
     _seen: float = math.inf  # for how long inputs are in sight, at the least
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
@@ -79,15 +82,16 @@ class Clock:
         for _ in range(_ATTEMPTS):
             asked: dict[str, Any] = {"number": next(self._numbers), "seed": seeds[0], "random": seeds[1]}
             asked |= {"most": most, "sweep": self.sweep, "patience": _ENDED_SECONDS}
-            queued = None if self.unqueued else self._queued(one, plan, asked)
-            found = queued or self._made(one, plan, asked)
+            queued = None if self.is_open or one.name in self.unqueued else self._queued(one, plan, asked)
+            by_itself = one.believed and not self.is_open
+            found = queued or self._made(one, plan, asked, by_itself)
             if "error" in found:
                 self.ask("start_job", {"number": asked["number"]})
                 raise Unusable(f"{found['error'][0].upper()}{found['error'][1:]}.")
             self._seen = min(found["exposed"], self._seen)
             on_time = not found["late"] and found["exposed"] < _LONGER * self._seen + _SLICE_SECONDS
             if found["still"] and on_time:
-                return Turn(found["seconds"], bool(queued))
+                return Turn(found["seconds"], "queued" if queued else "own" if by_itself else "open")
             seeds = drawn_seeds(hard=seeds[0] < 0)  # those have been seen
         if not found["still"]:
             raise Unfair("Its process went on while it was to stand still.")
@@ -102,18 +106,20 @@ class Clock:
             self.ask("start_job", {"number": asked["number"]})
             queueing.result()
             self.unqueued.add(one.name)
+            self.is_open = self.is_open or not one.believed
             return None
         except Unusable:
             self.ask("start_job", {"number": asked["number"]})
             raise
         return self._watched(one, "turn_job", asked | {"told": told if asked["most"] else None})
 
-    def _made(self, one: Timed, plan: TimingPlan, asked: dict[str, Any]) -> dict[str, Any]:
-        """A turn whose call is made when its inputs are there."""
+    def _made(self, one: Timed, plan: TimingPlan, asked: dict[str, Any], by_itself: bool) -> dict[str, Any]:
+        """A turn whose call is made when its inputs are there; its process takes the time `by_itself`, or none does."""
         begun = self._watched(one, "begin_job", asked)
-        told = one.called(self._planned(plan, asked, False), asked["random"]).told
+        told = one.called(self._planned(plan, asked, False, by_itself), asked["random"]).told
         ended = self._watched(one, "end_job", asked | {"told": told if asked["most"] else None})
-        return ended | {"still": begun["still"] and ended["still"]}
+        seconds = {"seconds": float(told["seconds"])} if by_itself and "error" not in ended else {}
+        return ended | seconds | {"still": begun["still"] and ended["still"]}
 
     def _watched(self, one: Timed, job: str, asked: dict[str, Any]) -> dict[str, Any]:
         """What a job answers, and whether a participant's process stood still meanwhile.
@@ -124,7 +130,13 @@ class Clock:
         found = self.ask(job, asked)
         return found | {"still": one.session.ran() == before}
 
-    def _planned(self, plan: TimingPlan, asked: dict[str, Any], queued: bool) -> TimingPlan:
-        places, number = tuple(self.opened["places"]), asked["number"]
-        turn = DeviceTurn(lane=self.opened["lane"], places=places, number=number, queued=queued, apart=self.apart)
+    def _planned(self, plan: TimingPlan, asked: dict[str, Any], queued: bool, believed: bool = False) -> TimingPlan:
+        turn = DeviceTurn(
+            lane=self.opened["lane"],
+            places=tuple(self.opened["places"]),
+            number=asked["number"],
+            queued=queued,
+            believed=believed,
+            apart=self.apart,
+        )
         return plan.model_copy(update={"turn": turn})

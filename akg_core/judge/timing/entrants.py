@@ -158,7 +158,7 @@ class Baselines(Closing):
             else:
                 session = self._pool.session(limits, _REFERENCE if prepared.lends else _BASELINE)
                 self._closing.callback(session.close)
-        participant = Participant(mode, session, _BASELINE, {**prepared.where, "mode": mode}, prepared)
+        participant = Participant(mode, session, _BASELINE, {**prepared.where, "mode": mode}, prepared, believed=True)
         participant.open(self._plan)
         return participant
 

@@ -34,7 +34,7 @@ _STEPS = 17  # of an answer that is written so many times: a device turns to a p
 class Idle:
     """A kernel that writes a tiny answer in so many steps, in a session; `where` is as `device_at` takes it."""
 
-    name = "idle"
+    name, believed = "idle", False
 
     def __init__(self, session: Session, where: dict[str, Any], steps: int) -> None:
         self.session, self._where = session, where | {"steps": steps}
@@ -62,9 +62,9 @@ def on_device(pool: Pool, where: dict[str, Any]) -> dict[str, float]:
             )
             each = (statistics.median(several) - statistics.median(one)) / (_STEPS - 1)
             low, found[f"{kind}_spread"] = _least(one)
-            low = min(one) if clock.unqueued else low  # what varies by so much is nobody's gain
+            low = min(one) if clock.is_open else low  # what varies by so much is nobody's gain
             found[f"{kind}_seconds"] = max(0.0, low - each)
-            clock.unqueued.add(Idle.name)
+            clock.is_open = True
     return found
 
 

@@ -4,7 +4,8 @@ A turn is one call. Whoever is timed queues it on the device, behind a wait for 
 Then the reference's process makes new inputs, starts the turn, and takes the time by stamps of the device; it copies
 what was answered, and some answers are compared with the reference's when all times have been taken: that of the
 fastest turn, and one on rows of many kinds, at a turn that nobody can tell from others and whose time does not count.
-Where a call cannot be queued, all are made when the inputs are there; what launching takes counts then. See
+Where a kernel's call cannot be queued, all are made when the inputs are there; what launching takes counts then. Where
+a baseline's cannot, its own process takes the time: it is not the one to be doubted. See
 `akg_core.judge.reference.turns_on_device`.
 """
 
@@ -51,7 +52,7 @@ def sample(
     count = turns_of_a_round(seconds, (time.monotonic() - began) / _TRIED)
     found.rounds = {one.name: [] for one in participants}
     hard = secrets.randbelow(FEWEST) if _takes_hard(prepared, clock) else -1
-    found.resolution = machine.open_spread if clock.unqueued else machine.turn_spread
+    found.resolution = machine.open_spread if clock.is_open else machine.turn_spread
     for number in range(MOST):
         turns = [drawn_seeds() for _ in range(count)]
         for one in in_turn(participants, number):
@@ -66,7 +67,8 @@ def sample(
             break
     found.unqueued = tuple(sorted(clock.unqueued))
     for one in participants:
-        one.timer = "from outside"
+        is_own = one.name in clock.unqueued and not clock.is_open
+        one.timer = "by its own process" if is_own else "from outside"
         one.open(plan)  # to answer once more, the reference needs memory
     if not prepared.ready().random:
         found.reason = _wrong(prepared)
@@ -102,7 +104,7 @@ def _runnable(clock: Clock, participants: list[Participant], plan: TimingPlan, f
 
 def _called(turn: Turn, machine: Machine) -> float:
     """Seconds of the call of a turn."""
-    beside = machine.turn_seconds if turn.queued else machine.open_seconds
+    beside = {"queued": machine.turn_seconds, "open": machine.open_seconds, "own": 0.0}[turn.kind]
     return max(turn.seconds - beside, _LEAST * turn.seconds)
 
 

@@ -1,8 +1,8 @@
 """Whoever is timed: samples of a kernel, or of a baseline, out of the process that it has for itself.
 
-What the process says of time counts for nothing: on the host its keeper has the clock, on another device the process
-that `akg_core.judge.timing.on_device` asks. Only where many kernels are tried in one process, and none is believed, are
-samples by the clock of that process asked for.
+What the process of a kernel says of time counts for nothing: on the host its keeper has the clock, on another device
+the process that `akg_core.judge.timing.on_device` asks. Only where many kernels are tried in one process, and none is
+believed, are samples by the clock of that process asked for.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class Kept(Closing):
 class Participant:
     """Something that can be timed: a session, and the job that takes samples in it, each call in `seconds` at most.
 
-    The job gets the `payload` with the first of the `prepared` cases.
+    The job gets the `payload` with the first of the `prepared` cases. `believed`: its process runs nothing of a
+    candidate's, so that what it says of time may count.
     """
 
     def __init__(
@@ -59,8 +60,11 @@ class Participant:
         payload: dict[str, Any],
         prepared: Prepared,
         seconds: float = CALL_SECONDS,
+        *,
+        believed: bool = False,
     ) -> None:
         self.name, self.session, self.seconds, self._prepared = name, session, seconds, prepared
+        self.believed = believed
         self._function, self._payload = function, payload
         self._lost = ""  # why nothing runs in the session any more
         self.timer = ""

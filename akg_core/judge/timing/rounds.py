@@ -29,7 +29,7 @@ class Sampled:
 
     `waited`: by participant, the part of its time in which it was ready to run and had no processor. `resolution`:
     seconds by which a sample may be off that the clock itself adds. `unqueued`: whose calls could not be queued on a
-    device, so that what launching takes counts, for all.
+    device, as `Timing` has it.
     """
 
     rounds: Rounds = field(default_factory=dict)
