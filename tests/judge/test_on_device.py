@@ -17,12 +17,12 @@ import torch
 from akg_core.judge.candidate import queued
 from akg_core.judge.reference import turns_on_device
 from akg_core.judge.reference.new_inputs_on_device import Refill
-from akg_core.judge.timing import device_clock
+from akg_core.judge.timing import device_clock, measure
 from akg_core.judge.timing.device_clock import Clock, Unfair
 from akg_core.judge.timing.on_device import turns_of_a_round
 from akg_core.judge.timing.participant import Unusable
 from akg_core.judge.timing.queued_copies import with_queued_copies
-from akg_core.judge.timing.rounds import are_narrow
+from akg_core.judge.timing.rounds import Sampled, are_narrow
 from akg_core.records import Case, DeviceTurn, TimingPlan
 from akg_core.worker.tensors import save
 from tests.judge.shared_memory import SharedMemory
@@ -87,8 +87,8 @@ def test_a_call_that_waits_for_the_device_is_made_openly_from_then_on(clock: Cal
 def test_where_a_kernel_cannot_be_queued_nobody_is(clock: Callable[[Asked], Clock]) -> None:
     asked = Asked()
     kernel, rival, timer = Kernel(asked, waits=True), Kernel(asked, name="eager"), clock(asked)
-    assert [timer.turn(one, TimingPlan(), (1, 2)).kind for one in (kernel, rival)] == ["open", "open"]
-    assert timer.unqueued == {"kernel"} and not any(turn.believed for turn in (*kernel.plans, *rival.plans))
+    assert [timer.turn(one, TimingPlan(), (1, 2)) for one in (kernel, rival)] == [(1e-3, "open"), (7e-3, "own")]
+    assert timer.unqueued == {"kernel"} and not any(turn.believed for turn in kernel.plans)
 
 
 def test_a_baseline_that_cannot_be_queued_takes_the_time_itself(clock: Callable[[Asked], Clock]) -> None:
@@ -301,3 +301,16 @@ def test_a_baseline_queues_its_copies_from_the_host(monkeypatch: pytest.MonkeyPa
     assert (found.device.type, found.dtype) == ("meta", torch.float32)
     assert [each.tolist() for each in pinned] == [0.5, [0.0, 1.0, 2.0], [1.0]]
     assert isinstance(model, Model) and type(model).__name__ == "Model"
+
+
+@pytest.mark.parametrize(
+    ("unqueued", "result"), [((), "slower"), (("eager",), "slower"), (("kernel",), "inconclusive")]
+)
+def test_a_kernel_that_cannot_be_queued_is_not_called_slower_for_what_is_beside_its_call(
+    unqueued: tuple[str, ...], result: str
+) -> None:
+    rounds = {"kernel": [(2e-3, 2.1e-3)] * 4, "eager": [(1e-3, 1.1e-3)] * 4}
+    found = Sampled(rounds, resolution=5e-3, unqueued=unqueued, timers={"eager": "by its own process"})
+    timing = measure._timing(found, "from outside")
+    assert [speedup.result for speedup in timing.speedups] == [result]
+    assert [measured.timer for measured in timing.measurements] == ["from outside", "by its own process"]

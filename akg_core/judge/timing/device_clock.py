@@ -58,8 +58,8 @@ class Clock:
     """The clock of a device: `ask` has the process that holds it do a job.
 
     `opened`: what that said when it was opened. `apart`: calls begin with the state of the case. `sweep`: bytes to be
-    read before each turn. `unqueued`: whose calls cannot be queued. Where a kernel's cannot, nobody's are, so that all
-    are timed alike, by a clock that is good to a millisecond; else who is believed takes the time of such calls itself.
+    read before each turn. `unqueued`: whose calls cannot be queued. Where a kernel's cannot, nobody's are, so that
+    launching counts for all. Who is believed takes the time of such calls itself; the others' is known to some ms.
     """
 
     pool: Pool
@@ -83,15 +83,14 @@ class Clock:
             asked: dict[str, Any] = {"number": next(self._numbers), "seed": seeds[0], "random": seeds[1]}
             asked |= {"most": most, "sweep": self.sweep, "patience": _ENDED_SECONDS}
             queued = None if self.is_open or one.name in self.unqueued else self._queued(one, plan, asked)
-            by_itself = one.believed and not self.is_open
-            found = queued or self._made(one, plan, asked, by_itself)
+            found = queued or self._made(one, plan, asked)
             if "error" in found:
                 self.ask("start_job", {"number": asked["number"]})
                 raise Unusable(f"{found['error'][0].upper()}{found['error'][1:]}.")
             self._seen = min(found["exposed"], self._seen)
             on_time = not found["late"] and found["exposed"] < _LONGER * self._seen + _SLICE_SECONDS
             if found["still"] and on_time:
-                return Turn(found["seconds"], "queued" if queued else "own" if by_itself else "open")
+                return Turn(found["seconds"], "queued" if queued else "own" if one.believed else "open")
             seeds = drawn_seeds(hard=seeds[0] < 0)  # those have been seen
         if not found["still"]:
             raise Unfair("Its process went on while it was to stand still.")
@@ -113,12 +112,12 @@ class Clock:
             raise
         return self._watched(one, "turn_job", asked | {"told": told if asked["most"] else None})
 
-    def _made(self, one: Timed, plan: TimingPlan, asked: dict[str, Any], by_itself: bool) -> dict[str, Any]:
-        """A turn whose call is made when its inputs are there; its process takes the time `by_itself`, or none does."""
+    def _made(self, one: Timed, plan: TimingPlan, asked: dict[str, Any]) -> dict[str, Any]:
+        """A turn whose call is made when its inputs are there; a process that is believed takes the time itself."""
         begun = self._watched(one, "begin_job", asked)
-        told = one.called(self._planned(plan, asked, False, by_itself), asked["random"]).told
+        told = one.called(self._planned(plan, asked, False, one.believed), asked["random"]).told
         ended = self._watched(one, "end_job", asked | {"told": told if asked["most"] else None})
-        seconds = {"seconds": float(told["seconds"])} if by_itself and "error" not in ended else {}
+        seconds = {"seconds": float(told["seconds"])} if one.believed and "error" not in ended else {}
         return ended | seconds | {"still": begun["still"] and ended["still"]}
 
     def _watched(self, one: Timed, job: str, asked: dict[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MARGIN = 0.5
 """A measurement of this kind sees half of what the hardware can do at the very least: other loads, other code."""
 
-_LESS_IS_BETTER = ("turn_seconds", "turn_spread", "open_seconds", "open_spread", "waited")
+_LESS_IS_BETTER = ("turn_seconds", "turn_spread", "open_seconds", "waited")
 _MEASURING_SECONDS = 0.05  # for each figure
 _BUSY = 0.05  # of the time in which measuring had no processor
 _QUIET_SECONDS, _BUSY_SECONDS = 24 * 3600.0, 600.0  # for which figures stand that were measured on such a machine
@@ -41,7 +41,7 @@ class Machine(Record):
     """Bytes a second by the size of the memory swept, and operations a second of the best product, of all cores.
 
     `turn_seconds`, `turn_spread`: what a turn takes beside the calls in it, and how much that varies; on a device that
-    is so of calls that are queued, and `open_seconds`, `open_spread` of others. `waited`: the part of the time in which
+    is so of calls that are queued, and `open_seconds` of others, at the least. `waited`: the part of the time in which
     what measured all that waited for a processor.
     """
 
@@ -52,7 +52,6 @@ class Machine(Record):
     turn_seconds: float = 0.0
     turn_spread: float = 0.0
     open_seconds: float = 0.0
-    open_spread: float = 0.0
     waited: float = 0.0
 
 

@@ -46,7 +46,7 @@ class Idle:
 
 
 def on_device(pool: Pool, where: dict[str, Any]) -> dict[str, float]:
-    """Seconds that a turn takes beside calls that are queued, and beside others, and by how much both vary."""
+    """Seconds that a turn takes beside calls that are queued, by how much these vary, and beside other calls."""
     limits = Limits(confined=True, paused=True)
     with pool.session(Limits(lends=True), _CLOCK_JOBS + "idle_job") as keeper, pool.session(limits, _JOB) as session:
 
@@ -55,15 +55,17 @@ def on_device(pool: Pool, where: dict[str, Any]) -> dict[str, float]:
 
         opened = ask("idle_job", where)
         clock, found = Clock(pool, ask, opened, sweep=opened["cache"] * 2), dict[str, float]()
-        for kind, count in (("turn", _TURNS), ("open", _OPEN_TURNS)):
+        for count in (_TURNS, _OPEN_TURNS):
             one, several = (
                 [clock.turn(Idle(session, where, steps), TimingPlan(), (0, 0)).seconds for _ in range(count + 1)][1:]
                 for steps in (1, _STEPS)
             )
             each = (statistics.median(several) - statistics.median(one)) / (_STEPS - 1)
-            low, found[f"{kind}_spread"] = _least(one)
-            low = min(one) if clock.is_open else low  # what varies by so much is nobody's gain
-            found[f"{kind}_seconds"] = max(0.0, low - each)
+            low, spread = _least(one)
+            if clock.is_open:
+                found["open_seconds"] = max(0.0, min(one) - each)  # what varies by so much is nobody's gain
+            else:
+                found |= {"turn_seconds": max(0.0, low - each), "turn_spread": spread}
             clock.is_open = True
     return found
 

@@ -33,6 +33,8 @@ from akg_core.worker.usage import cores
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
+_LEAST_SHARE = 0.01  # of a time that is known up to some ms only
+
 
 def measure(
     pool: Pool,
@@ -120,12 +122,15 @@ def _timing(found: Sampled, timer: str) -> Timing:
     for name, samples in found.rounds.items():
         median, low, high = statistics.interval(samples)
         every = tuple(sample for one in samples for sample in one)
-        measurements.append(Measurement(name=name, median=median, low=low, high=high, samples=every, timer=timer))
+        taken = found.timers.get(name, timer)
+        measurements.append(Measurement(name=name, median=median, low=low, high=high, samples=every, timer=taken))
         if name != KERNEL:
             ratio, low, high = statistics.ratio(samples, found.rounds[KERNEL])
             low *= 1 - found.waited.get(name, 0.0)  # without what either may have waited for others
             high /= 1 - found.waited.get(KERNEL, 0.0)
             low, high = statistics.undisturbed(samples, found.rounds[KERNEL], low, high)
+            if KERNEL in found.unqueued:
+                high /= _least_share(found)
             speedups.append(Speedup(over=name, ratio=ratio, low=low, high=high, result=_result(low, high)))
     return Timing(
         status=found.status,
@@ -136,6 +141,12 @@ def _timing(found: Sampled, timer: str) -> Timing:
         resolution=found.resolution,
         unqueued=found.unqueued,
     )
+
+
+def _least_share(found: Sampled) -> float:
+    """The part of a kernel's time that it takes at the least, where what is beside its call is not known closely."""
+    median, _, _ = statistics.interval(found.rounds[KERNEL])
+    return max(1 - found.resolution / median, _LEAST_SHARE)
 
 
 def _result(low: float, high: float) -> Literal["faster", "slower", "inconclusive"]:

@@ -52,7 +52,7 @@ def sample(
     count = turns_of_a_round(seconds, (time.monotonic() - began) / _TRIED)
     found.rounds = {one.name: [] for one in participants}
     hard = secrets.randbelow(FEWEST) if _takes_hard(prepared, clock) else -1
-    found.resolution = machine.open_spread if clock.is_open else machine.turn_spread
+    found.resolution = machine.open_seconds if clock.is_open else machine.turn_spread
     for number in range(MOST):
         turns = [drawn_seeds() for _ in range(count)]
         for one in in_turn(participants, number):
@@ -67,8 +67,8 @@ def sample(
             break
     found.unqueued = tuple(sorted(clock.unqueued))
     for one in participants:
-        is_own = one.name in clock.unqueued and not clock.is_open
-        one.timer = "by its own process" if is_own else "from outside"
+        is_own = one.believed and (clock.is_open or one.name in clock.unqueued)
+        one.timer = found.timers[one.name] = "by its own process" if is_own else "from outside"
         one.open(plan)  # to answer once more, the reference needs memory
     if not prepared.ready().random:
         found.reason = _wrong(prepared)

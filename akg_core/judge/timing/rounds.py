@@ -29,7 +29,7 @@ class Sampled:
 
     `waited`: by participant, the part of its time in which it was ready to run and had no processor. `resolution`:
     seconds by which a sample may be off that the clock itself adds. `unqueued`: whose calls could not be queued on a
-    device, as `Timing` has it.
+    device, as `Timing` has it. `timers`: who took the time, where that is not the kernel's clock.
     """
 
     rounds: Rounds = field(default_factory=dict)
@@ -39,6 +39,7 @@ class Sampled:
     waited: dict[str, float] = field(default_factory=dict)
     resolution: float = 0.0
     unqueued: tuple[str, ...] = ()
+    timers: dict[str, str] = field(default_factory=dict)
 
 
 def in_turn(participants: Sequence[Participant], number: int) -> list[Participant]:
