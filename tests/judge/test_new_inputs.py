@@ -108,6 +108,24 @@ def test_whole_numbers_are_drawn_anew_for_each_set(sets: Sets) -> None:
     assert all(int(one.min()) >= 0 and int(one.max()) < 1000 for one in found)
 
 
+@pytest.mark.parametrize("made", [Renewal, Refill])
+def test_rows_of_whole_numbers_do_not_come_again_beside_real_ones(made: type[Renewal] | type[Refill]) -> None:
+    def draw(seed: int) -> list[torch.Tensor]:
+        generator = torch.Generator().manual_seed(seed)
+        return [torch.rand(3, generator=generator), torch.randint(0, 1 << 40, (5, 8), generator=generator)]
+
+    maker, real, whole = made(draw, 1), torch.empty(3), torch.empty(40, dtype=torch.int64)
+    rows = []
+    for number in range(10):
+        if isinstance(maker, Refill):
+            maker.write([real, whole], number + 5)
+        else:
+            maker.write(file := io.BytesIO())
+            whole = torch.frombuffer(bytearray(file.getvalue()), dtype=torch.int64)[8:48]
+        rows.append(whole.view(5, 8).clone())
+    assert len(torch.cat(rows).unique(dim=0)) == 50
+
+
 @pytest.mark.parametrize("layout", ["transposed", "expanded", "strided"])
 def test_the_layout_in_memory_is_kept(sets: Sets, layout: str) -> None:
     change: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {

@@ -3,7 +3,8 @@
 Worker side, in the reference process. A tensor of real numbers is mixed, in each element by a random part of its own,
 from two draws of the task, whose rows come in the order that they have but begin anywhere: else it would be known of
 each place between which numbers it lies, and where a row's greatest can be. What draws show to be meant is kept (see
-`Manner`). Where all inputs hold whole numbers, each set is a draw by the task's own generator.
+`Manner`). Where an input holds whole numbers, which nothing mixes, each set is made from a draw of its own by the
+task's generator: rows that come again would be answered from memory.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class Renewal:
         self._bases = [self._drawn(), self._drawn()]
         self._manners = [manner_of(one, other) for one, other in zip(*self._bases, strict=True)]
         self._rows = [row_of(one, other, m) for one, other, m in zip(*self._bases, self._manners, strict=True)]
+        self._is_drawn = any(map(must_be_drawn, *self._bases, self._manners))
 
     @property
     def given(self) -> list[dict[str, Any]]:
@@ -47,8 +49,7 @@ class Renewal:
 
     def write(self, file: BinaryIO) -> None:
         """Write the memory of another set's tensors, each on a boundary of `aligned`."""
-        whole = all(manner == "whole" for manner in self._manners)
-        bases = [self._drawn()] * 2 if whole else self._bases
+        bases = [self._drawn()] * 2 if self._is_drawn else self._bases
         for one, other, manner, row in zip(*bases, self._manners, self._rows, strict=True):
             size = memory(one).nbytes
             if manner in ("mixed", "scaled"):
@@ -89,7 +90,7 @@ class Renewal:
 
     def _renewed(self, one: torch.Tensor, other: torch.Tensor, manner: Manner) -> torch.Tensor:
         if manner == "whole":
-            return (one, other)[int(torch.randint(2, (), generator=self._generator))]
+            return one
         part = self._parts(torch.empty(one.shape, dtype=one.dtype))
         if manner == "symmetric":
             return layout.replaced(one, lambda base: base * (part + part.mT).mul_(0.25).add_(0.75))
@@ -129,6 +130,11 @@ def manner_of(one: torch.Tensor, other: torch.Tensor) -> Manner:
         return "whole"  # labels, counts
     constant = torch.equal(one, other)
     return "scaled" if constant or float((sample == 0).double().mean()) > _ZEROS else "mixed"
+
+
+def must_be_drawn(one: torch.Tensor, other: torch.Tensor, manner: Manner) -> bool:
+    """Whether only another draw makes a tensor new."""
+    return manner == "whole" and not torch.equal(one, other)
 
 
 def row_of(one: torch.Tensor, other: torch.Tensor, manner: Manner) -> int:

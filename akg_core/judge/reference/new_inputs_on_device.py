@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from akg_core.judge.reference.new_inputs import Manner, manner_of, row_of
+from akg_core.judge.reference.new_inputs import Manner, manner_of, must_be_drawn, row_of
 from akg_core.task import layout
 from akg_core.task.arguments import flat
 from akg_core.worker.answers import described
@@ -21,6 +21,7 @@ from akg_core.worker.tensors import compact, fresh, memory, transform
 
 _SMALL_BYTES = 32 << 20  # of a draw that is held twice in a row, so that it may begin anywhere
 _LARGE_BYTES = 256 << 20  # of one that is held once
+_DRAWN_BYTES = 16 << 20  # of a set that is drawn for its whole numbers beside real ones: by the host, for each call
 
 
 class Refill:
@@ -41,14 +42,16 @@ class Refill:
             one, other = fresh(_tensors(draw(seed))), fresh(_tensors(draw(seed + 1)))
         self.given: list[dict[str, Any]] = list(described(one)["tensors"])
         self._sources = [_Source(*pair) for pair in zip(one, other, strict=True)]
-        self._whole = all(source.manner == "whole" for source in self._sources)
+        is_small = sum(tensor.nbytes for tensor in one) <= _DRAWN_BYTES
+        asking = any(source.must_be_drawn for source in self._sources)
+        self._is_drawn = asking and (is_small or all(source.manner == "whole" for source in self._sources))
 
     def write(self, targets: Sequence[torch.Tensor], seed: int) -> None:
         """Write the set of a seed: the memory of each tensor, flat and of its dtype."""
         host = torch.Generator().manual_seed(seed)
-        drawn = _tensors(self._draw(seed)) if self._whole else []
+        drawn = _tensors(self._draw(seed)) if self._is_drawn else []
         for place, (source, target) in enumerate(zip(self._sources, targets, strict=True)):
-            if drawn:
+            if drawn and source.manner == "whole":
                 target.copy_(memory(drawn[place]))
             elif target.numel():
                 source.write(target, torch.Generator(target.device).manual_seed(seed + place), host)
@@ -59,6 +62,7 @@ class _Source:
 
     def __init__(self, one: torch.Tensor, other: torch.Tensor) -> None:
         self.manner: Manner = manner_of(one, other)
+        self.must_be_drawn = must_be_drawn(one, other, self.manner)
         self._row = row_of(one, other, self.manner)
         self._like, self._beside = one, other
         self._count = memory(one).numel()
