@@ -63,3 +63,12 @@ def test_what_was_given_is_so_wherever_a_kernel_has_moved_it() -> None:
     with Guard(0) as guard:
         y, own = moved.t().contiguous(), computed.t().contiguous()
     assert guard.copies.are_most(y, [x]) and not guard.copies.are_most(own, [x])
+
+
+def test_what_a_copy_made_is_so_wherever_a_kernel_has_moved_it() -> None:
+    x = torch.rand(10, 4)
+    with Guard(0) as guard:
+        z = x.t().contiguous()
+    y, own = torch.from_numpy(z.numpy().copy()), torch.from_numpy(z.numpy() * 2)
+    z.zero_()
+    assert guard.copies.are_most(y, [x]) and not guard.copies.are_most(own, [x])
