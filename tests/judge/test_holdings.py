@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from akg_core.device import HOST
-from akg_core.judge.candidate.holdings import held, put, transient
+from akg_core.judge.candidate.holdings import held, move, put, transient
 
 
 class Plain(nn.Module):
@@ -60,6 +60,16 @@ def test_no_tensor_counts_what_is_written_as_a_write() -> None:
     found = plain.state_dict()
     assert all(torch.equal(found[name], value) for name, value in state.items())
     assert {name: value._version for name, value in found.items()} == versions
+
+
+def test_what_is_moved_stays_what_it_is_for_who_asks_the_module() -> None:
+    plain = Plain()
+    before = {name: (value, value.data_ptr()) for name, value in plain.state_dict(keep_vars=True).items()}
+    move(plain, torch.clone)
+    for name, value in plain.state_dict(keep_vars=True).items():
+        known, place = before[name]
+        assert value is known and value.data_ptr() != place, name
+    assert plain.tied is plain.first.weight
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ only its own dictionary is looked into, by functions that were taken here before
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -20,6 +20,7 @@ from akg_core.worker.tensors import taken
 
 _inside = vars(nn.Module)["__dict__"].__get__
 _items, _get = dict.items, dict.get
+_set_data = vars(torch._C.TensorBase)["data"].__set__
 _data, _without_overrides = vars(torch._C.TensorBase)["data"].__get__, torch._C.DisableTorchFunction
 
 
@@ -71,6 +72,18 @@ def put(model: nn.Module, state: Mapping[str, torch.Tensor], others: Mapping[str
         before = others.get(name)
         if before is not None and before.shape == tensor.shape and not same_bits(before, tensor):
             tensor.copy_(before)
+
+
+def move(model: nn.Module, placed: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    """Give each parameter and buffer the memory that `placed` makes of it, but those that share theirs."""
+    ours = list({id(tensor): tensor for tensor in parameters(model)}.values())
+    described(ours)  # which refuses what is no plain one
+    with _without_overrides():
+        places = [_data(tensor).untyped_storage().data_ptr() for tensor in ours]
+        known = Counter(places)
+        for tensor, place in zip(ours, places, strict=True):
+            if known[place] == 1:
+                _set_data(tensor, placed(_data(tensor)))
 
 
 def _require_alike(mine: Mapping[str, torch.Tensor], state: Mapping[str, torch.Tensor]) -> None:

@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 from akg_core.device import Device
-from akg_core.judge.candidate.holdings import held, parameters, put, transient
-from akg_core.judge.reference.placement import MadeBetween, Walls
+from akg_core.judge.candidate.holdings import held, move, parameters, put, transient
+from akg_core.judge.reference.placement import BOUNDARY, Walls
 from akg_core.records import Case
 from akg_core.task.argument_records import taking_records
 from akg_core.task.complex_border import as_pairs
@@ -40,9 +40,10 @@ class Subject:
     """A constructed model, and what is needed to put it into the state of a case.
 
     There may be another one, constructed after it and frozen, so that who keeps for a class or a library what is a
-    module's own is wrong for one of them; on the host its parameters lie between `walls`. `left_open`: what the
-    confinement of its process does not exclude. `has_changed`: whether a call left arguments different. `is_frozen`:
-    whether the present model is the other one.
+    module's own is wrong for one of them. Its parameters get other memory once it is constructed, as `Module.to` gives
+    it to them, so that who keeps where they were is wrong, too; on the host it lies between `walls`. `left_open`: what
+    the confinement of its process does not exclude. `has_changed`: whether a call left arguments different.
+    `is_frozen`: whether the present model is the other one.
     """
 
     left_open: tuple[str, ...] = ()
@@ -54,8 +55,8 @@ class Subject:
         self.model = self._constructed(module, case)
         self._models = [(self.model, transient(self.model))]
         if case.another and sum(value.nbytes for value in held(self.model, device).values()) <= _MOST_BYTES:
-            with MadeBetween(self.walls):
-                other = self._constructed(module, case)
+            other = self._constructed(module, case)
+            move(other, lambda tensor: self.walls.walled(tensor.clone(), BOUNDARY))
             for value in parameters(other):
                 _set_gradients(value, False)
             self._models.append((other, transient(other)))

@@ -12,7 +12,6 @@ import mmap
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from akg_core.records import HOST, Placement
 from akg_core.worker.tensors import memory, span, transform
@@ -20,8 +19,7 @@ from akg_core.worker.tensors import memory, span, transform
 _LARGEST = 64 << 20  # bytes of a tensor that gets walls
 _BEFORE = bytes(range(1, 256, 2)) * 32  # what lies before a tensor, as far as it is looked at
 _NO_ACCESS = 0
-_BOUNDARY = 64  # bytes, on which torch lets the memory of parameters begin
-_MOST, _MOST_BYTES = 4096, 256 << 20  # tensors that a constructor makes and that get walls
+BOUNDARY = 64  # bytes, on which torch lets the memory of parameters begin
 _protect = ctypes.CDLL(None).mprotect  # looked up before a kernel is there
 
 
@@ -64,26 +62,6 @@ class Walls:
             if held[begin - len(_BEFORE) : begin] != _BEFORE or behind != _BEFORE[: len(behind)]:
                 return True
         return False
-
-
-class MadeBetween(TorchDispatchMode):
-    """Inside, what is made in memory of its own lies between walls from the beginning, as the parameters that a
-    constructor makes, whose addresses it may keep. What is made when there is much has none."""
-
-    def __init__(self, walls: Walls) -> None:
-        super().__init__()
-        self._walls, self._count, self._bytes = walls, 0, 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result, given = func(*args, **(kwargs or {})), list[torch.Tensor]()
-        if type(result) is not torch.Tensor or result.layout != torch.strided or self._count >= _MOST:
-            return result
-        transform([args, kwargs], given.append)
-        known = {tensor.untyped_storage().data_ptr() for tensor in given if tensor.layout == torch.strided}
-        if result.untyped_storage().data_ptr() in known or self._bytes + result.nbytes > _MOST_BYTES:
-            return result
-        self._count, self._bytes = self._count + 1, self._bytes + result.nbytes
-        return self._walls.walled(result, _BOUNDARY)
 
 
 def placed(arguments: list[Any], placement: Placement, walls: Walls) -> list[Any]:
