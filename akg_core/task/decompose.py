@@ -12,7 +12,7 @@ from torch._decomp import decomposition_table, get_decompositions
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.export import ExportedProgram, exported_program
 
-from akg_core.task import antialias, formulas, linear_interpolation
+from akg_core.task import antialias, foreach, formulas, linear_interpolation
 
 Table = dict[Any, Callable[..., Any]]
 _decompose = exported_program._decompose_exported_program
@@ -44,7 +44,8 @@ def _tables() -> tuple[Table, Table]:
     aten = torch.ops.aten
     written = [aten.upsample_nearest2d.vec, aten.addmv.default, aten.dist.default, aten.ldexp.Tensor]
     table.update(get_decompositions(written))
-    table.update(antialias.decompositions() | formulas.decompositions() | linear_interpolation.decompositions())
+    for ours in (antialias, foreach, formulas, linear_interpolation):
+        table.update(ours.decompositions())
     for kept in (aten.select_scatter.default, aten.slice_scatter.default):  # loops are known by them
         table.pop(kept, None)
     written_out = {op: formula for op, formula in decomposition_table.items() if "backward" in str(op)}

@@ -76,3 +76,17 @@ def test_what_lies_between_numbers_of_two_signs_is_not_rounded_as_their_differen
 def test_frequencies_of_a_transform() -> None:
     lines = ["torch.fft.fftfreq(7, 0.5)", "torch.fft.fftfreq(8)", "torch.fft.rfftfreq(7)", "torch.fft.rfftfreq(8, 2.0)"]
     judge(reference(forward(f"({', '.join(f'x * {line}.sum() + {line}[-1]' for line in lines)})"), "[torch.randn(6)]"))
+
+
+LISTS = """    @torch.no_grad()
+    def forward(self, p, q, g, h):
+        params, grads = torch._foreach_neg([p, q]), torch._foreach_neg([g, h])
+        torch._foreach_mul_(grads, (1 / torch.stack(torch._foreach_norm(grads)).norm()).clamp(max=1.0))
+        roots = torch._foreach_add(torch._foreach_maximum(grads, 0.1), grads, alpha=0.5)
+        torch._foreach_addcdiv_(params, grads, roots, value=-0.1)
+        torch._foreach_copy_(grads, torch._foreach_lerp(params, torch._foreach_pow(2.0, grads), 0.5))
+        return torch._foreach_sub(params, [1.0, 2.0])"""
+
+
+def test_operators_on_lists_of_tensors() -> None:
+    judge(reference(LISTS, "[torch.randn(4, 3), torch.randn(5), torch.randn(4, 3), torch.randn(5)]"))
