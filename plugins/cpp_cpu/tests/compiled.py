@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import akg_plugin_cpp_cpu
-from akg_plugin_cpp_cpu.emit import translation_unit
+from akg_plugin_cpp_cpu.emit import translation_units
 
 from akg_core.plugin.lower import Instance
 from akg_core.testing.emission.running import Case, Launched, Results, Run, compare_all
@@ -72,7 +72,7 @@ class Batch:
             self.wanted[case.name] = run.go()
             instances += run.instances
         parts = [instances[i::files] for i in range(files) if instances[i::files]]
-        texts = [translation_unit(part)[0] for part in parts]
+        texts = ["".join(text for text, _ in translation_units(part)) for part in parts]
         with ThreadPoolExecutor(files) as pool:
             libraries = list(pool.map(lambda text: library(text, optimise), texts))
         self.functions = {

@@ -126,6 +126,14 @@ def test_launches_with_the_same_numbers_share_a_function() -> None:
     assert module.count("_akg_scale([") == 2 and module.count("_akg_scale_2([") == 1
 
 
+def test_many_functions_are_in_several_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("akg_plugin_cpp_cpu.emit._LINES", 10)
+    source = emitted(SCALE_THREE_TIMES)
+    assert [*source.files] == ["kernel.cpp", "kernel_2.cpp", "model_new.py"]
+    assert "akg_scale(" in source.files["kernel.cpp"] and "akg_scale_2(" in source.files["kernel_2.cpp"]
+    assert {place.partition(":")[0] for place in source.line_map} == {"kernel.cpp", "kernel_2.cpp"}
+
+
 def test_names_that_cpp_takes_are_changed() -> None:
     text = ADD.replace("x:", "part:").replace("x[n]", "part[n]").replace('"N"', '"LANES"').replace("(N,", "(LANES,")
     found = emitted(text).files["kernel.cpp"]

@@ -151,6 +151,8 @@ def test_integers(native: Native, dtype: str, isa: str) -> None:
     assert (call(library, "floor_div", a, b) == a // b).all()
     assert (call(library, "floor_mod", a, b) == a % b).all()
     assert (call(library, "fmod", a, b) == np.fmod(a, b)).all()
+    assert (call(library, "floor_div_by_eight", a) == a // 8).all()
+    assert (call(library, "floor_mod_by_eight", a) == a % 8).all()
     least, minus_one = np.full(64, np.iinfo(dtype).min, dtype), np.full(64, -1, dtype)
     assert (call(library, "floor_div", least, minus_one) == least).all(), "a processor's own division traps"
     assert not call(library, "floor_mod", least, minus_one).any() and not call(library, "fmod", least, minus_one).any()

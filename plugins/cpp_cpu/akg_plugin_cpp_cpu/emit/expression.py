@@ -157,7 +157,10 @@ class ExpressionPrinter:
             low, least = self.body.bounds.interval(expr.left)[0], self.body.bounds.interval(expr.right)[0]
             if low is not None and low >= 0 and least is not None and least >= 0:
                 return Term(f"{left.operand} {'/' if expr.op == '//' else '%'} {right.operand}", dtype, atomic=False)
-        return self.function("floor_div" if expr.op == "//" else "floor_mod", (left, right), dtype)
+        name = "floor_div" if expr.op == "//" else "floor_mod"
+        if left.vector and not right.vector:  # by a power of two it is a shift
+            return Term(f"{name}({left}, {self.scalar(right)})", dtype, True)
+        return self.function(name, (left, right), dtype)
 
     def function(self, name: str, arguments: tuple[Term, ...], dtype: str) -> Term:
         """A call whose scalar arguments become vectors when any is one."""

@@ -22,6 +22,11 @@ REALS(BINARY, atan2) REALS(BINARY, pow) REALS(BINARY, fmod) REALS(BINARY, floor_
 REALS(BINARY, maximum) REALS(BINARY, minimum)
 INTEGERS(pow) INTEGERS(fmod) INTEGERS(floor_mod) INTEGERS(floor_div)
 
+#define BY_EIGHT(name, T) \
+    AKG_INLINE auto name##_by_eight(Vec<T> x) { return name(x, T(8)); } \
+    UNARY(name##_by_eight, T)
+BY_EIGHT(floor_div, i64) BY_EIGHT(floor_div, i32) BY_EIGHT(floor_mod, i64) BY_EIGHT(floor_mod, i32)
+
 extern "C" f32 one_exp(f32 x) { return exp(x); }
 
 }  // namespace akg

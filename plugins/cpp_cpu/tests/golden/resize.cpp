@@ -16,7 +16,7 @@ extern "C" void akg_resize(void* const* tensors, const i64* sizes) {            
             const auto x_at = load_between(x + m * 100, at_2, part);
             const auto abs_once = abs(99 - abs((n / 3) - 2));
             const auto abs_once_2 = abs(99 - abs(((n + part.n - 1) / 3) - 2));
-            const auto x_at_2 = load_run(x + m * 100 + 99, -abs_once, -abs_once_2, part, [&] { return abs(99 - abs(floor_div(iota<i64>(n), Vec<i64>(3)) - 2)) * Vec<i64>(-1); });
+            const auto x_at_2 = load_run(x + m * 100 + 99, -abs_once, -abs_once_2, part, [&] { return abs(99 - abs(floor_div(iota<i64>(n), i64(3)) - 2)) * Vec<i64>(-1); });
             store(y + m * 256 + n, x_at + x_at_2, part);
         });
     });

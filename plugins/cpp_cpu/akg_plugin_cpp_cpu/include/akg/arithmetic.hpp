@@ -312,10 +312,14 @@ AKG_INLINE Vec<T> floor_div(Vec<T> a, Vec<T> b) {
     }
 }
 
+namespace detail {
+[[gnu::noinline, gnu::cold]] inline Vec<i64> large_floor_div(Vec<i64> a, Vec<i64> b) { return floor_div<i64>(a, b); }
+}
+
 // Processors divide no vectors of integers, but f64 quotients are right to one below 2^51.
 AKG_INLINE Vec<i64> floor_div(Vec<i64> a, Vec<i64> b) {
     const Vec<i64> limit(i64(1) << 51), zero(0), one(1);
-    if (any((a >= limit) | (a <= -limit) | (b >= limit) | (b <= -limit) | (b == zero))) return floor_div<i64>(a, b);
+    if (any((a >= limit) | (a <= -limit) | (b >= limit) | (b <= -limit) | (b == zero))) return detail::large_floor_div(a, b);
     Vec<i64> q = convert<i64>(floor(convert<f64>(a) / convert<f64>(b)));
     const Vec<i64> r = a - q * b;
     q = select((r != zero) & ((r < zero) != (b < zero)), q - one, q);
@@ -329,10 +333,21 @@ AKG_INLINE Vec<i32> floor_div(Vec<i32> a, Vec<i32> b) {
 AKG_INLINE Vec<i64> floor_mod(Vec<i64> a, Vec<i64> b) { return select(b == Vec<i64>(0), Vec<i64>(0), a - floor_div(a, b) * b); }
 AKG_INLINE Vec<i32> floor_mod(Vec<i32> a, Vec<i32> b) { return select(b == Vec<i32>(0), Vec<i32>(0), a - floor_div(a, b) * b); }
 
+// By what is known to be a power of two: by its bits.
+#define AKG_IS_POWER(b) (__builtin_constant_p(b) && (b) > 0 && ((b) & ((b) - 1)) == 0)
 template <class T>
-AKG_INLINE Vec<T> floor_div(Vec<T> a, std::type_identity_t<T> b) { return floor_div(a, Vec<T>(b)); }
+AKG_INLINE Vec<T> floor_div(Vec<T> a, std::type_identity_t<T> b) {
+    if constexpr (std::is_integral_v<T>)
+        if (AKG_IS_POWER(b)) return a >> Vec<T>(T(__builtin_ctzll(u64(b))));
+    return floor_div(a, Vec<T>(b));
+}
 template <class T>
-AKG_INLINE Vec<T> floor_mod(Vec<T> a, std::type_identity_t<T> b) { return floor_mod(a, Vec<T>(b)); }
+AKG_INLINE Vec<T> floor_mod(Vec<T> a, std::type_identity_t<T> b) {
+    if constexpr (std::is_integral_v<T>)
+        if (AKG_IS_POWER(b)) return a & Vec<T>(T(b - 1));
+    return floor_mod(a, Vec<T>(b));
+}
+#undef AKG_IS_POWER
 template <class T>
 AKG_INLINE Vec<T> floor_div(std::type_identity_t<T> a, Vec<T> b) { return floor_div(Vec<T>(a), b); }
 template <class T>
