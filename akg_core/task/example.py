@@ -31,7 +31,7 @@ from akg_core.task.recurrent import whole
 from akg_core.task.returned import returned
 from akg_core.task.translate import dtype_name
 
-_HELD = "model"  # by what must not have its names at the top
+_HELD = "module_of_the_reference"  # by what must not have its names at the top; nobody else calls one so
 _OTHER_SEED = 1  # than that of the module that is traced
 _DEPTH = 8  # of collections in each other that are looked into
 

@@ -41,6 +41,7 @@ CASES = {
         "self.meta = torch.ones(6)\nfor name in ('code', 'graph', 'x0', 'min'):\n"
         "    self.register_buffer(name, torch.arange(6.0))",
     ),
+    "called_model": reference_text("return self.model(x)", "self.model = nn.Sequential(nn.Linear(6, 3))"),
     "vmap": reference_text(
         "return torch.vmap(lambda row, at: self.ln(row)[at])(x, at), torch.vmap(lambda c: c @ x, in_dims=1)(x)",
         "self.ln = nn.LayerNorm(6)",
@@ -158,6 +159,7 @@ def test_parameters_have_qualified_names_and_kinds():
     assert [n.op for n in task.graph.nodes if n.name.startswith("c_")] == ["aten.full.default"]
     assert captured("attribute").interface.parameters[0].kind == "constant"
     assert [p.name for p in captured("linear").interface.parameters] == ["fc.weight", "fc.bias"]
+    assert [p.name for p in captured("called_model").interface.parameters] == ["model.0.weight", "model.0.bias"]
 
 
 def test_arguments_follow_the_schema_with_defaults_and_places():
