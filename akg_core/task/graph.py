@@ -37,6 +37,7 @@ Random operators stay what they are ("aten.native_dropout.default", "aten.rand.d
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -135,6 +136,21 @@ class GraphIndex:
         """The nodes that read a value, each once, in execution order."""
         return list(self._users.get(resolve(text), ()))
 
+    def alike(self, text: str) -> list[str]:
+        """A value, and those that other nodes compute in the same way: `x[1]` where it is written again."""
+        name, result = resolve(text)
+        return [reference(n, result) for n, first in self._first.items() if first == self._first.get(name)] or [text]
+
+    @functools.cached_property
+    def _first(self) -> dict[str, str]:
+        """By the name of each node, the first one that computes the same."""
+        first: dict[str, str] = {}
+        known: dict[str, str] = {}
+        for node in self.graph.nodes:
+            said = f"{node.op} {_renamed([node.args, node.kwargs], first)}"
+            first[node.name] = node.name if draws(node) else known.setdefault(said, node.name)
+        return first
+
     def dtype(self, text: str) -> str:
         """The dtype of a value: "f32"."""
         return self._look_up(text)[0]
@@ -154,6 +170,18 @@ class GraphIndex:
             return self._outside[name]
         node = self.nodes[name]
         return node.dtypes[result], node.shapes[result]
+
+
+def _renamed(argument: Any, names: dict[str, str]) -> Any:
+    """A node's arguments, with other names in what they refer to."""
+    if isinstance(argument, (list, tuple)):
+        return [_renamed(each, names) for each in argument]
+    if isinstance(argument, dict):
+        return [(key, _renamed(each, names)) for key, each in argument.items()]
+    if is_reference(argument):
+        name, result = resolve(argument)
+        return reference(names.get(name, name), result)
+    return argument
 
 
 def dense(shape: tuple[Dim, ...]) -> tuple[Dim, ...]:

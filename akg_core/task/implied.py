@@ -27,16 +27,16 @@ def end_of_places(index: GraphIndex, value: str, assumed: frozenset[str]) -> Dim
 
 
 def _ends(index: GraphIndex, value: str, assumed: frozenset[str]) -> Iterator[Dim]:
-    for node in index.users(value):
+    for same, node in [(each, user) for each in index.alike(value) for user in index.users(each)]:
         name, args = node.op.split(".")[1], node.args
         if name in _VIEWS or (name == "_to_copy" and node.dtypes[0] in ("i64", "i32")):
             yield from _ends(index, reference(node.name), assumed)
-        elif name == "embedding" and args[1] == value:
+        elif name == "embedding" and args[1] == same:
             yield from _sizes(index, args[0], 0, assumed)
-        elif name in _OF_DIM and args[2] == value:
+        elif name in _OF_DIM and args[2] == same:
             yield from _sizes(index, args[0], args[1], assumed)
-        elif name in ("index", "index_put") and value in args[1]:
-            for dim in (dim for dim, place in enumerate(args[1]) if place == value):
+        elif name in ("index", "index_put") and same in args[1]:
+            for dim in (dim for dim, place in enumerate(args[1]) if place == same):
                 yield from _sizes(index, args[0], dim, assumed)
 
 

@@ -24,6 +24,7 @@ BOUNDED = [
     "torch.bincount(x.clamp(20, 3), minlength=4)",
     "torch.bincount(torch.cat([x % 3, x & 7]), minlength=8)",
     "torch.bincount(x, minlength=9)[:-1].sqrt() * w[:8]", "(torch.bincount(x.view(-1), minlength=9), w[:9][x])",
+    "(torch.bincount(x.view(2, 25)[1], minlength=9), w[:9].scatter(0, x.view(2, 25)[1], 1.0))",
     "torch.mv(w[:45].view(5, 9), torch.bincount(x, minlength=9).float())",
 ]  # fmt: skip
 UNBOUNDED = [
