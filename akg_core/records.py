@@ -183,14 +183,16 @@ class Argument(Record):
     """One value that `forward` takes.
 
     `tensor`: a tensor of `dtype` and `shape`. `number`: a Python float handed to kernels as a zero-dimensional f64
-    tensor. `constant`: any other Python value, baked into the kernel; another value at run time is refused. `path`: how
-    it is reached in a collection, ("xs", 1) is xs[1]; `given`: by get_inputs, not by default; `mutated`: in place.
+    tensor. `size`: an int that is no value but a size, which may vary: `shape` has it as the only dimension of a tensor
+    of booleans that nobody reads. `constant`: any other Python value, baked into the kernel; another value at run time
+    is refused. `path`: how it is reached in a collection, ("xs", 1) is xs[1]; `given`: by get_inputs, not by default;
+    `mutated`: in place.
     `pairs`: `ModelNew` takes a complex tensor, of which kernels take `torch.view_as_real`: `dtype` and `shape` are its.
     `order`: dims from outermost to innermost in memory, if the example's does not lie row by row.
     """
 
     name: str
-    kind: Literal["tensor", "number", "constant"]
+    kind: Literal["tensor", "number", "size", "constant"]
     dtype: str = ""
     shape: tuple[Dim, ...] = ()
     value: Any = None
@@ -236,6 +238,7 @@ class Interface(Packing):
 
     `handed`: outputs that are updated arguments, by their place among the tensors.
     `guards`: what must hold of named sizes, none of which is 0, for the graph to be forward: "((s0 % 2) == 0)".
+    `asked`: what must hold of float arguments, by their names: "(p > 0.0)".
     `seeded`: forward draws random numbers; the program's last input is then the seed of the call, an i64 without dims.
     `pairs`: the outputs that are complex, of which the program gives pairs. `records`: some arguments are dataclasses
     or named tuples; here they are dicts and tuples, for which callers may have either. Or results are named tuples.
@@ -247,6 +250,7 @@ class Interface(Packing):
     parameters: tuple[Parameter, ...] = ()
     handed: dict[int, str] = Field(default_factory=dict)
     guards: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
     seeded: bool = False
     pairs: tuple[int, ...] = ()
     records: bool = False

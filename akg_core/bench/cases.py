@@ -1,12 +1,13 @@
 """References with many cases, as NPUKernelBench has them: a reference file for each kernel that the cases ask for.
 
 `get_input_groups` makes the inputs of all cases, which a JSON file beside the reference describes, one a line. Cases
-that differ in sizes and in floats only are served by one kernel; another dtype, rank, optional argument, option or way
-to broadcast asks for another. What is written for a kernel is the file itself with `get_inputs`, a small case of it,
-and `get_inputs_dyn_list`, all of its cases, so that what differs among these varies. Cases that the kernel refuses
-all the same, because forward is another function at their sizes or a tensor is empty, are `rest`: a file like it.
-The file spells out the integers on which the cases of its kernel agree, and those of the small one, for they may be
-made smaller.
+that differ in sizes, floats and integers only are served by one kernel; another dtype, rank, optional argument, option
+or way to broadcast asks for another, and so does 0 or 1, which tracing takes for an option. Where no kernel can be made
+for several integers, there is one for each, `apart`. What is written for a kernel is the file itself with `get_inputs`,
+a small case of it, and `get_inputs_dyn_list`, all of its cases, so that what differs among these varies. Cases that the
+kernel refuses all the same, because forward is another function at their sizes or a tensor is empty, are `rest`: a file
+like it. The file spells out the integers on which the cases of its kernel agree, and those of the small one, for they
+may be made smaller.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from akg_core.bench.results import REST
+from akg_core.bench.results import APART, REST
 from akg_core.bench.stated import in_plain_torch
 from akg_core.bench.suite import Problem
 from akg_core.errors import UsageError
@@ -77,9 +78,11 @@ _FURTHER = 8  # kernels for what others refuse, at most
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a case is like: all but its sizes and floats, how many sizes are below 2, and how many elements it has."""
+    """What a case is like: all but its sizes, floats and integers, these integers, how many sizes are below 2, and how
+    many elements it has."""
 
     signature: tuple[Any, ...]
+    integers: tuple[int, ...]
     small: int
     elements: int
 
@@ -95,7 +98,7 @@ def by_kernel(problem: Problem, folder: Path) -> list[Problem]:
     except (KeyError, TypeError, AttributeError) as error:
         raise _unreadable(problem.path, error) from None
     found = []
-    for number, numbers in enumerate(_by_signature(cases), 1):
+    for number, numbers in enumerate(_alike(cases), 1):
         name = f"{problem.name}-{number}" if number > 1 else problem.name
         path = folder / problem.group / f"{name}.py"
         one = replace(problem, name=name, path=path, origin=problem.path, cases=tuple(numbers))
@@ -116,6 +119,22 @@ def rest(problem: Problem, refused: Sequence[int]) -> Problem | None:
     path = problem.path.with_name(f"{name}.py")
     one = replace(problem, name=name, path=path, cases=cases, further=further)
     return _written(one, _described(replace(problem, path=problem.origin)))
+
+
+def apart(problem: Problem) -> list[Problem]:
+    """A problem for each choice of the integers in which the cases of one differ: `3_add-apart1`, …; none for one."""
+    if not problem.origin or APART in problem.name:
+        return []
+    described = _described(replace(problem, path=problem.origin))
+    by_integers: dict[tuple[int, ...], list[int]] = {}
+    for number in problem.cases:
+        by_integers.setdefault(_case(described[number]["inputs"]).integers, []).append(number)
+    found = []
+    for place, numbers in enumerate(by_integers.values() if len(by_integers) > 1 else (), 1):
+        name = f"{problem.name}{APART}{place}"
+        one = replace(problem, name=name, path=problem.path.with_name(f"{name}.py"), cases=tuple(numbers), further=0)
+        found.append(_written(one, described))
+    return found
 
 
 def _described(problem: Problem) -> list[dict[str, Any]]:
@@ -165,7 +184,8 @@ def _case(inputs: Sequence[dict[str, Any]]) -> Case:
     """A case from the descriptions of its inputs: tensors, lists of these, numbers and other values."""
     shapes = [shape for each in inputs for shape in _shapes(each)]
     signature = tuple((each["name"], each.get("dtype"), *_kind(each, shapes)) for each in inputs)
-    return Case(signature, sum(size < 2 for shape in shapes for size in shape), sum(map(math.prod, shapes)))
+    integers = tuple(value for each in inputs if _is_integer(value := _value(each)))
+    return Case(signature, integers, sum(size < 2 for shape in shapes for size in shape), sum(map(math.prod, shapes)))
 
 
 def _shapes(described: dict[str, Any]) -> list[list[int]]:
@@ -180,8 +200,19 @@ def _kind(described: dict[str, Any], shapes: Sequence[Sequence[int]]) -> Iterato
     for shape in own:
         yield tuple(_broadcast(shape, shapes))
     if not own:
-        value = described.get("value", described.get("range_values"))
-        yield "float" if isinstance(value, float) else repr(value)
+        value = _value(described)
+        yield "integer" if _is_integer(value) else "float" if isinstance(value, float) else repr(value)
+
+
+def _value(described: dict[str, Any]) -> Any:
+    """The value of an input that is no tensor; what is declared a float may be written as an integer."""
+    value = described.get("value", described.get("range_values"))
+    return float(value) if described.get("dtype") == "float" and type(value) is int else value
+
+
+def _is_integer(value: Any) -> bool:
+    """Whether a value may be one of many for the same kernel."""
+    return type(value) is int and value > 1
 
 
 def _broadcast(shape: Sequence[int], shapes: Sequence[Sequence[int]]) -> Iterator[bool]:
@@ -190,7 +221,7 @@ def _broadcast(shape: Sequence[int], shapes: Sequence[Sequence[int]]) -> Iterato
         yield shape[-back] == 1 and any(len(other) >= back and other[-back] > 1 for other in shapes)
 
 
-def _by_signature(cases: Sequence[Case]) -> list[list[int]]:
+def _alike(cases: Sequence[Case]) -> list[list[int]]:
     """The numbers of the cases of each kernel; first one with few sizes below 2, as small as possible."""
     found: dict[tuple[Any, ...], list[int]] = {}
     for number, case in enumerate(cases):

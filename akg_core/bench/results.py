@@ -21,6 +21,7 @@ from akg_core.search.tune import Tuned
 EQUAL = 0.98  # a ratio that counts as no slower
 REFUSED = "refused"
 REST = "-rest"  # in the name of a row, after the name of the kernel that refuses its cases
+APART = "-apart"  # in the name of a row, after the name of what is one kernel for several integers, if it can be made
 _NONE = "not captured"  # the group of what has no graph to tell by
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from akg_core.agents.engine import Agenda
 from akg_core.bench import by_agents
-from akg_core.bench.cases import rest
+from akg_core.bench.cases import apart, rest
 from akg_core.bench.contest import Contest, row_digest
 from akg_core.bench.results import Engine, Results, Row, unfinished
 from akg_core.bench.suite import Problem
@@ -122,12 +122,19 @@ def run(
 
 
 def _add_rest(problems: list[Problem], judged: list[Problem], rows: dict[Problem, Row]) -> list[Problem]:
-    """The problems of cases that kernels of `judged` refuse, which are put behind these among all `problems`."""
+    """The problems that follow from `judged`, put in their places among all `problems`: of cases that kernels refuse,
+    behind these; of integers one by one, instead of those that are not correct for several."""
     found = []
     for problem in judged:
-        if problem in rows and (more := rest(problem, rows[problem].refused)):
-            problems.insert(problems.index(problem) + 1, more)
-            found.append(more)
+        if problem not in rows:
+            continue
+        place, more = problems.index(problem), list[Problem]()
+        if rows[problem].status != "correct" and (more := apart(problem)):
+            problems[place : place + 1] = more
+        elif following := rest(problem, rows[problem].refused):
+            problems.insert(place + 1, following)
+            more = [following]
+        found += more
     return found
 
 

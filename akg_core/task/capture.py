@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -25,21 +25,32 @@ from akg_core.errors import TaskError
 from akg_core.records import Argument, Dim, Graph, Interface, Task
 from akg_core.task import complex_border, complex_pairs, load, wording
 from akg_core.task.arguments import Leaf, portable
+from akg_core.task.asked import Asked
 from akg_core.task.bincount import require_bounded
 from akg_core.task.cases import cases_of, refusing
 from akg_core.task.decompose import decomposed
-from akg_core.task.example import Example, flat_forward, forward_as, make_example, tensor_attributes, with_own_names
+from akg_core.task.example import (
+    Example,
+    flat_forward,
+    forward_as,
+    is_size,
+    make_example,
+    tensor_attributes,
+    with_own_names,
+)
 from akg_core.task.fake import quiet
-from akg_core.task.graph import dense, random_nodes, resolve, size, spelled
+from akg_core.task.graph import dense, random_nodes, resolve, size
 from akg_core.task.guards import conditions
 from akg_core.task.layout import memory_order
 from akg_core.task.load import ReferenceModule, as_buffers
+from akg_core.task.notes import guarded, notes_of
 from akg_core.task.packing import has_named, packing
 from akg_core.task.single import from_two
 from akg_core.task.translate import Sizes, Translated, dtype_name, translate
 from akg_core.task.unchecked import unchecked
 
-_SHOWN = 6  # names in a note, before the others are counted
+Floats = Literal["tensors", "asked", "constants"]
+"""What float arguments are while tracing: tensors, such of which is known what the example's answer, or themselves."""
 
 
 def capture_job(payload: dict[str, Any]) -> dict[str, Any]:
@@ -101,16 +112,17 @@ def _capture(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Task:
     example = make_example(reference, dynamic=dynamic, eval=eval)
     reference = example.reference
     errors: list[Exception] = []
-    for vary, numbers, early in _attempts(example):
+    for varying, floats, early in _attempts(example):
+        tried = replace(example, varying=varying)
         try:
             with quiet():
-                traced = _trace(reference, example, vary=vary, numbers=numbers, early=early, eval=eval)
+                traced = _trace(reference, tried, floats=floats, early=early, eval=eval)
         except TaskError:
             raise
         except Exception as error:  # torch.export raises whatever the traced code and its own passes raise
             errors.append(error)
             continue
-        return _task(reference, example, traced, vary, numbers)
+        return _task(reference, example, tried, traced, floats)
     first = errors[0]
     if (refused := wording.of_values(first, reference.name)) is not None:
         raise refused from None
@@ -125,14 +137,17 @@ def _capture(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Task:
 # --- tracing -----------------------------------------------------------------------------------------
 
 
-def _attempts(example: Example) -> list[tuple[bool, bool, bool]]:
-    """(sizes vary, floats are numbers, traced early), from what is wanted most to what always works.
+def _attempts(example: Example) -> list[tuple[tuple[frozenset[int], ...], Floats, bool]]:
+    """(what varies, what floats are, traced early), from what is wanted most to what always works.
 
     Early: before PyTorch's autograd, which knows what lines wrote. Inside `torch.func`'s transforms, only after it.
     """
-    vary = [True, False] if any(example.varying) else [False]
-    numbers = [True, False] if any(map(_may_vary, example.leaves)) else [False]
-    return [(v, n, early) for early in (True, False) for v in vary for n in numbers]
+    pairs = [*zip(example.leaves, example.varying, strict=True)]
+    shapes = tuple(frozenset[int]() if is_size(leaf.value) else varying for leaf, varying in pairs)
+    vary = dict.fromkeys([example.varying, shapes, (frozenset[int](),) * len(pairs)])
+    floats: tuple[Floats, ...] = ("tensors", "asked", "constants")
+    floats = floats if any(map(_may_vary, example.leaves)) else ("constants",)
+    return [(v, f, early) for early in (True, False) for v in vary for f in floats]
 
 
 def _may_vary(leaf: Leaf) -> bool:
@@ -146,60 +161,73 @@ class _Mismatch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Traced:
-    """A forward, traced; `guards`: the conditions on its sizes at which it holds."""
+    """A forward, traced; `guards`: the conditions on its sizes at which it holds, `asked`: those on float arguments."""
 
     program: ExportedProgram
     sizes: Sizes
     translated: Translated
     guards: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
 
 
-def _trace(
-    reference: ReferenceModule, example: Example, *, vary: bool, numbers: bool, early: bool, eval: bool
-) -> _Traced:
+def _trace(reference: ReferenceModule, example: Example, *, floats: Floats, early: bool, eval: bool) -> _Traced:
     """Trace forward; where sizes vary, find out at which of them the graph holds."""
-    traced = _traced(reference, example, vary=vary, numbers=numbers, early=early, eval=eval)
+    traced = _traced(reference, example, floats=floats, early=early, eval=eval)
     if not traced.sizes.values:
         return traced
 
-    shapes = _shapes(example, traced, numbers)
+    shapes = _shapes(example, traced, floats)
 
     def at(symbols: dict[str, int]) -> Graph:
         def resized(leaf: Leaf, shape: tuple[Dim, ...]) -> Leaf:
+            sizes = [size(dim, symbols) for dim in shape]
             with example.mode:
-                return replace(leaf, value=leaf.value.new_empty([size(dim, symbols) for dim in shape]))
+                return replace(leaf, value=sizes[0] if is_size(leaf.value) else leaf.value.new_empty(sizes))
 
         leaves = [resized(leaf, shapes[leaf.name]) if leaf.name in shapes else leaf for leaf in example.leaves]
-        resized_example = replace(example, leaves=leaves)
-        fixed = _traced(reference, resized_example, vary=False, numbers=numbers, early=early, eval=eval)
-        return fixed.translated.graph
+        fixed = replace(example, leaves=leaves, varying=(frozenset[int](),) * len(leaves))
+        return _traced(reference, fixed, floats=floats, early=early, eval=eval).translated.graph
 
     several = from_two(traced.translated.graph, shapes, traced.guards, traced.sizes.values, at)
     return replace(traced, guards=(*traced.guards, *(f"({name} >= 2)" for name in several)))
 
 
-def _shapes(example: Example, traced: _Traced, numbers: bool) -> dict[str, tuple[Dim, ...]]:
-    """The shape of each tensor that forward takes, by the name of its leaf."""
-    arguments = _arguments(traced.program, example, traced.sizes, numbers, ())
-    return {argument.name: argument.shape for argument in arguments if argument.kind == "tensor"}
+def _shapes(example: Example, traced: _Traced, floats: Floats) -> dict[str, tuple[Dim, ...]]:
+    """The shape of each tensor that forward takes, by the name of its leaf, and of each int that is a size."""
+    arguments = _arguments(traced.program, example, traced.sizes, floats, ())
+    return {argument.name: argument.shape for argument in arguments if argument.kind in ("tensor", "size")}
 
 
-def _traced(
-    reference: ReferenceModule, example: Example, *, vary: bool, numbers: bool, early: bool, eval: bool
-) -> _Traced:
-    values = [
-        torch.tensor(leaf.value, dtype=torch.float64) if numbers and _may_vary(leaf) else leaf.value
-        for leaf in example.leaves
-    ]
+def _extents(example: Example) -> set[str]:
+    """The names of the ints that vary."""
+    pairs = zip(example.leaves, example.varying, strict=True)
+    return {leaf.name for leaf, varying in pairs if varying and is_size(leaf.value)}
+
+
+def _traced(reference: ReferenceModule, example: Example, *, floats: Floats, early: bool, eval: bool) -> _Traced:
+    extents = _extents(example)
+
+    def value(leaf: Leaf) -> Any:
+        if leaf.name in extents:
+            with example.mode:
+                return torch.empty(leaf.value, dtype=torch.bool)
+        return (
+            torch.tensor(leaf.value, dtype=torch.float64) if floats != "constants" and _may_vary(leaf) else leaf.value
+        )
+
+    values = [*map(value, example.leaves)]
     names = [leaf.name for leaf, v in zip(example.leaves, values, strict=True) if isinstance(v, torch.Tensor)]
     inputs = tuple(value for value in values if isinstance(value, torch.Tensor))
     dims = None
-    if vary:
+    if vary := any(example.varying):
         pairs = zip(values, example.varying, strict=True)
         dims = tuple(dict.fromkeys(sorted(varying), Vary.AUTO) for v, varying in pairs if isinstance(v, torch.Tensor))
 
+    asking = Asked({leaf.name: leaf.value for leaf in example.leaves if _may_vary(leaf)} if floats == "asked" else {})
+
     def export(model: nn.Module) -> ExportedProgram:
-        with flat_forward(model, example.inputs, values, names, example.replaced) as traced, unchecked():
+        flat = flat_forward(model, example.inputs, values, names, example.replaced, extents, asking)
+        with flat as traced, unchecked():
             if early:
                 return torch.export.export(traced, inputs, dynamic_shapes=dims, strict=False)
             return _export(traced, inputs, dynamic_shapes=dims, strict=False, pre_dispatch=False)
@@ -227,9 +255,10 @@ def _traced(
     translated = translate(program, names, sizes, load.reference_filename(reference.name), attributes)
     if any(_may_vary(leaf) and leaf.name in translated.updated for leaf in example.leaves):
         raise _Mismatch("a number is no tensor that can be updated")
-    if numbers:
+    if floats != "constants":
         _check_outputs(program, example.outputs)
-    return _Traced(program, sizes, translated, conditions((exported, program), sizes) if vary else ())
+    guards = conditions((exported, program), sizes) if vary else ()
+    return _Traced(program, sizes, translated, guards, tuple(asking.conditions))
 
 
 def _declare_sizes(program: ExportedProgram, inputs: Sequence[Any]) -> Sizes:
@@ -255,9 +284,10 @@ def _check_outputs(program: ExportedProgram, expected: list[Any]) -> None:
 # --- the record --------------------------------------------------------------------------------------
 
 
-def _task(reference: ReferenceModule, example: Example, traced: _Traced, vary: bool, numbers: bool) -> Task:
-    sizes, translated = traced.sizes, traced.translated
-    arguments = _arguments(traced.program, example, sizes, numbers, translated.updated)
+def _task(reference: ReferenceModule, example: Example, tried: Example, traced: _Traced, floats: Floats) -> Task:
+    """The record of `tried`, the example with so much varying as could be traced."""
+    sizes, translated, vary = traced.sizes, traced.translated, any(tried.varying)
+    arguments = _arguments(traced.program, tried, sizes, floats, translated.updated)
     held = complex_border.held(example.model)
     packed = packing(reference.name, traced.program.call_spec.out_spec, iter(translated.graph.outputs))
     tensors = [place for place, output in enumerate(translated.graph.outputs) if output is not None]
@@ -274,15 +304,16 @@ def _task(reference: ReferenceModule, example: Example, traced: _Traced, vary: b
         parts=packed.parts if any(part.packing != "tensor" for part in packed.parts) else (),
         handed=handed,
         guards=traced.guards,
+        asked=traced.asked,
         seeded=bool(random_nodes(graph)),
         pairs=example.complex_outputs,
         records=reference.records or has_named(packed),
         settled=example.settled,
     )
     require_bounded(graph, interface)
-    notes = (*translated.notes, *_notes(example, arguments, graph, vary))
-    cases, refused = cases_of(arguments, example.others, sizes.values if vary else {}, traced.guards)
-    notes += (*_guarded(traced.guards), *refusing(len(refused), len(example.others)))
+    notes = (*translated.notes, *notes_of(example, arguments, graph, vary))
+    cases, refused = cases_of(example.others, sizes.values if vary else {}, interface)
+    notes += (*guarded(interface), *refusing(len(refused), len(example.others)))
     return Task(
         name=Path(reference.name).stem,
         source=reference.source,
@@ -305,11 +336,11 @@ def _place(reference: ReferenceModule) -> str:
 
 
 def _arguments(
-    program: ExportedProgram, example: Example, sizes: Sizes, numbers: bool, updated: Collection[str]
+    program: ExportedProgram, example: Example, sizes: Sizes, floats: Floats, updated: Collection[str]
 ) -> tuple[Argument, ...]:
     placeholders = {n.name: n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder"}
     traced = (placeholders[name] for name in program.graph_signature.user_inputs)
-    arguments = []
+    arguments, extents = [], _extents(example)
     for place, leaf in enumerate(example.leaves):
         common: dict[str, Any] = {
             "name": leaf.name,
@@ -323,7 +354,10 @@ def _arguments(
             order = () if mutated or common["pairs"] else memory_order(leaf.value)
             found = Argument(kind="tensor", dtype=dtype, shape=shape, mutated=mutated, order=order, **common)
             arguments.append(found)
-        elif numbers and _may_vary(leaf):
+        elif leaf.name in extents and isinstance((extent := sizes.dims(next(traced).shape))[0], str):
+            found = Argument(kind="size", dtype="bool", shape=extent, value=leaf.value, **common)
+            arguments.append(found)
+        elif floats != "constants" and _may_vary(leaf):
             next(traced)
             arguments.append(Argument(kind="number", dtype="f64", value=leaf.value, **common))
         else:
@@ -349,34 +383,3 @@ def _with_output_strides(graph: Graph, outputs: list[Any], symbols: dict[str, in
         for node in graph.nodes
     )
     return graph.model_copy(update={"nodes": nodes})
-
-
-def _guarded(guards: Sequence[str]) -> tuple[str, ...]:
-    """What is said of the sizes at which a kernel refuses to run; of many conditions the shortest."""
-    said = [guard.removeprefix("(").removesuffix(")") for guard in guards[:_SHOWN]]
-    more = [f"and {len(guards) - _SHOWN} more"] if len(guards) > _SHOWN else []
-    return (f"A kernel refuses sizes unless {'; '.join([*said, *more])}: there forward is another.",) if guards else ()
-
-
-def _notes(example: Example, arguments: Sequence[Argument], graph: Graph, vary: bool) -> list[str]:
-    notes = []
-    if any(example.varying) and not vary:
-        notes.append("The sizes were captured as they are: tracing with varying sizes failed.")
-    elif vary:
-        for argument, varying in zip(arguments, example.varying, strict=True):
-            for d in sorted(varying):
-                if isinstance(argument.shape[d], int):
-                    notes.append(f"Dimension {d} of {argument.name} stays {argument.shape[d]}: forward depends on it.")
-    notes += [
-        f"The argument {spelled(leaf.path)} is fixed to {leaf.value!r}."
-        for leaf, a in zip(example.leaves, arguments, strict=True)
-        if a.kind == "constant" and a.given
-    ]
-    for node in random_nodes(graph):
-        notes.append(
-            f"forward draws random numbers with {node.wrote or node.op}" + (f" ({node.where})." if node.where else ".")
-        )
-    if updated := [*graph.mutations, *(spelled(a.path or (a.name,)) for a in arguments if a.mutated)]:
-        more = [f"and {len(updated) - _SHOWN} others"] if len(updated) > _SHOWN + 1 else updated[_SHOWN:]
-        notes.append(f"forward updates {', '.join([*updated[:_SHOWN], *more])}.")
-    return notes

@@ -11,26 +11,30 @@ from typing import Any
 
 import torch
 
-from akg_core.records import Argument
+from akg_core.records import Argument, Interface
 from akg_core.task.arguments import portable
-from akg_core.task.graph import holds, size
+from akg_core.task.graph import answers, holds, size
 
 
 def cases_of(
-    arguments: Sequence[Argument], entries: Iterable[Sequence[Any]], symbols: Mapping[str, int], guards: Sequence[str]
+    entries: Iterable[Sequence[Any]], symbols: Mapping[str, int], interface: Interface
 ) -> tuple[tuple[dict[str, int], ...], tuple[int, ...]]:
     """The sizes that the `entries`, with a value for each argument, have as far as `symbols` names them, each once;
-    and the numbers of the entries for which the graph does not hold: another size, another constant, or a guard."""
+    and the numbers of the entries for which the graph does not hold: another size, another constant, a guard, or what
+    was asked of floats."""
     found, refused = [], []
     for number, values in enumerate(entries):
-        pairs = [*zip(arguments, values, strict=False)]
+        pairs = [*zip(interface.arguments, values, strict=False)]
         case = dict(symbols)
         for argument, value in pairs:
             if isinstance(value, torch.Tensor):
                 dims = zip(argument.shape, value.shape, strict=False)
                 case |= {dim: int(length) for dim, length in dims if isinstance(dim, str) and dim in symbols}
+            elif argument.kind == "size" and type(value) is int:
+                case |= {str(dim): value for dim in argument.shape if dim in symbols}
         found.append(case)
-        if not (holds(guards, case) and all(_suits(argument, value, case) for argument, value in pairs)):
+        meets = holds(interface.guards, case) and answers(interface, values)
+        if not (meets and all(_suits(argument, value, case) for argument, value in pairs)):
             refused.append(number)
     return tuple(case for place, case in enumerate(found) if case not in found[:place]), tuple(refused)
 
@@ -40,6 +44,8 @@ def _suits(argument: Argument, value: Any, case: dict[str, int]) -> bool:
     if argument.kind == "tensor":
         shape = tuple(size(dim, case) for dim in argument.shape)
         return isinstance(value, torch.Tensor) and tuple(value.shape) == shape
+    if argument.kind == "size":
+        return type(value) is int and value == size(argument.shape[0], case)
     return argument.kind != "constant" or argument.value == portable(value)
 
 

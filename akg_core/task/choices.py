@@ -275,6 +275,16 @@ def turns(over: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
         yield row, kept[number]
 
 
+def integer(x: Any) -> Any:
+    """`int(x)`; of a size that is traced, itself."""
+    return x if isinstance(x, torch.SymInt) else int(x)
+
+
+def real(x: Any) -> Any:
+    """`float(x)`; of a float argument, which is a tensor while forward is traced, itself."""
+    return x if isinstance(x, Tensor) and x.dtype == torch.float64 and not x.dim() else float(x)
+
+
 def length(x: Any) -> Any:
     """`len(x)`."""
     return x.shape[0] if isinstance(x, (Rows, Ragged)) else len(x)

@@ -18,7 +18,7 @@ from torch import nn
 
 from akg_core.records import Interface, Task
 from akg_core.task import arguments, edges, layout
-from akg_core.task.graph import size
+from akg_core.task.graph import answers, size
 from akg_core.task.load import ReferenceModule
 from akg_core.task.patterns import Deal, dealt, normal
 from akg_core.worker.tensors import transform
@@ -129,6 +129,8 @@ def resized(
                 index = torch.arange(length, device=old.device) % max(1, old.shape[d])
                 new = new.index_select(d, index)
             values[i] = layout.ordered_like(new, old)
+        elif argument.kind == "size":
+            values[i] = size(argument.shape[0], symbols)
     return arguments.rebuilt(given, values)
 
 
@@ -208,7 +210,7 @@ def _harder(values: Sequence[Any], seed: int, kind: str, interface: Interface | 
     draw = _generator(leaves, seed * len(_SALTS) + _SALTS.index(kind) + 7919)
     if kind == "disturbed":
         return transform(list(values), lambda tensor: _disturbed(tensor, draw))
-    result = []
+    result: list[Any] = []
     for i, value in enumerate(leaves):
         if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel():
             mine = Deal(("signed" if deal else kind,)) if not deal or (deal.leaves and i not in deal.leaves) else deal
@@ -217,6 +219,8 @@ def _harder(values: Sequence[Any], seed: int, kind: str, interface: Interface | 
             result.append(value * (0.5 + float(torch.rand((), generator=draw, device=draw.device))))
         else:
             result.append(value)
+    if interface and not answers(interface, result):  # forward is another then
+        result = [old if type(old) is float else new for old, new in zip(leaves, result, strict=True)]
     return arguments.rebuilt(values, result)
 
 

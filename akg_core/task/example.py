@@ -22,6 +22,7 @@ from torch.utils._pytree import tree_leaves
 from akg_core.errors import TaskError
 from akg_core.task.argument_records import holds_records
 from akg_core.task.arguments import Leaf, leaves, portable, rebuilt, require_apart
+from akg_core.task.asked import Asked
 from akg_core.task.complex_border import complex_places, holds_complex
 from akg_core.task.fake import fake_mode, fake_or_real, faked, run
 from akg_core.task.graph import spelled
@@ -188,22 +189,35 @@ def _spelled(value: Any, depth: int) -> str:
     return repr(value) if isinstance(value, (int, float, complex, str, torch.dtype)) else ""
 
 
+def is_size(value: Any) -> bool:
+    """Whether a value may be a size that varies: tracing takes 0 and 1 for constants."""
+    return type(value) is int and value > 1
+
+
 @contextmanager
 def flat_forward(
-    model: nn.Module, inputs: Sequence[Any], values: Sequence[Any], names: Sequence[str], replaced: Sequence[str] = ()
+    model: nn.Module,
+    inputs: Sequence[Any],
+    values: Sequence[Any],
+    names: Sequence[str],
+    replaced: Sequence[str],
+    extents: Collection[str],
+    asking: Asked,
 ) -> Iterator[nn.Module]:
     """Inside, forward takes only the tensors among the leaves of its inputs, under these names; the rest is as given.
 
-    Whatever Python values a file gives are then none that tracing meets. Buffers that forward has `replaced` are
-    updated. Gives what `forward_as` gives.
+    Whatever Python values a file gives are then none that tracing meets, but for those that tensors called `extents`
+    stand for: the ints that are their sizes. Buffers that forward has `replaced` are updated. What is `asking` answers
+    what it knows of floats. Gives what `forward_as` gives.
     """
     original = model.forward
 
     def forward(*tensors: Any) -> Any:
-        given = iter(tensors)
+        pairs = zip(names, tensors, strict=True)
+        given = iter([t.shape[0] if name in extents else asking.take(name, t) for name, t in pairs])
         leaves = [next(given) if isinstance(value, torch.Tensor) else value for value in values]
         held = {name: model.get_buffer(name) for name in replaced}
-        with whole(items=Items(traced=True)):  # in here: what export does with calls of its own comes after
+        with whole(items=Items(traced=True)), asking:  # in here: what export does with calls of its own comes after
             result = returned(original(*rebuilt(inputs, leaves)))
         for name, tensor in held.items():
             path, _, attribute = name.rpartition(".")
@@ -285,6 +299,8 @@ def _odd(value: Any) -> str:
 
 
 def _differing(value: Any, others: Sequence[Any]) -> frozenset[int]:
+    if is_size(value):
+        return frozenset({0} if any(type(o) is int and o != value for o in others) else ())
     if not isinstance(value, torch.Tensor):
         return frozenset()
     same_rank = [o for o in others if isinstance(o, torch.Tensor) and o.dim() == value.dim()]

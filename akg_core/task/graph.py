@@ -38,7 +38,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from akg_core.notation import FUNCTIONS, SYMBOLS
@@ -237,6 +237,14 @@ def holds(conditions: Iterable[str], symbols: dict[str, int]) -> bool:
         return all(value >= 1 for value in symbols.values()) and all(evaluate(c, symbols) for c in conditions)
     except ZeroDivisionError:
         return False
+
+
+def answers(interface: Interface, values: Sequence[Any]) -> bool:
+    """Whether arguments of these values answer what was asked of floats as the example does."""
+    if not interface.asked:
+        return True
+    named = {a.name: value for a, value in zip(interface.arguments, values, strict=False) if a.kind == "number"}
+    return all(evaluate(condition, named) for condition in interface.asked)
 
 
 def _evaluate(node: ast.expr, symbols: dict[str, int]) -> Any:

@@ -64,7 +64,10 @@ def _described(graph: Graph, given: Mapping[str, tuple[int, ...]], sizes: dict[s
             continue
         kwargs = tuple((k, meant(v)) for k, v in sorted(node.kwargs.items()) if k not in _LAYOUT)
         op = "aten.view" if node.op.startswith(_COPIES[1:3]) else node.op
-        steps.append((op, meant(node.args), kwargs, node.dtypes, tuple(shapes[r] for r in results)))
+        args = meant(node.args)
+        if op.startswith("aten.slice.") and args[2:3] == (None,):  # of a part that begins where the whole does
+            args = (*args[:2], 0, *args[3:])
+        steps.append((op, args, kwargs, node.dtypes, tuple(shapes[r] for r in results)))
         known |= {r: (len(steps), i) for i, r in enumerate(results)}
     left = {name: meant(value) for name, value in graph.mutations.items()}
     return steps, meant(graph.outputs), left

@@ -414,3 +414,22 @@ def model(x: In["f32", "M"], seen: Param["seen", "i64"]):
 def test_calls_name_sizes_by_the_program() -> None:
     (call,) = host.calls(parse(KERNELS + SCALE))
     assert call.sizes == {"A": "M", "B": "K"} and call.constants["S"].value == 3
+
+
+def test_an_int_is_a_size_of_the_program_and_a_float_answers_what_was_asked(tmp_path: Path) -> None:
+    text = """
+@program
+def model(x: In["f32", "M", "K"], heads: In["bool", "N"], p: In["f64"]):
+    y = empty("f32", N, K)
+    first = narrow(x, 0, 0, N)
+    scale(first, y, S=3)
+    return y
+"""
+    heads = Argument(name="heads", kind="size", dtype="bool", shape=("s0",), value=3)
+    p = Argument(name="p", kind="number", dtype="f64", value=0.5)
+    made = load(tmp_path, text, tensor("x"), heads, p, asked=("(p > 0.0)",), guards=("(s0 <= 4)",))
+    x = torch.randn(4, 8)
+    assert torch.equal(made.ModelNew()(x, 2, 0.25), 3 * x[:2])
+    for given, said in [((2, 0.0), "made for p > 0.0"), ((5, 0.5), "heads <= 4"), ((2.0, 0.5), "heads must be an int")]:
+        with pytest.raises((TypeError, ValueError), match=said):
+            made.ModelNew()(x, *given)

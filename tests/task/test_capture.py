@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from akg_core.errors import TaskError
-from akg_core.records import Argument, Task
+from akg_core.records import Argument, Interface, Task
 from akg_core.task import load
 from akg_core.task.capture import capture, capture_file, capture_job
 from akg_core.task.cases import cases_of, refusing
@@ -285,7 +285,7 @@ def test_cases_that_a_kernel_refuses_are_counted():
     arguments = x, Argument(name="dim", kind="constant", value=1)
     shapes = [((12, 4), 1), ((5, 4), 1), ((12, 4), 1), ((12, 3), 1), ((12, 4), 0), ((0, 4), 1)]
     entries = [(torch.empty(shape), dim) for shape, dim in shapes]
-    cases, refused = cases_of(arguments, entries, {"s0": 12}, ("s0 >= 8",))
+    cases, refused = cases_of(entries, {"s0": 12}, Interface(arguments=arguments, guards=("s0 >= 8",)))
     assert cases == ({"s0": 12}, {"s0": 5}, {"s0": 0}) and refused == (1, 3, 4, 5)
     assert refusing(4, 6) == ("Of 6 cases that get_inputs_dyn_list has, it refuses 4.",) and refusing(0, 6) == ()
 

@@ -126,6 +126,10 @@ class _Tracer:
             self._result.sources[where] = source
             self._values[name] = (source,)
             self._origins[name, 0] = self._result.origins[source] = Origin(where.partition(":")[2], dtype)
+        for argument in task.interface.arguments:
+            if argument.kind == "size":  # which kernels take for its shape, if they need it
+                shape, where = tuple(parse_size(d, task.symbols) for d in argument.shape), f"argument:{argument.name}"
+                self._result.sources[where] = Source(where, shape=shape, dtype=argument.dtype)
         if task.interface.seeded:
             self._result.sources[SEED] = Source(SEED, shape=(), dtype="i64")
 

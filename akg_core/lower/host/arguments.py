@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping, Sequence, Set
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from akg_core.lower.host.checks import python_tuple
-from akg_core.records import Argument
+from akg_core.records import Argument, Interface
 from akg_core.task.graph import COMPLEX, DTYPE, spelled
 
 _SPOKEN_FOR = frozenset({"kept", "max", "min", "operator", "range", "slice", "torch", "type", "updates"})
@@ -122,6 +123,13 @@ def constant(argument: Argument) -> str:
     if isinstance(value, (int, float, str)):
         return f"if type({name}) is not {type(value).__name__} or {name} != {wanted}: {refuse}"
     return refuse
+
+
+def asked(interface: Interface, names: Mapping[str, str]) -> Iterator[str]:
+    """The lines that refuse floats for which forward is another, where arguments are called by these names."""
+    for condition in interface.asked:
+        text = re.sub(r"\b[A-Za-z_]\w*", lambda found: names.get(found[0], found[0]), condition)
+        yield f"if not {text}: _refuse_numbers({condition.removeprefix('(').removesuffix(')')!r})"
 
 
 def literal(value: object) -> str:

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from akg_core.lower.host import runtime
-from akg_core.lower.host.arguments import called, collections, heading, literal, other_names, renamed, spoken_for
+from akg_core.lower.host.arguments import asked, called, collections, heading, literal, other_names, renamed, spoken_for
 from akg_core.lower.host.checks import TORCH_NAMES, Given, checked, kind_of, python_tuple, sizes_of
+from akg_core.lower.host.packing import packed
 from akg_core.lower.host.views import Dims, Part, parts_of, view, viewed
-from akg_core.records import HOST, NAMED_IN_REFERENCE, Interface, Packing, Sketch
+from akg_core.records import HOST, Interface, Sketch
 from akg_core.sketch import ast
 from akg_core.sketch.check.shapes import sized, substitute
 from akg_core.sketch.dtypes import is_float
@@ -92,7 +93,7 @@ class _Forward:
         taken: Set[str] = frozenset(),
     ) -> None:
         self.floats, self.taken = floats, taken
-        others = other_names(interface.arguments, taken)
+        self.others = others = other_names(interface.arguments, taken)
         self.heading = heading(interface.arguments, others)
         interface = interface.model_copy(update={"arguments": renamed(interface.arguments, others)})
         self.interface, self.tree, self.program, self.launch = interface, tree, program, launch
@@ -114,7 +115,8 @@ class _Forward:
         self.spoken |= {name: tensor.source for name, tensor in self.states.items() if tensor.source}
         self.names = self._rename({*others.values(), *collections(interface.arguments)})
         self.given = tuple(self._given())
-        bound = {name: f"{self.spoken.get(t.name, t.name)}.shape[{d}]" for name, t, d in self._bound()}
+        self.extents = {tensor.name for tensor, a in self.arguments if a.kind == "size"}
+        bound = {name: self._called(t, d) for name, t, d in self._bound()}
         names = {name: self.name(name) for name in bound}
         self.sizes = sizes_of(interface, inputs, bound, names)
         self.once = kept_tensors(program)
@@ -127,10 +129,13 @@ class _Forward:
         if updated := [argument.name for argument in self.interface.arguments if argument.mutated]:
             others = [argument.name for argument in self.interface.arguments if argument.kind == "tensor"]
             lines.append(f"    updates = _updates({python_tuple(updated)}, {python_tuple(others)})")
+        lines += [f"    {line}" for line in asked(self.interface, self.others)]
         bound = [(self.name(tensor.name), argument) for tensor, argument in self.arguments]
         lines += [f"    {name} = {a.name}" for name, a in bound if a.kind == "tensor" and name != a.name]
         lines += [f"    {line}" for line in checked(self.given)]
         lines += [f"    {line}" for line in self._watched()]
+        extents = [(self.name(tensor.name), a) for tensor, a in self.arguments if a.kind == "size"]
+        lines += [f"    {name} = _extent({called(a)!r}, {a.name}, _device)" for name, a in extents]
         numbers = {tensor.name: a.name for tensor, a in self.arguments if a.kind == "number"}
         options = f"dtype=torch.{TORCH_NAMES[self.floats]}, device=_device"
         floats = floats_of(self.program, numbers)
@@ -225,6 +230,11 @@ class _Forward:
                     bound.add(dim.id)
                     yield dim.id, tensor, place
 
+    def _called(self, tensor: ast.TensorParameter, place: int) -> str:
+        """How users call a size: the int that is one, or that of a tensor."""
+        spoken = self.spoken.get(tensor.name, tensor.name)
+        return spoken if tensor.name in self.extents else f"{spoken}.shape[{place}]"
+
     def _sizes(self) -> list[str]:
         """Bind the program's sizes to the shapes that came, and check every other dimension against them."""
         lines, checks = list[str](), list[str]()
@@ -240,6 +250,9 @@ class _Forward:
 
     def _shaped(self, spoken: str, name: str, dims: Dims) -> str:
         shape = self.shape(dims)
+        if name in self.extents:
+            held = f"{self.name(name)}.shape[0]"
+            return f"if {held} != {shape}[0]: _constant({spoken!r}, {held}, {shape}[0])"
         return f"if {self.name(name)}.shape != {shape}: _refuse_shape({spoken!r}, {self.name(name)}, {shape})"
 
     def _guards(self, call: Call) -> list[str]:
@@ -324,7 +337,7 @@ class _Forward:
     def _packed(self, results: list[str]) -> str:
         pairs = {*self.interface.pairs} - {*self.interface.handed}
         parts = [f"torch.view_as_complex({r})" if n in pairs else r for n, r in enumerate(results)]
-        return _packed(self.interface, iter(parts))
+        return packed(self.interface, iter(parts))
 
     # --- launches that run once ---------------------------------------------------------------------------
 
@@ -381,18 +394,3 @@ def _nested(body: Sequence[ast.Statement], depth: int = 0, turned: int = 1) -> I
         yield node, depth, turned
         if isinstance(node, ast.Range):
             yield from _nested(node.body, depth + 1, turned * turns(node))
-
-
-def _packed(form: Interface | Packing, results: Iterator[str]) -> str:
-    """The expression that packs results, in their order, as `form` says; one that has no parts takes all of them."""
-    if form.packing in ("tensor", "none"):
-        return next(results) if form.packing == "tensor" else "None"
-    items = [_packed(part, results) for part in form.parts] or list(results)
-    match form.packing:
-        case "list":
-            return f"[{', '.join(items)}]"
-        case "dict":
-            pairs = zip(form.keys, items, strict=True)
-            return f"{{{', '.join(f'{key!r}: {item}' for key, item in pairs)}}}"
-    starred = "*" if form.named.startswith(NAMED_IN_REFERENCE) else ""
-    return f"{form.named}({starred}{python_tuple(items)})" if form.named else python_tuple(items)

@@ -286,6 +286,19 @@ _APART = '''def _apart(model, name):
 
 
 '''
+_NUMBERS = """def _refuse_numbers(condition):
+    raise ValueError(f"this kernel was made for {condition}: of other numbers forward is another")
+
+
+"""
+_EXTENTS = '''def _extent(what, value, device):
+    """A tensor of which an int is the size, and that takes no memory."""
+    if type(value) is not int or value < 0:
+        raise TypeError(f"{what} must be an int and not negative, not {value!r}")
+    return torch.empty((), dtype=torch.bool, device=device).expand(value)
+
+
+'''
 _PAIRS = '''def _pairs(what, value, dtype):
     """The real and imaginary parts of a complex tensor, side by side."""
     if not isinstance(value, torch.Tensor) or value.dtype != dtype:
@@ -297,6 +310,8 @@ _PAIRS = '''def _pairs(what, value, dtype):
 '''
 _PARTS = (
     ("_unpacked(", _COLLECTIONS),
+    ("_extent(", _EXTENTS),
+    ("_refuse_numbers(", _NUMBERS),
     ("_pairs(", _PAIRS),
     ("_apart(", _APART),
     ("_update(", _UPDATES),

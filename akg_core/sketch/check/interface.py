@@ -30,8 +30,7 @@ def require_fit(tree: ast.SketchFile, task: Task) -> None:
             f"takes {len(inputs)} inputs, but forward of {task.name} takes {len(wanted)}: {names}.",
         )
     for tensor, argument in zip(inputs, wanted, strict=True):
-        dtype = argument.dtype if argument.kind == "tensor" else "f64"
-        _compare(program, tensor, f"argument {argument.name}", dtype, argument.shape)
+        _compare(program, tensor, f"argument {argument.name}", argument.dtype or "f64", argument.shape)
     held = {parameter.name: parameter for parameter in task.interface.parameters}
     for tensor in program.tensors:
         if tensor.role == "Param":

@@ -36,8 +36,13 @@ def trial_job(payload: dict[str, Any]) -> dict[str, Any]:
     reference = replace(load_source(task.source, task.name), pairs=pairs(task.interface), records=records)
     model = reference.model(payload["seed"], eval=not task.training)
     inputs = reference.inputs(payload["seed"] + 1)
+    tensors = {
+        "number": lambda value: torch.tensor(value, dtype=torch.float64),
+        "size": lambda value: torch.empty((), dtype=torch.bool).expand(value),
+        "tensor": lambda value: value,
+    }
     arguments = [
-        torch.tensor(value, dtype=torch.float64) if argument.kind == "number" else value
+        tensors[argument.kind](value)
         for value, argument in zip(flat(task.interface.arguments, inputs), task.interface.arguments, strict=True)
         if argument.kind != "constant"
     ]
