@@ -238,6 +238,7 @@ class Interface(Packing):
 
     `handed`: outputs that are updated arguments, by their place among the tensors.
     `guards`: what must hold of named sizes, none of which is 0, for the graph to be forward: "((s0 % 2) == 0)".
+    `absent`: how many leading dims tensors of most dims may lack, and results then too: forward works by elements.
     `asked`: what must hold of float arguments, by their names: "(p > 0.0)".
     `seeded`: forward draws random numbers; the program's last input is then the seed of the call, an i64 without dims.
     `pairs`: the outputs that are complex, of which the program gives pairs. `records`: some arguments are dataclasses
@@ -250,6 +251,7 @@ class Interface(Packing):
     parameters: tuple[Parameter, ...] = ()
     handed: dict[int, str] = Field(default_factory=dict)
     guards: tuple[str, ...] = ()
+    absent: tuple[int, ...] = ()
     asked: tuple[str, ...] = ()
     seeded: bool = False
     pairs: tuple[int, ...] = ()

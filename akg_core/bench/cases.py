@@ -1,19 +1,21 @@
 """References with many cases, as NPUKernelBench has them: a reference file for each kernel that the cases ask for.
 
 `get_input_groups` makes the inputs of all cases, which a JSON file beside the reference describes, one a line. Cases
-that differ in sizes, floats and integers only are served by one kernel; another dtype, rank, optional argument, option
-or way to broadcast asks for another, and so does 0 or 1, which tracing takes for an option. Where no kernel can be made
-for several integers, there is one for each, `apart`. What is written for a kernel is the file itself with `get_inputs`,
-a small case of it, and `get_inputs_dyn_list`, all of its cases, so that what differs among these varies. Cases that the
-kernel refuses all the same, because forward is another function at their sizes or a tensor is empty, are `rest`: a file
-like it. The file spells out the integers on which the cases of its kernel agree, and those of the small one, for they
-may be made smaller.
+that differ in sizes, floats, integers and leading dims only are served by one kernel; another dtype, optional argument,
+option or way to broadcast asks for another, and so does an integer 0 or 1, which tracing takes for an option. Where no
+kernel is correct for several integers and numbers of dims, there is one for each, `apart`. What is written for a kernel
+is the file itself with `get_inputs`, a small case of it, and `get_inputs_dyn_list`, all of its cases, so that what
+differs among these varies. Cases that the kernel refuses all the same, because forward is another function at their
+sizes or a tensor is empty, are `rest`: a file like it. The file spells out the integers on which the cases of its
+kernel agree, and those of the small one, for they may be made smaller.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -73,16 +75,18 @@ def get_inputs():
 def get_inputs_dyn_list():
     return _cases("{every}", _agreed())
 '''
-_FURTHER = 8  # kernels for what others refuse, at most
+_FLOATS = ("float", "fp", "bf")  # how names of their dtypes begin
+_FURTHER = 64  # kernels for what others refuse, at most
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What a case is like: all but its sizes, floats and integers, these integers, how many sizes are below 2, and how
-    many elements it has."""
+    """What a case is like: all but its sizes, floats, integers and leading dims; `numbers`: these integers, and how
+    many dims there are; the most dims; how many sizes are below 2; how many elements it has."""
 
     signature: tuple[Any, ...]
-    integers: tuple[int, ...]
+    numbers: tuple[int, ...]
+    rank: int
     small: int
     elements: int
 
@@ -122,15 +126,15 @@ def rest(problem: Problem, refused: Sequence[int]) -> Problem | None:
 
 
 def apart(problem: Problem) -> list[Problem]:
-    """A problem for each choice of the integers in which the cases of one differ: `3_add-apart1`, …; none for one."""
+    """A problem for each choice of integers and dims in which the cases of one differ: `3_add-apart1`, …, if any."""
     if not problem.origin or APART in problem.name:
         return []
     described = _described(replace(problem, path=problem.origin))
-    by_integers: dict[tuple[int, ...], list[int]] = {}
+    by_numbers: dict[tuple[int, ...], list[int]] = {}
     for number in problem.cases:
-        by_integers.setdefault(_case(described[number]["inputs"]).integers, []).append(number)
+        by_numbers.setdefault(_case(described[number]["inputs"]).numbers, []).append(number)
     found = []
-    for place, numbers in enumerate(by_integers.values() if len(by_integers) > 1 else (), 1):
+    for place, numbers in enumerate(by_numbers.values() if len(by_numbers) > 1 else (), 1):
         name = f"{problem.name}{APART}{place}"
         one = replace(problem, name=name, path=problem.path.with_name(f"{name}.py"), cases=tuple(numbers), further=0)
         found.append(_written(one, described))
@@ -183,9 +187,16 @@ def _others(integers: Any, agreed: Any) -> Any:
 def _case(inputs: Sequence[dict[str, Any]]) -> Case:
     """A case from the descriptions of its inputs: tensors, lists of these, numbers and other values."""
     shapes = [shape for each in inputs for shape in _shapes(each)]
-    signature = tuple((each["name"], each.get("dtype"), *_kind(each, shapes)) for each in inputs)
+    rank = max(map(len, shapes), default=0)
+    signature = tuple((each["name"], each.get("dtype"), *_kind(each, shapes, rank)) for each in inputs)
     integers = tuple(value for each in inputs if _is_integer(value := _value(each)))
-    return Case(signature, integers, sum(size < 2 for shape in shapes for size in shape), sum(map(math.prod, shapes)))
+    return Case(
+        signature,
+        (*integers, *map(len, shapes)),
+        rank,
+        sum(size < 2 for shape in shapes for size in shape),
+        sum(map(math.prod, shapes)),
+    )
 
 
 def _shapes(described: dict[str, Any]) -> list[list[int]]:
@@ -194,11 +205,12 @@ def _shapes(described: dict[str, Any]) -> list[list[int]]:
     return list(described.get("shapes") or ([one] if one is not None else []))
 
 
-def _kind(described: dict[str, Any], shapes: Sequence[Sequence[int]]) -> Iterator[Any]:
-    """What of an input a kernel is made for."""
+def _kind(described: dict[str, Any], shapes: Sequence[Sequence[int]], rank: int) -> Iterator[Any]:
+    """What of an input a kernel is made for; of the most dims, `rank`, leading ones may lack."""
     own = _shapes(described)
     for shape in own:
-        yield tuple(_broadcast(shape, shapes))
+        broadcast = tuple(_broadcast(shape, shapes))
+        yield ("led", *itertools.dropwhile(operator.not_, broadcast)) if len(shape) == rank else broadcast
     if not own:
         value = _value(described)
         yield "integer" if _is_integer(value) else "float" if isinstance(value, float) else repr(value)
@@ -207,7 +219,8 @@ def _kind(described: dict[str, Any], shapes: Sequence[Sequence[int]]) -> Iterato
 def _value(described: dict[str, Any]) -> Any:
     """The value of an input that is no tensor; what is declared a float may be written as an integer."""
     value = described.get("value", described.get("range_values"))
-    return float(value) if described.get("dtype") == "float" and type(value) is int else value
+    is_float = str(described.get("dtype")).startswith(_FLOATS)
+    return float(value) if is_float and type(value) is int else value
 
 
 def _is_integer(value: Any) -> bool:
@@ -222,8 +235,10 @@ def _broadcast(shape: Sequence[int], shapes: Sequence[Sequence[int]]) -> Iterato
 
 
 def _alike(cases: Sequence[Case]) -> list[list[int]]:
-    """The numbers of the cases of each kernel; first one with few sizes below 2, as small as possible."""
+    """The numbers of the cases of each kernel; first one of most dims, few of them below 2, as small as possible."""
     found: dict[tuple[Any, ...], list[int]] = {}
     for number, case in enumerate(cases):
         found.setdefault(case.signature, []).append(number)
-    return [sorted(numbers, key=lambda n: (cases[n].small, cases[n].elements)) for numbers in found.values()]
+    return [
+        sorted(numbers, key=lambda n: (-cases[n].rank, cases[n].small, cases[n].elements)) for numbers in found.values()
+    ]

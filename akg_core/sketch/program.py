@@ -102,3 +102,11 @@ def kept_tensors(program: ast.Program) -> frozenset[str]:
         if isinstance(node, ast.View) and node.tensor in found:
             found.add(node.target)
     return frozenset(found)
+
+
+def nested(body: Sequence[ast.Statement], depth: int = 0, turned: int = 1) -> Iterator[tuple[ast.Statement, int, int]]:
+    """The statements of a program in order, with how many loops are around each, and how often these turn it."""
+    for node in body:
+        yield node, depth, turned
+        if isinstance(node, ast.Range):
+            yield from nested(node.body, depth + 1, turned * turns(node))

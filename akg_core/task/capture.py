@@ -8,7 +8,7 @@ Worker side only.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +22,7 @@ from torch.export._trace import _export
 from torch.export.graph_signature import CustomObjArgument
 
 from akg_core.errors import TaskError
-from akg_core.records import Argument, Dim, Graph, Interface, Task
+from akg_core.records import Argument, Graph, Interface, Task
 from akg_core.task import complex_border, complex_pairs, load, wording
 from akg_core.task.arguments import Leaf, portable
 from akg_core.task.asked import Asked
@@ -45,6 +45,7 @@ from akg_core.task.layout import memory_order
 from akg_core.task.load import ReferenceModule, as_buffers
 from akg_core.task.notes import guarded, notes_of
 from akg_core.task.packing import has_named, packing
+from akg_core.task.ranks import lacking, may_lack
 from akg_core.task.single import from_two
 from akg_core.task.translate import Sizes, Translated, dtype_name, translate
 from akg_core.task.unchecked import unchecked
@@ -161,13 +162,15 @@ class _Mismatch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Traced:
-    """A forward, traced; `guards`: the conditions on its sizes at which it holds, `asked`: those on float arguments."""
+    """A forward, traced; `guards`: the conditions on its sizes at which it holds, `asked`: those on float arguments;
+    `absent`: how many leading dims its tensors may lack."""
 
     program: ExportedProgram
     sizes: Sizes
     translated: Translated
     guards: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
+    absent: tuple[int, ...] = ()
 
 
 def _trace(reference: ReferenceModule, example: Example, *, floats: Floats, early: bool, eval: bool) -> _Traced:
@@ -176,26 +179,31 @@ def _trace(reference: ReferenceModule, example: Example, *, floats: Floats, earl
     if not traced.sizes.values:
         return traced
 
-    shapes = _shapes(example, traced, floats)
+    graph, symbols = traced.translated.graph, traced.sizes.values
+    arguments = _arguments(traced.program, example, traced.sizes, floats, traced.translated.updated)
+    shapes = {argument.name: argument.shape for argument in arguments if argument.kind in ("tensor", "size")}
 
-    def at(symbols: dict[str, int]) -> Graph:
-        def resized(leaf: Leaf, shape: tuple[Dim, ...]) -> Leaf:
-            sizes = [size(dim, symbols) for dim in shape]
+    def of(fixed: Mapping[str, tuple[int, ...]]) -> Graph:
+        """The graph where tensors have these shapes, and ints are these sizes."""
+
+        def resized(leaf: Leaf, shape: tuple[int, ...]) -> Leaf:
             with example.mode:
-                return replace(leaf, value=sizes[0] if is_size(leaf.value) else leaf.value.new_empty(sizes))
+                return replace(leaf, value=shape[0] if is_size(leaf.value) else leaf.value.new_empty(shape))
 
-        leaves = [resized(leaf, shapes[leaf.name]) if leaf.name in shapes else leaf for leaf in example.leaves]
-        fixed = replace(example, leaves=leaves, varying=(frozenset[int](),) * len(leaves))
-        return _traced(reference, fixed, floats=floats, early=early, eval=eval).translated.graph
+        leaves = [resized(leaf, fixed[leaf.name]) if leaf.name in fixed else leaf for leaf in example.leaves]
+        still = replace(example, leaves=leaves, varying=(frozenset[int](),) * len(leaves))
+        return _traced(reference, still, floats=floats, early=early, eval=eval).translated.graph
 
-    several = from_two(traced.translated.graph, shapes, traced.guards, traced.sizes.values, at)
-    return replace(traced, guards=(*traced.guards, *(f"({name} >= 2)" for name in several)))
+    def at(sizes: dict[str, int]) -> Graph:
+        return of({name: tuple(size(dim, sizes) for dim in shape) for name, shape in shapes.items()})
 
-
-def _shapes(example: Example, traced: _Traced, floats: Floats) -> dict[str, tuple[Dim, ...]]:
-    """The shape of each tensor that forward takes, by the name of its leaf, and of each int that is a size."""
-    arguments = _arguments(traced.program, example, traced.sizes, floats, ())
-    return {argument.name: argument.shape for argument in arguments if argument.kind in ("tensor", "size")}
+    several = from_two(graph, shapes, traced.guards, symbols, at)
+    lack = [lacking(arguments, values) for values in example.others]
+    return replace(
+        traced,
+        guards=(*traced.guards, *(f"({name} >= 2)" for name in several)),
+        absent=() if several else may_lack(graph, arguments, symbols, lack, of),
+    )
 
 
 def _extents(example: Example) -> set[str]:
@@ -304,6 +312,7 @@ def _task(reference: ReferenceModule, example: Example, tried: Example, traced: 
         parts=packed.parts if any(part.packing != "tensor" for part in packed.parts) else (),
         handed=handed,
         guards=traced.guards,
+        absent=traced.absent,
         asked=traced.asked,
         seeded=bool(random_nodes(graph)),
         pairs=example.complex_outputs,

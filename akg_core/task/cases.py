@@ -14,6 +14,7 @@ import torch
 from akg_core.records import Argument, Interface
 from akg_core.task.arguments import portable
 from akg_core.task.graph import answers, holds, size
+from akg_core.task.ranks import lacking, led, without
 
 
 def cases_of(
@@ -23,9 +24,12 @@ def cases_of(
     and the numbers of the entries for which the graph does not hold: another size, another constant, a guard, or what
     was asked of floats."""
     found, refused = [], []
-    for number, values in enumerate(entries):
-        pairs = [*zip(interface.arguments, values, strict=False)]
-        case = dict(symbols)
+    for number, entry in enumerate(entries):
+        values = entry
+        arguments, case = interface.arguments, dict(symbols)
+        if (absent := lacking(arguments, values)) in interface.absent:
+            case, values = without(arguments, symbols, absent), led(arguments, values, absent)
+        pairs = [*zip(arguments, values, strict=False)]
         for argument, value in pairs:
             if isinstance(value, torch.Tensor):
                 dims = zip(argument.shape, value.shape, strict=False)

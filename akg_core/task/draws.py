@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from akg_core.records import Interface, Task
-from akg_core.task import arguments, edges, layout
+from akg_core.task import arguments, edges, layout, ranks
 from akg_core.task.graph import answers, size
 from akg_core.task.load import ReferenceModule
 from akg_core.task.patterns import Deal, dealt, normal
@@ -106,6 +106,11 @@ def hidden_sizes(task: Task, seed: int = 0) -> list[dict[str, int]]:
     return [c for i, c in enumerate(candidates) if c != task.symbols and c not in candidates[:i]]
 
 
+def lower_ranks(task: Task) -> list[dict[str, int]]:
+    """The sizes of a task's example where tensors lack leading dims, for each number of these that they may lack."""
+    return [ranks.without(task.interface.arguments, task.symbols, absent) for absent in task.interface.absent]
+
+
 def resized(
     reference: ReferenceModule,
     interface: Interface,
@@ -131,6 +136,7 @@ def resized(
             values[i] = layout.ordered_like(new, old)
         elif argument.kind == "size":
             values[i] = size(argument.shape[0], symbols)
+    values = ranks.lowered(interface.arguments, values, symbols)
     return arguments.rebuilt(given, values)
 
 

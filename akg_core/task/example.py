@@ -303,5 +303,6 @@ def _differing(value: Any, others: Sequence[Any]) -> frozenset[int]:
         return frozenset({0} if any(type(o) is int and o != value for o in others) else ())
     if not isinstance(value, torch.Tensor):
         return frozenset()
-    same_rank = [o for o in others if isinstance(o, torch.Tensor) and o.dim() == value.dim()]
-    return frozenset(d for d in range(value.dim()) if any(o.shape[d] != value.shape[d] for o in same_rank))
+    rank = value.dim()  # one of fewer dims lacks leading ones
+    shapes = [(1,) * (rank - o.dim()) + o.shape for o in others if isinstance(o, torch.Tensor) and o.dim() <= rank]
+    return frozenset(d for d in range(rank) if any(shape[d] != value.shape[d] for shape in shapes))

@@ -31,7 +31,7 @@ def from_two(
     def same(sizes: dict[str, int]) -> bool:
         try:
             given = {f"argument:{name}": tuple(size(dim, sizes) for dim in shape) for name, shape in shapes.items()}
-            return bool(_described(graph, given, sizes) == _described(trace(sizes), given, {}))
+            return bool(described(graph, given, sizes) == described(trace(sizes), given, {}))
         except Exception:
             return False
 
@@ -43,7 +43,7 @@ def from_two(
     return tuple(name for name in asked if name not in one)
 
 
-def _described(graph: Graph, given: Mapping[str, tuple[int, ...]], sizes: dict[str, int]) -> Any:
+def described(graph: Graph, given: Mapping[str, tuple[int, ...]], sizes: dict[str, int]) -> Any:
     """A graph at given sizes by what it computes: without names, and without copies, which are a matter of layout."""
     known: dict[str, Any] = {reference(name): origin for name, origin in graph.values.items()}
     shapes: dict[str, Any] = {text: given.get(origin) for text, origin in known.items()}

@@ -433,3 +433,12 @@ def model(x: In["f32", "M", "K"], heads: In["bool", "N"], p: In["f64"]):
     for given, said in [((2, 0.0), "made for p > 0.0"), ((5, 0.5), "heads <= 4"), ((2.0, 0.5), "heads must be an int")]:
         with pytest.raises((TypeError, ValueError), match=said):
             made.ModelNew()(x, *given)
+
+
+def test_tensors_may_lack_leading_dims_as_far_as_the_interface_says(tmp_path: Path) -> None:
+    model = load(tmp_path, SCALE, tensor("x"), absent=(1,)).ModelNew()
+    for shape in ((4, 8), (8,)):
+        x = torch.randn(shape)
+        assert torch.equal(model(x), 3 * x)
+    with pytest.raises(TypeError, match="x must be a 2-dimensional"):
+        model(torch.randn(()))

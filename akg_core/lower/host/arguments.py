@@ -132,6 +132,15 @@ def asked(interface: Interface, names: Mapping[str, str]) -> Iterator[str]:
         yield f"if not {text}: _refuse_numbers({condition.removeprefix('(').removesuffix(')')!r})"
 
 
+def led(interface: Interface) -> list[str]:
+    """The line that gives tensors the leading dims that they lack."""
+    tensors = [a for a in interface.arguments if a.kind == "tensor"]
+    rank = max((len(a.shape) for a in tensors), default=0)
+    names = [a.name for a in tensors if len(a.shape) == rank]
+    line = f"{', '.join(names)}, _absent = _led({python_tuple(names)}, {rank}, {interface.absent})"
+    return [line] if interface.absent else []
+
+
 def literal(value: object) -> str:
     """A JSON value as Python text; infinities and NaN, which have no literal, are names of torch."""
     if isinstance(value, float) and not math.isfinite(value):

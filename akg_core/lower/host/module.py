@@ -12,7 +12,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from akg_core.lower.host import runtime
-from akg_core.lower.host.arguments import asked, called, collections, heading, literal, other_names, renamed, spoken_for
+from akg_core.lower.host.arguments import (
+    asked,
+    called,
+    collections,
+    heading,
+    led,
+    literal,
+    other_names,
+    renamed,
+    spoken_for,
+)
 from akg_core.lower.host.checks import TORCH_NAMES, Given, checked, kind_of, python_tuple, sizes_of
 from akg_core.lower.host.packing import packed
 from akg_core.lower.host.views import Dims, Part, parts_of, view, viewed
@@ -20,7 +30,7 @@ from akg_core.records import HOST, Interface, Sketch
 from akg_core.sketch import ast
 from akg_core.sketch.check.shapes import sized, substitute
 from akg_core.sketch.dtypes import is_float
-from akg_core.sketch.program import kept_tensors, memory_orders, program_of, statements, turns
+from akg_core.sketch.program import kept_tensors, memory_orders, nested, program_of, statements
 from akg_core.sketch.scalars import floats_of
 from akg_core.sketch.show import show_expression
 
@@ -129,7 +139,7 @@ class _Forward:
         if updated := [argument.name for argument in self.interface.arguments if argument.mutated]:
             others = [argument.name for argument in self.interface.arguments if argument.kind == "tensor"]
             lines.append(f"    updates = _updates({python_tuple(updated)}, {python_tuple(others)})")
-        lines += [f"    {line}" for line in asked(self.interface, self.others)]
+        lines += [f"    {line}" for line in (*asked(self.interface, self.others), *led(self.interface))]
         bound = [(self.name(tensor.name), argument) for tensor, argument in self.arguments]
         lines += [f"    {name} = {a.name}" for name, a in bound if a.kind == "tensor" and name != a.name]
         lines += [f"    {line}" for line in checked(self.given)]
@@ -187,7 +197,7 @@ class _Forward:
 
     def _steps(self) -> Iterator[_Step]:
         number = 0
-        for node, depth, turned in _nested(self.program.body):
+        for node, depth, turned in nested(self.program.body):
             call = None
             if isinstance(node, ast.Launch):
                 call, number = self._call(number, node, turned), number + 1
@@ -327,6 +337,8 @@ class _Forward:
             returned[place] = f"updates[{updated.index(name)}]"
         write = [f"_update(updates, {python_tuple(new)})"] if updated else []
         lines = [*write, f"return {self._packed(returned)}"]
+        if self.interface.absent:
+            lines = [*(f"if _absent: {name} = {name}[(0,) * _absent]" for name in returned), *lines]
         sources = [tensor.name for tensor in self.given if is_float(tensor.dtype)]
         if sources and not updated:
             names = python_tuple(returned)
@@ -386,11 +398,3 @@ class _Forward:
                 fresh += "_"
             result[name] = fresh
         return result
-
-
-def _nested(body: Sequence[ast.Statement], depth: int = 0, turned: int = 1) -> Iterator[tuple[ast.Statement, int, int]]:
-    """The statements of a program in order, with how many loops are around each, and how often these turn it."""
-    for node in body:
-        yield node, depth, turned
-        if isinstance(node, ast.Range):
-            yield from _nested(node.body, depth + 1, turned * turns(node))

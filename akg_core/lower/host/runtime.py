@@ -291,6 +291,16 @@ _NUMBERS = """def _refuse_numbers(condition):
 
 
 """
+_LED = '''def _led(tensors, rank, numbers):
+    """Tensors with as many dims, the leading of size 1, if they lack one of these numbers; and this number."""
+    lacking = {rank - tensor.dim() for tensor in tensors if isinstance(tensor, torch.Tensor)}
+    absent = lacking.pop() if len(lacking) == 1 else 0
+    if absent not in numbers:
+        return *tensors, 0
+    return *(tensor[(None,) * absent] for tensor in tensors), absent
+
+
+'''
 _EXTENTS = '''def _extent(what, value, device):
     """A tensor of which an int is the size, and that takes no memory."""
     if type(value) is not int or value < 0:
@@ -310,6 +320,7 @@ _PAIRS = '''def _pairs(what, value, dtype):
 '''
 _PARTS = (
     ("_unpacked(", _COLLECTIONS),
+    ("_led(", _LED),
     ("_extent(", _EXTENTS),
     ("_refuse_numbers(", _NUMBERS),
     ("_pairs(", _PAIRS),
