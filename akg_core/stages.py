@@ -94,8 +94,11 @@ class Candidate:
     instead_of: Schedule | None = None
 
 
-def capture(pool: Pool, request: Request, work: int = 0) -> Task:
-    """The reference file as a Task, made smaller to `work` where no scale says how much. Raises TaskError."""
+def capture(pool: Pool, request: Request, work: int = 0, integers: bool = True) -> Task:
+    """The reference file as a Task, made smaller to `work` where no scale says how much. Raises TaskError.
+
+    Without `integers`, ints that forward takes are constants; so they are where the designer has no rule otherwise.
+    """
     payload = {
         "path": str(request.reference.resolve()),
         "name": str(request.reference),
@@ -103,11 +106,23 @@ def capture(pool: Pool, request: Request, work: int = 0) -> Task:
         "eval": request.evaluation,
         "scale": request.scale,
         "work": work,
+        "integers": integers,
     }
     result = pool.call("akg_core.task.capture:capture_job", payload, limits=Limits(seconds=CAPTURE_SECONDS))
     if result.status not in ("ok", "error"):
         raise TaskError(f"{request.reference} could not be captured. {result.reason}")
-    return Task(**result.unwrap())
+    task = Task(**result.unwrap())
+    if any(argument.kind == "size" for argument in task.interface.arguments) and not _has_rules(pool, task):
+        return capture(pool, request, work, integers=False)
+    return task
+
+
+def _has_rules(pool: Pool, task: Task) -> bool:
+    """Whether the designer has a rule for each operator of a task, as it is called there."""
+    try:
+        return not refusals_job.on(pool, DESIGN)(task)
+    except AkgError:
+        return False
 
 
 def refusals(pool: Pool, request: Request) -> tuple[str, ...]:

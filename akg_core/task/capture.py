@@ -55,7 +55,7 @@ Floats = Literal["tensors", "asked", "constants"]
 
 
 def capture_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """Worker job: {path, name, dynamic, eval, scale, work} to a Task as JSON; `name`: the path as the user gave it."""
+    """Worker job: {path, name, dynamic, eval, scale, work, integers} to a Task as JSON; `name`: as the user gave it."""
     task = capture_file(
         payload["path"],
         payload.get("name", ""),
@@ -63,6 +63,7 @@ def capture_job(payload: dict[str, Any]) -> dict[str, Any]:
         eval=payload.get("eval", False),
         scale=payload.get("scale", 1.0),
         work=payload.get("work", 0),
+        integers=payload.get("integers", True),
     )
     return task.model_dump(mode="json")
 
@@ -75,13 +76,14 @@ def capture_file(
     eval: bool = False,
     scale: float = 1.0,
     work: int = 0,
+    integers: bool = True,
 ) -> Task:
     """Capture the reference file at `path`, which messages call `name`.
 
     `dynamic`: every size of every tensor may vary, as far as tracing allows (a file with `get_inputs_dyn_list`
     says itself which do). `eval`: switch the module to eval mode first. `scale`: shrink the sizes that the file
     spells out; `work`: without a scale, shrink them until one call does at most about so much, first how many matrices
-    or images there are, then how large these are (`akg_core.task.scale`).
+    or images there are, then how large these are (`akg_core.task.scale`). `integers`: ints may be sizes that vary.
     Raises TaskError.
     """
     source, name = load.read(path), name or str(path)
@@ -94,14 +96,14 @@ def capture_file(
         from akg_core.task.scale import fitting
 
         source, notes = fitting(source, name, work, rank=3)
-    task = capture(load.load_source(source, name, traced=True), dynamic=dynamic, eval=eval)
+    task = capture(load.load_source(source, name, traced=True), dynamic=dynamic, eval=eval, integers=integers)
     return task.model_copy(update={"scale": scale, "notes": notes + task.notes})
 
 
-def capture(reference: ReferenceModule, *, dynamic: bool = False, eval: bool = False) -> Task:
+def capture(reference: ReferenceModule, *, dynamic: bool = False, eval: bool = False, integers: bool = True) -> Task:
     """Capture a loaded reference; see `capture_file`."""
     try:
-        return _capture(reference, dynamic=dynamic, eval=eval)
+        return _capture(reference, dynamic=dynamic, eval=eval, integers=integers)
     except TaskError as error:
         if error.message.startswith(reference.name):
             raise
@@ -109,11 +111,11 @@ def capture(reference: ReferenceModule, *, dynamic: bool = False, eval: bool = F
         raise TaskError(f"{reference.name}{between}{error.message}", error.cure) from None
 
 
-def _capture(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Task:
+def _capture(reference: ReferenceModule, *, dynamic: bool, eval: bool, integers: bool) -> Task:
     example = make_example(reference, dynamic=dynamic, eval=eval)
     reference = example.reference
     errors: list[Exception] = []
-    for varying, floats, early in _attempts(example):
+    for varying, floats, early in _attempts(example, integers):
         tried = replace(example, varying=varying)
         try:
             with quiet():
@@ -138,14 +140,14 @@ def _capture(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Task:
 # --- tracing -----------------------------------------------------------------------------------------
 
 
-def _attempts(example: Example) -> list[tuple[tuple[frozenset[int], ...], Floats, bool]]:
+def _attempts(example: Example, integers: bool) -> list[tuple[tuple[frozenset[int], ...], Floats, bool]]:
     """(what varies, what floats are, traced early), from what is wanted most to what always works.
 
     Early: before PyTorch's autograd, which knows what lines wrote. Inside `torch.func`'s transforms, only after it.
     """
     pairs = [*zip(example.leaves, example.varying, strict=True)]
     shapes = tuple(frozenset[int]() if is_size(leaf.value) else varying for leaf, varying in pairs)
-    vary = dict.fromkeys([example.varying, shapes, (frozenset[int](),) * len(pairs)])
+    vary = dict.fromkeys([example.varying if integers else shapes, shapes, (frozenset[int](),) * len(pairs)])
     floats: tuple[Floats, ...] = ("tensors", "asked", "constants")
     floats = floats if any(map(_may_vary, example.leaves)) else ("constants",)
     return [(v, f, early) for early in (True, False) for v in vary for f in floats]

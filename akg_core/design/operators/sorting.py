@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from akg_core.design.algebra.index import ceil_div, index
+from akg_core.design.algebra.index import Index, ceil_div, index
 from akg_core.design.graph.places import along
 from akg_core.design.graph.rules import Call, rule, size_value
 from akg_core.design.graph.values import (
@@ -189,13 +189,14 @@ def _of_first(both: Value, size: int, place: Value) -> Value:
     return own
 
 
-def leading(x: Value, count: int, longest: int, descending: bool) -> Value:
-    """The positions of the first `count` of each row of `x`, in order."""
+def leading(x: Value, first: Index, longest: int, descending: bool) -> Value:
+    """The positions of so many of each row of `x`, the first in order."""
+    count = first.constant
     digit, *others = _digits(x, descending)
     dim, size = len(x.shape) - 1, x.shape[-1].constant
-    few = count <= _FEW and (size is None or size <= _NEAR)
-    if others or not (few or (size is not None and count <= max(longest, RUN) // 2)):
-        return narrow(ordered(x, longest, descending), dim, index(0), index(count))
+    few = count is not None and count <= _FEW and (size is None or size <= _NEAR)
+    if count is None or others or not (few or (size is not None and count <= max(longest, RUN) // 2)):
+        return narrow(ordered(x, longest, descending), dim, index(0), first)
     found = _least(_keys(digit), count) if few else _selected(digit, size or 0, count, longest)
     return found & _LOW
 
@@ -278,18 +279,18 @@ def _listed(x: Value, dim: int, find: Callable[[Value], Value]) -> tuple[Value, 
 @rule("topk")
 def topk(c: Call) -> tuple[Value, ...]:
     """The first of a row in order, which is also a right answer where no order is asked for."""
-    count, dim, largest = int(c.arg(1)), c.arg(2, -1), bool(c.arg(3, True))
+    count, dim, largest = c.size(c.arg(1)), c.arg(2, -1), bool(c.arg(3, True))
     return _listed(c.value(0), dim, lambda rows: leading(rows, count, c.choices.longest_sorted, largest))
 
 
 @rule("kthvalue")
 def kth_value(c: Call) -> tuple[Value, ...]:
     """The last of so many elements in order of each row, and where it is."""
-    x, count = c.value(0), int(c.arg(1))
+    x, count = c.value(0), c.size(c.arg(1))
 
     def find(rows: Value) -> Value:
         found = leading(rows, count, c.choices.longest_sorted, False)
-        return narrow(found, len(x.shape) - 1, index(count - 1), index(1))
+        return narrow(found, len(x.shape) - 1, count - index(1), index(1))
 
     return tuple(reshape(v, c.shape) for v in _listed(x, c.arg(2, -1), find))
 
