@@ -239,6 +239,7 @@ class Interface(Packing):
     `handed`: outputs that are updated arguments, by their place among the tensors.
     `guards`: what must hold of named sizes, none of which is 0, for the graph to be forward: "((s0 % 2) == 0)".
     `absent`: how many leading dims tensors of most dims may lack, and results then too: forward works by elements.
+    `empty`: a size may be 0, and results are empty then, for the same reason.
     `asked`: what must hold of float arguments, by their names: "(p > 0.0)".
     `seeded`: forward draws random numbers; the program's last input is then the seed of the call, an i64 without dims.
     `pairs`: the outputs that are complex, of which the program gives pairs. `records`: some arguments are dataclasses
@@ -252,6 +253,7 @@ class Interface(Packing):
     handed: dict[int, str] = Field(default_factory=dict)
     guards: tuple[str, ...] = ()
     absent: tuple[int, ...] = ()
+    empty: bool = False
     asked: tuple[str, ...] = ()
     seeded: bool = False
     pairs: tuple[int, ...] = ()

@@ -160,10 +160,27 @@ def _written(problem: Problem, described: Sequence[dict[str, Any]]) -> Problem:
     source = placed(in_plain_torch(problem.origin.read_text(encoding="utf-8")), problem.origin)
     first, *others = (described[number] for number in problem.cases)
     agreed = reduce(_agreed, others, _agreed(first, first))
-    small = _others(_agreed(first, first), agreed)
+    ranks = {_case(each["inputs"]).rank for each in (first, *others)}
+    example = _traceable(first) if len(ranks) > 1 else first
+    small = _others(_agreed(example, example), agreed)
     every = " ".join(map(str, problem.cases))
     write_whole(problem.path, source + _TAIL.format(agreed=agreed, small=small, first=problem.cases[0], every=every))
     return problem
+
+
+def _traceable(described: dict[str, Any]) -> dict[str, Any]:
+    """A case with 2 for sizes below, which tracing would take for constants: those of its kernel differ in all dims."""
+    every = [shape for each in described["inputs"] for shape in _shapes(each)]
+
+    def larger(shape: list[int]) -> list[int]:
+        broadcast = _broadcast(shape, every)
+        return [size if is_one else max(2, size) for size, is_one in zip(shape, broadcast, strict=True)]
+
+    def one(each: dict[str, Any]) -> dict[str, Any]:
+        shapes = [*map(larger, _shapes(each))]
+        return each | ({"shapes": shapes} if each.get("shapes") else {"shape": shapes[0]} if shapes else {})
+
+    return described | {"inputs": [*map(one, described["inputs"])]}
 
 
 def _agreed(one: Any, other: Any) -> Any:

@@ -45,7 +45,7 @@ from akg_core.task.layout import memory_order
 from akg_core.task.load import ReferenceModule, as_buffers
 from akg_core.task.notes import guarded, notes_of
 from akg_core.task.packing import has_named, packing
-from akg_core.task.ranks import lacking, may_lack
+from akg_core.task.ranks import lacking, may_be_empty, may_lack
 from akg_core.task.single import from_two
 from akg_core.task.translate import Sizes, Translated, dtype_name, translate
 from akg_core.task.unchecked import unchecked
@@ -164,8 +164,7 @@ class _Mismatch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Traced:
-    """A forward, traced; `guards`: the conditions on its sizes at which it holds, `asked`: those on float arguments;
-    `absent`: how many leading dims its tensors may lack."""
+    """A forward, traced; `guards`, `asked`, `absent`, `empty`: as of an interface."""
 
     program: ExportedProgram
     sizes: Sizes
@@ -173,6 +172,7 @@ class _Traced:
     guards: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     absent: tuple[int, ...] = ()
+    empty: bool = False
 
 
 def _trace(reference: ReferenceModule, example: Example, *, floats: Floats, early: bool, eval: bool) -> _Traced:
@@ -200,11 +200,14 @@ def _trace(reference: ReferenceModule, example: Example, *, floats: Floats, earl
         return of({name: tuple(size(dim, sizes) for dim in shape) for name, shape in shapes.items()})
 
     several = from_two(graph, shapes, traced.guards, symbols, at)
+    if several:
+        return replace(traced, guards=(*traced.guards, *(f"({name} >= 2)" for name in several)))
     lack = [lacking(arguments, values) for values in example.others]
+    empty = any(isinstance(v, torch.Tensor) and not v.numel() for values in example.others for v in values)
     return replace(
         traced,
-        guards=(*traced.guards, *(f"({name} >= 2)" for name in several)),
-        absent=() if several else may_lack(graph, arguments, symbols, lack, of),
+        absent=may_lack(graph, arguments, symbols, lack, of),
+        empty=empty and may_be_empty(graph, arguments, symbols, of),
     )
 
 
@@ -315,6 +318,7 @@ def _task(reference: ReferenceModule, example: Example, tried: Example, traced: 
         handed=handed,
         guards=traced.guards,
         absent=traced.absent,
+        empty=traced.empty,
         asked=traced.asked,
         seeded=bool(random_nodes(graph)),
         pairs=example.complex_outputs,

@@ -13,7 +13,7 @@ import torch
 
 from akg_core.records import Argument, Interface
 from akg_core.task.arguments import portable
-from akg_core.task.graph import answers, holds, size
+from akg_core.task.graph import answers, is_for, size
 from akg_core.task.ranks import lacking, led, without
 
 
@@ -37,7 +37,7 @@ def cases_of(
             elif argument.kind == "size" and type(value) is int:
                 case |= {str(dim): value for dim in argument.shape if dim in symbols}
         found.append(case)
-        meets = holds(interface.guards, case) and answers(interface, values)
+        meets = is_for(interface, case) and answers(interface, values)
         if not (meets and all(_suits(argument, value, case) for argument, value in pairs)):
             refused.append(number)
     return tuple(case for place, case in enumerate(found) if case not in found[:place]), tuple(refused)

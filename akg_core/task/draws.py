@@ -106,9 +106,11 @@ def hidden_sizes(task: Task, seed: int = 0) -> list[dict[str, int]]:
     return [c for i, c in enumerate(candidates) if c != task.symbols and c not in candidates[:i]]
 
 
-def lower_ranks(task: Task) -> list[dict[str, int]]:
-    """The sizes of a task's example where tensors lack leading dims, for each number of these that they may lack."""
-    return [ranks.without(task.interface.arguments, task.symbols, absent) for absent in task.interface.absent]
+def fewer(task: Task) -> list[dict[str, int]]:
+    """The sizes of a task's example where tensors lack leading dims, for each number of these that they may lack; and
+    without elements, if they may be so."""
+    lacking = [ranks.without(task.interface.arguments, task.symbols, absent) for absent in task.interface.absent]
+    return [*lacking, *([task.symbols | {[*task.symbols][-1]: 0}] if task.interface.empty else [])]
 
 
 def resized(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from akg_core.records import Interface, Task
-from akg_core.task.graph import holds, size
+from akg_core.task.graph import holds, is_for, size
 
 _NEAR = 32  # how far from a size one is looked for at which the graph holds
 _MOST = 6  # sizes beyond guards
@@ -24,7 +24,7 @@ def place(argument: str, dim: int) -> str:
 def is_beyond(interface: Interface, sizes: Mapping[str, int]) -> bool:
     """Whether the captured graph says nothing of these sizes."""
     symbols = {name: value for name, value in sizes.items() if name.isidentifier()}
-    return len(symbols) < len(sizes) or not holds(interface.guards, symbols)
+    return len(symbols) < len(sizes) or not is_for(interface, symbols)
 
 
 def within(task: Task, sizes: dict[str, int]) -> dict[str, int] | None:

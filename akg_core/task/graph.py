@@ -239,6 +239,11 @@ def holds(conditions: Iterable[str], symbols: dict[str, int]) -> bool:
         return False
 
 
+def is_for(interface: Interface, sizes: dict[str, int]) -> bool:
+    """Whether the graph is forward where sizes that vary are these; 0 may be one where the interface says so."""
+    return holds(interface.guards, {name: max(value, int(interface.empty)) for name, value in sizes.items()})
+
+
 def answers(interface: Interface, values: Sequence[Any]) -> bool:
     """Whether arguments of these values answer what was asked of floats as the example does."""
     if not interface.asked:

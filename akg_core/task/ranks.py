@@ -1,7 +1,8 @@
-"""Tensors of fewer dims than a graph was traced with, where forward works element by element.
+"""Tensors of fewer dims than a graph was traced with, and empty ones, where forward works element by element.
 
 Elementwise operators line dims up from the last, so that tensors without some leading dims are tensors with leading
-dims of 1, and so is what comes out. That forward is the same operators there is found out by tracing it there.
+dims of 1, and so is what comes out; of nothing they make nothing. That forward is the same operators there is found out
+by tracing it there.
 Worker side only.
 """
 
@@ -14,7 +15,7 @@ from typing import Any
 import torch
 
 from akg_core.records import Argument, Dim, Graph, Node
-from akg_core.task.graph import size
+from akg_core.task.graph import reference, size
 from akg_core.task.single import described
 
 ABSENT = "absent"
@@ -64,35 +65,54 @@ def without(arguments: Sequence[Argument], symbols: Mapping[str, int], absent: i
     return {**symbols, **ones, ABSENT: absent}
 
 
-def may_lack(
-    graph: Graph,
-    arguments: Sequence[Argument],
-    symbols: dict[str, int],
-    asked: Iterable[int],
-    trace: Callable[[dict[str, tuple[int, ...]]], Graph],
-) -> tuple[int, ...]:
-    """How many leading dims the tensors of most dims may lack, of the numbers that are `asked`.
+Trace = Callable[[dict[str, tuple[int, ...]]], Graph]
+"""The graph of forward where tensors, by name, have these shapes; it may raise."""
 
-    `trace` gives the graph of forward where arguments have these shapes, by name; it may raise.
-    """
+
+def may_lack(
+    graph: Graph, arguments: Sequence[Argument], symbols: dict[str, int], asked: Iterable[int], trace: Trace
+) -> tuple[int, ...]:
+    """How many leading dims the tensors of most dims may lack, of the numbers that are `asked`."""
     rank = highest(arguments)
-    shapes = {a.name: a.shape for a in arguments if a.kind == "tensor"}
-    results = [node.shapes[0] for node in graph.nodes if f"%{node.name}" in graph.outputs]
-    plain = all(map(_is_elementwise, graph.nodes)) and not any(a.mutated for a in arguments)
-    if not plain or len(results) < len(graph.outputs) or any(len(shape) != rank for shape in results):
-        return ()
 
     def same(absent: int) -> bool:
         sizes = without(arguments, symbols, absent)
-        if not all(size(dim, sizes) == 1 for s in shapes.values() if len(s) == rank for dim in s[:absent]):
+        full = _shapes(arguments, sizes)
+        if any(size != 1 for shape in full.values() if len(shape) == rank for size in shape[:absent]):
             return False
-        full = {name: tuple(size(dim, sizes) for dim in shape) for name, shape in shapes.items()}
-        fewer = {name: s[absent:] if len(s) == rank else s for name, s in full.items()}
-        with contextlib.suppress(Exception):
-            return _operators(graph, full, sizes) == _operators(trace(fewer), fewer, {})
-        return False
+        fewer = {name: shape[absent:] if len(shape) == rank else shape for name, shape in full.items()}
+        return _same(graph, full, sizes, fewer, trace)
 
-    return tuple(absent for absent in sorted({*asked} - {0}) if same(absent))
+    wanted = sorted({*asked} - {0})
+    return tuple(filter(same, wanted)) if wanted and _is_elementwise(graph, arguments, rank) else ()
+
+
+def may_be_empty(graph: Graph, arguments: Sequence[Argument], symbols: dict[str, int], trace: Trace) -> bool:
+    """Whether each of the sizes that vary may be 0: no result has an element then."""
+
+    def same(name: str) -> bool:
+        sizes = symbols | {name: 0}
+        shapes = _shapes(arguments, sizes)
+        return _same(graph, shapes, sizes, shapes, trace)
+
+    return _is_elementwise(graph, arguments, highest(arguments)) and all(map(same, symbols))
+
+
+def _shapes(arguments: Sequence[Argument], sizes: dict[str, int]) -> dict[str, tuple[int, ...]]:
+    return {a.name: tuple(size(dim, sizes) for dim in a.shape) for a in arguments if a.kind == "tensor"}
+
+
+def _same(
+    graph: Graph,
+    full: dict[str, tuple[int, ...]],
+    sizes: dict[str, int],
+    shapes: dict[str, tuple[int, ...]],
+    trace: Trace,
+) -> bool:
+    """Whether forward is the same operators at these shapes of arguments."""
+    with contextlib.suppress(Exception):
+        return _operators(graph, full, sizes) == _operators(trace(shapes), shapes, {})
+    return False
 
 
 def _operators(graph: Graph, given: Mapping[str, tuple[int, ...]], sizes: dict[str, int]) -> object:
@@ -101,7 +121,14 @@ def _operators(graph: Graph, given: Mapping[str, tuple[int, ...]], sizes: dict[s
     return [step[:-1] for step in steps], outputs
 
 
-def _is_elementwise(node: Node) -> bool:
+def _is_elementwise(graph: Graph, arguments: Sequence[Argument], rank: int) -> bool:
+    """Whether a graph is elementwise operators alone, updates nothing, and all of its results have so many dims."""
+    results = [node.shapes[0] for node in graph.nodes if reference(node.name) in graph.outputs]
+    plain = len(results) == len(graph.outputs) and all(len(shape) == rank for shape in results)
+    return plain and not any(a.mutated for a in arguments) and all(map(_works_by_elements, graph.nodes))
+
+
+def _works_by_elements(node: Node) -> bool:
     _, name, overload = node.op.split(".")
     operator = getattr(getattr(torch.ops.aten, name, None), overload, None)
     return name in _ALSO or (operator is not None and torch.Tag.pointwise in operator.tags)

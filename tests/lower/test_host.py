@@ -442,3 +442,11 @@ def test_tensors_may_lack_leading_dims_as_far_as_the_interface_says(tmp_path: Pa
         assert torch.equal(model(x), 3 * x)
     with pytest.raises(TypeError, match="x must be a 2-dimensional"):
         model(torch.randn(()))
+
+
+def test_of_nothing_comes_nothing_where_tensors_may_be_empty(tmp_path: Path) -> None:
+    x = Argument(name="x", kind="tensor", dtype="f32", shape=("s0", "s1"))
+    made = load(tmp_path, SCALE, x, empty=True)
+    assert made.ModelNew()(torch.empty(3, 0)).shape == (3, 0) and not made.LAUNCHED
+    made.ModelNew()(torch.empty(3, 2))
+    assert made.LAUNCHED == ["scale"]

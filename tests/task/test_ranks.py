@@ -33,8 +33,17 @@ def test_leading_dims_may_lack_where_forward_works_by_elements() -> None:
     assert (task.interface.absent, task.refused) == ((1, 2), ())
     assert task.cases[1] == {"s0": 1, "s1": 6, "s2": 7, "absent": 1}
     module = load.load_source(task.source, "ref")
-    shapes = [[x.shape for x in draws.resized(module, task.interface, s, 1)] for s in draws.lower_ranks(task)]
+    shapes = [[x.shape for x in draws.resized(module, task.interface, s, 1)] for s in draws.fewer(task)]
     assert shapes == [[(3, 5), (5,)], [(5,), (5,)]]
+
+
+def test_tensors_may_be_empty_there() -> None:
+    sizes = "[torch.randn(2), torch.randn(2)]"
+    file = FILE.replace(sizes, f"{sizes}, [torch.randn(0, 7), torch.randn(7)], [torch.randn(4, 3, 0), torch.randn(0)]")
+    task = capture(load.load_source(file.format(body="return x * y"), "ref", traced=True))
+    assert task.interface.empty and task.refused == () and draws.fewer(task)[-1] == {"s0": 4, "s1": 3, "s2": 0}
+    summed = capture(load.load_source(file.format(body="return (x * y).sum(-1)"), "ref", traced=True))
+    assert not summed.interface.empty and summed.refused == (1, 2, 3, 4)
 
 
 def test_they_may_not_where_dims_are_counted_or_asked_for() -> None:

@@ -83,7 +83,7 @@ def _needed(task: Task, seed: int, local: Locality, is_free: bool) -> list[Plan]
     found = [_dealt(task, seed + 2, local)[0], Plan("signed", seed + 3, needed=True)]
     if whole_numbers.free(task):
         found.append(Plan(draws.WHOLE, seed + 9, needed=True))
-    found += [Plan("drawn", seed + 4, sizes=sizes, needed=True) for sizes in (*hidden[:2], *draws.lower_ranks(task))]
+    found += [Plan("drawn", seed + 4, sizes=sizes, needed=True) for sizes in (*hidden[:2], *draws.fewer(task))]
     if is_free and (deal := _not_finite(task, local)):
         found.append(Plan(draws.DEALT, seed + 5, "initial", deal=deal, needed=True))
     found.append(Plan("disturbed", seed + 1, "initial", needed=True))  # the first case's own seed

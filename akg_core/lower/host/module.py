@@ -7,7 +7,6 @@ launches the kernels and packs the results. It needs Python 3.10 and torch, and 
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
@@ -24,6 +23,7 @@ from akg_core.lower.host.arguments import (
     spoken_for,
 )
 from akg_core.lower.host.checks import TORCH_NAMES, Given, checked, kind_of, python_tuple, sizes_of
+from akg_core.lower.host.names import unlike
 from akg_core.lower.host.packing import packed
 from akg_core.lower.host.views import Dims, Part, parts_of, view, viewed
 from akg_core.records import HOST, Interface, Sketch
@@ -123,7 +123,9 @@ class _Forward:
         self.states = {tensor.name: tensor for tensor in program.tensors if tensor.role == "Param"}
         self.spoken = {tensor.name: called(argument) for tensor, argument in self.arguments}
         self.spoken |= {name: tensor.source for name, tensor in self.states.items() if tensor.source}
-        self.names = self._rename({*others.values(), *collections(interface.arguments)})
+        known = {*others.values(), *collections(interface.arguments), *(a.name for a in interface.arguments)}
+        own = {tensor.name: argument.name for tensor, argument in self.arguments}
+        self.names = unlike(program, self.dims, own, known, self.taken)
         self.given = tuple(self._given())
         self.extents = {tensor.name for tensor, a in self.arguments if a.kind == "size"}
         bound = {name: self._called(t, d) for name, t, d in self._bound()}
@@ -256,7 +258,16 @@ class _Forward:
                 lines.append(f"{python_tuple(targets)[1:-1]} = {self.name(tensor.name)}.shape")
             if not all(fresh):
                 checks.append(self._shaped(self.spoken.get(tensor.name, tensor.name), tensor.name, tensor.dims))
-        return lines + checks + self.sizes.checked()
+        return lines + checks + self._empty() + self.sizes.checked()
+
+    def _empty(self) -> list[str]:
+        """What forward gives where a size is 0."""
+        if not self.interface.empty:
+            return []
+        results = next(node.tensors for node in self.program.body if isinstance(node, ast.Return))
+        made = [self._allocate(ast.Allocate(name, self.dtypes[name], self.dims[name])) for name in results]
+        lines = [*made, *self._return([self.name(name) for name in results])]
+        return [f"if 0 in {python_tuple(self.sizes.names.values())}:", *(f"    {line}" for line in lines)]
 
     def _shaped(self, spoken: str, name: str, dims: Dims) -> str:
         shape = self.shape(dims)
@@ -382,19 +393,3 @@ class _Forward:
         later = {self.name(self._root(name)) for node in launches if not node.once for name in node.tensors}
         read = ((index, source) for index, source in enumerate(sources) if source in later)
         return lines + [f"{source} = kept.read({index}, {source})" for index, source in read]
-
-    def _rename(self, others: Set[str]) -> dict[str, str]:
-        """Names of the program that Python, forward's own arguments or `others` take get an underscore."""
-        arguments = {*(argument.name for argument in self.interface.arguments), *others}
-        taken = {"self", "_", "_device", "_grad", *self.taken, *keyword.kwlist}
-        counters = [node.variable for node in statements(self.program) if isinstance(node, ast.Range)]
-        names = [*self.dims, *self.program.dimensions, *counters]
-        own = {tensor.name: argument.name for tensor, argument in self.arguments}
-        clash = {name for name in names if name in taken or (name in arguments and own.get(name) != name)}
-        result = {}
-        for name in clash:
-            fresh = f"{name}_"
-            while fresh in names or (fresh in arguments and own.get(name) != fresh):
-                fresh += "_"
-            result[name] = fresh
-        return result
