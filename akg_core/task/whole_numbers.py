@@ -18,9 +18,10 @@ from akg_core.records import Node, Task
 from akg_core.task import arguments, layout
 from akg_core.task.graph import GraphIndex, reference, references, size
 
-_WIDTHS = {"i64": 64, "i32": 32}
-_LEAST = {"i64": 31.0, "i32": 14.0}
+_WIDTHS = {"i64": 64, "i32": 32, "i16": 16, "i8": 8, "u8": 8}
+_LEAST = {"i64": 31.0, "i32": 14.0, "i16": 6.0, "i8": 3.0, "u8": 3.0}
 """By dtype, the power of two from which on a number shows that half of the bits do not do, or nearly half."""
+_PROMOTED = 31  # bits, below which languages compute in 32, so that what leaves the dtype is defined
 # fmt: off
 _SUMS = frozenset(("add", "sub", "rsub"))
 _REDUCTIONS = frozenset(("sum", "cumsum"))
@@ -114,6 +115,8 @@ def _most(task: Task, index: GraphIndex, name: str, dtype: str) -> float:
         values = [] if kind in _PLACES else results[:1] if kind in _AND_PLACES else results
         large.update(text for text in values if index.dtype(text) in _WIDTHS)
     bits = _WIDTHS[dtype] - 1
+    if bits < _PROMOTED and is_exact:
+        return float(bits)
     if multiplies:
         return bits / 2 - 0.1 if is_exact or longest == 1 else 0.0
     return bits - 1 - factor - math.ceil(math.log2(1 + sums)) - math.ceil(math.log2(longest))
