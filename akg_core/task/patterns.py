@@ -24,13 +24,15 @@ _SPARSE = 16  # of so many rows, one holds what is not finite
 class Deal:
     """Which `kinds` go to which rows: those of the first `depth` dimensions of the arguments at `leaves`.
 
-    `sparse`: most rows are drawn plainly. Without rows (`depth` 0) a tensor is all of the first kind.
+    `sparse`: most rows are drawn plainly. Without rows (`depth` 0) a tensor is all of the first kind. `borders`:
+    numbers of which some stand in what is `exact`.
     """
 
     kinds: tuple[str, ...]
     depth: int = 0
     leaves: tuple[int, ...] = ()
     sparse: bool = False
+    borders: tuple[float, ...] = ()
 
 
 def normal(shape: Shape, draw: torch.Generator) -> torch.Tensor:
@@ -41,7 +43,7 @@ def normal(shape: Shape, draw: torch.Generator) -> torch.Tensor:
 def dealt(shape: Shape, dtype: torch.dtype, deal: Deal, draw: torch.Generator) -> torch.Tensor:
     """A tensor of this shape whose rows are of the kinds of a deal, each at rows picked at random."""
     if not 0 < deal.depth <= len(shape):
-        return PATTERNS[deal.kinds[0] if not deal.depth else "signed"](shape, dtype, draw)
+        return _of_kind(deal.kinds[0] if not deal.depth else "signed", shape, dtype, deal, draw)
     new = normal(shape, draw).to(dtype)
     rows = new.view(math.prod(shape[: deal.depth]), *(shape[deal.depth :] or (1,)))
     order = torch.randperm(len(rows), generator=draw, device=draw.device)
@@ -50,8 +52,21 @@ def dealt(shape: Shape, dtype: torch.dtype, deal: Deal, draw: torch.Generator) -
     for number, kind in enumerate(deal.kinds):
         places = order[number :: len(deal.kinds)]
         if len(places):
-            rows[places] = PATTERNS[kind]((len(places), *rows.shape[1:]), dtype, draw).to(dtype)
+            rows[places] = _of_kind(kind, (len(places), *rows.shape[1:]), dtype, deal, draw).to(dtype)
     return new
+
+
+def _of_kind(kind: str, shape: Shape, dtype: torch.dtype, deal: Deal, draw: torch.Generator) -> torch.Tensor:
+    """A tensor of a kind; in an `exact` one every second number that is not zero is a border that the dtype holds."""
+    new = PATTERNS[kind](shape, dtype, draw)
+    if kind != "exact" or not deal.borders:
+        return new
+    borders = torch.tensor(deal.borders, dtype=torch.float64)
+    held = borders[borders.to(dtype).double() == borders].to(new)
+    if not len(held):
+        return new
+    picked = held[torch.randint(len(held), new.shape, generator=draw, device=draw.device)]
+    return torch.where((new != 0) & (normal(new.shape, draw) > 0), picked, new)
 
 
 def _constant_rows(shape: Shape, dtype: torch.dtype, draw: torch.Generator) -> torch.Tensor:

@@ -39,6 +39,7 @@ _LIMITS = frozenset((
     "_to_copy",
 ))
 # fmt: on
+_COMPARING = frozenset(("eq", "ge", "gt", "le", "lt", "ne"))
 _SCALING = frozenset(("mul", "div"))
 _NAN = ("nan", "all_nan")
 _NOT_FINITE = (*_NAN, "inf", "minus_inf", "both_inf", "all_minus_inf")
@@ -110,10 +111,16 @@ def _dealt(task: Task, seed: int, local: Locality) -> list[Plan]:
     parts = [kinds[start : start + share] for start in range(0, len(kinds), share)]
     plans = []
     for number, part in enumerate(parts):
-        deal = Deal(part, local.depth if share > 1 else 0, local.leaves)
+        deal = Deal(part, local.depth if share > 1 else 0, local.leaves, borders=_borders(task))
         state: StateKind = "redrawn" if number % 4 != 3 else "initial"
         plans.append(Plan(draws.DEALT, seed + number, state, deal=deal, needed=not number))
     return plans
+
+
+def _borders(task: Task) -> tuple[float, ...]:
+    """The numbers that the reference compares with, where who takes "above" for "at least" is wrong."""
+    compared = (arg for node in task.graph.nodes if node.op.split(".")[1] in _COMPARING for arg in node.args)
+    return tuple(sorted({float(arg) for arg in compared if isinstance(arg, (int, float)) and math.isfinite(arg)}))
 
 
 def _not_finite(task: Task, local: Locality) -> Deal | None:
