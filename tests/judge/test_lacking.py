@@ -30,3 +30,12 @@ def test_an_operator_that_is_missing_is_computed_in_float32_and_rounded() -> Non
 def test_what_else_is_missing_stays_an_error() -> None:
     with pytest.raises(NotImplementedError):
         widened(Pools())(torch.ones(2, 4, 4, 4, dtype=torch.int32))
+
+
+def test_what_writes_to_a_tensor_is_not_computed_beside_it() -> None:
+    class Writes(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.special.ndtri(x, out=torch.empty_like(x))
+
+    with pytest.raises(NotImplementedError, match="Half"):
+        widened(Writes())(torch.rand(4).half())

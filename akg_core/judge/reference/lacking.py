@@ -42,7 +42,7 @@ class _Widening(TorchDispatchMode):
         try:
             return func(*args, **kwargs)
         except NotImplementedError as error:
-            if not is_lacking(error):
+            if not is_lacking(error) or func._schema.is_mutable:  # what it writes to would stay as it was
                 raise
         given = [each.dtype for each in tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
         narrow = next(dtype for dtype in given if dtype in _NARROW)
