@@ -368,3 +368,19 @@ def test_noise_leaves_what_is_not_finite_as_it_is() -> None:
         with in_double(accuracy.roundoff(torch.float32), seed):
             moved = x + 0
         assert torch.allclose(moved, x, rtol=0, atol=0, equal_nan=True)
+
+
+def test_what_noise_on_some_rows_has_explained_stays_explained_when_others_ask_for_more_runs() -> None:
+    due = torch.ones(16, 4096)
+    mine = due.clone()
+    mine[3, 0], mine[7, 1] = 1 + 64 * ULP, 1 + 256 * ULP
+    asked: list[tuple[int, list[int] | None]] = []
+
+    def noise(runs: int, rows: torch.Tensor | None) -> dict[str, torch.Tensor]:
+        asked.append((runs, None if rows is None else rows.tolist()))
+        scatter = torch.zeros(16, 4096, dtype=torch.float64)
+        scatter[rows] = runs * 10 * ULP
+        return {"output": scatter.flatten()}
+
+    (found,) = compare(mine, {}, expect(due, exact={"output": due.double()}), 1, noise)
+    assert found.ok and asked == [(3, [3, 7]), (8, [3, 7])]

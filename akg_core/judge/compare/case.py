@@ -146,14 +146,13 @@ def _floats(
     errors = accuracy.errors(c, e, r, slack)
     allowed = accuracy.norm_allowed(errors, slack, due.dtype)
     hopeless = errors.norm >= _HOPELESS * allowed
-    done = 0
+    done, rows = 0, _rows_in_doubt(errors, due) if errors.norm <= allowed else None
     for runs in _NOISE_RUNS if not hopeless else ():
         right = errors.nonfinite < 0 and not errors.count and errors.norm <= allowed
         many = errors.nonfinite >= 0 or errors.count > 1 + 2 * _BY_CHANCE ** _NOISE_RUNS[0] * due.numel()
         if right or (done and many):
             break
         done = runs
-        rows = _rows_in_doubt(errors, due) if errors.norm <= allowed else None
         scatter = (noise(runs, rows) or {}).get(name)
         if scatter is not None:
             errors = accuracy.errors(c, e, r, slack, scatter)
@@ -192,7 +191,7 @@ def _floats(
 
 
 def _rows_in_doubt(errors: accuracy.Errors, due: torch.Tensor) -> torch.Tensor | None:
-    """The rows of the first dimension that hold all elements in doubt, ascending; None: these are not all known."""
+    """The rows of the first dimension that hold all elements in doubt, in order; None: these are not all known."""
     if errors.nonfinite >= 0 or not due.dim() or len(errors.outside) < errors.count:
         return None
     return (errors.outside // (due.numel() // len(due))).unique()

@@ -35,8 +35,6 @@ class _QueuedCopies(TorchFunctionMode):
         if func in _MADE and not _is_host(kwargs.get("device")):
             device = kwargs.pop("device")
             return _queued(func(*args, **kwargs), device)
-        if func is torch.Tensor.cuda and len(args) == 1 and not kwargs:
-            return _queued(args[0], "cuda")
         if func is torch.Tensor.to and _is_host(args[0].device) and "copy" not in kwargs:
             device, dtype, _, layout = torch._C._nn._parse_to(*args[1:], **kwargs)
             if layout is None:
