@@ -25,6 +25,10 @@ Loops that read numbers from tensors (`x.item()`, `int(x)`, an `if` by values) a
 captured with all of their turns at once, where no turn reads what another writes: at each place is then what the last
 turn wrote there, or the sum of what was added.
 
+Elsewhere, too, such a number stays a tensor (`x[n]`, `x * n`); it keeps its value when the tensor that it was read from
+changes. A range of places may begin at one where it is known how many there are: `cache[:, n : n + 4]`,
+`torch.arange(n, n + 4)`, `x.narrow(0, n, 4)`; such a range must not go beyond the end, where eager PyTorch cuts it.
+
 What a mask picks is computed beside the mask: `x[mask]`, `mask.nonzero()` and `torch.where(mask)`, rows at such places
 (`x[idx]`), what is made of these row by row or over all of them, and what goes back (`out[idx] = rows`, `out[idx] +=`,
 `index_add_`, `index_put_`, `scatter_add_`), from rows alone that the mask keeps. How many these are is a number that
@@ -56,7 +60,8 @@ PyTorch would raise an error.
 Left out, and why: `repeat_interleave` by a tensor without `output_size`, and other uses of `bincount`, for which a
 program has no room before it knows; QR, SVD and eigenvalues, which iterate until values say that it is enough; packed
 sequences, unless a recurrent layer takes them and they are padded again to a `total_length`; float8, for which the
-sketch language has no dtype; `igamma`, `zeta` and further special functions, which networks do not call.
+sketch language has no dtype; uint16, uint32 and uint64, of which PyTorch itself adds, compares and shifts none on a
+CPU: convert them before `forward`; `igamma`, `zeta` and further special functions, which networks do not call.
 
 This page is made from the rules: `akg-core docs operators > docs/operators.md`.
 """

@@ -94,6 +94,13 @@ class _Branches(ast.NodeTransformer):
             found += self._block(self._fresh(), test, names[1], node.orelse, True)
         return [ast.copy_location(each, node) for each in found]
 
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if self._within and name in choices.NUMBERS and len(node.args) == 1 and not node.keywords:
+            return ast.copy_location(_call("number", ast.Constant(value=name), *node.args), node)
+        return node
+
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
         if not self._within or _has(node, ast.NamedExpr, *_LEAVES) or names & {"super", "locals"}:

@@ -31,6 +31,7 @@ _DRAW = """
     """
 RANDOM = frozenset(_DRAW.split())
 """Functions whose results are others each time."""
+NUMBERS: dict[str, Callable[[Any], Any]] = {"int": int, "float": float}
 _open: list[Choice] = []
 
 
@@ -52,6 +53,16 @@ class Undecided:
 def depends() -> DataDependentOutputException:
     """For what is one thing or another by values that nobody knows."""
     return DataDependentOutputException(torch.ops.aten._local_scalar_dense.default)
+
+
+def number(name: str, x: Any) -> Any:
+    """`int(x)` or `float(x)`, of a tensor what it holds."""
+    found = x.item() if isinstance(x, Tensor) else x
+    if not isinstance(found, Tensor):
+        return NUMBERS[name](found)
+    return (
+        found if found.is_floating_point() == (name == "float") else found.double() if name == "float" else found.long()
+    )
 
 
 def says(condition: Tensor, domain: Domain | None, some: bool) -> None:

@@ -16,6 +16,7 @@ from torch import Tensor
 from akg_core.errors import TaskError
 from akg_core.task.domain import parts_of
 from akg_core.task.layout import storage_of
+from akg_core.task.read_numbers import computed, is_number, places, read
 
 _SHAPES = ("__get__", "size", "dim", "ndimension", "stride", "numel", "__len__", "is_contiguous")
 """Names of calls that read no elements of a view."""
@@ -52,10 +53,17 @@ class Items:
                 return (func(*args),)
         if self._taken and name not in _SHAPES:
             self._require_fresh([*args, *kwargs.values()])
-        if name == "item" and _is_number(args[0]) and args[0].numel() == 1:
-            return (_number(args[0].reshape(())),)
-        if name == "tolist" and _is_number(args[0]):
-            return (_listed(_number(args[0])),)
+        if name == "item" and _holds_number(args[0]) and args[0].numel() == 1:
+            return (read(args[0]),)
+        if name == "tolist" and _holds_number(args[0]):
+            return (_listed(args[0]),)
+        if name == "arange" and len(args) == 2 and (found := places(*args)) is not None:
+            return (found.to(kwargs.get("dtype") or torch.int64),)
+        if not kwargs and (number := computed(func, name, args)) is not None:
+            return (number,)
+        if name == "narrow" and is_number(args[2]):
+            there = (*_before(args[1] % args[0].dim()), slice(args[2], computed(torch.add, "add", args[2:4])))
+            name, args = "__getitem__", (args[0], there)
         if name in ("tensor", "new_tensor") and isinstance(args[-1], (list, tuple)) and _holds_numbers(args[-1]):
             numbers = torch.stack([torch.as_tensor(each) for each in args[-1]])
             dtype = kwargs.get("dtype") or (args[0].dtype if name == "new_tensor" else None)
@@ -117,7 +125,7 @@ def _is_transformed(x: Any) -> bool:
 def _read(base: Tensor, index: Any) -> Any:
     while place := _place(base, index):
         dim, at, index = place
-        there: Any = (*_before(dim), at.reshape(1))
+        there: Any = (*_before(dim), at)
         base = base[there]
     return base[index]
 
@@ -128,17 +136,19 @@ def _write(base: Tensor, index: Any, new: Any) -> None:
         base[index] = new
         return
     dim, at, rest = place
-    there: Any = (*_before(dim), at.reshape(1))
-    if sum(not (part is Ellipsis or (isinstance(part, slice) and part == slice(None))) for part in rest) == 1:
+    there: Any = (*_before(dim), at)
+    about = [part for part in rest if not (part is Ellipsis or (isinstance(part, slice) and part == slice(None)))]
+    if len(about) == 1:
         after = base.dim() - dim - 1
-        base[there] = new.unsqueeze(new.dim() - after) if isinstance(new, Tensor) and new.dim() > after else new
+        lacks_dim = about == [0] and isinstance(new, Tensor) and new.dim() > after
+        base[there] = new.unsqueeze(new.dim() - after) if lacks_dim else new
         return
     part = base[there].clone()
     _write(part, rest, new)
     base[there] = part
 
 
-def _is_number(x: Any) -> bool:
+def _holds_number(x: Any) -> bool:
     return isinstance(x, Tensor) and x.dtype != torch.bool and not x.is_complex()
 
 
@@ -149,23 +159,23 @@ def _holds_numbers(values: Sequence[Any]) -> bool:
     return bool(numbers) and plain
 
 
-def _number(x: Tensor) -> Tensor:
-    """In the dtype of Python's numbers, which changes no other tensor's that is of floats, too."""
-    return x.double() if x.is_floating_point() else x.long()
-
-
 def _listed(x: Tensor) -> Any:
-    return [_listed(each) for each in x.unbind()] if x.dim() else x
+    return [_listed(each) for each in x.unbind()] if x.dim() else read(x)
 
 
 def _place(base: Any, index: Any) -> tuple[int, Tensor, tuple[Any, ...]] | None:
-    """The first number that is a tensor in an index: its dim in `base`, it, and the index with 0 in its place."""
+    """The first part of an index that tensors say: its dim in `base`, its places [n], and the index of what is there.
+
+    That has 0 for a number, and so many places for a range.
+    """
     parts = parts_of(index)
     used = [_dims(part) for part in parts]
     dim = 0
     for n, part in enumerate(parts):
-        if isinstance(part, Tensor) and part.dim() == 0 and _is_number(part) and not part.is_floating_point():
-            return dim, part, (*parts[:n], 0, *parts[n + 1 :])
+        if isinstance(part, Tensor) and part.dim() == 0 and _holds_number(part) and not part.is_floating_point():
+            return dim, part.reshape(1), (*parts[:n], 0, *parts[n + 1 :])
+        if isinstance(part, slice) and part.step in (None, 1) and (at := places(part.start, part.stop)) is not None:
+            return dim, at, (*parts[:n], slice(0, len(at)), *parts[n + 1 :])
         dim += base.dim() - sum(used) if part is Ellipsis else used[n]
     return None
 

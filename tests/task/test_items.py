@@ -15,15 +15,21 @@ LINES = [
     "x[:, p[0].item(), p[1].item()] * 2", "x[p[0].item() // 3, :, [1, 2]]", "x / y[0, 0, 0].item()",
     "x[:, -p[0].item()].exp()", "x + sum(p.tolist())", "x[None, :, p[3]].sum(-1)", "p.tolist()[1] * y",
     "x[:, p[0].item()][:, 1:3] + 0",
+    "(n := p[0].item() // 2, x[1, n : n + 2, 3:] + 0, x.narrow(2, n, 3) * 2, y[0, 0, torch.arange(n - 1, n + 2)])[1:]",
+    "x * int(p[0].item()) + int(y[0, 0, 0]) + float(p[1])",
 ]  # fmt: skip
 WRITES = [
     "x[:, p[0].item()] = y[:, 1]", "x[:, p[0].item() + 1, 1:3] = 2.0", "x[0, p[0], p[1]] += y[0, 0, 0]",
     "x[..., p[0].item()] = y[0, 0, 0]", "x[:, p[1].item()] *= 2", "x[..., p[2].item(), :] = y[:, 3, :]",
+    "n = int(p[0]); x[:, n : n + 2] = y[:, :2]; x[p[1] // 2, n : 1 + n, 1:3] += 1",
+    "n = m = p[0].item(); n += 1; p = p + 1; x[:, n - 1] = y[:, 0] * m * n",
+    "p = p + 0; n = p[0].item(); p += 9; x *= n",
     "i = [slice(None)] * 3; i[1] = p[3].item(); x[tuple(i)] = y[:, 2]",
 ]  # fmt: skip
 REFUSED = [
-    "x[: p[0].item()]", "torch.zeros(p[0].item(), 3)", "x if p[0].item() > 2 else -x", "x * math.sqrt(p[0].item())",
-    "x * int(p[0].item())", "x.sum(p[0].item())", "x.view(p[0].item(), -1)", "x * p[0].item().bit_length()",
+    "x[: p[0].item()]", "x[p[0].item() : p[1].item()]",
+    "torch.zeros(p[0].item(), 3)", "x if p[0].item() > 2 else -x", "x * math.sqrt(p[0].item())",
+    "x[p[0].item() : 3]", "x.sum(p[0].item())", "x.view(p[0].item(), -1)", "x * p[0].item().bit_length()",
     "sum(x[0, 0, i] for i in range(p[0].item()))",
 ]  # fmt: skip
 STALE = [
