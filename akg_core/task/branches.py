@@ -96,7 +96,7 @@ class _Branches(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        name = ast.unparse(node.func) if isinstance(node.func, (ast.Name, ast.Attribute)) else ""
         if self._within and name in choices.NUMBERS and len(node.args) == 1 and not node.keywords:
             return ast.copy_location(_call("number", ast.Constant(value=name), *node.args), node)
         return node

@@ -12,6 +12,7 @@ shapes, is `Undecided`, which nobody may use. Worker side only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -31,7 +32,10 @@ _DRAW = """
     """
 RANDOM = frozenset(_DRAW.split())
 """Functions whose results are others each time."""
+_MATH = ("sqrt", "exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "tanh")
 NUMBERS: dict[str, Callable[[Any], Any]] = {"int": int, "float": float}
+NUMBERS |= {f"math.{name}": getattr(math, name) for name in _MATH}
+"""Functions of one number, as files call them."""
 _open: list[Choice] = []
 
 
@@ -56,13 +60,14 @@ def depends() -> DataDependentOutputException:
 
 
 def number(name: str, x: Any) -> Any:
-    """`int(x)` or `float(x)`, of a tensor what it holds."""
+    """What one of `NUMBERS` gives, of a tensor what it gives of the number that this holds."""
     found = x.item() if isinstance(x, Tensor) else x
     if not isinstance(found, Tensor):
         return NUMBERS[name](found)
-    return (
-        found if found.is_floating_point() == (name == "float") else found.double() if name == "float" else found.long()
-    )
+    if name == "int":
+        return found.long() if found.is_floating_point() else found
+    found = found if found.is_floating_point() else found.double()
+    return found if name == "float" else getattr(torch, name.removeprefix("math."))(found)
 
 
 def says(condition: Tensor, domain: Domain | None, some: bool) -> None:

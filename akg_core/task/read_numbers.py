@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 _SIGNS = {"add": 1, "sub": -1}
+_DIVISIONS = ("div", "__rdiv__")
 _IN_PLACE = {f"__i{name}__": f"__{name}__" for name in ("lshift", "rshift", "and", "or", "xor")}
 
 
@@ -27,6 +28,8 @@ def computed(func: Callable[..., Any], name: str, args: Sequence[Any]) -> Tensor
     if not any(map(is_number, args)) or not all(isinstance(each, (int, float)) or is_number(each) for each in args):
         return None
     plain = _IN_PLACE.get(name, name if name.endswith("__") else name.removesuffix("_"))  # n += 1 makes another number
+    if plain in _DIVISIONS or any(_is_float(each) for each in args):  # of 64 bits, as Python's are
+        args = [each.double() if isinstance(each, Tensor) else each for each in args]
     found = func(*args) if plain == name else getattr(Tensor, plain)(*args)
     if not isinstance(found, Tensor) or found.dtype == torch.bool:
         return found
@@ -46,6 +49,10 @@ def places(start: Any, stop: Any) -> Tensor | None:
     if is_number(start) and is_number(stop) and start.number[0] is stop.number[0] and not start.is_floating_point():
         return start + torch.arange(stop.number[1] - start.number[1], device=start.device)
     return None
+
+
+def _is_float(x: Any) -> bool:
+    return isinstance(x, float) or (isinstance(x, Tensor) and x.is_floating_point())
 
 
 def _number(x: Tensor, root: object = None, apart: int = 0) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from akg_core.errors import TaskError
 from akg_core.task.counted import compacted
 from akg_core.task.domain import Rows
 from akg_core.task.ragged import Ragged, of
+from akg_core.task.read_numbers import is_number
 
 
 def returned(results: Any) -> Any:
@@ -20,7 +22,10 @@ def returned(results: Any) -> Any:
 
 
 def _returned(x: Any) -> Any:
-    if getattr(x, "is_python", False):
+    if dataclasses.is_dataclass(x):
+        said = f"forward returns a {type(x).__name__}, a type of its own."
+        raise TaskError(said, "Return a plain or named tuple, a list or a dict of tensors.")
+    if getattr(x, "is_python", False) or is_number(x):
         said = "forward returns a number that values decide, or a list of as many, which is no tensor."
         raise TaskError(said, "Return tensors only.")
     return _counted(of(x)) if isinstance(x, (Rows, Ragged)) else x

@@ -189,6 +189,9 @@ def test_named_tuples_of_pytorch_keep_their_type():
 
 def test_a_type_of_ones_own_is_refused_by_name():
     made = "import collections; return collections.namedtuple('Pair', 'a b')(x + 1, x)"
+    data = "import dataclasses; return dataclasses.make_dataclass('Pair', ['a', 'b'])(x + 1, x)"
+    with pytest.raises(TaskError, match="forward returns a Pair, a type of its own"):
+        capture(load.load_source(reference_text(data), "ref"))
     with pytest.raises(TaskError, match="forward returns a Pair") as refused:
         capture(load.load_source(reference_text(made), "ref"))
     assert "plain tuple" in refused.value.cure

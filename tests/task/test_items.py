@@ -16,6 +16,7 @@ LINES = [
     "x[:, -p[0].item()].exp()", "x + sum(p.tolist())", "x[None, :, p[3]].sum(-1)", "p.tolist()[1] * y",
     "x[:, p[0].item()][:, 1:3] + 0",
     "(n := p[0].item() // 2, x[1, n : n + 2, 3:] + 0, x.narrow(2, n, 3) * 2, y[0, 0, torch.arange(n - 1, n + 2)])[1:]",
+    "x * math.sqrt(1 - 0.9 ** (p[0].item() + 1)) * (1e-3 / (1 - 0.999 ** (p[1].item() + 1)))",
     "x * int(p[0].item()) + int(y[0, 0, 0]) + float(p[1])",
 ]  # fmt: skip
 WRITES = [
@@ -28,7 +29,7 @@ WRITES = [
 ]  # fmt: skip
 REFUSED = [
     "x[: p[0].item()]", "x[p[0].item() : p[1].item()]",
-    "torch.zeros(p[0].item(), 3)", "x if p[0].item() > 2 else -x", "x * math.sqrt(p[0].item())",
+    "torch.zeros(p[0].item(), 3)", "x if p[0].item() > 2 else -x", "x * math.gamma(p[0].item())",
     "x[p[0].item() : 3]", "x.sum(p[0].item())", "x.view(p[0].item(), -1)", "x * p[0].item().bit_length()",
     "sum(x[0, 0, i] for i in range(p[0].item()))",
 ]  # fmt: skip
