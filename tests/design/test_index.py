@@ -90,3 +90,10 @@ def test_division_gives_back_what_was_multiplied(terms: list[tuple[list[str], in
 def test_a_change_that_meets_nothing_makes_no_new_index() -> None:
     at = (3 * position(Axis("m", index(8))) + 1) % 5 + position(Axis("n", index(4)))
     assert at.replace(lambda atom: None) is at
+
+
+def test_digits_of_symbolic_sizes_are_joined() -> None:
+    """However many: of five the outermost is a quotient, the others remainders of quotients."""
+    sizes = [position(Symbol(f"s{n}", n + 3)) for n in range(5)]
+    whole = position(Axis("i", product(sizes)))
+    assert flatten(unflatten(whole, sizes), sizes) == whole

@@ -279,30 +279,20 @@ def _undivided(value: Index) -> tuple[Index, Index]:
     return value, index(1)
 
 
-def _digit(atom: Atom) -> tuple[Index, Index, Index] | None:
-    """(t, d, b) where an atom is t // d % b."""
-    if not isinstance(atom, Remainder):
-        return None
-    return *_undivided(atom.top), atom.bottom
-
-
 def _with_joined_digits(total: Index) -> Index | None:
     """The same with (t // b % c) * b + t % b as t % (b * c), None without such a pair."""
-    digits = {_digit(m[0]): (m, c) for m, c in total.terms if len(m) == 1 and isinstance(m[0], Remainder)}
-    for digit, (low, factor) in digits.items():
-        assert digit is not None
-        top, apart, bottom = digit
-        for other, (high, wanted) in digits.items():
-            assert other is not None
-            if (
-                other[:2] == (top, apart * bottom)
-                and bottom.constant is not None
-                and wanted == factor * bottom.constant
-            ):
-                rest = Index((m, c) for m, c in total.terms if m not in (low, high))
-                (atom,) = low
-                assert isinstance(atom, Remainder)
-                return rest + atom.top % (bottom * other[2]) * factor
+    found = []
+    for term in total.terms:
+        remainders = [atom for atom in term[0] if isinstance(atom, Remainder)]
+        if len(remainders) == 1:
+            factor = Index([(tuple(atom for atom in term[0] if atom != remainders[0]), term[1])])
+            found.append((term, remainders[0], factor))
+    for low, digit, factor in found:
+        top, apart = _undivided(digit.top)
+        for high, other, wanted in found:
+            if _undivided(other.top) == (top, apart * digit.bottom) and wanted == factor * digit.bottom:
+                rest = Index(term for term in total.terms if term not in (low, high))
+                return rest + digit.top % (digit.bottom * other.bottom) * factor
     return None
 
 
