@@ -12,6 +12,12 @@ from typing import Any, Literal
 from packaging.requirements import Requirement
 from pydantic import Field, field_validator, model_validator
 
+from akg_core.interface import NAMED_IN_REFERENCE as NAMED_IN_REFERENCE
+from akg_core.interface import Argument as Argument
+from akg_core.interface import Dim as Dim
+from akg_core.interface import Interface as Interface
+from akg_core.interface import Packing as Packing
+from akg_core.interface import Parameter as Parameter
 from akg_core.record import Record as Record
 from akg_core.record import Scalar as Scalar
 from akg_core.record import Shown
@@ -22,8 +28,6 @@ from akg_core.running import Placement as Placement
 from akg_core.running import ProfileReport as ProfileReport
 from akg_core.running import RunReport as RunReport
 from akg_core.running import TimingPlan as TimingPlan
-
-Dim = int | str  # a fixed size, or an expression over named sizes such as "s0" or "2*s0 + 1"
 
 
 class Target(Record):
@@ -177,88 +181,6 @@ class Advice(Record):
 
 
 # --- the task ------------------------------------------------------------------------------------
-
-
-class Argument(Record):
-    """One value that `forward` takes.
-
-    `tensor`: a tensor of `dtype` and `shape`. `number`: a Python float handed to kernels as a zero-dimensional f64
-    tensor. `size`: an int that is no value but a size, which may vary: `shape` has it as the only dimension of a tensor
-    of booleans that nobody reads. `constant`: any other Python value, baked into the kernel; another value at run time
-    is refused. `path`: how it is reached in a collection, ("xs", 1) is xs[1]; `given`: by get_inputs, not by default;
-    `mutated`: in place.
-    `pairs`: `ModelNew` takes a complex tensor, of which kernels take `torch.view_as_real`: `dtype` and `shape` are its.
-    `order`: dims from outermost to innermost in memory, if the example's does not lie row by row.
-    """
-
-    name: str
-    kind: Literal["tensor", "number", "size", "constant"]
-    dtype: str = ""
-    shape: tuple[Dim, ...] = ()
-    value: Any = None
-    path: tuple[int | str, ...] = ()
-    given: bool = True
-    mutated: bool = False
-    pairs: bool = False
-    order: tuple[int, ...] = ()
-
-
-class Parameter(Record):
-    """A parameter, buffer or lifted constant, by qualified name. `mutated`: by forward. `pairs`, `order`: as above."""
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    kind: Literal["parameter", "buffer", "constant"] = "parameter"
-    mutated: bool = False
-    pairs: bool = False
-    order: tuple[int, ...] = ()
-
-
-NAMED_IN_REFERENCE = "_REFERENCE."
-"""Before the name of a type of the reference file in generated modules."""
-
-
-class Packing(Record):
-    """How flat outputs are packed: a bare tensor, None, or a tuple, list or dict (`keys`).
-
-    `named`: the named tuple that a tuple is, of PyTorch's, "torch.return_types.min", or of the reference,
-    "_REFERENCE.State". `parts`: how each part is packed, where some are collections themselves, or None; outputs are
-    counted in order all the same.
-    """
-
-    packing: Literal["tensor", "none", "tuple", "list", "dict"] = "tensor"
-    keys: tuple[str, ...] = ()
-    named: str = ""
-    parts: tuple[Packing, ...] = ()
-
-
-class Interface(Packing):
-    """How `ModelNew.forward` is called and what it gives back.
-
-    `handed`: outputs that are updated arguments, by their place among the tensors.
-    `guards`: what must hold of named sizes, none of which is 0, for the graph to be forward: "((s0 % 2) == 0)".
-    `absent`: how many leading dims tensors of most dims may lack, and results then too: forward works by elements.
-    `empty`: a size may be 0, and results are empty then, for the same reason.
-    `asked`: what must hold of float arguments, by their names: "(p > 0.0)".
-    `seeded`: forward draws random numbers; the program's last input is then the seed of the call, an i64 without dims.
-    `pairs`: the outputs that are complex, of which the program gives pairs. `records`: some arguments are dataclasses
-    or named tuples; here they are dicts and tuples, for which callers may have either. Or results are named tuples.
-    `settled`: numbers of the module that are no tensors, or shapes, depend on the seed that it is constructed by, so
-    that a kernel holds for the seed 0 alone.
-    """
-
-    arguments: tuple[Argument, ...]
-    parameters: tuple[Parameter, ...] = ()
-    handed: dict[int, str] = Field(default_factory=dict)
-    guards: tuple[str, ...] = ()
-    absent: tuple[int, ...] = ()
-    empty: bool = False
-    asked: tuple[str, ...] = ()
-    seeded: bool = False
-    pairs: tuple[int, ...] = ()
-    records: bool = False
-    settled: bool = False
 
 
 class Node(Record):
