@@ -94,7 +94,8 @@ def run(
         problems, following = [*problems], problems
         while following:
             asked = [(problem, replace(request, reference=problem.path.resolve())) for problem in following]
-            rows |= {p: known[d] for p, r in asked if (d := row_digest(p, r)) in known}
+            same = {p: known[d] for p, r in asked if (d := row_digest(p, r)) in known}
+            rows |= {p: row.model_copy(update={"name": p.name}) for p, row in same.items()}
             waiting = [(p, r) for p, r in asked if p not in rows]
             if out:  # a place that cannot be written to is found out before anything is made
                 write_whole(out, results.model_copy(update={"rows": tuple(rows.values())}))
@@ -123,18 +124,19 @@ def run(
 
 def _add_rest(problems: list[Problem], judged: list[Problem], rows: dict[Problem, Row]) -> list[Problem]:
     """The problems that follow from `judged`, put in their places among all `problems`: of cases that kernels refuse,
-    behind these; of integers one by one, instead of those that are not correct for several."""
+    behind these; of integers and numbers of dims one by one, instead of those that are correct for none together."""
     found = []
     for problem in judged:
         if problem not in rows:
             continue
-        place, more = problems.index(problem), list[Problem]()
-        if rows[problem].status != "correct" and (more := apart(problem)):
+        row, place = rows[problem], problems.index(problem)
+        serves = row.status == "correct" and len(row.refused) < max(1, len(problem.cases))
+        if not serves and (more := apart(problem)):
             problems[place : place + 1] = more
-        elif following := rest(problem, rows[problem].refused):
+            found += more
+        elif following := rest(problem, row.refused):
             problems.insert(place + 1, following)
-            more = [following]
-        found += more
+            found.append(following)
     return found
 
 
