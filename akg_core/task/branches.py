@@ -21,7 +21,6 @@ NAMES: dict[str, Any] = {
 }
 """What a rewritten file finds in its namespace."""
 
-_CONVERSIONS = {"int": "integer", "float": "real"}
 _RESULT = "__akg_result__"
 _UNTOUCHED = ("__init__", "get_inputs", "get_init_inputs", "get_inputs_dyn_list")
 _LEAVES = (
@@ -53,13 +52,6 @@ class _Branches(ast.NodeTransformer):
         self._within += 1
         self.generic_visit(node)
         self._within -= 1
-        return node
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        name = _CONVERSIONS.get(node.func.id) if self._within and isinstance(node.func, ast.Name) else None
-        if name and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
-            return ast.copy_location(_call(name, *node.args), node)
         return node
 
     def visit_For(self, node: ast.For) -> ast.AST:

@@ -60,7 +60,10 @@ def depends() -> DataDependentOutputException:
 
 
 def number(name: str, x: Any) -> Any:
-    """What one of `NUMBERS` gives, of a tensor what it gives of the number that this holds."""
+    """What one of `NUMBERS` gives, of a tensor what it gives of the number that this holds; a size that is traced, or
+    a float argument, which is a tensor meanwhile, is its own int or float."""
+    if isinstance(x, torch.SymInt) if name == "int" else name == "float" and _is_real(x):
+        return x
     found = x.item() if isinstance(x, Tensor) else x
     if not isinstance(found, Tensor):
         return NUMBERS[name](found)
@@ -68,6 +71,10 @@ def number(name: str, x: Any) -> Any:
         return found.long() if found.is_floating_point() else found
     found = found if found.is_floating_point() else found.double()
     return found if name == "float" else getattr(torch, name.removeprefix("math."))(found)
+
+
+def _is_real(x: Any) -> bool:
+    return isinstance(x, Tensor) and x.dtype == torch.float64 and not x.dim()
 
 
 def says(condition: Tensor, domain: Domain | None, some: bool) -> None:
@@ -289,16 +296,6 @@ def turns(over: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     kept, rows = over.domain.kept, over.turns(_MOST_TURNS)
     for number, row in enumerate(rows):
         yield row, kept[number]
-
-
-def integer(x: Any) -> Any:
-    """`int(x)`; of a size that is traced, itself."""
-    return x if isinstance(x, torch.SymInt) else int(x)
-
-
-def real(x: Any) -> Any:
-    """`float(x)`; of a float argument, which is a tensor while forward is traced, itself."""
-    return x if isinstance(x, Tensor) and x.dtype == torch.float64 and not x.dim() else float(x)
 
 
 def length(x: Any) -> Any:
