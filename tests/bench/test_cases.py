@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from akg_core.bench.cases import by_kernel, rest
+from akg_core.bench.cases import apart, by_kernel, rest
 from akg_core.bench.suite import Problem
 from akg_core.errors import UsageError
 from akg_core.task.capture import capture_file
@@ -136,3 +136,16 @@ def test_what_a_kernel_refuses_is_a_file_like_it_until_nothing_is_left(kernels):
     two = rest(one, (1,))
     assert two.name == "add-rest2" and rest(two, ()) is None
     assert rest(one, (0, 1)) is None, "one that refuses all would go on for ever"
+
+
+def test_integers_and_dims_that_no_kernel_serves_together_get_one_each(kernels):
+    (only,) = kernels(case([4, 8], [4, 8], dim=2), case([4, 8], [4, 8], dim=3), case([4, 1, 8], [4, 1, 8], dim=3))
+    assert [tuple(x.shape) for x, *_ in [load_source(read(only.path), "add").inputs()]] == [(4, 2, 8)], (
+        "2 can be traced"
+    )
+    assert [(each.name, each.cases) for each in apart(only)] == [
+        ("add-apart1", (2,)),
+        ("add-apart2", (0,)),
+        ("add-apart3", (1,)),
+    ]
+    assert apart(apart(only)[0]) == []
