@@ -342,8 +342,8 @@ def test_a_turn_that_is_taken_again_has_other_inputs() -> None:
         return {"exposed": 0.0, "late": len(begun) % 2 == 1, "seconds": 1.0}
 
     session, answered = SimpleNamespace(ran=lambda: 0), SimpleNamespace(told={})
-    one = SimpleNamespace(name="kernel", session=session, called=lambda *_: answered)
-    clock = device_clock.Clock(None, ask, {"lane": {}, "places": ()}, unqueued={"kernel"})
+    one = SimpleNamespace(name="kernel", believed=False, session=session, called=lambda *_: answered)
+    clock = device_clock.Clock(None, ask, {"lane": {}, "places": ()}, is_open=True)
     for seeds in ((5, 6), (-5, 6)):
         clock.turn(one, TimingPlan(), seeds)
     first, again, hard, hard_again = begun
