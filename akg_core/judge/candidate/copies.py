@@ -74,7 +74,9 @@ def _shows(source: torch.Tensor, to: torch.Tensor, output: torch.Tensor) -> bool
     """Whether the memory of an output holds what a copy made of its source, in the order that this had where it was
     made: the source tells, for what the copy made may be gone."""
     flat = _bytes(memory(output))
-    if _storage(to) == _storage(output) or to.device != output.device or not 0 < flat.nbytes == memory(to).nbytes:
+    if _storage(output) in (_storage(to), _storage(source)):  # what is copied out of it is no part of it
+        return False
+    if to.device != output.device or not 0 < flat.nbytes == memory(to).nbytes:
         return False
     if to.nbytes != flat.nbytes or flat.storage_offset() % to.element_size():
         return False

@@ -192,7 +192,7 @@ def _floats(
 
 def _rows_in_doubt(errors: accuracy.Errors, due: torch.Tensor) -> torch.Tensor | None:
     """The rows of the first dimension that hold all elements in doubt, in order; None: these are not all known."""
-    if errors.nonfinite >= 0 or not due.dim() or len(errors.outside) < errors.count:
+    if errors.nonfinite >= 0 or not due.dim() or not 0 < errors.count <= len(errors.outside):
         return None
     return (errors.outside // (due.numel() // len(due))).unique()
 
