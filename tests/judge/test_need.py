@@ -16,6 +16,7 @@ from akg_core.errors import OutOfMemory
 from akg_core.judge.compare import bits, written
 from akg_core.judge.compare.case import Expected
 from akg_core.judge.compare.ties import Tie
+from akg_core.judge.records import Draw
 from akg_core.judge.reference import answering, by_rows, drawing, memory_estimate, process, schedule
 from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.memory import answer_bytes, cases_that_fit, lent, rationed
@@ -227,11 +228,8 @@ def test_noise_for_which_memory_is_short_is_drawn_for_some_rows_at_a_time_or_whi
         return run(*args)
 
     rows: list[int] = []
-    process.open_job({"task": of(forward).model_dump(mode="json"), "folder": str(tmp_path), "seed": 0})
-    process.prepare_job({"room": 0})
-    reference, run = drawing.current(), answering.answer_in_double
-    draw = next(iter(reference.plans.values()))
-    answering.expected_of(reference, draw)
+    reference, draw = answered(of(forward), tmp_path)
+    run = answering.answer_in_double
     plain = noise()
     answering.forget(reference, draw.name)
     answering.expected_of(reference, draw)
@@ -253,11 +251,8 @@ def test_noise_is_drawn_for_the_rows_in_doubt_alone_where_rows_are_apart(
         return run(*args)
 
     rows: list[int] = []
-    process.open_job({"task": of(forward).model_dump(mode="json"), "folder": str(tmp_path), "seed": 0})
-    process.prepare_job({"room": 0})
-    reference, run = drawing.current(), answering.answer_in_double
-    draw = next(iter(reference.plans.values()))
-    answering.expected_of(reference, draw)
+    reference, draw = answered(of(forward), tmp_path)
+    run = answering.answer_in_double
     monkeypatch.setattr("akg_core.judge.reference.noise.answer_in_double", counted)
     found = (noise_of(reference, draw, 1.0, 2, torch.tensor([3, 7])) or {})["output"]
     assert set(rows) == {2 if is_apart else 16}
@@ -280,13 +275,19 @@ def test_noise_moves_what_a_call_leaves_in_the_module_too(capture: Callable[...,
         def get_inputs(): return [torch.randn(16, 16)]
         def get_init_inputs(): return []
     """
-    process.open_job({"task": capture(dedent(source)).model_dump(mode="json"), "folder": str(tmp_path), "seed": 0})
+    reference, draw = answered(capture(dedent(source)), tmp_path)
+    noise = noise_of(reference, draw, 1.0, 2)
+    assert noise and set(noise) == {"output", "state mean"} and all(float(moved.max()) > 0 for moved in noise.values())
+
+
+def answered(task: Task, folder: Path) -> tuple[drawing.Reference, Draw]:
+    """A reference that has answered its first case, which is given, too."""
+    process.open_job({"task": task.model_dump(mode="json"), "folder": str(folder), "seed": 0})
     process.prepare_job({"room": 0})
     reference = drawing.current()
     draw = next(iter(reference.plans.values()))
     answering.expected_of(reference, draw)
-    noise = noise_of(reference, draw, 1.0, 2)
-    assert noise and set(noise) == {"output", "state mean"} and all(float(moved.max()) > 0 for moved in noise.values())
+    return reference, draw
 
 
 def rows_of(reference: drawing.Reference) -> int:

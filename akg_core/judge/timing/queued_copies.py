@@ -44,7 +44,7 @@ class _QueuedCopies(TorchFunctionMode):
 
 def _queued(tensor: torch.Tensor, device: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
     """A tensor on a device, converted, by a copy that is queued where it comes from the host."""
-    if _is_host(tensor.device) and not _is_host(device):
+    if _is_host(tensor.device) and not _is_host(device) and tensor.layout == torch.strided:
         return tensor.pin_memory().to(device, dtype, non_blocking=True)
     return tensor.to(device, dtype)
 
