@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -59,18 +58,30 @@ def test_a_few_calls_have_one_guard(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 class Late(nn.Module):
+    """Its thread writes the answer once it is asked whether that has changed, however slow the machine is."""
+
+    asked = threading.Event()
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = x.clone()
-        threading.Thread(target=lambda: (time.sleep(0.001), y.numpy().fill(7))).start()
+        self.thread = threading.Thread(target=lambda: (self.asked.wait(), y.numpy().fill(7)))
+        self.thread.start()
         return y
 
 
 def test_an_answer_that_a_thread_goes_on_writing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever reads it at once gets something else than whoever waits."""
+
+    def has_changed_when_written(self: AsReturned) -> bool:
+        Late.asked.set()
+        if thread := getattr(subject.model, "thread", None):
+            thread.join()
+        return waiting(self)
+
     save(tmp_path / "inputs", [torch.arange(6.0)])
     case = Case(name="drawn", inputs=tmp_path / "inputs", outputs=tmp_path / "outputs")
     waiting = AsReturned.has_changed
-    monkeypatch.setattr(AsReturned, "has_changed", lambda self: time.sleep(0.05) or waiting(self))
+    monkeypatch.setattr(AsReturned, "has_changed", has_changed_when_written)
     subject = Subject(SimpleNamespace(ModelNew=Late), case, HOST, lambda: lambda: None)
     assert ANSWERS_LATE in guarded.run(subject, case, []).broken_rules
     subject = Subject(SimpleNamespace(ModelNew=Viewing), case, HOST, lambda: lambda: None)
