@@ -27,7 +27,7 @@ from akg_core.bench.stated import in_plain_torch
 from akg_core.bench.suite import Problem
 from akg_core.errors import UsageError
 from akg_core.storage import write_whole
-from akg_core.task.beside import placed
+from akg_core.task.source.beside import placed
 
 _TAIL = '''
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from akg_core.errors import UsageError
-from akg_core.task.syntax import compiled
+from akg_core.task.source.syntax import compiled
 
 if TYPE_CHECKING:
     from akg_core.records import Artifact

@@ -23,13 +23,13 @@ from torch.export.graph_signature import CustomObjArgument
 
 from akg_core.errors import TaskError
 from akg_core.records import Argument, Graph, Interface, Task
-from akg_core.task import complex_border, complex_pairs, load, wording
+from akg_core.task import complex_border
 from akg_core.task.arguments import Leaf, portable
-from akg_core.task.asked import Asked
-from akg_core.task.bincount import require_bounded
-from akg_core.task.cases import cases_of, refusing
-from akg_core.task.decompose import decomposed
-from akg_core.task.example import (
+from akg_core.task.decompositions import complex_pairs
+from akg_core.task.decompositions.decompose import decomposed
+from akg_core.task.export import wording
+from akg_core.task.export.cases import cases_of, refusing
+from akg_core.task.export.example import (
     Example,
     flat_forward,
     forward_as,
@@ -38,17 +38,20 @@ from akg_core.task.example import (
     tensor_attributes,
     with_own_names,
 )
-from akg_core.task.fake import quiet
+from akg_core.task.export.fake import quiet
+from akg_core.task.export.guards import conditions
+from akg_core.task.export.notes import guarded, notes_of
+from akg_core.task.export.packing import has_named, packing
+from akg_core.task.export.ranks import lacking, may_be_empty, may_lack
+from akg_core.task.export.single import from_two
+from akg_core.task.export.translate import Sizes, Translated, dtype_name, translate
 from akg_core.task.graph import dense, random_nodes, resolve, size
-from akg_core.task.guards import conditions
 from akg_core.task.layout import memory_order
-from akg_core.task.load import ReferenceModule, as_buffers
-from akg_core.task.notes import guarded, notes_of
-from akg_core.task.packing import has_named, packing
-from akg_core.task.ranks import lacking, may_be_empty, may_lack
-from akg_core.task.single import from_two
-from akg_core.task.translate import Sizes, Translated, dtype_name, translate
-from akg_core.task.unchecked import unchecked
+from akg_core.task.source import load
+from akg_core.task.source.load import ReferenceModule, as_buffers
+from akg_core.task.tracing.asked import Asked
+from akg_core.task.tracing.bincount import require_bounded
+from akg_core.task.tracing.unchecked import unchecked
 
 Floats = Literal["tensors", "asked", "constants"]
 """What float arguments are while tracing: tensors, such of which is known what the example's answer, or themselves."""
@@ -83,17 +86,18 @@ def capture_file(
     `dynamic`: every size of every tensor may vary, as far as tracing allows (a file with `get_inputs_dyn_list`
     says itself which do). `eval`: switch the module to eval mode first. `scale`: shrink the sizes that the file
     spells out; `work`: without a scale, shrink them until one call does at most about so much, first how many matrices
-    or images there are, then how large these are (`akg_core.task.scale`). `integers`: ints may be sizes that vary.
+    or images there are, then how large these are (`akg_core.task.scaling.scale`). `integers`: ints may be sizes that
+    vary.
     Raises TaskError.
     """
     source, name = load.read(path), name or str(path)
     notes: tuple[str, ...] = ()
     if scale != 1.0:
-        from akg_core.task.scale import scaled
+        from akg_core.task.scaling.scale import scaled
 
         source, notes = scaled(source, name, scale)
     elif work:
-        from akg_core.task.scale import fitting
+        from akg_core.task.scaling.scale import fitting
 
         source, notes = fitting(source, name, work, rank=3)
     task = capture(load.load_source(source, name, traced=True), dynamic=dynamic, eval=eval, integers=integers)

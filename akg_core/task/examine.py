@@ -28,13 +28,15 @@ import torch
 from torch import nn
 
 from akg_core.records import Finding
-from akg_core.task import draws, load, scale
 from akg_core.task.arguments import flat
 from akg_core.task.complex_border import complex_places
 from akg_core.task.examination import Examination
-from akg_core.task.fake import quiet
-from akg_core.task.load import ReferenceModule
+from akg_core.task.export.fake import quiet
+from akg_core.task.inputs import draws
 from akg_core.task.randomness import drawn_from
+from akg_core.task.scaling import scale
+from akg_core.task.source import load
+from akg_core.task.source.load import ReferenceModule
 from akg_core.worker.tensors import transform
 
 BUDGET = 8.0

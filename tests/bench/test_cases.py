@@ -10,7 +10,7 @@ from akg_core.bench.cases import apart, by_kernel, rest
 from akg_core.bench.suite import Problem
 from akg_core.errors import UsageError
 from akg_core.task.capture import capture_file
-from akg_core.task.load import load_source, read
+from akg_core.task.source.load import load_source, read
 
 REFERENCE = """import json
 import os

@@ -9,7 +9,7 @@ import torch
 
 from akg_core.bench.meanings import attention, places, products
 from akg_core.bench.stated import in_plain_torch
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 
 SOURCE = '''import torch
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from akg_core.bench.stated import in_plain_torch
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 
 METHOD = '''import torch
 import torch_npu

@@ -14,7 +14,7 @@ UNGUARDED = """\
     import torch
     from akg_core.judge.candidate.subject import construct
     from akg_core.records import CaseReport, RunReport
-    from akg_core.task.load import load_source
+    from akg_core.task.source.load import load_source
     from akg_core.device import HOST
     from akg_core.worker.tensors import load, save
 

@@ -15,8 +15,8 @@ from akg_core.sketch.interpret import interpret
 from akg_core.sketch.parse import parse
 from akg_core.sketch.program import kept_tensors, program_of
 from akg_core.task.capture import capture
-from akg_core.task.load import ReferenceModule, load_source
 from akg_core.task.randomness import drawn_from
+from akg_core.task.source.load import ReferenceModule, load_source
 
 SMALL = Traits(units=4, lanes=4, on_chip_bytes=4096, tile_elements=64, dot_tile=(16, 16, 8))
 USUAL = Traits(units=2, lanes=16, on_chip_bytes=512 * 1024, tile_elements=4096, dot_tile=(128, 128, 128))

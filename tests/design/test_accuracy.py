@@ -9,7 +9,7 @@ from akg_core.design import design
 from akg_core.sketch.interpret import interpret
 from akg_core.sketch.parse import parse
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from tests.design.judging import USUAL, forward, reference
 
 

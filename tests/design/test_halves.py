@@ -15,7 +15,7 @@ from akg_core.records import Traits
 from akg_core.sketch.interpret import interpret
 from akg_core.sketch.parse import parse
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from tests.design.judging import forward, judge, reference
 
 TRAITS = Traits(units=1, lanes=4, on_chip_bytes=4096, tile_elements=64, dot_tile=(16, 16, 8), half_tile=(16, 16, 16))

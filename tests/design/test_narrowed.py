@@ -14,7 +14,7 @@ from akg_core.design.kernels import narrowed, packing
 from akg_core.records import Sketch
 from akg_core.sketch.interpret import interpret
 from akg_core.sketch.parse import parse
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from tests.design.test_packing import sketches
 
 LAYERS = {

@@ -13,7 +13,7 @@ from akg_core.sketch.check import check
 from akg_core.sketch.interpret import interpret
 from akg_core.sketch.parse import parse
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from tests.design.judging import SMALL, judge
 from tests.design.test_convolutions import convolved
 

@@ -11,7 +11,7 @@ from akg_core.sketch.check import check
 from akg_core.sketch.parse import parse
 from akg_core.sketch.program import program_of, statements
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from tests.design.judging import SMALL, USUAL, compare, designed, reference
 
 MATRIX_UNITS = USUAL.model_copy(update={"half_tile": (64, 64, 32)})

@@ -8,8 +8,8 @@ import torch.nn.functional as F
 
 from akg_core.errors import UnsupportedOperator
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
 from akg_core.task.randomness import drawn_from
+from akg_core.task.source.load import load_source
 from tests.design.judging import designed, forward, judge, reference, several
 
 DROPPED = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from akg_core.design.graph.trace import refusals
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from tests.design.judging import reference
 
 TWO = """    def forward(self, x):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from tests.design.judging import USUAL, judge
 
 HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\n\n"

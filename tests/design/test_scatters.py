@@ -8,7 +8,7 @@ from akg_core.design import variant
 from akg_core.design.policy import Policy
 from akg_core.errors import UnsupportedOperator
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from tests.design.judging import SMALL, designed, forward, judge, reference
 
 ROWS = "torch.randn(10, 6), torch.randint(-10, 10, (24,)), torch.randn(24, 6)"

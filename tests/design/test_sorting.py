@@ -10,7 +10,7 @@ from akg_core.design.policy import Policy
 from akg_core.sketch.check import require
 from akg_core.sketch.parse import parse
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from tests.design.judging import SMALL, compare, designed, forward, reference
 
 LONGEST_SORTED = (0, 8, 4096)  # none, so that runs are merged; all rows at once

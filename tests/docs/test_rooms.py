@@ -60,7 +60,7 @@ def module_of(path: Path) -> str:
 
 
 PACKAGES = sorted(
-    {path.parent for room in ("design", "judge", "lower", "sketch") for path in (CORE / room).rglob("*.py")}
+    {path.parent for room in ("design", "judge", "lower", "sketch", "task") for path in (CORE / room).rglob("*.py")}
 )
 
 

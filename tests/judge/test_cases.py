@@ -25,10 +25,10 @@ from akg_core.judge.reference.locality import Locality, locality
 from akg_core.judge.reference.near_eager import near
 from akg_core.judge.reference.placement import Walls, placed
 from akg_core.records import Case
-from akg_core.task import draws
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
-from akg_core.task.patterns import Deal, dealt
+from akg_core.task.inputs import draws
+from akg_core.task.inputs.patterns import Deal, dealt
+from akg_core.task.source.load import load_source
 from akg_core.worker.tensors import load, save
 from tests.judge.test_honest import prepared
 from tests.task.replay import reference_text

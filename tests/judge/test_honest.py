@@ -16,7 +16,7 @@ from akg_core.judge.reference import drawing, precise, process
 from akg_core.judge.reference.precise import double_model, in_double
 from akg_core.records import Case
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from akg_core.worker.tensors import load, save
 from tests.task.replay import reference_text
 

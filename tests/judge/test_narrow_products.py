@@ -14,7 +14,7 @@ from torch.nn.functional import conv2d
 from akg_core.judge.compare import accuracy
 from akg_core.judge.compare.case import Expected, Noise, compare
 from akg_core.judge.reference.precise import in_double
-from akg_core.task import draws
+from akg_core.task.inputs import draws
 
 Operator = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 Rounding = Callable[[torch.Tensor], torch.Tensor]

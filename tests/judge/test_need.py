@@ -33,7 +33,7 @@ from akg_core.judge.reference.memory_estimate import (
 from akg_core.judge.reference.noise import noise_of
 from akg_core.judge.reference.precise import is_of_dtypes
 from akg_core.records import Task
-from akg_core.task.load import ReferenceModule, reference_filename
+from akg_core.task.source.load import ReferenceModule, reference_filename
 from akg_core.worker.tensors import save
 
 KiB = 1 << 10

@@ -19,7 +19,7 @@ from akg_core.sketch.parse import parse
 from akg_core.sketch.program import program_of
 from akg_core.sketch.schedule import bind
 from akg_core.task.capture import capture
-from akg_core.task.load import ReferenceModule, load_source
+from akg_core.task.source.load import ReferenceModule, load_source
 
 _names = itertools.count()
 

@@ -10,8 +10,8 @@ from torch import nn
 
 from akg_core.records import Node, Task
 from akg_core.task.arguments import flat
+from akg_core.task.export.translate import DTYPES
 from akg_core.task.graph import evaluate, is_reference, resolve, size
-from akg_core.task.translate import DTYPES
 
 _DTYPES = {name: dtype for dtype, name in DTYPES.items()}
 

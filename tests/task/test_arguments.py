@@ -11,7 +11,7 @@ from akg_core.errors import TaskError
 from akg_core.judge.compare.bits import flatten
 from akg_core.task.arguments import flat
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from akg_core.worker.tensors import fresh
 from tests.task.interpreted import interpreted
 from tests.task.replay import reference_text

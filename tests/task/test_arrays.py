@@ -6,7 +6,7 @@ import pytest
 
 from akg_core.errors import TaskError
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from tests.design.judging import forward, judge, reference
 
 INPUTS = "[torch.randn(6, 5), torch.rand(6, 5)]"

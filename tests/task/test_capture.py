@@ -10,10 +10,10 @@ import torch
 
 from akg_core.errors import TaskError
 from akg_core.records import Argument, Interface, Task
-from akg_core.task import load
 from akg_core.task.capture import capture, capture_file, capture_job
-from akg_core.task.cases import cases_of, refusing
+from akg_core.task.export.cases import cases_of, refusing
 from akg_core.task.graph import resolve, size
+from akg_core.task.source import load
 from tests.task.interpreted import interpreted
 from tests.task.replay import reference_text, replay
 

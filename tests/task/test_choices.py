@@ -9,7 +9,7 @@ import pytest
 from akg_core.design import design
 from akg_core.errors import TaskError
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from tests.design.judging import SMALL, compare, reference
 
 CHOSEN = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from tests.design.judging import SMALL, forward, judge, reference
 
 GIVEN = "[torch.randn(6, 32), torch.randn(6, 32)]"

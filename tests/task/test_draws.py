@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from akg_core.task import draws, load
 from akg_core.task.capture import capture
+from akg_core.task.inputs import draws
+from akg_core.task.source import load
 from tests.task.replay import reference_text
 
 PLAIN = load.load_source(reference_text("return x", inputs="torch.rand(32, 64)"), "plain")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from akg_core.task import linear_interpolation
+from akg_core.task.decompositions import linear_interpolation
 from tests.design.judging import forward, judge, reference
 
 PDIST = ["torch.pdist(x)", "F.pdist(x, 1.0)", "F.pdist(x, 3.0)", "F.pdist(x, float('inf'))", "F.pdist(x, 0.0)"]

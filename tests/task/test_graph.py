@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from akg_core.task import load
 from akg_core.task.capture import capture
 from akg_core.task.graph import GraphIndex, evaluate, is_reference, reference, references, resolve, size
+from akg_core.task.source import load
 from tests.task.replay import reference_text
 
 

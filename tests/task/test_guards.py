@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from akg_core.records import Task
-from akg_core.task import draws, edges, load
 from akg_core.task.capture import capture
 from akg_core.task.graph import holds, size
+from akg_core.task.inputs import draws, edges
+from akg_core.task.source import load
 from tests.task.replay import reference_text, replay
 
 TWO = "torch.randn(8, 16), torch.randn(8, 16)"

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from akg_core.errors import OutOfMemory, TaskError
-from akg_core.task import load
 from akg_core.task.capture import capture, capture_file
+from akg_core.task.source import load
 from tests.task.replay import reference_text
 
 GOOD = reference_text("return x * 2")

@@ -6,7 +6,7 @@ import pytest
 
 from akg_core.errors import TaskError
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from tests.design.judging import judge, reference
 
 SORTED, MIXED = "torch.tensor([5, 4, 4, 1])", "torch.tensor([2, 5, 1, 3])"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from akg_core.records import Task
-from akg_core.task import draws, load
 from akg_core.task.capture import capture
+from akg_core.task.inputs import draws
+from akg_core.task.source import load
 
 FILE = """
 import torch

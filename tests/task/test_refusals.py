@@ -10,7 +10,7 @@ from akg_core.design import design
 from akg_core.errors import AkgError
 from akg_core.records import Traits
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from tests.task.replay import reference_text
 
 JARGON = re.compile(r"with_effects|SymInt|GuardOn|aten|Pydantic|Exception|zip\(|proxy|FakeTensor|subclass|, \(")

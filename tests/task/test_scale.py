@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from akg_core.errors import TaskError
-from akg_core.task import load
 from akg_core.task.capture import capture, capture_file
-from akg_core.task.literals import constants, rewritten
-from akg_core.task.scale import fitting, scaled, shrunk, with_small_batch
+from akg_core.task.scaling.literals import constants, rewritten
+from akg_core.task.scaling.scale import fitting, scaled, shrunk, with_small_batch
+from akg_core.task.source import load
 
 NETWORK = '''
 import torch

@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from akg_core.pipeline import SIMULATED_WORK
-from akg_core.task import load
-from akg_core.task.literals import integers, rewritten
-from akg_core.task.scale import fitting, scaled
-from akg_core.task.shapes import is_degenerate, shapes_of
-from akg_core.task.sizes import sizes_of
+from akg_core.task.scaling.literals import integers, rewritten
+from akg_core.task.scaling.scale import fitting, scaled
+from akg_core.task.scaling.shapes import is_degenerate, shapes_of
+from akg_core.task.scaling.sizes import sizes_of
+from akg_core.task.source import load
 from tests.task.sized import FILES, file
 
 

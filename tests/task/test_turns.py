@@ -10,10 +10,11 @@ import pytest
 import torch
 
 from akg_core.errors import TaskError
-from akg_core.task import load, turns
 from akg_core.task.capture import capture
-from akg_core.task.load import ReferenceModule, load_source
-from akg_core.task.shapes import shapes_of
+from akg_core.task.scaling.shapes import shapes_of
+from akg_core.task.source import load
+from akg_core.task.source.load import ReferenceModule, load_source
+from akg_core.task.tracing import turns
 
 SOURCE = """
 import torch

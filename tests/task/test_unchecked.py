@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from akg_core.task.unchecked import unchecked
+from akg_core.task.tracing.unchecked import unchecked
 from tests.design.judging import forward, judge, reference
 
 LINES = [

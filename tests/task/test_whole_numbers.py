@@ -7,8 +7,8 @@ import torch
 
 from akg_core.records import Task
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
-from akg_core.task.whole_numbers import enlarged, free
+from akg_core.task.inputs.whole_numbers import enlarged, free
+from akg_core.task.source.load import load_source
 from tests.task.replay import reference_text
 
 ROWS = "torch.randint(-9, 9, (8, 64))"

@@ -20,7 +20,7 @@ from akg_core.device import HOST, Device
 from akg_core.judge.candidate import guard
 from akg_core.judge.source import machine_code, native
 from akg_core.judge.source.native import MachineCode
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from akg_core.worker import faults, seccomp
 
 _FOUND = "machine code that finds a library in memory by itself"

@@ -17,7 +17,7 @@ from akg_core.judge.reference.placement import BOUNDARY, Walls
 from akg_core.records import Case
 from akg_core.task.argument_records import taking_records
 from akg_core.task.complex_border import as_pairs
-from akg_core.task.load import as_buffers, load_source, moved
+from akg_core.task.source.load import as_buffers, load_source, moved
 from akg_core.worker.tensors import load
 
 

@@ -30,8 +30,8 @@ from akg_core.judge.reference.tie_order import leaves_open, one_after_another, o
 from akg_core.judge.reference.updates import touched
 from akg_core.seeds import GENERATOR, following
 from akg_core.task.graph import counts, random_nodes, size
-from akg_core.task.load import blame, sentence
 from akg_core.task.randomness import drawn_from
+from akg_core.task.source.load import blame, sentence
 from akg_core.worker.tensors import fresh
 from akg_core.worker.threads import threads
 from akg_core.worker.usage import cores

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from akg_core.judge.records import OutputComparison
-from akg_core.task.load import sentence
+from akg_core.task.source.load import sentence
 
 
 def refusal(model: nn.Module, arguments: Sequence[Any]) -> str:

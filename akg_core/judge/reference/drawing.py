@@ -24,10 +24,10 @@ from akg_core.judge.reference.prepare import CASES
 from akg_core.judge.reference.schedule import Plan
 from akg_core.judge.reference.updates import left_in_state, places
 from akg_core.records import Case, Placement, Task
-from akg_core.task import draws, edges, whole_numbers
 from akg_core.task.graph import pairs, replaced
-from akg_core.task.load import ReferenceModule
-from akg_core.task.patterns import Deal
+from akg_core.task.inputs import draws, edges, whole_numbers
+from akg_core.task.inputs.patterns import Deal
+from akg_core.task.source.load import ReferenceModule
 from akg_core.worker.tensors import save
 from akg_core.worker.usage import cores
 

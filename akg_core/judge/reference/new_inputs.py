@@ -16,8 +16,9 @@ from typing import Any, BinaryIO, Literal
 
 import torch
 
-from akg_core.task import draws, layout
+from akg_core.task import layout
 from akg_core.task.arguments import flat
+from akg_core.task.inputs import draws
 from akg_core.worker.answers import described
 from akg_core.worker.layout import aligned
 from akg_core.worker.tensors import fresh, memory

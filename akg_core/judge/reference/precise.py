@@ -29,7 +29,7 @@ from torch.utils._pytree import tree_leaves
 
 from akg_core.errors import is_of_memory
 from akg_core.judge.reference.reordered import products
-from akg_core.task.load import ReferenceModule, line_of
+from akg_core.task.source.load import ReferenceModule, line_of
 from akg_core.worker.tensors import transform
 
 _SMALLEST = 2 * torch.finfo(torch.float32).smallest_normal  # twice: exp(-87.3) moves by 87 roundings of its argument

@@ -6,7 +6,7 @@ import gc
 from typing import Any
 
 from akg_core.judge.reference import drawing, timed_inputs, turns_on_device
-from akg_core.task.load import unload
+from akg_core.task.source.load import unload
 from akg_core.worker import surroundings
 
 

@@ -38,7 +38,7 @@ def profile_job(payload: dict[str, Any]) -> dict[str, Any]:
 def forget_job(payload: dict[str, Any]) -> dict[str, Any]:
     """{plugin?, target?} → {reusable}: give up what was timed, and say whether another may be in this process."""
     from akg_core.judge.candidate import harness
-    from akg_core.task.load import unload
+    from akg_core.task.source.load import unload
     from akg_core.worker import surroundings
 
     device = device_at(payload)
@@ -55,7 +55,7 @@ def forget_job(payload: dict[str, Any]) -> dict[str, Any]:
 def _module(mode: str, reference: Path, queued: bool) -> Any:
     """What stands in for a kernel's module: `ModelNew` is the reference's Model, compiled or, if asked, `queued`."""
     from akg_core.judge.timing.queued_copies import with_queued_copies
-    from akg_core.task.load import load_source
+    from akg_core.task.source.load import load_source
 
     if mode not in MODES:
         raise ValueError(f"no baseline is called {mode!r}")

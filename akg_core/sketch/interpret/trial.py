@@ -28,8 +28,8 @@ def trial_job(payload: dict[str, Any]) -> dict[str, Any]:
     from akg_core.sketch.parse import parse
     from akg_core.task.arguments import flat
     from akg_core.task.graph import pairs
-    from akg_core.task.load import load_source
     from akg_core.task.randomness import drawn_from
+    from akg_core.task.source.load import load_source
 
     task = Task(**payload["task"])
     records = task.interface.records

@@ -13,7 +13,7 @@ from compiled import Batch
 from akg_core.design import design
 from akg_core.plugin import Traits
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from akg_core.testing.emission.running import Case, compare
 
 TRAITS = Traits(units=2, lanes=16, on_chip_bytes=64 * 1024, tile_elements=256, dot_tile=(16, 32, 32))

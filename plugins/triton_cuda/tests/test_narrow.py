@@ -16,7 +16,7 @@ from akg_triton.emit import emit
 from akg_core.design import design
 from akg_core.plugin import Argument, Interface, KernelSource, Schedule, Sketch, Target, Unsupported
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 
 SM_90 = Target(backend="cuda", arch="sm_90")
 TASKS = Path(__file__).parents[3] / "benchmarks" / "half"

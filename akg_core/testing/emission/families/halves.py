@@ -9,7 +9,7 @@ import torch
 from akg_core.design import design
 from akg_core.records import Traits
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from akg_core.testing.emission.running import Case
 
 TRAITS = Traits(units=1, lanes=4, on_chip_bytes=4096, tile_elements=64, dot_tile=(16, 16, 16), half_tile=(16, 16, 16))

@@ -9,7 +9,7 @@ import torch
 from akg_core.design import design
 from akg_core.records import Traits
 from akg_core.task.capture import capture
-from akg_core.task.load import load_source
+from akg_core.task.source.load import load_source
 from akg_core.testing.emission.running import Case
 
 TRAITS = Traits(units=2, lanes=16, on_chip_bytes=64 * 1024, tile_elements=512, dot_tile=(32, 64, 32))

@@ -1,0 +1,8 @@
+"""Operators in terms of fewer: PyTorch's table and what it lacks. Worker side.
+
+decompose                          an exported program in core operators
+formulas                           formulas that PyTorch's table lacks
+foreach                            operators on lists of tensors
+antialias, linear_interpolation    resized images as gathers and sums
+complex_pairs, complex_functions   complex numbers as pairs of real ones
+"""

@@ -1,0 +1,42 @@
+"""What forward gives, with tensors in the place of what is as long as masks say. Worker side only."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_map
+
+from akg_core.errors import TaskError
+from akg_core.task.masked.counted import compacted
+from akg_core.task.masked.domain import Rows
+from akg_core.task.masked.ragged import Ragged, of
+from akg_core.task.tracing.read_numbers import is_number
+
+
+def returned(results: Any) -> Any:
+    """The same tree; of each tensor only the first rows are meant, as `akg_core::counted` says."""
+    return tree_map(_returned, results)
+
+
+def _returned(x: Any) -> Any:
+    if dataclasses.is_dataclass(x):
+        said = f"forward returns a {type(x).__name__}, a type of its own."
+        raise TaskError(said, "Return a plain or named tuple, a list or a dict of tensors.")
+    if getattr(x, "is_python", False) or is_number(x):
+        said = "forward returns a number that values decide, or a list of as many, which is no tensor."
+        raise TaskError(said, "Return tensors only.")
+    return _counted(of(x)) if isinstance(x, (Rows, Ragged)) else x
+
+
+def _counted(x: Ragged) -> Tensor:
+    """Rows of the dims up to the last of which values say how long it is, those that are kept first."""
+    dims = [dim for dim, domain in enumerate(x.domains) if domain]
+    data, domain = x.merged(0, dims[-1] + 1)
+    assert domain is not None
+    counts = [each.count for each in x.domains if each]
+    sizes = list(x.data.shape[: dims[-1] + 1])
+    found: Tensor = torch.ops.akg_core.counted(compacted(Rows(data, domain)), counts, sizes, dims)
+    return found

@@ -1,0 +1,11 @@
+"""Rows and dims as long as masks say, while forward is traced: whole tensors with the mask beside them. Worker side.
+
+domain             what a mask keeps, and rows of it
+picked             the rows that one mask picks
+ragged             tensors with several such dims
+by_row             what functions do to rows, by their names
+over_rows          what is made of all rows: sums, extremes, scans
+dense, counted     rows one after the other, at the front
+resized            rows in other sizes
+ragged_products    products, distances, attention and losses
+"""
