@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from akg_core.errors import AkgError
-from akg_core.pools import probe
-from akg_core.progress import Progress, Stage
 from akg_core.records import Record, Target
 from akg_core.registry import HOOKS, OPTIONAL, Hooks, Plugin, installed
 from akg_core.runs import RunFolder
-from akg_core.stages import Request
+from akg_core.stages.pools import probe
+from akg_core.stages.progress import Progress, Stage
+from akg_core.stages.stages import Request
 
 VECTOR_ADD = """\
 import torch
@@ -103,7 +103,7 @@ def _probe(plugin: Plugin, target: Target, say: Callable[[Check], None]) -> bool
 
 
 def _vector_add(plugin: Plugin, target: Target, say: Callable[[Check], None]) -> None:
-    from akg_core.jobs import run
+    from akg_core.pipeline.jobs import run
 
     with tempfile.TemporaryDirectory(prefix="akg-doctor-") as folder:
         reference = Path(folder) / "vector_add.py"

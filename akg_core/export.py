@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from akg_core import built_from
+from akg_core.dtypes import is_float
 from akg_core.errors import UsageError
 from akg_core.lower.host.checks import TORCH_NAMES
 from akg_core.records import Argument, Artifact
-from akg_core.sketch.dtypes import is_float
 from akg_core.storage import write_whole
 
 _LEFT = ("build", "build.log", built_from.NAME, "__pycache__", "*.pyc")  # which nothing that runs needs

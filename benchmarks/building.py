@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from akg_core.pipeline import Pipeline
-from akg_core.progress import Progress
+from akg_core.pipeline.pipeline import Pipeline
 from akg_core.records import Artifact, Target, Task
 from akg_core.runs import RunFolder
-from akg_core.stages import Candidate, Request
-from akg_core.variants import Defaults
+from akg_core.stages.progress import Progress
+from akg_core.stages.stages import Candidate, Request
+from akg_core.stages.variants import Defaults
 from akg_core.worker.pool import Pool
 
 ROOT = Path(__file__).parents[1]

@@ -21,7 +21,7 @@ from akg_core.judge.timing.entrants import Baselines
 from akg_core.judge.timing.measure import measure
 from akg_core.judge.verify import verify
 from akg_core.records import Artifact, Target, Task
-from akg_core.warm import warm_for
+from akg_core.stages.warm import warm_for
 from akg_core.worker.pool import Pool
 
 PLUGIN, TARGET = "triton_cuda", Target(backend="cuda")

@@ -28,7 +28,7 @@ from akg_core.errors import AkgError
 from akg_core.judge.records import Verdict
 from akg_core.judge.reference.prepare import prepare
 from akg_core.judge.verify import verify
-from akg_core.warm import warm_for
+from akg_core.stages.warm import warm_for
 from akg_core.worker.pool import Pool
 from benchmarks.building import PLUGIN, ROOT, TARGET, Built, build
 

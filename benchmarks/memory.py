@@ -17,20 +17,20 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from akg_core import stages
 from akg_core.bench.suite import Problem, files, kernelbench
 from akg_core.cli.job import Job
 from akg_core.errors import AkgError
 from akg_core.lower.resources.fitting import Holding
 from akg_core.lower.specialise import instances
-from akg_core.pools import pool_for
+from akg_core.pipeline.results import versions
 from akg_core.record import Record
 from akg_core.records import CompileResult, Traits
-from akg_core.results import versions
 from akg_core.sketch.check import require
 from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import bind
-from akg_core.stages import Design, Request
+from akg_core.stages import stages
+from akg_core.stages.pools import pool_for
+from akg_core.stages.stages import Design, Request
 from akg_core.storage import write_whole
 from akg_core.worker.pool import Pool
 

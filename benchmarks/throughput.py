@@ -21,7 +21,7 @@ from pathlib import Path
 
 from akg_core.judge.verify import verify
 from akg_core.machine import processor
-from akg_core.warm import warm_for
+from akg_core.stages.warm import warm_for
 from akg_core.worker.pool import Pool
 from benchmarks.building import PLUGIN, ROOT, TARGET, build
 

@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from akg_core import stages
 from akg_core.agents.attempt import Attempt, Desk, Kernel
 from akg_core.agents.budget import Budget, BudgetSpent, Limits
 from akg_core.agents.client import Client
@@ -33,15 +32,16 @@ from akg_core.agents.stopwatch import Stopwatch
 from akg_core.agents.trace import Trace
 from akg_core.agents.verifier import Verifier
 from akg_core.errors import AkgError, KernelFailed
-from akg_core.jobs import conduct
 from akg_core.judge.reference.prepare import Prepared
 from akg_core.judge.timing.measure import Baselines
-from akg_core.pipeline import Pipeline
-from akg_core.progress import Stage
+from akg_core.pipeline.jobs import conduct
+from akg_core.pipeline.pipeline import Pipeline
+from akg_core.pipeline.results import RunResult
 from akg_core.records import KernelSource, Task
-from akg_core.results import RunResult
 from akg_core.runs import RunFolder
-from akg_core.stages import Request
+from akg_core.stages import stages
+from akg_core.stages.progress import Stage
+from akg_core.stages.stages import Request
 
 T = TypeVar("T")
 Part = Literal["sketch", "docs", "examples", "conductor"]

@@ -10,7 +10,7 @@ from akg_core.agents.client import Client
 from akg_core.agents.embeddings import nearest
 from akg_core.agents.library import KernelEntry, Library
 from akg_core.agents.sections import Section
-from akg_core.pipeline import Pipeline
+from akg_core.pipeline.pipeline import Pipeline
 from akg_core.records import DocPage, PluginInfo, Record, Target, Task
 from akg_core.registry import hooks
 

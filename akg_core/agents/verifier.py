@@ -18,7 +18,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from akg_core import stages
 from akg_core.agents.conductor import Outcome
 from akg_core.agents.stopwatch import Stopwatch
 from akg_core.errors import AkgError, SketchError
@@ -26,9 +25,10 @@ from akg_core.foreign import line_of
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.reference.prepare import Prepared
 from akg_core.judge.timing.measure import Baselines
-from akg_core.pipeline import Pipeline
+from akg_core.pipeline.pipeline import Pipeline
 from akg_core.records import Advice, Finding, KernelSource, Record, Task
-from akg_core.stages import Design
+from akg_core.stages import stages
+from akg_core.stages.stages import Design
 from akg_core.storage import write_whole
 
 FILE = "judged.json"  # in a kernel's folder

@@ -15,9 +15,9 @@ from akg_core.bench.contest import Contest
 from akg_core.bench.results import Engine
 from akg_core.bench.suite import Problem
 from akg_core.errors import UsageError
-from akg_core.progress import Stage
 from akg_core.runs import RunFolder
-from akg_core.stages import Request
+from akg_core.stages.progress import Stage
+from akg_core.stages.stages import Request
 from akg_core.worker.pool import Pool
 
 

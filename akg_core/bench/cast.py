@@ -8,7 +8,7 @@ from akg_core.errors import AkgError
 from akg_core.judge.candidate.session import CandidateSession
 from akg_core.judge.reference.prepare import Prepared
 from akg_core.judge.timing.entrants import Baselines, Entrant
-from akg_core.pipeline import Pipeline
+from akg_core.pipeline.pipeline import Pipeline
 from akg_core.records import Artifact, Task
 
 

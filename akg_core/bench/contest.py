@@ -16,15 +16,15 @@ from akg_core.errors import AkgError, OutOfMemory, TaskError, UnsupportedOperato
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.reference.memory_estimate import bytes_on_device, likely_cases
 from akg_core.judge.timing.measure import clock
-from akg_core.pipeline import ATTEMPTS, Pipeline
-from akg_core.progress import Progress, Stage
+from akg_core.pipeline.pipeline import ATTEMPTS, Pipeline
+from akg_core.pipeline.results import advice_on
 from akg_core.records import Task
-from akg_core.results import advice_on
 from akg_core.runs import RunFolder
 from akg_core.search.tune import REFUSALS, Search
-from akg_core.stages import Candidate, Request
+from akg_core.stages.progress import Progress, Stage
+from akg_core.stages.stages import Candidate, Request
+from akg_core.stages.variants import Defaults, Variants
 from akg_core.task.category import category
-from akg_core.variants import Defaults, Variants
 from akg_core.worker.limits import Limits
 from akg_core.worker.pool import Pool
 

@@ -24,12 +24,12 @@ from akg_core.bench.contest import Contest, row_digest
 from akg_core.bench.results import Engine, Results, Row, unfinished
 from akg_core.bench.suite import Problem
 from akg_core.judge.timing import floor
-from akg_core.pipeline import ATTEMPTS
-from akg_core.pools import pool_for
+from akg_core.pipeline.pipeline import ATTEMPTS
+from akg_core.pipeline.results import versions
 from akg_core.records import HOST, Availability
-from akg_core.results import versions
 from akg_core.runs import RunFolder
-from akg_core.stages import Request, probe, require_usable
+from akg_core.stages.pools import pool_for
+from akg_core.stages.stages import Request, probe, require_usable
 from akg_core.storage import write_whole
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from akg_core.bench.results import Results
     from akg_core.bench.runner import Plan
     from akg_core.bench.suite import Problem
-    from akg_core.stages import Request
+    from akg_core.stages.stages import Request
 
 KERNELBENCH, FILES = "kernelbench", "files"
 SUITES = {

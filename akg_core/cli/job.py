@@ -26,10 +26,10 @@ from akg_core.cli.options import (
 from akg_core.errors import Interrupted
 
 if TYPE_CHECKING:
-    from akg_core.progress import Stage
-    from akg_core.results import RunResult
+    from akg_core.pipeline.results import RunResult
     from akg_core.runs import RunFolder
-    from akg_core.stages import Request
+    from akg_core.stages.progress import Stage
+    from akg_core.stages.stages import Request
 
     Work = Callable[[Request, RunFolder, Callable[[Stage], None]], RunResult]
 
@@ -52,7 +52,7 @@ class Job:
 
     def request(self) -> Request:
         """What is asked for, with plugin and chip selected."""
-        from akg_core.stages import Request
+        from akg_core.stages.stages import Request
 
         plugin = select_plugin(self.plugin)
         return Request(

@@ -126,8 +126,8 @@ def select_plugin(name: str) -> Plugin:
 
 def select_target(text: str, plugin: Plugin) -> Target:
     """Read --target; without it the plugin's first backend. The plugin is asked about a member that is named."""
-    from akg_core.pools import probe
     from akg_core.records import Target
+    from akg_core.stages.pools import probe
 
     backends = plugin.info.backends if plugin.info else ()
     target = Target.parse(text or backends[0])

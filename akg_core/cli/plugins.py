@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 def plugins(as_json: Json = False) -> None:
     """List what is installed, its state, what works here, and why not."""
-    from akg_core.pools import here
     from akg_core.registry import installed
+    from akg_core.stages.pools import here
 
     found = installed().plugins()
     chips = {id(plugin): here(plugin) for plugin in found}

@@ -14,7 +14,7 @@ def profile(job: Job, kernel: Kernel) -> None:
 
     The samples are interleaved and kept in runs/<id>/. Whether the kernel is correct is for `verify` to say.
     """
-    from akg_core import jobs
+    from akg_core.pipeline import jobs
 
     artifact = files.kernel(kernel)
     job.carry_out(lambda request, folder, watch: jobs.profile(request, artifact, folder, watch), "profile")

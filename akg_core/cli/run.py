@@ -19,8 +19,8 @@ def run(job: Job, models: agents.Models, tune: TuneSeconds = None, archive: Arch
     the verdict and the medians; everything is kept in runs/<id>/.
     """
     if models.engine == "builtin":
-        from akg_core.jobs import Tuning
-        from akg_core.jobs import run as work
+        from akg_core.pipeline.jobs import Tuning
+        from akg_core.pipeline.jobs import run as work
 
         models.require_none()
         job.carry_out(partial(work, tuning=Tuning(tune, archive)))

@@ -53,8 +53,8 @@ def setup(
 
 def _tell(as_json: bool, plugin: str, state: str, said: str, made: Made | None = None) -> None:
     """Say how it stands, and what the plugin finds on this machine with the environment that is there."""
-    from akg_core.pools import here
     from akg_core.registry import installed
+    from akg_core.stages.pools import here
 
     found = here(installed().select(plugin)) if made else {}
     if as_json:

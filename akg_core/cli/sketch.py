@@ -27,8 +27,8 @@ from akg_core.errors import UsageError
 
 if TYPE_CHECKING:
     from akg_core.records import Schedule, Task
-    from akg_core.stage_jobs import Design
-    from akg_core.stages import Request
+    from akg_core.stages.stage_jobs import Design
+    from akg_core.stages.stages import Request
     from akg_core.worker.pool import Pool
 
 
@@ -67,8 +67,8 @@ def sketch(
         form.show(given.read_text(encoding="utf-8-sig"), str(given))
         return
 
-    from akg_core.pools import pool_for
-    from akg_core.stages import Request, trial
+    from akg_core.stages.pools import pool_for
+    from akg_core.stages.stages import Request, trial
     from akg_core.worker.pool import Pool
 
     asked = select_plugin(plugin) if plugin or target else None
@@ -114,8 +114,8 @@ class _Form:
 def _design(pool: Pool, request: Request, variant: int) -> tuple[Task, Design, int]:
     """The task, a variant of its sketch, and how many variants are designed where there may be more, else 0."""
     from akg_core.records import Traits
-    from akg_core.stages import capture, design, probe
-    from akg_core.variants import Variants
+    from akg_core.stages.stages import capture, design, probe
+    from akg_core.stages.variants import Variants
 
     task = capture(pool, request)
     traits = probe(pool, request).traits if request.plugin else Traits()

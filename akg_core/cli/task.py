@@ -33,8 +33,8 @@ def check(
 
     Outputs that are constant, random, stateful, zero within the tolerance, or do not depend on inputs or weights.
     """
-    from akg_core import stages
     from akg_core.report.task import show_examination
+    from akg_core.stages import stages
     from akg_core.task.examination import Examination
     from akg_core.worker.limits import Limits
     from akg_core.worker.pool import Pool

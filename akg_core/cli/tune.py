@@ -15,7 +15,7 @@ def tune(job: Job, seconds: Seconds = 120.0, archive: ArchiveUrl = "") -> None:
 
     Every measurement is stored at once: a search that was ended, however, goes on where it stopped.
     """
-    from akg_core.jobs import Tuning, run
+    from akg_core.pipeline.jobs import Tuning, run
     from akg_core.search.archive import default_url, shown
 
     goes_on = f"The measurements are in {shown(archive or default_url())}; the same command goes on from there."

@@ -14,7 +14,7 @@ def verify(job: Job, kernel: Kernel) -> None:
 
     What was found is kept in runs/<id>/.
     """
-    from akg_core import jobs
+    from akg_core.pipeline import jobs
 
     artifact = files.kernel(kernel)
     job.carry_out(lambda request, folder, watch: jobs.verify(request, artifact, folder, watch), "verify")

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Collection
 from typing import Any
 
+from akg_core.dtypes import is_float
 from akg_core.lower.ir import Body
 from akg_core.sketch.ast import Call, Expr, rewrite
-from akg_core.sketch.dtypes import is_float
 
 _SQRT_HALF = math.sqrt(0.5)
 _TANH_SCALE, _TANH_CUBIC = math.sqrt(2 / math.pi), 0.044715  # of gelu's tanh form: Hendrycks and Gimpel, 2016

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from akg_core.dtypes import BITS, DTYPES, as_float, combine, is_float
 from akg_core.lower.ir import Body, Op, element_of
 from akg_core.notation import COMPARISONS
 from akg_core.sketch import numerics
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, TensorParameter, Text, Type, Unary
-from akg_core.sketch.dtypes import BITS, DTYPES, as_float, combine, is_float
 from akg_core.sketch.ops import OPERATIONS
 
 LOGIC = frozenset({"and", "or"})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from akg_core.dtypes import is_float
 from akg_core.lower.ir import Op
 from akg_core.sketch.ast import Text
-from akg_core.sketch.dtypes import is_float
 
 Precision = str
 """What the hint `precision` of a product of f32 may say: "ieee", "split3", "fast"."""

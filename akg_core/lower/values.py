@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from akg_core.dtypes import is_float
 from akg_core.lower.access import place, step
 from akg_core.lower.fold import fold
 from akg_core.lower.ir import Axis, Body, Op, Value, element_of
@@ -12,7 +13,6 @@ from akg_core.lower.specialise import Instance
 from akg_core.sketch import ast
 from akg_core.sketch.affine import INDEX, Bounds
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, Text, Type
-from akg_core.sketch.dtypes import is_float
 from akg_core.sketch.ops import OPERATIONS
 
 Scope = dict[str, "Value | Axis | Expr"]

@@ -6,6 +6,7 @@ that emitters take apart most are here by name. `polynomial` and `Bounds` say wh
 the language.
 """
 
+from akg_core.dtypes import DTYPES, as_sum, combine, is_float, is_integer, promote
 from akg_core.notation import COMPARISONS
 from akg_core.sketch import ast, numerics
 from akg_core.sketch.affine import INDEX, NARROW, Bounds, Polynomial, digits, number, polynomial
@@ -28,7 +29,6 @@ from akg_core.sketch.ast import (
     walk,
 )
 from akg_core.sketch.check import require
-from akg_core.sketch.dtypes import DTYPES, as_sum, combine, is_float, is_integer, promote
 from akg_core.sketch.ops import OPERATIONS
 from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import bind, default, smaller, space

@@ -10,8 +10,8 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from akg_core.progress import Stage
 from akg_core.spell import spell_seconds
+from akg_core.stages.progress import Stage
 
 MARKS = {"done": ("✓", "green"), "failed": ("✗", "red"), "skipped": ("–", "dim")}
 

@@ -17,8 +17,8 @@ from akg_core.spell import spell_interval, spell_seconds
 
 if TYPE_CHECKING:
     from akg_core.judge.records import Speedup, Timing, Verdict
+    from akg_core.pipeline.results import RunResult
     from akg_core.records import Scalar
-    from akg_core.results import RunResult
     from akg_core.search.tune import Tuned
 
 _NAMES = {"kernel": "kernel", "eager": "eager", "compile": "torch.compile"}

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from akg_core.records import Choice, Schedule
-from akg_core.stages import Design
+from akg_core.stages.stages import Design
 
 EXHAUSTIVE = 48  # spaces of at most so many points are walked, not sampled
 

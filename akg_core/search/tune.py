@@ -18,8 +18,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from akg_core import stages
-from akg_core.building import smaller_of, spills
 from akg_core.errors import AkgError
 from akg_core.judge.timing import floor
 from akg_core.judge.verify import verify
@@ -29,14 +27,16 @@ from akg_core.search.interleaved import TimingContext, time_interleaved
 from akg_core.search.moves import Moves, Point, sketch_hash
 from akg_core.search.prune import least_seconds, spilling, too_large, too_slow
 from akg_core.spell import spell_seconds
-from akg_core.stages import Candidate, Design, Request
+from akg_core.stages import stages
+from akg_core.stages.building import smaller_of, spills
+from akg_core.stages.stages import Candidate, Design, Request
 from akg_core.worker.usage import cores
 
 if TYPE_CHECKING:
     from akg_core.judge.records import Verdict
     from akg_core.judge.reference.prepare import Prepared
-    from akg_core.progress import StageNote
     from akg_core.search.archive import Archive, Measurement
+    from akg_core.stages.progress import StageNote
     from akg_core.worker.pool import Pool
 
 _SHARE = 0.75  # of the last round's time that must be left for another

@@ -1,7 +1,7 @@
 """The sketch language: a kernel program over tiles, as a tree. docs/sketch.md is its reference.
 
 ast             the tree
-ops, dtypes     the table of operations; dtypes and how they combine
+ops             the table of operations
 numerics        accumulate dtypes and identities, which interpreter and emitters share
 affine, ranges  index arithmetic: polynomials and intervals, by which masks are proved needless
 schedule        free parameters, and values in their place

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from akg_core.sketch.dtypes import DTYPES, as_sum, is_float, promote
+from akg_core.dtypes import DTYPES, as_sum, is_float, promote
 
 _NARROW = ("f16", "bf16")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
+from akg_core.dtypes import is_float
 from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Text, Unary
-from akg_core.sketch.dtypes import is_float
 
 Interval = tuple[int | None, int | None]
 Reals = tuple[float, float]

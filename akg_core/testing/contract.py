@@ -11,15 +11,15 @@ from collections.abc import Iterable
 
 import pytest
 
-from akg_core import stages
+from akg_core.dtypes import DTYPES
 from akg_core.errors import AkgError
 from akg_core.judge.source.rules import broken_rule
 from akg_core.pages import KINDS
-from akg_core.pools import probe
 from akg_core.records import KernelSource, Target
 from akg_core.registry import HOOKS, OPTIONAL, modules_of
-from akg_core.sketch.dtypes import DTYPES
-from akg_core.stages import require_allowed
+from akg_core.stages import stages
+from akg_core.stages.pools import probe
+from akg_core.stages.stages import require_allowed
 from akg_core.testing.examples import Example, read_examples
 from akg_core.testing.subject import CHEATED, TASKS, Subject
 from akg_core.toolchain import write_source

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from akg_core.errors import AkgError
-from akg_core.pools import pool_for
 from akg_core.registry import Plugin, installed
+from akg_core.stages.pools import pool_for
 from akg_core.testing.emitted import REFUSED
 from akg_core.testing.levels import LEVELS, Conformity, Level, Outcome, grade
 from akg_core.testing.suite import RUNNER, level_of

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from akg_core import stages
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.reference.prepare import Prepared, prepare
 from akg_core.judge.timing.measure import measure
@@ -19,8 +18,9 @@ from akg_core.judge.verify import verify
 from akg_core.records import HOST, Advice, Artifact, Availability, CompileResult, KernelSource, Target, Task
 from akg_core.registry import hooks
 from akg_core.runs import RunFolder
-from akg_core.stages import Design, Request
-from akg_core.variants import Variants
+from akg_core.stages import stages
+from akg_core.stages.stages import Design, Request
+from akg_core.stages.variants import Variants
 from akg_core.worker.pool import Pool
 
 FOLDER = Path(__file__).parent

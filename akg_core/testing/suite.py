@@ -56,7 +56,7 @@ class Conformance(Contract, Toolchain, Emission, OnDevice):
     @pytest.fixture(scope="class")
     def subject(self, request: pytest.FixtureRequest) -> Iterator[Subject]:
         """The plugin under test, with what the tests share."""
-        from akg_core.pools import pool_for
+        from akg_core.stages.pools import pool_for
 
         runner = request.config.pluginmanager.get_plugin(RUNNER)
         with contextlib.ExitStack() as stack:

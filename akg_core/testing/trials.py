@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from akg_core import stages
 from akg_core.errors import AkgError, KernelFailed, Unsupported
 from akg_core.judge.candidate.session import kernel_payload
 from akg_core.records import HOST, Artifact, Case, KernelSource, Record, RunReport, Schedule, Sketch
 from akg_core.runs import RunFolder
-from akg_core.stages import Design, Request, require_allowed
+from akg_core.stages import stages
+from akg_core.stages.stages import Design, Request, require_allowed
 from akg_core.testing.subject import Subject
 from akg_core.worker.limits import Limits
 from akg_core.worker.usage import cores

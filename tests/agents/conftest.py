@@ -15,8 +15,8 @@ from akg_core.agents.settings import Settings
 from akg_core.records import Target
 from akg_core.registry import installed
 from akg_core.runs import RunFolder
-from akg_core.stages import Request
-from akg_core.warm import WARM
+from akg_core.stages.stages import Request
+from akg_core.stages.warm import WARM
 from akg_core.worker import pool as pools
 from tests.agents import plain_c
 from tests.agents.server import Server

@@ -25,7 +25,7 @@ def answered(files: dict[str, str]) -> str:
 
 
 def test_every_command_of_the_page_runs(akg, tmp_path, monkeypatch):
-    monkeypatch.setattr("akg_core.pipeline.MODES", ("eager",))  # torch.compile takes longer than all else
+    monkeypatch.setattr("akg_core.pipeline.pipeline.MODES", ("eager",))  # torch.compile takes longer than all else
     (settings,) = re.findall(r"```toml\n(.*?)```", PAGE, re.S)
     (tmp_path / "examples").mkdir()
     text = (ROOT / "examples" / "softmax.py").read_text()

@@ -19,7 +19,7 @@ import pytest
 
 from akg_core.agents.records import Tally
 from akg_core.agents.trace import read_trace
-from akg_core.results import RunResult
+from akg_core.pipeline.results import RunResult
 from tests.agents import plain_c
 from tests.agents.plain_c import KERNEL, files, sketch
 from tests.agents.server import Say, Server

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from akg_core import stages
 from akg_core.agents.stopwatch import Stopwatch
 from akg_core.agents.verifier import Verifier
 from akg_core.records import Schedule, Sketch, Task, Traits
+from akg_core.stages import stages
 from akg_core.task.capture import capture
 from akg_core.task.scaling.scale import fitting
 from akg_core.task.source import load

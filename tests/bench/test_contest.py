@@ -16,7 +16,7 @@ from akg_core.bench.suite import Problem
 from akg_core.errors import OutOfMemory, TaskError
 from akg_core.judge.records import Timing, Verdict
 from akg_core.records import Target
-from akg_core.stages import Request
+from akg_core.stages.stages import Request
 
 NEED = 10
 

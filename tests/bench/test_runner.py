@@ -15,7 +15,7 @@ import pytest
 from akg_core.bench import runner, suite
 from akg_core.bench.results import Results
 from akg_core.records import Target
-from akg_core.stages import Request
+from akg_core.stages.stages import Request
 from akg_core.storage import write_whole
 from tests.cli.conftest import ADD, PLUGIN, needs_compiler
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from akg_core.errors import AkgError
 from akg_core.records import Target
-from akg_core.warm import warm_for
+from akg_core.stages.warm import warm_for
 from akg_core.worker.pool import Pool
 from tests.cheats.judging import FOLDER, Bench, Found, bench, header, is_caught, table
 

@@ -9,7 +9,7 @@ import pytest
 from akg_cuda import chips
 
 from akg_core.records import Target
-from akg_core.warm import WARM
+from akg_core.stages.warm import WARM
 from akg_core.worker.pool import Pool
 from tests.cheats.judging import FOLDER, Bench, bench, header, is_caught
 

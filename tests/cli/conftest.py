@@ -47,7 +47,7 @@ class Ended:
 @pytest.fixture(scope="session")
 def warm_pool():
     """One warm parent for all tests; every job is a process of its own all the same."""
-    from akg_core.warm import WARM
+    from akg_core.stages.warm import WARM
 
     with pools.Pool(warm=WARM) as pool:
         yield pool

@@ -91,7 +91,7 @@ def test_a_byte_order_mark_and_windows_line_ends_change_nothing(akg, reference):
 
 
 def test_a_file_that_hangs_is_ended(akg, reference, monkeypatch):
-    from akg_core import stages
+    from akg_core.stages import stages
 
     monkeypatch.setattr(stages, "CAPTURE_SECONDS", 3)
     reference.write_text("while True: pass\n")

@@ -8,7 +8,7 @@ import pytest
 
 from akg_core.bench import runner
 from akg_core.errors import Interrupted
-from akg_core.stages import Request
+from akg_core.stages.stages import Request
 
 
 @pytest.mark.parametrize("keeps", [True, False])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from akg_core.pipeline import Pipeline
+from akg_core.pipeline.pipeline import Pipeline
 from tests.cli.conftest import PLUGIN
 from tests.cli.test_start import COMMAND
 

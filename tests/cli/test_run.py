@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from akg_core import stages
+from akg_core.stages import stages
 from tests.cli.conftest import PLUGIN, needs_compiler
 from tests.cli.test_start import COMMAND
 

@@ -32,7 +32,7 @@ def test_a_sketch_that_differs_from_eager(interpret):
 
 
 def test_an_interpretation_that_takes_too_long(interpret, monkeypatch):
-    from akg_core import stages
+    from akg_core.stages import stages
 
     monkeypatch.setattr(stages, "INTERPRET_SECONDS", 0.2)
     ended = interpret(SKETCH.replace("tiles(N, 64)", "tiles(N, 1)"))

@@ -26,7 +26,7 @@ def test_the_command_line_starts_at_once(words, limit):
 def test_the_users_process_imports_no_torch():
     script = """
 import sys
-import akg_core.cli.app, akg_core.pipeline, akg_core.registry, akg_core.doctor, akg_core.worker.pool
+import akg_core.cli.app, akg_core.pipeline.pipeline, akg_core.registry, akg_core.doctor, akg_core.worker.pool
 akg_core.registry.installed().plugins()
 assert "torch" not in sys.modules, "torch"
 assert "sqlalchemy" not in sys.modules, "sqlalchemy"

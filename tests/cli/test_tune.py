@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from akg_core import stages
+from akg_core.stages import stages
 from tests.cli.conftest import PLUGIN, needs_compiler
 from tests.cli.test_start import COMMAND
 from tests.registry.distributions import install

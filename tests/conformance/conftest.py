@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from akg_core.registry import installed
+from akg_core.stages.warm import WARM
 from akg_core.templates import write_plugin
-from akg_core.warm import WARM
 from akg_core.worker.pool import Pool
 from tests.conformance import broken, toy
 

@@ -13,7 +13,7 @@ from akg_core.design.graph.trace import trace
 from akg_core.design.policy import Policy
 from akg_core.design.program.assemble import Assembly
 from akg_core.sketch.parse import parse
-from akg_core.stage_jobs import uncollected
+from akg_core.stages.stage_jobs import uncollected
 from akg_core.task.capture import capture
 from akg_core.task.source.load import load_source
 from tests.design.judging import USUAL, judge, reference

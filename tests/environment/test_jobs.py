@@ -7,9 +7,10 @@ import json
 
 import pytest
 
-from akg_core import environment, pools
+from akg_core import environment
 from akg_core.errors import ToolchainError
 from akg_core.registry import environment_of
+from akg_core.stages import pools
 from tests.environment import wheels
 from tests.environment.conftest import BESIDE, THEIRS
 

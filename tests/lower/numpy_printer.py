@@ -10,6 +10,7 @@ import keyword
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from akg_core.dtypes import is_float
 from akg_core.lower.build import KEPT, body_of
 from akg_core.lower.decompose import decompose
 from akg_core.lower.explicit import make_explicit
@@ -27,7 +28,6 @@ from akg_core.lower.tile.window_taps import write_out_taps
 from akg_core.lower.verify import verify
 from akg_core.sketch import numerics
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, Text, Unary
-from akg_core.sketch.dtypes import is_float
 from akg_core.sketch.ops import OPERATIONS
 from tests.lower import numpy_helpers
 

@@ -7,9 +7,9 @@ import threading
 import pytest
 
 from akg_core.errors import KernelFailed
-from akg_core.progress import Progress
 from akg_core.records import Choice, KernelSource, Target
 from akg_core.runs import RunFolder
+from akg_core.stages.progress import Progress
 
 
 def test_stages_tell_their_start_their_notes_and_their_end():

@@ -11,18 +11,19 @@ from typing import Any, cast
 
 import pytest
 
-from akg_core import jobs, stages
-from akg_core.building import Spill, fitted, smaller_of, spills, unbuildable
 from akg_core.errors import AkgError, DoesNotFit, KernelFailed
 from akg_core.lower.resources.work import Work
-from akg_core.progress import StageNote
+from akg_core.pipeline import jobs
+from akg_core.pipeline.results import RunResult
 from akg_core.records import Choice, Interface, Schedule, Shortage, Sketch, Target
 from akg_core.registry import installed
-from akg_core.results import RunResult
 from akg_core.runs import RunFolder
-from akg_core.stages import Candidate, Design, Designed, Request
-from akg_core.variants import Variants
-from akg_core.warm import WARM
+from akg_core.stages import stages
+from akg_core.stages.building import Spill, fitted, smaller_of, spills, unbuildable
+from akg_core.stages.progress import StageNote
+from akg_core.stages.stages import Candidate, Design, Designed, Request
+from akg_core.stages.variants import Variants
+from akg_core.stages.warm import WARM
 from akg_core.worker import pool as pools
 from akg_core.worker.pool import Pool
 from tests.cli.conftest import needs_compiler

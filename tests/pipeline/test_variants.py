@@ -12,10 +12,10 @@ import pytest
 from akg_core.judge.candidate.session import CandidateSession
 from akg_core.judge.records import CaseVerdict, Verdict, VerdictStatus
 from akg_core.judge.reference.prepare import Prepared
-from akg_core.pipeline import Pipeline
+from akg_core.pipeline.pipeline import Pipeline
 from akg_core.records import Artifact, CompileResult, Interface, KernelSource, Schedule, Sketch, Task
-from akg_core.stages import Candidate, Design, Request
-from akg_core.variants import Defaults
+from akg_core.stages.stages import Candidate, Design, Request
+from akg_core.stages.variants import Defaults
 
 PREPARED = cast("Prepared", SimpleNamespace(task=None))
 

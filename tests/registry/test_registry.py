@@ -6,9 +6,9 @@ import pytest
 
 import akg_core
 from akg_core.errors import PluginError, Unsupported
-from akg_core.pools import here
 from akg_core.records import Target
 from akg_core.registry import Registry, installed
+from akg_core.stages.pools import here
 from tests.registry.distributions import good, install
 
 TARGET = Target(backend="cpu")

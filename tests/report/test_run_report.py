@@ -5,9 +5,9 @@ import json
 import pytest
 
 from akg_core.judge.records import Floor, Measurement, Speedup, Timing
+from akg_core.pipeline.results import RunResult, advice_on, by_kernel, known_details
 from akg_core.records import Artifact
 from akg_core.report.run import show_run
-from akg_core.results import RunResult, advice_on, by_kernel, known_details
 from akg_core.search.tune import Tuned
 
 TOLD = {

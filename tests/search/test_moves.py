@@ -4,7 +4,7 @@ import itertools
 
 from akg_core.records import Choice, Interface, Schedule, Sketch
 from akg_core.search.moves import EXHAUSTIVE, Moves, Point
-from akg_core.stages import Design
+from akg_core.stages.stages import Design
 
 INTERFACE = Interface(arguments=())
 

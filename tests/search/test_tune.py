@@ -26,7 +26,7 @@ from akg_core.records import (
 from akg_core.search import tune
 from akg_core.search.archive import Archive
 from akg_core.search.interleaved import KernelTiming
-from akg_core.stages import Design, Request
+from akg_core.stages.stages import Design, Request
 
 MACHINE = Machine.model_construct(cache_bytes=1, bytes_per_second={1: 1e9}, operations_per_second=1e12)
 READY = SimpleNamespace(minimum_bytes=0, operations=0)

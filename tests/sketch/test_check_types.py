@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from akg_core.dtypes import DTYPES, promote
 from akg_core.errors import SketchError
 from akg_core.sketch import ast
 from akg_core.sketch.ast import Type
 from akg_core.sketch.check import check, require
-from akg_core.sketch.dtypes import DTYPES, promote
 from akg_core.sketch.parse import parse
 
 HEAD = """

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from akg_core import philox
+from akg_core.dtypes import BITS
 from akg_core.errors import SketchError
-from akg_core.sketch.dtypes import BITS
 from akg_core.sketch.interpret import interpret
 from akg_core.sketch.interpret.ops import ELEMENTWISE, TRANSCENDENTAL
 from akg_core.sketch.interpret.tiles import NAMES

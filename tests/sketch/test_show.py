@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from akg_core.dtypes import DTYPES
 from akg_core.sketch import ast
 from akg_core.sketch.check import check
-from akg_core.sketch.dtypes import DTYPES
 from akg_core.sketch.ops import OPERATIONS
 from akg_core.sketch.parse import parse
 from akg_core.sketch.show import _PRECEDENCE, WIDTH, show

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from akg_core.pipeline import SIMULATED_WORK
+from akg_core.pipeline.pipeline import SIMULATED_WORK
 from akg_core.task.scaling.literals import integers, rewritten
 from akg_core.task.scaling.scale import fitting, scaled
 from akg_core.task.scaling.shapes import is_degenerate, shapes_of

@@ -6,14 +6,14 @@ import pkgutil
 
 import pytest
 
-from akg_core import warm
 from akg_core.errors import PluginError
 from akg_core.records import PluginInfo
 from akg_core.registry import Plugin, installed
+from akg_core.stages import warm
 
 ASKS_A_PLUGIN = (
-    "akg_core.stage_jobs:probe_job",
-    "akg_core.stage_jobs:compile_job",
+    "akg_core.stages.stage_jobs:probe_job",
+    "akg_core.stages.stage_jobs:compile_job",
     "akg_core.judge.reference.process:open_job",
     "akg_core.judge.timing.idle:turn_job",
     "akg_core.judge.candidate.jobs:run_job",

@@ -17,10 +17,10 @@ from typing import Any
 from akg_core.design.algebra.expression import parse_size
 from akg_core.design.algebra.index import Index
 from akg_core.design.graph.values import Iota, Shape, Value, arithmetic, cast, literal, wide
+from akg_core.dtypes import DTYPES, promote
 from akg_core.errors import UnsupportedOperator
 from akg_core.notation import SYMBOLS
 from akg_core.records import Node
-from akg_core.sketch.dtypes import DTYPES, promote
 
 Rule = Callable[["Call"], "Value | tuple[Value | None, ...]"]
 RULES: dict[str, Rule] = {}

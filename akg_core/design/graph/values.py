@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from akg_core.design.algebra.index import Index, flatten, index, product, unflatten
+from akg_core.dtypes import is_float
 from akg_core.notation import COMPARISONS, Notation
-from akg_core.sketch.dtypes import is_float
 
 NARROW = ("f16", "bf16")  # floats of 16 bits, which are computed with in f32
 Shape = tuple[Index, ...]

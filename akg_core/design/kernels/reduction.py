@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
 
+from akg_core.dtypes import DTYPES
 from akg_core.sketch.ast import Assign, AxisList, Call, Element, Expr, Group, Name, Number, Statement, Text, call
-from akg_core.sketch.dtypes import DTYPES
 from akg_core.sketch.numerics import identity
 
 RESULTS = {

@@ -11,8 +11,8 @@ from akg_core.design.graph.values import Reduction
 from akg_core.design.nest.nest import Nest, fused, parted
 from akg_core.design.nest.terms import Load, axes_of
 from akg_core.design.nest.tiling import ONE, WHOLE, Step, Tiling, access_order, example, power_below
+from akg_core.dtypes import DTYPES
 from akg_core.records import Traits
-from akg_core.sketch.dtypes import DTYPES
 
 _HELD = 8  # tiles of a copy that a program holds of a row
 _KINDS = ("sum", "max", "min", "moments", "online_softmax")  # what can be all-reduced

@@ -13,8 +13,8 @@ from akg_core.design.graph.values import Reduction
 from akg_core.design.nest.nest import Nest
 from akg_core.design.nest.terms import Buffer, Load, axes_of
 from akg_core.design.nest.tiling import ONE, WHOLE, Step, Tiling, access_order, example
+from akg_core.dtypes import DTYPES
 from akg_core.records import Traits
-from akg_core.sketch.dtypes import DTYPES
 
 _HELD = 16  # tiles of a copy that a program holds from turn to turn: half of the registers of four warps
 _LEAST = 4  # results of a program: with fewer there are too many programs to wait for

@@ -23,7 +23,7 @@ from akg_core.design.graph.values import (
     Window,
     wide,
 )
-from akg_core.sketch.dtypes import is_float
+from akg_core.dtypes import is_float
 
 
 @dataclass(frozen=True, eq=False, slots=True)

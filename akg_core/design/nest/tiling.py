@@ -10,8 +10,8 @@ from akg_core.design.algebra.index import Axis, Index, position
 from akg_core.design.graph.values import Reduction
 from akg_core.design.nest.nest import Nest, segments
 from akg_core.design.nest.terms import Load, Result, axes_of, below
+from akg_core.dtypes import DTYPES
 from akg_core.records import Traits
-from akg_core.sketch.dtypes import DTYPES
 
 MANY_TILES = 12  # sums of more tiles than this carry what rounding lost
 _MULTIPASS = ("moments", "online_softmax")  # read their tile twice

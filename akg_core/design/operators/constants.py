@@ -10,7 +10,7 @@ from typing import Any
 from akg_core.design.algebra.index import flatten
 from akg_core.design.graph.rules import Call, rule
 from akg_core.design.graph.values import Value, cast, compute, counting, literal, where
-from akg_core.sketch.dtypes import is_float
+from akg_core.dtypes import is_float
 
 _MOST_STEPS = 64  # places at which the numbers may change: each is a comparison wherever an element is read
 

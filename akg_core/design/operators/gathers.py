@@ -27,7 +27,7 @@ from akg_core.design.graph.values import (
     where,
 )
 from akg_core.design.operators.reductions import reduced
-from akg_core.sketch.dtypes import is_float
+from akg_core.dtypes import is_float
 
 _FAR = 2.0**62  # beyond every position
 _SLIP = 1e-4

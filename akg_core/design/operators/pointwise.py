@@ -18,7 +18,7 @@ from akg_core.design.graph.values import (
     where,
 )
 from akg_core.design.operators.attention import narrowed
-from akg_core.sketch.dtypes import is_float
+from akg_core.dtypes import is_float
 
 _SAME_NAME = (
     "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh asinh acosh atanh "

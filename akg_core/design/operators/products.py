@@ -24,7 +24,7 @@ from akg_core.design.graph.values import (
 )
 from akg_core.design.operators.attention import attention
 from akg_core.design.operators.reductions import reduced
-from akg_core.sketch.dtypes import is_float
+from akg_core.dtypes import is_float
 
 _MODEST = 2.0**20  # a factor that stays between this and its inverse may wait until after the product
 

@@ -28,7 +28,7 @@ from akg_core.design.graph.values import (
     window,
 )
 from akg_core.design.operators.turns import looped
-from akg_core.sketch.dtypes import is_float
+from akg_core.dtypes import is_float
 from akg_core.sketch.numerics import identity
 
 

@@ -31,7 +31,7 @@ from akg_core.design.graph.values import (
 from akg_core.design.operators.gathers import from_end, gathered, searched
 from akg_core.design.operators.reductions import reduced
 from akg_core.design.operators.scans import scanned
-from akg_core.sketch.dtypes import is_float
+from akg_core.dtypes import is_float
 from akg_core.sketch.numerics import identity
 
 _JOINS = {"sum": "add", "add": "add", "mean": "add", "amax": "max", "amin": "min"}

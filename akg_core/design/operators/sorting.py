@@ -40,7 +40,7 @@ from akg_core.design.graph.values import (
 from akg_core.design.operators.gathers import taken
 from akg_core.design.operators.reductions import reduced
 from akg_core.design.operators.views import stacked
-from akg_core.sketch.dtypes import is_float
+from akg_core.dtypes import is_float
 
 _FEW, _NEAR = 8, 4096  # so many of rows that stay on the chip are looked for one after the other
 _SMALLEST_GROUP = 4  # of keys of which only the least is looked at

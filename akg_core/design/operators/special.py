@@ -14,7 +14,7 @@ from akg_core.design.algebra.index import index
 from akg_core.design.graph.rules import Call, formula, rule
 from akg_core.design.graph.values import Value, cast, compute, expand, map_of, predicate, where
 from akg_core.design.operators.turns import ended, looped
-from akg_core.sketch.dtypes import DTYPES, is_float
+from akg_core.dtypes import DTYPES, is_float
 
 _SHIFT = 8  # arguments below are moved up by so much, to where the series are exact
 _LOG_GAMMA = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)

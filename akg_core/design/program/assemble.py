@@ -35,9 +35,9 @@ from akg_core.design.program.inside import inside
 from akg_core.design.program.launches import ProgramWriter, Returned, kept_between_calls
 from akg_core.design.program.repeated import Repeated, Step, changed, kernels, repeated
 from akg_core.design.program.scalars import computed_on_host
+from akg_core.dtypes import DTYPES
 from akg_core.records import Task, Traits
 from akg_core.sketch import ast
-from akg_core.sketch.dtypes import DTYPES
 from akg_core.sketch.names import identifier
 from akg_core.sketch.ops import OPERATIONS
 

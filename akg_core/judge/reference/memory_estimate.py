@@ -6,10 +6,10 @@ import math
 import time
 
 from akg_core.device import HOST, Device
+from akg_core.dtypes import DTYPES
 from akg_core.errors import OutOfMemory
 from akg_core.judge.records import FEWEST_CALLS
 from akg_core.records import Dim, Node, Task
-from akg_core.sketch.dtypes import DTYPES
 from akg_core.task.graph import GraphIndex, references, resolve, size
 
 _VIEWS = frozenset(

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from akg_core.dtypes import DTYPES
 from akg_core.records import Interface, Parameter
 from akg_core.sketch import ast
-from akg_core.sketch.dtypes import DTYPES
 
 TORCH_NAMES = {name: dtype.torch for name, dtype in DTYPES.items()}
 COMPLEX = {"f64": "torch.complex128", "f32": "torch.complex64", "f16": "torch.complex32"}

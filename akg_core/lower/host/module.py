@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from akg_core.dtypes import is_float
 from akg_core.lower.host import runtime
 from akg_core.lower.host.arguments import (
     asked,
@@ -29,7 +30,6 @@ from akg_core.lower.host.views import Dims, Part, parts_of, view, viewed
 from akg_core.records import HOST, Interface, Sketch
 from akg_core.sketch import ast
 from akg_core.sketch.check.shapes import sized, substitute
-from akg_core.sketch.dtypes import is_float
 from akg_core.sketch.program import kept_tensors, memory_orders, nested, program_of, statements
 from akg_core.sketch.scalars import floats_of
 from akg_core.sketch.show import show_expression

@@ -7,10 +7,10 @@ at most 1 and gained 1 for every position in between went one by one.
 
 from __future__ import annotations
 
+from akg_core.dtypes import is_float
 from akg_core.lower.ir import Body
 from akg_core.sketch.affine import Polynomial
 from akg_core.sketch.ast import Binary, Call, Expr, Name, Text, Unary
-from akg_core.sketch.dtypes import is_float
 from akg_core.sketch.ranges import added, either, negated
 
 Drift = tuple[int | None, int | None]  # the least and the greatest gain a position; None where it is not known

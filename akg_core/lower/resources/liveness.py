@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from akg_core.dtypes import DTYPES
 from akg_core.lower.ir import Body, Op, Value, dtype_of
 from akg_core.sketch.ast import Place
-from akg_core.sketch.dtypes import DTYPES
 
 
 @dataclass(frozen=True, slots=True)

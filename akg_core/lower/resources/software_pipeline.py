@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from akg_core.dtypes import DTYPES
 from akg_core.errors import Unsupported
 from akg_core.lower.ir import Body, Op, Region, inside
 from akg_core.lower.products import DotStrategy, is_matrix_product, strategy_of
 from akg_core.lower.resources.limits import ProgramLimits
 from akg_core.lower.tile.order import accesses, gathers
 from akg_core.sketch.ast import Call, Expr, Name, Number
-from akg_core.sketch.dtypes import DTYPES
 from akg_core.sketch.show import show_expression
 
 

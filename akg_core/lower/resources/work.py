@@ -11,10 +11,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from akg_core.dtypes import DTYPES
 from akg_core.lower.specialise import instances
 from akg_core.records import Record, Schedule
 from akg_core.sketch import ast
-from akg_core.sketch.dtypes import DTYPES
 from akg_core.sketch.program import turns
 from akg_core.sketch.schedule import bind
 

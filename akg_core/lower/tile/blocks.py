@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from akg_core.dtypes import DTYPES
 from akg_core.lower.divisors import Divisors
 from akg_core.lower.fold import fold
 from akg_core.lower.ir import Axis, Body, Op, Region, element_of
 from akg_core.sketch.affine import INDEX
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, Text, rewrite, walk
-from akg_core.sketch.dtypes import DTYPES
 
 Block = tuple[int, int]
 GRANULE = 16  # bytes that rows and the place of a block in them must be multiples of

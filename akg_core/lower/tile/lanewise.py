@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from akg_core.dtypes import is_float
 from akg_core.lower.ir import Body, Op, Value, inside
 from akg_core.lower.substitute import replace_in
 from akg_core.sketch import numerics
 from akg_core.sketch.ast import Binary, Call, Expr, Name, Number, Text, Type, Unary, walk
-from akg_core.sketch.dtypes import is_float
 
 Form = Mapping[Value, int]  # a linear form: how often each value counts
 _EXTREMES = {"maximum": "reduce_max", "minimum": "reduce_min"}

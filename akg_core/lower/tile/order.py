@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from akg_core.dtypes import DTYPES
 from akg_core.lower.access import place, step
 from akg_core.lower.ir import Body, Op, Region, inside
 from akg_core.lower.products import DotStrategies, is_matrix_product, precision_of, strategy_of
 from akg_core.sketch.affine import Polynomial
 from akg_core.sketch.ast import AxisList, Binary, Call, Element, Expr, Name, Number, Unary, rewrite, walk
-from akg_core.sketch.dtypes import DTYPES
 
 RUN = 32.0  # neighbours that one access of a warp takes
 WISHED = 1e12  # counts more than any access

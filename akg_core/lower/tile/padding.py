@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from akg_core.dtypes import is_float
 from akg_core.lower.divisors import Divisors
 from akg_core.lower.ir import Axis, Body, Op
 from akg_core.sketch.ast import Expr, Number
-from akg_core.sketch.dtypes import is_float
 
 _ZERO = Number(0)
 

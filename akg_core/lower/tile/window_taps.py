@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
+from akg_core.dtypes import is_float
 from akg_core.lower.access import place, step
 from akg_core.lower.explicit import cast
 from akg_core.lower.ir import Axis, Body, Op
@@ -17,7 +18,6 @@ from akg_core.lower.substitute import replaced
 from akg_core.sketch import numerics
 from akg_core.sketch.affine import INDEX
 from akg_core.sketch.ast import Binary, Call, Element, Expr, Name, Number, Type, walk
-from akg_core.sketch.dtypes import is_float
 
 SHORT = 16  # taps of a side that are written out
 MOST = 64  # taps of a window

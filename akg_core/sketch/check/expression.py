@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from akg_core.dtypes import BITS, DTYPES, as_float, as_sum, combine, is_float, is_integer, promote
 from akg_core.notation import COMPARISONS
 from akg_core.records import Finding
 from akg_core.sketch import ast
 from akg_core.sketch.ast import Type
 from akg_core.sketch.codes import finding, near
-from akg_core.sketch.dtypes import BITS, DTYPES, as_float, as_sum, combine, is_float, is_integer, promote
 from akg_core.sketch.ops import OPERATIONS, PRECISIONS, ROUNDINGS, Operation
 
 SCALAR = Type(frozenset(), "i64")

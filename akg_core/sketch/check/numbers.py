@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from akg_core.dtypes import is_integer
 from akg_core.notation import FUNCTIONS
 from akg_core.records import Finding
 from akg_core.sketch import ast
 from akg_core.sketch.codes import finding
-from akg_core.sketch.dtypes import is_integer
 
 LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
 _COMPUTED = ("+", "-", "*")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from akg_core.dtypes import is_float
 from akg_core.records import Finding
 from akg_core.sketch import ast
 from akg_core.sketch.ast import Type
 from akg_core.sketch.check.expression import SCALAR, UNIFORM, Axis, ExpressionChecker, describe
-from akg_core.sketch.dtypes import is_float
 from akg_core.sketch.ops import OPERATIONS
 
 _WEAK = Type(frozenset(), "i64", uniform=True, weak=True)

@@ -12,9 +12,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from akg_core import philox
+from akg_core.dtypes import BITS, as_sum, is_float
 from akg_core.notation import FUNCTIONS
 from akg_core.sketch import numerics
-from akg_core.sketch.dtypes import BITS, as_sum, is_float
 from akg_core.sketch.interpret.tiles import (
     NAMES,
     TORCH,

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 import torch
 from torch import Tensor
 
-from akg_core.sketch.dtypes import DTYPES, as_float, combine, is_float
+from akg_core.dtypes import DTYPES, as_float, combine, is_float
 
 TORCH: dict[str, torch.dtype] = {name: getattr(torch, dtype.torch) for name, dtype in DTYPES.items()}
 NAMES = {dtype: name for name, dtype in TORCH.items()}

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ast as python
 
+from akg_core.dtypes import DTYPES
 from akg_core.sketch import ast
 from akg_core.sketch.codes import near
-from akg_core.sketch.dtypes import DTYPES
 from akg_core.sketch.parse.statement import StatementParser
 
 _ROLES = {"kernel": ("In", "Out", "InOut", "Scratch"), "program": ("In", "Param")}

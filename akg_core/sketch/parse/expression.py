@@ -9,11 +9,11 @@ import ast as python
 import math
 from typing import NoReturn
 
+from akg_core.dtypes import DTYPES
 from akg_core.errors import SketchError
 from akg_core.notation import SYMBOLS
 from akg_core.sketch import ast
 from akg_core.sketch.codes import finding, near
-from akg_core.sketch.dtypes import DTYPES
 from akg_core.sketch.ops import OPERATIONS, SPELLINGS
 
 _UNARY: dict[type, str] = {python.USub: "-", python.Not: "not", python.Invert: "~"}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast as python
 
+from akg_core.dtypes import DTYPES
 from akg_core.sketch import ast
 from akg_core.sketch.codes import near
-from akg_core.sketch.dtypes import DTYPES
 from akg_core.sketch.ops import EFFECTS
 from akg_core.sketch.parse.expression import ExpressionParser
 from akg_core.sketch.scalars import is_scalar

@@ -5,6 +5,7 @@ fake              forward on tensors without data
 returned          what forward gives, where masks say how long that is
 packing           how outputs are packed: tuples, lists and dicts of each other
 cases             the sizes of `get_inputs_dyn_list`
+traced            forward traced, with as much left open as can be
 translate         the exported program as a graph
 guards            what tracing assumed of sizes
 single, ranks     whether the graph holds at size 1, with fewer dims and without elements

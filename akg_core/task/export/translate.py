@@ -15,9 +15,9 @@ import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 
+from akg_core import dtypes
 from akg_core.errors import TaskError
 from akg_core.records import Dim, Graph, Node, Parameter
-from akg_core.sketch import dtypes
 from akg_core.task.export import wording
 from akg_core.task.graph import reference, references, resolve
 from akg_core.task.layout import memory_order

@@ -6,9 +6,9 @@ import itertools
 import re
 from collections.abc import Iterator
 
+from akg_core.dtypes import DTYPES
 from akg_core.records import Sketch
 from akg_core.sketch import ast
-from akg_core.sketch.dtypes import DTYPES
 from akg_core.sketch.parse import parse
 from akg_core.sketch.program import program_of
 from akg_core.testing.emission.cases import family

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from akg_plugin_cpp_cpu import levels
 
-from akg_core.pipeline import Pipeline
+from akg_core.pipeline.pipeline import Pipeline
 from akg_core.plugin import Target
-from akg_core.progress import Progress
 from akg_core.runs import RunFolder
-from akg_core.stages import Request
-from akg_core.variants import Defaults
-from akg_core.warm import WARM
+from akg_core.stages.progress import Progress
+from akg_core.stages.stages import Request
+from akg_core.stages.variants import Defaults
+from akg_core.stages.warm import WARM
 from akg_core.worker.pool import Pool
 
 REFERENCE = """

@@ -16,7 +16,7 @@ from akg_core.bench.results import Row
 from akg_core.bench.suite import Problem
 from akg_core.plugin import Target
 from akg_core.registry import environment_of
-from akg_core.stages import Request
+from akg_core.stages.stages import Request
 
 REFERENCE = """
 import torch

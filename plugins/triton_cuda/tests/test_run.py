@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from akg_cuda import chips
 
-from akg_core.jobs import Tuning, run
+from akg_core.pipeline.jobs import Tuning, run
 from akg_core.plugin import Target
 from akg_core.runs import RunFolder
-from akg_core.stages import Request
+from akg_core.stages.stages import Request
 
 REFERENCE = """
 import torch

@@ -8,8 +8,8 @@ from akg_core import environment
 from akg_core.errors import AkgError, ToolchainError
 from akg_core.records import Availability, Target
 from akg_core.registry import Plugin, environment_of, hooks
-from akg_core.stage_jobs import probe_job
-from akg_core.warm import TOOLCHAIN_JOBS, WARM, warm_for, warm_in_environment
+from akg_core.stages.stage_jobs import probe_job
+from akg_core.stages.warm import TOOLCHAIN_JOBS, WARM, warm_for, warm_in_environment
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool

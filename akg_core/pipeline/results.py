@@ -10,11 +10,11 @@ from pydantic import Field
 
 import akg_core
 from akg_core.judge.records import Timing, Verdict
-from akg_core.progress import Stage
 from akg_core.record import Shown
 from akg_core.records import Artifact, Availability, Record, Scalar
 from akg_core.registry import environment_of
 from akg_core.search.tune import Tuned
+from akg_core.stages.progress import Stage
 
 DETAILS = "build.json"  # beside a kernel: what the compiler tells of it
 SLOW = 1.5  # times as long as eager, from which on a kernel that nobody searched for is worth a word

@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from akg_core import building, stages
 from akg_core.built_from import digests
 from akg_core.errors import AkgError, DoesNotFit, KernelFailed, ToolchainError
 from akg_core.judge.candidate.session import CandidateSession, Steps
@@ -25,7 +24,7 @@ from akg_core.judge.timing import floor
 from akg_core.judge.timing.baseline import MODES
 from akg_core.judge.timing.measure import Baselines, measure
 from akg_core.judge.verify import examine
-from akg_core.progress import Progress
+from akg_core.pipeline.results import DETAILS, Failure, RunResult, advice_on, by_kernel, versions
 from akg_core.records import (
     HOST,
     Artifact,
@@ -38,12 +37,13 @@ from akg_core.records import (
     Task,
 )
 from akg_core.registry import forward_trace
-from akg_core.results import DETAILS, Failure, RunResult, advice_on, by_kernel, versions
 from akg_core.runs import RunFolder
 from akg_core.search.tune import REFUSALS, Search, SearchContext, Tuned, open_archive
 from akg_core.spell import count_of
-from akg_core.stages import Candidate, Design, Request
-from akg_core.variants import Variants
+from akg_core.stages import building, stages
+from akg_core.stages.progress import Progress
+from akg_core.stages.stages import Candidate, Design, Request
+from akg_core.stages.variants import Variants
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from akg_core import stages
 from akg_core.errors import AkgError, DoesNotFit, KernelFailed, SketchError, Unsupported, WorkerFailed
 from akg_core.foreign import line_of
 from akg_core.lower.resources.work import Work
 from akg_core.records import Advice, KernelSource, Shortage, Sketch
 from akg_core.sketch.schedule import smaller
 from akg_core.spell import count_of
-from akg_core.stages import Candidate
+from akg_core.stages import stages
+from akg_core.stages.stages import Candidate
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool

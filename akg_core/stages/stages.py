@@ -1,6 +1,6 @@
 """One stage at a time, seen from the orchestrator: what a user asks for goes in, records come out.
 
-The work itself is done by `akg_core.stage_jobs` in worker processes.
+The work itself is done by `akg_core.stages.stage_jobs` in worker processes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from akg_core.records import (
     Traits,
 )
 from akg_core.registry import hooks
-from akg_core.stage_jobs import (
+from akg_core.stages.stage_jobs import (
     Compiled,
     Design,
     Designed,
@@ -156,7 +156,7 @@ def emit(pool: Pool, request: Request, design: Design, schedule: Schedule) -> tu
 
 def work(pool: Pool, design: Design, schedules: Sequence[Schedule]) -> tuple[tuple[Work, ...], ...]:
     """What each launch of a design does under each of some schedules."""
-    from akg_core.schedule_jobs import work_job
+    from akg_core.stages.schedule_jobs import work_job
 
     return work_job.on(pool, DESIGN)(design.sketch, tuple(schedules))
 
@@ -166,14 +166,14 @@ def held(pool: Pool, design: Design, schedules: Sequence[Schedule], copies: int)
 
     `copies`: of what is loaded and stored, see `Traits`.
     """
-    from akg_core.schedule_jobs import held_job
+    from akg_core.stages.schedule_jobs import held_job
 
     return held_job.on(pool, DESIGN)(design.sketch, tuple(schedules), copies)
 
 
 def steps(pool: Pool, design: Design, schedule: Schedule, sizes: Sequence[dict[str, int]]) -> tuple[float, ...]:
     """How much it is to run a design under a schedule by simulation at each of some sizes, in operations on tiles."""
-    from akg_core.schedule_jobs import steps_job
+    from akg_core.stages.schedule_jobs import steps_job
 
     return steps_job.on(pool, DESIGN)(design.sketch, schedule, tuple(sizes))
 

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 
 from akg_core.errors import AkgError, PluginError
-from akg_core.progress import StageNote
 from akg_core.spell import count_of
-from akg_core.stages import Candidate, Design, Designed
+from akg_core.stages.progress import StageNote
+from akg_core.stages.stages import Candidate, Design, Designed
 from akg_core.worker.usage import cores
 
 Stage = Callable[[], AbstractContextManager[StageNote]]

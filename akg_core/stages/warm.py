@@ -17,10 +17,10 @@ _FIRST = (
     "akg_core.judge.candidate.harness",
 )
 TOOLCHAIN_JOBS = (
-    "akg_core.stage_jobs:probe_job",
-    "akg_core.stage_jobs:compile_job",
-    "akg_core.stage_jobs:compile_all_job",
-    "akg_core.stage_jobs:check_then_compile_job",
+    "akg_core.stages.stage_jobs:probe_job",
+    "akg_core.stages.stage_jobs:compile_job",
+    "akg_core.stages.stage_jobs:compile_all_job",
+    "akg_core.stages.stage_jobs:check_then_compile_job",
     "akg_core.judge.candidate.jobs:run_job",
     "akg_core.judge.candidate.jobs:profile_job",
 )
@@ -33,8 +33,8 @@ _ON_DEVICE = (
 )
 _LATER = (
     (
-        "akg_core.stage_jobs:design_job",
-        "akg_core.stage_jobs:emit_job",
+        "akg_core.stages.stage_jobs:design_job",
+        "akg_core.stages.stage_jobs:emit_job",
         "akg_core.design.program.assemble",
         "akg_core.sketch.check",
         "akg_core.lower.host.module",

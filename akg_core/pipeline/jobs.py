@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from akg_core.built_from import require_built, require_unchanged
 from akg_core.errors import told
 from akg_core.judge.reference.prepare import Prepared
-from akg_core.pipeline import Pipeline
-from akg_core.pools import pool_for
-from akg_core.progress import Progress, Stage
+from akg_core.pipeline.pipeline import Pipeline
+from akg_core.pipeline.results import Failure, RunResult, known_details
 from akg_core.records import Artifact
-from akg_core.results import Failure, RunResult, known_details
 from akg_core.runs import RunFolder
-from akg_core.stages import Request
-from akg_core.variants import Defaults
+from akg_core.stages.pools import pool_for
+from akg_core.stages.progress import Progress, Stage
+from akg_core.stages.stages import Request
+from akg_core.stages.variants import Defaults
 
 
 @dataclass(frozen=True)
