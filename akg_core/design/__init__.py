@@ -1,11 +1,14 @@
 """The builtin designer: a captured graph becomes sketches, by rules alone. Imports no torch.
 
+Each uses those before it, and none after it:
+
 algebra     sizes and positions: index arithmetic in one normal form
-graph       the captured graph as values of a few kinds (`trace`)
+graph       the captured graph as values of a few kinds
 operators   the rules that rewrite each operator to such values, a file for each family
-fuse        values are gathered into clusters, one a kernel
-nest        a cluster becomes a loop nest with as few axes as memory allows, cut into tiles by the chip's traits
+trace       each operator of a graph is rewritten by its rule
+nest        loop nests over values with as few axes as memory allows, cut into tiles by the chip's traits
 kernels     a nest with its tiles is written as a kernel of the language
+fuse        values are gathered into clusters, one a kernel and a loop nest each
 program     kernels become a program that allocates, launches and returns
 policy      what distinguishes the variants of a design
 """
@@ -54,9 +57,9 @@ def policies(traits: Traits) -> tuple[Policy, ...]:
 def variant(task: Task, traits: Traits, policy: Policy) -> Sketch:
     """The sketch that a policy leads to. Raises UnsupportedOperator for an operator without a rule."""
     from akg_core.design.graph.rules import Choices
-    from akg_core.design.graph.trace import trace
     from akg_core.design.operators.attention import weights_needed
     from akg_core.design.program.assemble import Assembly
+    from akg_core.design.trace import trace
     from akg_core.sketch.show import show
 
     form = traits.convolution_format if policy.rounded else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from akg_core.design.kernels.split_precision import SplitPrecision
+from akg_core.design.graph.split_precision import SplitPrecision
 from akg_core.records import Traits
 
 

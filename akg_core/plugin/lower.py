@@ -12,7 +12,6 @@ from akg_core.lower.build import body_of
 from akg_core.lower.explicit import hold, make_explicit
 from akg_core.lower.fold import fold, product
 from akg_core.lower.host.checks import TORCH_NAMES, python_tuple
-from akg_core.lower.host.launch import LOADING, HostNames
 from akg_core.lower.host.module import Call, write_module
 from akg_core.lower.ir import Axis, Body, Op, Region, Value, dtype_of, element_of
 from akg_core.lower.loops.grid import positions, tiles_of, uneven
@@ -21,6 +20,7 @@ from akg_core.lower.loops.lanes import on_lines, squares
 from akg_core.lower.loops.nest import Block, Leaf, Loop, Plan, plan
 from akg_core.lower.loops.updates import updates
 from akg_core.lower.precedence import ATOM, LOOSE, PRODUCT, RANKS, SUM, Ranked
+from akg_core.lower.python_launch import LOADING, HostNames
 from akg_core.lower.scalars import float_dtype, with_floats
 from akg_core.lower.source_text import Line, Lines, annotated
 from akg_core.lower.specialise import Instance, instances, renamed, sizes_at

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 
 from akg_core.design.graph.rules import RULES
-from akg_core.design.graph.trace import FAMILIES
+from akg_core.design.trace import FAMILIES
 from akg_core.task.graph import RANDOM
 
 _HEAD = """# Operators

@@ -120,7 +120,7 @@ def design_job(
 @Job
 def refusals_job(task: Task) -> tuple[str, ...]:
     """A sentence for each operator of a task for which the designer has no rule."""
-    from akg_core.design.graph.trace import refusals
+    from akg_core.design.trace import refusals
 
     return tuple(refusals(task))
 

@@ -11,7 +11,7 @@ _FIRST = (
     "torch.export._trace",
     "akg_core.task.capture",
     "akg_core.judge.reference.process",
-    "akg_core.judge.compare.written",
+    "akg_core.judge.reference.written",
     "akg_core.judge.reference.timed_inputs",
     "akg_core.judge.reference.turns_on_device",
     "akg_core.judge.candidate.harness",

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from akg_core.design import design
+from akg_core.design.graph import split_precision
 from akg_core.design.graph.values import literal
-from akg_core.design.kernels import split_precision
 from akg_core.records import Traits
 from akg_core.sketch.interpret import interpret
 from akg_core.sketch.parse import parse

@@ -9,8 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from akg_core.design.graph import narrowed
 from akg_core.design.graph.values import literal
-from akg_core.design.kernels import narrowed, packing
+from akg_core.design.operators import packing
 from akg_core.records import Sketch
 from akg_core.sketch.interpret import interpret
 from akg_core.sketch.parse import parse

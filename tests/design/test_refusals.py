@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from akg_core.design.graph.trace import refusals
+from akg_core.design.trace import refusals
 from akg_core.task.capture import capture
 from akg_core.task.source.load import load_source
 from tests.design.judging import reference

@@ -9,9 +9,9 @@ from time import process_time
 import pytest
 
 from akg_core.design.fuse.sharing import structure
-from akg_core.design.graph.trace import trace
 from akg_core.design.policy import Policy
 from akg_core.design.program.assemble import Assembly
+from akg_core.design.trace import trace
 from akg_core.sketch.parse import parse
 from akg_core.stages.stage_jobs import uncollected
 from akg_core.task.capture import capture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -27,6 +28,24 @@ def imported(path: Path) -> Iterator[str]:
             yield from (f"{whole}.{alias.name}" for alias in node.names)
 
 
+def module_of(path: Path) -> str:
+    """The module that a file of core is."""
+    return ".".join(["akg_core", *path.relative_to(CORE).with_suffix("").parts]).removesuffix(".__init__")
+
+
+@cache
+def imports_of_core() -> dict[str, set[str]]:
+    """The modules of core that each of them imports, wherever in it."""
+    files = {module_of(path): path for path in CORE.rglob("*.py")}
+    imports: dict[str, set[str]] = {}
+    for name, path in files.items():
+        told = {part for whole in imported(path) for part in (whole, whole.rpartition(".")[0])}
+        inner = {part for part in told & files.keys() if part != name}
+        # of a package and a module in it, the module is what is meant
+        imports[name] = {part for part in inner if not any(other.startswith(f"{part}.") for other in inner)}
+    return imports
+
+
 def test_every_way_to_import_is_seen(tmp_path, monkeypatch):
     monkeypatch.setattr("tests.docs.test_rooms.CORE", tmp_path)
     text = "import akg_core.judge.bits\ndef f():\n    from akg_core import judge\n    from ..judge import bits\n"
@@ -43,24 +62,24 @@ def test_workers_know_nothing_of_judging(path):
 
 def test_no_module_of_core_imports_what_imports_it():
     """Imports for types and those inside of functions count too."""
-    files = {module_of(path): path for path in CORE.rglob("*.py")}
-    imports: dict[str, set[str]] = {}
-    for name, path in files.items():
-        told = {part for whole in imported(path) for part in (whole, whole.rpartition(".")[0])}
-        inner = {part for part in told & files.keys() if part != name}
-        # of a package and a module in it, the module is what is meant
-        imports[name] = {part for part in inner if not any(other.startswith(f"{part}.") for other in inner)}
-    order = [*TopologicalSorter(imports).static_order()]  # raises CycleError with the circle
-    assert (
-        order.index("akg_core.polynomial")
-        < order.index("akg_core.sketch.affine")
-        < order.index("akg_core.pipeline.pipeline")
-    )
+    order = [*TopologicalSorter(imports_of_core()).static_order()]  # raises CycleError with the circle
+    places = [order.index(f"akg_core.{name}") for name in ("polynomial", "sketch.affine", "pipeline.pipeline")]
+    assert places == sorted(places)
 
 
-def module_of(path: Path) -> str:
-    """The module that a file of core is."""
-    return ".".join(["akg_core", *path.relative_to(CORE).with_suffix("").parts]).removesuffix(".__init__")
+@pytest.mark.parametrize("room", sorted({module.rpartition(".")[0] for module in imports_of_core()} - {""}))
+def test_no_room_imports_what_imports_it(room: str):
+    """Neither by one of its modules."""
+
+    def inside(module: str) -> str | None:
+        """Which part of the room a module is or lies in."""
+        return module.removeprefix(f"{room}.").partition(".")[0] if module.startswith(f"{room}.") else None
+
+    parts: dict[str, set[str]] = {}
+    for module, told in imports_of_core().items():
+        if part := inside(module):
+            parts.setdefault(part, set()).update(other for each in told if (other := inside(each)) not in (None, part))
+    assert [*TopologicalSorter(parts).static_order()]
 
 
 ROOMS = ("design", "judge", "lower", "pipeline", "sketch", "stages", "task", "worker")

@@ -15,11 +15,10 @@ from akg_core.errors import OutOfMemory
 from akg_core.judge import records, verify
 from akg_core.judge.candidate import rounding
 from akg_core.judge.candidate.subject import construct
-from akg_core.judge.compare import written
 from akg_core.judge.compare.accuracy import slack
 from akg_core.judge.compare.case import Expected
 from akg_core.judge.records import CaseVerdict, Preparation
-from akg_core.judge.reference import drawing, process, schedule
+from akg_core.judge.reference import drawing, process, schedule, written
 from akg_core.judge.reference.construction import made_by
 from akg_core.judge.reference.locality import Locality, locality
 from akg_core.judge.reference.near_eager import near

@@ -11,8 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from akg_core.errors import TaskError
-from akg_core.judge.compare import written
-from akg_core.judge.reference import drawing, precise, process
+from akg_core.judge.reference import drawing, precise, process, written
 from akg_core.judge.reference.precise import double_model, in_double
 from akg_core.records import Case
 from akg_core.task.capture import capture

@@ -2,5 +2,4 @@
 
 index       polynomials over sizes, loop positions, quotients and remainders, simplified by their ranges
 expression  sizes of the graph as an Index, and an Index as an expression of the sketch language
-symbols     sizes that only a launch knows reach a kernel as dims of its tensors
 """

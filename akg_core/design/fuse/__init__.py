@@ -2,6 +2,7 @@
 
 partition  clusters in an order in which they can run: what joins which, what is stored between them
 cluster    a cluster: a space of positions, its anchors, and the values that it stores
+loop_nest  a cluster becomes a loop nest
 anchors    a partition that knows products, attentions and loops
 operands   what products and attentions have stored before them
 looping    what a loop has stored before it

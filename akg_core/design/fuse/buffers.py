@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from akg_core.design.graph.trace import Trace
 from akg_core.design.graph.values import Shape, Source, Value
 from akg_core.design.nest.terms import Buffer
+from akg_core.design.trace import Trace
 from akg_core.sketch.names import fresh, identifier
 
 

@@ -6,27 +6,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from akg_core.design.algebra.index import Axis, Index, flatten, index, position, unflatten
-from akg_core.design.graph.anchors import operands
+from akg_core.design.graph.anchors import AnchorKey, anchor_of, operands
 from akg_core.design.graph.values import (
-    Attention,
-    Concat,
     Loop,
     Pointwise,
     Positions,
-    Product,
-    Reduced,
     Reduction,
-    Scan,
     Scatter,
     Shape,
-    Sorted,
-    States,
     Value,
     View,
 )
 from akg_core.design.nest.terms import Buffer
-
-AnchorKey = Reduction | Product | Scan | Sorted | Scatter | Concat | Attention | Loop
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -145,11 +136,3 @@ def _arguments(head: AnchorKey) -> tuple[Value, ...]:
     if isinstance(head, Reduction):
         return (head.arg,)
     return (*head.given, *head.initial, *head.fixed) if isinstance(head, Loop) else operands(head)
-
-
-def anchor_of(value: Value) -> AnchorKey | None:
-    if isinstance(value, Reduced):
-        return value.reduction
-    if isinstance(value, States):
-        return value.loop
-    return value if isinstance(value, (Product, Scan, Sorted, Scatter, Concat, Attention)) else None

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from akg_core.design.fuse.cluster import anchor_of
-from akg_core.design.graph.anchors import operands
+from akg_core.design.graph.anchors import anchor_of, operands
 from akg_core.design.graph.reach import parts_first
 from akg_core.design.graph.values import Concat, Gather, Pointwise, Value, View, Window
 

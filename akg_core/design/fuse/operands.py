@@ -5,8 +5,8 @@ from __future__ import annotations
 from akg_core.design.fuse.cluster import Cluster
 from akg_core.design.fuse.partition import Partition
 from akg_core.design.graph.anchors import operands
+from akg_core.design.graph.split_precision import Halves
 from akg_core.design.graph.values import Attention, Pointwise, Product, Reduction, Value, View, Window
-from akg_core.design.kernels.split_precision import Halves
 
 _LIGHT = ("copy", "cast", "round_to")  # operations that an operand of a product may have in its place
 

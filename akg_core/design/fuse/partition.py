@@ -13,12 +13,12 @@ from typing import Any
 
 from akg_core.design.algebra.index import Index, flatten, product, unflatten
 from akg_core.design.fuse.buffers import Buffers
-from akg_core.design.fuse.cluster import AnchorKey, Cluster, Clusters, Looped, Target, anchor_of
+from akg_core.design.fuse.cluster import Cluster, Clusters, Looped, Target
 from akg_core.design.fuse.often import often_read
-from akg_core.design.graph.anchors import Anchor, operands
+from akg_core.design.graph.anchors import Anchor, AnchorKey, anchor_of, operands
 from akg_core.design.graph.distribute import distributed, through_maps
 from akg_core.design.graph.reach import Reach, parts_first, slid_over
-from akg_core.design.graph.trace import Trace
+from akg_core.design.graph.split_precision import Halves, SplitPrecision
 from akg_core.design.graph.values import (
     Attention,
     Concat,
@@ -40,8 +40,8 @@ from akg_core.design.graph.values import (
     View,
     Window,
 )
-from akg_core.design.kernels.split_precision import Halves, SplitPrecision
 from akg_core.design.nest.terms import Buffer, Inliner, NotInside, Term, TermTable
+from akg_core.design.trace import Trace
 
 Split = Callable[[Shape, frozenset[int], str], bool]
 """Whether a reduction over a space is to be split, by its reduced dims and its dtype."""

@@ -1,6 +1,5 @@
 """A captured graph as values that kernels can be made of.
 
-trace             each operator is rewritten to values by its rule
 rules             the register of rules, and what a rule sees of its operator
 values            the kinds of values: pointwise, views, windows, reductions, products, …
 anchors           the values that shape kernels, and what every value is made of
@@ -13,5 +12,6 @@ rolled            such nodes as turns of one body
 loop_search       which of a graph's nodes are turns of a loop
 loops             a body and its turns as one value
 batched           what needs no turn before, made for all turns at once
-convolution_taps  what a convolution sums over
+split_precision   products of f32 as three products of f16 halves
+narrowed          factors in f16 where the reference rounds them
 """

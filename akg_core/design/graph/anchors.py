@@ -6,9 +6,11 @@ from akg_core.design.graph.values import (
     Attention,
     Concat,
     Gather,
+    Loop,
     Pointwise,
     Product,
     Reduced,
+    Reduction,
     Scan,
     Scatter,
     Scores,
@@ -19,6 +21,7 @@ from akg_core.design.graph.values import (
     Window,
 )
 
+AnchorKey = Reduction | Product | Scan | Sorted | Scatter | Concat | Attention | Loop
 Anchor = Reduced | Scan | Sorted | Scatter | Product | Concat | Attention | Scores | States
 
 
@@ -44,3 +47,11 @@ def operands(value: Value) -> tuple[Value, ...]:
         case Attention(query=query, key=key, scores=scores, right=right):
             return (query, key, scores, right)
     return ()
+
+
+def anchor_of(value: Value) -> AnchorKey | None:
+    if isinstance(value, Reduced):
+        return value.reduction
+    if isinstance(value, States):
+        return value.loop
+    return value if isinstance(value, (Product, Scan, Sorted, Scatter, Concat, Attention)) else None

@@ -6,8 +6,7 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from functools import reduce
 from operator import or_
 
-from akg_core.design.fuse.cluster import AnchorKey, anchor_of
-from akg_core.design.graph.anchors import operands
+from akg_core.design.graph.anchors import AnchorKey, anchor_of, operands
 from akg_core.design.graph.values import Product, Source, Value, View, Window
 
 

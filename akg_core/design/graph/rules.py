@@ -1,7 +1,7 @@
 """The register of operator rules, and what a rule sees of the operator that it rewrites.
 
 A rule turns one captured operator into values (`akg_core.design.graph.values`). A family of operators is a file of
-functions marked with `@rule`; `akg_core.design.graph.trace` lists the families.
+functions marked with `@rule`; `akg_core.design.trace` lists the families.
 """
 
 from __future__ import annotations

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from akg_core.design.graph.values import NARROW, Attention
 from akg_core.design.kernels.builder import Emitted, KernelBuilder
-from akg_core.design.nest.descriptors import in_bulk, plain
+from akg_core.design.kernels.descriptors import in_bulk, plain
+from akg_core.design.kernels.masks import Bound, Comparison, bounds, opened
 from akg_core.design.nest.nest import Head, Nest, Store
 from akg_core.design.nest.terms import Constant, Result, Term
 from akg_core.design.nest.tiling import ONE, WHOLE, Step, Tiling, choices_around, power_below
-from akg_core.design.operators.masks import Bound, Comparison, bounds, opened
 from akg_core.records import Traits
 from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Hints, Name, Number, Statement, Text, Tiles, Whole, call
 

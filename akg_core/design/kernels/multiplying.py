@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from akg_core.design.algebra.index import Axis
+from akg_core.design.graph.split_precision import LOW, Halves
 from akg_core.design.graph.values import Product
 from akg_core.design.kernels.builder import Emitted, KernelBuilder, ends
 from akg_core.design.kernels.contraction import (
@@ -23,8 +24,7 @@ from akg_core.design.kernels.contraction import (
     summed_tile,
     tile_product,
 )
-from akg_core.design.kernels.split_precision import LOW, Halves
-from akg_core.design.nest.descriptors import in_bulk, plain
+from akg_core.design.kernels.descriptors import in_bulk, plain
 from akg_core.design.nest.nest import Head, Nest, Store, widened
 from akg_core.design.nest.terms import Result, Term, axes_of, below
 from akg_core.design.nest.tiling import Step, Tiling, example, power_below

@@ -14,7 +14,6 @@ from itertools import product as combinations
 from math import gcd
 
 from akg_core.design.algebra.index import Index, ceil_div, index
-from akg_core.design.graph.convolution_taps import Taps, Weights, correlated
 from akg_core.design.graph.rules import Call, rule
 from akg_core.design.graph.values import (
     Concat,
@@ -31,7 +30,8 @@ from akg_core.design.graph.values import (
     wide,
     window,
 )
-from akg_core.design.kernels.packing import packed
+from akg_core.design.operators.convolution_taps import Taps, Weights, correlated
+from akg_core.design.operators.packing import packed
 
 
 @rule("convolution")

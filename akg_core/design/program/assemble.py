@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from akg_core.design.algebra.expression import parse_size, to_expr
 from akg_core.design.algebra.index import Axis, ceil_div, index, position, product
-from akg_core.design.algebra.symbols import with_sizes
 from akg_core.design.fuse.anchors import partition_of
-from akg_core.design.fuse.cluster import AnchorKey, Cluster, Target
+from akg_core.design.fuse.cluster import Cluster, Target
+from akg_core.design.fuse.loop_nest import nest_of
 from akg_core.design.fuse.partition import Partition
 from akg_core.design.fuse.sharing import shared
 from akg_core.design.graph.reach import readers
 from akg_core.design.graph.rules import SEED
-from akg_core.design.graph.trace import Origin, Trace
 from akg_core.design.graph.values import Loop, Product, Reduction, Shape, Source, States, Value, View, compute
 from akg_core.design.kernels.builder import emit_elementwise, emit_looped, emit_merge, emit_partials, emit_single_pass
 from akg_core.design.kernels.contraction import flattened, split_chunk
@@ -23,8 +22,8 @@ from akg_core.design.kernels.multiplying import forms
 from akg_core.design.kernels.reduction import RESULTS, state_dtypes, states
 from akg_core.design.kernels.scan import emit_scan, scan_chunk, split_scan, tile_scan
 from akg_core.design.kernels.sort import emit_sort, tile_sort
+from akg_core.design.kernels.symbols import with_sizes
 from akg_core.design.nest.cooperative import tile_cooperative
-from akg_core.design.nest.from_cluster import nest_of
 from akg_core.design.nest.meeting import tile_meeting
 from akg_core.design.nest.nest import Head, Nest, Store, refined, with_results, without_places
 from akg_core.design.nest.sliding import tile_windows
@@ -35,6 +34,7 @@ from akg_core.design.program.inside import inside
 from akg_core.design.program.launches import ProgramWriter, Returned, kept_between_calls
 from akg_core.design.program.repeated import Repeated, Step, changed, kernels, repeated
 from akg_core.design.program.scalars import computed_on_host
+from akg_core.design.trace import Origin, Trace
 from akg_core.dtypes import DTYPES
 from akg_core.records import Task, Traits
 from akg_core.sketch import ast
@@ -86,14 +86,13 @@ class Assembly:
         self._read = {t.buffer for _, n in nests for t in n.terms() if isinstance(t, Load)}
         self._read |= {b for looped in self.partition.loops.values() for b in (*looped.given, *looped.fixed)}
         for cluster, nest in nests:
-            if cluster.kind == "loop":
-                self._emit_loop(*cluster.heads)
+            if isinstance(loop := next(iter(cluster.heads), None), Loop):
+                self._emit_loop(loop)
             elif not all(index(0) in s.buffer.shape for s in nest.stores):
                 self._emit(cluster, nest)
 
-    def _emit_loop(self, loop: AnchorKey) -> None:
+    def _emit_loop(self, loop: Loop) -> None:
         """A loop as one kernel, whose programs meet in every turn where these can; else as launches in every turn."""
-        assert isinstance(loop, Loop)
         taken = [(names, set(names)) for names in (self._kernels, self.partition.buffers.names)]
         steps = self._turns(loop, meeting=True) if self.traits.co_resident else []
         if not steps or any(isinstance(step, Repeated) for step in steps):

@@ -9,9 +9,9 @@ from __future__ import annotations
 from akg_core.design.fuse.buffers import Buffers
 from akg_core.design.graph.anchors import operands
 from akg_core.design.graph.reach import parts_first
-from akg_core.design.graph.trace import Trace
 from akg_core.design.graph.values import Literal, Pointwise, Value
 from akg_core.design.nest.terms import Buffer
+from akg_core.design.trace import Trace
 from akg_core.records import Interface
 from akg_core.sketch.ast import Expr, Name, Number, call
 from akg_core.sketch.scalars import OPERATORS

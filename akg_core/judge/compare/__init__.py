@@ -6,6 +6,5 @@ binades   eager's worst error at elements of similar magnitude
 bits      whether tensors hold the same bytes
 ties      indices into values of which several are as good
 sharing   in whose memory an answer lies
-written   what a candidate wrote, compared
 diagnose  what wrong elements have in common
 """

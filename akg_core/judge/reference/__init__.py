@@ -16,6 +16,7 @@ by_rows                   a case by parts of its rows, where memory does not do 
 near_eager                answers that are right whatever float64 says
 tie_order                 what depends on which of equal values comes first
 updates                   what a reference updates in place
+written                   what a candidate wrote, compared
 lower_bound               bytes and operations that a task asks of any implementation
 locality                  leading dimensions that a reference never combines
 memory, memory_estimate   how much memory judging may take, and takes

@@ -29,11 +29,11 @@ _REFERENCE = "reference.py"
 SEEDS = 1 << 32  # that draws may begin with
 _JOBS = "akg_core.judge.reference.process:"
 _OPEN = _JOBS + "open_job"
-_COMPARING = "akg_core.judge.compare.written:"
+_COMPARING = "akg_core.judge.reference.written:"
 
 
 class Comparison(Record):
-    """A case's outputs beside the reference's; see `akg_core.judge.compare.written.compare_job`."""
+    """A case's outputs beside the reference's; see `akg_core.judge.reference.written.compare_job`."""
 
     outputs: tuple[OutputComparison, ...]
     unexpected: tuple[Sentence, ...]

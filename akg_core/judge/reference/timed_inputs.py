@@ -16,10 +16,9 @@ from typing import Any
 
 import torch
 
-from akg_core.judge.compare import written
 from akg_core.judge.compare.bits import changed, named
 from akg_core.judge.records import TIMED, Draw
-from akg_core.judge.reference import drawing
+from akg_core.judge.reference import drawing, written
 from akg_core.judge.reference.new_inputs import Renewal
 from akg_core.judge.reference.prepare import CASES
 from akg_core.seeds import following

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import torch
 
 from akg_core.device import Device, DeviceClock
-from akg_core.judge.compare import written
 from akg_core.judge.compare.bits import changed, named, same_bits
-from akg_core.judge.reference import drawing
+from akg_core.judge.reference import drawing, written
 from akg_core.judge.reference.memory_estimate import bytes_to_time
 from akg_core.judge.reference.new_inputs_on_device import Refill
 from akg_core.judge.reference.timed_inputs import as_case, first_case, hard_case, tensor_names

@@ -3,7 +3,6 @@
 module     its text: forward, allocations, launches
 views      views of tensors, and those that a loop takes turn by turn
 checks     what forward checks of its tensors
-launch     what kernels in Python are loaded by, and what a launch hands over
 arguments  the signature of forward, and what it asks of arguments that are no tensors
 names      what forward calls the names of a program
 packing    how results are handed back

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 
 from akg_core.design.algebra.index import ceil_div, index, unflatten
+from akg_core.design.graph.split_precision import power_of
 from akg_core.design.graph.values import (
     Value,
     cast,
@@ -23,7 +24,6 @@ from akg_core.design.graph.values import (
     where,
     window,
 )
-from akg_core.design.kernels.split_precision import power_of
 
 HELD = ("tf32", "bf16")  # formats with no more bits than f16
 LEAST = 2.0**-15  # the least number that is held: its last bit is twice as large as that of the reference's format

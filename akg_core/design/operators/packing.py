@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from akg_core.design.algebra.index import index, product, unflatten
-from akg_core.design.graph.convolution_taps import Taps, Weights, chosen, correlated, multiplied
+from akg_core.design.graph.narrowed import HELD, narrowed, row_scales, sample_scale
 from akg_core.design.graph.values import (
     Guard,
     Positions,
@@ -26,7 +26,7 @@ from akg_core.design.graph.values import (
     view,
     window,
 )
-from akg_core.design.kernels.narrowed import HELD, narrowed, row_scales, sample_scale
+from akg_core.design.operators.convolution_taps import Taps, Weights, chosen, correlated, multiplied
 
 LANE = 16  # channels of a copy come in multiples of this; many in f16 in multiples of twice that
 USES = 1.5  # of an element of a copy, for which it is made
