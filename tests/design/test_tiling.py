@@ -56,3 +56,11 @@ def test_rows_whose_length_varies_are_walked_in_vectors_along_memory() -> None:
     (walked, *_) = judge(task, traits=chip.model_copy(update={"spills": False}), dynamic=True).sketches
     assert "k = whole(s1 * s2)" in held.text and "whole(" not in walked.text
     assert "for k in tiles(s1 * s2, BK):" in walked.text and "BK: Tune[8, 16, 32, 64] = 16" in walked.text
+
+
+def test_lanes_may_be_few_where_a_chip_refuses_what_is_too_much() -> None:
+    task = reference(forward("x.sum(0)"), "[torch.randn(64, 64)]")
+    chip = Traits(units=4, lanes=64, on_chip_bytes=1 << 15, tile_elements=512, register_tiles=True)
+    (vectors, *_) = judge(task, traits=chip).sketches
+    (fewer, *_) = judge(task, traits=chip.model_copy(update={"spills": False})).sketches
+    assert "BM: Tune[64, " in vectors.text and "BM: Tune[16, 32, 64, " in fewer.text

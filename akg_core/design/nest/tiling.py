@@ -103,6 +103,11 @@ def choices_around(default: int, low: int, high: int) -> Step:
     return Step(default, tuple(kept)) if len(kept) > 1 else Step(default)
 
 
+def _fewest(traits: Traits) -> int:
+    """The least lanes of a tile that a schedule may have: a whole vector, or less where a chip refuses what is more."""
+    return traits.lanes if traits.spills else min(traits.lanes, 8)
+
+
 @dataclass(frozen=True, slots=True)
 class AccessOrder:
     """Axes by how far apart in memory their positions are; `lane`: neighbours; `cross`: so in another tensor."""
@@ -273,7 +278,7 @@ def _single_pass(nest: Nest, walked: AccessOrder, traits: Traits, across: bool, 
         left //= lanes
     for axis in reversed([a for a in walked.order if a not in nest.reduced]):
         if lanes and axis == walked.lane:
-            grid.append((axis, choices_around(lanes, min(lanes, traits.lanes), max(on_chip_room, lanes))))
+            grid.append((axis, choices_around(lanes, min(lanes, _fewest(traits)), max(on_chip_room, lanes))))
             continue
         step = power_below(min(left, axis.extent.example))
         few = (axis.extent.constant or 2) > 1 and count * live_bytes(nest) * 8 <= traits.on_chip_bytes
@@ -306,7 +311,7 @@ def _looped(nest: Nest, walked: AccessOrder, traits: Traits, across: bool, split
         if axis not in nest.reduced:
             at_lane = across and axis == walked.lane
             if at_lane:
-                grid.append((axis, choices_around(step, min(step, traits.lanes), 8 * step)))
+                grid.append((axis, choices_around(step, min(step, _fewest(traits)), 8 * step)))
             elif not across and not grid and shared(nest, axis) and extent >= 8 * traits.units:
                 # Rows that read the same vector take it together.
                 grid.append((axis, Step(4, (1, 2, 4, 8))))
@@ -350,7 +355,7 @@ def _column_reduction(nest: Nest, walked: AccessOrder, traits: Traits) -> Tiling
         around = choices_around(rows, min(8, rows), 8 * rows) if rows > 1 else ONE
         loops.append((axis, replace(around, stages=0 if loops else _STAGES)))
         left = max(left // rows, 1)
-    lanes = choices_around(width, min(width, traits.lanes), 8 * width)
+    lanes = choices_around(width, min(width, _fewest(traits)), 8 * width)
     return Tiling((*grid, (walked.lane, lanes)), (), tuple(reversed(loops)), on_chip=False)
 
 
