@@ -13,11 +13,11 @@ import torch
 
 from akg_core.device import Device
 from akg_core.errors import OutOfMemory
-from akg_core.judge.compare import bits, written
+from akg_core.judge.compare import bits
 from akg_core.judge.compare.case import Expected
 from akg_core.judge.compare.ties import Tie
 from akg_core.judge.records import Draw
-from akg_core.judge.reference import answering, by_rows, drawing, memory_estimate, process, schedule
+from akg_core.judge.reference import answering, by_rows, drawing, memory_estimate, process, schedule, written
 from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.memory import answer_bytes, cases_that_fit, lent, rationed
 from akg_core.judge.reference.memory_estimate import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from akg_core.errors import TaskError
 from akg_core.pipeline.pipeline import SIMULATED_WORK
 from akg_core.task.scaling.literals import integers, rewritten
 from akg_core.task.scaling.scale import fitting, scaled
@@ -88,6 +89,13 @@ def test_what_is_looked_up_exists():
     fixed = FILES["embedding"].replace("torch.randint(0, 30000,", "torch.randint(29000, 29999,")
     reference = load.load_source(fitting(fixed, "fixed", SIMULATED_WORK)[0], "fixed")
     reference.model()(*reference.inputs())
+
+
+def test_what_is_put_somewhere_has_to_fit():
+    put = "x.index_put((torch.arange({}),), x[:{}])"
+    assert shapes_of(file(put.format(8, 8), "torch.rand(16, 4)"), "fits").outputs == ((16, 4),)
+    with pytest.raises(TaskError, match="must match the existing size"):
+        shapes_of(file(put.format(8, 6), "torch.rand(16, 4)"), "differs")
 
 
 def test_what_is_enlarged_stays_enlarged():

@@ -6,7 +6,7 @@ Worker side only.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +23,7 @@ Shape = tuple[int, ...]
 
 _A_PRODUCT = 256  # operations of a product that cost about as much as an element that is moved
 _A_WINDOW = 8  # elements that a pooling looks at, likewise
+_PUTS = ("aten.index_put", "aten.index_put_", "aten._index_put_impl_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,8 @@ class _Watch(TorchDispatchMode):
         self.indexes = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if str(func.overloadpacket) in _PUTS:
+            _require_room(*args[:3])
         made = func(*args, **(kwargs or {}))
         shapes = _tensor_shapes(torch.utils._pytree.tree_leaves(made))
         self.results.append((str(func), shapes))
@@ -126,6 +129,15 @@ def _made(source: str, name: str) -> tuple[Interface, nn.Module, list[Any], Any]
 
 def _tensor_shapes(values: Iterable[Any]) -> tuple[Shape, ...]:
     return tuple(tuple(v.shape) for v in values if isinstance(v, torch.Tensor))
+
+
+def _require_room(base: torch.Tensor, places: Sequence[torch.Tensor | None], values: torch.Tensor) -> None:
+    """Refuse values that have not the shape of the places that they are put at, which PyTorch looks at in a call alone.
+
+    A mask has as many places as it has truths, which nobody knows here.
+    """
+    if not any(each is not None and each.dtype in (torch.bool, torch.uint8) for each in places):
+        values.expand(torch.ops.aten.index(base, places).shape)
 
 
 def _is_view(func: Any) -> bool:
