@@ -36,6 +36,8 @@ _SPREAD, _ROOM = 4, 1024  # a tensor that spans more than so many times its elem
 _WIDTHS = "bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 bfloat16 float32 float64 complex64 complex128"
 _EIGHTHS = "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu"
 _DTYPES = {name: getattr(torch, name) for name in f"{_WIDTHS} {_EIGHTHS}".split() if hasattr(torch, name)}
+_QUANTISED = {name: getattr(torch, name) for name in ("qint8", "quint8", "qint32", "quint4x2", "quint2x4")}
+"""Dtypes of no tensor here, but arguments may name them."""
 
 
 class TensorFileError(Exception):
@@ -326,7 +328,7 @@ def _decode(node: Any, tensors: list[torch.Tensor], counted: Iterator[int], dept
         case {"tensor": int(index)} if len(node) == 1 and 0 <= index < len(tensors):
             return tensors[index]
         case {"dtype": str(name)} if len(node) == 1:
-            return _dtype(name)
+            return _QUANTISED.get(name) or _dtype(name)
         case {"complex": [float(real), float(imaginary)]} if len(node) == 1:
             return complex(real, imaginary)
         case {"size": list(sizes)} if len(node) == 1:

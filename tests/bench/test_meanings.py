@@ -154,6 +154,11 @@ def test_a_swiglu_is_quantised_by_the_largest_of_each_row():
     assert torch.allclose(scale, 127 / due.abs().amax(-1)) and torch.equal(
         answer, (due * scale[:, None]).round().to(torch.int8)
     )
+    answer, scale = products.npu_swiglu_quant(
+        x, smooth_scales=scales, group_index=ends, activate_left=True, quant_mode=1, dst_type=torch.quint4x2
+    )
+    numbers = torch.stack((answer << 4 >> 4, answer >> 4), -1).flatten(1)
+    assert torch.equal(numbers, (due * scale[:, None]).round().to(torch.int8)) and int(numbers.abs().max()) == 7
 
 
 def test_the_rows_of_sorted_experts_are_counted():

@@ -27,10 +27,11 @@ def test_round_trip(tmp_path: Path, dtype: torch.dtype) -> None:
 
 
 def test_trees_and_values(tmp_path: Path) -> None:
-    value = {"a": (1, 2.5, None), "b": [True, "text", float("-inf"), 2 - 1j], "tensor": {"tuple": [torch.ones(2)]}}
+    plain = [True, "text", float("-inf"), 2 - 1j, torch.quint4x2]
+    value = {"a": (1, 2.5, None), "b": plain, "tensor": {"tuple": [torch.ones(2)]}}
     save(tmp_path / "t", value)
     back = load(tmp_path / "t")
-    assert back["a"] == (1, 2.5, None) and back["b"] == [True, "text", float("-inf"), 2 - 1j]
+    assert back["a"] == (1, 2.5, None) and back["b"] == plain
     assert torch.equal(back["tensor"]["tuple"][0], torch.ones(2))
 
 

@@ -140,13 +140,16 @@ def npu_swiglu_quant(
 
     group_index has the groups' ends, or how many rows each has (`group_list_type` 1); rows in no group are not scaled.
     The same as the docstring of NPUKernelBench's 10_swiglu_quant, whose loop over groups needs their values. Two int4
-    in a byte are packed there by a function that is nowhere.
+    (`torch.quint4x2`) are a byte: that of op-plugin's source, the first in its low bits as in its tests.
     """
-    if dst_type not in (None, torch.int8) or group_index is None or smooth_scales is None or smooth_scales.dim() != 2:
-        raise ValueError("The quantised swiglu is stated for int8, and scales of groups of rows.")
+    if group_index is None or smooth_scales is None or smooth_scales.dim() != 2:
+        raise ValueError("The quantised swiglu is stated for scales of groups of rows.")
+    if dst_type not in (None, torch.int8, torch.quint4x2):
+        raise ValueError("The quantised swiglu is stated for int8 and int4.")
+    most = 7 if dst_type == torch.quint4x2 else 127
     left, right = x.float().chunk(2, -1)
     answer = torch.sigmoid(left) * left * right if activate_left else torch.sigmoid(right) * right * left
-    shape = answer.shape
+    rows = answer.shape[:-1]
     answer = answer.flatten(0, -2)
     ends = group_index.cumsum(0) if group_list_type else group_index
     group = (ends <= torch.arange(answer.shape[0], device=x.device).unsqueeze(-1)).sum(-1)
@@ -155,10 +158,13 @@ def npu_swiglu_quant(
     scaled = answer * smooth_scales[group]
     if quant_mode == 1:
         answer = torch.where(inside, scaled, answer)
-        scale = 127.0 / answer.abs().amax(-1).clamp(min=1e-10)
-        answer = torch.round((answer * scale.unsqueeze(-1)).clamp(-128, 127)).to(torch.int8)
-        return answer.reshape(shape), scale.reshape(shape[:-1])
-    if offsets is not None:
-        scaled = scaled + offsets[group]
-    answer = torch.round(torch.where(inside, scaled, answer)).clamp(-128, 127).to(torch.int8)
-    return answer.reshape(shape), torch.zeros(shape[:-1], dtype=torch.float32)
+        scale = most / answer.abs().amax(-1).clamp(min=1e-10)
+        answer, scale = answer * scale.unsqueeze(-1), scale.reshape(rows)
+    else:
+        scaled = scaled if offsets is None else scaled + offsets[group]
+        answer, scale = torch.where(inside, scaled, answer), torch.zeros(rows, dtype=torch.float32)
+    answer = torch.round(answer).clamp(-most - 1, most).to(torch.int8).reshape(*rows, -1)
+    if dst_type == torch.quint4x2:
+        first, second = answer[..., ::2], answer[..., 1::2]
+        answer = (first & 15) | (second << 4)
+    return answer, scale
