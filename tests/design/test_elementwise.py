@@ -129,6 +129,11 @@ def test_memory_order_is_eagers(line: str) -> None:
     judge(reference(forward(line, "x, y"), "[torch.randn(23, 19), torch.randn(19, 23)]"))
 
 
+def test_a_number_in_the_place_of_a_tensor() -> None:
+    line = "torch.vmap(lambda a: (a.sum() + 1e-3, a.sum() * 3, a.argmax() / 2))(x)"
+    judge(reference(forward(line), "[torch.randn(3, 5)]"))
+
+
 def test_channels_last_result() -> None:
     judge(reference(forward("x.permute(0, 3, 1, 2) * 2 + 1"), "[torch.randn(2, 5, 6, 7)]"))
 

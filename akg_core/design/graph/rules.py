@@ -25,6 +25,7 @@ from akg_core.records import Node
 Rule = Callable[["Call"], "Value | tuple[Value | None, ...]"]
 RULES: dict[str, Rule] = {}
 _RANK = {"bool": 0, "int": 1, "float": 2}
+_NUMBERS = {bool: "bool", int: "i64", float: "f64"}  # a bool is an int, too
 
 
 def rule(*names: str, namespace: str = "aten") -> Callable[[Rule], Rule]:
@@ -179,6 +180,9 @@ class Call:
         return parse_size(argument, self.symbols)
 
     def refer(self, reference: Any) -> Value:
+        """A tensor by its name; a number in the place of one is a tensor without dims."""
+        if isinstance(reference, (bool, int, float)):
+            return literal(reference, next(dtype for kind, dtype in _NUMBERS.items() if isinstance(reference, kind)))
         if not isinstance(reference, str) or not reference.startswith("%"):
             raise self.unsupported(f"with {reference!r} in the place of a tensor")
         name, _, result = reference.removeprefix("%").partition(":")
