@@ -43,6 +43,7 @@ AVERAGES = {
     "F.avg_pool2d(F.gelu(x), 3, 1, 1) * 2": "(2, 3, 9, 11)",
 }
 PLACES = {
+    "F.max_pool2d(torch.where(x > 1, math.nan, x), 3, 2, 1, return_indices=True)": "(1, 3, 9, 11)",
     "F.max_pool1d(x, 3, return_indices=True)": "(2, 3, 17)",
     "F.max_pool2d(x, 3, 2, 1, return_indices=True)": "(2, 3, 9, 11)",
     "F.max_pool2d(x, (2, 3), 1, 1, (3, 2), return_indices=True)": "(2, 3, 9, 11)",

@@ -17,11 +17,13 @@ from akg_core.design.graph.values import (
     counting,
     fold,
     literal,
+    predicate,
     reshape,
     where,
     window,
 )
 from akg_core.design.operators.reductions import reduced
+from akg_core.dtypes import is_float
 from akg_core.sketch.numerics import identity
 
 
@@ -115,6 +117,10 @@ def _maxima(c: Call, x: Value, sides: list[Side]) -> tuple[Value, Value]:
     taps = product(s.taps for s in sides)
     flat = reshape(seen, (*c.shape, taps))
     tap = fold("argmax", flat, (lead + rank,), (x.dtype, "i64"))[1]
+    if is_float(x.dtype):  # PyTorch's loop takes the first of equals, and the last NaN
+        last = where(predicate("isnan", flat), counting(flat.shape, lambda at: at[-1]), -1, "i64")
+        last = reduced("max", last, (lead + rank,))
+        tap = where(last < 0, tap, last, "i64")
     place: Value = literal(0, "i64")
     for d, side in enumerate(sides, lead):
         taps = taps.exact(side.taps) or index(1)
