@@ -19,6 +19,7 @@ FUNCTIONS = [
     "torch.special.erfcx(x.abs() * 6)", "torch.special.erfcx(x)", "torch.special.log_ndtr(x * 9)",
     "torch.special.ndtri(torch.sigmoid(x * 6))", "torch.special.xlog1py(x, y.abs())", "torch.special.xlog1py(x, 2.0)",
     "torch.ops.aten.gelu_backward(x, y)", "torch.ops.aten.hardswish_backward(x, y * 4)",
+    "torch.ops.aten.silu_backward(x, y)",
 ]  # fmt: skip
 ENDS = (
     "[torch.tensor([0.0, -0.0, 1.0, 2.0, -1.0, -2.5, 1e30, float('inf'), -float('inf'), float('nan'), 0.5, -1e9])] * 2"

@@ -48,8 +48,8 @@ def _tables() -> tuple[Table, Table]:
         table.update(ours.decompositions())
     for kept in (aten.select_scatter.default, aten.slice_scatter.default):  # loops are known by them
         table.pop(kept, None)
-    written_out = {op: formula for op, formula in decomposition_table.items() if "backward" in str(op)}
-    table.update({op: formula for op, formula in written_out.items() if isinstance(op, torch._ops.OpOverload)})
     composite, others = exported_program._split_decomp_table_to_cia_and_python_decomp(table)
+    gradients = {op: formula for op, formula in decomposition_table.items() if "backward" in str(op)}
+    others.update({op: formula for op, formula in gradients.items() if isinstance(op, torch._ops.OpOverload)})
     # `default_decompositions` names an operator's own kernel by a partial function
     return {op: formula for op, formula in composite.items() if not isinstance(formula, functools.partial)}, others
