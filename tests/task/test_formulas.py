@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from akg_core.task.decompositions import linear_interpolation
+from akg_core.task.decompositions import formulas, linear_interpolation
 from tests.design.judging import forward, judge, reference
 
 PDIST = ["torch.pdist(x)", "F.pdist(x, 1.0)", "F.pdist(x, 3.0)", "F.pdist(x, float('inf'))", "F.pdist(x, 0.0)"]
@@ -71,6 +71,16 @@ def test_what_lies_between_numbers_of_two_signs_is_not_rounded_as_their_differen
     (linear, *_) = linear_interpolation.decompositions().values()
     x = torch.tensor([[[16777215.0, -16777214.0]]])
     assert linear(x, [3], True, None).flatten().tolist() == [16777215.0, 0.5, -16777214.0]
+
+
+def test_windows_that_samples_spread() -> None:
+    aten, found = torch.ops.aten, formulas.decompositions()
+    for pool, taps, out in [
+        (aten.fractional_max_pool2d, [2, 3], [4, 5]),
+        (aten.fractional_max_pool3d, [2, 1, 3], [3, 1, 6]),
+    ]:
+        given = torch.randn(2, 3, *(9, 11, 13)[: len(taps)]), taps, out, torch.rand(2, 3, len(taps))
+        assert all(map(torch.equal, found[pool.default](*given), pool(*given)))
 
 
 def test_frequencies_of_a_transform() -> None:

@@ -21,6 +21,8 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     aten = torch.ops.aten
     return {
         aten._pdist_forward.default: _pairwise_distances,
+        aten.fractional_max_pool2d.default: _fractional_max_pool,
+        aten.fractional_max_pool3d.default: _fractional_max_pool,
         aten.fft_fftfreq.default: _frequencies,
         aten.fft_rfftfreq.default: _frequencies_of_half,
         aten.embedding_renorm.default: _renormalised,
@@ -36,6 +38,27 @@ def _pairwise_distances(x: Tensor, p: float = 2.0) -> Tensor:
     """The distance of each two different rows of x [N, M]: [N (N - 1) / 2]."""
     first, second = torch.triu_indices(x.shape[0], x.shape[0], 1, device=x.device)
     return torch.linalg.vector_norm(x[first] - x[second], p, -1)
+
+
+def _fractional_max_pool(x: Tensor, taps: list[int], out: list[int], samples: Tensor) -> tuple[Tensor, Tensor]:
+    """The largest of each window of x [*lead, *sizes], and where it is in its plane: [*lead, *out].
+
+    Where windows start follows from samples [N, C, D], the last size's first where there are two.
+    """
+    rank = len(taps)
+    lead, sizes = x.shape[:-rank], x.shape[-rank:]
+    samples = (samples.flip(-1) if rank == 2 else samples).reshape(*lead, rank, 1)
+    place = torch.zeros((), dtype=torch.int64, device=x.device)
+    for d in range(rank):
+        n, sample = torch.arange(out[d], device=x.device), samples[..., d, :]
+        last, step = sizes[d] - taps[d], (sizes[d] - taps[d]) / max(out[d] - 1, 1)
+        start = ((n + sample) * step).to(torch.int64) - (sample * step).to(torch.int64)
+        along = torch.where(n == out[d] - 1, last, start)[..., None] + torch.arange(taps[d], device=x.device)
+        sides = (size if e == d else 1 for of in (out, taps) for e, size in enumerate(of))
+        place = place * sizes[d] + along.reshape(*lead, *sides)
+    place = place.flatten(-rank)
+    seen = x.flatten(-rank).gather(-1, place.flatten(len(lead))).reshape(place.shape)
+    return seen.amax(-1), place.gather(-1, seen.argmax(-1, keepdim=True)).squeeze(-1)
 
 
 def _frequencies(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
