@@ -47,6 +47,10 @@ def test_a_folder_is_not_a_file(tmp_path):
         ("Model = 3\n", r"Model is not a class derived from torch.nn.Module"),
         (GOOD.replace("def get_inputs", "def inputs"), r"defines no get_inputs"),
         (GOOD.replace("super().__init__()", "raise ValueError('no luck')"), r"line 8: Model's constructor raises Val"),
+        (
+            GOOD.replace("super().__init__()", "super().__init__(); self.fc = nn.LazyLinear(3)"),
+            r"fc.weight has no shape",
+        ),
         (GOOD.replace("return []", "return [3]"), r"Model's constructor raises TypeError"),
         (GOOD.replace("return []", "return 3"), r"get_init_inputs returns a int, not a list"),
         (GOOD.replace("[torch.randn(4, 6)]", "torch.randn(4, 6)"), r"get_inputs returns a Tensor, not a list"),

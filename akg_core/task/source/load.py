@@ -25,6 +25,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn.parameter import is_lazy
 
 from akg_core.errors import OutOfMemory, TaskError, is_of_memory
 from akg_core.records import HOST
@@ -72,7 +73,9 @@ class ReferenceModule:
         if not isinstance(arguments, (list, tuple)):
             raise TaskError(f"{self.name}: get_init_inputs returns a {type(arguments).__name__}, not a list.", FORMAT)
         with blame(self.name, "Model's constructor"):
-            model = as_buffers(moved(self.Model(*arguments), self.device), self.replaced)
+            model = moved(self.Model(*arguments), self.device)
+            _require_shapes(self.name, model)
+            model = as_buffers(model, self.replaced)
             model = taking_records(model, self.examples()) if self.records else model
             model = model if self.pairs is None else as_pairs(model, self.pairs)
         return model.eval() if eval else model
@@ -152,6 +155,15 @@ def sow(seed: int) -> None:
     random.seed(seed)
     if numbers := sys.modules.get("numpy.random"):
         numbers.seed(seed % (1 << 32))
+
+
+def _require_shapes(file: str, model: nn.Module) -> None:
+    for name, value in (*model.named_parameters(), *model.named_buffers()):
+        if is_lazy(value):
+            raise TaskError(
+                f"{file}: the module's {name} has no shape before the first call, which a kernel does not make.",
+                "Use layers that are told their sizes, such as nn.Linear for nn.LazyLinear.",
+            )
 
 
 def moved(model: nn.Module, device: str) -> nn.Module:
