@@ -13,9 +13,10 @@ from akg_core.design.graph.values import Reduction
 from akg_core.design.kernels.dead_code import without_unread
 from akg_core.design.kernels.reduction import RESULTS, ReductionBuilder
 from akg_core.design.kernels.writer import Parameter, Writer
+from akg_core.design.nest.accesses import stage_of
 from akg_core.design.nest.nest import Head, Nest, Store
 from akg_core.design.nest.terms import Constant, Place, Result, Term, axes_of, below, inputs, read_by
-from akg_core.design.nest.tiling import MANY_TILES, WHOLE, Step, Tiling, stage_of
+from akg_core.design.nest.tiling import MANY_TILES, WHOLE, Step, Tiling
 from akg_core.sketch.ast import (
     Assign,
     AxisList,

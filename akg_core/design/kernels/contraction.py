@@ -9,9 +9,10 @@ from math import gcd, prod
 from akg_core.design.algebra.index import Axis, Index, Quotient, Remainder, position
 from akg_core.design.graph.values import NARROW, Product
 from akg_core.design.kernels.builder import Emitted, KernelBuilder
+from akg_core.design.nest.accesses import example
 from akg_core.design.nest.nest import Nest, Store, fused, stored_in_a_row
 from akg_core.design.nest.terms import Constant, Load, Place, Result, Term, axes_of, below
-from akg_core.design.nest.tiling import ONE, Step, Tiling, choices_around, example, power_below
+from akg_core.design.nest.tiling import ONE, Step, Tiling, choices_around, power_below
 from akg_core.records import Traits
 from akg_core.sketch.ast import (
     Assign,

@@ -25,9 +25,10 @@ from akg_core.design.kernels.contraction import (
     tile_product,
 )
 from akg_core.design.kernels.descriptors import in_bulk, plain
+from akg_core.design.nest.accesses import example
 from akg_core.design.nest.nest import Head, Nest, Store, widened
 from akg_core.design.nest.terms import Result, Term, axes_of, below
-from akg_core.design.nest.tiling import Step, Tiling, example, power_below
+from akg_core.design.nest.tiling import Step, Tiling, power_below
 from akg_core.records import Traits
 from akg_core.sketch.ast import (
     Assign,

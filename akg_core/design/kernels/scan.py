@@ -12,9 +12,10 @@ from dataclasses import replace
 from akg_core.design.algebra.index import Axis, position
 from akg_core.design.graph.values import Reduction, Scan
 from akg_core.design.kernels.builder import Emitted, builder_of, ends
+from akg_core.design.nest.accesses import access_order
 from akg_core.design.nest.nest import Head, Nest, Store
 from akg_core.design.nest.terms import Buffer, Result, Term
-from akg_core.design.nest.tiling import MANY_TILES, ONE, Step, Tiling, access_order, choices_around, power_below
+from akg_core.design.nest.tiling import MANY_TILES, ONE, Step, Tiling, choices_around, power_below
 from akg_core.records import Traits
 from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Grid, Name, Number, Statement, Text, Tiles, call
 from akg_core.sketch.numerics import identity

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from akg_core.design.algebra.index import Axis
 from akg_core.design.graph.values import Sorted
 from akg_core.design.kernels.builder import Emitted, builder_of
+from akg_core.design.nest.accesses import access_order
 from akg_core.design.nest.nest import Nest, Store
-from akg_core.design.nest.tiling import ONE, WHOLE, Step, Tiling, access_order, choices_around, power_below
+from akg_core.design.nest.tiling import ONE, WHOLE, Step, Tiling, choices_around, power_below
 from akg_core.records import Traits
 from akg_core.sketch.ast import Assign, Call, Name, Number, Statement
 

@@ -2,6 +2,7 @@
 
 nest          axes, and what is reduced, contracted or stored over them
 terms         what one program computes, as a graph of terms
+accesses      how a nest goes through memory
 tiling        tile sizes and the order of loops, by the chip's traits
 cooperative   tiles of long rows that several programs share
 meeting       tiles of a loop's turn whose programs meet once a turn

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from akg_core.design.algebra.index import Axis, index
 from akg_core.design.graph.values import Reduction
+from akg_core.design.nest.accesses import access_order, example
 from akg_core.design.nest.nest import Nest, fused, parted
 from akg_core.design.nest.terms import Load, axes_of
-from akg_core.design.nest.tiling import ONE, WHOLE, Step, Tiling, access_order, example, power_below
+from akg_core.design.nest.tiling import ONE, WHOLE, Step, Tiling, power_below
 from akg_core.dtypes import DTYPES
 from akg_core.records import Traits
 

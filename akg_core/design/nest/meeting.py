@@ -10,9 +10,10 @@ from math import prod
 
 from akg_core.design.algebra.index import Axis
 from akg_core.design.graph.values import Reduction
+from akg_core.design.nest.accesses import access_order, example
 from akg_core.design.nest.nest import Nest
 from akg_core.design.nest.terms import Buffer, Load, axes_of
-from akg_core.design.nest.tiling import ONE, WHOLE, Step, Tiling, access_order, example
+from akg_core.design.nest.tiling import ONE, WHOLE, Step, Tiling
 from akg_core.dtypes import DTYPES
 from akg_core.records import Traits
 

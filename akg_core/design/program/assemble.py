@@ -23,12 +23,13 @@ from akg_core.design.kernels.reduction import RESULTS, state_dtypes, states
 from akg_core.design.kernels.scan import emit_scan, scan_chunk, split_scan, tile_scan
 from akg_core.design.kernels.sort import emit_sort, tile_sort
 from akg_core.design.kernels.symbols import with_sizes
+from akg_core.design.nest.accesses import access_order, example
 from akg_core.design.nest.cooperative import tile_cooperative
 from akg_core.design.nest.meeting import tile_meeting
 from akg_core.design.nest.nest import Head, Nest, Store, refined, with_results, without_places
 from akg_core.design.nest.sliding import tile_windows
 from akg_core.design.nest.terms import Buffer, Load, Result, below
-from akg_core.design.nest.tiling import access_order, chunk_size, example, in_chunks, splits, tile
+from akg_core.design.nest.tiling import chunk_size, in_chunks, splits, tile
 from akg_core.design.policy import Policy
 from akg_core.design.program.inside import inside
 from akg_core.design.program.launches import ProgramWriter, Returned, kept_between_calls
