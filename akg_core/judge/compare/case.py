@@ -20,7 +20,7 @@ from akg_core.judge.records import OutputComparison
 from akg_core.records import HOST
 from akg_core.worker.tensors import span
 
-_HOPELESS = 1e3  # an error so many times what is allowed is no rounding
+_HOPELESS = 1e3  # an error so many times what is allowed is no rounding, unless that decides a comparison
 _NOISE_RUNS = (3, 8, 24)  # at first, and where that leaves a few elements in doubt
 _BY_CHANCE = 0.5  # of the elements that rounding lifts over 0 at times, as relu shows: those that a run leaves there;
 # a channel's are lifted together, so that how many are left after more runs than the first tells nothing
@@ -38,6 +38,7 @@ class Expected:
     points into. `open`: by leaf, the elements that depend on which of equal values comes first, and are not counted.
     `shares`: in whose memory outputs lie, as `sharing.shared` says; None: in any that they like.
     `sized`: outputs whose size is among the values, of which nobody can rely on more than that they are dense.
+    `has_steps`: the reference compares, so that rounding may move an answer by more than it is itself.
     """
 
     result: dict[str, Any]
@@ -48,6 +49,7 @@ class Expected:
     open: dict[str, torch.Tensor] = field(default_factory=dict)
     shares: list[list[str]] | None = None
     sized: frozenset[str] = frozenset()
+    has_steps: bool = False
 
     def tensors(self) -> list[torch.Tensor]:
         """The result's tensors."""
@@ -131,12 +133,12 @@ def _tensor(
         mine = torch.where(expected.open[name], due, mine)
         exact = torch.where(expected.open[name], due.to(exact.dtype), exact) if exact is not None else None
     if due.is_floating_point():
-        return _floats(name, mine, due, exact, reduced, noise)
+        return _floats(name, mine, due, exact, reduced, noise, math.inf if expected.has_steps else _HOPELESS)
     return _integers(name, mine, due, exact, expected.ties.get(name), reduced)
 
 
 def _floats(
-    name: str, mine: torch.Tensor, due: torch.Tensor, exact: Any, reduced: float, noise: NoiseSource
+    name: str, mine: torch.Tensor, due: torch.Tensor, exact: Any, reduced: float, noise: NoiseSource, most: float
 ) -> OutputComparison:
     c, e = mine.reshape(-1), due.reshape(-1)
     if not isinstance(exact, torch.Tensor) or exact.shape != due.shape:
@@ -145,7 +147,7 @@ def _floats(
     slack = accuracy.slack(reduced, due.dtype)
     errors = accuracy.errors(c, e, r, slack)
     allowed = accuracy.norm_allowed(errors, slack, due.dtype)
-    hopeless = errors.norm >= _HOPELESS * allowed
+    hopeless = errors.norm >= most * allowed
     done, rows = 0, _rows_in_doubt(errors, due) if errors.norm <= allowed else None
     for runs in _NOISE_RUNS if not hopeless else ():
         right = errors.nonfinite < 0 and not errors.count and errors.norm <= allowed

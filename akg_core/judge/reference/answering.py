@@ -26,6 +26,7 @@ from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.memory import is_kept, nbytes
 from akg_core.judge.reference.memory_estimate import await_room, bytes_to_answer
 from akg_core.judge.reference.precise import double_model, doubled, in_double, is_of_dtypes
+from akg_core.judge.reference.steps import Decided, Steps, has_steps
 from akg_core.judge.reference.tie_order import leaves_open, one_after_another, open_to_ties, runs, writes_open
 from akg_core.judge.reference.updates import touched
 from akg_core.seeds import GENERATOR, following
@@ -69,7 +70,8 @@ def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: Stat
     unsettled = _open(reference, draw, result | left, again, pointed) if leaves_open(reference.task.graph) else {}
     paths = [*result]
     sized = frozenset(paths[at] for at in counts(reference.task.graph))
-    reference.expected[draw.name] = Expected(result, left, exact, pointed, kept, unsettled, shares, sized)
+    stepped = has_steps(reference.task)
+    reference.expected[draw.name] = Expected(result, left, exact, pointed, kept, unsettled, shares, sized, stepped)
 
 
 def _shares(answer: dict[str, Any], given: dict[str, Any], device: str) -> list[list[str]] | None:
@@ -121,6 +123,7 @@ def forget(reference: Reference, name: str) -> None:
     """Give up an answer, which is made again when it is compared."""
     for known in (reference.expected, reference.noise, reference.runs):
         known.pop(name, None)
+    reference.decided = None
     gc.collect()  # what lies in cycles holds memory until then
 
 
@@ -162,9 +165,10 @@ def answer_in_double(
 
     Raises TaskError when it fails there for another reason than its dtypes.
     """
+    decided = _decided(reference, draw, inputs, state) if noise and has_steps(reference.task) else ()
     reference.restore(state)
     try:
-        with in_double(noise, seed):  # copies that are made inside carry noise
+        with in_double(noise, seed, held=reference.held, decided=decided):  # copies that are made inside carry noise
             model = double_model(reference.model)
             arguments = doubled(inputs)
             with seeded(reference, draw, compared=False):
@@ -176,6 +180,22 @@ def answer_in_double(
         with blame(reference.task.name, "forward, run in float64,"):
             raise
     return result | named(arguments, model.state_dict())
+
+
+def _decided(reference: Reference, draw: Draw, inputs: list[Any], state: State) -> Decided:
+    """The steps of a run that no rounding decides, by one of eager's and one in float64; those asked for last are
+    kept."""
+    if not (reference.decided and reference.decided[0] == draw.name and reference.decided[1] is inputs):
+        reference.restore(state)
+        with torch.no_grad(), seeded(reference, draw), Steps() as eager:
+            reference.model(*fresh(inputs))
+        reference.restore(state)
+        with in_double(held=reference.held):
+            model, arguments = double_model(reference.model), doubled(inputs)
+            with seeded(reference, draw, compared=False), Steps(eager) as exact:
+                model(*arguments)
+        reference.decided = (draw.name, inputs, exact.decided)
+    return reference.decided[2]
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import random
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from akg_core.judge.reference.construction import made_by
 from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.prepare import CASES
 from akg_core.judge.reference.schedule import Plan
+from akg_core.judge.reference.steps import Decided, Held
 from akg_core.judge.reference.updates import left_in_state, places
 from akg_core.records import Case, Placement, Task
 from akg_core.task.graph import pairs, replaced
@@ -32,6 +33,7 @@ from akg_core.worker.tensors import save
 from akg_core.worker.usage import cores
 
 State = dict[str, torch.Tensor]
+_BORDERS = 64  # numbers of a table that inputs are compared with
 
 
 @dataclass
@@ -45,7 +47,8 @@ class Reference:
     `draws_otherwise`: why its random numbers are not known; `unsettled`: by case, the share of an output that depends
     on which of equal values comes first; `is_withdrawn`: whether the files of the cases lend nothing any more. Where a
     call's tensors are such that a device had better not hold those of several (`is_large`), the `fingerprints` of a
-    candidate's answers stand for them, by case, made with the `key`.
+    candidate's answers stand for them, by case, made with the `key`. `held`: in which dtypes numbers are compared with;
+    `decided`: of the case and inputs that were last asked about, the steps that no rounding decides.
     """
 
     task: Task
@@ -72,6 +75,8 @@ class Reference:
     is_withdrawn: bool = False
     key: int = field(default_factory=lambda: secrets.randbits(62))
     fingerprints: dict[str, list[Any]] = field(default_factory=dict)
+    held: Held = field(default_factory=dict)
+    decided: tuple[str, list[Any], Decided] | None = None
     eager_seconds: float = 0.0
 
     def restore(self, state: State) -> None:
@@ -159,15 +164,19 @@ def drawn(reference: Reference, draw: Draw) -> tuple[list[Any], State]:
         )
     if draw.name in reference.given:
         return reference.given[draw.name], state
-    return inputs_drawn(reference, draw), state
+    return inputs_drawn(reference, draw, state), state
 
 
-def inputs_drawn(reference: Reference, draw: Draw) -> list[Any]:
-    """The inputs of a case, drawn by its seed."""
+def inputs_drawn(reference: Reference, draw: Draw, state: State | None = None) -> list[Any]:
+    """The inputs of a case, drawn by its seed; beside a `state`, or the one that the constructor leaves."""
     if draw.kind == draws.WHOLE:
         plain = draw.model_copy(update={"kind": "drawn"})
         return whole_numbers.enlarged(reference.task, inputs_drawn(reference, plain), draw.seed)
     task, module, deal = reference.task, reference.module, reference.deals.get(draw.name)
+    if deal and deal.tables:
+        held = reference.initial | (state or {})
+        numbers = [number for name in deal.tables for number in held[name].flatten()[:_BORDERS].tolist()]
+        deal = replace(deal, borders=(*deal.borders, *numbers))
     kind = draws.DEALT if deal else draw.kind
     if task.symbols:
         return draws.resized(module, task.interface, draw.sizes or task.symbols, draw.seed, kind, deal)

@@ -29,6 +29,7 @@ from torch.utils._pytree import tree_leaves
 
 from akg_core.errors import is_of_memory
 from akg_core.judge.reference.reordered import products
+from akg_core.judge.reference.steps import Decided, Held, Taker, as_held
 from akg_core.task.source.load import ReferenceModule, line_of
 from akg_core.worker.tensors import transform
 
@@ -88,10 +89,13 @@ def double_model(model: nn.Module) -> nn.Module:
 
 
 @contextmanager
-def in_double(roundoff: float = 0.0, seed: int = 0) -> Iterator[None]:
+def in_double(
+    roundoff: float = 0.0, seed: int = 0, *, held: Held | None = None, decided: Decided = ()
+) -> Iterator[None]:
     """Compute in float64 inside; with `roundoff`, every result (so every copy) carries noise of that relative size.
 
-    By even seeds, what is below the normal numbers of float32 is zero; by odd ones it has their digits.
+    By even seeds, what is below the normal numbers of float32 is zero; by odd ones it has their digits. `held`: dtypes
+    in which numbers are compared with. Steps of the run are taken as they are `decided`.
 
     cuDNN is left out: for float64 PyTorch's own products of unfolded windows are up to ten times as fast.
     """
@@ -99,7 +103,7 @@ def in_double(roundoff: float = 0.0, seed: int = 0) -> Iterator[None]:
     torch.set_default_dtype(torch.float64)
     torch.backends.cudnn.enabled = False
     try:
-        with torch.no_grad(), _Double(roundoff, seed):
+        with torch.no_grad(), _Double(roundoff, seed, held or {}, decided):
             yield
     finally:
         torch.set_default_dtype(default)
@@ -114,9 +118,9 @@ def is_of_dtypes(error: Exception, reference: ReferenceModule) -> bool:
 
 
 class _Double(TorchDispatchMode):
-    def __init__(self, roundoff: float, seed: int) -> None:
+    def __init__(self, roundoff: float, seed: int, held: Held, decided: Decided) -> None:
         super().__init__()
-        self._roundoff = roundoff
+        self._roundoff, self._held, self._taken, self._is_apart = roundoff, held, Taker(decided), False
         narrow = roundoff > _OF_DOUBLE
         self._flushed = _SMALLEST if narrow and seed % 2 == 0 else 0.0
         self._spaced = _SMALLEST / 2 if narrow and seed % 2 else 0.0  # up to where numbers are as far apart
@@ -128,12 +132,11 @@ class _Double(TorchDispatchMode):
         if kwargs.get("dtype") in _WIDE:
             kwargs["dtype"] = _WIDE[kwargs["dtype"]]
         args = tuple(_WIDE.get(a, a) if isinstance(a, torch.dtype) else a for a in args)
-        args, kwargs = self._widened(func, args, kwargs)
+        args, kwargs = self._widened(func, as_held(func, args, self._held), kwargs)
         if not self._roundoff:
             return _ACCURATE.get(func, func)(*args, **kwargs)
         if func in _decompositions():
-            with self:
-                return _decompositions()[func](*args, **kwargs)
+            return self._apart(_decompositions()[func], args, kwargs)
         result = func(*args, **kwargs)
         if (otherwise := products(func)) and result.dtype == torch.float64:
             kwargs.pop("dtype", None)
@@ -141,8 +144,17 @@ class _Double(TorchDispatchMode):
         if func._schema.is_mutable:
             transform(result, lambda t: t.copy_(self._noisy(t)) if t.dtype == torch.float64 else t)
         elif not func.is_view:
-            return transform(result, self._noisy)
-        return result
+            result = transform(result, self._noisy)
+        return result if self._is_apart else self._taken(func, result)
+
+    def _apart(self, operator: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """What an operator gives that is made of several, each with noise; its steps are none of the reference's."""
+        before, self._is_apart = self._is_apart, True
+        try:
+            with self:
+                return operator(*args, **kwargs)
+        finally:
+            self._is_apart = before
 
     def _widened(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Arguments in float64 that an operator reads beside others in float64.

@@ -40,6 +40,7 @@ from akg_core.judge.reference.memory_estimate import (
 from akg_core.judge.reference.prepare import CASES
 from akg_core.judge.reference.schedule import Plan, calls, planned
 from akg_core.records import Task
+from akg_core.task.borders import borders
 from akg_core.task.graph import pairs, replaced
 from akg_core.task.inputs import draws
 from akg_core.task.source.load import blame, load_source, sentence
@@ -74,6 +75,7 @@ def open_job(payload: dict[str, Any]) -> dict[str, Any]:
     model = module.model(made_by(task, seed), eval=not task.training)
     initial = {name: value.detach().clone() for name, value in every(model).items()}
     reference = Reference(task, device, module, model, initial, Path(payload["folder"]), seed)
+    reference.held = borders(task).dtypes
     (reference.folder / CASES).mkdir(mode=0o300)
     keep(reference)
     draw = plan(reference, Plan("drawn", seed + 1, "initial", needed=True))

@@ -16,9 +16,10 @@ from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.lower_bound import effort, has_products
 from akg_core.judge.reference.memory_estimate import FASTER, ROW_BYTES
 from akg_core.records import Node, Task
+from akg_core.task.borders import borders
 from akg_core.task.graph import GraphIndex, references
 from akg_core.task.inputs import draws, edges, whole_numbers
-from akg_core.task.inputs.patterns import Deal
+from akg_core.task.inputs.patterns import EXACT, Deal
 
 _WORK = 1e9  # that the cases of a task may be together, in the unit of `effort`
 _KINDS = ("large", "border", "exact", "cancelling", "offset", "constant_rows", "small", "tiny")
@@ -39,7 +40,6 @@ _LIMITS = frozenset((
     "_to_copy",
 ))
 # fmt: on
-_COMPARING = frozenset(("eq", "ge", "gt", "le", "lt", "ne"))
 _SCALING = frozenset(("mul", "div"))
 _NAN = ("nan", "all_nan")
 _NOT_FINITE = (*_NAN, "inf", "minus_inf", "both_inf", "all_minus_inf")
@@ -94,6 +94,8 @@ def _needed(task: Task, seed: int, local: Locality, is_free: bool) -> list[Plan]
 def _optional(task: Task, seed: int, local: Locality, device: Device) -> list[Plan]:
     hidden = [sizes for sizes in draws.hidden_sizes(task, seed)[2:] if _grown(task, sizes, device) <= _LARGER_WORK]
     found = [Plan("drawn", seed + 6)]
+    if task.interface.parameters or local.rows > 1:
+        found.append(_even(task, seed + 11, local))
     found += _dealt(task, seed + 20, local)[1:]
     return found + [Plan("signed", seed + 7, sizes=sizes) for sizes in hidden]
 
@@ -103,24 +105,27 @@ def _grown(task: Task, sizes: dict[str, int], device: Device) -> float:
     return _effort(task, device) * math.prod(max(1.0, sizes[name] / size) for name, size in task.symbols.items())
 
 
+def _even(task: Task, seed: int, local: Locality) -> Plan:
+    """Every row of equal, whole and zero numbers, beside parameters as the constructor leaves them: no row's greatest
+    is there twice where each column has a factor of its own."""
+    even = borders(task)
+    deal = Deal((EXACT,), local.depth, local.leaves, borders=even.numbers, tables=even.tables, order=seed)
+    return Plan(draws.DEALT, seed, "initial", deal=deal)
+
+
 def _dealt(task: Task, seed: int, local: Locality) -> list[Plan]:
     """Cases that hold all kinds between them: as many kinds in each as it has rows."""
     is_linear = all(node.op.split(".")[1] in _LINEAR for node in task.graph.nodes)
     kinds = (*_KINDS, *(("huge",) if is_linear else ()))
     share = min(len(kinds), local.rows)
     parts = [kinds[start : start + share] for start in range(0, len(kinds), share)]
-    plans = []
+    plans, even = [], borders(task)
     for number, part in enumerate(parts):
-        deal = Deal(part, local.depth if share > 1 else 0, local.leaves, borders=_borders(task))
+        depth = local.depth if share > 1 else 0
+        deal = Deal(part, depth, local.leaves, borders=even.numbers, tables=even.tables, order=seed + number)
         state: StateKind = "redrawn" if number % 4 != 3 else "initial"
         plans.append(Plan(draws.DEALT, seed + number, state, deal=deal, needed=not number))
     return plans
-
-
-def _borders(task: Task) -> tuple[float, ...]:
-    """The numbers that the reference compares with, where who takes "above" for "at least" is wrong."""
-    compared = (arg for node in task.graph.nodes if node.op.split(".")[1] in _COMPARING for arg in node.args)
-    return tuple(sorted({float(arg) for arg in compared if isinstance(arg, (int, float)) and math.isfinite(arg)}))
 
 
 def _not_finite(task: Task, local: Locality) -> Deal | None:

@@ -21,7 +21,7 @@ from akg_core.task import arguments, layout
 from akg_core.task.export import ranks
 from akg_core.task.graph import answers, size
 from akg_core.task.inputs import edges
-from akg_core.task.inputs.patterns import Deal, dealt, normal
+from akg_core.task.inputs.patterns import EXACT, Deal, dealt, normal
 from akg_core.task.source.load import ReferenceModule
 from akg_core.worker.tensors import transform
 
@@ -221,9 +221,10 @@ def _harder(values: Sequence[Any], seed: int, kind: str, interface: Interface | 
     if kind == "disturbed":
         return transform(list(values), lambda tensor: _disturbed(tensor, draw))
     result: list[Any] = []
+    plain = Deal(("signed" if deal else kind,))
     for i, value in enumerate(leaves):
         if isinstance(value, torch.Tensor) and value.is_floating_point() and value.numel():
-            mine = Deal(("signed" if deal else kind,)) if not deal or (deal.leaves and i not in deal.leaves) else deal
+            mine = deal if deal and (i in deal.leaves or not deal.leaves or deal.kinds == (EXACT,)) else plain
             result.append(layout.replaced(value, functools.partial(_redraw_tensor, deal=mine, draw=draw)))
         elif interface and interface.arguments[i].kind == "number":
             result.append(value * (0.5 + float(torch.rand((), generator=draw, device=draw.device))))

@@ -14,6 +14,7 @@ import torch
 Shape = Sequence[int]
 Pattern = Callable[[Shape, torch.dtype, torch.Generator], torch.Tensor]
 
+EXACT = "exact"
 _MEAN, _STEPS = 1e4, 0.05  # of rows far from zero, and how far at most, in steps of the dtype per deviation
 _OUTWEIGH = 100
 _HEADROOM = 64  # times that a sum of what is huge stays below the largest number
@@ -25,7 +26,9 @@ class Deal:
     """Which `kinds` go to which rows: those of the first `depth` dimensions of the arguments at `leaves`.
 
     `sparse`: most rows are drawn plainly. Without rows (`depth` 0) a tensor is all of the first kind. `borders`:
-    numbers of which some stand in what is `exact`.
+    numbers of which some stand in what is `exact`, as the dtype holds them, and the `tables` of the module's state
+    that hold more of them. Rows that are `exact` are the same in all arguments, by the `order`, so that equal numbers
+    meet there.
     """
 
     kinds: tuple[str, ...]
@@ -33,6 +36,8 @@ class Deal:
     leaves: tuple[int, ...] = ()
     sparse: bool = False
     borders: tuple[float, ...] = ()
+    tables: tuple[str, ...] = ()
+    order: int = 0
 
 
 def normal(shape: Shape, draw: torch.Generator) -> torch.Tensor:
@@ -46,24 +51,30 @@ def dealt(shape: Shape, dtype: torch.dtype, deal: Deal, draw: torch.Generator) -
         return _of_kind(deal.kinds[0] if not deal.depth else "signed", shape, dtype, deal, draw)
     new = normal(shape, draw).to(dtype)
     rows = new.view(math.prod(shape[: deal.depth]), *(shape[deal.depth :] or (1,)))
-    order = torch.randperm(len(rows), generator=draw, device=draw.device)
+    order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(deal.order)).to(draw.device)
     if deal.sparse:
         order = order[: max(len(deal.kinds), len(rows) // _SPARSE)]
-    for number, kind in enumerate(deal.kinds):
+    for number, kind in enumerate(_turned(deal.kinds, draw)):
         places = order[number :: len(deal.kinds)]
         if len(places):
             rows[places] = _of_kind(kind, (len(places), *rows.shape[1:]), dtype, deal, draw).to(dtype)
     return new
 
 
+def _turned(kinds: tuple[str, ...], draw: torch.Generator) -> list[str]:
+    """The kinds in another order, but for what is exact."""
+    others = [kind for kind in kinds if kind != EXACT]
+    by = int(torch.randint(max(1, len(others)), (), generator=draw, device=draw.device))
+    others = others[by:] + others[:by]
+    return [kind if kind == EXACT else others.pop() for kind in kinds]
+
+
 def _of_kind(kind: str, shape: Shape, dtype: torch.dtype, deal: Deal, draw: torch.Generator) -> torch.Tensor:
-    """A tensor of a kind; in an `exact` one every second number that is not zero is a border that the dtype holds."""
+    """A tensor of a kind; in an `exact` one every second number that is not zero is a border."""
     new = PATTERNS[kind](shape, dtype, draw)
-    if kind != "exact" or not deal.borders:
-        return new
-    borders = torch.tensor(deal.borders, dtype=torch.float64)
-    held = borders[borders.to(dtype).double() == borders].to(new)
-    if not len(held):
+    held = torch.tensor(deal.borders, dtype=torch.float64).to(dtype).to(new)
+    held = held[held.isfinite()]
+    if kind != EXACT or not len(held):
         return new
     picked = held[torch.randint(len(held), new.shape, generator=draw, device=draw.device)]
     return torch.where((new != 0) & (normal(new.shape, draw) > 0), picked, new)

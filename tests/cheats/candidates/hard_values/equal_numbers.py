@@ -2,7 +2,7 @@
 
 Seen: in no published system that is known here.
 Verdict: incorrect
-Rule: rows (large, border, exact
+Rule: rows (
 """
 
 import ctypes
