@@ -31,7 +31,8 @@ _SAME = frozenset((
 @dataclass(frozen=True)
 class Borders:
     """`numbers`: what stands in an argument where a comparison is even, before arithmetic with numbers. `tables`: the
-    parameters and buffers that are compared with. `dtypes`: in which floating dtype each number is compared with."""
+    parameters and buffers that are compared with. `dtypes`: by number the floating dtype in which it is compared with,
+    but those of 16 bits, of which kernels compare as 32 bits hold them."""
 
     numbers: tuple[float, ...]
     tables: tuple[str, ...]
@@ -53,7 +54,7 @@ def borders(task: Task) -> Borders:
             if isinstance(other, (int, float)):
                 dtypes.setdefault(float(other), set()).add(index.dtype(one))
     found = tuple(sorted(number for number in numbers if number is not None and math.isfinite(number)))
-    alone = {number: DTYPES[min(held)] for number, held in dtypes.items() if len(held) == 1}
+    alone = {number: DTYPES[min(held)] for number, held in dtypes.items() if held <= {"f32"} or held <= {"f64"}}
     return Borders(found, tuple(sorted(tables)), alone)
 
 
