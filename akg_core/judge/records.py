@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -29,8 +29,8 @@ class Draw(Record):
     """One thing that a kernel is run on: which inputs, sizes and state, and the case that holds them.
 
     `needed`: without it no kernel is correct. `state` is "initial" (as the constructor leaves it), "redrawn" (so that
-    every parameter matters) or "none". `beyond`: the captured graph says nothing of these sizes, so that a kernel may
-    also refuse them, by an exception.
+    every parameter matters) or "none". `numbers`: other values than the file gives, by argument. `beyond`: the captured
+    graph says nothing of these sizes or numbers, so that a kernel may also refuse them, by an exception.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Draw(Record):
     seed: int
     state: StateKind
     sizes: dict[str, int] = Field(default_factory=dict)
+    numbers: dict[str, Any] = Field(default_factory=dict)
     beyond: bool = False
     case: Case
     needed: bool = False

@@ -256,3 +256,12 @@ def test_whole_numbers_are_a_case_that_is_needed(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     real = prepared(reference_text("return x.exp()"), tmp_path / "real", 7)
     assert all(each["kind"] != draws.WHOLE for each in real["draws"])
+
+
+def test_another_number_is_a_case_at_which_a_kernel_may_refuse(tmp_path: Path) -> None:
+    source = reference_text(
+        "return x.sum(dim) * (2 if flag else 3)", inputs="torch.randn(8, 6), 1, True", arguments="x, dim, flag"
+    )
+    found = {draw["name"]: draw for draw in prepared(source, tmp_path, 7, training=False)["draws"]}
+    given = [load(Case(**found[name]["case"]).inputs)[1:] for name in ("drawn, dim=0", "drawn, flag=False")]
+    assert given == [[0, True], [1, False]] and found["drawn, dim=0"]["beyond"] and found["drawn, dim=0"]["needed"]

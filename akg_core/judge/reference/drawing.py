@@ -28,6 +28,7 @@ from akg_core.records import Case, Placement, Task
 from akg_core.task.graph import pairs, replaced
 from akg_core.task.inputs import draws, edges, whole_numbers
 from akg_core.task.inputs.patterns import Deal
+from akg_core.task.other_numbers import given_numbers
 from akg_core.task.source.load import ReferenceModule
 from akg_core.worker.tensors import save
 from akg_core.worker.usage import cores
@@ -133,13 +134,14 @@ def plan(reference: Reference, asked: Plan) -> Draw:
     kind = asked.kind if asked.deal is None else asked.deal.kinds[0] if len(asked.deal.kinds) == 1 else "rows"
     if asked.deal:
         reference.deals[name] = asked.deal
-    beyond = bool(asked.sizes) and edges.is_beyond(reference.task.interface, asked.sizes)
+    beyond = bool(asked.numbers) or (bool(asked.sizes) and edges.is_beyond(reference.task.interface, asked.sizes))
     reference.plans[name] = Draw(
         name=name,
         kind=kind,
         seed=asked.seed,
         state=state,
         sizes=asked.sizes,
+        numbers=asked.numbers,
         case=case,
         needed=asked.needed,
         beyond=beyond,
@@ -172,6 +174,10 @@ def inputs_drawn(reference: Reference, draw: Draw, state: State | None = None) -
     if draw.kind == draws.WHOLE:
         plain = draw.model_copy(update={"kind": "drawn"})
         return whole_numbers.enlarged(reference.task, inputs_drawn(reference, plain), draw.seed)
+    if draw.numbers:
+        return given_numbers(
+            reference.task, inputs_drawn(reference, draw.model_copy(update={"numbers": {}})), draw.numbers
+        )
     task, module, deal = reference.task, reference.module, reference.deals.get(draw.name)
     if deal and deal.tables:
         held = reference.initial | (state or {})
@@ -231,7 +237,7 @@ def _name(asked: Plan, state: str) -> str:
     else:
         what = asked.kind.replace("_", " ")
     parts = [what, *["redrawn parameters"] * (state == "redrawn")]
-    return ", ".join([*parts, *(f"{name}={size}" for name, size in asked.sizes.items())])
+    return ", ".join([*parts, *(f"{name}={value}" for name, value in (asked.sizes | asked.numbers).items())])
 
 
 def every(model: nn.Module) -> State:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from akg_core.device import HOST, Device
 from akg_core.judge.records import CALLS, FEWEST_CALLS, StateKind
@@ -20,6 +21,7 @@ from akg_core.task.borders import borders
 from akg_core.task.graph import GraphIndex, references
 from akg_core.task.inputs import draws, edges, whole_numbers
 from akg_core.task.inputs.patterns import EXACT, Deal
+from akg_core.task.other_numbers import other_numbers
 
 _WORK = 1e9  # that the cases of a task may be together, in the unit of `effort`
 _KINDS = ("large", "border", "exact", "cancelling", "offset", "constant_rows", "small", "tiny")
@@ -49,7 +51,7 @@ _LARGER_WORK = 2e8  # of a case of larger sizes
 
 @dataclass(frozen=True)
 class Plan:
-    """A case to be drawn. `needed`: without it, no kernel is correct."""
+    """A case to be drawn. `needed`: without it, no kernel is correct; `numbers`: other values of arguments."""
 
     kind: str
     seed: int
@@ -57,6 +59,7 @@ class Plan:
     sizes: dict[str, int] = field(default_factory=dict)
     deal: Deal | None = None
     needed: bool = False
+    numbers: dict[str, Any] = field(default_factory=dict)
 
 
 def planned(task: Task, seed: int, local: Locality, is_free: bool, device: Device) -> Iterator[Plan]:
@@ -88,6 +91,7 @@ def _needed(task: Task, seed: int, local: Locality, is_free: bool) -> list[Plan]
     if is_free and (deal := _not_finite(task, local)):
         found.append(Plan(draws.DEALT, seed + 5, "initial", deal=deal, needed=True))
     found.append(Plan("disturbed", seed + 1, "initial", needed=True))  # the first case's own seed
+    found += [Plan("drawn", seed + 10, "initial", numbers=numbers, needed=True) for numbers in other_numbers(task)]
     return found + [Plan("drawn", seed + 8, sizes=sizes, needed=True) for sizes in edges.edges(task)]
 
 
