@@ -23,8 +23,10 @@ from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.prepare import CASES
 from akg_core.judge.reference.schedule import Plan
 from akg_core.judge.reference.steps import Decided, Held
-from akg_core.judge.reference.updates import left_in_state, places
+from akg_core.judge.reference.updates import left_in_state
+from akg_core.judge.reference.updates import places as updated_places
 from akg_core.records import Case, Placement, Task
+from akg_core.task import places
 from akg_core.task.graph import pairs, replaced
 from akg_core.task.inputs import draws, edges, whole_numbers
 from akg_core.task.inputs.patterns import Deal
@@ -119,7 +121,7 @@ def plan(reference: Reference, asked: Plan) -> Draw:
         state=folder / "state" if state != "none" else None,
         reference=reference.folder / "reference.py",
         training=reference.task.training,
-        updates=places(reference.task.interface),
+        updates=updated_places(reference.task.interface),
         left=left_in_state(reference.task.interface),
         replaced=replaced(reference.task.interface),
         pairs=pairs(reference.task.interface),
@@ -171,8 +173,11 @@ def drawn(reference: Reference, draw: Draw) -> tuple[list[Any], State]:
 
 def inputs_drawn(reference: Reference, draw: Draw, state: State | None = None) -> list[Any]:
     """The inputs of a case, drawn by its seed; beside a `state`, or the one that the constructor leaves."""
+    plain = draw.model_copy(update={"kind": "drawn"})
+    if draw.kind in places.KINDS:
+        other = inputs_drawn(reference, plain.model_copy(update={"seed": draw.seed + 1}))
+        return places.drawn(reference.task, draw.kind, inputs_drawn(reference, plain), other, draw.seed)
     if draw.kind == draws.WHOLE:
-        plain = draw.model_copy(update={"kind": "drawn"})
         return whole_numbers.enlarged(reference.task, inputs_drawn(reference, plain), draw.seed)
     if draw.numbers:
         return given_numbers(

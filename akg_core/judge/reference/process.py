@@ -40,6 +40,7 @@ from akg_core.judge.reference.memory_estimate import (
 from akg_core.judge.reference.prepare import CASES
 from akg_core.judge.reference.schedule import Plan, calls, planned
 from akg_core.records import Task
+from akg_core.task import places
 from akg_core.task.borders import borders
 from akg_core.task.graph import pairs, replaced
 from akg_core.task.inputs import draws
@@ -250,7 +251,8 @@ def _try(reference: Reference, asked: Plan, precise: bool) -> Draw | str:
             reference.refused[draw.name] = why
             return draw
         answer_case(reference, draw, *given, precise=precise)
-        if _is_comparable(reference.expected[draw.name]):
+        answered = reference.expected[draw.name]
+        if _is_comparable(answered) and (draw.kind not in places.KINDS or draws.finite(answered.result.values())):
             return draw
         reason = f"The reference has no answer to compare with for {draw.name}."
     except Exception as error:

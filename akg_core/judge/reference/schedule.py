@@ -17,6 +17,7 @@ from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.lower_bound import effort, has_products
 from akg_core.judge.reference.memory_estimate import FASTER, ROW_BYTES
 from akg_core.records import Node, Task
+from akg_core.task import places
 from akg_core.task.borders import borders
 from akg_core.task.graph import GraphIndex, references
 from akg_core.task.inputs import draws, edges, whole_numbers
@@ -87,6 +88,7 @@ def _needed(task: Task, seed: int, local: Locality, is_free: bool) -> list[Plan]
     found = [_dealt(task, seed + 2, local)[0], Plan("signed", seed + 3, needed=True)]
     if whole_numbers.free(task):
         found.append(Plan(draws.WHOLE, seed + 9, needed=True))
+    found += [Plan(kind, seed + 12 + number, needed=True) for number, kind in enumerate(places.asked(task))]
     found += [Plan("drawn", seed + 4, sizes=sizes, needed=True) for sizes in (*hidden[:2], *draws.fewer(task))]
     if is_free and (deal := _not_finite(task, local)):
         found.append(Plan(draws.DEALT, seed + 5, "initial", deal=deal, needed=True))

@@ -1,0 +1,138 @@
+"""Indices, labels and flags beyond those that a file happens to draw: at either end, to be ignored, all alike in a row.
+
+Which indices are in range the captured graph says: of an argument that is nothing else than a place in a dimension, any
+place may be asked. So may a number that the graph tells from the others, as a label that is to be ignored, and flags of
+one value throughout, where the file draws flags by chance.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from akg_core.records import Node, Task
+from akg_core.task import arguments, layout
+from akg_core.task.graph import GraphIndex, size
+
+KINDS = ("places", "all flags", "no flags")
+# fmt: off
+_SAME = frozenset((
+    "clone", "view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "expand", "permute", "t", "transpose",
+    "_to_copy", "select", "slice",
+))
+# fmt: on
+_MARKED = 8  # of so many numbers one is one that the graph tells from others
+_BY_CHANCE = 0.1  # of the flags of two draws, at least, differ where they mean nothing
+
+
+def asked(task: Task) -> list[str]:
+    """The kinds of draws that there are for a task's arguments."""
+    flags = any(argument.dtype == "bool" and argument.shape for argument in task.interface.arguments)
+    return [*KINDS[: 1 if _free(task) else 0], *(KINDS[1:] if flags else ())]
+
+
+def drawn(task: Task, kind: str, values: Sequence[Any], others: Sequence[Any], seed: int) -> list[Any]:
+    """Arguments of `forward` with indices or flags of a kind; `others` are those of another draw."""
+    leaves, beside = (arguments.flat(task.interface.arguments, each) for each in (values, others))
+    free = _free(task) if kind == KINDS[0] else {}
+    for place, argument in enumerate(task.interface.arguments):
+        value = leaves[place]
+        draw = torch.Generator().manual_seed(seed * len(leaves) + place + 15_485_863)
+        if argument.name in free and not _is_ordered(value):
+            bound, marks = free[argument.name]
+            leaves[place] = layout.replaced(value, functools.partial(_placed, bound=bound, marks=marks, draw=draw))
+        elif kind != KINDS[0] and argument.dtype == "bool" and _is_by_chance(value, beside[place]):
+            leaves[place] = layout.replaced(value, functools.partial(_flagged, flag=kind == KINDS[1], draw=draw))
+    return arguments.rebuilt(values, leaves)
+
+
+def _placed(value: torch.Tensor, bound: int, marks: Sequence[int], draw: torch.Generator) -> torch.Tensor:
+    """Any places below a bound, both ends among them, or without one the same; and marks, each once at least."""
+    new = torch.randint(bound, value.shape, generator=draw) if bound else value.cpu().clone()
+    flat, order = new.view(-1), torch.randperm(value.numel(), generator=draw)
+    if bound:
+        flat[order[:1]], flat[order[1:2]] = bound - 1, 0
+    for number, mark in enumerate(marks):
+        flat[order[2 + number :: _MARKED * len(marks)]] = mark
+    return new.to(value)
+
+
+def _flagged(value: torch.Tensor, flag: bool, draw: torch.Generator) -> torch.Tensor:
+    """With some rows, one at least, all of one flag."""
+    new = value.clone()
+    rows = new.view(-1, new.shape[-1])
+    rows[torch.randperm(len(rows), generator=draw)[: 1 + len(rows) // 4].to(value.device)] = flag
+    return new
+
+
+def _is_by_chance(one: Any, other: Any) -> bool:
+    alike = isinstance(one, torch.Tensor) and one.dim() > 1 and one.numel() and one.shape == other.shape
+    return bool(alike) and float((one != other).double().mean()) > _BY_CHANCE
+
+
+def _is_ordered(value: torch.Tensor) -> bool:
+    """Whether numbers rise or fall along a row, or none is there twice: they mean more than places."""
+    if value.numel() < 2 or not value.shape[-1]:
+        return True
+    rows = value.reshape(-1, value.shape[-1]) if value.shape[-1] > 1 else value.reshape(1, -1)
+    steps, ascending = rows.diff(dim=-1), rows.sort(-1).values.diff(dim=-1)
+    return bool((steps >= 0).all()) or bool((steps <= 0).all()) or bool((ascending != 0).all())
+
+
+def _free(task: Task) -> dict[str, tuple[int, list[int]]]:
+    """The arguments that are nothing but places: how many there are (0: in what nothing is read), and which numbers are
+    told from others. One that is no place is so where a choice stands before all that reads."""
+    index = GraphIndex(task.graph, task.interface)
+    found = {}
+    for name, origin in task.graph.values.items():
+        uses, is_whole = _Uses(), origin.startswith("argument:") and index.dtype(name) in ("i64", "i32")
+        if is_whole and _are_places(index, task, f"%{name}", uses) and (uses.bounds or uses.marks):
+            bound = min(uses.bounds, default=0)
+            marks = sorted(mark for mark in uses.marks if uses.is_guarded or 0 <= mark < bound)
+            found[origin.removeprefix("argument:")] = (bound, marks)
+    return found
+
+
+@dataclass
+class _Uses:
+    """Of how many places a value is one, each time that something is read there; the numbers that it is compared with;
+    whether it always comes by a choice."""
+
+    bounds: list[int] = field(default_factory=list)
+    marks: set[int] = field(default_factory=set)
+    is_guarded: bool = True
+
+
+def _are_places(index: GraphIndex, task: Task, text: str, uses: _Uses, is_chosen: bool = False) -> bool:
+    """Whether a value is used as places alone; takes in how."""
+    for node in index.users(text):
+        name, of = node.op.split(".")[1], f"%{node.name}"
+        if name in ("eq", "ne") and isinstance(node.args[1], int):
+            uses.marks.add(node.args[1])
+        elif name in _SAME or name == "where":
+            is_whole = node.dtypes[0] in ("i64", "i32")
+            if not is_whole or not _are_places(index, task, of, uses, is_chosen or name == "where"):
+                return False
+        elif (read := _read(node, text)) is not None:
+            source, dim = read
+            uses.bounds.append(size(index.shape(source)[dim], task.symbols))
+            uses.is_guarded = uses.is_guarded and is_chosen
+        else:
+            return False
+    return not index.escapes(text)
+
+
+def _read(node: Node, text: str) -> tuple[str, int] | None:
+    """What is read at the places that a value is, and along which dimension; None where it is used otherwise."""
+    match node.op.split(".")[1], node.args:
+        case "gather" | "index_select", [str(source), int(dim), place, *_] if place == text != source:
+            return source, dim
+        case "embedding", [str(source), place, *_] if place == text != source:
+            return source, 0
+        case "index", [str(source), [*places]] if text in places and text != source:
+            return source, places.index(text)
+    return None

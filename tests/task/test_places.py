@@ -1,0 +1,48 @@
+"""Indices, labels and flags that a file does not happen to draw, where any of them is meant."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from akg_core.records import Task
+from akg_core.task import places
+from akg_core.task.capture import capture
+from akg_core.task.source.load import load_source
+from tests.task.replay import reference_text
+
+INPUTS = "torch.randn(16, 9), torch.randint(0, 4, (16, 9)), torch.rand(16, 9) > 0.5"
+
+
+def task_of(body: str, inputs: str = INPUTS) -> Task:
+    return capture(load_source(reference_text(body, inputs=inputs, arguments="x, t, m"), "ref"), eval=True)
+
+
+def drawn(task: Task, kind: str) -> list[torch.Tensor]:
+    one, other = ([torch.randn(16, 9), torch.randint(0, 4, (16, 9)), torch.rand(16, 9) > 0.5] for _ in range(2))
+    return places.drawn(task, kind, one, other, 7)
+
+
+@pytest.mark.parametrize(
+    ("body", "least", "most"),
+    [
+        ("return x.gather(1, t)", 0, 8),
+        ("return F.cross_entropy(x, t[:, 0])", -100, 8),  # to be ignored
+        ("return (x * (t != 7)).sum()", 0, 7),
+        ("return F.embedding(t, x) * (t != -1)[..., None]", 0, 15),  # where nothing stands before what is read
+        ("return x.gather(1, t) * t", 0, 3),  # a number, too
+    ],
+)
+def test_an_index_may_be_any_that_is_in_range(body: str, least: int, most: int) -> None:
+    found = drawn(task_of(body), places.KINDS[0])[1]
+    assert (int(found.min()), int(found.max())) == (least, most)
+
+
+def test_rows_are_all_of_one_flag_where_flags_come_by_chance() -> None:
+    task = task_of("return x.masked_fill(m, 0)")
+    assert places.asked(task) == ["all flags", "no flags"]
+    flags, none = (drawn(task, kind)[2] for kind in places.KINDS[1:])
+    assert bool(flags.all(1).any()) and not bool(none.any(1).all())
+    causal = torch.ones(9, 9, dtype=torch.bool).tril()
+    values = [torch.randn(9, 9), torch.zeros(9, 9, dtype=torch.int64), causal]
+    assert torch.equal(places.drawn(task, "all flags", values, values, 7)[2], causal)
