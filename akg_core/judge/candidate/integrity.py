@@ -8,28 +8,20 @@ from __future__ import annotations
 
 import _thread
 import builtins
-import contextlib
-import ctypes
 import functools
-import itertools
 import json
-import math
-import mmap
 import os
 import pathlib
 import random
-import secrets
-import struct
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorType, ModuleType
 from typing import Any
 
 import torch
 import torch.profiler
 from torch import nn
-from torch.utils import _python_dispatch
 
 from akg_core.worker import isolation
 from akg_core.worker.limits import CHANGED_HARNESS
@@ -38,13 +30,13 @@ _MESSAGE = b"The kernel has changed the harness, or left a thread that could.\n"
 _ENDING_SECONDS = 0.02  # in which a thread that has done its work ends
 _PARTS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, type, classmethod, staticmethod, property)
 _OTHERS = (
-    *(builtins, contextlib, ctypes, functools, itertools, json, math, mmap, os, random, secrets, struct, time),
-    *(json.JSONEncoder, random.Random, *pathlib.PosixPath.__mro__[:-1]),
-    *(torch, torch.Tensor, torch._C.TensorBase, _python_dispatch, _python_dispatch.TorchDispatchMode),
-    *torch.profiler.profile.__mro__[:-1],
-    torch.autograd.profiler.profile,
+    *(builtins, json.JSONEncoder, random.Random, pathlib.PosixPath),
+    *(torch.Tensor, torch._C.TensorBase, torch.profiler.profile, torch.autograd.profiler.profile),
     *(nn.functional, *(part for part in vars(nn).values() if isinstance(part, type))),
-)  # what the harness calls beside its own, and what a user's modules are made of
+)  # what the harness has of what it calls, and what a user's modules are made of
+
+_BESIDE = ("akg_core.judge.", "akg_core.worker.")
+"""Rooms of core that run beside a kernel, or read what it gives."""
 
 _Parts = tuple[tuple[Mapping[str, Any], str, Any], ...]
 _Codes = tuple[tuple[FunctionType, CodeType], ...]
@@ -89,17 +81,33 @@ def _ours(packages: frozenset[str], loaded: frozenset[str]) -> frozenset[str]:
     return frozenset(name for name in loaded if name.partition(".")[0] in packages)
 
 
+def _with_bases(one: Any) -> Sequence[Any]:
+    """What is looked into where one is called: a module itself, of a class all that it inherits, and what made it."""
+    made_by: type = type(one)
+    return (*one.__mro__[:-1], *made_by.__mro__[:-1]) if isinstance(one, type) else (one,)
+
+
 @functools.lru_cache(1)
 def _harness(packages: frozenset[str], others: tuple[Any, ...], names: frozenset[str]) -> tuple[_Parts, _Codes, _Names]:
     """Names with what they stand for, functions with their code, and modules with all names that they have.
 
+    That is of the modules that belong to the harness; of the modules and classes that those of them name which run
+    beside a kernel, and of `others`; and of the modules whose functions these have.
     Found out once for the modules that are loaded; nobody can change what was found.
     """
-    ours = [vars(module) for name in sorted(names) if not hasattr(module := sys.modules[name], "__path__")]
-    classes = {value: None for space in ours for value in space.values() if isinstance(value, type)}
-    spaces: list[Mapping[str, Any]] = [*ours, *map(vars, others)]
-    spaces += [vars(one) for one in classes if one.__module__.partition(".")[0] in packages]
-    parts = tuple((space, key, value) for space in spaces for key, value in space.items() if isinstance(value, _PARTS))
+    ours = {name: vars(module) for name in sorted(names) if not hasattr(module := sys.modules[name], "__path__")}
+    beside = (space for name, space in ours.items() if name.startswith(_BESIDE) or name.count(".") < 2)
+    named = [value for space in beside for value in space.values() if isinstance(value, (type, ModuleType))]
+    called = {id(part): vars(part) for one in (*named, *others) for part in _with_bases(one)}
+    spaces: dict[int, Mapping[str, Any]] = {id(space): space for space in ours.values()}
+    for space in called.values():
+        spaces.setdefault(id(space), space)
+        for value in space.values():
+            if isinstance(value, FunctionType):
+                spaces.setdefault(id(value.__globals__), value.__globals__)
+    parts = tuple(
+        (space, key, value) for space in spaces.values() for key, value in space.items() if isinstance(value, _PARTS)
+    )
     functions = {id(value): value for _, _, value in parts if isinstance(value, FunctionType)}
     codes = tuple((function, function.__code__) for function in functions.values())
-    return parts, codes, tuple((space, frozenset(space) | {"__warningregistry__"}) for space in ours)
+    return parts, codes, tuple((space, frozenset(space) | {"__warningregistry__"}) for space in ours.values())
