@@ -14,6 +14,7 @@ from akg_core.task.source.syntax import compiled
 if TYPE_CHECKING:
     from akg_core.records import Artifact
 
+_MOST_BYTES = 16 << 20  # of a file of text that is read
 _MODEL_NEW = "A kernel is a .py file with the class ModelNew, which is constructed and called as the reference's Model."
 
 
@@ -36,6 +37,8 @@ def read(path: Path, what: str, fits: Callable[[str], bool]) -> str:
     try:
         if path.exists() and not path.is_file():
             raise UsageError(f"{shown} is {'a folder' if path.is_dir() else 'no file'}; a {what} is due.")
+        if path.stat().st_size > _MOST_BYTES:
+            raise UsageError(f"{shown} has {path.stat().st_size:,} bytes; a {what} is due.")
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         near = _near(path, lambda other: _holds(other, fits))
@@ -121,7 +124,7 @@ def _names_model_new(text: str) -> bool:
 
 def _holds(path: Path, fits: Callable[[str], bool]) -> bool:
     try:
-        return path.is_file() and fits(path.read_text(encoding="utf-8"))
+        return path.is_file() and path.stat().st_size <= _MOST_BYTES and fits(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         return False
 

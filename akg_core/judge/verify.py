@@ -67,7 +67,7 @@ def examine(kernel: CandidateSession, tell: Callable[[str], None] = lambda said:
     began, prepared = time.monotonic(), kernel.prepared
     with kernel:
         if kernel.rule:
-            reason = f"Its Python text names what no kernel may use ({kernel.rule})."
+            reason = f"Its Python text is not what a kernel's may be ({kernel.rule})."
             refused = Verdict(status="cheating", reason=reason, rule=kernel.rule)
             return refused.model_copy(update={"cure": cure(refused, kernel.plugin)})
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import marshal
+import os
+import py_compile
 import sys
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
 
 from akg_core.judge.candidate import importers
+from akg_core.judge.candidate.harness import load_entry
 from akg_core.judge.source.rules import broken_rule
+from akg_core.records import Artifact
 
 
 @pytest.mark.parametrize(
@@ -193,3 +198,24 @@ def test_code_of_a_kernel_does_not_go_by_the_name_of_a_library_s_file(tmp_path: 
     assert not asked("compile", ("number = 1", "<string>")) and not asked("compile", (None, None))
     assert not asked("marshal.loads", (marshal.dumps({"number": 1}),))
     assert asked("marshal.load", ())
+
+
+def test_text_is_read_as_long_as_anybody_would_and_no_further(tmp_path: Path) -> None:
+    (tmp_path / "model_new.py").write_text("import large\nimport waiting\n")
+    (tmp_path / "waiting.py").symlink_to("/proc/self/status")  # of which nobody knows how long it is
+    with (tmp_path / "large.py").open("wb") as file:
+        file.truncate(1 << 40)
+    assert broken_rule(tmp_path, "").startswith("has more Python text than is read: large.py")
+
+
+def test_what_is_run_is_the_text_and_not_what_lies_compiled_beside_it(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    entry = tmp_path / "model_new.py"
+    entry.write_text("raise SystemError")
+    forged = Path(cache_from_source(str(entry)))
+    forged.parent.mkdir()
+    py_compile.compile(str(entry), cfile=str(forged))
+    entry.write_text("ModelNew = 1     ")  # as long
+    os.utime(entry, (1, int.from_bytes(forged.read_bytes()[8:12], "little")))
+    assert load_entry(Artifact(folder=tmp_path)).ModelNew == 1

@@ -15,6 +15,7 @@ import contextlib
 import functools
 import gc
 import importlib.util
+import os
 import random
 import sys
 from collections.abc import Callable, Sequence
@@ -296,12 +297,15 @@ def _load_entry(folder: Path, entry: str) -> ModuleType:
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(folder))
     sys.modules[name] = module
+    compiled, sys.pycache_prefix = sys.pycache_prefix, os.devnull  # text is what was read, and what is run
     try:
         specification.loader.exec_module(module)
     except Exception as error:
         lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(folder / entry)]
         place = f"{entry}, line {lines[-1]}" if lines else entry
         raise KernelFailed(f"{place}: importing the file raises {said(error)}") from None
+    finally:
+        sys.pycache_prefix = compiled
     if not hasattr(module, "ModelNew"):
         raise KernelFailed(f"{entry} defines no ModelNew")
     return module

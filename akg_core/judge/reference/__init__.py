@@ -10,6 +10,7 @@ beyond_guards             sizes of which the captured graph says nothing
 answering                 what the reference answers: eager, and in float64
 noise                     how far rounding noise moves that
 precise                   running in float64
+steps                     comparisons that no rounding decides
 lacking                   operators that PyTorch has not for 16 bits, in float32
 reordered                 products of many numbers in another order
 by_rows                   a case by parts of its rows, where memory does not do for all

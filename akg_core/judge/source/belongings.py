@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import io
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -16,9 +17,13 @@ _FUNCTIONS = frozenset(
     {"import_module", "run_path", "run_module", "spec_from_file_location", "SourceFileLoader", "SourcelessFileLoader"}
 )
 """Names of what runs text or files that are given to it, builtin and of modules."""
-_MOST_BYTES = 1 << 20  # of a file that is no Python file by its name and may hold text that is run
+_MOST_BYTES = 1 << 20  # of a file of text
 _MOST_PARTS = 64  # of a text that is a sum
 _NOTED = 200  # characters of a text that may be a file's name
+
+
+class TooMuchText(Exception):
+    """A Python file of a kernel has more text than anybody reads; the message says which."""
 
 
 def own_files(folder: Path, entry: str) -> Iterator[tuple[Path, str, ast.Module]]:
@@ -26,7 +31,7 @@ def own_files(folder: Path, entry: str) -> Iterator[tuple[Path, str, ast.Module]
 
     A file belongs when one that belongs imports it or says its name, as importlib, runpy or exec are told. Where one
     runs text under a name that it makes up, every Python file may be meant. What does not parse is left out: running it
-    fails.
+    fails. Raises TooMuchText.
     """
     files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
     waiting, seen = [entry], {entry}
@@ -60,26 +65,39 @@ def joined(node: ast.AST) -> str:
 def _readings(path: Path) -> Iterator[tuple[str, ast.Module]]:
     """What a file says, and its tree: as UTF-8, and in the encoding that it declares, where Python reads it in that."""
     known = {""}
-    for decoded in (_as_utf8, _as_declared):
-        with contextlib.suppress(OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-            text = decoded(path)
-            if text not in known:
-                known.add(text)
-                yield text, ast.parse(text)
+    with contextlib.suppress(OSError):
+        said = _content(path)
+        for decoded in (_as_utf8, _as_declared):
+            with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+                text = decoded(said, path.suffix == ".py")
+                if text not in known:
+                    known.add(text)
+                    yield text, ast.parse(text)
 
 
-def _as_utf8(path: Path) -> str:
-    if path.suffix == ".py":
-        return path.read_text(encoding="utf-8-sig", errors="replace")
-    return path.read_text(encoding="utf-8-sig") if path.stat().st_size <= _MOST_BYTES else ""
+def _content(path: Path) -> bytes:
+    """As many bytes as the system says that a file has: what has none, and gives some or waits, is no file of text.
+
+    Raises TooMuchText for a Python file that is too large.
+    """
+    size = path.stat().st_size
+    if size > _MOST_BYTES:
+        if path.suffix == ".py":
+            raise TooMuchText(f"{path.name} has {size:,} bytes")
+        return b""
+    with path.open("rb") as file:
+        return file.read(size)
 
 
-def _as_declared(path: Path) -> str:
+def _as_utf8(said: bytes, is_python: bool) -> str:
+    return said.decode("utf-8-sig", errors="replace" if is_python else "strict")
+
+
+def _as_declared(said: bytes, is_python: bool) -> str:
     """As an import decodes it; "" for what is not imported."""
-    if path.suffix != ".py":
+    if not is_python:
         return ""
-    with tokenize.open(path) as opened:
-        return opened.read()
+    return said.decode(tokenize.detect_encoding(io.BytesIO(said).readline)[0])
 
 
 def _loaded(tree: ast.Module, name: PurePosixPath, files: dict[str, Path]) -> Iterator[str]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from akg_core.judge.source.belongings import joined, own_files
+from akg_core.judge.source.belongings import TooMuchText, joined, own_files
 from akg_core.judge.source.imports import allowed, imported, is_there, lies_in
 
 LIBRARIES = frozenset(
@@ -44,7 +44,13 @@ def broken_rule(folder: Path, reference: str, entry: str = "model_new.py", modul
 
     A copy of the reference's own text is not the kernel's. `modules`: what its language is imported by.
     """
-    modules = frozenset(modules)
+    try:
+        return _broken_rule(folder, reference, entry, frozenset(modules))
+    except TooMuchText as error:
+        return f"has more Python text than is read: {error}"
+
+
+def _broken_rule(folder: Path, reference: str, entry: str, modules: frozenset[str]) -> str:
     known = allowed(modules, reference)
     for path, text, tree in own_files(folder, entry):
         if text == reference:

@@ -29,6 +29,6 @@ def machine_code(artifact: Artifact) -> MachineCode:
     """
     binding = artifact.folder / binding_name()
     others = {path.parent for path in artifact.folder.rglob(binding.name)} - {artifact.folder}
-    found = (path for path in artifact.folder.rglob("*.so") if path != binding)
+    found = (path for path in artifact.folder.rglob("*.so") if path != binding and path.is_file())
     libraries = sorted(path for path in found if others.isdisjoint(path.parents))
     return MachineCode(tuple(libraries), tuple(path for path in (binding,) if path.exists()))
