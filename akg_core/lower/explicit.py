@@ -94,10 +94,10 @@ class _Conversions:
                 return self.binary(expr, held)
             case Call(op="load"):
                 return self.load(expr)
-            case Call(op="cast"):
-                inner, wanted = expr.args
-                assert isinstance(wanted, Text)
-                return self.to(inner, wanted.value)
+            case Call(op="cast", args=(inner, Text(value=wanted))):
+                return self.to(inner, wanted)
+            case Call(op="cast", args=(inner, *named)):  # a plugin's own, from bits of a dtype that it names
+                return replace(expr, args=(self.own(inner), *named))
             case Call():
                 return self.call(expr, held)
         raise TypeError(f"not a value: {expr}")

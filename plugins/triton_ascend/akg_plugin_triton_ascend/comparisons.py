@@ -1,9 +1,11 @@
-"""Whether f64 elements, which these chips lack, are equal or true: a question of their bits."""
+"""How f64 elements, which these chips lack, compare and whether they are true: a question of their bits."""
 
 from __future__ import annotations
 
 import math
+import operator
 import struct
+from functools import reduce
 from typing import Any
 
 from akg_core.plugin.sketch import Call, Expr, Number, Unary, ast
@@ -13,13 +15,10 @@ _INFINITY = 0x7FF << 52
 
 
 def on_bits(tree: ast.SketchFile) -> ast.SketchFile:
-    """The checked tree where loads of f64 that are compared for equality, with numbers or each other, or taken for
-    truths, give bits; as it is where anything else is done with an f64.
+    """The checked tree where loads of f64 that are compared with numbers or each other, or taken for truths, give bits;
+    what else is done with them stays.
     """
-    changed = ast.rewrite(tree, _rewritten)
-    nodes = list(ast.walk(changed.kernels))
-    read = {id(node.args[0]) for node in nodes if isinstance(node, Call) and node.op == "bits"}
-    return tree if any(_is_f64(node) and id(node) not in read for node in nodes) else changed
+    return ast.rewrite(tree, _rewritten)
 
 
 def _rewritten(node: Any) -> Any:
@@ -30,6 +29,11 @@ def _rewritten(node: Any) -> Any:
             load, other = (left, right) if _is_load(left) else (right, left)
             if (equal := _equal(load, other)) is not None:
                 return equal if node.op == "==" else Unary("not", equal)
+        case ast.Binary(op="<" | "<=" | ">" | ">=", left=left, right=right) if _is_load(left) or _is_load(right):
+            sides = [side for each in (left, right) if (side := _in_order(each)) is not None]
+            if len(sides) == 2:
+                numbers = [_is_number(_bits(load)) for load in (left, right) if _is_load(load)]
+                return reduce(operator.and_, numbers, ast.Binary(node.op, *sides))
     return node
 
 
@@ -54,8 +58,24 @@ def _equal(load: Expr, other: Expr) -> Expr | None:
 
 def _equal_elements(one: Expr, other: Expr) -> Expr:
     """Of two floats' bits: NaN equals none, and there are two zeros."""
-    is_number = (one <= _INFINITY) & ((one >= 0) | (one <= _NEGATIVE_ZERO + _INFINITY))
-    return (one.equals(other) & is_number) | (_is_zero(one) & _is_zero(other))
+    return (one.equals(other) & _is_number(one)) | (_is_zero(one) & _is_zero(other))
+
+
+def _in_order(node: Expr) -> Expr | None:
+    """A whole number that is larger where a float is: of an element, or of a number; None for what is none."""
+    if _is_load(node):
+        bits = _bits(node)
+        return Call("where", (bits >= 0, bits, ast.Binary("-", Number(_NEGATIVE_ZERO), bits)))
+    value = _value(node)
+    if value is None:
+        return None
+    (bits_of,) = struct.unpack("<q", struct.pack("<d", value))
+    return Number(bits_of if bits_of >= 0 else _NEGATIVE_ZERO - bits_of)
+
+
+def _is_number(bits: Expr) -> Expr:
+    """Whether it is any but NaN."""
+    return (bits <= _INFINITY) & ((bits >= 0) | (bits <= _NEGATIVE_ZERO + _INFINITY))
 
 
 def _is_zero(bits: Expr) -> Expr:

@@ -26,12 +26,14 @@ def running(x: In["f32", 37, 1000], y: Out["f32", 37, 1000]):
 
 COMPARED = """
 @kernel
-def compared(x: In["f64", 8], t: In["f64", 8], y: Out["bool", 4, 8]):
+def compared(x: In["f64", 8], t: In["f64", 8], y: Out["bool", 6, 8]):
     for m in grid(8, 8):
         store(y[0, m], bool(load(x[m])))
         store(y[1, m], load(x[m]) == -2)
         store(y[2, m], load(x[m]) != load(t[m]))
         store(y[3, m], load(x[m]) == 0.0)
+        store(y[4, m], load(x[m]) > load(t[m]))
+        store(y[5, m], -1.5 >= load(x[m]))
 """
 
 HANDED_ON = """
@@ -73,13 +75,25 @@ def test_beside_a_float_argument_too() -> None:
     sketch = tensors.model_copy(update={"interface": tensors.interface.model_copy(update={"arguments": arguments})})
     (view,) = refine(sketch)
     assert 'full([m], 0, "f32")' in view.text and 's: In["f64"]' in view.text
-    assert refine(tensors) == (tensors,)  # a tensor of f64 without dimensions
+    (view,) = refine(tensors)  # a tensor of f64 without dimensions
+    module = emit(view, Schedule(), Target(backend="ascend")).files["model_new.py"]
+    assert "f32(load(s))" in view.text and "s.view(torch.int64), x, y" in module
 
 
 def test_tensors_of_f64_stay_and_what_has_none_is_as_it_was() -> None:
-    wide = sketch_of(RUNNING.replace('In["f32"', 'In["f64"'))
+    gives = sketch_of(RUNNING.replace('Out["f32"', 'Out["f64"'))
     plain = sketch_of(RUNNING.replace("f64", "f32"))
-    assert refine(wide) == (wide,) and refine(plain) == (plain,)
+    assert refine(gives) == (gives,) and refine(plain) == (plain,)
+
+
+def test_what_comes_in_as_f64_is_read_as_f32() -> None:
+    (view,) = refine(sketch_of(RUNNING.replace('In["f32"', 'In["f64"')))
+    assert 'x: In["f64", 37, 1000]' in view.text and 'full([m], 0, "f32")' in view.text
+    assert "scan_sum(f32(load(x[m, n])), n)" in view.text
+    files = emit(view, Schedule(), Target(backend="ascend")).files
+    assert "narrowed(" in files["kernel.py"] and '"x": "i64"' in files["launches.json"]
+    (handed,) = refine(sketch_of(HANDED_ON.replace('x: In["f32"', 'x: In["f64"')))
+    assert 'x: In["f64", 64, 1000], t: Out["f32", 64]' in handed.text and 'empty("f32", 64)' in handed.text
 
 
 def test_what_kernels_hand_to_each_other_is_in_f32_unless_it_is_given_back() -> None:
@@ -94,11 +108,9 @@ def test_f64_is_compared_by_its_bits() -> None:
     t = torch.tensor([-0.0, 0.0, math.nan, -math.nan, math.inf, math.inf, -2.0, 0.0], dtype=torch.float64)
     (view,) = refine(sketch_of(COMPARED))
     (made,) = interpret(require(parse(view.text, view.name), view.name), [x, t]).outputs
-    assert torch.equal(made, torch.stack([x.bool(), x == -2, x != t, x == 0.0]))
+    assert torch.equal(made, torch.stack([x.bool(), x == -2, x != t, x == 0.0, x > t, x <= -1.5]))
     files = emit(view, Schedule(), Target(backend="ascend")).files
     assert (
         "x.view(torch.int64), t.view(torch.int64), y" in files["model_new.py"]
         and '"x": "i64"' in files["launches.json"]
     )
-    more = sketch_of(COMPARED.replace("== -2", "< -2"))
-    assert refine(more) == (more,)

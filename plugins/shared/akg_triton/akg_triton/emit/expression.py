@@ -102,6 +102,8 @@ class ExpressionPrinter:
                 return self.load(expr)
             case Call(op="cast", args=(inner, Text(value=dtype))):
                 return self.cast(inner, dtype)
+            case Call(op="cast", args=(inner, Text(value=dtype), Text())):
+                return self.function("narrowed({0})", [self.term(inner)], dtype)
             case Call(op="where"):
                 (c, a, b), axes = self.fitted([self.term(arg) for arg in expr.args])
                 return Term(f"tl.where({c}, {a}, {b})", dtype_of(expr), axes, narrow=a.narrow and b.narrow)

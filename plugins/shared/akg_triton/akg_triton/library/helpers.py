@@ -27,6 +27,20 @@ def bits(x):
 
 
 @triton.jit
+def narrowed(bits):
+    """The f32 nearest to an f64 of these bits, the even one of two. What is below all normal f32 is rounded there."""
+    sign = (bits >> 32).to(tl.int32) & -2147483648
+    size = bits & 9223372036854775807
+    exponent = (size >> 52).to(tl.int32) - 896
+    drop = (29 + tl.minimum(tl.maximum(1 - exponent, 0), 30)).to(tl.int64)
+    whole = (size & 4503599627370495) | 4503599627370496
+    kept = (whole + (1 << (drop - 1)) - 1 + ((whole >> drop) & 1)) >> drop
+    made = kept.to(tl.int32) + (tl.minimum(tl.maximum(exponent, 1), 255) - 1) * 8388608
+    made = tl.where(size > 9218868437227405312, 2143289344, tl.minimum(made, 2139095040))
+    return (made | sign).to(tl.float32, bitcast=True)
+
+
+@triton.jit
 def larger(a, b):
     return tl.maximum(a, b)
 
