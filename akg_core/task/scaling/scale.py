@@ -193,7 +193,8 @@ class _Shrinking:
         value = changes[0][0].value
         rest = [each for each in self.sizes if each not in dict(changes)]
         features = any(self.sizes[each].role == "feature" for each, _ in changes)
-        bounds = [(each, new) for each in rest if each.value == value and self._is_bound(each)]
+        last = {value: new, value - 1: new - 1}  # how many places there are, or which is the last
+        bounds = [(each, last[each.value]) for each in rest if each.value in last and self._is_bound(each)]
         beyond = [(each, new) for each in rest if new < self.made.get(each, each.value) and self._is_bound(each)]
         inside = [each for each in rest if each.in_class and (features or self.sizes[each].role != "feature")]
         equal = [(each, new) for each in inside if each.value == value]
