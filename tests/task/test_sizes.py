@@ -94,6 +94,14 @@ def test_what_is_looked_up_exists():
     assert shapes_of(text, "last").work <= SIMULATED_WORK and "8191" not in text
 
 
+def test_what_pytorch_does_not_look_at_is_inside():
+    backward = "torch.ops.aten.embedding_dense_backward(x, y, 32000, -1, False)"
+    text = file(backward, "torch.randn(64, 512), torch.randint(0, 32000 + 1, (64,))")  # one more than there are
+    reference = load.load_source(fitting(text, "beyond", SIMULATED_WORK)[0], "beyond")
+    grad, indices = reference.inputs()
+    assert grad.shape[:1] == indices.shape and int(indices.max()) < reference.model()(grad, indices).shape[0] < 32000
+
+
 def test_what_is_put_somewhere_has_to_fit():
     put = "x.index_put((torch.arange({}),), x[:{}])"
     assert shapes_of(file(put.format(8, 8), "torch.rand(16, 4)"), "fits").outputs == ((16, 4),)

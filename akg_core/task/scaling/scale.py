@@ -23,6 +23,7 @@ from akg_core.task.scaling.literals import Change, Integer, rewritten
 from akg_core.task.scaling.shapes import is_degenerate, shapes_of
 from akg_core.task.scaling.sizes import SMALLEST, Role, Size, sizes_of
 from akg_core.task.source import load
+from akg_core.task.writes import Required
 
 SMALL = 16  # what no scaled size gets below, and the power of two up to which it keeps what is in it
 _SMALL_ENOUGH_TO_RUN = 1 << 22
@@ -199,6 +200,8 @@ class _Shrinking:
         inside = [each for each in rest if each.in_class and (features or self.sizes[each].role != "feature")]
         equal = [(each, new) for each in inside if each.value == value]
         yield changes + bounds
+        if self.shapes.indexes and bounds:  # a file may draw one more than there are places
+            yield changes + [(each, new - 1) for each, _ in bounds]
         if self.shapes.indexes and beyond != bounds:  # what points into a table, by less than the whole of it
             yield changes + beyond
         if equal:
@@ -244,7 +247,7 @@ def _run(text: str, name: str) -> None:
     for mode in (contextlib.nullcontext(), _Ends()):
         with mode:
             inputs = reference.inputs()
-        with load.blame(name, "forward"), torch.no_grad():
+        with load.blame(name, "forward"), torch.no_grad(), Required():
             reference.model()(*inputs)
 
 

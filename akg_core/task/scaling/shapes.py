@@ -6,7 +6,7 @@ Worker side only.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,12 +18,12 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from akg_core.task.export.fake import fake_mode, fake_or_real, run
 from akg_core.task.source import load
+from akg_core.task.writes import require
 
 Shape = tuple[int, ...]
 
 _A_PRODUCT = 256  # operations of a product that cost about as much as an element that is moved
 _A_WINDOW = 8  # elements that a pooling looks at, likewise
-_PUTS = ("aten.index_put", "aten.index_put_", "aten._index_put_impl_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,7 @@ class _Watch(TorchDispatchMode):
         self.indexes = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if str(func.overloadpacket) in _PUTS:
-            _require_room(*args[:3])
+        require(func, args)
         made = func(*args, **(kwargs or {}))
         shapes = _tensor_shapes(torch.utils._pytree.tree_leaves(made))
         self.results.append((str(func), shapes))
@@ -129,15 +128,6 @@ def _made(source: str, name: str) -> tuple[Interface, nn.Module, list[Any], Any]
 
 def _tensor_shapes(values: Iterable[Any]) -> tuple[Shape, ...]:
     return tuple(tuple(v.shape) for v in values if isinstance(v, torch.Tensor))
-
-
-def _require_room(base: torch.Tensor, places: Sequence[torch.Tensor | None], values: torch.Tensor) -> None:
-    """Refuse values that have not the shape of the places that they are put at, which PyTorch looks at in a call alone.
-
-    A mask has as many places as it has truths, which nobody knows here.
-    """
-    if not any(each is not None and each.dtype in (torch.bool, torch.uint8) for each in places):
-        values.expand(torch.ops.aten.index(base, places).shape)
 
 
 def _is_view(func: Any) -> bool:
