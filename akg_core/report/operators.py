@@ -60,8 +60,9 @@ PyTorch would raise an error.
 Left out, and why: `repeat_interleave` by a tensor without `output_size`, and other uses of `bincount`, for which a
 program has no room before it knows; QR, SVD and eigenvalues, which iterate until values say that it is enough; packed
 sequences, unless a recurrent layer takes them and they are padded again to a `total_length`; float8, for which the
-sketch language has no dtype; uint16, uint32 and uint64, of which PyTorch itself adds, compares and shifts none on a
-CPU: convert them before `forward`; `igamma`, `zeta` and further special functions, which networks do not call.
+sketch language has no dtype; uint16, uint32 and uint64 but for their conversion (`x.to(torch.int64)`), of which
+PyTorch itself adds, compares and shifts none on a CPU; `igamma`, `zeta` and further special functions, which networks
+do not call.
 
 This page is made from the rules: `akg-core docs operators > docs/operators.md`.
 """

@@ -1,8 +1,9 @@
 """Complex tensors at the border of a forward, as kernels take and give them: pairs of real numbers.
 
-Worker side. A module, be it the reference's or a kernel's, is called with real tensors of one dim more, as
-`torch.view_as_real` makes them, and gives and holds such; inside its own forward everything is complex as ever. So
-whoever draws, compares or hands on tensors meets real ones only.
+Unsigned whole numbers of more than 8 bits go in likewise, as signed ones of the same bits. Worker side. A module, be it
+the reference's or a kernel's, is called with real tensors of one dim more, as `torch.view_as_real` makes them, and
+gives and holds such; inside its own forward everything is complex as ever. So whoever draws, compares or hands on
+tensors meets real ones only.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import torch
 from torch import nn
 
 from akg_core.task.arguments import flat, rebuilt
+from akg_core.task.unsigned import SIGNED, UNSIGNED, is_unsigned
 from akg_core.worker.tensors import transform
 
 _KEPT = "_akg_pairs"  # of a module: the places of complex arguments, the names of complex tensors that it holds
@@ -50,17 +52,27 @@ def holds_complex(model: nn.Module) -> bool:
 
 
 def complex_places(values: Sequence[Any]) -> tuple[int, ...]:
-    """The places of the complex tensors among some values."""
-    return tuple(at for at, v in enumerate(values) if isinstance(v, torch.Tensor) and v.is_complex())
+    """The places of the complex and unsigned tensors among some values."""
+    return tuple(
+        at for at, v in enumerate(values) if isinstance(v, torch.Tensor) and (v.is_complex() or is_unsigned(v))
+    )
 
 
 def real(value: Any) -> Any:
-    """A tree with a real tensor for each complex one, a view where that can be."""
-    return transform(value, lambda t: torch.view_as_real(t.resolve_conj()) if t.is_complex() else t)
+    """A tree with a real tensor for each complex one, and a signed one for each unsigned, a view where that can be."""
+
+    def one(t: torch.Tensor) -> torch.Tensor:
+        if is_unsigned(t):
+            return t.view(SIGNED[t.dtype])
+        return torch.view_as_real(t.resolve_conj()) if t.is_complex() else t
+
+    return transform(value, one)
 
 
 def _complex(tensor: torch.Tensor) -> torch.Tensor:
-    """What a tensor of pairs means: a view, unless pairs do not begin where complex numbers may."""
+    """What a tensor of pairs, or of bits, means: a view, unless pairs do not begin where complex numbers may."""
+    if tensor.dtype in UNSIGNED:
+        return tensor.view(UNSIGNED[tensor.dtype])
     *others, last = (*tensor.stride(), tensor.storage_offset())
     fits = tensor.stride(-1) == 1 and last % 2 == 0 and all(step % 2 == 0 for step in others[:-1])
     return torch.view_as_complex(tensor if fits else tensor.clone(memory_format=torch.contiguous_format))

@@ -21,6 +21,12 @@ FILES = {
     "columns": ("return z.sum(0)", "z", f"{Z}.t()"),
     "double": ("return z / (z.abs() + 1)", "z", "torch.randn(4, 6, dtype=torch.cdouble)"),
     "handed back": ("return z.mul_(2j)", "z", Z),
+    "unsigned": (
+        "return x[0].float() + y.t().long(), z.double(), z.to(torch.uint16).int(), x.to(torch.uint64).float()",
+        "x, y, z",
+        "torch.tensor([[3, 65535]]).to(torch.uint16), torch.tensor([[7, 2**32 - 1]]).to(torch.uint32), "
+        "torch.tensor([-1, 5, 2**63 - 1, 2**62 + 2**38 + 1]).view(torch.uint64)",
+    ),
     "updated": ("z.mul_(2j)\nreturn z.real + 1", "z", Z),
 }
 HOLDS = """

@@ -17,6 +17,7 @@ from akg_core.sketch import ast
 
 TORCH_NAMES = {name: dtype.torch for name, dtype in DTYPES.items()}
 COMPLEX = {"f64": "torch.complex128", "f32": "torch.complex64", "f16": "torch.complex32"}
+COMPLEX |= {"i64": "torch.uint64", "i32": "torch.uint32", "i16": "torch.uint16"}  # whose bits are handed over
 _REPLACED = "replaced"
 _HELD_BY = {"parameter": "_parameters", "buffer": "_buffers"}
 

@@ -310,10 +310,12 @@ _EXTENTS = '''def _extent(what, value, device):
 
 '''
 _PAIRS = '''def _pairs(what, value, dtype):
-    """The real and imaginary parts of a complex tensor, side by side."""
+    """The real and imaginary parts of a complex tensor, side by side; the bits of an unsigned one."""
     if not isinstance(value, torch.Tensor) or value.dtype != dtype:
         given = value.dtype if isinstance(value, torch.Tensor) else type(value).__name__
         raise TypeError(f"{what} must be a {dtype} tensor, not {given}")
+    if not value.is_complex():
+        return value.view(getattr(torch, f"int{8 * value.element_size()}"))
     return torch.view_as_real(value.resolve_conj())
 
 

@@ -1,7 +1,7 @@
 """Complex numbers as pairs of real ones: of a captured graph that has complex values in it comes one that has none.
 
 A Fourier transform of a dim is a product with the matrix of its roots of unity, whatever its length. Nothing complex
-goes in or comes out: see `complex_border`.
+goes in or comes out: see `complex_border`. Unsigned tensors are cast, by the signed ones of their bits.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils._pytree import tree_unflatten
 
 from akg_core.task.decompositions.complex_functions import FUNCTIONS, Pair, as_pair, has_pairs, truth
+from akg_core.task.unsigned import SIGNED, Unsigned, is_unsigned
 
 _NAMES = """
     alias cat clone constant_pad_nd copy cumsum diagonal expand flip gather index index_add index_put index_select
@@ -27,6 +28,9 @@ _NAMES = """
     """
 _PARTWISE = frozenset(_NAMES.split())
 """Operators that do the same to both parts: what only moves elements, adds them up or chooses among them."""
+_ONE = "alias clone expand flip permute repeat select slice squeeze t transpose unsqueeze view _unsafe_view reshape"
+_MOVES = frozenset(_ONE.split())
+"""Those of one tensor that only move elements."""
 _NORMS = (0.0, 0.5, 1.0)  # how often the length of a transform divides it, by PyTorch's number for that
 
 
@@ -43,9 +47,11 @@ class _NoFormula(Exception):
 
 
 def has_complex(program: ExportedProgram) -> bool:
-    """Whether an operator of a captured program takes a complex number, or gives such."""
+    """Whether an operator of a captured program takes a complex number, or gives such, or an unsigned one."""
     called = (node for node in program.graph.nodes if node.op == "call_function")
-    return any(_is_complex(node.meta.get("val")) or has_pairs(node.args) for node in called)
+    return any(
+        _is_complex(value := node.meta.get("val")) or is_unsigned(value) or has_pairs(node.args) for node in called
+    )
 
 
 def paired_forward(program: ExportedProgram, model: nn.Module) -> Callable[..., Any]:
@@ -133,6 +139,8 @@ class _Interpreter(torch.fx.Interpreter):
             pair = self._interleaved[id(args[0])][1]
             return pair.im if args[2] else pair.re
         dtype = kwargs.get("dtype")
+        if (name == "view" and args[1] in SIGNED) or isinstance(args[0] if args else None, Unsigned):
+            return _of_unsigned(target, name, args, kwargs)
         if not has_pairs(args) and name not in _MAKERS and not (dtype and dtype.is_complex):
             return super().call_function(target, args, kwargs)
         if name in _RULES:
@@ -143,6 +151,23 @@ class _Interpreter(torch.fx.Interpreter):
         if name in _PARTWISE:
             return _partwise(target, args, kwargs)
         raise _NoFormula
+
+
+def _of_unsigned(target: Any, name: str, args: Any, kwargs: Any) -> Any:
+    """A cast of an unsigned tensor, or what only moves its elements; a view of bits is one."""
+    first, *others = args
+    if name == "_assert_tensor_metadata":
+        return None
+    if name == "view" and isinstance(first, Tensor):
+        return Unsigned(first)
+    dtype = others[0] if name == "view" and isinstance(others[0], torch.dtype) else kwargs.get("dtype")
+    if name == "view" and dtype is not None:
+        return Unsigned(first.bits) if dtype in SIGNED else first.bits.view(dtype)
+    if name == "_to_copy" and dtype is not None:
+        return first.to(dtype)
+    if name == "_to_copy" or name in _MOVES:
+        return Unsigned(target(first.bits, *others, **kwargs))
+    raise _NoFormula
 
 
 def _partwise(target: Any, args: Any, kwargs: Any) -> Any:

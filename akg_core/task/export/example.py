@@ -31,6 +31,7 @@ from akg_core.task.source.load import ReferenceModule, as_buffers
 from akg_core.task.tracing.asked import Asked
 from akg_core.task.tracing.items import Items
 from akg_core.task.tracing.recurrent import whole
+from akg_core.task.unsigned import SIGNED, is_unsigned
 
 _HELD = "module_of_the_reference"  # by what must not have its names at the top; nobody else calls one so
 _OTHER_SEED = 1  # than that of the module that is traced
@@ -67,6 +68,8 @@ def make_example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Ex
     example = _example(reference, dynamic=dynamic, eval=eval)
     places = complex_places([leaf.value for leaf in example.leaves])
     outputs = complex_places(example.outputs)
+    for unsigned in filter(is_unsigned, example.outputs):
+        dtype_name(unsigned.dtype)  # which no kernel answers in
     if not (places or outputs or holds_complex(example.model)):
         return example
     example = _example(replace(reference, pairs=places), dynamic=dynamic, eval=eval)
@@ -276,7 +279,7 @@ def _check(file: str, leaf: Leaf) -> None:
     if isinstance(value, torch.Tensor):
         if value.layout is not torch.strided or value.is_quantized:
             raise TaskError(f"{file}: the argument {name} is a sparse or quantised tensor.", "Use dense tensors.")
-        dtype_name(value.dtype.to_real())
+        dtype_name(SIGNED.get(value.dtype, value.dtype.to_real()))
     elif not _is_plain(value):
         raise TaskError(
             f"{file}: the argument {name} of forward is or holds a {_odd(value)}.",

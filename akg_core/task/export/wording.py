@@ -19,6 +19,7 @@ from torch._subclasses.fake_tensor import (
 
 from akg_core.errors import TaskError
 from akg_core.task.source import load
+from akg_core.task.unsigned import is_unsigned
 
 COMPLEX_CURE = (
     "Compute with real numbers: real and imaginary parts are tensors of their own, and a Fourier transform is a "
@@ -60,7 +61,11 @@ def wrote(node: torch.fx.Node, filename: str) -> str:
 
 
 def complex_numbers(node: torch.fx.Node, filename: str) -> TaskError:
-    """For an operator that gives complex numbers."""
+    """For an operator that gives complex numbers, or takes unsigned ones."""
+    given = [each.meta.get("val") for each in node.all_input_nodes]
+    if unsigned := next(filter(is_unsigned, given), None):
+        what = f"{_place(node, filename)}`{wrote(node, filename)}` takes {str(unsigned.dtype).removeprefix('torch.')}, "
+        return TaskError(f"{what}with which kernels do not compute.", "Convert it first: x.to(torch.int64).")
     return TaskError(
         f"{_place(node, filename)}`{wrote(node, filename)}` gives complex numbers, which kernels do not compute with.",
         COMPLEX_CURE,
