@@ -104,6 +104,7 @@ class Pipeline:
             room=self.room,
             seed=self.request.seed,
             patient=patient,
+            simulated=self.simulated,
         )
 
     def baselines(self, prepared: Prepared) -> Baselines:

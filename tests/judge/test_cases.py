@@ -58,6 +58,13 @@ def test_the_work_of_a_task_decides_and_what_is_needed_stays() -> None:
     assert plans(large) == few and len(plans(small)) > len(few)
 
 
+def test_a_simulated_kernel_meets_no_size_that_it_would_be_left_out_of() -> None:
+    text = reference_text("return x.exp()", inputs="torch.randn(48, 48, 48)")
+    task = capture(load_source(text, "ref"), dynamic=True, eval=True)
+    usual, simulated = (list(schedule.planned(task, 7, ROWS, True, HOST, only)) for only in (False, True))
+    assert [plan.sizes for plan in usual if plan not in simulated] == [{"s0": 65584, "s1": 48, "s2": 48}]
+
+
 def test_without_rows_a_kind_is_a_case() -> None:
     found = plans(task_of("return x.exp().sum()"), Locality(0, (0,)))
     assert {"large", "cancelling", "offset", "constant_rows", "small", "tiny"} <= kinds(found, needed=False)

@@ -66,17 +66,18 @@ def prepare(
     room: int = 0,
     seed: int | None = None,
     patient: bool = False,
+    simulated: bool = False,
 ) -> Prepared:
     """Start the reference process on a task and return at once. Cases are written below `folder`.
 
     The reference runs where the plugin's kernels for `target` do; without a plugin, on the host. `lends`: that is a
     device whose memory processes lend to each other, and of which judging may take `room` bytes (0: what is free).
     `seed` is where the draws begin; without one it is drawn, so that nobody knows them beforehand. `patient`: until
-    `begin` the process only makes its device ready.
+    `begin` the process only makes its device ready. `simulated`: kernels are, which cases have to be small for.
     """
     where = {"plugin": plugin, "target": target.model_dump(mode="json") if target else None}
     seed = secrets.randbelow(SEEDS) if seed is None else seed
-    prepared = Prepared(pool, task, folder, where, lends, seed, {"room": room})
+    prepared = Prepared(pool, task, folder, where, lends, seed, {"room": room, "simulated": simulated})
     if not patient:
         prepared.begin()
     return prepared

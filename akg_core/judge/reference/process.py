@@ -102,7 +102,7 @@ def _frugal(job: Job) -> Job:
 
 @_frugal
 def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
-    """{room} → Preparation: answers for the first case and the others that are due; see `schedule.planned`."""
+    """{room, simulated} → Preparation: answers for the first case and those that are due; see `schedule.planned`."""
     reference = current()
     task, device = reference.task, reference.device
     first = next(iter(reference.plans.values()))
@@ -111,7 +111,8 @@ def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
     found = _answered_first(reference, first)
     most = cases_that_fit(task, device, payload["room"])
     keeps = first.name in reference.expected
-    asking = planned(task, reference.seed, reference.local, found.is_free, device) if not found.random else ()
+    said = (task, reference.seed, reference.local, found.is_free, device, payload.get("simulated", False))
+    asking = planned(*said) if not found.random else ()
     for asked in asking:
         if most and len(usable) >= most:
             notes.append(f"Cases after {usable[-1].name} were left out: the device has no memory for more.")

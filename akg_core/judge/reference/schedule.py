@@ -48,6 +48,7 @@ _NAN = ("nan", "all_nan")
 _NOT_FINITE = (*_NAN, "inf", "minus_inf", "both_inf", "all_minus_inf")
 _CALLS_WORK = 2e8
 _LARGER_WORK = 2e8  # of a case of larger sizes
+_SIMULATED_WORK = 2e7  # the same where a kernel is simulated, which more than that would be left out of
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,13 @@ class Plan:
     numbers: dict[str, Any] = field(default_factory=dict)
 
 
-def planned(task: Task, seed: int, local: Locality, is_free: bool, device: Device) -> Iterator[Plan]:
-    """The cases after the first, those that find most coming early. `is_free`: any number may stand in its inputs."""
-    needed, more = _needed(task, seed, local, is_free), _optional(task, seed, local, device)
+def planned(
+    task: Task, seed: int, local: Locality, is_free: bool, device: Device, simulated: bool = False
+) -> Iterator[Plan]:
+    """The cases after the first, those that find most coming early. `is_free`: any number may stand in its inputs.
+    `simulated`: kernels are, so that cases of larger sizes have to be smaller."""
+    most = _SIMULATED_WORK if simulated else _LARGER_WORK
+    needed, more = _needed(task, seed, local, is_free), _optional(task, seed, local, device, most)
     yield from needed
     yield from more[: max(0, int(_WORK / _effort(task, device)) - 1 - len(needed))]
 
@@ -97,8 +102,8 @@ def _needed(task: Task, seed: int, local: Locality, is_free: bool) -> list[Plan]
     return found + [Plan("drawn", seed + 8, sizes=sizes, needed=True) for sizes in edges.edges(task)]
 
 
-def _optional(task: Task, seed: int, local: Locality, device: Device) -> list[Plan]:
-    hidden = [sizes for sizes in draws.hidden_sizes(task, seed)[2:] if _grown(task, sizes, device) <= _LARGER_WORK]
+def _optional(task: Task, seed: int, local: Locality, device: Device, most: float) -> list[Plan]:
+    hidden = [sizes for sizes in draws.hidden_sizes(task, seed)[2:] if _grown(task, sizes, device) <= most]
     found = [Plan("drawn", seed + 6)]
     if task.interface.parameters or local.rows > 1:
         found.append(_even(task, seed + 11, local))
