@@ -19,6 +19,7 @@ TRANSFORMS = [
     f"torch.stft(x, 16, 4, return_complex=True, {WINDOW}).abs().pow(2)", "torch.fft.rfft(x, dim=0).abs()",
     f"torch.view_as_real(torch.stft(x, 16, 4, return_complex=True, {WINDOW}))",
     "torch.fft.fftshift(torch.fft.fft(x)).abs()", "torch.fft.rfft(1e9 * x).imag[:, [0, 16]] == 0",
+    "torch.fft.rfft(x * math.inf).imag",
 ]  # fmt: skip
 ARITHMETIC = [
     "torch.view_as_real(torch.polar(x.abs(), y))", "(torch.complex(x, y) * torch.complex(y, x)).real",

@@ -226,7 +226,7 @@ def _real_to_complex(x: Tensor, dims: Sequence[int], norm: int, onesided: bool) 
     *others, last = dims
     size = x.shape[last]
     cosines, sines = _roots(x, size, size // 2 + 1 if onesided else size)
-    found = Pair(_along(x, cosines, last), -_along(x, sines, last))
+    found = Pair(_along(x, cosines, last), _turned(x, -sines, last))
     return _scaled(_complex_to_complex(found, others, 0, True), [x.shape[d] for d in dims], norm)
 
 
@@ -235,8 +235,8 @@ def _complex_to_complex(z: Pair, dims: Sequence[int], norm: int, forward: bool) 
     for dim, size in zip(dims, sizes, strict=True):
         cosines, sines = _roots(z.re, size, size)
         sines = -sines if forward else sines
-        re, im = _along(z.re, cosines, dim), _along(z.re, sines, dim)
-        z = Pair(re, im) if z.real else Pair(re - _along(z.im, sines, dim), im + _along(z.im, cosines, dim))
+        re, im = _along(z.re, cosines, dim), _turned(z.re, sines, dim)
+        z = Pair(re, im) if z.real else Pair(re - _turned(z.im, sines, dim), im + _along(z.im, cosines, dim))
     return _scaled(z, sizes, norm)
 
 
@@ -267,6 +267,13 @@ def _roots(like: Tensor, rows: int, columns: int, period: int = 0) -> tuple[Tens
 
 def _along(x: Tensor, matrix: Tensor, dim: int) -> Tensor:
     return torch.matmul(x.movedim(dim, -1), matrix).movedim(-1, dim)
+
+
+def _turned(x: Tensor, sines: Tensor, dim: int) -> Tensor:
+    """The same with sines, which are all 0 at the ends of the spectrum, whatever x holds: infinities and NaNs, too."""
+    size, columns = sines.shape
+    is_end = torch.arange(columns, device=x.device) * 2 % size == 0
+    return torch.where(is_end, 0.0, torch.matmul(x.movedim(dim, -1), sines)).movedim(-1, dim)
 
 
 def _scaled(z: Pair, sizes: Sequence[int], norm: int) -> Pair:
