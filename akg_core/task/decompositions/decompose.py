@@ -12,6 +12,7 @@ from torch._decomp import decomposition_table, get_decompositions
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.export import ExportedProgram, exported_program
 
+from akg_core.task import gradients
 from akg_core.task.decompositions import antialias, foreach, formulas, linear_interpolation
 
 Table = dict[Any, Callable[..., Any]]
@@ -28,6 +29,9 @@ def decomposed(program: ExportedProgram) -> ExportedProgram:
     That one overrides each of 500 composite operators, also by what it does anyway, and puts it back, each time.
     """
     composite, others = _tables()
+    for node in program.graph.nodes:
+        if node.target is torch.ops.aten.view.default:  # a formula may lay out otherwise what is viewed
+            node.target = torch.ops.aten.reshape.default
     known = inspect.signature(_decompose).parameters
     options = {name: value for name, value in _OPTIONS.items() if name in known}
     with unset_fake_temporarily():
@@ -44,12 +48,12 @@ def _tables() -> tuple[Table, Table]:
     aten = torch.ops.aten
     written = [aten.upsample_nearest2d.vec, aten.addmv.default, aten.dist.default, aten.ldexp.Tensor]
     table.update(get_decompositions(written))
-    for ours in (antialias, foreach, formulas, linear_interpolation):
+    for ours in (antialias, foreach, formulas, gradients, linear_interpolation):
         table.update(ours.decompositions())
     for kept in (aten.select_scatter.default, aten.slice_scatter.default):  # loops are known by them
         table.pop(kept, None)
     composite, others = exported_program._split_decomp_table_to_cia_and_python_decomp(table)
-    gradients = {op: formula for op, formula in decomposition_table.items() if "backward" in str(op)}
-    others.update({op: formula for op, formula in gradients.items() if isinstance(op, torch._ops.OpOverload)})
+    backward = {op: formula for op, formula in decomposition_table.items() if "backward" in str(op)}
+    others.update({op: formula for op, formula in backward.items() if isinstance(op, torch._ops.OpOverload)})
     # `default_decompositions` names an operator's own kernel by a partial function
     return {op: formula for op, formula in composite.items() if not isinstance(formula, functools.partial)}, others
