@@ -55,6 +55,7 @@ CASES = {
         inputs="torch.randn(4, 6), 0.5",
         arguments="x, s",
     ),
+    "gradient": reference_text("return torch.func.grad(lambda x: x.cumsum(1).logsumexp(1).sum())(x)"),
     "made": reference_text("return x * torch.tensor([1.0, 2, 3, 4, 5, 6]) + torch.tensor(2.0)"),
     "grad_modes": reference_text("with torch.no_grad():\n    y = x + 1\nreturn y * 2"),
     "in_place": reference_text("y = x.clone()\ny += 1\ny[0] = 0\nreturn F.relu(y, inplace=True)"),

@@ -27,8 +27,12 @@ def decomposed(program: ExportedProgram) -> ExportedProgram:
     """What `program.run_decompositions` gives with the table of `_tables`, in a third of the time.
 
     That one overrides each of 500 composite operators, also by what it does anyway, and puts it back, each time.
+    Raises ValueError where tracing has taken what depends on arguments for a constant.
     """
     composite, others = _tables()
+    constants = [each for each in program.constants.values() if isinstance(each, torch.Tensor)]
+    if any(map(torch._C._functorch.is_functorch_wrapped_tensor, constants)):
+        raise ValueError("what a transform of torch.func computes with is no constant")
     for node in program.graph.nodes:
         if node.target is torch.ops.aten.view.default:  # a formula may lay out otherwise what is viewed
             node.target = torch.ops.aten.reshape.default
