@@ -28,7 +28,8 @@ JOINING = [
     "torch.stack([x, x + 1], 1)", "torch.stack([x, -x], -1)",
     "torch.cat([x, x], 0).sum(0)", "torch.cat([x.sum(0), x.amax(0)])", "torch.cat([x[0], x[1] * 2]).relu()",
     "torch.hstack([x, x]) @ torch.ones(24, 3)", "torch.cat([torch.zeros(0), x[0]])", "x.new_zeros(3).add(x[0, 0])",
-    "torch.vander(x[0, :5])", "x.data * 2", "x.view(torch.int32)", "x.double().view(torch.int64) + 1",
+    "F.pad(x, (0, 1))[:, 12] + x[:, 0]", "torch.vander(x[0, :5])", "x.data * 2", "x.view(torch.int32)",
+    "x.double().view(torch.int64) + 1",
 ]  # fmt: skip
 COUNTING = [
     "torch.where(torch.arange(12) < 5, x, 0.0)", "x + torch.arange(9)[:, None]", "torch.arange(12) * x",

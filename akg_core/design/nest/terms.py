@@ -97,6 +97,9 @@ class Result(Term):
 _FOLDED: dict[str, Callable[..., float]] = {
     "+": float.__add__, "-": float.__sub__, "*": float.__mul__, "/": float.__truediv__, "maximum": max,
 }  # fmt: skip
+_COMPARED: dict[str, Callable[[int, int], bool]] = {
+    "<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__, "==": int.__eq__, "!=": int.__ne__,
+}  # fmt: skip
 
 
 class TermTable:
@@ -118,9 +121,14 @@ class TermTable:
         ):
             left, right = known
             return self.place(left + right if op == "+" else left - right if op == "-" else left * right)
-        if op == "&" and any(isinstance(a, Constant) and a.number is True for a in args):
-            return args[1] if isinstance(args[0], Constant) else args[0]
         numbers = [a.number for a in args if isinstance(a, Constant)]
+        if op in _COMPARED and len([n for n in numbers if type(n) is int]) == len(args):
+            return self.constant(_COMPARED[op](*map(int, numbers)), "bool")
+        if op == "&" and any(isinstance(n, bool) for n in numbers):
+            truth, other = args if isinstance(args[0], Constant) else args[::-1]
+            return other if isinstance(truth, Constant) and truth.number else truth
+        if op == "where" and isinstance(args[0], Constant):
+            return args[1] if args[0].number else args[2]
         if op in _FOLDED and len(numbers) == len(args) and dtype in ("f32", "f64") and numbers[-1]:
             return self.constant(_FOLDED[op](*map(float, numbers)), dtype)
         return self._intern(("apply", op, args, dtype), lambda n: Term(op, dtype, args, n, name))
@@ -235,6 +243,9 @@ class Inliner:
 
     def _windowed(self, value: Window, places: Positions) -> Walk:
         """What a window shows at places in its argument: a load says itself what is outside."""
+        fill = self.pool.constant(value.fill, value.dtype)
+        if any(map(_is_outside, places, value.arg.shape)):
+            return fill
         arg, inner = _unwrapped(value.arg, places, self.stored)
         buffer = self.stored(arg)
         if buffer is not None:
@@ -248,9 +259,14 @@ class Inliner:
             if limits is None or not (size - 1 - limits[1]).nonnegative:
                 checks.append(self.pool.apply("<", (self.pool.place(place), self.pool.place(size)), "bool"))
             for check in checks:
-                outside = self.pool.constant(value.fill, value.dtype)
-                found = self.pool.apply("where", (check, found, outside), value.dtype)
+                found = self.pool.apply("where", (check, found, fill), value.dtype)
         return found
+
+
+def _is_outside(place: Index, size: Index) -> bool:
+    """Whether a place is before or past a dim of this size wherever a program stands."""
+    limits = place.bounds()
+    return limits is not None and ((limits[0] - size).nonnegative or (-1 - limits[1]).nonnegative)
 
 
 def _each(values: tuple[Value, ...], at: Positions) -> Generator[tuple[Value, Positions], Term, list[Term]]:
