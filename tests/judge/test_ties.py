@@ -63,6 +63,10 @@ LINEAR = reference_text(
     "return torch.argmax(self.l(x), dim=1)", init="self.l = nn.Linear(57, 999)", inputs="torch.randn(300, 57)"
 )
 KTH = reference_text("return torch.kthvalue(x, 20, dim=1)[1]", inputs=SAME)
+OF_TIES = reference_text(
+    "return (torch.zeros_like(x).scatter(1, torch.topk(x, 5).indices, 1.0) * torch.arange(57)).argmax(1)",
+    inputs="torch.cat([torch.randn(20, 57), torch.randint(0, 4, (17, 57)).float()])",
+)
 
 RIGHT: dict[str, tuple[str, Answer]] = {
     "max": (MAX, lambda m, x: (x.amax(1), last(x))),
@@ -72,6 +76,7 @@ RIGHT: dict[str, tuple[str, Answer]] = {
     "stable": (STABLE, lambda m, x: x.argsort(dim=1, descending=True, stable=True)),
     "pool": (POOL, lambda m, x: (F.max_pool2d(x, 3, 2), pooled(x, first=False))),
     "computed otherwise": (LINEAR, lambda m, x: ((x * 3) @ (m.l.weight.t() / 3) + m.l.bias).argmax(1)),
+    "among what ties decide": (OF_TIES, lambda m, x: backwards(x, 5)[1].amax(1)),
     "kth": (KTH, lambda m, x: last(-(x - x.sort(1).values[:, 19:20]).abs())),
 }
 
@@ -98,6 +103,7 @@ WRONG: dict[str, tuple[str, Answer, str]] = {
         lambda m, x: (F.max_pool2d(x, 3, 2), x.flatten(2).argmax(2)[..., None, None].expand(-1, -1, 5, 6).contiguous()),
         "not among those that are searched there|where what is due",
     ),
+    "not what ties decide": (OF_TIES, lambda m, x: backwards(x, 4)[1].amax(1), "the greatest"),
     "rounded": (LINEAR, lambda m, x: (x.bfloat16() @ m.l.weight.t().bfloat16() + m.l.bias).argmax(1), "the greatest"),
 }
 

@@ -7,8 +7,8 @@ where that is computed, values that rounding cannot tell apart are as good as ea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -28,7 +28,7 @@ class Tie:
     """What indices of this `shape` point into: `values` along `dim`, the last where that is a pool's plane.
 
     `exact`: the values in float64, where they are computed; `allowed`: indices at which each place may point (None:
-    all); `distinct`: none of them twice; `due`: what is searched, in words.
+    all); `distinct`: none of them twice; `due`: what is searched, in words; `search`: which of the reference's it is.
     """
 
     values: torch.Tensor
@@ -38,6 +38,11 @@ class Tie:
     allowed: Callable[[torch.Tensor], torch.Tensor] | None = None
     distinct: bool = False
     due: str = "what is due"
+    search: int = 0
+
+    def rows(self, open_values: torch.Tensor) -> torch.Tensor:
+        """Where the indices are that a search of values gives of which some are open."""
+        return open_values.any(self.dim, keepdim=True).expand(self.shape)
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,17 @@ def ties(result: dict[str, Any], run: Callable[[], Any], run_exactly: Callable[[
         exactly = _searches(run_exactly)
     alike = [one.name for one in searches] == [one.name for one in exactly]
     found = {path: _tie(searches[at], exactly[at] if alike else None) for path, at in pairs.items()}
-    return {path: tie for path, tie in found.items() if tie is not None}
+    return {path: replace(tie, search=pairs[path]) for path, tie in found.items() if tie is not None}
+
+
+def searched(run: Callable[[], Any], known: Mapping[str, Tie]) -> dict[str, torch.Tensor]:
+    """The values that outputs of indices point into in another run, by path, where these can be told."""
+    searches, found = _searches(run), dict[str, torch.Tensor]()
+    for path, tie in known.items():
+        search = searches[tie.search] if tie.search < len(searches) else None
+        if search and search.values._version == search.version and search.values.numel() == tie.values.numel():
+            found[path] = search.values.reshape(tie.values.shape)
+    return found
 
 
 def tied(mine: torch.Tensor, due: torch.Tensor, tie: Tie, reduced: float) -> torch.Tensor:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -18,7 +18,7 @@ from akg_core.errors import OutOfMemory
 from akg_core.judge.compare.bits import named, same_bits
 from akg_core.judge.compare.case import Expected, alike, flatten
 from akg_core.judge.compare.sharing import peculiar, places, shared
-from akg_core.judge.compare.ties import ties
+from akg_core.judge.compare.ties import Tie, searched, ties
 from akg_core.judge.records import Draw
 from akg_core.judge.reference.by_rows import NotApart, parts
 from akg_core.judge.reference.drawing import Reference, State, drawn, every
@@ -86,16 +86,20 @@ def _open(
     draw: Draw,
     result: dict[str, Any],
     again: Callable[[], tuple[float, Any]],
-    pointed: Collection[str],
+    pointed: Mapping[str, Tie],
 ) -> dict[str, torch.Tensor]:
-    """Elements, of what the call leaves in the state too, that depend on which of equal values comes first; what is
-    `pointed` there is judged by the values."""
+    """Elements, of what the call leaves in the state too, that depend on which of equal values comes first. Indices
+    that are `pointed` are judged by the values, and depend on it where these do."""
 
     def outcome() -> dict[str, Any]:
-        answer = flatten(fresh(again()[1]))
-        return answer | named([], fresh(reference.model.state_dict()))
+        answer = dict[str, Any]()
+        values = searched(lambda: answer.update(flatten(fresh(again()[1]))), pointed)
+        answer |= named([], fresh(reference.model.state_dict()))
+        return {name: each for name, each in answer.items() if name not in pointed} | values
 
-    found = open_to_ties([result, *runs(outcome)], pointed)
+    due = {name: pointed[name].values if name in pointed else each for name, each in result.items()}
+    found = open_to_ties([due, *runs(outcome)])
+    found |= {name: tie.rows(found[name]).reshape(result[name].shape) for name, tie in pointed.items() if name in found}
     if found:
         reference.unsettled[draw.name] = max(float(where.double().mean()) for where in found.values())
     return found
