@@ -10,8 +10,8 @@ from torch import nn
 
 from akg_core.judge.reference.precise import double_model, doubled, in_double
 from akg_core.judge.reference.steps import Steps
-from akg_core.task.borders import borders
 from akg_core.task.capture import capture
+from akg_core.task.inputs.borders import borders
 from akg_core.task.inputs.patterns import Deal, dealt
 from akg_core.task.source.load import load_source
 from tests.task.replay import reference_text

@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from akg_core.task.gradients import decompositions
+from akg_core.task.decompositions.gradients import decompositions
 
 LINES = {
     "a convolution": lambda x, w: F.conv2d(x, w[:60].view(6, 2, 5, 1), None, (2, 1), (2, 0), (1, 2), 2),

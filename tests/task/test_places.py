@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from akg_core.records import Task
-from akg_core.task import places
 from akg_core.task.capture import capture
+from akg_core.task.inputs import places
 from akg_core.task.source.load import load_source
 from tests.task.replay import reference_text
 

@@ -26,11 +26,10 @@ from akg_core.judge.reference.steps import Decided, Held
 from akg_core.judge.reference.updates import left_in_state
 from akg_core.judge.reference.updates import places as updated_places
 from akg_core.records import Case, Placement, Task
-from akg_core.task import places
 from akg_core.task.graph import pairs, replaced
-from akg_core.task.inputs import draws, edges, whole_numbers
+from akg_core.task.inputs import draws, edges, places, whole_numbers
+from akg_core.task.inputs.other_numbers import given_numbers
 from akg_core.task.inputs.patterns import Deal
-from akg_core.task.other_numbers import given_numbers
 from akg_core.task.source.load import ReferenceModule
 from akg_core.worker.tensors import save
 from akg_core.worker.usage import cores

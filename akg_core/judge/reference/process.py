@@ -40,10 +40,9 @@ from akg_core.judge.reference.memory_estimate import (
 from akg_core.judge.reference.prepare import CASES
 from akg_core.judge.reference.schedule import Plan, calls, planned
 from akg_core.records import Task
-from akg_core.task import places
-from akg_core.task.borders import borders
 from akg_core.task.graph import pairs, replaced
-from akg_core.task.inputs import draws
+from akg_core.task.inputs import draws, places
+from akg_core.task.inputs.borders import borders
 from akg_core.task.source.load import blame, load_source, sentence
 from akg_core.worker import surroundings
 from akg_core.worker.placement import device_at

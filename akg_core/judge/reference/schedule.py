@@ -17,12 +17,11 @@ from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.lower_bound import effort, has_products
 from akg_core.judge.reference.memory_estimate import FASTER, ROW_BYTES
 from akg_core.records import Node, Task
-from akg_core.task import places
-from akg_core.task.borders import borders
 from akg_core.task.graph import GraphIndex, references
-from akg_core.task.inputs import draws, edges, whole_numbers
+from akg_core.task.inputs import draws, edges, places, whole_numbers
+from akg_core.task.inputs.borders import borders
+from akg_core.task.inputs.other_numbers import other_numbers
 from akg_core.task.inputs.patterns import EXACT, Deal
-from akg_core.task.other_numbers import other_numbers
 
 _WORK = 1e9  # that the cases of a task may be together, in the unit of `effort`
 _KINDS = ("large", "border", "exact", "cancelling", "offset", "constant_rows", "small", "tiny")

@@ -12,8 +12,7 @@ from torch._decomp import decomposition_table, get_decompositions
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.export import ExportedProgram, exported_program
 
-from akg_core.task import gradients
-from akg_core.task.decompositions import antialias, foreach, formulas, linear_interpolation
+from akg_core.task.decompositions import antialias, foreach, formulas, gradients, linear_interpolation
 
 Table = dict[Any, Callable[..., Any]]
 _decompose = exported_program._decompose_exported_program

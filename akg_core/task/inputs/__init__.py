@@ -3,5 +3,8 @@
 draws           inputs drawn plainly and harder, sizes it has not seen, parameters that matter
 patterns        values that kernels get wrong, kind by kind
 whole_numbers   whole numbers beyond those that a file draws
+borders         the numbers that a reference compares with
+places          indices, labels and flags beyond those that a file happens to draw
+other_numbers   other values of the numbers that the file gives
 edges           sizes at and beyond what a captured graph assumes of them
 """

@@ -22,8 +22,8 @@ from akg_core.errors import TaskError
 from akg_core.task.scaling.literals import Change, Integer, rewritten
 from akg_core.task.scaling.shapes import is_degenerate, shapes_of
 from akg_core.task.scaling.sizes import SMALLEST, Role, Size, sizes_of
+from akg_core.task.scaling.writes import Required
 from akg_core.task.source import load
-from akg_core.task.writes import Required
 
 SMALL = 16  # what no scaled size gets below, and the power of two up to which it keeps what is in it
 _SMALL_ENOUGH_TO_RUN = 1 << 22

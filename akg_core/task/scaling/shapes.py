@@ -17,8 +17,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from akg_core.task.export.fake import fake_mode, fake_or_real, run
+from akg_core.task.scaling.writes import require
 from akg_core.task.source import load
-from akg_core.task.writes import require
 
 Shape = tuple[int, ...]
 

@@ -79,8 +79,8 @@ def _is_ordered(value: torch.Tensor) -> bool:
     if value.numel() < 2 or not value.shape[-1]:
         return True
     rows = value.reshape(-1, value.shape[-1]) if value.shape[-1] > 1 else value.reshape(1, -1)
-    steps, ascending = rows.diff(dim=-1), rows.sort(-1).values.diff(dim=-1)
-    return bool((steps >= 0).all()) or bool((steps <= 0).all()) or bool((ascending != 0).all())
+    steps, gaps = rows.diff(dim=-1), rows.sort(-1).values.diff(dim=-1)
+    return bool((steps >= 0).all()) or bool((steps <= 0).all()) or bool((gaps != 0).all())
 
 
 def _free(task: Task) -> dict[str, tuple[int, list[int]]]:
