@@ -11,6 +11,6 @@ access        how an index moves along an axis; `divisors`: what divides it; `su
 host/         model_new.py, the Python side of a kernel (`python_launch`: how it launches kernels that are Python)
 source_text   generated lines that remember the line of the sketch they are for; `precedence`: brackets of expressions
 resources/    what a schedule needs on the chip, by the chip's numbers; `products`: how it multiplies matrices
-scalars       floats of a launch on chips without f64
+scalars       floats of a launch on chips without f64; `bits`: tensors of f64 that are read there
 interpretation_steps   how much it is to run a sketch by simulation
 """

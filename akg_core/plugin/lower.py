@@ -8,6 +8,7 @@ the text that launches each `Call` of the program (`HostNames`, and `LOADING` fo
 """
 
 from akg_core.lower.access import place, step, uniform
+from akg_core.lower.bits import with_bits
 from akg_core.lower.build import body_of
 from akg_core.lower.explicit import hold, make_explicit
 from akg_core.lower.fold import fold, product
@@ -76,6 +77,7 @@ __all__ = [
     "uneven",
     "uniform",
     "updates",
+    "with_bits",
     "with_floats",
     "write_module",
 ]

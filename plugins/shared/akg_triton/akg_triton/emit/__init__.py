@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target
-from akg_core.plugin.lower import Call, Line, annotated, float_dtype, instances, with_floats, write_module
+from akg_core.plugin.lower import Call, Line, annotated, float_dtype, instances, with_bits, with_floats, write_module
 from akg_core.plugin.sketch import bind, parse, require
 from akg_triton.dialect import Dialect
-from akg_triton.emit.bits import with_bits
 from akg_triton.emit.function import Function
 from akg_triton.emit.kernel import functions
 from akg_triton.launch import Launched, device_of, prelude, statement

@@ -6,8 +6,9 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from akg_core.plugin.lower import Instance
-from akg_core.plugin.sketch import Call, Expr, Text, ast
+from akg_core.lower.specialise import Instance
+from akg_core.sketch import ast
+from akg_core.sketch.ast import Call, Expr, Text
 
 _INTS = {"f64": "i64", "f32": "i32"}
 _NARROWED = ("f64", "f32")  # from what to what a helper narrows bits
