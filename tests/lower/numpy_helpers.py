@@ -68,7 +68,7 @@ def atomic(function, tensor, indices, mask, value):
 
 
 def together(programs):
-    """Run programs from meeting to meeting; each is sent what all of them have."""
+    """Run programs from collective to collective; each is sent what all of them have."""
     functions = {"all_reduce_sum": np.add, "all_reduce_max": np.maximum, "all_reduce_min": np.minimum}
     parts = [next(program, None) for program in programs]
     while parts[0] is not None:

@@ -103,16 +103,16 @@ class Printer:
     # --- regions, loops, branches ---
 
     def region(self, region: Region, lines: Lines) -> None:
-        meeting = [axis for axis in region.grid if axis.cooperative]
+        cooperative = [axis for axis in region.grid if axis.cooperative]
         for axis in region.grid:
             if not axis.cooperative:
                 lines = self.loop(axis, "0", self.text(axis.extent), False, lines)
-        if not meeting:
+        if not cooperative:
             self.ops(region.ops, lines)
             return
         lines.add("def program(member):")
         program = lines.nest()
-        (axis,) = meeting
+        (axis,) = cooperative
         assert axis.step is not None
         program.add(f"at = member * {self.atom(axis.step)}")
         self.open(axis, program, self.text(axis.extent))

@@ -302,7 +302,7 @@ def test_residues_are_interleaved() -> None:
     assert "store y[m_apart, n_apart // 2 // 16, n_apart % 32] = regrouped" in ops(planes, regroup)
 
 
-def test_a_meeting_combines_what_it_is_given() -> None:
+def test_a_collective_combines_what_it_is_given() -> None:
     before, after = ops(MEETING), ops(MEETING, propagate_copies)
     assert before.count("most") > after.count("most") and "all_reduce_max over n of max" in after
 
@@ -392,9 +392,9 @@ def test_programs_come_to_a_barrier_again_and_again() -> None:
     written = ops(TURNS, pad, share, mask, met)
     assert written.startswith("due: i32 = 0\n")
     assert "load(y[t - 1, n], coherent=True)" in written and "load(x[t, p])" in written
-    assert written.endswith("    due: i32 = due + 4\n    wait for due programs at met[group, 0]")
+    assert written.endswith("    due: i32 = due + 4\n    wait for due programs at arrivals[group, 0]")
     (workspace,) = workspaces
-    assert (workspace.name, workspace.zeroed, show_expression(workspace.count)) == ("met", True, "32")
+    assert (workspace.name, workspace.zeroed, show_expression(workspace.count)) == ("arrivals", True, "32")
     alone = TURNS.replace("grid(64, 16", "grid(64, 64")
     assert "wait" not in ops(alone, pad, share, mask, met), "the only program waits for nobody"
 

@@ -316,7 +316,7 @@ def softmax_shared(x: In["f32", "M", "N"], y: Out["f32", "M", "N"], G: Const = 4
     torch.testing.assert_close(run(text, x)[0], x.softmax(1))
 
 
-def test_meetings_nest_and_lie_inside_loops() -> None:
+def test_collectives_nest_and_lie_inside_loops() -> None:
     text = """@kernel
 def sums(x: In["f32", "A", "B"], y: Out["f32", "A", "B"]):
     for a in grid(A, 1, cooperative=True):
@@ -331,7 +331,7 @@ def sums(x: In["f32", "A", "B"], y: Out["f32", "A", "B"]):
     assert run(text, x)[0].equal((2 * (x + 2).sum(1, keepdim=True)).expand(2, 3))
 
 
-def test_a_meeting_that_not_all_reach() -> None:
+def test_a_collective_that_not_all_reach() -> None:
     text = """@kernel
 def broken(x: In["f32", "N"], y: Out["f32", "N"]):
     for g in grid(N, 1, cooperative=True):

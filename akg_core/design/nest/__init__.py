@@ -5,6 +5,6 @@ terms         what one program computes, as a graph of terms
 accesses      how a nest goes through memory
 tiling        tile sizes and the order of loops, by the chip's traits
 cooperative   tiles of long rows that several programs share
-meeting       tiles of a loop's turn whose programs meet once a turn
+persistent    tiles of a loop's turn whose programs stay, and synchronise once a turn
 sliding       tiles of reductions over windows
 """

@@ -4,5 +4,5 @@ assemble  the whole: clusters, nests, tiles, kernels, program
 launches  what is allocated, launched and returned
 scalars   what the host computes of float arguments
 repeated  a loop of the program, and what its turns are handed
-inside    such a loop within one kernel, whose programs keep to their own elements, or meet once a turn
+inside    such a loop within one kernel, whose programs keep to their own elements, or synchronise once a turn
 """

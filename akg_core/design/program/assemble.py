@@ -25,8 +25,8 @@ from akg_core.design.kernels.sort import emit_sort, tile_sort
 from akg_core.design.kernels.symbols import with_sizes
 from akg_core.design.nest.accesses import access_order, example
 from akg_core.design.nest.cooperative import tile_cooperative
-from akg_core.design.nest.meeting import tile_meeting
 from akg_core.design.nest.nest import Head, Nest, Store, refined, with_results, without_places
+from akg_core.design.nest.persistent import tile_persistent
 from akg_core.design.nest.sliding import tile_windows
 from akg_core.design.nest.terms import Buffer, Load, Result, below
 from akg_core.design.nest.tiling import chunk_size, in_chunks, splits, tile
@@ -93,34 +93,34 @@ class Assembly:
                 self._emit(cluster, nest)
 
     def _emit_loop(self, loop: Loop) -> None:
-        """A loop as one kernel, whose programs meet in every turn where these can; else as launches in every turn."""
+        """A loop as one kernel, whose programs wait for each other once a turn; or else as launches in every turn."""
         taken = [(names, set(names)) for names in (self._kernels, self.partition.buffers.names)]
-        steps = self._turns(loop, meeting=True) if self.traits.co_resident else []
+        steps = self._turns(loop, persistent=True) if self.traits.co_resident else []
         if not steps or any(isinstance(step, Repeated) for step in steps):
             for names, before in taken:
                 names.intersection_update(before)
-            steps = self._turns(loop, meeting=False)
+            steps = self._turns(loop, persistent=False)
         self.emitted += steps
 
-    def _turns(self, loop: Loop, meeting: bool) -> list[Step]:
+    def _turns(self, loop: Loop, persistent: bool) -> list[Step]:
         """The kernels of one turn, made as those of a graph of its own, launched once a turn; or all turns inside of
-        one. `meeting`: its programs may wait for each other."""
+        one. `persistent`: its programs may wait for each other."""
         looped = self.partition.loops[loop]
         sources = {"now": loop.now, "before": loop.before, "held": loop.held}
         found = Trace(sources={s.origin: s for group in sources.values() for s in group})
-        policy = replace(self.policy, halves=False, split=False if meeting else self.policy.split)
+        policy = replace(self.policy, halves=False, split=False if persistent else self.policy.split)
         turn = Assembly(self.task, found, self.traits, policy)
         turn._kernels, turn.partition.buffers.names = self._kernels, self.partition.buffers.names
         inner = {kind: [turn.partition.buffers.source(s) for s in group] for kind, group in sources.items()}
         inner["after"] = []
-        turn._steady = frozenset(inner["held"]) if meeting else frozenset()
+        turn._steady = frozenset(inner["held"]) if persistent else frozenset()
         for value, state in zip(loop.after, looped.states, strict=True):
             name, shape = turn.partition.buffers.unique(f"new_{state.label}"), state.shape[1:]
             inner["after"].append(Buffer(name, state.label, state.dtype, shape, tuple(range(len(shape)))))
             turn.partition.store(compute("copy", value), inner["after"][-1])
         turn._emit_all()
         steps = repeated(loop, looped, inner, kernels(turn.emitted))
-        return [inside(step, self.traits.co_resident if meeting else 0) for step in steps]
+        return [inside(step, self.traits.co_resident if persistent else 0) for step in steps]
 
     # --- what goes out ----------------------------------------------------------------------------
 
@@ -227,8 +227,8 @@ class Assembly:
     def _emit_whole(self, nest: Nest, hint: str) -> None:
         """One kernel whose programs share no result, or combine it by an all-reduction."""
         joined = tile_cooperative(nest, self.traits) if self.policy.on_chip is None else None
-        if self._steady and (meeting := tile_meeting(nest, self.traits, self._steady)):
-            joined = nest, meeting
+        if self._steady and (persistent := tile_persistent(nest, self.traits, self._steady)):
+            joined = nest, persistent
         nest, tiling = joined or (
             nest,
             tile_windows(nest, self.traits) or tile(nest, self.traits, self.policy.on_chip),

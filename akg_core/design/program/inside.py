@@ -1,7 +1,7 @@
 """A loop whose turn is one kernel as one launch.
 
 Where its programs keep to their own elements of a state, that is a variable of the kernel, and what each turn leaves is
-stored as before. Where they read what others have made of it in the turn before, they meet at a barrier once a turn.
+stored as before. Where they read what others have made of it in the turn before, they wait at a barrier once a turn.
 """
 
 from __future__ import annotations
@@ -61,19 +61,19 @@ def inside(repeated: Step, co_resident: int = 0) -> Step:
     if states is None:
         return repeated
     shared = [s for s in states if not s.held]
-    meeting = _meeting(grids, shared, co_resident)
-    if shared and meeting is None:
+    cooperative = _cooperative_grid(grids, shared, co_resident)
+    if shared and cooperative is None:
         return repeated
     own = [s for s in states if s.held]
     start = tuple(ast.Assign((s.held,), _load(s.after.name, (_number(repeated, s.before, 0), *s.at))) for s in own)
-    before, turned = _hoisted(repeated, {s.before.name for s in own}, axes, work, fresh) if meeting else ((), work)
+    before, turned = _hoisted(repeated, {s.before.name for s in own}, axes, work, fresh) if cooperative else ((), work)
     turned = _turn(repeated, states, turned, turn)
-    if meeting:
-        turned = _met(turned, {s.after.name for s in own}, meeting.axis)
+    if cooperative:
+        turned = _synchronised(turned, {s.after.name for s in own}, cooperative.axis)
     loop = ast.Range(turn, ast.Number(0), ast.Number(steps), ast.Number(1), turned)
     whole: Body = (*wholes, *before, *start, loop)
     for grid in reversed(grids):
-        hints = (*grid.hints, ("cooperative", ast.Number(True))) if grid is meeting else grid.hints
+        hints = (*grid.hints, ("cooperative", ast.Number(True))) if grid is cooperative else grid.hints
         whole = (replace(grid, body=whole, hints=hints),)
     emitted = _whole(repeated, states, whole)
     findings = check(ast.SketchFile((emitted.kernel,))).findings
@@ -118,7 +118,7 @@ def _states(repeated: Repeated, axes: set[str], work: Body, fresh: Callable[[str
     return found if all(_of(rows, p).shape[0].constant is not None for p in parameters if p.buffer in rows) else None
 
 
-def _meeting(grids: list[ast.Grid], shared: list[_State], co_resident: int) -> ast.Grid | None:
+def _cooperative_grid(grids: list[ast.Grid], shared: list[_State], co_resident: int) -> ast.Grid | None:
     """The grid along which programs read what others write of the states; None where there are several, or more
     programs along it than may wait for each other."""
     found: set[str] = set()
@@ -186,7 +186,7 @@ def _hoisted(
     return before, (*begun, *turned)
 
 
-def _met(turned: Body, own: set[str], axis: str) -> Body:
+def _synchronised(turned: Body, own: set[str], axis: str) -> Body:
     """A turn that ends with a barrier. What no other program reads is stored while these come to it in the next."""
     late = tuple(s for s in turned if isinstance(s, ast.Effect) and _stored(s) in own)
     rest = tuple(s for s in turned if s not in late)

@@ -87,7 +87,7 @@ class _Writer:
         if self.due is not None:
             line = Number(_LINE, type=INDEX)
             count = fold(Binary("*", self.groups, line, type=INDEX))
-            found.insert(0, Workspace("met", "i32", count, (self.groups, line), zeroed=True))
+            found.insert(0, Workspace("arrivals", "i32", count, (self.groups, line), zeroed=True))
         return tuple(found)
 
     @property
@@ -160,7 +160,7 @@ class _Writer:
         due = Name(self.due.name, type=_COUNT)
         more = Binary("+", due, Number(members, type=_COUNT), type=_COUNT)
         counted = Op("map", op.place, target=self.due, expr=more)
-        return [counted, Op("wait", op.place, element=Element("met", (group, ZERO)), bounds=(due,))]
+        return [counted, Op("wait", op.place, element=Element("arrivals", (group, ZERO)), bounds=(due,))]
 
     def held(self, op: Op) -> str:
         found = numerics.reduction_dtype(op.function, op.operand.dtype)

@@ -24,12 +24,12 @@ Value = Tile | tuple[Tile, ...]
 class Frame:
     """What one program knows: variables (axes and dimensions too) and the extent of each axis' tile at hand.
 
-    `met` holds the results of meetings until the expression that asked is evaluated.
+    `collected` holds the results of collectives until the expression that asked is evaluated.
     """
 
     values: dict[str, Tile]
     spans: dict[str, tuple[int, int]] = field(default_factory=dict)
-    met: dict[int, Tile] = field(default_factory=dict)
+    collected: dict[int, Tile] = field(default_factory=dict)
 
     def copy(self) -> Frame:
         return Frame(dict(self.values), dict(self.spans))
@@ -118,7 +118,7 @@ class Evaluator:
         kind = OPERATIONS[op].kind
         match kind:
             case "all_reduce":
-                return frame.met.pop(id(call))
+                return frame.collected.pop(id(call))
             case "load":
                 return self._load(call.args[0], keywords.get("other"), frame)
             case "create":

@@ -22,7 +22,7 @@ from akg_core.sketch.ops import OPERATIONS
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class Collective:
     """A program waits at `call` for the others of the grid axis `axis`; `tile` is its own part, if it has one."""
 
     call: ast.Call
@@ -30,7 +30,7 @@ class Meeting:
     tile: Tile
 
 
-Steps = Generator[Meeting, Tile, None]
+Steps = Generator[Collective, Tile, None]
 
 
 class KernelRun(Evaluator):
@@ -41,22 +41,22 @@ class KernelRun(Evaluator):
 
         Raises SketchError, with the place, for tiles and indices that do not fit.
         """
-        self._meetings: dict[int, tuple[ast.Call, ...]] = {}
+        self._collectives: dict[int, tuple[ast.Call, ...]] = {}
         self._assigned: dict[int, frozenset[str]] = {}
         self._read_only = {tensor.name for tensor in kernel.tensors if tensor.role == "In"}
-        self._meets = any(_is_meeting(node) for node in ast.walk(kernel.body))
-        for meeting in self._block(kernel.body, Frame(dict(values))):
-            cure = f"Mark it: `for {meeting.axis} in grid(…, 1, cooperative=True)`."
-            fail("SK307", meeting.call.place, f"No grid axis `{meeting.axis}` runs together here.", cure)
+        self._is_cooperative = any(_is_collective(node) for node in ast.walk(kernel.body))
+        for collective in self._block(kernel.body, Frame(dict(values))):
+            cure = f"Mark it: `for {collective.axis} in grid(…, 1, cooperative=True)`."
+            fail("SK307", collective.call.place, f"No grid axis `{collective.axis}` runs together here.", cure)
 
     def _block(self, body: Sequence[ast.Statement], frame: Frame) -> Steps:
         for statement in body:
-            if self._meets:
+            if self._is_cooperative:
                 yield from self._settle(statement, frame)
             match statement:
                 case ast.Assign():
                     self._assign(statement, frame)
-                case ast.Effect(call=call) if not _is_meeting(call):
+                case ast.Effect(call=call) if not _is_collective(call):
                     self._effect(call, frame)
                 case ast.Grid():
                     yield from self._grid(statement, frame)
@@ -69,7 +69,7 @@ class KernelRun(Evaluator):
                 case ast.If():
                     yield from self._if(statement, frame)
                 case ast.Effect():
-                    pass  # a barrier, where it has met the others
+                    pass  # a barrier, where all have arrived
                 case _:
                     raise TypeError(f"not a statement of a kernel: {statement}")
 
@@ -177,58 +177,58 @@ class KernelRun(Evaluator):
             fail("SK506", expression.place, f"A step of {step} goes nowhere.")
         return step
 
-    # --- meetings -----------------------------------------------------------------------------------------
+    # --- collectives -----------------------------------------------------------------------------------------
 
     def _settle(self, statement: ast.Statement, frame: Frame) -> Steps:
-        """Hold the meetings in the statement's own expressions, inner ones first."""
-        if id(statement) not in self._meetings:
+        """Hold the collectives in the statement's own expressions, inner ones first."""
+        if id(statement) not in self._collectives:
             own = [getattr(statement, f.name) for f in fields(statement) if f.name not in ("body", "orelse")]
             nodes = [node for part in own for node in ast.walk(part)]
-            self._meetings[id(statement)] = tuple(n for n in reversed(nodes) if _is_meeting(n))
-        for call in self._meetings[id(statement)]:
+            self._collectives[id(statement)] = tuple(n for n in reversed(nodes) if _is_collective(n))
+        for call in self._collectives[id(statement)]:
             tile, axis = (integer(0) if len(call.args) == 1 else self.tile(call.args[0], frame)), call.args[-1]
             if not isinstance(axis, ast.Name) or axis.id not in frame.spans or axis.id in tile.axes:
                 fail("SK307", call.place, f"{call.op} needs a grid axis that the tile does not have.")
-            frame.met[id(call)] = yield Meeting(call, axis.id, tile)
+            frame.collected[id(call)] = yield Collective(call, axis.id, tile)
 
     def _together(self, axis: str, programs: Sequence[Steps]) -> Steps:
-        """Run programs from meeting to meeting, each in its turn; meetings on outer axes are passed on."""
+        """Run programs from collective to collective, each in its turn; collectives on outer axes are passed on."""
         answers: list[Tile | None] = [None] * len(programs)
         while True:
-            meetings = [_advance(program, answer) for program, answer in zip(programs, answers, strict=True)]
-            waiting = [meeting for meeting in meetings if meeting is not None]
+            collectives = [_advance(program, answer) for program, answer in zip(programs, answers, strict=True)]
+            waiting = [collective for collective in collectives if collective is not None]
             if not waiting:
                 return
             first = waiting[0]
-            if len(waiting) < len(programs) or any(meeting.call is not first.call for meeting in waiting):
+            if len(waiting) < len(programs) or any(collective.call is not first.call for collective in waiting):
                 fail("SK307", first.call.place, f"Not all programs of the axis `{axis}` come to this {first.call.op}.")
             answers = []
             if first.axis == axis:
-                answers += [_gather(first, [meeting.tile for meeting in waiting])] * len(programs)
+                answers += [_gather(first, [collective.tile for collective in waiting])] * len(programs)
             else:
-                for meeting in waiting:
-                    answers.append((yield meeting))
+                for collective in waiting:
+                    answers.append((yield collective))
 
 
-def _is_meeting(node: object) -> TypeGuard[ast.Call]:
+def _is_collective(node: object) -> TypeGuard[ast.Call]:
     return isinstance(node, ast.Call) and OPERATIONS[node.op].kind in ("all_reduce", "barrier")
 
 
-def _advance(program: Steps, answer: Tile | None) -> Meeting | None:
-    """Run a program to its next meeting; None when it has ended."""
+def _advance(program: Steps, answer: Tile | None) -> Collective | None:
+    """Run a program to its next collective; None when it has ended."""
     try:
         return next(program) if answer is None else program.send(answer)
     except StopIteration:
         return None
 
 
-def _gather(meeting: Meeting, tiles: Sequence[Tile]) -> Tile:
+def _gather(collective: Collective, tiles: Sequence[Tile]) -> Tile:
     """What the programs of an axis make of their tiles, in the order of the axis."""
     axes = tiles[0].axes
     if any(tile.value.shape != tiles[0].value.shape or set(tile.axes) != set(axes) for tile in tiles):
-        fail("SK307", meeting.call.place, "Programs of the axis have tiles of different shapes.")
-    if meeting.call.op == "barrier":
-        return meeting.tile
-    together = Tile(torch.stack([align(tile, axes) for tile in tiles]), (meeting.axis, *axes))
-    reduced = interpret_ops.reduce(meeting.call.op.replace("all_reduce", "reduce"), together, (meeting.axis,))
+        fail("SK307", collective.call.place, "Programs of the axis have tiles of different shapes.")
+    if collective.call.op == "barrier":
+        return collective.tile
+    together = Tile(torch.stack([align(tile, axes) for tile in tiles]), (collective.axis, *axes))
+    reduced = interpret_ops.reduce(collective.call.op.replace("all_reduce", "reduce"), together, (collective.axis,))
     return cast(reduced, tiles[0].dtype)

@@ -335,7 +335,7 @@ def test_every_case_is_printed(family: str) -> None:
 
 def test_programs_that_wait_for_each_other_are_launched_with_what_they_write_to() -> None:
     files = source_of(sketch_of(ROWS)).files
-    assert "    meet(arrived, 0, group, 4)\n" in files["kernel.py"]
+    assert "    grid_barrier(arrived, 0, group, 4)\n" in files["kernel.py"]
     assert "parts1[group, member] = " in files["kernel.py"] and "= parts1[group, members]" in files["kernel.py"]
     model = [line.strip() for line in files["model_new.py"].splitlines()]
     assert "rows_arrived = torch.zeros(1, 32, dtype=torch.int32, device=x.device)" in model

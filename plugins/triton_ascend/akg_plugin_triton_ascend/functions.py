@@ -120,4 +120,4 @@ _BY_TRITON = {  # its own network, whose lanes no threads share
     "in_order": "\n@triton.jit\ndef in_order(t, bits, dims, free):\n    return tl.sort(t)\n",
     "merged": "\n@triton.jit\ndef merged(t, bits, dims):\n    return tl.sort(t)\n",
 }
-HELPERS |= {**_OWN, **_BY_TRITON, "meet": "", "uniform": _SIGNED}
+HELPERS |= {**_OWN, **_BY_TRITON, "grid_barrier": "", "uniform": _SIGNED}

@@ -95,9 +95,9 @@ def windows(x: In["f32", 8, 16, 64], y: Out["f32", 8, 15, 62]):
                     k = whole(3)
                     store(y[c, h, w], reduce_max(load(x[c, h + n, w + k]), (n, k)))
 """
-MEETING = """
+COOPERATIVE = """
 @kernel
-def meeting(x: In["f32", 64, 16384], y: Out["f32", 64, 16384]):
+def cooperative(x: In["f32", 64, 16384], y: Out["f32", 64, 16384]):
     for m in grid(64, 1):
         for n in grid(16384, 8192, cooperative=True):
             t = load(x[m, n])
@@ -112,7 +112,7 @@ TEXTS = {
     "large": LARGE,
     "pool": POOL,
 }
-TEXTS |= {"windows": WINDOWS, "meeting": MEETING}
+TEXTS |= {"windows": WINDOWS, "cooperative": COOPERATIVE}
 TWELVE = ("linear_gelu", "conv2d", "cumsum", "flash_attention", "argmax")
 
 
@@ -255,12 +255,12 @@ def test_sizes_of_the_launch_become_arguments() -> None:
 
 
 def test_programs_that_meet_are_launched_where_they_run_together() -> None:
-    module = emitted(MEETING).files["model_new.py"]
+    module = emitted(COOPERATIVE).files["model_new.py"]
     assert "_together(x.device, 2, 4)\n" in module and "def _together(" in module
     assert "_together" not in emitted(ADD).files["model_new.py"]
 
 
-def test_meetings_that_follow_from_what_is_there_before_the_first_become_one() -> None:
+def test_collectives_that_follow_from_what_is_there_before_the_first_become_one() -> None:
     text = """
 @kernel
 def softmax(x: In["f32", 64, 16384], y: Out["f32", 64, 16384]):
@@ -275,7 +275,7 @@ def softmax(x: In["f32", 64, 16384], y: Out["f32", 64, 16384]):
             total = all_reduce_sum(part * share, n)
             store(y[m, n], weights * share / total)
 """
-    waits = "    meet(arrived"
+    waits = "    grid_barrier(arrived"
     assert emitted(text).files["kernel.py"].count(waits) == 1
     for old, new in (
         (

@@ -75,7 +75,7 @@ def prepare(functions: str = "triton.language.extra.libdevice") -> None:
     if not is_older(tl):
         patch_once(interpreter)
     replay_calls(interpreter, tl)
-    _let_programs_meet(interpreter)
+    _with_grid_barriers(interpreter)
 
 
 def _library(functions: str) -> ModuleType:
@@ -178,18 +178,18 @@ def _brain_bits(data: Any) -> Any:
     return np.where(np.isnan(data), 0x7FC0, rounded).astype(np.uint16).reshape(np.shape(data))
 
 
-def _let_programs_meet(interpreter: Any) -> None:
-    """Run the programs of a kernel that calls `meet` in threads, one at a time, each until it waits for others."""
+def _with_grid_barriers(interpreter: Any) -> None:
+    """Run the programs of a kernel with a `grid_barrier` in threads, one at a time, each until it waits for others."""
     alone = interpreter.GridExecutor.__call__
 
     def call(self: Any, *tensors: Any, **options: Any) -> None:
-        if "meet" not in self.fn.__globals__:
+        if "grid_barrier" not in self.fn.__globals__:
             alone(self, *tensors, **options)
             return
         options = {name: value for name, value in options.items() if name in self.arg_names}
         host, host_options = self._init_args_hst(tensors, options)
         scope = interpreter._patch_lang(self.fn)
-        held, self.fn.__globals__["meet"] = self.fn.__globals__["meet"], _meet
+        held, self.fn.__globals__["grid_barrier"] = self.fn.__globals__["grid_barrier"], _grid_barrier
         try:
             given = inspect.getcallargs(self.fn, *host, **host_options)
             given = {n: v if n in self.constexprs else interpreter._implicit_cvt(v) for n, v in given.items()}
@@ -197,7 +197,7 @@ def _let_programs_meet(interpreter: Any) -> None:
             interpreter.interpreter_builder.set_grid_dim(*grid)
             _in_turns(interpreter, lambda: self.fn(**given), grid[0])
         finally:
-            self.fn.__globals__["meet"] = held
+            self.fn.__globals__["grid_barrier"] = held
             scope.restore()
         self._restore_args_dev(tensors, host, options, host_options)
 
@@ -229,8 +229,8 @@ def _in_turns(interpreter: Any, program: Callable[[], None], count: int) -> None
         raise failed[0]
 
 
-def _meet(arrived: Any, members: Any) -> None:
-    """`meet` of a kernel file: comes, and lets others go on until all have come."""
+def _grid_barrier(arrived: Any, members: Any) -> None:
+    """`grid_barrier` of a kernel file: comes, and lets others go on until all have come."""
     import triton.language as tl
 
     tl.atomic_add(arrived, 1)

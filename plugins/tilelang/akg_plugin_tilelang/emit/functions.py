@@ -152,9 +152,9 @@ def uniform(seed, index):
         key1 = (key1 + T.uint64(0xBB67AE85)) & low
     return T.cast(word0 >> T.uint64(8), "float32") * T.float32(5.9604644775390625e-08)
 ''',
-    "meet": '''
+    "grid_barrier": '''
 @T.macro
-def meet(arrived, kind, group, members):
+def grid_barrier(arrived, kind, group, members):
     """Wait until all members of a group of programs have come here; what each wrote before, all can read after."""
     T.sync_threads()
     if T.get_thread_binding() == 0:

@@ -59,7 +59,7 @@ def functions(instance: Instance) -> list[Function]:
 
 def _function(name: str, instance: Instance, body: Body, region: Region) -> Function:
     axes = order(body, region, ())
-    programs, reduced = _meeting(body, region)
+    programs, reduced = _cooperating(body, region)
     printer = RegionPrinter(body, region, [*reduced.axes, *axes], programs, COMBINE, grid, stages)
     printer.print()
     kernel = instance.kernel
@@ -91,7 +91,7 @@ def _function(name: str, instance: Instance, body: Body, region: Region) -> Func
     )
 
 
-def _meeting(body: Body, region: Region) -> tuple[Programs | None, AllReduced]:
+def _cooperating(body: Body, region: Region) -> tuple[Programs | None, AllReduced]:
     """Where programs wait for each other, how they are launched, and what they write to."""
     if all(op.kind not in ("all_reduce", "barrier") for op in region.inside()):
         return None, AllReduced()

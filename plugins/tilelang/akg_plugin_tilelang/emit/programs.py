@@ -24,7 +24,7 @@ def grid(printer: RegionPrinter) -> None:
         text = f"T.ceildiv({printer.terms.term(axis.extent)}, {printer.terms.term(axis.tile_size)})"
         counts.append(str(tiles.value) if isinstance(tiles, Number) else text)
     printer.line = printer.region.grid[0].place.line if printer.region.grid else 0
-    places = _meeting(printer, counts) if printer.programs else _places(printer, counts)
+    places = _cooperating(printer, counts) if printer.programs else _places(printer, counts)
     for axis, count in zip(printer.region.grid, counts, strict=True):
         printer.line = axis.place.line
         _grid_axis(printer, axis, places.get(axis.name, Term("0", "i64", narrow=True, number=True)), count)
@@ -66,7 +66,7 @@ def _places(printer: RegionPrinter, counts: Sequence[str]) -> dict[str, Term]:
     return places
 
 
-def _meeting(printer: RegionPrinter, counts: Sequence[str]) -> dict[str, Term]:
+def _cooperating(printer: RegionPrinter, counts: Sequence[str]) -> dict[str, Term]:
     """Open the T.Kernel of programs that wait for each other, each group of them neighbours; see `_places`."""
     assert printer.programs is not None
     total = _total(counts, range(len(counts)))

@@ -124,7 +124,7 @@ class RegionPrinter(TilePrinter):
     def wait(self, op: Op) -> None:
         """Wait for the other programs of the group."""
         counter, *at = op.destination.tensor, *map(self.terms.term, op.destination.indices)
-        self.say(self.terms.call("meet", counter, *at, self.terms.term(op.bounds[0])))
+        self.say(self.terms.call("grid_barrier", counter, *at, self.terms.term(op.bounds[0])))
 
     def read(self) -> set[str]:
         """The tensors that the region loads from."""

@@ -23,7 +23,7 @@ from akg_triton.emit.function import Function
 from akg_triton.emit.region import RegionPrinter
 from akg_triton.emit.reserved import RESERVED
 
-OWN = frozenset({"met", "arrived", *(f"parts{n}" for n in range(1, 9))})
+OWN = frozenset({"arrivals", "arrived", *(f"parts{n}" for n in range(1, 9))})
 
 
 def functions(instance: Instance, dialect: Dialect) -> list[Function]:

@@ -79,9 +79,9 @@ class RegionPrinter:
 
     def wait(self, op: Op) -> None:
         """Wait for the other programs of the group."""
-        self.terms.needs.add("meet")
+        self.terms.needs.add("grid_barrier")
         counter, _ = self.memory.pointer(op.destination, None)
-        self.emit(f"meet({counter}, {self.terms.term(op.bounds[0])})")
+        self.emit(f"grid_barrier({counter}, {self.terms.term(op.bounds[0])})")
 
     def wait_for_threads(self, op: Op) -> None:
         """Wait for the program's other threads before a tensor is touched that the region both reads and writes."""

@@ -151,7 +151,7 @@ def int_power(a, b):
 
 
 @triton.jit
-def meet(arrived, members):
+def grid_barrier(arrived, members):
     """Wait until all members of a group of programs have come here; what each wrote before, all can read after."""
     tl.debug_barrier()
     tl.atomic_add(arrived, 1, sem="release")

@@ -1,4 +1,4 @@
-"""Tiles of a loop's turn whose programs run together, and meet once a turn.
+"""Tiles of a loop's turn whose programs run together, and synchronise once a turn.
 
 Each has a block of the results, and holds what it multiplies for them, as a layer's weights, from turn to turn.
 """
@@ -22,7 +22,7 @@ _LEAST = 4  # results of a program: with fewer there are too many programs to wa
 _USUAL = 8  # results of a program where there is room for as many programs
 
 
-def tile_meeting(nest: Nest, traits: Traits, steady: Set[Buffer]) -> Tiling | None:
+def tile_persistent(nest: Nest, traits: Traits, steady: Set[Buffer]) -> Tiling | None:
     """A block of results for each program, and all that they are reduced from; None for a nest of another kind.
 
     `steady`: what is the same in every turn. A program may hold 64 KiB of it where a tile of a copy is 1024 elements.
