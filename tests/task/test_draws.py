@@ -8,6 +8,7 @@ from torch import nn
 
 from akg_core.task.capture import capture
 from akg_core.task.inputs import draws
+from akg_core.task.inputs.patterns import EXACT, Deal
 from akg_core.task.source import load
 from tests.task.replay import reference_text
 
@@ -189,3 +190,8 @@ def test_two_elements_of_each_parameter_change_places() -> None:
         assert int((value != other[name]).sum()) == 2, name
         assert value.flatten().sort().values.equal(other[name].flatten().sort().values)
         assert value.flatten()[[0, -1]].equal(other[name].flatten()[[0, -1]])
+
+
+def test_rows_that_are_probabilities_stay_so_and_some_are_zero_where_numbers_are_exact() -> None:
+    (found,) = draws.harder([torch.randn(16, 9).softmax(1)], 3, draws.DEALT, deal=Deal((EXACT,)))
+    assert draws.is_probabilities(found) and bool((found == 0).any()) and not bool((found == 0).all(1).any())

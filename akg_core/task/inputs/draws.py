@@ -294,6 +294,10 @@ def is_probabilities(value: torch.Tensor) -> bool:
 def _probabilities(value: torch.Tensor, kind: str, draw: torch.Generator) -> torch.Tensor:
     if kind == "constant_rows":
         return torch.full_like(value, 1 / value.shape[-1])
+    if kind == EXACT:  # quarters and their like, some of them zero
+        shares = torch.randint(3, value.shape, generator=draw, device=draw.device).to(torch.float32)
+        shares[..., 0] += 1
+        return _like(shares / shares.sum(-1, keepdim=True), value)
     width = {"large": 4.0, "small": 1e-3}.get(kind, 1.0)
     return _like((width * normal(value.shape, draw)).softmax(-1), value)
 
