@@ -31,6 +31,11 @@ from akg_core.worker.threads import alone, threads, threads_for
 
 _WATCHED = 20_000  # operators that a guard is to tell of at once
 
+_HELD = 8  # answers
+KEEPS_ANSWERS = "keeps the memory of its answers"
+"""The rule that a kernel breaks which holds more of them than a few: it could give their memory again, to whom has one
+still."""
+
 lent: set[Device] = set()
 """Devices whose memory is lent for what was written."""
 
@@ -63,6 +68,8 @@ class _Run:
                 start, [series[which] for which in order[start : start + step]], seeds[start : start + step]
             )
             start, step = start + step, max(1, _WATCHED * step // seen)
+        if self.earlier.kept() > _HELD:
+            self.rules.append(KEEPS_ANSWERS)
 
     def row(self, first: int, inputs: Sequence[list[Any]], seeds: Sequence[int | None]) -> int:
         """Run calls in a row, of which the first has this number in the case, and write them.

@@ -87,6 +87,12 @@ class Earlier:
         tensors = [value.detach() for value in leaves.values() if isinstance(value, torch.Tensor)]
         self._held.append((tensors, places(leaves)))
 
+    def kept(self) -> int:
+        """In how many pieces of torch's memory there are answers that somebody else holds as well."""
+        held = (tensor for tensors, _ in self._held for tensor in tensors)
+        storages = [tensor.untyped_storage()._cdata for tensor in held]
+        return len({storage for storage in storages if _is_used(storage, storages)})
+
     def let_go(self) -> None:
         """Hold no longer what takes much memory, unless somebody else does."""
         kept, size = list[tuple[list[torch.Tensor], list[Place]]](), 0
@@ -104,7 +110,10 @@ def is_held_elsewhere(tensors: Sequence[torch.Tensor]) -> bool:
     """
     if any(not tensor.untyped_storage().resizable() for tensor in tensors if tensor.device.type == HOST):
         return True
-    if not _uses:
-        return False
     storages = [tensor.untyped_storage()._cdata for tensor in tensors]
-    return any(_uses(storage) > storages.count(storage) + 1 for storage in storages)  # and by who asks
+    return any(_is_used(storage, storages) for storage in storages)
+
+
+def _is_used(storage: int, storages: Sequence[int]) -> bool:
+    """Whether a storage, which tensors of ours hold as often as it is among these, is held by others."""
+    return _uses is not None and _uses(storage) > storages.count(storage) + 1  # and by who asks
