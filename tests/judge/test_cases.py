@@ -145,6 +145,7 @@ def test_calls_in_a_row_are_on_inputs_that_are_there_where_memory_does_not_do_fo
     [
         ("return x.softmax(1)", "torch.randn(8, 6)", 1, (0,)),
         ("return x.exp()", "torch.randn(8, 6, 5)", 2, (0,)),
+        ("return torch.where(x > 0.3, x, 0)", "torch.randn(8, 6)", 1, (0,)),
         ("return x - x.mean(0)", "torch.randn(8, 6)", 0, (0,)),
         ("return x @ y", "torch.randn(6, 6), torch.randn(6, 6)", 1, (0,)),
         ("return F.avg_pool2d(x, 2)", "torch.randn(4, 3, 8, 8)", 2, (0,)),

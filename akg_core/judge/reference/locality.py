@@ -1,6 +1,6 @@
 """Which leading dimensions of a task's arguments are rows that a reference never combines, found by running it.
 
-Worker side. What one NaN spoils tells: where only answers at its own place in the leading dimensions are spoiled,
+Worker side. What one NaN spoils tells, or what another number changes that goes into comparisons alone: where only answers at its own place in the leading dimensions are spoiled,
 rows of different kinds may share a tensor, and each is still judged by itself.
 """
 
@@ -15,6 +15,8 @@ import torch
 
 from akg_core.task.arguments import flat
 from akg_core.worker.tensors import fresh
+
+_OTHERS = (100.0, -100.0)  # numbers that are put in the place of one where a NaN tells nothing
 
 Answer = Callable[[list[Any]], dict[str, Any]]
 
@@ -53,26 +55,30 @@ def _depth(answer: Answer, inputs: list[Any], leaf: int, result: dict[str, Any])
     """To how many leading dimensions what stands at one place of an argument is confined in all answers."""
     shape = flat((), inputs)[leaf].shape
     place = tuple(size // 2 for size in shape)
-    given = fresh(inputs)
-    flat((), given)[leaf][place] = math.nan
-    try:
-        spoiled = answer(given)
-    except Exception:  # a reference may refuse a NaN
-        return 0
-    del given  # large tensors are compared in what it took
-    reaches = [
-        _confined(_differs(result[name], now), shape, place)
-        for name, now in spoiled.items()
-        if isinstance(now, torch.Tensor) and now.shape == result[name].shape
-    ]
-    told = [reach for reach in reaches if reach is not None]
+    told = list[int]()
+    for number in (math.nan, *_OTHERS):
+        if told and number in _OTHERS[:1]:
+            break  # a comparison may be all that a NaN goes into, and then nothing is spoiled
+        given = fresh(inputs)
+        flat((), given)[leaf][place] = number
+        try:
+            spoiled = answer(given)
+        except Exception:  # a reference may refuse a NaN
+            return 0
+        del given  # large tensors are compared in what it took
+        reaches = [
+            _confined(_differs(result[name], now, number), shape, place)
+            for name, now in spoiled.items()
+            if isinstance(now, torch.Tensor) and now.shape == result[name].shape
+        ]
+        told += [reach for reach in reaches if reach is not None]
     return min([*told, max(1, len(shape) - 1)]) if told else 0
 
 
-def _differs(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    if one.is_floating_point():
+def _differs(one: torch.Tensor, other: torch.Tensor, number: float) -> torch.Tensor:
+    if one.is_floating_point() and math.isnan(number):
         return torch.isfinite(one) & ~torch.isfinite(other)
-    return one != other
+    return (one != other) & ~(one.isnan() & other.isnan())
 
 
 def _confined(spoiled: torch.Tensor, shape: torch.Size, place: tuple[int, ...]) -> int | None:

@@ -2,7 +2,7 @@
 
 Seen: in no published system that is known here.
 Verdict: incorrect
-Rule: first exact
+Rule: rows (large, border, exact
 Task: above
 """
 
