@@ -20,6 +20,7 @@ _NEEDED, _STRINGS, _SYMBOLS, _SONAME, _TEXTREL, _FLAGS = 1, 5, 6, 14, 22, 30  # 
 _INIT, _INIT_ARRAY, _INIT_SIZE, _DEBUG = 12, 25, 27, 21
 _RPATH, _RUNPATH, _REL, _AUDITS = 15, 29, 17, (0x6FFFFEFC, 0x6FFFFEFB, 0x7FFFFFFD, 0x7FFFFFFF)
 _RELOCATIONS = ((7, 8), (23, 2))  # where tables of relocations with addends begin, and how long they are
+_PACKED = (36, 35)  # of those that only add where the library lies, which say no more than their places
 _TEXTREL_FLAG = 4
 _CHOOSING = (37, 1032)  # kinds of relocations for which the loader calls a function: x86_64, aarch64
 _FUNCTION, _CHOSEN = 2, 10  # kinds of symbols
@@ -66,7 +67,8 @@ class Elf:
         raw = (struct.unpack_from("<IIQQQQQ", self._bytes, at + index * size) for index in range(count))
         self.segments = [Segment(kind, flags, at, to, held, size) for kind, flags, at, to, _, held, size in raw]
         self.loaded = [segment for segment in self.segments if segment.kind == _LOAD]
-        if any(one.address + one.size > other.address for one, other in itertools.pairwise(self.loaded)):
+        page = mmap.PAGESIZE  # of which loaders map whole ones, the later segment's over the earlier one's
+        if any(-(-(a.address + a.size) // page) > b.address // page for a, b in itertools.pairwise(self.loaded)):
             raise ElfError("its segments overlap")
         dynamic = [segment for segment in self.segments if segment.kind == _DYNAMIC]
         if len(dynamic) != 1:
@@ -156,6 +158,15 @@ class Elf:
                 start = self.offset(self._value(table), size)
                 for place, info, _ in _RELOCATION.iter_unpack(self._bytes[start : start + size]):
                     yield place, info & 0xFFFFFFFF, info >> 32
+        place, (table, length) = 0, _PACKED
+        start = self.offset(self._value(table), self._value(length)) if self._value(length) else 0
+        for (word,) in struct.iter_unpack("<Q", self._bytes[start : start + self._value(length)]):
+            if word & 1:  # bits for the words that follow
+                yield from ((place + 8 * bit, 0, 0) for bit in range(63) if word >> bit + 1 & 1)
+                place += 8 * 63
+            else:
+                yield word, 0, 0
+                place = word + 8
 
     def _symbol(self, number: int) -> tuple[int, int, int, int, int, int]:
         start = self.offset(self._value(_SYMBOLS) + number * _SYMBOL.size, _SYMBOL.size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -111,6 +112,25 @@ def test_a_damaged_library_is_an_error(tmp_path: Path, size: int) -> None:
     path.write_bytes(path.read_bytes()[:size])
     with pytest.raises(ElfError):
         require_allowed(path)
+
+
+def test_segments_that_share_a_page_are_loaded_otherwise_than_they_are_read(tmp_path: Path) -> None:
+    path = built(tmp_path, "int f() { return 1; }")
+    content, first, second = bytearray(path.read_bytes()), *Elf(path).loaded[:2]
+    headers = struct.unpack_from("<Q", content, 32)[0]
+    entries = [headers + 56 * number for number, one in enumerate(Elf(path).segments) if one in (first, second)]
+    struct.pack_into("<Q", content, entries[0] + 40, second.address + 0x400 - first.address)
+    struct.pack_into("<QQ", content, entries[1] + 8, second.offset + 0x800, second.address + 0x800)
+    path.write_bytes(content)
+    with pytest.raises(ElfError, match="overlap"):
+        Elf(path)
+
+
+def test_packed_relocations_are_read(tmp_path: Path) -> None:
+    text = "int a[80]; int *b[3] = {a, a + 1, a + 2}, *c = a + 3;"
+    plain = {place for place, *_ in Elf(built(tmp_path, text))._relocations()}
+    packed = [place for place, *_ in Elf(built(tmp_path, text, "-Wl,-z,pack-relative-relocs"))._relocations()]
+    assert len(packed) == len(plain) and len(packed) > 3
 
 
 def test_an_operator_that_nobody_has_named_is_refused() -> None:

@@ -1,7 +1,8 @@
 """Which leading dimensions of a task's arguments are rows that a reference never combines, found by running it.
 
-Worker side. What one NaN spoils tells, or what another number changes that goes into comparisons alone: where only answers at its own place in the leading dimensions are spoiled,
-rows of different kinds may share a tensor, and each is still judged by itself.
+Worker side. What one NaN spoils tells, or what another number changes that goes into comparisons alone: where only
+answers at its own place in the leading dimensions are spoiled, rows of different kinds may share a tensor, and each is
+still judged by itself.
 """
 
 from __future__ import annotations
