@@ -31,6 +31,7 @@ def drawn(task: Task, kind: str) -> list[torch.Tensor]:
         ("return (x * (t != 7)).sum()", 0, 7),
         ("return F.embedding(t, x) * (t != -1)[..., None]", 0, 15),  # where nothing stands before what is read
         ("return x.gather(1, t) * t", 0, 3),  # a number, too
+        ("return (x * (torch.arange(9) < t[:, :1])).sum(1)", 1, 9),  # lengths
     ],
 )
 def test_an_index_may_be_any_that_is_in_range(body: str, least: int, most: int) -> None:

@@ -16,7 +16,7 @@ import torch
 
 from akg_core.records import Node, Task
 from akg_core.task import arguments, layout
-from akg_core.task.graph import GraphIndex, size
+from akg_core.task.graph import GraphIndex, is_reference, size
 
 KINDS = ("places", "all flags", "no flags")
 # fmt: off
@@ -43,19 +43,21 @@ def drawn(task: Task, kind: str, values: Sequence[Any], others: Sequence[Any], s
         value = leaves[place]
         draw = torch.Generator().manual_seed(seed * len(leaves) + place + 15_485_863)
         if argument.name in free and not _is_ordered(value):
-            bound, marks = free[argument.name]
-            leaves[place] = layout.replaced(value, functools.partial(_placed, bound=bound, marks=marks, draw=draw))
+            ends, marks = free[argument.name]
+            leaves[place] = layout.replaced(value, functools.partial(_placed, ends=ends, marks=marks, draw=draw))
         elif kind != KINDS[0] and argument.dtype == "bool" and _is_by_chance(value, beside[place]):
             leaves[place] = layout.replaced(value, functools.partial(_flagged, flag=kind == KINDS[1], draw=draw))
     return arguments.rebuilt(values, leaves)
 
 
-def _placed(value: torch.Tensor, bound: int, marks: Sequence[int], draw: torch.Generator) -> torch.Tensor:
-    """Any places below a bound, both ends among them, or without one the same; and marks, each once at least."""
-    new = torch.randint(bound, value.shape, generator=draw) if bound else value.cpu().clone()
+def _placed(
+    value: torch.Tensor, ends: tuple[int, int] | None, marks: Sequence[int], draw: torch.Generator
+) -> torch.Tensor:
+    """Any numbers between two ends, both among them, or without these the same; and marks, each once at least."""
+    new = torch.randint(ends[0], ends[1] + 1, value.shape, generator=draw) if ends else value.cpu().clone()
     flat, order = new.view(-1), torch.randperm(value.numel(), generator=draw)
-    if bound:
-        flat[order[:1]], flat[order[1:2]] = bound - 1, 0
+    for number, end in enumerate(ends or ()):
+        flat[order[number : number + 1]] = end
     for number, mark in enumerate(marks):
         flat[order[2 + number :: _MARKED * len(marks)]] = mark
     return new.to(value)
@@ -76,54 +78,74 @@ def _is_by_chance(one: Any, other: Any) -> bool:
 
 def _is_ordered(value: torch.Tensor) -> bool:
     """Whether numbers rise or fall along a row, or none is there twice: they mean more than places."""
-    if value.numel() < 2 or not value.shape[-1]:
+    if value.numel() < 2:
         return True
+    if bool((value == value.reshape(-1)[0]).all()):
+        return False
     rows = value.reshape(-1, value.shape[-1]) if value.shape[-1] > 1 else value.reshape(1, -1)
     steps, gaps = rows.diff(dim=-1), rows.sort(-1).values.diff(dim=-1)
     return bool((steps >= 0).all()) or bool((steps <= 0).all()) or bool((gaps != 0).all())
 
 
-def _free(task: Task) -> dict[str, tuple[int, list[int]]]:
-    """The arguments that are nothing but places: how many there are (0: in what nothing is read), and which numbers are
-    told from others. One that is no place is so where a choice stands before all that reads."""
+def _free(task: Task) -> dict[str, tuple[tuple[int, int] | None, list[int]]]:
+    """The arguments that are nothing but places, or how many places of a row count: the least and the greatest (None:
+    of what nothing is read), and which numbers are told from others. One that is no place is so where a choice stands
+    before all that reads."""
     index = GraphIndex(task.graph, task.interface)
     found = {}
     for name, origin in task.graph.values.items():
         uses, is_whole = _Uses(), origin.startswith("argument:") and index.dtype(name) in ("i64", "i32")
-        if is_whole and _are_places(index, task, f"%{name}", uses) and (uses.bounds or uses.marks):
-            bound = min(uses.bounds, default=0)
-            marks = sorted(mark for mark in uses.marks if uses.is_guarded or 0 <= mark < bound)
-            found[origin.removeprefix("argument:")] = (bound, marks)
+        if is_whole and _are_places(index, task, f"%{name}", uses) and (uses.greatest or uses.marks):
+            ends = (uses.least, min(uses.greatest)) if uses.greatest and uses.least <= min(uses.greatest) else None
+            marks = sorted(m for m in uses.marks if uses.is_guarded or (ends and ends[0] <= m <= ends[1]))
+            found[origin.removeprefix("argument:")] = (ends, marks)
     return found
 
 
 @dataclass
 class _Uses:
-    """Of how many places a value is one, each time that something is read there; the numbers that it is compared with;
-    whether it always comes by a choice."""
+    """The greatest that a value may be, each time that something is read there or it is compared with places, and the
+    least; the numbers that it is compared with; whether it always comes by a choice where something is read."""
 
-    bounds: list[int] = field(default_factory=list)
+    greatest: list[int] = field(default_factory=list)
+    least: int = 0
     marks: set[int] = field(default_factory=set)
     is_guarded: bool = True
 
 
 def _are_places(index: GraphIndex, task: Task, text: str, uses: _Uses, is_chosen: bool = False) -> bool:
-    """Whether a value is used as places alone; takes in how."""
+    """Whether a value is used as places or as lengths alone; takes in how."""
     for node in index.users(text):
         name, of = node.op.split(".")[1], f"%{node.name}"
         if name in ("eq", "ne") and isinstance(node.args[1], int):
             uses.marks.add(node.args[1])
+        elif name in ("ge", "gt", "le", "lt") and (count := _counted(index, task, node, text)):
+            uses.greatest.append(count)
+            uses.least = 1  # of a row of which nothing counts nobody knows what becomes
         elif name in _SAME or name == "where":
             is_whole = node.dtypes[0] in ("i64", "i32")
             if not is_whole or not _are_places(index, task, of, uses, is_chosen or name == "where"):
                 return False
         elif (read := _read(node, text)) is not None:
             source, dim = read
-            uses.bounds.append(size(index.shape(source)[dim], task.symbols))
+            uses.greatest.append(size(index.shape(source)[dim], task.symbols) - 1)
             uses.is_guarded = uses.is_guarded and is_chosen
         else:
             return False
     return not index.escapes(text)
+
+
+def _counted(index: GraphIndex, task: Task, node: Node, text: str) -> int:
+    """How many places there are, from 0 on, with which a value is compared; 0 where it is compared with others."""
+    other = node.args[1] if node.args[0] == text else node.args[0]
+    while is_reference(other) and (made := index.producer(other)):
+        match made.op.split(".")[1], made.args:
+            case "arange", [0, end, 1]:
+                return size(end, task.symbols)
+            case name, [other, *_] if name in _SAME:
+                continue
+        break
+    return 0
 
 
 def _read(node: Node, text: str) -> tuple[str, int] | None:
