@@ -22,15 +22,16 @@ _EACH = 20  # times that one input is given at least, where there are so many ca
 TIMED = "timed"
 """The kind of a case that stands for a call of which the time was taken."""
 
-StateKind = Literal["initial", "redrawn", "none"]
+StateKind = Literal["initial", "redrawn", "later", "none"]
 
 
 class Draw(Record):
     """One thing that a kernel is run on: which inputs, sizes and state, and the case that holds them.
 
     `needed`: without it no kernel is correct. `state` is "initial" (as the constructor leaves it), "redrawn" (so that
-    every parameter matters) or "none". `numbers`: other values than the file gives, by argument. `beyond`: the captured
-    graph says nothing of these sizes or numbers, so that a kernel may also refuse them, by an exception.
+    every parameter matters), "later" (as calls in a row leave it) or "none". `numbers`: other values than the
+    file gives, by argument. `beyond`: the captured graph says nothing of these sizes or numbers, so that a kernel may
+    also refuse them, by an exception.
     """
 
     name: str

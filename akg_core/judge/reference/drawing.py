@@ -17,11 +17,12 @@ from torch import nn
 
 from akg_core.device import HOST, Device
 from akg_core.judge.compare.case import Expected, Noise
-from akg_core.judge.records import Draw
+from akg_core.judge.records import FEWEST_CALLS, Draw
 from akg_core.judge.reference.construction import made_by
 from akg_core.judge.reference.locality import Locality
+from akg_core.judge.reference.memory import nbytes
 from akg_core.judge.reference.prepare import CASES
-from akg_core.judge.reference.schedule import Plan
+from akg_core.judge.reference.schedule import Plan, calls
 from akg_core.judge.reference.steps import Decided, Held
 from akg_core.judge.reference.updates import left_in_state
 from akg_core.judge.reference.updates import places as updated_places
@@ -31,10 +32,11 @@ from akg_core.task.inputs import draws, edges, places, whole_numbers
 from akg_core.task.inputs.other_numbers import given_numbers
 from akg_core.task.inputs.patterns import Deal
 from akg_core.task.source.load import ReferenceModule
-from akg_core.worker.tensors import save
+from akg_core.worker.tensors import fresh, save
 from akg_core.worker.usage import cores
 
 State = dict[str, torch.Tensor]
+_BEFORE = 3  # sets of inputs of calls that came before
 _BORDERS = 64  # numbers of a table that inputs are compared with
 
 
@@ -165,9 +167,34 @@ def drawn(reference: Reference, draw: Draw) -> tuple[list[Any], State]:
         state = draws.redraw_state(
             reference.model, seed, exchanged=draw.seed if follows else None, signed=draw.case.another
         )
+    elif draw.state == "later":
+        state = _later(reference, draw)
     if draw.name in reference.given:
         return reference.given[draw.name], state
     return inputs_drawn(reference, draw, state), state
+
+
+def _later(reference: Reference, draw: Draw) -> State:
+    """The state that many calls in a row leave, or as many as the reference takes: a ring that has gone round, say."""
+
+    def before(number: int) -> list[Any]:
+        return inputs_drawn(reference, draw.model_copy(update={"seed": draw.seed + number + 1}))
+
+    first = before(0)
+    count = calls(reference.task, nbytes(first), 0, reference.device) | 1
+    sets = [first, *(map(before, range(1, _BEFORE)) if count > FEWEST_CALLS else ())]
+    while count:
+        reference.restore({})
+        try:
+            with torch.no_grad():
+                for number in range(count):
+                    reference.model(*fresh(sets[number % len(sets)]))
+            break
+        except Exception:  # as where it has room for so many
+            count //= 4
+    state = {name: value.detach().clone() for name, value in reference.model.state_dict().items()}
+    reference.restore({})
+    return state
 
 
 def inputs_drawn(reference: Reference, draw: Draw, state: State | None = None) -> list[Any]:
@@ -240,7 +267,8 @@ def _name(asked: Plan, state: str) -> str:
         what = f"rows ({kinds})" if asked.deal.depth else kinds
     else:
         what = asked.kind.replace("_", " ")
-    parts = [what, *["redrawn parameters"] * (state == "redrawn")]
+    states = {"redrawn": ["redrawn parameters"], "later": ["state of many calls later"]}
+    parts = [what, *states.get(state, ())]
     return ", ".join([*parts, *(f"{name}={value}" for name, value in (asked.sizes | asked.numbers).items())])
 
 

@@ -97,6 +97,8 @@ def _needed(task: Task, seed: int, local: Locality, is_free: bool) -> list[Plan]
     if is_free and (deal := _not_finite(task, local)):
         found.append(Plan(draws.DEALT, seed + 5, "initial", deal=deal, needed=True))
     found.append(Plan("disturbed", seed + 1, "initial", needed=True))  # the first case's own seed
+    if task.graph.mutations and not task.interface.seeded:
+        found.append(Plan("drawn", seed + 15, "later", needed=True))
     found += [Plan("drawn", seed + 10, "initial", numbers=numbers, needed=True) for numbers in other_numbers(task)]
     return found + [Plan("drawn", seed + 8, sizes=sizes, needed=True) for sizes in edges.edges(task)]
 
