@@ -63,6 +63,9 @@ def test_a_simulated_kernel_meets_no_size_that_it_would_be_left_out_of() -> None
     task = capture(load_source(text, "ref"), dynamic=True, eval=True)
     usual, simulated = (list(schedule.planned(task, 7, ROWS, True, HOST, only)) for only in (False, True))
     assert [plan.sizes for plan in usual if plan not in simulated] == [{"s0": 65584, "s1": 48, "s2": 48}]
+    moves = capture(load_source(text.replace("x.exp()", "x.permute(0, 2, 1)"), "ref"), dynamic=True, eval=True)
+    sizes = [plan.sizes for plan in schedule.planned(moves, 7, ROWS, True, HOST, True)]
+    assert {"s0": 65584, "s1": 48, "s2": 48} not in sizes and {"s0": 49, "s1": 49, "s2": 49} in sizes
 
 
 def test_without_rows_a_kind_is_a_case() -> None:

@@ -106,7 +106,8 @@ def operations(task: Task) -> float:
 
 
 def effort(task: Task, faster: float = 1.0) -> float:
-    """About how much one call computes, in elements of simple operators: the same on every machine, however busy.
+    """About how much one call computes, in elements of simple operators: the same on every machine, however busy. That
+    is no less than the elements that it is given, which somebody has to draw.
 
     `faster`: how many times faster elements are there than here, while calling an operator takes as long.
     """
@@ -121,7 +122,8 @@ def effort(task: Task, faster: float = 1.0) -> float:
         if name in _PRODUCTS:
             products = results * _combined(node, index, task.symbols)
         total += results + products / _SHARED + _CALLED * faster * (1 + _OF_TURN * turns)
-    return total
+    tensors = (argument.shape for argument in task.interface.arguments if argument.kind == "tensor")
+    return max(total, sum(math.prod(_numbers(shape, task.symbols)) for shape in tensors))
 
 
 def _recurrence(node: Node, index: GraphIndex, symbols: dict[str, int]) -> tuple[float, float]:
