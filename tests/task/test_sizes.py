@@ -119,6 +119,13 @@ def test_a_window_that_came_more_than_once_still_does():
     assert min(shapes.outputs[0][2:]) >= 2
 
 
+def test_tensors_in_a_list_are_made_smaller_together():
+    listed = file("torch.cat(x)", "[torch.randn(*shape) for shape in ([64, 512, 256], [32, 512, 256])]")
+    text, (note,) = fitting(listed, "listed", SIMULATED_WORK)
+    (one, other) = shapes_of(text, "listed").inputs
+    assert one[1:] == other[1:] and shapes_of(text, "listed").work <= SIMULATED_WORK, note
+
+
 def test_a_file_that_is_small_enough_stays_as_it_is():
     text = file("x + 1", "torch.rand(4, 4)")
     assert fitting(text, "tiny", SIMULATED_WORK) == (text, ())

@@ -123,7 +123,8 @@ def _made(source: str, name: str) -> tuple[Interface, nn.Module, list[Any], Any]
         if isinstance(m, nn.modules.conv._ConvNd)
     ]
     windows = frozenset((weight, dim) for weight, rank in weights for dim in range(2, rank))
-    return Interface(_tensor_shapes(inputs), parameters, windows), model, inputs, mode
+    tensors = torch.utils._pytree.tree_leaves(inputs)
+    return Interface(_tensor_shapes(tensors), parameters, windows), model, inputs, mode
 
 
 def _tensor_shapes(values: Iterable[Any]) -> tuple[Shape, ...]:
