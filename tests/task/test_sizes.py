@@ -12,6 +12,7 @@ from akg_core.task.scaling.scale import fitting, scaled
 from akg_core.task.scaling.shapes import is_degenerate, shapes_of
 from akg_core.task.scaling.sizes import sizes_of
 from akg_core.task.source import load
+from tests.task.replay import reference_text
 from tests.task.sized import FILES, file
 
 
@@ -157,3 +158,11 @@ def test_integers_are_found_in_every_place_and_spelled_anew():
         assert rewritten(text, [(each, each.value) for each in found]).count("\n") == text.count("\n")
     places = {(each.scope, each.name): each.value for each in integers(FILES["constructor defaults"])}
     assert places["Model.__init__", "cin"] == 32 and places["Model.__init__", "stride"] == 2
+
+
+def test_gradients_count_as_what_they_are_made_of():
+    grad = "x.requires_grad_(); return torch.autograd.grad((x @ x.mT).exp().sum(), x)"
+    one, three = (
+        reference_text(line, inputs="torch.randn(64, 512)") for line in ("return (x @ x.mT).exp().sum()", grad)
+    )
+    assert 2 < shapes_of(three, "three").work / shapes_of(one, "one").work < 4

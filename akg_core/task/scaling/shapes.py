@@ -6,15 +6,14 @@ Worker side only.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.flop_counter import flop_registry
 
 from akg_core.task.export.fake import fake_mode, fake_or_real, run
 from akg_core.task.scaling.writes import require
@@ -57,14 +56,8 @@ def interface_of(source: str, name: str) -> Interface:
 def shapes_of(source: str, name: str) -> Shapes:
     """All shapes of a call of forward. Raises TaskError where it does not run."""
     found, model, inputs, mode = _made(source, name)
-    watch, counter = _Watch(), FlopCounterMode(display=False)
-
-    @contextmanager
-    def observed() -> Iterator[None]:
-        with counter, watch:
-            yield
-
-    outputs = run(name, mode, model, inputs, observed())
+    watch = _Watch()
+    outputs = run(name, mode, model, inputs, watch)
     elements = sum(map(math.prod, (*found.inputs, *found.parameters.values())))
     return Shapes(
         inputs=found.inputs,
@@ -72,7 +65,7 @@ def shapes_of(source: str, name: str) -> Shapes:
         windows=found.windows,
         outputs=_tensor_shapes(outputs),
         results=tuple(watch.results),
-        work=elements + watch.elements + counter.get_total_flops() // _A_PRODUCT,
+        work=elements + watch.elements + watch.products // _A_PRODUCT,
         indexes=watch.indexes,
     )
 
@@ -89,12 +82,12 @@ def is_degenerate(shapes: Shapes, whole: Shapes) -> bool:
 
 
 class _Watch(TorchDispatchMode):
-    """Sees every operator: the shapes of what it makes, and the elements that it moves."""
+    """Sees every operator: the shapes of what it makes, the elements that it moves, the operations of its products."""
 
     def __init__(self) -> None:
         super().__init__()
         self.results: list[tuple[str, tuple[Shape, ...]]] = []
-        self.elements = 0
+        self.elements = self.products = 0
         self.indexes = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -105,6 +98,8 @@ class _Watch(TorchDispatchMode):
         if not _is_view(func):
             sizes = [*map(math.prod, shapes)]
             self.elements += sum(sizes) + _window(func, args) * sum(sizes[:1]) // _A_WINDOW
+        if count := flop_registry.get(func._overloadpacket):
+            self.products += count(*args, **(kwargs or {}), out_val=made)
         self.indexes = self.indexes or any(map(_is_integral, torch.utils._pytree.tree_leaves(args)))
         return made
 
