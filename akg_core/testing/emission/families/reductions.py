@@ -35,12 +35,13 @@ def cases() -> Cases:
     found.whole_rows(
         "reduce_ints",
         'x: In["i32", "M", "N"]',
-        'y: Out["i64", "M"], z: Out["i32", "M"], w: Out["i64", "M"], v: Out["bool", "M"]',
+        'y: Out["i64", "M"], z: Out["i32", "M"], w: Out["i64", "M"], v: Out["bool", "M"], u: Out["i64", "M"]',
         "t = load(x[m, n])\n"
         "store(y[m], reduce_sum(t, n))\n"
         "store(z[m], reduce_max(t, n))\n"
         "store(w[m], reduce_sum(t > 0, n))\n"
-        "store(v[m], reduce_all(t > -50, n))",
+        "store(v[m], reduce_all(t > -50, n))\n"
+        "store(u[m], reduce_max(where(t > 0, n, -1), n) - reduce_min(where(t > 0, n, 37), n))",
         ints(7, 37, dtype=torch.int32),
     )
     found.whole_rows(

@@ -66,7 +66,12 @@ class ExpressionPrinter:
         return f"{term.operand}[{', '.join(':' if axis in term.axes else 'None' for axis in axes)}]"
 
     def fitted(self, terms: Sequence[Term]) -> tuple[list[Term], tuple[str, ...]]:
-        """The terms broadcast against each other, and the axes of what they make."""
+        """The terms broadcast against each other, and the axes of what they make.
+
+        Beside a literal that takes 64 bits, which Triton would give the dtype of what it meets, all have 64.
+        """
+        if any(term.number and term.dtype == "i64" and not term.narrow for term in terms):
+            terms = [wide(term) for term in terms]
         axes = self.ordered(axis for term in terms for axis in term.axes)
         texts = [self.aligned(term, axes) for term in terms]
         pairs = zip(terms, texts, strict=True)
@@ -91,7 +96,8 @@ class ExpressionPrinter:
             case Number(value=value):
                 dtype = dtype_of(expr)
                 text = literal(value, dtype)
-                return Term(text, dtype, (), LOOSE if text[0] == "-" else ATOM, is_integer(dtype), True)
+                narrow = is_integer(dtype) and -(1 << 31) <= value < 1 << 31
+                return Term(text, dtype, (), LOOSE if text[0] == "-" else ATOM, narrow, True)
             case Name(id=name):
                 return self.name(name)
             case Unary():

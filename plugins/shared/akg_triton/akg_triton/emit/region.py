@@ -126,7 +126,7 @@ class RegionPrinter:
         begin, text = self.terms.term(op.operand), f"tl.arange(0, {self.terms.lanes(axis.name)})"
         text = text if begin.text == "0" else f"{begin.operand} + {text}"
         text = f"tl.max_contiguous({text}, 1)" if axis.single else text
-        narrow = begin.narrow and self.body.bounds.fits_i32(Name(axis.name))
+        narrow = begin.narrow and (begin.number or self.body.bounds.fits_i32(Name(axis.name)))
         return Term(text, "i64", (axis.name,), SUM, narrow)
 
     def begin(self, op: Op) -> Term:
