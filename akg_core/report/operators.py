@@ -57,6 +57,10 @@ between such rows, their pairs (`x[mask][:, None] - x[mask]`), and softmax, sums
 they come from, because they are places of something as long, or because the counts meet something as long, so that
 PyTorch would raise an error.
 
+Gradients that `forward` takes (`torch.autograd.grad`, `torch.func.grad`, `jvp`, `jacrev`) are captured as what they are
+made of, those of products, convolutions, pools, interpolation, normalisation and attention among them; of recurrent
+layers, `F.grid_sample` and CTC there are none.
+
 Left out, and why: `repeat_interleave` by a tensor without `output_size`, and other uses of `bincount`, for which a
 program has no room before it knows; QR, SVD and eigenvalues, which iterate until values say that it is enough; packed
 sequences, unless a recurrent layer takes them and they are padded again to a `total_length`; float8, for which the
