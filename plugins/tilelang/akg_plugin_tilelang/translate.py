@@ -287,6 +287,8 @@ class _Translator:
             return self.chosen(*arguments)
         if name in _BITS:
             return f"({self.text(arguments[0])} {_BITS[name]} {self.text(arguments[1])})"
+        if name == "bitwise_not":
+            return f"(~{self.text(arguments[0])})"
         if name == "reinterpret":
             return f"reinterpret({self.text(arguments[0])}, {str(node.dtype)!r})"
         if name in ("call_pure_extern", "call_extern"):

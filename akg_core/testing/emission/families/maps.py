@@ -53,7 +53,7 @@ def cases() -> Cases:
             f"int_{name}",
             X.replace("f32", name),
             Y.replace("f32", name),
-            "t = load(x[m, n])\nstore(y[m, n], (t * t + t // 3 - t % 5) ^ (t & 12) | maximum(t, 3) << 1)",
+            "t = load(x[m, n])\nstore(y[m, n], (t * t + t // 3 - t % 5) ^ (t & 12) | ~maximum(t, 3) << 1)",
             ints(7, 37, low=low, dtype=TORCH[name]),
         )
     found.rows(
