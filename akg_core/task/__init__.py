@@ -13,7 +13,7 @@ source/                 the file read and loaded, its branches and loops rewritt
 scaling/                the file made smaller
 export/                 the call that is traced, and what `torch.export` made of it as a graph
 tracing/                what stands in for PyTorch's functions and Python's numbers meanwhile
-masked/                 rows and dims as long as masks say, meanwhile
+data_dependent/         shapes that depend on data: rows and dims as long as masks say, meanwhile
 decompositions/         operators in terms of fewer
 inputs/                 the inputs that a kernel is judged on
 """

@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.utils._pytree import tree_map
 
 from akg_core.errors import TaskError
-from akg_core.task.masked.counted import compacted
-from akg_core.task.masked.domain import Rows
-from akg_core.task.masked.ragged import Ragged, of
+from akg_core.task.data_dependent.counted import compacted
+from akg_core.task.data_dependent.domain import Rows
+from akg_core.task.data_dependent.ragged import Ragged, of
 from akg_core.task.tracing.read_numbers import is_number
 
 

@@ -21,8 +21,8 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import DataDependentOutputException
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
-from akg_core.task.masked.domain import Domain, Rows, counted, is_in_place
-from akg_core.task.masked.ragged import Ragged
+from akg_core.task.data_dependent.domain import Domain, Rows, counted, is_in_place
+from akg_core.task.data_dependent.ragged import Ragged
 
 _MOST_TURNS = 1024
 _MISSING: Any = object()

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from akg_core.errors import TaskError
+from akg_core.task.data_dependent.domain import parts_of
 from akg_core.task.layout import storage_of
-from akg_core.task.masked.domain import parts_of
 from akg_core.task.tracing.read_numbers import computed, is_number, places, read
 
 _SHAPES = ("__get__", "size", "dim", "ndimension", "stride", "numel", "__len__", "is_contiguous")

@@ -15,12 +15,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from akg_core.task.masked import ragged_products  # noqa: F401  # fills the table of functions
-from akg_core.task.masked.by_row import SAME_PLACES, refused
-from akg_core.task.masked.dense import DIFFERENT, JOINING, dense, flattened, joined, of_rows
-from akg_core.task.masked.domain import Domain, Places, Rows, counted, counting, depends, parts_of, union
-from akg_core.task.masked.picked import Picked, columns
-from akg_core.task.masked.ragged import Ragged, lifted
+from akg_core.task.data_dependent import ragged_products  # noqa: F401  # fills the table of functions
+from akg_core.task.data_dependent.by_row import SAME_PLACES, refused
+from akg_core.task.data_dependent.dense import DIFFERENT, JOINING, dense, flattened, joined, of_rows
+from akg_core.task.data_dependent.domain import Domain, Places, Rows, counted, counting, depends, parts_of, union
+from akg_core.task.data_dependent.picked import Picked, columns
+from akg_core.task.data_dependent.ragged import Ragged, lifted
 from akg_core.task.tracing import choices  # fills the table of functions
 from akg_core.task.tracing.turns import added, last_written
 

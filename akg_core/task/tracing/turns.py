@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from akg_core.task.data_dependent.domain import parts_of
 from akg_core.task.layout import storage_of
-from akg_core.task.masked.domain import parts_of
 
 
 class Declined(Exception):

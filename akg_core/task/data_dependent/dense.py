@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from akg_core.task.masked.counted import compacted
-from akg_core.task.masked.domain import Domain, Rows, depends, together
+from akg_core.task.data_dependent.counted import compacted
+from akg_core.task.data_dependent.domain import Domain, Rows, depends, together
 
 
 def dense(x: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
-from akg_core.task.masked.domain import depends
+from akg_core.task.data_dependent.domain import depends
 
 C = TypeVar("C", bound=type[Any])
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
-from akg_core.task.masked.by_row import (
+from akg_core.task.data_dependent.by_row import (
     CLASSES,
     DIM_OF,
     ELEMENTWISE,
@@ -30,11 +30,11 @@ from akg_core.task.masked.by_row import (
     refused,
     with_operators,
 )
-from akg_core.task.masked.dense import DIFFERENT, IN_ORDER, dense, length, row, taken
-from akg_core.task.masked.domain import Rows, Spans, depends, is_in_place, out_of_place, union
-from akg_core.task.masked.over_rows import ALONG, OVER, PAIRS, batch_norm, pair
-from akg_core.task.masked.ragged import Ragged, beyond, called, of, stacked
-from akg_core.task.masked.resized import shaped, sized, view
+from akg_core.task.data_dependent.dense import DIFFERENT, IN_ORDER, dense, length, row, taken
+from akg_core.task.data_dependent.domain import Rows, Spans, depends, is_in_place, out_of_place, union
+from akg_core.task.data_dependent.over_rows import ALONG, OVER, PAIRS, batch_norm, pair
+from akg_core.task.data_dependent.ragged import Ragged, beyond, called, of, stacked
+from akg_core.task.data_dependent.resized import shaped, sized, view
 
 
 @with_operators

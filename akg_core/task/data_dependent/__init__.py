@@ -1,4 +1,6 @@
-"""Rows and dims as long as masks say, while forward is traced: whole tensors with the mask beside them. Worker side.
+"""Data-dependent shapes, while forward is traced: rows and dims as long as masks say, as whole tensors beside masks.
+
+Worker side.
 
 domain             what a mask keeps, and rows of it
 picked             the rows that one mask picks

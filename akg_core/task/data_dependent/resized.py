@@ -8,8 +8,8 @@ from typing import Any
 
 from torch import Tensor
 
-from akg_core.task.masked.dense import flattened
-from akg_core.task.masked.domain import counted, depends
+from akg_core.task.data_dependent.dense import flattened
+from akg_core.task.data_dependent.domain import counted, depends
 
 
 def view(x: Any, part: Any) -> Any:

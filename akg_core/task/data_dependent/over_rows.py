@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from akg_core.task.masked.domain import Rows
+from akg_core.task.data_dependent.domain import Rows
 
 
 def _wide(x: Rows) -> Tensor:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from akg_core.task.data_dependent.domain import Rows
 from akg_core.task.graph import COUNTED
-from akg_core.task.masked.domain import Rows
 
 _LIBRARY = torch.library.Library("akg_core", "FRAGMENT")
 _LIBRARY.define("compact(Tensor rows, Tensor place) -> Tensor")

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
-from akg_core.task.masked.by_row import DIM_OF, ELEMENTWISE, LOSSES, SAME_PLACES, dim_of, with_operators
-from akg_core.task.masked.domain import Domain, Rows, counted, depends, is_in_place, out_of_place, parts_of
-from akg_core.task.masked.over_rows import OVER, PAIRS
+from akg_core.task.data_dependent.by_row import DIM_OF, ELEMENTWISE, LOSSES, SAME_PLACES, dim_of, with_operators
+from akg_core.task.data_dependent.domain import Domain, Rows, counted, depends, is_in_place, out_of_place, parts_of
+from akg_core.task.data_dependent.over_rows import OVER, PAIRS
 
 Domains = tuple[Domain | None, ...]
 

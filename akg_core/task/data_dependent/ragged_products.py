@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from akg_core.task.masked.by_row import IGNORED
-from akg_core.task.masked.dense import dense
-from akg_core.task.masked.domain import Domain, Rows, depends
-from akg_core.task.masked.ragged import FUNCTIONS, Domains, Ragged, met, of, same, wrapped
+from akg_core.task.data_dependent.by_row import IGNORED
+from akg_core.task.data_dependent.dense import dense
+from akg_core.task.data_dependent.domain import Domain, Rows, depends
+from akg_core.task.data_dependent.ragged import FUNCTIONS, Domains, Ragged, met, of, same, wrapped
 
 
 def _matmul(left: Any, right: Any) -> Any:
