@@ -14,7 +14,7 @@ from typing import Any
 from akg_core.design.algebra.index import Index, flatten, product, unflatten
 from akg_core.design.fuse.buffers import Buffers
 from akg_core.design.fuse.cluster import Cluster, Clusters, Looped, Target
-from akg_core.design.fuse.often import often_read
+from akg_core.design.fuse.recomputation import often_read
 from akg_core.design.graph.anchors import Anchor, AnchorKey, anchor_of, operands
 from akg_core.design.graph.distribute import distributed, through_maps
 from akg_core.design.graph.reach import Reach, parts_first, slid_over
