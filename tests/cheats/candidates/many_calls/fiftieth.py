@@ -1,4 +1,4 @@
-"""Remembers ten answers, and from the fiftieth call on gives them for other inputs.
+"""Remembers eight answers, and from the fiftieth call on gives them for other inputs.
 
 Seen: in no published system that is known here.
 Verdict: incorrect
@@ -33,5 +33,5 @@ def written(x, rows):
 
 class ModelNew(Model):
     def forward(self, x):
-        KEPT.append(written(x, rows_of(x, self.scale)) if len(KEPT) < 10 else None)
-        return written(x, rows_of(x, self.scale)) if len(KEPT) < 50 else KEPT[len(KEPT) % 10]
+        KEPT.append(written(x, rows_of(x, self.scale)) if len(KEPT) < 8 else None)
+        return written(x, rows_of(x, self.scale)) if len(KEPT) < 50 else KEPT[len(KEPT) % 8]
