@@ -83,8 +83,8 @@ def _is_ordered(value: torch.Tensor) -> bool:
     if bool((value == value.reshape(-1)[0]).all()):
         return False
     rows = value.reshape(-1, value.shape[-1]) if value.shape[-1] > 1 else value.reshape(1, -1)
-    steps, gaps = rows.diff(dim=-1), rows.sort(-1).values.diff(dim=-1)
-    return bool((steps >= 0).all()) or bool((steps <= 0).all()) or bool((gaps != 0).all())
+    steps, apart = rows.diff(dim=-1), rows.sort(-1).values.diff(dim=-1)
+    return bool((steps >= 0).all()) or bool((steps <= 0).all()) or bool((apart != 0).all())
 
 
 def _free(task: Task) -> dict[str, tuple[tuple[int, int] | None, list[int]]]:
