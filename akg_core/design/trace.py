@@ -13,7 +13,7 @@ from akg_core.design.graph.loop_search import rolled
 from akg_core.design.graph.loops import Early, after_turn, all_parts, beside, loop_of
 from akg_core.design.graph.rolled import Rolled, Written
 from akg_core.design.graph.rules import SEED, Call, Choices, Stream, find_rule
-from akg_core.design.graph.values import Shape, Source, Value, View, cast, literal
+from akg_core.design.graph.values import Shape, Source, Value, View, cast, compute, literal
 from akg_core.design.operators import (
     constants,
     convolutions,
@@ -99,6 +99,12 @@ def trace(
 
 
 Results = tuple[Value | None, ...]
+_ALIASES = frozenset({
+    "_unsafe_view", "alias", "as_strided", "broadcast_to", "contiguous", "detach", "diagonal", "dropout", "expand",
+    "flatten", "permute", "reshape", "select", "slice", "split", "split_with_sizes", "squeeze", "t", "to", "transpose",
+    "unbind", "unflatten", "unfold", "unsqueeze", "view",
+})  # fmt: skip
+"""Operators whose results lie in the memory of their arguments, as far as they can."""
 
 
 class _Tracer:
@@ -145,6 +151,7 @@ class _Tracer:
         key = repr((node.op, drawn, *given, node.dtypes, node.shapes))
         if key not in self._seen:
             found = _apply(call) if self._refused is None else _heard(call, self._refused)
+            found = found if call.name in _ALIASES else tuple(map(_of_its_own, found))
             self._seen[key] = tuple(map(_unless_empty, found))
         self._bind(node, self._seen[key])
 
@@ -250,6 +257,14 @@ class _Tracer:
 
     def _shape(self, node: Node) -> Shape:
         return tuple(parse_size(d, self._symbols) for d in node.shapes[0])
+
+
+def _of_its_own(value: Value | None) -> Value | None:
+    """A value, or a copy where it is no more than a tensor from outside: a sum over a dim of size 1 is one."""
+    base = value
+    while isinstance(base, View):
+        base = base.arg
+    return compute("copy", value) if value is not None and isinstance(base, Source) else value
 
 
 def _unless_empty(value: Value | None) -> Value | None:

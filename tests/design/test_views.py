@@ -65,6 +65,20 @@ def test_views_with_steps_take_no_kernel(line: str) -> None:
     assert judge(reference(forward(line), "[torch.randn(9, 12)]")).kernels == (0,)
 
 
+def test_what_is_no_view_is_in_memory_of_its_own() -> None:
+    lines = [
+        "x.cumsum(0)",
+        "x.sum(0)",
+        "x.amax(0)",
+        "x.flip(0)",
+        "torch.cat([x])",
+        "x.repeat(1, 1)",
+        "x[:, 2:5].prod(0)",
+    ]
+    sketch = judge(reference(forward(several(lines)), "[torch.randn(1, 12)]")).sketches[0]
+    assert sketch.text.count("store(") == len(lines)
+
+
 def test_tensors_without_elements() -> None:
     lines = [
         "x * 2",
