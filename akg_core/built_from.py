@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from akg_core.errors import UsageError
+from akg_core.python_text import module_of
 from akg_core.records import Artifact, KernelSource
 from akg_core.storage import write_whole
 
@@ -44,7 +45,7 @@ def require_unchanged(folder: Path) -> None:
 def require_built(artifact: Artifact) -> None:
     """Raise UsageError where the entry file names what is built of a source beside it, and that is not there."""
     sources = {path.stem for path in artifact.folder.iterdir() if path.suffix not in BUILT}
-    tree = ast.parse((artifact.folder / artifact.entry).read_text(encoding="utf-8-sig"))
+    tree = module_of((artifact.folder / artifact.entry).read_text(encoding="utf-8-sig"))
     constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
     for node in constants:
         name = str(node.value)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from akg_core.python_text import module_of
 from akg_core.records import Graph, Record, Task
 from akg_core.task.category import category
 
@@ -58,7 +59,7 @@ def structural_likeness(one: str, other: str) -> int:
 def structure(sketch: str) -> tuple[str, ...]:
     """What a sketch does inside of which loops: "grid/tiles: load", in the text's order; () for what does not parse."""
     try:
-        return tuple(_calls(ast.parse(sketch), ()))
+        return tuple(_calls(module_of(sketch), ()))
     except SyntaxError:
         return ()
 

@@ -14,6 +14,7 @@ import inspect
 import textwrap
 
 from akg_core.bench import meanings
+from akg_core.python_text import module_of
 
 _LIBRARY = "torch_npu"
 _OPERATORS = "torch.ops.aten"
@@ -23,7 +24,7 @@ _FORWARD = "forward"
 def in_plain_torch(source: str) -> str:
     """`source` without the library, where its calls have meanings or the docstring states forward; else as it is."""
     try:
-        module = ast.parse(source)
+        module = module_of(source)
     except (SyntaxError, ValueError):
         return source  # which is said when it is run
     named = _Named()
@@ -104,7 +105,7 @@ def _inside(text: str) -> list[ast.stmt]:
     for each in (block, deeper):
         with contextlib.suppress(SyntaxError):
             body = textwrap.indent(textwrap.dedent("\n".join(each)), " ")
-            (function,) = ast.parse(f"def {_FORWARD}():\n{body}").body
+            (function,) = module_of(f"def {_FORWARD}():\n{body}").body
             if isinstance(function, ast.FunctionDef) and isinstance(function.body[-1], ast.Return) and first >= 0:
                 return function.body
     return []
@@ -121,7 +122,7 @@ def _functions(text: str) -> list[ast.stmt]:
             break
         block.append(line)
     try:
-        return ast.parse(textwrap.dedent("\n".join(block))).body
+        return module_of(textwrap.dedent("\n".join(block))).body
     except SyntaxError:
         return []
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from akg_core.errors import UsageError
+from akg_core.python_text import module_of
 from akg_core.task.source.syntax import compiled
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def kernel(path: Path) -> Artifact:
         raise UsageError(f"{str(entry)!r} is not a .py file.", _MODEL_NEW)
     text = read(entry, "kernel", _names_model_new)
     compiled(text, str(entry), kind=UsageError)
-    if not any(_binds_model_new(node) for node in ast.walk(ast.parse(text))):
+    if not any(_binds_model_new(node) for node in ast.walk(module_of(text))):
         raise UsageError(f"{entry} defines no ModelNew.", _MODEL_NEW)
     return Artifact(folder=entry.parent.resolve(), entry=entry.name)
 

@@ -42,6 +42,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from akg_core.notation import FUNCTIONS, SYMBOLS
+from akg_core.python_text import expression_of
 from akg_core.records import Dim, Graph, Interface, Node
 
 DTYPE = "torch.dtype"
@@ -225,7 +226,7 @@ def size(dim: Dim, symbols: dict[str, int]) -> int:
 
 def evaluate(value: Any, symbols: dict[str, int]) -> Any:
     """A dimension, a number of a node's arguments, or a condition: "(s0 ** 0.5)" at s0 = 9 is 3.0."""
-    return _evaluate(ast.parse(value, mode="eval").body, symbols) if isinstance(value, str) else value
+    return _evaluate(expression_of(value), symbols) if isinstance(value, str) else value
 
 
 _CALLS: dict[str, Callable[..., Any]] = {"max": max, "min": min, "int": int, "round": round}

@@ -15,6 +15,7 @@ from akg_core.dtypes import DTYPES
 from akg_core.errors import AkgError
 from akg_core.judge.source.rules import broken_rule
 from akg_core.pages import KINDS
+from akg_core.python_text import module_of
 from akg_core.records import KernelSource, Target
 from akg_core.registry import HOOKS, OPTIONAL, modules_of
 from akg_core.stages import stages
@@ -169,7 +170,7 @@ class Contract:
 
     def must_be_allowed(self, subject: Subject, what: str, source: KernelSource) -> None:
         """Fail when the plugin or core refuses a source that should be honest."""
-        tree = ast.parse(source.files[source.entry])
+        tree = module_of(source.files[source.entry])
         if not any(isinstance(node, ast.ClassDef) and node.name == "ModelNew" for node in tree.body):
             fail(f"{what} defines no class ModelNew in {source.entry}.")
         try:

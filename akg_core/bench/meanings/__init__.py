@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from akg_core.python_text import module_of
+
 
 def stated(names: Iterable[str]) -> list[ast.stmt]:
     """The functions of these names, and those that they call, in the order in which they are written."""
@@ -31,5 +33,5 @@ def is_stated(name: str) -> bool:
 
 @cache
 def _known() -> dict[str, ast.stmt]:
-    modules = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(Path(__file__).parent.glob("[a-z]*.py"))]
+    modules = [module_of(path.read_text(encoding="utf-8")) for path in sorted(Path(__file__).parent.glob("[a-z]*.py"))]
     return {each.name: each for module in modules for each in module.body if isinstance(each, ast.FunctionDef)}

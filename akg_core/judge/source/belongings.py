@@ -12,6 +12,8 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from akg_core.python_text import module_of
+
 _BUILTINS = frozenset({"exec", "eval", "compile", "__import__"})
 _FUNCTIONS = frozenset(
     {"import_module", "run_path", "run_module", "spec_from_file_location", "SourceFileLoader", "SourcelessFileLoader"}
@@ -72,7 +74,7 @@ def _readings(path: Path) -> Iterator[tuple[str, ast.Module]]:
                 text = decoded(said, path.suffix == ".py")
                 if text not in known:
                     known.add(text)
-                    yield text, ast.parse(text)
+                    yield text, module_of(text)
 
 
 def _content(path: Path) -> bytes:

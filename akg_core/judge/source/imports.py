@@ -15,6 +15,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from akg_core.python_text import module_of
+
 _STANDARD = """
     __future__ _ctypes _thread abc array ast asyncio atexit base64 binascii bisect builtins cmath codecs collections
     concurrent contextlib contextvars copy copyreg ctypes dataclasses datetime decimal dis enum errno faulthandler fcntl
@@ -61,7 +63,7 @@ def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def _of_text(text: str) -> Iterator[str]:
     try:
-        tree = ast.parse(text)
+        tree = module_of(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     yield from (name for _, name in imported(tree))

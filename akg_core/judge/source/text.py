@@ -11,6 +11,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TypeGuard
 
+from akg_core.python_text import module_of
 from akg_core.records import Finding, KernelSource
 
 # Operators of torch that compute. The guard knows them all; these are the usual ones.
@@ -40,7 +41,7 @@ def python_findings(source: KernelSource, prefix: str, is_kernel: IsKernel = lam
     findings: list[Finding] = []
     for name in _python_files(source):
         try:
-            tree = ast.parse(source.files[name])
+            tree = module_of(source.files[name])
         except SyntaxError as error:
             said = f"{name} does not parse: {error.msg}."
             findings.append(Finding(code=f"{prefix}101", message=said, line=error.lineno or 0))
@@ -81,7 +82,7 @@ def python_trees(source: KernelSource) -> list[ast.Module]:
     trees = []
     for name in _python_files(source):
         try:
-            trees.append(ast.parse(source.files[name]))
+            trees.append(module_of(source.files[name]))
         except SyntaxError:
             continue  # python_findings says so
     return trees
@@ -90,7 +91,7 @@ def python_trees(source: KernelSource) -> list[ast.Module]:
 def only_views(source: KernelSource) -> bool:
     """Whether all that forward calls are checks, views and allocations: there is nothing for a kernel to compute."""
     try:
-        forward = _forward(_model_new(ast.parse(source.files[source.entry])))
+        forward = _forward(_model_new(module_of(source.files[source.entry])))
     except SyntaxError:
         return False
     if forward is None:
