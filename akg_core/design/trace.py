@@ -35,7 +35,7 @@ from akg_core.design.operators import (
     views,
 )
 from akg_core.errors import UnsupportedOperator
-from akg_core.records import Argument, Dim, Node, Parameter, Task
+from akg_core.records import Argument, Dim, Graph, Node, Parameter, Task
 from akg_core.task.graph import RANDOM, counts, dense, random_nodes, reference, resolve
 
 # A family of operators is a module whose functions are marked with @rule; importing it registers them.
@@ -89,7 +89,7 @@ def trace(
             tracer.roll(node)
         else:
             tracer.add(node)
-    result.outputs = [None if o is None else tracer.look_up(o) for o in task.graph.outputs]
+    result.outputs = tracer.outputs(task.graph)
     result.counts = {
         number: [tracer.look_up(size)[0] if isinstance(size, str) else size for size in sizes]
         for number, sizes in counts(task.graph).items()
@@ -171,6 +171,22 @@ class _Tracer:
         value = self._values[key[0]][key[1]]
         assert value is not None
         return value, self._origins[key]
+
+    def outputs(self, graph: Graph) -> list[tuple[Value, Origin] | None]:
+        """What is returned: equal results of two operators are one value, and two tensors."""
+        nodes = {node.name: node for node in graph.nodes}
+        returned: dict[Value, str] = {}
+        found: list[tuple[Value, Origin] | None] = []
+        for text in graph.outputs:
+            if text is None:
+                found.append(None)
+                continue
+            value, origin = self.look_up(text)
+            node = nodes.get(resolve(text)[0])
+            if returned.setdefault(value, text) != text and node and node.op.split(".")[1] not in _ALIASES:
+                value = compute("copy", value)
+            found.append((value, origin))
+        return found
 
     # --- loops ---------------------------------------------------------------------------------------
 

@@ -79,6 +79,13 @@ def test_what_is_no_view_is_in_memory_of_its_own() -> None:
     assert sketch.text.count("store(") == len(lines)
 
 
+def test_equal_results_of_two_operators_are_two_tensors() -> None:
+    judged = judge(reference(forward("(y := x.sin()), x.sin(), y, y.view(-1), y.clone()"), "[torch.randn(4, 6)]"))
+    (returned,) = [line for line in judged.sketches[0].text.splitlines() if line.strip().startswith("return ")]
+    first, second, again, _, clone = returned.strip().removeprefix("return ").split(", ")
+    assert first == again and len({first, second, clone}) == 3
+
+
 def test_tensors_without_elements() -> None:
     lines = [
         "x * 2",
