@@ -16,6 +16,7 @@ LINES = [
     "x[:, -p[0].item()].exp()", "x + sum(p.tolist())", "x[None, :, p[3]].sum(-1)", "p.tolist()[1] * y",
     "x[:, p[0].item()][:, 1:3] + 0",
     "(n := p[0].item() // 2, x[1, n : n + 2, 3:] + 0, x.narrow(2, n, 3) * 2, y[0, 0, torch.arange(n - 1, n + 2)])[1:]",
+    "x.narrow(dim=2, start=p[0].item() // 2, length=3) * x.narrow(dim=2, start=0, length=3)",
     "x * math.sqrt(1 - 0.9 ** (p[0].item() + 1)) * (1e-3 / (1 - 0.999 ** (p[1].item() + 1)))",
     "x * int(p[0].item()) + int(y[0, 0, 0]) + float(p[1])",
 ]  # fmt: skip

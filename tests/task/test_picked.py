@@ -67,7 +67,7 @@ LINES = [
     "x[m][..., 1].sum()",
     "x[m][x[m].sum(-1) > 0].sum(0)",
     "(x[m] * x.new_ones(x[m].shape[0], 1)).sum()",
-    "x[m].gather(1, t[m].clamp(min=0)[:, None]).sum()",
+    "x[m].gather(dim=1, index=t[m].clamp(min=0)[:, None]).sum()",
     "(x[y > 0] - y[y > 0]).abs().sum()",
 ]
 OUTPUTS = [

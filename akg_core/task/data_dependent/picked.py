@@ -232,8 +232,10 @@ def _of_rows(func: Callable[..., Any], name: str, first: Picked, args: Any, kwar
     if name in DIM_OF:
         dim = dim_of(name, args, kwargs)
         if dim is not None and _is_inner(rank + (name == "stack"), dim):
-            if name == "gather" and own and isinstance(args[2], Picked):  # others may be no places
-                args = (*args[:2], first.made(args[2].valid(first.spans)))
+            if name == "gather" and own:  # others may be no places
+                index = kwargs.get("index", args[-1])
+                index = first.made(index.valid(first.spans)) if isinstance(index, Picked) else index
+                args, kwargs = (args[0], dim, index), {}
             return _mapped(func, first, args, kwargs)
         plain = len(args) < 3 and kwargs.get("dtype") is None and set(kwargs) <= {"dim", "dtype", "_stacklevel"}
         if dim is not None and dim % rank == 0 and name in ALONG and own and plain:

@@ -61,9 +61,10 @@ class Items:
             return (found.to(kwargs.get("dtype") or torch.int64),)
         if not kwargs and (number := computed(func, name, args)) is not None:
             return (number,)
-        if name == "narrow" and is_number(args[2]):
-            there = (*_before(args[1] % args[0].dim()), slice(args[2], computed(torch.add, "add", args[2:4])))
-            name, args = "__getitem__", (args[0], there)
+        if name == "narrow" and is_number((narrowed := _narrow(*args, **kwargs))[2]):
+            base, dim, start, length = narrowed
+            there = (*_before(dim % base.dim()), slice(start, computed(torch.add, "add", (start, length))))
+            name, args = "__getitem__", (base, there)
         if name in ("tensor", "new_tensor") and isinstance(args[-1], (list, tuple)) and _holds_numbers(args[-1]):
             numbers = torch.stack([torch.as_tensor(each) for each in args[-1]])
             dtype = kwargs.get("dtype") or (args[0].dtype if name == "new_tensor" else None)
@@ -185,6 +186,11 @@ def _dims(part: Any) -> int:
     if part is None or part is Ellipsis or isinstance(part, bool):
         return 0
     return part.dim() if isinstance(part, Tensor) and part.dtype in (torch.bool, torch.uint8) else 1
+
+
+def _narrow(input: Tensor, dim: int, start: Any, length: Any) -> tuple[Tensor, int, Any, Any]:
+    """The arguments of `narrow`, by whatever names they came."""
+    return input, dim, start, length
 
 
 def _before(dim: int) -> tuple[slice, ...]:
