@@ -92,7 +92,8 @@ class Traits(Record):
     `units`: cores or multiprocessors; `lanes`: f32 elements a vector instruction or a warp handles; `on_chip_bytes`:
     memory beside one unit in which a row may stay between two passes; `tile_elements`: a good tile for
     streaming; `dot_tile`: a good (m, n, k) tile of a matrix product; `convolution_format`: what eager PyTorch may
-    round the factors of f32 convolutions to there ("tf32"), "" where it multiplies exactly; `half_tile`: a good tile
+    round the factors of f32 convolutions to there ("tf32"), "" where it multiplies exactly; `convolution_channels`:
+    of those in three dims only where the channels of a group come in such multiples; `half_tile`: a good tile
     of products of f16 that are summed in f32, for chips that make these many times faster than products of f32;
     `attention_tile`: (queries, keys) of a good tile of attention over such values, None where `on_chip_bytes` decides;
     `register_tiles`: whether a program holds each of its tiles at once, in the registers of its threads, instead of
@@ -110,6 +111,7 @@ class Traits(Record):
     tile_elements: int = 4096
     dot_tile: tuple[int, int, int] = (64, 64, 32)
     convolution_format: str = ""
+    convolution_channels: int = 1
     half_tile: tuple[int, int, int] | None = None
     attention_tile: tuple[int, int] | None = None
     register_tiles: bool = False

@@ -121,6 +121,17 @@ def test_a_sketch_says_whether_it_rounds_what_the_reference_may_round() -> None:
     assert [sketch.rounds for sketch in found] == [""] * len(found), "nothing there could be rounded"
 
 
+def test_in_three_dims_factors_are_rounded_where_channels_come_in_the_multiples_that_the_reference_rounds() -> None:
+    traits = ROUNDED.model_copy(update={"convolution_channels": 4})
+    for layer, shape, rounds in (
+        ("Conv3d(3, 8, 3)", "2, 3, 5, 6, 7", ""),
+        ("Conv3d(8, 8, 3)", "2, 8, 5, 6, 7", "tf32"),
+        ("Conv2d(3, 8, 3)", "2, 3, 9, 9", "tf32"),
+    ):
+        first, *_ = design(capture(load_source(convolved(layer, shape), "reference")), traits)
+        assert first.rounds == rounds, layer
+
+
 def test_an_image_of_halves_that_lies_channels_last_is_read_as_it_is() -> None:
     source = dedent(
         """

@@ -33,6 +33,8 @@ from akg_core.design.graph.values import (
 from akg_core.design.operators.convolution_taps import Taps, Weights, correlated
 from akg_core.design.operators.packing import packed
 
+_SPATIAL = 5  # dims of images with three spatial ones, of which libraries have other kernels
+
 
 @rule("convolution")
 def convolution(c: Call) -> Value:
@@ -68,8 +70,10 @@ def _sums(c: Call, x: Value, weights: Weights, wanted: list[tuple[list[Taps], Sh
     """The sums over input channels and each of these sets of taps, of the shape beside it."""
     dtype = wide(c.dtype)
     empty = any(size == 0 for size in x.shape)
-    if (c.choices.rounding or c.choices.joined) and dtype == "f32" and weights.shared and not empty:
-        return packed(x, weights, wanted, dtype, c.choices.rounding, c.choices.halved)
+    is_exact = len(x.shape) == _SPATIAL and weights.inputs % c.choices.rounded_channels != 0
+    rounding = "" if is_exact else c.choices.rounding
+    if (rounding or c.choices.joined) and dtype == "f32" and weights.shared and not empty:
+        return packed(x, weights, wanted, dtype, rounding, c.choices.halved)
     return [correlated(x, weights, taps, shape, dtype) for taps, shape in wanted]
 
 

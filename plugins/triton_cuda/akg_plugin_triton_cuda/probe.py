@@ -61,6 +61,7 @@ def traits(capability: int) -> Traits:
         tile_elements=1024,
         dot_tile=(128, 128, 32),
         convolution_format="tf32",
+        convolution_channels=4,  # cuDNN 9 multiplies others in three dims without tensor cores
         half_tile=(128, 128, 64),
         register_tiles=True,
         longest_sorted=_LONGEST_SORTED,
