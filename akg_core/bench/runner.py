@@ -228,8 +228,10 @@ def _group_by_group(waiting: list[Asked], pool: Pool, plan: Plan, measure: Calla
                     wait(building, return_when=FIRST_COMPLETED)
                 group, starved = following or _group(building, at_once), []
                 following = _group(building, at_once)
+                ahead = following
                 if group and sum(contest.need for contest in group) > group[0].room:
                     pool.spare.close()  # each holds memory that this group can do with
+                    ahead = following[:1]
                 _tune(group, plan, judges)
                 judging = [judges.submit(_judge_then_begin, contest, plan) for contest in group]
                 # A device that makes or ends a process has everybody who asks for memory wait.
@@ -237,11 +239,11 @@ def _group_by_group(waiting: list[Asked], pool: Pool, plan: Plan, measure: Calla
                 for contest in group:
                     contest.cast.has_run(max(0.0, until - time.monotonic()))
                 retired.close()
-                for contest in following:
+                for contest in ahead:
                     contest.start(plan.baselines)
                 for judged in judging:
                     judged.result()
-                for contest in following:
+                for contest in ahead:
                     contest.cast.started()  # what starts beside a clock would be in its times
                 for contest in group:
                     _clock_then_rest(contest, plan, retired)

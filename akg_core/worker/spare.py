@@ -26,16 +26,25 @@ class Spare:
 
     def __init__(self, make: Callable[[Limits, str], Session], background: Callable[..., Future[None]]) -> None:
         self._make, self._background, self._lock = make, background, threading.Lock()
-        self._given: set[Future[None]] = set()
+        self._given: dict[tuple[Limits, str], list[Future[None]]] = {}  # those that are being taken back
         self._idle: dict[tuple[Limits, str], list[Session]] = {}
 
     def take(self, limits: Limits, function: str) -> Session:
-        """A session that was given back, or one that is made; it is nobody else's until it is given back."""
-        with self._lock:
-            idle = self._idle.get((limits, function), [])
-            while idle:
-                if not (session := idle.pop()).closed:
-                    return session
+        """A session that was given back, or one that is made; it is nobody else's until it is given back.
+
+        One that is being taken back is waited for: it is ready sooner than a new one.
+        """
+        while True:
+            with self._lock:
+                idle = self._idle.get((limits, function), [])
+                while idle:
+                    if not (session := idle.pop()).closed:
+                        return session
+                given = self._given.get((limits, function), [])
+                if not given:
+                    break
+                next_one = given.pop(0)
+            wait([next_one])
         return self._make(limits, function)
 
     def give(self, session: Session, function: str, forget: str, payload: dict[str, Any] | None = None) -> None:
@@ -43,14 +52,15 @@ class Spare:
 
         The job gives up all that the last task has left in the process, in the background.
         """
-        given = self._background(self._take_back, session, function, forget, payload or {})
+        taken = self._background(self._take_back, session, function, forget, payload or {})
         with self._lock:
-            self._given = {future for future in self._given if not future.done()} | {given}
+            given = self._given.setdefault((session.limits, function), [])
+            given[:] = [*(future for future in given if not future.done()), taken]
 
     def settle(self) -> None:
         """Wait until all that were given back are ready for another task, or have ended."""
         with self._lock:
-            given = set(self._given)
+            given = [future for futures in self._given.values() for future in futures]
         wait(given)
 
     def close(self) -> None:

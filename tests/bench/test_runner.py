@@ -254,6 +254,13 @@ def test_nothing_is_spare_beside_a_task_that_takes_more_than_there_is(steps, mon
     )
 
 
+def test_beside_a_task_that_takes_more_than_there_is_one_other_starts(steps, monkeypatch):
+    monkeypatch.setattr(Recorded, "need", property(lambda self: 25 if self.name == "a" else 10))
+    monkeypatch.setattr(runner, "wait", lambda building, return_when: [future.result() for future in building])
+    taken = steps(on_a_device)
+    assert taken.index("start b") < taken.index("clock a") < taken.index("start c")
+
+
 def test_the_device_is_measured_while_nothing_runs_there(steps):
     taken = steps(lambda *given: runner._group_by_group(*given, measure=lambda: Recorded.steps.append("measure")))
     assert taken.index("measure") < min(taken.index(f"start {name}") for name in "abc")
