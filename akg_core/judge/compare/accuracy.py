@@ -124,7 +124,8 @@ def errors(
             close = close and bool(((c.double() - e).abs_() <= tolerance + tolerance * e.abs().double()).all())
         eager_worst = max(eager_worst, eager_most)
         norm, eager_norm, size = map(math.hypot, (norm, eager_norm, size), norms[2:])
-        half = eager_wrong.abs_().add_(r.abs(), alpha=relative / 2).add_(kind.tiny / 2)  # of what is allowed
+        size_of = r.abs() if r.dtype == width else r.to(width).abs_()
+        half = eager_wrong.abs_().add_(size_of, alpha=relative / 2).add_(kind.tiny / 2)  # of what is allowed
         if noise is not None:
             half.add_(noise[piece], alpha=_LUCK / 2)
         beyond, places = wrong / half, None

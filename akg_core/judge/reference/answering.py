@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from akg_core.device import HOST
+from akg_core.device import HOST, Device
 from akg_core.errors import OutOfMemory
 from akg_core.judge.compare.bits import named, same_bits
 from akg_core.judge.compare.case import Expected, alike, flatten
@@ -210,7 +210,7 @@ def seeded(reference: Reference, draw: Draw, *, compared: bool = True, other: in
 
     Its operators must draw as the captured graph has them, and PyTorch as we do; if not, nothing can be judged.
     """
-    torch.manual_seed(draw.seed + other)
+    _seed(reference.device, draw.seed + other)
     in_order = one_after_another() if writes_open(reference.task.graph) else contextlib.nullcontext()
     if not draw.case.seeds:
         with in_order:
@@ -223,6 +223,13 @@ def seeded(reference: Reference, draw: Draw, *, compared: bool = True, other: in
     if drawing.shapes != due:
         reference.draws_otherwise = f"it draws {len(drawing.shapes)} times, in other shapes than its captured graph"
     reference.draws_otherwise = reference.draws_otherwise or drawing.odd
+
+
+def _seed(device: Device, seed: int) -> None:
+    """What `torch.manual_seed` does for the host and this device; for all others that takes a millisecond."""
+    torch.default_generator.manual_seed(seed)
+    if device.name != HOST.name:
+        torch.get_device_module(device.name).manual_seed_all(seed)
 
 
 def separable(reference: Reference, changed: dict[str, Any]) -> Locality:
