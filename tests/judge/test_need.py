@@ -406,6 +406,37 @@ def test_what_cases_lend_is_taken_back_for_a_time_where_memory_is_short(
         assert reference.device.lent == 2
 
 
+_LINEAR = """
+    import torch
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(512, 1024, bias=False)
+        def forward(self, x):
+            return self.layer(x)
+    def get_inputs(): return [torch.randn(4, 512)]
+    def get_init_inputs(): return []
+"""
+
+
+def test_the_state_in_which_a_kernel_is_timed_goes_on_being_lent(capture: Callable[..., Task], tmp_path: Path) -> None:
+    payload = {"task": capture(dedent(_LINEAR)).model_dump(mode="json"), "folder": str(tmp_path), "seed": 0}
+    process.open_job(payload)
+    reference = drawing.current()
+    reference.device = _Lending(0)
+    drawing.write(reference, next(iter(reference.plans.values())))
+    assert reference.device.lent == 1, "the weight, which alone is large enough to be lent"
+    drawing.withdraw(reference, 1)
+    assert reference.device.lent == 1
+    process.lay_out_job({})
+    assert reference.device.lent == 1
+
+
+def test_parameters_count_as_often_as_they_are_held(capture: Callable[..., Task]) -> None:
+    task, weight = capture(dedent(_LINEAR)), 2 << 20
+    assert bytes_on_device(task, 0) - (3 << 30) - FASTER * ROW_BYTES > 6 * weight + bytes_needed(task)
+
+
 @pytest.mark.parametrize("is_same", [True, False])
 def test_of_a_large_answer_a_fingerprint_is_kept(of: Callable[[str], Task], tmp_path: Path, is_same: bool) -> None:
     def answered(name: str, answer: torch.Tensor) -> str:

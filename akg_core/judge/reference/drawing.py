@@ -157,6 +157,14 @@ def drawn(reference: Reference, draw: Draw) -> tuple[list[Any], State]:
 
     Both come from different seeds, lest weights correlate with inputs.
     """
+    state = _state_drawn(reference, draw)
+    if draw.name in reference.given:
+        return reference.given[draw.name], state
+    return inputs_drawn(reference, draw, state), state
+
+
+def _state_drawn(reference: Reference, draw: Draw) -> State:
+    """The state of a case; the reference is left as it was constructed."""
     state: State = {}
     reference.restore({})
     if draw.state == "initial":
@@ -169,9 +177,7 @@ def drawn(reference: Reference, draw: Draw) -> tuple[list[Any], State]:
         )
     elif draw.state == "later":
         state = _later(reference, draw)
-    if draw.name in reference.given:
-        return reference.given[draw.name], state
-    return inputs_drawn(reference, draw, state), state
+    return state
 
 
 def _later(reference: Reference, draw: Draw) -> State:
@@ -231,10 +237,14 @@ def write(reference: Reference, draw: Draw) -> tuple[list[Any], State]:
 
 
 def withdraw(reference: Reference, wanted: int) -> None:
-    """Take back what all cases lend of a device's memory, where fewer than the `wanted` bytes are free."""
+    """Take back what all cases lend of a device's memory, where fewer than the `wanted` bytes are free; but for the
+    state of the first one, into which a kernel that is timed is put."""
     if reference.device.free_bytes() < wanted:
         reference.device.take_back()
         reference.is_withdrawn = True
+        first = next(iter(reference.plans.values()))
+        if first.case.state:
+            save(first.case.state, _state_drawn(reference, first), reference.device)
 
 
 def lay_out(reference: Reference) -> None:
@@ -242,6 +252,7 @@ def lay_out(reference: Reference) -> None:
     if not reference.is_withdrawn:
         return
     reference.is_withdrawn = False
+    reference.device.take_back()
     plans = {draw.case.inputs: draw for draw in reversed(reference.plans.values())}  # of those on the same, the first
     for draw in plans.values():
         if draw.case.inputs and draw.case.inputs.exists():

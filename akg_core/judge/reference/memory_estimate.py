@@ -30,6 +30,9 @@ _ANSWERS_BYTES = 4 << 30  # of a candidate's answers that are held at once on a 
 _ANSWER = 3  # times the bytes of the outputs: as they are, and in float64
 _COMPARED = _ANSWER + 2  # and those of the candidate, at the end of two runs
 _TIMED = 3  # at once: a kernel, eager PyTorch and torch.compile
+_HELD = (
+    6  # times: by the reference, as constructed and as they are; by who is judged or timed, with what is made of them
+)
 _PIECE_BYTES = 4 << 30  # that comparing holds at most beside what it compares, on a device
 _CONTEXTS_BYTES = 3 << 30  # that a device takes for the processes of a task
 _GIVEN_BACK_SECONDS, _LOOK_SECONDS = 5.0, 0.02
@@ -127,7 +130,8 @@ def _on_device(task: Task, cases: int) -> int:
     """Bytes of a device for so many cases: while they are judged or a kernel is timed, or what it answered is compared.
 
     Beside the cases, the reference holds a draw, the inputs of a turn, and copies of two answers, and each that is
-    timed its parameters and its answer. These give them back before inputs are made again and compared.
+    timed its parameters and its answer. These give them back before inputs are made again and compared. Parameters are
+    held several times all along, each time in memory of its own.
     """
     given, outputs = _given(task), _outputs(task)
     kept = cases * _ANSWER * outputs if _are_kept(task) else 0
@@ -135,7 +139,8 @@ def _on_device(task: Task, cases: int) -> int:
     timing = max(turns, (cases + 3) * given + 2 * outputs + bytes_to_answer(task))
     piece = min(_PIECE_BYTES, 2 * _COMPARED * outputs)
     scattering = cases * given + _answers(task, cases) + _bytes_to_scatter(task)
-    return max(bytes_needed(task, cases), timing, scattering) + piece + kept + FASTER * ROW_BYTES + _CONTEXTS_BYTES
+    held = _HELD * _state(task) + kept + FASTER * ROW_BYTES + _CONTEXTS_BYTES
+    return max(bytes_needed(task, cases), timing, scattering) + piece + held
 
 
 def bytes_to_answer(task: Task) -> int:
