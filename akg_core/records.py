@@ -96,6 +96,7 @@ class Traits(Record):
     of those in three dims only where the channels of a group come in such multiples; `half_tile`: a good tile
     of products of f16 that are summed in f32, for chips that make these many times faster than products of f32;
     `attention_tile`: (queries, keys) of a good tile of attention over such values, None where `on_chip_bytes` decides;
+    queries need be no power of two where the language has such tiles;
     `register_tiles`: whether a program holds each of its tiles at once, in the registers of its threads, instead of
     going through it piece by piece; `program_bytes`: what the tiles may take that one program holds at once, 0 where
     nothing limits that; `spills`: whether what takes more is only slower, and not refused; `copies`: of a tile that is

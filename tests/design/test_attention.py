@@ -149,17 +149,25 @@ def test_what_leads_to_attention_and_follows_it() -> None:
     judge(reference(forward(line, "q, k, v, w"), f"{SAME} + [torch.randn(16, 16) / 4]"), traits=USUAL)
 
 
-@pytest.mark.parametrize(("width", "keys"), [(64, 128), (128, 128), (256, 64)])
+@pytest.mark.parametrize(
+    ("queries", "width", "rows", "keys"),
+    [(512, 64, 192, 128), (512, 128, 192, 128), (512, 256, 128, 64), (400, 64, 128, 128)],
+)
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
-def test_attention_of_16_bits_has_the_tile_that_a_chip_is_good_at(width: int, keys: int, dtype: str) -> None:
-    """Long results leave less room for scores; attention of other values has the tiles that it would have."""
-    source = reference(
-        forward(CALL.format(""), "q, k, v"), f"[torch.randn(2, 3, 512, {width}, dtype=torch.{dtype}) for _ in range(3)]"
-    )
+def test_attention_of_16_bits_has_the_tile_that_a_chip_is_good_at(
+    queries: int, width: int, rows: int, keys: int, dtype: str
+) -> None:
+    """Long results leave less room for scores, and tiles that are no power of two must not leave many rows idle.
+
+    Attention of other values has the tiles that it would have.
+    """
+    inputs = f"[torch.randn(2, 3, {queries}, {width}, dtype=torch.{dtype}) for _ in range(3)]"
+    source = reference(forward(CALL.format(""), "q, k, v"), inputs)
     usual = USUAL.model_copy(update={"on_chip_bytes": 64 * 1024, "dot_tile": (64, 64, 32)})
-    text = designed(source, usual.model_copy(update={"attention_tile": (128, 128)}))
+    text = designed(source, usual.model_copy(update={"attention_tile": (192, 128)}))
     if dtype == "float32":
         assert text == designed(source, usual)
         return
-    assert re.search(r"BM: Tune\[64, 128\] = 128", text) and re.search(rf"BN: Tune\[.*\] = {keys}", text)
-    assert "tiles(512, BN, stages=2)" in text and text.count("@kernel") == 1
+    sizes, stages = ("64, 128, 192", 1) if rows == 192 else ("64, 128", 2)
+    assert f"BM: Tune[{sizes}] = {rows}" in text and re.search(rf"BN: Tune\[.*\] = {keys}", text)
+    assert f"tiles({queries}, BN, stages={stages})" in text and text.count("@kernel") == 1

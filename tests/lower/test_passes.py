@@ -187,6 +187,7 @@ def test_lanes_are_powers_of_two_and_partial_where_some_do_not_exist() -> None:
     assert "n of 100 in tiles of 32 (32 lanes, partial)" in ops(SUM, pad)
     assert "n of 96 in tiles of 32 (32 lanes)" in ops(SUM.replace("100", "96"), pad)
     assert "n of 100 in tiles of 25 (32 lanes, partial)" in ops(SUM.replace("32)", "25)"), pad)
+    assert "n of 100 in tiles of 24 (24 lanes, partial)" in ops(SUM.replace("32)", "24)"), lambda b: pad(b, granule=8))
 
 
 def test_what_is_put_in_order_is_whole_before_and_has_what_does_not_exist_last() -> None:

@@ -28,15 +28,18 @@ def tile_attention(nest: Nest, traits: Traits) -> Tiling:
     width, widths = f.extent.example, f.extent.example + k.extent.example
     rows = min(power_below(traits.on_chip_bytes // (8 * (width + traits.dot_tile[1]))), traits.dot_tile[0])
     keys, stages, least, most = traits.dot_tile[1], 0, 1, 2
+    programs = math.prod(a.extent.example for a in single)
     if nest.heads[0].args[3].dtype in NARROW:  # a step is short, so that the next ones must be under way meanwhile
         stages, least = 3 if widths > LONGEST_WHOLE // 2 else 2, 16
         keys = min(keys, power_below(traits.on_chip_bytes // (8 * widths)))
         if traits.attention_tile is not None:  # long results leave less room for scores
-            (rows, wide), stages, most = traits.attention_tile, 2, 1
+            (rows, wide), most = traits.attention_tile, 1
             keys = max(min(wide, power_below(2 * wide - width)), wide // 2)
+            if width + keys > 2 * wide or not _shared_well(m.extent.example, rows, programs, traits.units):
+                rows = power_below(rows)
+            stages = 2 if rows == power_below(rows) else 1  # one of many groups of warps computes while others wait
     rows = max(min(rows, power_below(2 * m.extent.example - 1)), 1)
     keys = max(min(keys, power_below(2 * n.extent.example - 1)), least)
-    programs = math.prod(a.extent.example for a in single)
     while rows > 4 * traits.lanes and programs * -(-m.extent.example // rows) < 2 * traits.units:
         rows //= 2
     depth = power_below(traits.dot_tile[2])
@@ -45,7 +48,16 @@ def tile_attention(nest: Nest, traits: Traits) -> Tiling:
     return Tiling(grid, (f,), ((n, replace(_around(keys, most), stages=stages)), (k, inner)), on_chip=False)
 
 
+def _shared_well(queries: int, rows: int, programs: int, units: int) -> bool:
+    """Whether tiles of `rows` queries give all units work, and an eighth of the rows at the most is none."""
+    tiles = -(-queries // rows)
+    return programs * tiles >= 2 * units and 8 * tiles * rows <= 9 * queries
+
+
 def _around(size: int, most: int = 2) -> Step:
+    """Sizes around one that is a power of two; where it is none, the multiples of the largest one that divides it."""
+    if (unit := size & -size) < size:
+        return Step(size, tuple(range(unit, size + 1, unit)))
     return choices_around(size, min(size, 16 if most > 1 else size // 2), most * size)
 
 

@@ -1,7 +1,8 @@
 """How many lanes the tile of each axis has, and whether all of them are positions.
 
-A language of tiles wants powers of two, and its matrix units so many lanes at least. Lanes beyond the positions of a
-tile do not exist: what is loaded, stored, or combined there needs a mask (`masks`).
+A language of tiles wants powers of two, or takes multiples of a granule too, and its matrix units so many lanes at
+least. Lanes beyond the positions of a tile do not exist: what is loaded, stored, or combined there needs a mask
+(`masks`).
 """
 
 from __future__ import annotations
@@ -17,19 +18,20 @@ from akg_core.sketch.ast import Expr, Number
 _ZERO = Number(0)
 
 
-def pad(body: Body, least: int = 1) -> Divisors:
+def pad(body: Body, least: int = 1, granule: int = 0) -> Divisors:
     """Give each axis its lanes, and tell what divides indices.
 
-    `least`: lanes of an axis that a product of matrices of floats sums over.
+    `least`: lanes of an axis that a product of matrices of floats sums over. `granule`: steps that are a multiple of it
+    have as many lanes; 0: all lanes are powers of two.
     """
-    padding = _Padding(body, least)
+    padding = _Padding(body, least, granule)
     padding.run()
     return padding.divisors
 
 
 class _Padding:
-    def __init__(self, body: Body, least: int) -> None:
-        self.body, self.least, self.divisors = body, least, Divisors()
+    def __init__(self, body: Body, least: int, granule: int) -> None:
+        self.body, self.least, self.granule, self.divisors = body, least, granule, Divisors()
         self.contracted = {
             axis
             for op in body.ops()
@@ -69,9 +71,14 @@ class _Padding:
             axis.lanes, axis.partial = None, True
             return
         most = min(sizes)
-        axis.lanes = 1 if axis.unit else max(1 << max(most - 1, 1).bit_length(), self.least_of(axis))
+        axis.lanes = 1 if axis.unit else max(self.lanes_of(axis, most), self.least_of(axis))
         axis.partial = not axis.unit and (partial or axis.lanes != most)
         axis.aligned = not axis.unit and self.divisors.of(axis.begin) % axis.lanes == 0
+
+    def lanes_of(self, axis: Axis, most: int) -> int:
+        """The lanes in which `most` positions lie."""
+        even = self.granule and most == _size(axis) and most % self.granule == 0
+        return most if even else 1 << max(most - 1, 1).bit_length()
 
     def least_of(self, axis: Axis) -> int:
         return self.least if axis.name in self.contracted else 1

@@ -31,19 +31,20 @@ def tile_ir(
     lacking: Collection[str] = (),
     known_at_launch: str = "f64",
     own: Callable[[Body], None] = lambda body: None,
+    granule: int = 0,
 ) -> tuple[Body, Divisors]:
     """The tile IR of an instance, ready to be printed, and what divides its indices.
 
     `reserved`: names that the language takes. `workspace`: lanes that a program keeps at most. `lacking`,
-    `known_at_launch`: see `make_explicit`. `own`: a pass of the language's own, before loops of one tile go. Raises
-    BrokenIR where a pass erred.
+    `known_at_launch`: see `make_explicit`. `own`: a pass of the language's own, before loops of one tile go. `granule`:
+    see `pad`. Raises BrokenIR where a pass erred.
     """
     body = body_of(instance, reserved, KEPT)
     make_explicit(body, lacking, known_at_launch)
     propagate_copies(body)
     own(body)
     unroll_single(body)
-    divisors = pad(body, _LEAST)
+    divisors = pad(body, _LEAST, granule)
     write_out_taps(body)
     write_out_rows(body)
     collect_constants(body)

@@ -141,10 +141,15 @@ def reduce(source: Any, target: Any, kind: str, place: int, clear: bool) -> None
 
 
 def copy(source: Any, target: Any) -> None:
-    """Copy a box of the target's size, which lies inside of its tensor."""
-    if source.size != target.size:
-        raise IndexError(f"a box of {target.shape} is outside of a dimension of its tensor")
-    target[...] = source.reshape(target.shape)
+    """Copy a box. Of what lies behind the end of its tensor a tile gets 0, and nothing of a tile goes there."""
+    if source.size == target.size:
+        target[...] = source.reshape(target.shape)
+        return
+    dims = min(source.ndim, target.ndim)
+    source, target = (box[(0,) * (box.ndim - dims)] for box in (source, target))
+    inside = tuple(map(slice, map(min, source.shape, target.shape)))
+    target[...] = 0
+    target[inside] = source[inside]
 
 
 def gemm(a: Any, b: Any, c: Any, turn_a: bool, turn_b: bool, clear: bool) -> None:

@@ -68,7 +68,7 @@ def convolution(x: In["f16", 3, 17, 19, 32], w: In["f16", 64, 288], y: Out["f16"
 ATTENTION = """
 @kernel
 def attention(q: In["f16", 2, 256, 64], k: In["f16", 2, 384, 64], v: In["f16", 2, 384, 128], y: Out["f16", 2, 256, 128],
-              BM: Tune[32, 128] = 128, BN: Tune[32, 128] = 128):
+              BM: Tune[32, 128, 192] = 128, BN: Tune[32, 128, 192] = 128):
     for b in grid(2):
         for m in grid(256, BM):
             f = whole(128)
@@ -92,7 +92,8 @@ def attention(q: In["f16", 2, 256, 64], k: In["f16", 2, 384, 64], v: In["f16", 2
 def staged() -> tuple[Case, ...]:
     """The product of random factors; a tile that is turned from x to p, and a result in short rows; a product whose few
     rows are columns of matrix units; convolutions;
-    attention by matrix units, and with tiles that these do not take."""
+    attention by matrix units, with tiles that these do not take, and with tiles that are no power of two and end behind
+    the queries."""
     from akg_core.testing.emission.sketches import sketch_of
 
     source = torch.Generator().manual_seed(4)
@@ -106,7 +107,10 @@ def staged() -> tuple[Case, ...]:
         Case("few_rows", sketch_of(FEW_ROWS).text, [few.half(), many.half()]),
         Case("gathered", sketch_of(CONVOLUTION).text, [pixels.half(), taps.half()]),
         Case("windows", sketch_of(WINDOWS).text, [images, weights], tolerance=2e-3),
-        *(Case(f"attention_{size}", sketch_of(attention(size)).text, attended, tolerance=2e-3) for size in (32, 128)),
+        *(
+            Case(f"attention_{size}", sketch_of(attention(size)).text, attended, tolerance=2e-3)
+            for size in (32, 128, 192)
+        ),
     )
 
 

@@ -34,6 +34,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
         "windows",
         "attention_32",
         "attention_128",
+        "attention_192",
         "sort_rows",
         "meet_in_turns_2",
         *NAMES,

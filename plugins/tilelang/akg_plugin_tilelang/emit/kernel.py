@@ -18,7 +18,7 @@ from akg_plugin_tilelang.emit.reserved import RESERVED
 from akg_plugin_tilelang.emit.scans import scan, sort
 from akg_plugin_tilelang.emit.staging import stages
 from akg_plugin_tilelang.emit.terms import STORED
-from akg_plugin_tilelang.emit.threads import MOST
+from akg_plugin_tilelang.emit.threads import MOST, ROWS
 
 COMBINE = {"reduce": reduce, "scan": scan, "sort": sort, "dot": multiply, "regroup": regroup}
 INT32 = 2**31 - 1
@@ -48,7 +48,7 @@ class Function:
 def functions(instance: Instance) -> list[Function]:
     """The functions of one instance, in the order in which they are launched."""
     safe = renamed(instance, RESERVED)
-    body, _ = tile_ir(safe, RESERVED, REGISTER_ELEMENTS, ("f16", "bf16"), own=add_in_place)
+    body, _ = tile_ir(safe, RESERVED, REGISTER_ELEMENTS, ("f16", "bf16"), own=add_in_place, granule=ROWS)
     name = instance.symbol if instance.symbol not in RESERVED else f"{instance.symbol}_kernel"
     several = len(body.regions) > 1
     return [

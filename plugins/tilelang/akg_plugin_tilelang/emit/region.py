@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import ATOM, LOOSE, TORCH_NAMES, Axis, Body, Lines, Op, Region
 from akg_core.plugin.sketch import Binary, Call, Element, Expr, Name, Number, is_float, walk
-from akg_core.plugin.tile import Programs
+from akg_core.plugin.tile import EXISTS, Programs
 from akg_plugin_tilelang.emit.expression import Tile
 from akg_plugin_tilelang.emit.gathered import gather, is_gathered
 from akg_plugin_tilelang.emit.im2col import im2col
@@ -165,7 +165,7 @@ class RegionPrinter(TilePrinter):
                 self.registers.add(value.name)
             shared = value.name in (self.factors | self.vectors) - self.registers
             name, axes = self.hold(op, "shared" if shared else "fragment")
-            box = self.box(op.operand, axes) if value.name in self.factors else ""
+            box = self.box(op, axes) if value.name in self.factors else ""
             if box:
                 self.say(f"T.copy({box}, {name}{', disable_tma=True' if is_factor_of_loops(self, op) else ''})")
                 return
@@ -226,18 +226,41 @@ class RegionPrinter(TilePrinter):
         tiles = {name for name in used if self.body.values[name].axes}
         return tiles <= self.vectors
 
-    def box(self, expr: Expr, axes: tuple[str, ...]) -> str:
-        """A part of a tensor that is loaded whole, along its last dimensions; "" where an expression is none."""
-        match expr:
+    def box(self, op: Op, axes: tuple[str, ...]) -> str:
+        """A part of a tensor that is loaded whole, along its last dimensions; "" where an op's expression is none.
+
+        It may end behind its tensor where it is loaded once.
+        """
+        match op.expr:
             case Call(op="load", args=(Element() as element,), keywords=keywords):
-                whole = {name for name, _ in keywords} <= {"via"} and element.tensor not in self.stored
-                return self.region_of(element, axes) if whole and self.is_box(element, axes) else ""
+                given = dict(keywords)
+                filled = op in self.region.ops and given.get("other", Number(0)) == Number(0)
+                whole = given.keys() <= ({"via", "mask", "other"} if filled else {"via"})
+                whole = whole and element.tensor not in self.stored and self.is_box(element, axes)
+                return self.region_of(element, axes) if whole and self.ends(given.get("mask"), element, axes) else ""
         return ""
 
     def is_box(self, element: Element, axes: tuple[str, ...]) -> bool:
         """Whether an element's last dimensions are axes in their order, and the others the same for all lanes."""
         lead, last = element.indices[: -len(axes)], element.indices[-len(axes) :]
         return last == tuple(map(Name, axes)) and not any(map(self.body.axes_of, lead))
+
+    def ends(self, mask: Expr | None, element: Element, axes: tuple[str, ...]) -> bool:
+        """Whether the positions of a box that a mask leaves out are those behind the end of its tensor.
+
+        `T.copy` neither reads nor writes these, and what it reads there is 0.
+        """
+        match mask:
+            case None:
+                return True
+            case Binary(op="and", left=left, right=right):
+                return self.ends(left, element, axes) and self.ends(right, element, axes)
+            case Call(op=op, args=(Name(id=name),)) if op == EXISTS and name in axes:
+                axis, place = self.body.axes[name], axes.index(name) - len(axes)
+                size = self.body.tensors[element.tensor].dims[place]
+                step = axis.step.value if isinstance(axis.step, Number) else 0
+                return axis in self.region.grid and axis.lanes == step and size == axis.extent
+        return False
 
     def region_of(self, element: Element, axes: tuple[str, ...]) -> str:
         """The box of a tensor that lies at the tiles of these axes, which are its last dimensions."""
@@ -280,7 +303,8 @@ class RegionPrinter(TilePrinter):
         By way of shared memory a thread writes eight at once.
         """
         stored = self.terms.tensors[op.destination.tensor].dtype in ("f16", "bf16")
-        return bool(self.products and stored and op.mask is None and op.function == "store") and (
+        whole = self.ends(op.mask, op.destination, axes)
+        return bool(self.products and stored and whole and op.function == "store") and (
             len(axes) == 2 and self.is_box(op.destination, axes) and op.destination.tensor not in self.read()
         )
 

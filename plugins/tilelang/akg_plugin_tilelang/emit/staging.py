@@ -18,7 +18,7 @@ def stages(printer: RegionPrinter, op: Op, body: Lines) -> int:
     """How many turns of a loop are loaded ahead: as many as the sketch says or is usual, and fit; 0: they follow."""
     asked = op.hints.get("stages")
     wanted = int(asked.value) if isinstance(asked, Number) else STAGES
-    if wanted < 2 or not _is_staged(printer, body):
+    if wanted < 1 or not _is_staged(printer, body):
         return 0
     loaded = {each.target.name for each in op.body if each.target is not None}
     if loaded & printer.gathered:

@@ -13,6 +13,7 @@ MOST = 512
 LIMITS = ProgramLimits(on_chip_bytes=200 * 1024, warps=MOST // 32)
 LEAST = 64  # threads
 FEW_TERMS = 64
+ROWS = 64  # that a group of four warps multiplies at once: tiles may be a multiple of it
 OF_PRODUCTS, OF_SUMS = 64, 192  # elements of the largest tile, and of sums, for a thread where matrix units multiply
 
 
@@ -21,7 +22,7 @@ def threads_of(body: Body, region: Region) -> int:
 
     Where lanes run over results that are reduced from a few terms each, there is a result for every thread.
     Products of half precision have two groups of four warps, each with half of the rows, unless tiles are small or the
-    sums would not fit.
+    sums would not fit. Of rows that are no power of two, each group has as many as it multiplies at once.
     """
     hinted = any(isinstance(axis.hints.get("warps"), Number) for axis in region.grid)
     ops = list(region.inside())
@@ -29,6 +30,10 @@ def threads_of(body: Body, region: Region) -> int:
     products = [op for op in ops if is_matrix_product(op)]
     if hinted or not any(op.expr and op.expr.type and op.expr.type.dtype in ("f16", "bf16") for op in products):
         return usual if hinted else min([usual, *_results(body, region)])
+    axes = order(body, region, ())
+    rows = [next((body.axes[a].lanes or 0 for a in axes if a in op.result.axes), 0) for op in products]
+    if uneven := [number for number in rows if number & (number - 1)]:
+        return max(uneven) // ROWS * 128
     tiles = [op.target for op in ops if op.target is not None]
     largest = max(body.lanes_of(tile.axes) for tile in tiles)
     sums = {op.target.name for op in products if op.target}
