@@ -29,6 +29,7 @@ HINTS: dict[str, tuple[str, str]] = {
     "warps": ("count", "warps (or threads) for one program"),
     "vector": ("count", "elements a memory instruction moves"),
     "nan_elsewhere": ("flag", "where one is NaN, what is stored is NaN whatever this gives"),
+    "beside_one": ("flag", "an error counts beside 1, not beside the result: others that weigh as it does weigh 1"),
     "persistent": ("flag", "one program a unit takes tile after tile"),
     "descending": ("flag", "programs of the last tiles start first: they have the most to do"),
     "cooperative": ("flag", "all programs of the axis run at the same time; all_reduce_… and barrier need it"),
@@ -185,7 +186,7 @@ all_reduce same
 barrier none
     barrier(axis)  waits for all programs of a grid axis that run together: what each stored before, all can load after
 """
-_HINTS = {"create": TILE_HINTS, "contract": ("promote",), "reduce": ("nan_elsewhere",)}
+_HINTS = {"create": TILE_HINTS, "contract": ("promote",), "reduce": ("nan_elsewhere",), "elementwise": ("beside_one",)}
 _HINTS |= dict.fromkeys(("load", "store", "atomic"), LOAD_HINTS)
 
 

@@ -19,6 +19,7 @@ from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Hints, Name, Numbe
 LONGEST_WHOLE = 256  # dims of a head up to which queries stay at hand as one tile
 FEW_TILES = 2  # of keys, among which those that a mask crosses are not told apart
 _LN2 = math.log(2)
+_BESIDE_ONE: Hints = (("beside_one", Number(True)),)  # the largest weight is 1
 _WEIGHED: Hints = (("nan_elsewhere", Number(True)),)  # a weight of a NaN is NaN, and so are all sums that it is in
 
 
@@ -162,19 +163,19 @@ def _turn(
         body += writer.named(e.terms, [scores])
         tile = writer.assign(scores, body, "scores")
         highest: Expr = Call("reduce_max", (tile, Name("n")), _WEIGHED)
-        weighed = call("exp", call("-", tile, Name(base)))
+        weighed = Call("exp", (call("-", tile, Name(base)),), _BESIDE_ONE)
     else:  # a number for the row in the place of one for each score, and one factor for both scale and exponent
         tile = writer.expression(product)
         highest = Call("reduce_max", (tile, Name("n")), _WEIGHED)
         highest = highest if scale == 1 else call("*", highest, Number(scale))
         powers = call("-", call("*", tile, Number(scale / _LN2)), call("*", Name(base), Number(1 / _LN2)))
-        weighed = call("exp2", powers)
+        weighed = Call("exp2", (powers,), _BESIDE_ONE)
     body.append(Assign((grown,), call("maximum", carried.peak, highest)))
     # Where all scores so far are -inf, the difference of infinities would be NaN.
     infinite = call("==", Name(grown), Number(-math.inf))
     body.append(Assign((base,), Call("where", (infinite, Number(0.0), Name(grown)))))
     body.append(Assign((weights,), weighed))
-    body.append(Assign((shrink,), call("exp", call("-", carried.peak, Name(base)))))
+    body.append(Assign((shrink,), Call("exp", (call("-", carried.peak, Name(base)),), _BESIDE_ONE)))
     added = Call("reduce_sum", (Name(weights), Name("n")))
     body.append(Assign((carried.total.id,), call("+", call("*", carried.total, Name(shrink)), added)))
     values = writer.assign(right, body, "values")

@@ -31,7 +31,7 @@ _SAME = "exp exp2 expm1 log log2 log10 log1p sqrt sin cos tan sinh cosh tanh flo
 _FUNCTIONS = {name: f"np.{name}" for name in _SAME.split()} | {"erf": "erf", "erfc": "erfc", "fabs": "np.abs"}
 _FUNCTIONS |= {"round": "np.rint", "nearbyint": "np.rint", "pow": "np.power", "atan2": "np.arctan2", "abs": "np.abs"}
 _FUNCTIONS |= {f"a{name}": f"np.arc{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
-_FUNCTIONS |= {"__fsub_rn": "np.subtract", "__dsub_rn": "np.subtract"}
+_FUNCTIONS |= {"__fsub_rn": "np.subtract", "__dsub_rn": "np.subtract", "exp2_beside_one": "np.exp2"}
 _ATOMICS = {"add": "np.add", "max": "np.maximum", "min": "np.minimum"}
 
 

@@ -80,7 +80,7 @@ def attention(q: In["f16", 2, 256, 64], k: In["f16", 2, 384, 64], v: In["f16", 2
             for n in tiles(384, BN, stages=2):
                 product = dot(queries, load(k[b, n, e]), over=e)
                 grown = maximum(peak, reduce_max(product, n))
-                weights = exp(product - grown)
+                weights = exp(product - grown, beside_one=True)
                 shrink = exp(peak - grown)
                 total = total * shrink + reduce_sum(weights, n)
                 acc = dot(f16(weights), load(v[b, n, f]), over=n, into=acc * shrink)

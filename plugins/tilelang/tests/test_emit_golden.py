@@ -106,6 +106,12 @@ def test_boxes_that_a_tensor_ends_in_are_copied() -> None:
     assert "threads=384" in kernel and "if " not in kernel.partition("@T.prim_func")[2]
 
 
+def test_exponentials_whose_errors_count_beside_1_are_those_of_the_chip() -> None:
+    kernel = source_of(sketch_of(ATTENTION)).files["kernel.py"]
+    assert "= exp2_beside_one((product[" in kernel and kernel.count("T.import_source(EXP2_BESIDE_ONE)\n") == 1
+    assert "= T.exp(peak[" in kernel, "of which nothing is said"
+
+
 def test_a_factor_made_of_what_is_loaded_lies_in_shared_memory() -> None:
     text = LINEAR.replace("acc = dot(load(x[b, m, k])", "t = load(x[b, m, k])\n                    acc = dot(t * t")
     kernel = source_of(sketch_of(text)).files["kernel.py"]

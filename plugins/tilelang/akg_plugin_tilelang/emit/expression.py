@@ -21,7 +21,7 @@ from akg_core.plugin.sketch import (
     is_integer,
 )
 from akg_core.plugin.tile import EXISTS
-from akg_plugin_tilelang.emit.functions import FORMS, WHOLE, called
+from akg_plugin_tilelang.emit.functions import BESIDE_ONE, FORMS, WHOLE, called
 from akg_plugin_tilelang.emit.terms import Term, cast, literal, strong
 
 NARROW = 2**31 - 2**22  # index arithmetic below this stays in 32 bits; what is left is for lanes that do not exist
@@ -165,6 +165,8 @@ class ExpressionPrinter:
             raise Unsupported(f"`{call.op}` of {source} values has no form in TileLang.", "Cast to f32 first.")
         terms = [strong(self.term(arg)) for arg in call.args]
         form = forms[call.op]
+        if source == "f32" and ("beside_one", Number(True)) in call.keywords:
+            form = BESIDE_ONE.get(call.op, form)
         suffix, bits = ("", "int64") if source == "f64" else ("f", "int32")
         options = {"zero": literal(0, source), "suffix": suffix, "bits": bits}
         self.needs |= called(form.format(*"abc", **options))

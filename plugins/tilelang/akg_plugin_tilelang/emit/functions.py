@@ -31,6 +31,8 @@ FORMS = {name: f"T.{name}({{0}})" for name in _SAME.split()} | {
     "relu": "maximum({0}, {zero})",
     "clamp": "minimum(maximum({0}, {1}), {2})",
 }
+BESIDE_ONE = {"exp": "exp2_beside_one(({0}) * 1.4426950408889634)", "exp2": "exp2_beside_one({0})"}
+"""Of f32, where an error counts beside 1."""
 WHOLE = {  # of integers
     "abs": "T.max({0}, -({0}))",
     "floor": "{0}",
@@ -129,6 +131,21 @@ def restored(bits):
     """The float that `ordered` made a whole number of."""
     real, last = ("float64", 63) if bits.dtype == "int64" else ("float32", 31)
     return T.reinterpret(bits ^ ((bits >> last) & ((1 << last) - 1)), real)
+''',
+    "exp2_beside_one": '''
+EXP2_BESIDE_ONE = """
+__device__ __forceinline__ float exp2_beside_one(float x) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+"""
+
+
+@T.macro
+def exp2_beside_one(x):
+    """2 to the power x, 0 where that is less than all normal numbers."""
+    return T.call_pure_extern("float32", "exp2_beside_one", x)
 ''',
     "uniform": '''
 @T.macro

@@ -62,6 +62,8 @@ def _function(name: str, instance: Instance, body: Body, region: Region) -> Func
     programs, reduced = _cooperating(body, region)
     printer = RegionPrinter(body, region, [*reduced.axes, *axes], programs, COMBINE, grid, stages)
     printer.print()
+    if "exp2_beside_one" in printer.terms.needs:
+        printer.held.add("T.import_source(EXP2_BESIDE_ONE)")
     kernel = instance.kernel
     shown = {dim.id for tensor in kernel.tensors for dim in tensor.dims if isinstance(dim, Name)}
     unknown = [n for n in instance.dimensions if n not in instance.known]

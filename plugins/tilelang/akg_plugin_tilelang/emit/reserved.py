@@ -24,4 +24,4 @@ jn gamma pow expm1 erfc atan2 fmod fabs fmax fmin fma rint
 """
 
 RESERVED = frozenset([*keyword.kwlist, *dir(builtins), *f"{_CPP} {_CUDA}".split(), *FORMS, *SUPPORT])
-RESERVED |= {"T", "tilelang", "pid", "pid_y", "pid_z"}
+RESERVED |= {"T", "tilelang", "pid", "pid_y", "pid_z", "EXP2_BESIDE_ONE"}
