@@ -118,6 +118,17 @@ def test_a_mask_by_positions_is_applied_where_it_crosses_tiles(name: str) -> Non
     assert masked == {"window": [True, False, True], "anticausal": [True, False]}.get(name, [False, True])
 
 
+@pytest.mark.parametrize("name", ["causal", "anticausal", "window"])
+def test_where_tiles_of_queries_end_within_tiles_of_keys_one_loop_tells_those_apart_that_a_mask_crosses(
+    name: str,
+) -> None:
+    mask, queries, keys = BANDS[name]
+    inputs = f"[t.half() for t in {lengths(queries, keys)}]"
+    traits = TILED.model_copy(update={"attention_tile": (24, 16)})
+    text = judge(reference(forward(CALL.format(f", {mask}"), "q, k, v"), inputs), traits=traits).sketches[0].text
+    assert text.count("for n in tiles(") == 1 and len(re.findall(r"if .*:\n +product = where\(", text)) == 1
+
+
 def test_what_a_mask_hides_is_not_multiplied() -> None:
     sizes = lengths(128, 128)
     done = []

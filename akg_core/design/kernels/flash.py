@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial, reduce
 
 from akg_core.design.graph.values import NARROW, Attention
 from akg_core.design.kernels.builder import Emitted, KernelBuilder
@@ -14,7 +15,21 @@ from akg_core.design.nest.nest import Head, Nest, Store
 from akg_core.design.nest.terms import Constant, Result, Term
 from akg_core.design.nest.tiling import ONE, WHOLE, Step, Tiling, choices_around, power_below
 from akg_core.records import Traits
-from akg_core.sketch.ast import Assign, AxisList, Call, Expr, Hints, Name, Number, Statement, Text, Tiles, Whole, call
+from akg_core.sketch.ast import (
+    Assign,
+    AxisList,
+    Call,
+    Expr,
+    Hints,
+    If,
+    Name,
+    Number,
+    Statement,
+    Text,
+    Tiles,
+    Whole,
+    call,
+)
 
 LONGEST_WHOLE = 256  # dims of a head up to which queries stay at hand as one tile
 FEW_TILES = 2  # of keys, among which those that a mask crosses are not told apart
@@ -88,9 +103,13 @@ def emit_attention(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Stor
     carried = _Carried(Name(peak), Name(total), Name(acc))
     staged: Hints = (("stages", Number(keys.stages)),) if keys.stages else ()
     first, last = bounds(e, m, n, scores)
-    for run in _runs(e, first, last, e.step(n, keys), n.extent.example > FEW_TILES * keys.default):
+    sizes = sorted((tiling.grid[-1][1].default, keys.default))
+    runs = _runs(e, first, last, e.step(n, keys), n.extent.example > FEW_TILES * keys.default)
+    if len(runs) > 1 and sizes[1] % sizes[0]:  # the mask crosses several tiles of keys, wherever tiles of queries end
+        runs = [_joined(first, last, e.step(n, keys))]
+    for run in runs:
         shown = opened(nest.pool, scores, run.held)
-        turn = _turn(e, head, shown, carried, tiling, whole)
+        turn = _turn(e, head, shown, carried, tiling, whole, run)
         out.append(Tiles("n", e.extent(n), e.step(n, keys), tuple(turn), run.start, run.stop, False, staged))
         writer.known = dict(known)
 
@@ -117,11 +136,12 @@ class _Carried:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Tiles of keys from `start` to `stop`, for all of which `held` holds."""
+    """Tiles of keys from `start` to `stop`, for all of which `held` holds, but for those that are `crossed`."""
 
     start: Expr | None
     stop: Expr | None
     held: tuple[Comparison, ...] = ()
+    crossed: Expr | None = None
 
 
 def _runs(e: KernelBuilder, first: Bound | None, last: Bound | None, step: Expr, many: bool) -> list[_Run]:
@@ -146,12 +166,26 @@ def _runs(e: KernelBuilder, first: Bound | None, last: Bound | None, step: Expr,
     return runs if outer is stop else [*runs, _Run(outer, stop)]
 
 
+def _joined(first: Bound | None, last: Bound | None, step: Expr) -> _Run:
+    """Whole tiles, of which those that a mask crosses are told apart as they come: what is loaded ahead goes on."""
+    start = stop = None
+    crossed: list[Expr] = []
+    if first is not None and first.each is not None:
+        start = _multiple(first.some, step)
+        crossed.append(call("<", Call("begin", (Name("n"),)), first.each))
+    if last is not None and last.each is not None:
+        stop = _multiple(call("+", last.some, call("-", step, Number(1))), step)
+        crossed.append(call(">", Call("end", (Name("n"),)), last.each))
+    held = tuple(bound.by for bound in (first, last) if bound is not None)
+    return _Run(start, stop, held, reduce(partial(call, "|"), crossed))
+
+
 def _multiple(value: Expr, step: Expr) -> Expr:
     return call("*", call("//", value, step), step)
 
 
 def _turn(
-    e: KernelBuilder, head: Head, scores: Term, carried: _Carried, tiling: Tiling, whole: bool
+    e: KernelBuilder, head: Head, scores: Term, carried: _Carried, tiling: Tiling, whole: bool, run: _Run
 ) -> list[Statement]:
     """One tile of keys: its scores, their weights, and the values that these weigh."""
     assert isinstance(head.of, Attention)
@@ -159,13 +193,18 @@ def _turn(
     body = _scores(e, head.of, query, key, tiling, whole)
     grown, base, weights, shrink = (writer.fresh(hint) for hint in ("grown", "base", "weights", "shrink"))
     product, scale = _scaled(scores)
-    if product is None:
+    tile = None if product is None else writer.expression(product)
+    if tile is None:
         body += writer.named(e.terms, [scores])
         tile = writer.assign(scores, body, "scores")
+    if run.crossed is not None and isinstance(tile, Name):
+        seen = reduce(partial(call, "&"), (call(op, writer.index(at), Number(0)) for at, op in run.held))
+        hidden = Call("where", (seen, tile, Number(-math.inf)))
+        body.append(If(run.crossed, (Assign((tile.id,), hidden),)))
+    if product is None:
         highest: Expr = Call("reduce_max", (tile, Name("n")), _WEIGHED)
         weighed = Call("exp", (call("-", tile, Name(base)),), _BESIDE_ONE)
     else:  # a number for the row in the place of one for each score, and one factor for both scale and exponent
-        tile = writer.expression(product)
         highest = Call("reduce_max", (tile, Name("n")), _WEIGHED)
         highest = highest if scale == 1 else call("*", highest, Number(scale))
         powers = call("-", call("*", tile, Number(scale / _LN2)), call("*", Name(base), Number(1 / _LN2)))

@@ -60,7 +60,8 @@ class _Padding:
         self.divisors.open(axis, start, stop)
         low = self.body.bounds.interval(start)[0]
         known = isinstance(axis.step, Number) and low is not None and low >= 0
-        even = known and math.gcd(self.divisors.of(start), self.divisors.of(stop)) % max(_size(axis), 1) == 0
+        ends = [stop] if self.body.bounds.at_most(stop, axis.extent) else [stop, axis.extent]
+        even = known and math.gcd(*map(self.divisors.of, (start, *ends))) % max(_size(axis), 1) == 0
         once = isinstance(axis.extent, Number) and known and axis.extent.value <= _size(axis)
         self.give(axis, partial=not (even or (once and (start, stop) == (_ZERO, axis.extent))))
 

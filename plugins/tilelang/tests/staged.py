@@ -111,9 +111,18 @@ def staged() -> tuple[Case, ...]:
             Case(f"attention_{size}", sketch_of(attention(size)).text, attended, tolerance=2e-3)
             for size in (32, 128, 192)
         ),
+        Case("attention_crossed", sketch_of(crossed()).text, attended, tolerance=2e-3),
     )
 
 
 def attention(size: int) -> str:
     """Attention with so many queries and keys in a tile."""
     return ATTENTION.replace("= 128", f"= {size}")
+
+
+def crossed() -> str:
+    """Causal attention, of which one loop masks those tiles that the diagonal crosses."""
+    text = attention(192).replace("BN: Tune[32, 128, 192] = 192", "BN: Const = 128")
+    text = text.replace("tiles(384, BN", "tiles(384, BN, stop=(end(m) + (BN - 1)) // BN * BN")
+    mask = "if end(n) > begin(m) + 1:\n                    product = where(n <= m, product, -inf)"
+    return text.replace("grown =", f"{mask}\n                grown =")

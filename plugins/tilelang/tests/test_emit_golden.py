@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from akg_plugin_tilelang.emit import emit, module_text
 from akg_plugin_tilelang.emit.kernel import functions
-from staged import ATTENTION, CONVOLUTION, FEW_ROWS, LINEAR, TURNED, WINDOWS, attention
+from staged import ATTENTION, CONVOLUTION, FEW_ROWS, LINEAR, TURNED, WINDOWS, attention, crossed
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target
 from akg_core.testing.emission import cases
@@ -104,6 +104,11 @@ def test_boxes_that_a_tensor_ends_in_are_copied() -> None:
     box = "[b, m_begin:m_begin + 192, 0:64]"
     assert f"T.copy(q{box}, queries)" in kernel and f"T.copy(y_tile, y{box.replace('64', '128')})" in kernel
     assert "threads=384" in kernel and "if " not in kernel.partition("@T.prim_func")[2]
+
+
+def test_what_is_held_may_be_masked_in_a_branch_of_a_loop_whose_turns_overlap() -> None:
+    kernel = source_of(sketch_of(crossed())).files["kernel.py"]
+    assert "T.Pipelined(" in kernel and "T.serial(" not in kernel and "T.gemm(queries, k_tile, product, " in kernel
 
 
 def test_exponentials_whose_errors_count_beside_1_are_those_of_the_chip() -> None:

@@ -35,6 +35,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
         "attention_32",
         "attention_128",
         "attention_192",
+        "attention_crossed",
         "sort_rows",
         "meet_in_turns_2",
         *NAMES,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from akg_core.plugin.lower import Lines, Op
 from akg_core.plugin.sketch import DTYPES, Number
-from akg_plugin_tilelang.emit.reads import is_loaded
+from akg_plugin_tilelang.emit.reads import is_loaded, loaded
 from akg_plugin_tilelang.emit.region import RegionPrinter
 
 STAGES, BYTES = 3, 224 * 1024  # of factors that are loaded ahead
@@ -18,10 +18,14 @@ def stages(printer: RegionPrinter, op: Op, body: Lines) -> int:
     """How many turns of a loop are loaded ahead: as many as the sketch says or is usual, and fit; 0: they follow."""
     asked = op.hints.get("stages")
     wanted = int(asked.value) if isinstance(asked, Number) else STAGES
-    if wanted < 1 or not _is_staged(printer, body):
+    branches = [each for each in op.body if each.kind == "if"]
+    plain = all(
+        each.kind == "map" and not loaded(each) for branch in branches for each in (*branch.body, *branch.orelse)
+    )
+    if wanted < 1 or not plain or not _is_staged(printer, body, len(branches)):
         return 0
-    loaded = {each.target.name for each in op.body if each.target is not None}
-    if loaded & printer.gathered:
+    made = {each.target.name for each in op.body if each.target is not None}
+    if made & printer.gathered:
         printer.options["tl.disable_warp_specialized"] = True
     once, *loops = _factor_bytes(printer, printer.region.ops)
     own = sum(_factor_bytes(printer, op.body))
@@ -44,12 +48,15 @@ def _factor_bytes(printer: RegionPrinter, ops: Sequence[Op]) -> list[int]:
     return [once, *loops]
 
 
-def _is_staged(printer: RegionPrinter, body: Lines) -> bool:
+def _is_staged(printer: RegionPrinter, body: Lines, branches: int) -> bool:
     """Whether the turns load factors, multiply them, and go on with what they hold: TileLang overlaps these.
 
-    Nothing else may read or write memory: its place in time would change.
+    Nothing else may read or write memory: its place in time would change. `branches`: of what they hold alone.
     """
-    _begin, *rest = (line.text.strip() for line in body.flat())
+    _begin, *every = (line.text.strip() for line in body.flat())
+    rest = [text for text in every if text != "else:" and not text.startswith("if ")]
+    if sum(text.startswith("if ") for text in every) != branches:
+        return False
     if not any(text.startswith("T.gemm(") for text in rest) or not all(map(_FOLLOWS.match, rest)):
         return False
     loads = ("T.copy(", "T.im2col(")
