@@ -119,9 +119,7 @@ def test_a_mask_by_positions_is_applied_where_it_crosses_tiles(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["causal", "anticausal", "window"])
-def test_where_tiles_of_queries_end_within_tiles_of_keys_one_loop_tells_those_apart_that_a_mask_crosses(
-    name: str,
-) -> None:
+def test_with_a_tile_of_the_chips_own_one_loop_tells_tiles_apart_that_a_mask_crosses(name: str) -> None:
     mask, queries, keys = BANDS[name]
     inputs = f"[t.half() for t in {lengths(queries, keys)}]"
     traits = TILED.model_copy(update={"attention_tile": (24, 16)})

@@ -61,7 +61,8 @@ def tile_attention(nest: Nest, traits: Traits) -> Tiling:
     depth = power_below(traits.dot_tile[2])
     inner = WHOLE if k.extent.example <= LONGEST_WHOLE and k.extent.constant else _around(depth)
     grid = (*((a, ONE) for a in single), (m, _around(rows, most)))
-    return Tiling(grid, (f,), ((n, replace(_around(keys, most), stages=stages)), (k, inner)), on_chip=False)
+    loops = ((n, replace(_around(keys, most), stages=stages)), (k, inner))
+    return Tiling(grid, (f,), loops, on_chip=False, joined=most == 1)
 
 
 def _shared_well(queries: int, rows: int, programs: int, units: int) -> bool:
@@ -103,9 +104,8 @@ def emit_attention(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Stor
     carried = _Carried(Name(peak), Name(total), Name(acc))
     staged: Hints = (("stages", Number(keys.stages)),) if keys.stages else ()
     first, last = bounds(e, m, n, scores)
-    sizes = sorted((tiling.grid[-1][1].default, keys.default))
     runs = _runs(e, first, last, e.step(n, keys), n.extent.example > FEW_TILES * keys.default)
-    if len(runs) > 1 and sizes[1] % sizes[0]:  # the mask crosses several tiles of keys, wherever tiles of queries end
+    if len(runs) > 1 and tiling.joined:
         runs = [_joined(first, last, e.step(n, keys))]
     for run in runs:
         shown = opened(nest.pool, scores, run.held)
@@ -167,7 +167,7 @@ def _runs(e: KernelBuilder, first: Bound | None, last: Bound | None, step: Expr,
 
 
 def _joined(first: Bound | None, last: Bound | None, step: Expr) -> _Run:
-    """Whole tiles, of which those that a mask crosses are told apart as they come: what is loaded ahead goes on."""
+    """Whole tiles, of which those that a mask crosses are told apart as they come."""
     start = stop = None
     crossed: list[Expr] = []
     if first is not None and first.each is not None:

@@ -49,7 +49,8 @@ class Tiling:
 
     `chunk`: positions of the first of `loops` that one program of a split reduction has. `rows`: axes of the grid whose
     tile a program goes through position by position. `trees`: whether tiles are summed as trees, so that what rounding
-    loses grows with their logarithm. `cooperative`: an axis of the grid whose programs share a result.
+    loses grows with their logarithm. `cooperative`: an axis of the grid whose programs share a result. `joined`: tiles
+    of `loops` that differ are told apart as they come, and have no loops of their own, so that loads ahead go on.
     """
 
     grid: tuple[tuple[Axis, Step], ...]
@@ -60,6 +61,7 @@ class Tiling:
     rows: tuple[Axis, ...] = ()
     trees: bool = False
     cooperative: Axis | None = None
+    joined: bool = False
 
     @property
     def reduced(self) -> tuple[Axis, ...]:
