@@ -34,7 +34,7 @@ from akg_core.sketch.ast import (
 LONGEST_WHOLE = 256  # dims of a head up to which queries stay at hand as one tile
 FEW_TILES = 2  # of keys, among which those that a mask crosses are not told apart
 _LN2 = math.log(2)
-_BESIDE_ONE: Hints = (("beside_one", Number(True)),)  # the largest weight is 1
+_BESIDE_ONE: Hints = (("beside_one", Number(True)),)  # the largest weight is 1, and all are rounded to 16 bits
 _WEIGHED: Hints = (("nan_elsewhere", Number(True)),)  # a weight of a NaN is NaN, and so are all sums that it is in
 
 
@@ -193,6 +193,7 @@ def _turn(
     body = _scores(e, head.of, query, key, tiling, whole)
     grown, base, weights, shrink = (writer.fresh(hint) for hint in ("grown", "base", "weights", "shrink"))
     product, scale = _scaled(scores)
+    rounded = _BESIDE_ONE if right.dtype in NARROW else ()
     tile = None if product is None else writer.expression(product)
     if tile is None:
         body += writer.named(e.terms, [scores])
@@ -203,18 +204,18 @@ def _turn(
         body.append(If(run.crossed, (Assign((tile.id,), hidden),)))
     if product is None:
         highest: Expr = Call("reduce_max", (tile, Name("n")), _WEIGHED)
-        weighed = Call("exp", (call("-", tile, Name(base)),), _BESIDE_ONE)
+        weighed = Call("exp", (call("-", tile, Name(base)),), rounded)
     else:  # a number for the row in the place of one for each score, and one factor for both scale and exponent
         highest = Call("reduce_max", (tile, Name("n")), _WEIGHED)
         highest = highest if scale == 1 else call("*", highest, Number(scale))
         powers = call("-", call("*", tile, Number(scale / _LN2)), call("*", Name(base), Number(1 / _LN2)))
-        weighed = Call("exp2", (powers,), _BESIDE_ONE)
+        weighed = Call("exp2", (powers,), rounded)
     body.append(Assign((grown,), call("maximum", carried.peak, highest)))
     # Where all scores so far are -inf, the difference of infinities would be NaN.
     infinite = call("==", Name(grown), Number(-math.inf))
     body.append(Assign((base,), Call("where", (infinite, Number(0.0), Name(grown)))))
     body.append(Assign((weights,), weighed))
-    body.append(Assign((shrink,), Call("exp", (call("-", carried.peak, Name(base)),), _BESIDE_ONE)))
+    body.append(Assign((shrink,), Call("exp", (call("-", carried.peak, Name(base)),), rounded)))
     added = Call("reduce_sum", (Name(weights), Name("n")))
     body.append(Assign((carried.total.id,), call("+", call("*", carried.total, Name(shrink)), added)))
     values = writer.assign(right, body, "values")
