@@ -1,8 +1,8 @@
 """Compiles kernels ahead of their launch, in a process that `compile` forks.
 
 What comes out for each function of kernel.py under T.prim_func: registers and spilled bytes of a thread, shared memory
-and threads of a program; or the message of TileLang or nvcc. The cubin lies beside the kernel, and so does TileLang's
-cache, in which the first launch finds the kernel ready.
+and threads of a program; or the message of TileLang or of CUDA's compiler. The cubin lies beside the kernel, and so
+does TileLang's cache, in which the first launch finds the kernel ready.
 """
 
 from __future__ import annotations
@@ -19,19 +19,22 @@ from pathlib import Path
 from typing import Any
 
 from akg_core.plugin import cores, kernels_of
+from akg_plugin_tilelang import nvrtc
+from akg_plugin_tilelang.nvrtc import Nvrtc
 
 CACHE = "compiled"  # the folder beside the kernel in which lies what TileLang compiled
+_ASIDE = r"ptxas (info|  )|.* using precompiled header file"  # what is said of a kernel besides errors
 
 
-def report(answers: Connection, folder: Path, arch: str, nvcc: str) -> None:
+def report(answers: Connection, folder: Path, arch: str, compiler: Nvrtc | Path) -> None:
     """Send what `compile_all` finds, or why TileLang cannot be imported."""
     try:
-        answers.send(compile_all(folder, arch, nvcc))
+        answers.send(compile_all(folder, arch, compiler))
     except ImportError as error:
         answers.send(f"{type(error).__name__}: {error}")
 
 
-def compile_all(folder: Path, arch: str, nvcc: str) -> dict[str, dict[str, Any]]:
+def compile_all(folder: Path, arch: str, compiler: Nvrtc | Path) -> dict[str, dict[str, Any]]:
     """What is known of each PrimFunc in the folder's kernel.py, by name; one that takes lanes first is not known."""
     import tilelang
     from tilelang import tvm  # it brings a TVM of its own
@@ -47,7 +50,7 @@ def compile_all(folder: Path, arch: str, nvcc: str) -> dict[str, dict[str, Any]]
 
     def device_code(text: str, *_: object) -> bytearray:
         said = found[threading.get_ident()]
-        return built(text, folder / f"{said['name']}.cubin", arch, nvcc, said)
+        return built(text, folder / f"{said['name']}.cubin", arch, compiler, said)
 
     tvm.ffi.register_global_func("tilelang_callback_cuda_compile", device_code, override=True)
 
@@ -75,23 +78,34 @@ def _launch(module: Any) -> dict[str, int]:
     return {"threads": int(extents.get("threadIdx.x", 0)), "shared_bytes": shared}
 
 
-def built(text: str, cubin: Path, arch: str, nvcc: str, said: dict[str, Any]) -> bytearray:
+def built(text: str, cubin: Path, arch: str, compiler: Nvrtc | Path, said: dict[str, Any]) -> bytearray:
     """Compile CUDA to a cubin as TileLang would, and add what ptxas says of it to what is `said`."""
-    import tilelang
-
-    own = Path(tilelang.__file__).parent
     source = cubin.with_suffix(".cu")
     source.write_text(text, encoding="utf-8")
+    if isinstance(compiler, Nvrtc):
+        code, log = nvrtc.compiled(compiler, text, source, arch)
+    else:
+        code, log = _by_nvcc(compiler, source, arch)
+    if not code:
+        lines = [line for line in log.splitlines() if not re.match(_ASIDE, line)]
+        said["error"] = "\n".join(lines).replace(f"{cubin.parent}/", "").strip()
+        raise RuntimeError("CUDA's compiler refused the kernel")
+    cubin.write_bytes(code)
+    registers = [int(n) for n in re.findall(r"Used (\d+) registers", log)]
+    spilled = [int(n) for n in re.findall(r"(\d+) bytes spill stores", log)]
+    said |= {"registers": max(registers, default=0), "spilled_bytes": max(spilled, default=0)}
+    return bytearray(code)
+
+
+def _by_nvcc(nvcc: Path, source: Path, arch: str) -> tuple[bytes, str]:
+    """The cubin, empty where nvcc refuses the source, and what is said of it."""
+    import tilelang
+
+    own, cubin = Path(tilelang.__file__).parent, source.with_suffix(".cubin")
     include = [f"-I{own / 'src'}", f"-I{own / '3rdparty/cutlass/include'}"]
     options = ["-cubin", f"-arch={arch}", "-std=c++20", "-O3", "-lineinfo", "-Xptxas", "-v", *include]
     ended = subprocess.run([nvcc, *options, "-o", str(cubin), str(source)], capture_output=True, text=True)
-    if ended.returncode:
-        said["error"] = ended.stderr.replace(f"{cubin.parent}/", "").strip()
-        raise RuntimeError("nvcc refused the kernel")
-    registers = [int(n) for n in re.findall(r"Used (\d+) registers", ended.stderr)]
-    spilled = [int(n) for n in re.findall(r"(\d+) bytes spill stores", ended.stderr)]
-    said |= {"registers": max(registers, default=0), "spilled_bytes": max(spilled, default=0)}
-    return bytearray(cubin.read_bytes())
+    return (b"" if ended.returncode else cubin.read_bytes()), ended.stderr
 
 
 def _spelled(error: BaseException) -> str:

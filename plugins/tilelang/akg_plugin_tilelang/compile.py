@@ -25,7 +25,7 @@ from akg_core.plugin import (
 )
 from akg_core.plugin.resources import shortage
 from akg_plugin_tilelang import ahead
-from akg_plugin_tilelang.probe import CURE, missing, nvcc
+from akg_plugin_tilelang.probe import CURE, arch_of, missing, nvcc, nvrtc
 
 SECONDS = 240.0  # for all kernels of one source
 _FORKING = multiprocessing.get_context("fork")  # where TileLang is imported already
@@ -78,9 +78,8 @@ def _told(name: str, said: dict[str, Any], lacks: Shortage | None, capability: i
 
 def _compiled(folder: Path, capability: int) -> dict[str, dict[str, Any]]:
     """What a process that is forked from this one finds of each function, or what is wrong with it."""
-    arch = f"sm_{capability}a" if capability >= 90 else f"sm_{capability}"
     answers, theirs = _FORKING.Pipe(duplex=False)
-    process = _FORKING.Process(target=ahead.report, args=(theirs, folder, arch, str(nvcc())))
+    process = _FORKING.Process(target=ahead.report, args=(theirs, folder, arch_of(capability), nvrtc() or nvcc()))
     process.start()
     theirs.close()
     try:

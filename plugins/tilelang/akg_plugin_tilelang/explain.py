@@ -1,4 +1,4 @@
-"""From messages to what must change: those of TileLang, of nvcc and of GPUs."""
+"""From messages to what must change: those of TileLang, of CUDA's compiler and of GPUs."""
 
 from __future__ import annotations
 

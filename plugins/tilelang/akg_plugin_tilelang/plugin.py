@@ -21,7 +21,8 @@ def akg_plugin_info() -> PluginInfo:
                 "tilelang==0.1.15",
                 "apache-tvm-ffi==0.1.12",
                 "z3-solver==4.15.4.0",
-                "cuda-toolkit[cccl,cudart,nvcc]>=13",  # of one version, as torch's own parts of it are
+                # of one version, as torch's own parts of it are; precompiled headers are three times as large from 13.4
+                "cuda-toolkit[cccl,crt,cudart,nvcc,nvrtc,nvvm]>=13,<13.4",
             ),
             toolchain="tilelang",
         ),

@@ -1,4 +1,4 @@
-"""What this machine offers: TileLang, nvcc, and NVIDIA GPUs. Imports no TileLang, which takes seconds."""
+"""What this machine offers: TileLang, CUDA's compilers, and NVIDIA GPUs. Imports no TileLang, which takes seconds."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from akg_cuda import chips
 from akg_cuda.chips import CHIPS, REGISTERS, capability_of
 
 from akg_core.plugin import Availability, Target, Traits, version_of
+from akg_plugin_tilelang.nvrtc import Nvrtc, find
 
 VERSION = "0.1.15"
 CURE = "`akg-core setup tilelang` installs it."
@@ -25,7 +26,8 @@ def probe(target: Target) -> Availability:
     if reason:
         return Availability(can_compile=False, can_run=False, reason=reason, cure=cure, details=details)
     capability = capability_of(target)
-    details |= {"target": f"sm_{capability}", "nvcc": str(nvcc())}
+    library = nvrtc()
+    details |= {"target": f"sm_{capability}", "nvcc": str(nvcc())} | ({"nvrtc": library.version} if library else {})
     if gpu := chips.gpu_of(capability):
         return chips.on_gpu(gpu, traits(capability), details)
     reason = f"There is no GPU of sm_{capability} here: kernels are compiled for it, and their TIR is interpreted."
@@ -60,12 +62,27 @@ def traits(capability: int) -> Traits:
     )
 
 
+def arch_of(capability: int) -> str:
+    """What CUDA's compilers call a chip, with all that only it has."""
+    return f"sm_{capability}a" if capability >= 90 else f"sm_{capability}"
+
+
 @functools.cache
 def nvcc() -> Path | None:
     """CUDA's compiler: of the folder that CUDA_HOME names, on PATH, or as pip installs it."""
-    home = os.environ.get("CUDA_HOME", "")
-    spec = importlib.util.find_spec("nvidia")
-    folders = [*(spec.submodule_search_locations or ())] if spec else []
-    installed = [path for folder in folders for path in sorted(Path(folder).glob("*/bin/nvcc"))]
-    found = [Path(home, "bin", "nvcc"), Path(shutil.which("nvcc") or "nowhere"), *installed]
+    home, *installed = _toolkits()
+    found = [home / "bin/nvcc", Path(shutil.which("nvcc") or "nowhere"), *(path / "bin/nvcc" for path in installed)]
     return next((path for path in found if path.is_file()), None)
+
+
+@functools.cache
+def nvrtc() -> Nvrtc | None:
+    """CUDA's compiler as a library, which takes nvcc's place unless AKG_TILELANG_NVCC says not to."""
+    return None if os.environ.get("AKG_TILELANG_NVCC") else find(_toolkits())
+
+
+def _toolkits() -> list[Path]:
+    """Where CUDA may be: the folder that CUDA_HOME names, and those of pip's packages."""
+    spec = importlib.util.find_spec("nvidia")
+    folders = [Path(folder) for folder in (spec.submodule_search_locations or ())] if spec else []
+    return [Path(os.environ.get("CUDA_HOME", "")), *(path for folder in folders for path in sorted(folder.iterdir()))]

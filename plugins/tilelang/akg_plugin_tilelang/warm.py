@@ -1,7 +1,7 @@
 """What every process in TileLang's environment finds imported: for the parent of all that compile or launch there.
 
 TileLang asks torch for a GPU while it is imported, which starts CUDA: what is forked afterwards could use it no more.
-So it is answered without.
+So it is answered without. Its headers are precompiled for the GPU here, or for that which kernels are made for without.
 """
 
 from __future__ import annotations
@@ -11,11 +11,16 @@ from importlib import import_module
 import torch
 from akg_cuda import chips
 
+from akg_core.plugin import Target
+from akg_plugin_tilelang import nvrtc, probe
+
 _asked = torch.cuda.is_available
 torch.cuda.is_available = lambda: bool(chips.gpus())
 try:
     import_module("tilelang")
 finally:
     torch.cuda.is_available = _asked
+if library := probe.nvrtc():
+    nvrtc.precompile(library, probe.arch_of(chips.capability_of(Target(backend=chips.BACKEND))))
 if chips.gpus():
     chips.multiprocessors()

@@ -10,6 +10,7 @@ import os
 import sys
 from pathlib import Path
 
+from akg_plugin_tilelang import warm  # noqa: F401 - as in the parent of workers
 from akg_plugin_tilelang.compile import compile_kernel
 
 from akg_core.plugin import KernelSource, Target, ToolchainError
