@@ -23,7 +23,9 @@ from akg_plugin_tilelang import nvrtc
 from akg_plugin_tilelang.nvrtc import Nvrtc
 
 CACHE = "compiled"  # the folder beside the kernel in which lies what TileLang compiled
-_ASIDE = r"ptxas (info|  )|.* using precompiled header file"  # what is said of a kernel besides errors
+_ASIDE = (
+    r"ptxas info| +\d+ bytes stack frame|.* using precompiled header file"  # what is said of a kernel besides errors
+)
 
 
 def report(answers: Connection, folder: Path, arch: str, compiler: Nvrtc | Path) -> None:
@@ -90,7 +92,6 @@ def built(text: str, cubin: Path, arch: str, compiler: Nvrtc | Path, said: dict[
         lines = [line for line in log.splitlines() if not re.match(_ASIDE, line)]
         said["error"] = "\n".join(lines).replace(f"{cubin.parent}/", "").strip()
         raise RuntimeError("CUDA's compiler refused the kernel")
-    cubin.write_bytes(code)
     registers = [int(n) for n in re.findall(r"Used (\d+) registers", log)]
     spilled = [int(n) for n in re.findall(r"(\d+) bytes spill stores", log)]
     said |= {"registers": max(registers, default=0), "spilled_bytes": max(spilled, default=0)}

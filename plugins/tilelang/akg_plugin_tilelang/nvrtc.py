@@ -2,6 +2,8 @@
 
 For them it precompiles these, in a process that others are forked from: what it keeps holds there and in its children,
 at the addresses of that process. It lies in sealed memory, which no kernel can change and nobody has to remove.
+
+What NVRTC makes is PTX, for ptxas: all constants of the headers are in it, and would make a cubin ten times as large.
 """
 
 from __future__ import annotations
@@ -14,13 +16,16 @@ import importlib.util
 import os
 import re
 import shutil
+import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 _FIRST = (13, 1)  # earlier ones address shared memory by 64 bits, which nvcc does not
+_PARTS = ("bin/ptxas", "include/cccl", "include/crt", "include/cuda.h")
 _COMMON = ("reduce.h", "scan.h", "ldsm.h", "threadblock_swizzle.h", "debug.h", "cuda_bf16_fallbacks.cuh")
 _PRELUDE = "".join(f"#include <tl_templates/cuda/{name}>\n" for name in ("nvrtc_std.h", *_COMMON))
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
@@ -29,22 +34,22 @@ _precompiled: dict[str, str] = {}  # by architecture: where the headers are, her
 
 @dataclass(frozen=True)
 class Nvrtc:
-    """The library, beside it that of its builtins, and the folder of the headers of its version."""
+    """The folder of a CUDA toolkit, and in it the libraries of NVRTC and of its builtins."""
 
+    root: Path
     library: Path
     builtins: Path
-    headers: Path
     version: str
 
 
 def find(roots: Sequence[Path]) -> Nvrtc | None:
-    """The first NVRTC in folders of CUDA toolkits that addresses memory as nvcc does and has its headers with it."""
+    """The first NVRTC in folders of toolkits that addresses memory as nvcc does, with its own headers and ptxas."""
     for builtins in (path for root in roots for path in sorted(root.glob("lib*/libnvrtc-builtins.so.*"))):
         major, minor = (int(number) for number in re.findall(r"\d+", builtins.name)[:2])
-        library, headers = builtins.with_name(f"libnvrtc.so.{major}"), builtins.parents[1] / "include"
-        whole = library.exists() and all((headers / part).exists() for part in ("cccl", "crt", "cuda.h"))
-        if (major, minor) >= _FIRST and whole and _version(headers / "cuda.h") == 1000 * major + 10 * minor:
-            return Nvrtc(library, builtins, headers, f"{major}.{minor}")
+        library, root = builtins.with_name(f"libnvrtc.so.{major}"), builtins.parents[1]
+        whole = all((root / part).exists() for part in (library, *_PARTS))
+        if (major, minor) >= _FIRST and whole and _version(root / "include/cuda.h") == 1000 * major + 10 * minor:
+            return Nvrtc(root, library, builtins, f"{major}.{minor}")
     return None
 
 
@@ -64,32 +69,47 @@ def precompile(nvrtc: Nvrtc, arch: str) -> None:
 def compiled(nvrtc: Nvrtc, text: str, source: Path, arch: str) -> tuple[bytes, str]:
     """The cubin of a kernel, empty where it is refused, and what is said of it; `source`: where its text lies."""
     options = [f"--use-pch={_precompiled[arch]}"] if arch in _precompiled else []
-    return _run(nvrtc, f'{_PRELUDE}#line 1 "{source}"\n{text}', source.name, arch, *options)
+    ptx, log = _run(nvrtc, f'{_PRELUDE}#line 1 "{source}"\n{text}', source.name, arch, *options)
+    if not ptx:
+        return b"", log
+    written, cubin = source.with_suffix(".ptx"), source.with_suffix(".cubin")
+    written.write_text(_used(ptx), encoding="utf-8")
+    command = [str(nvrtc.root / "bin/ptxas"), f"-arch={arch}", "-v", "--generate-line-info", str(written)]
+    ended = subprocess.run([*command, "-o", str(cubin)], capture_output=True, text=True)
+    return (b"" if ended.returncode else cubin.read_bytes()), f"{log}\n{ended.stdout}{ended.stderr}"
 
 
-def _run(nvrtc: Nvrtc, text: str, name: str, arch: str, *more: str) -> tuple[bytes, str]:
+def _used(ptx: str) -> str:
+    """The text without the variables that nothing in it uses."""
+    named = Counter(re.findall(r"\w+", ptx))
+    variable = re.compile(r"^\.global .*?(\w+)(\[\d+\])?( = .*)?;\n", re.MULTILINE)
+    return variable.sub(lambda found: found[0] if named[found[1]] > 1 else "", ptx)
+
+
+def _run(nvrtc: Nvrtc, text: str, name: str, arch: str, *more: str) -> tuple[str, str]:
+    """The PTX of a text of CUDA, "" where it is refused, and what is said of it."""
     library, program = _loaded(nvrtc), ctypes.c_void_p()
     spec = importlib.util.find_spec("tilelang")
     own = Path((spec and spec.origin) or "").parent
-    include = (own / "src", own / "3rdparty/cutlass/include", nvrtc.headers, nvrtc.headers / "cccl")
-    options = [f"--gpu-architecture={arch}", "-std=c++20", "-default-device", "-lineinfo", "--ptxas-options=-v", "-w"]
-    options += [*(f"-I{path}" for path in include), *more]
+    include = ("src", "3rdparty/cutlass/include", nvrtc.root / "include", nvrtc.root / "include/cccl")
+    virtual = arch.replace("sm", "compute")
+    options = [f"--gpu-architecture={virtual}", "-std=c++20", "-default-device", "-lineinfo", "-w"]
+    options += [*(f"-I{own / path}" for path in include), *more]
     words = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
     library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), name.encode(), 0, None, None)
     try:
         refused = library.nvrtcCompileProgram(program, len(options), words)
-        log = _got(library, program, "ProgramLog").decode(errors="replace").strip("\0 \n")
-        return (b"" if refused else _got(library, program, "CUBIN")), log
+        return ("" if refused else _got(library, program, "PTX")), _got(library, program, "ProgramLog")
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 
 
-def _got(library: Any, program: ctypes.c_void_p, what: str) -> bytes:
+def _got(library: Any, program: ctypes.c_void_p, what: str) -> str:
     size = ctypes.c_size_t()
     getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
     found = ctypes.create_string_buffer(size.value)
     getattr(library, f"nvrtcGet{what}")(program, found)
-    return found.raw
+    return found.value.decode(errors="replace")
 
 
 @functools.cache

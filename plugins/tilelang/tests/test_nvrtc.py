@@ -10,7 +10,7 @@ import pytest
 from akg_plugin_tilelang import nvrtc, probe
 from tilelang_here import asked, needs_tilelang
 
-PARTS = ("lib/libnvrtc.so.13", "include/cccl/nv", "include/crt/host_config.h")
+PARTS = ("lib/libnvrtc.so.13", "include/cccl/nv", "include/crt/host_config.h", "bin/ptxas")
 
 
 def toolkit(root: Path, builtins: str, headers: int, parts: tuple[str, ...] = PARTS) -> Path:
@@ -27,7 +27,7 @@ def toolkit(root: Path, builtins: str, headers: int, parts: tuple[str, ...] = PA
         ("13.2", 13020, PARTS, "13.2"),
         ("13.0", 13000, PARTS, None),  # addresses shared memory by 64 bits
         ("13.2", 13000, PARTS, None),  # headers of another version
-        ("13.2", 13020, PARTS[:2], None),
+        ("13.2", 13020, PARTS[:3], None),
         ("13.2", 13020, PARTS[1:], None),
     ],
 )
@@ -57,8 +57,13 @@ def test_headers_are_precompiled_for_processes_that_are_forked(tmp_path: Path) -
     assert refused.startswith("0 bytes: ") and f'{tmp_path}/kernel.cu(2): error: namespace "tl" has no' in refused
 
 
+def test_variables_that_nothing_uses_are_left_out() -> None:
+    kept = ".global .align 4 .u32 seed = 7;\n.global .align 1 .b8 text[3] = {104, 105, 0};\n// seed, text\n"
+    assert nvrtc._used(".global .align 1 .u8 value = 1;\n.global .align 8 .b8 table[16];\n" + kept) == kept
+
+
 def test_headers_that_cannot_be_precompiled_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(nvrtc, "_run", lambda *_: (b"", "error"))
+    monkeypatch.setattr(nvrtc, "_run", lambda *_: ("", "error"))
     monkeypatch.setattr(nvrtc, "_precompiled", {})
     nvrtc.precompile(nvrtc.Nvrtc(tmp_path, tmp_path, tmp_path, "13.2"), "sm_90a")
     assert not nvrtc._precompiled
