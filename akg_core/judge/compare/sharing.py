@@ -18,6 +18,7 @@ from akg_core.worker.answers import described
 _HELD_BYTES = 64 << 20
 EARLIER = "an earlier answer"
 _ELSEWHERE, _PARAMETER, _DIFFERENTIATED = "lies on another device", "is a parameter", "asks for gradients"
+_INFERENCE = "was made in inference mode, so that no gradient goes through it"
 _uses: Callable[[int], int] | None = getattr(torch._C, "_storage_Use_Count", None)
 
 Place = tuple[str, int, int]
@@ -54,6 +55,7 @@ def peculiar(tensors: Mapping[str, Any], device: str) -> list[list[str]]:
         _ELSEWHERE: lambda value: value.device.type != device,
         _PARAMETER: lambda value: type(value) is torch.nn.Parameter,
         _DIFFERENTIATED: lambda value: value.requires_grad,
+        _INFERENCE: lambda value: value.is_inference(),
     }
     return [[name, what] for name, value in found.items() for what, ask in asked.items() if ask(value)]
 
@@ -63,7 +65,7 @@ def unwanted(mine: Iterable[tuple[str, str]], due: Iterable[Sequence[str]]) -> t
     known = set(map(tuple, due))
     for name, what in mine:
         if (name, what) not in known:
-            is_told = what in (_ELSEWHERE, _PARAMETER, _DIFFERENTIATED)
+            is_told = what in (_ELSEWHERE, _PARAMETER, _DIFFERENTIATED, _INFERENCE)
             return name, f"it {what}" if is_told else f"it lies in the memory of {what}"
     return None
 
@@ -87,11 +89,20 @@ class Earlier:
         tensors = [value.detach() for value in leaves.values() if isinstance(value, torch.Tensor)]
         self._held.append((tensors, places(leaves)))
 
-    def kept(self) -> int:
-        """In how many pieces of torch's memory there are answers that somebody else holds as well."""
-        held = (tensor for tensors, _ in self._held for tensor in tensors)
-        storages = [tensor.untyped_storage()._cdata for tensor in held]
-        return len({storage for storage in storages if _is_used(storage, storages)})
+    def kept(self, others: Sequence[torch.Tensor]) -> int:
+        """At how many places of torch's memory there are answers that somebody else holds as well, but for the memory
+        of `others`."""
+        pairs = (pair for each in self._held for pair in zip(*each, strict=True))
+        held = [(tensor.untyped_storage()._cdata, place) for tensor, place in pairs]
+        storages = [storage for storage, _ in held]
+        known = {tensor.untyped_storage()._cdata for tensor in others}
+        used = {storage for storage in {*storages} - known if _is_used(storage, storages)}
+        return len({place[1:] for storage, place in held if storage in used})
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether there are answers in memory that torch did not allocate, of which it cannot tell who holds it."""
+        return any(_is_foreign(tensor) for tensors, _ in self._held for tensor in tensors)
 
     def let_go(self) -> None:
         """Hold no longer what takes much memory, unless somebody else does."""
@@ -108,10 +119,15 @@ def is_held_elsewhere(tensors: Sequence[torch.Tensor]) -> bool:
 
     Who has given torch memory that is not its own (a storage that cannot grow) may hold it.
     """
-    if any(not tensor.untyped_storage().resizable() for tensor in tensors if tensor.device.type == HOST):
+    if any(map(_is_foreign, tensors)):
         return True
     storages = [tensor.untyped_storage()._cdata for tensor in tensors]
     return any(_is_used(storage, storages) for storage in storages)
+
+
+def _is_foreign(tensor: torch.Tensor) -> bool:
+    """Whether a tensor of the host's lies in memory that torch was given."""
+    return tensor.device.type == HOST and not tensor.untyped_storage().resizable()
 
 
 def _is_used(storage: int, storages: Sequence[int]) -> bool:
