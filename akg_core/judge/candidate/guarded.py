@@ -14,7 +14,7 @@ from akg_core.device import Device
 from akg_core.judge.candidate.failures import said
 from akg_core.judge.candidate.finished import ANSWERS_LATE, AsReturned
 from akg_core.judge.candidate.guard import Guard
-from akg_core.judge.candidate.holdings import held, parameters
+from akg_core.judge.candidate.holdings import held, marks, parameters
 from akg_core.judge.candidate.rounding import CHANGES_ROUNDING, Modes
 from akg_core.judge.candidate.settings import CHANGES_A_SETTING, Settings
 from akg_core.judge.candidate.subject import Subject
@@ -100,7 +100,7 @@ class _Run:
             if not (case.updates or subject.has_changed):
                 self.walls.lock()
             ours = [transform(arguments, torch.Tensor.detach) for arguments in given]  # nobody else can move these
-            place = described(ours)
+            place, marked = described(ours), marks(subject.model, given)
             results = _call(subject, given, seeds, guard, self.threads)
             calls = zip(inputs, ours, seeds, results, strict=True)
             for number, (values, arguments, seed, (result, left)) in enumerate(calls, first):
@@ -111,6 +111,8 @@ class _Run:
                 self.copies.append(guard.copies.are_most(result, (arguments, holdings)))
             if described(given) != place:
                 self.rules.append("changes its inputs: their shape or memory")
+            if marks(subject.model, given) != marked:
+                self.rules.append("changes its inputs or its module: who asks for gradients, or the mode of training")
             self.last = ours[-1]
         finally:
             guard.copies.clear()

@@ -14,13 +14,14 @@ import torch
 from torch import nn
 
 from akg_core.device import Device
-from akg_core.judge.compare.bits import same_bits
+from akg_core.judge.compare.bits import flatten, same_bits
 from akg_core.worker.answers import COUNT, DEPTH, described
 from akg_core.worker.tensors import taken
 
 _inside = vars(nn.Module)["__dict__"].__get__
 _items, _get = dict.items, dict.get
 _set_data = vars(torch._C.TensorBase)["data"].__set__
+_asks_for_gradients = vars(torch._C.TensorBase)["requires_grad"].__get__
 _data, _without_overrides = vars(torch._C.TensorBase)["data"].__get__, torch._C.DisableTorchFunction
 
 
@@ -37,6 +38,12 @@ def held(model: nn.Module, device: Device) -> dict[str, torch.Tensor]:
 def parameters(model: nn.Module) -> list[torch.Tensor]:
     """Parameters and buffers themselves."""
     return [tensor for _, tensor, _ in _walk(model)]
+
+
+def marks(model: nn.Module, arguments: Sequence[Any]) -> list[Any]:
+    """Which parameters and tensors among arguments ask for gradients, and which modules are in training mode."""
+    tensors = [*parameters(model), *(value for value in flatten(arguments).values() if isinstance(value, torch.Tensor))]
+    return [*map(_asks_for_gradients, tensors), *(_get(inside, "training") for inside in _modules(model))]
 
 
 def transient(model: nn.Module) -> dict[str, torch.Tensor]:
@@ -123,6 +130,14 @@ def _places(model: nn.Module, prefix: str = "", depth: int = 0) -> Iterator[tupl
     for name, module in _entries(inside, "_modules"):
         if module is not None:
             yield from _places(module, f"{prefix}{name}.", depth + 1)
+
+
+def _modules(model: nn.Module) -> Iterator[dict[str, Any]]:
+    """What each module has, the whole one first; `_places` has found that they do not lie too deep."""
+    yield (inside := _inside(model))
+    for _, module in _entries(inside, "_modules"):
+        if module is not None:
+            yield from _modules(module)
 
 
 def _entries(inside: dict[str, Any], part: str) -> list[tuple[str, Any]]:

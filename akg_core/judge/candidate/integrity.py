@@ -16,7 +16,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, MethodDescriptorType, ModuleType
 from typing import Any
 
 import torch
@@ -40,7 +40,8 @@ _BESIDE = ("akg_core.judge.", "akg_core.worker.")
 
 _Parts = tuple[tuple[Mapping[str, Any], str, Any], ...]
 _Codes = tuple[tuple[FunctionType, CodeType], ...]
-_Names = tuple[tuple[dict[str, Any], frozenset[str]], ...]
+_Names = tuple[tuple[Mapping[str, Any], frozenset[str]], ...]
+_LATER = frozenset({"__warningregistry__", "__slotnames__"})  # names that Python adds to a module or a class
 
 
 def watch(packages: Collection[str] = (), others: Sequence[Any] = ()) -> Callable[[], None]:
@@ -55,7 +56,7 @@ def watch(packages: Collection[str] = (), others: Sequence[Any] = ()) -> Callabl
     return resume
 
 
-def _compare(parts: _Parts, codes: _Codes, modules: _Names) -> Iterator[None]:
+def _compare(parts: _Parts, codes: _Codes, names: _Names) -> Iterator[None]:
     leave, write, count, sleep = os._exit, os.write, _thread._count, time.sleep
     running, tries, is_whole = count(), 0, True
     yield
@@ -66,9 +67,8 @@ def _compare(parts: _Parts, codes: _Codes, modules: _Names) -> Iterator[None]:
         is_whole = is_whole and space.get(name) is part
     for function, code in codes:
         is_whole = is_whole and function.__code__ is code
-    for names, known in modules:
-        for name in names:
-            is_whole = is_whole and name in known
+    for space, known in names:
+        is_whole = is_whole and space.keys() <= known
     if not is_whole or (parts and count() > running):
         write(2, _MESSAGE)
         leave(CHANGED_HARNESS)
@@ -89,7 +89,8 @@ def _with_bases(one: Any) -> Sequence[Any]:
 
 @functools.lru_cache(1)
 def _harness(packages: frozenset[str], others: tuple[Any, ...], names: frozenset[str]) -> tuple[_Parts, _Codes, _Names]:
-    """Names with what they stand for, functions with their code, and modules with all names that they have.
+    """Names with what they stand for, functions with their code, and modules and classes with all names that they have:
+    one that is added to a class hides what that inherits.
 
     That is of the modules that belong to the harness; of the modules and classes that those of them name which run
     beside a kernel, and of `others`; and of the modules whose functions these have.
@@ -110,4 +111,6 @@ def _harness(packages: frozenset[str], others: tuple[Any, ...], names: frozenset
     )
     functions = {id(value): value for _, _, value in parts if isinstance(value, FunctionType)}
     codes = tuple((function, function.__code__) for function in functions.values())
-    return parts, codes, tuple((space, frozenset(space) | {"__warningregistry__"}) for space in ours.values())
+    classes = (space for space in called.values() if isinstance(space, MappingProxyType))
+    known = tuple((space, _LATER.union(space)) for space in (*ours.values(), *classes))
+    return parts, codes, known

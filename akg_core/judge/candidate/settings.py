@@ -13,7 +13,8 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -34,6 +35,10 @@ _ASKED: dict[str, Callable[[], Any]] = {
     "folder": os.getcwd,
 }
 _SEED = "random numbers"
+_LIBRARY = "TORCH"  # with which variables begin that torch sets for itself, as when it is first profiled
+_HOOKS = [
+    hooks for name, hooks in vars(torch.nn.modules.module).items() if name.startswith("_global_") and name[-1] == "s"
+]
 _OF_A_CALL: dict[str, Callable[[], Any]] = {
     **{name: ask for name, ask in SWITCHES.items() if name not in _ASKED},
     "autocast": torch._C._is_any_autocast_enabled,
@@ -42,12 +47,25 @@ _OF_A_CALL: dict[str, Callable[[], Any]] = {
     "depth of recursion": sys.getrecursionlimit,
     "time between threads": sys.getswitchinterval,
     "locale": lambda: locale.setlocale(locale.LC_ALL),
+    "environment": lambda: {name: value for name, value in os.environ.items() if not name.startswith(_LIBRARY)},
+    "mask of new files": lambda: (mask := os.umask(0o77), os.umask(mask))[0],
+    "thresholds of garbage": gc.get_threshold,
+    "calls by garbage": lambda: _identities(gc.callbacks),
+    "filters of warnings": lambda: _identities(warnings.filters),
+    "where modules are found": lambda: (_identities(sys.path), _identities(sys.meta_path), _identities(sys.path_hooks)),
+    "streams": lambda: _identities((sys.stdin, sys.stdout, sys.stderr)),
+    "hooks of modules": lambda: [len(hooks) for hooks in _HOOKS],
 }
 """What importing a kernel and its language may change, and no call."""
 
 
 CHANGES_A_SETTING = "changes a setting of its process"
 """The rule that a kernel breaks which leaves one different."""
+
+
+def _identities(values: Iterable[Any]) -> list[int]:
+    """Which objects these are, without asking them."""
+    return [*map(id, values)]
 
 
 class Settings:
