@@ -172,6 +172,8 @@ def test_a_deal_gives_every_row_one_kind() -> None:
     assert [int(rows.sum()) for rows in (mean > 9e3, size < 1e-2, (size > 50) & (mean < 1e3))] == [20, 20, 20]
     x = dealt((64, 32), torch.float32, Deal(("nan", "all_minus_inf"), 1, (0,), sparse=True), draw)
     assert int(x.isnan().sum()) == 2 and int((x == -math.inf).all(1).sum()) == 2
+    faint = dealt((40, 4, 30), torch.float32, Deal(("large",)), draw).abs()
+    assert sum(float(faint.select(1, place).max()) < 1e-2 for place in range(4)) == 1, "a channel, as of a norm"
     tiny = dealt((1, 99), torch.float32, Deal(("tiny",)), draw)
     assert 0 < float(tiny.abs().max()) < torch.finfo(torch.float32).smallest_normal
 

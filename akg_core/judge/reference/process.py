@@ -111,7 +111,7 @@ def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
     most = cases_that_fit(task, device, payload["room"])
     keeps = first.name in reference.expected
     said = (task, reference.seed, reference.local, found.is_free, device, payload.get("simulated", False))
-    asking = planned(*said) if not found.random else ()
+    asking = planned(*said, found.is_masked) if not found.random else ()
     for asked in asking:
         if most and len(usable) >= most:
             notes.append(f"Cases after {usable[-1].name} were left out: the device has no memory for more.")
@@ -147,8 +147,8 @@ def prepare_job(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 class _First(NamedTuple):
-    """What answering the first case shows. `minimum`: bytes and operations; `is_free`: as of `draws`; `apart`: each
-    call needs its state put back."""
+    """What answering the first case shows. `minimum`: bytes and operations; `is_free`: as of `draws`; `is_masked`: as
+    of `places`; `apart`: each call needs its state put back."""
 
     random: bool
     eager_seconds: float
@@ -157,6 +157,7 @@ class _First(NamedTuple):
     output_bytes: int
     apart: bool
     is_free: bool
+    is_masked: bool
 
 
 def _answered_first(reference: Reference, first: Draw) -> _First:
@@ -184,9 +185,9 @@ def _answered_first(reference: Reference, first: Draw) -> _First:
         forget(reference, first.name)
         with blame(task.name, "forward"):
             answer_case(reference, first, *values)
-    is_free = draws.is_free(values[0])
+    is_free, is_masked = draws.is_free(values[0]), places.is_masked(values[0])
     forget_large(reference, first.name)
-    return _First(random, eager_seconds, minimum, input_bytes, output_bytes, apart, is_free)
+    return _First(random, eager_seconds, minimum, input_bytes, output_bytes, apart, is_free, is_masked)
 
 
 def _notes(reference: Reference, random: bool) -> list[str]:

@@ -38,8 +38,9 @@ _LINEAR = frozenset((
 beyond all bounds: exp(s * x - max) is infinite where a product is not rounded before the difference."""
 # fmt: off
 _LIMITS = frozenset((
-    "_softmax", "_log_softmax", "_safe_softmax", "any", "exp", "log", "logical_not", "masked_fill", "sqrt",
-    "_to_copy",
+    "_softmax", "_log_softmax", "_safe_softmax", "all", "any", "arange", "bitwise_and", "bitwise_not", "bitwise_or",
+    "bitwise_xor", "exp", "full", "isinf", "isnan", "log", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "masked_fill", "scalar_tensor", "sqrt", "_to_copy",
 ))
 # fmt: on
 _SCALING = frozenset(("mul", "div"))
@@ -64,12 +65,18 @@ class Plan:
 
 
 def planned(
-    task: Task, seed: int, local: Locality, is_free: bool, device: Device, simulated: bool = False
+    task: Task,
+    seed: int,
+    local: Locality,
+    is_free: bool,
+    device: Device,
+    simulated: bool = False,
+    is_masked: bool = False,
 ) -> Iterator[Plan]:
     """The cases after the first, those that find most coming early. `is_free`: any number may stand in its inputs.
-    `simulated`: kernels are, so that cases of larger sizes have to be smaller."""
+    `simulated`: kernels are, so that cases of larger sizes have to be smaller. `is_masked`: as of `places`."""
     most = _SIMULATED_WORK if simulated else _LARGER_WORK
-    needed, more = _needed(task, seed, local, is_free), _optional(task, seed, local, device, most)
+    needed, more = _needed(task, seed, local, is_free, is_masked), _optional(task, seed, local, device, most)
     yield from needed
     yield from more[: max(0, int(_WORK / _effort(task, device)) - 1 - len(needed))]
 
@@ -87,12 +94,12 @@ def _effort(task: Task, device: Device) -> float:
     return max(1.0, effort(task, faster) / faster)
 
 
-def _needed(task: Task, seed: int, local: Locality, is_free: bool) -> list[Plan]:
+def _needed(task: Task, seed: int, local: Locality, is_free: bool, is_masked: bool) -> list[Plan]:
     hidden = draws.hidden_sizes(task, seed)
     found = [_dealt(task, seed + 2, local)[0], Plan("signed", seed + 3, needed=True)]
     if whole_numbers.free(task):
         found.append(Plan(draws.WHOLE, seed + 9, needed=True))
-    found += [Plan(kind, seed + 12 + number, needed=True) for number, kind in enumerate(places.asked(task))]
+    found += [Plan(kind, seed + 12 + number, needed=True) for number, kind in enumerate(places.asked(task, is_masked))]
     found += [Plan("drawn", seed + 4, sizes=sizes, needed=True) for sizes in (*hidden[:2], *draws.fewer(task))]
     if is_free and (deal := _not_finite(task, local)):
         found.append(Plan(draws.DEALT, seed + 5, "initial", deal=deal, needed=True))
@@ -161,9 +168,9 @@ def _not_finite(task: Task, local: Locality) -> Deal | None:
 def _keeps_limits(node: Node, index: GraphIndex) -> bool:
     """Whether it is defined what comes of an infinity, in whatever steps it is computed."""
     name = node.op.split(".")[1]
-    if name in _SCALING:  # by a number or a parameter, which may not be zero
+    if name in _SCALING and node.dtypes[0] != "bool":  # by a number or a parameter, which may not be zero
         return (
             any(index.origin(text).startswith("parameter") for text in references(node))
             or len(list(references(node))) < 2
         )
-    return name in _LINEAR or name in _LIMITS
+    return name in _LINEAR or name in _LIMITS or name in _SCALING

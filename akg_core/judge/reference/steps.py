@@ -22,7 +22,7 @@ COMPARISONS = frozenset(("eq", "ge", "gt", "le", "lt", "ne", "hardshrink", "thre
 # fmt: off
 _STEPS = COMPARISONS | frozenset((
     "sign", "sgn", "heaviside", "floor", "ceil", "round", "trunc", "frac", "floor_divide", "remainder", "fmod",
-    "bucketize", "searchsorted",
+    "bucketize", "histc", "searchsorted",
 ))
 _LOSSLESS = _STEPS | frozenset((
     "add", "sub", "rsub", "mul", "neg", "abs", "sum", "where", "masked_fill", "clamp", "clamp_min", "clamp_max",

@@ -44,6 +44,9 @@ def borders(task: Task) -> Borders:
     index = GraphIndex(task.graph, task.interface)
     numbers, tables, dtypes = set[float | None](), set[str](), dict[float, set[str]]()
     for node in task.graph.nodes:
+        match node.op.split(".")[1], node.args:
+            case "histc", [str(counted), _, *ends] if index.dtype(counted) in DTYPES:
+                numbers.update(_before(index, counted, float(end)) for end in ends)
         if node.op.split(".")[1] not in _COMPARING:
             continue
         for one, other in (node.args[:2], node.args[1::-1]):

@@ -48,7 +48,9 @@ def normal(shape: Shape, draw: torch.Generator) -> torch.Tensor:
 def dealt(shape: Shape, dtype: torch.dtype, deal: Deal, draw: torch.Generator) -> torch.Tensor:
     """A tensor of this shape whose rows are of the kinds of a deal, each at rows picked at random."""
     if not 0 < deal.depth <= len(shape):
-        return _of_kind(deal.kinds[0] if not deal.depth else "signed", shape, dtype, deal, draw)
+        kind = deal.kinds[0] if not deal.depth else "signed"
+        new = _of_kind(kind, shape, dtype, deal, draw)
+        return _with_faint(new, draw) if kind == "large" else new
     new = normal(shape, draw).to(dtype)
     rows = new.view(math.prod(shape[: deal.depth]), *(shape[deal.depth :] or (1,)))
     order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(deal.order)).to(draw.device)
@@ -58,6 +60,15 @@ def dealt(shape: Shape, dtype: torch.dtype, deal: Deal, draw: torch.Generator) -
         places = order[number :: len(deal.kinds)]
         if len(places):
             rows[places] = _of_kind(kind, (len(places), *rows.shape[1:]), dtype, deal, draw).to(dtype)
+    return new
+
+
+def _with_faint(new: torch.Tensor, draw: torch.Generator) -> torch.Tensor:
+    """With magnitudes of 1e-4 at one place of each dimension: what a norm over the others adds to a variance matters
+    there."""
+    for dim, size in enumerate(new.shape):
+        if size > 2:
+            new.select(dim, int(torch.randint(size, (), generator=draw, device=draw.device))).mul_(1e-4 / _OUTWEIGH)
     return new
 
 

@@ -29,7 +29,7 @@ _PRODUCTS = frozenset(("mul", "mm", "bmm", "mv", "dot", "addmm", "baddbmm", "pro
 _ORDERING = frozenset((
     "abs", "sign", "maximum", "minimum", "max", "min", "amax", "amin", "clamp", "clamp_min", "clamp_max", "eq", "ne",
     "lt", "le", "gt", "ge", "sort", "topk", "argmax", "argmin", "cummax", "cummin", "remainder", "fmod", "div",
-    "floor_divide", "any", "all", "logical_not", "logical_and", "logical_or",
+    "floor_divide", "__rshift__", "any", "all", "logical_not", "logical_and", "logical_or",
 ))
 _MOVING = frozenset((
     "neg", "where", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "cat", "clone", "copy", "view",
@@ -60,7 +60,7 @@ def free(task: Task) -> dict[str, float]:
 
 
 def enlarged(task: Task, values: Sequence[Any], seed: int) -> list[Any]:
-    """Arguments of `forward` in which every second number that may be large is so, with a sign where the file has any.
+    """Arguments of `forward` in which every second number that may be large is so, of either sign where that has one.
 
     Flags, numbers of which none is above 1, stay.
     """
@@ -84,8 +84,8 @@ def _large(value: torch.Tensor, band: tuple[float, float], draw: torch.Generator
     low, high = band
     new = (2.0 ** (low + (high - low) * uniform().sqrt())).to(torch.int64)
     new ^= (uniform() * 2 ** min(20.0, low - 1)).to(torch.int64)  # the last bits, which a real number of 64 has not
-    if int(value.min()) < 0:
-        new = torch.where(uniform() < 0.5, -new, new)
+    if value.dtype.is_signed:  # few where the file has none, so that sums are large all the same
+        new = torch.where(uniform() < (0.5 if int(value.min()) < 0 else 0.2), -new, new)
     return torch.where(uniform() < 0.5, value, new.to(value.dtype))
 
 
@@ -124,7 +124,7 @@ def _most(task: Task, index: GraphIndex, name: str, dtype: str) -> float:
 
 def _is_arithmetic(index: GraphIndex, node: Node, kind: str, large: set[str]) -> bool:
     """Whether a node makes whole numbers or bools of what may be large, none narrower than that is."""
-    if kind not in _EXACT_AT_ANY_SIZE | _ORDERING:
+    if kind not in _EXACT_AT_ANY_SIZE | _ORDERING or (kind == "__rshift__" and isinstance(node.args[1], str)):
         return False
     width = max(_WIDTHS[index.dtype(text)] for text in map(_normal, references(node)) if text in large)
     return all(dtype in ("bool", "") or _WIDTHS.get(dtype, 0) >= width for dtype in node.dtypes)
