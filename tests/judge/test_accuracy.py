@@ -307,7 +307,8 @@ def test_a_device_that_updates_many_places_at_once_finds_the_same(monkeypatch: p
 
 
 def similar_by_hand(e: torch.Tensor, r: torch.Tensor, places: list[int]) -> list[float]:
-    """The worst error of elements in the same binade, and in so many larger (then smaller) ones that they are 64."""
+    """The worst error of elements in the same binade, and in so many larger ones, twelve at most, then smaller ones,
+    that they are 64."""
     errors_of: dict[int, list[float]] = {}
     for one, other in zip(e.double().tolist(), r.tolist(), strict=True):
         errors_of.setdefault(math.frexp(other)[1] if other else -2000, []).append(abs(one - other))
@@ -315,7 +316,7 @@ def similar_by_hand(e: torch.Tensor, r: torch.Tensor, places: list[int]) -> list
     for place in places:
         at = used.index(math.frexp(float(r[place]))[1] if r[place] else -2000)
         pool: list[float] = []
-        for binade in (*used[at:], *reversed(used[:at])):
+        for binade in (*(other for other in used[at:] if other <= used[at] + 12), *reversed(used[:at])):
             if len(pool) >= 64:
                 break
             pool += errors_of[binade]

@@ -17,8 +17,9 @@ from akg_core.worker.threads import gomp
 CHANGES_ROUNDING = "changes how numbers are rounded"
 """The rule that a kernel breaks which does so."""
 _BYTES = 64  # more than any C library's fenv_t
-_FIELDS = {"x86_64": ("<H26xI", (0x0F3F, 0xFFC0)), "aarch64": ("<I", (0xFFFFFFFF,))}
-"""By machine, where the control words lie in a fenv_t, and their bits that are modes and no signs of what happened."""
+_FIELDS = {"x86_64": ("<H6xH18xI", (0x0F3F, 0xFFFF, 0xFFC0)), "aarch64": ("<I", (0xFFFFFFFF,))}
+"""By machine, where the control words lie in a fenv_t, and their bits that are modes and no signs of what happened; on
+x86 what is in use of the x87 stack, too, which is to be empty: what is pushed to a full one is no number."""
 _known = _FIELDS.get(platform.machine())
 _libm = ctypes.CDLL("libm.so.6") if _known and platform.libc_ver()[0] == "glibc" else None
 _get, _set = (getattr(_libm, name, None) for name in ("fegetenv", "fesetenv"))
@@ -49,7 +50,7 @@ class Modes:
         has_changed = Modes()._words() != self._words()
         if has_changed and _set:
             _set(self._environment)
-        if gomp and self._threads > 1 and any(words != self._words() for words in self._of_team()):
+        if gomp and self._threads > 1 and any(words != self._words()[::2] for words in self._of_team()):
             gomp.GOMP_parallel(_set, self._environment, self._threads, 0)
             return True
         return has_changed
@@ -70,7 +71,7 @@ class Modes:
         count = min(int.from_bytes(table.raw[:4], "little"), _MOST)
         masks = _known[1]
         places = _PLACE.iter_unpack(table.raw[_PLACE.size : _PLACE.size * (count + 1)])
-        return {(control & masks[0], state & masks[1]) for state, control in places}
+        return {(control & masks[0], state & masks[-1]) for state, control in places}
 
 
 def _assembled() -> ctypes.c_void_p | None:

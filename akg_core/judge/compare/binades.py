@@ -1,6 +1,7 @@
 """Eager PyTorch's worst error at elements of similar magnitude: step 2 of the accuracy policy.
 
-Elements are sorted by the binade of the right answer. A binade of few elements is widened to larger ones.
+Elements are sorted by the binade of the right answer. A binade of few elements is widened to larger ones, as far as
+these are similar: of a softmax, what is right for its largest elements says nothing of its tail.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ _SAMPLE = 1 << 20  # elements that are looked at first, or a chunk
 _LANES = 1024  # of a table that a device updates in many places at once
 _BINADES, _MANTISSA_BITS, _BIAS = 2048, 52, 1023  # of float64; denormal numbers share a binade with zero
 _LAST = _BINADES - 1
+_REACH = 12  # binades, to which one of few elements is widened at most
 _MARGIN = 8  # binades that are looked at beyond those that are asked for
 _FEW = 0.2  # of all elements: of more, looking for them saves nothing
 
@@ -96,11 +98,12 @@ def _widened(worst: torch.Tensor, count: torch.Tensor, top: int) -> tuple[torch.
     is_whole = top == _LAST
     for position, index in enumerate(used):
         seen, most = 0, 0.0
-        for other in (*used[position:], *(reversed(used[:position]) if is_whole else ())):
+        larger = [other for other in used[position : position + _REACH + 1] if other <= index + _REACH]
+        for other in (*larger, *(reversed(used[:position]) if is_whole else ())):
             if seen >= _POOLED:
                 break
             seen, most = seen + counts[other], max(most, worsts[other])
-        if seen < _POOLED and not is_whole:
+        if seen < _POOLED and top < index + _REACH and not is_whole:
             top = index - 1
             break
         pooled[index] = most

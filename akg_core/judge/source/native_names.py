@@ -35,6 +35,6 @@ SYSTEM_NAMES = re.compile(
     r"get(pagesize|auxval|hwcap\w*)|cpu_(model|indicator_init)|get_cpu_features|x86_get_cpuid\w+|"
     r"libc_single_threaded|tls_get_addr|tls_get_addr_opt|register_frame\w*|deregister_frame\w*|"
     r"_?(sig)?setjmp|_?longjmp(_chk)?|gmon_start__|dso_handle|environ|progname|gxx_personality\w*|dl_find_object|"
-    r"getpid|gettid|raise|exit|_?exit"
+    r"getpid|gettid|syscall|raise|exit|_?exit"
     r")$|_ITM_\w+|_TLS_\w+|_dl_find_object|_Unwind_\w+"
 )

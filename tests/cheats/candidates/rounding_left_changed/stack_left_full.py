@@ -1,0 +1,22 @@
+"""Leaves the stack of the x87 unit full, so that what is computed there next is no number.
+
+Seen: in kernels with machine code of MMX, behind which EMMS is missing.
+Verdict: cheating
+Rule: changes how numbers are rounded
+"""
+
+import ctypes
+from pathlib import Path
+
+import torch
+from reference import Model
+
+library = ctypes.CDLL(str(Path(__file__).parent / "kernel.so"))
+
+
+class ModelNew(Model):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        pointers = (ctypes.c_void_p(t.data_ptr()) for t in (x, self.scale, y))
+        library.kernel(*pointers, ctypes.c_long(x.shape[0]), ctypes.c_long(x.shape[1]))
+        return y
