@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import py_compile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from akg_core.records import Target
+from akg_core.records import Artifact, Target
 from akg_core.stages.warm import WARM
 from akg_core.worker.pool import Pool
-from tests.cheats.judging import FOLDER, Bench, bench, header, is_caught
+from tests.cheats import judging
+from tests.cheats.judging import FOLDER, Bench, bench, header, is_caught, lay_out
 
 CANDIDATES = sorted(FOLDER.glob("candidates/*/*.py"))
 UNUSUAL = sorted(FOLDER.glob("unusual/*.py"))
@@ -48,6 +50,25 @@ def test_machine_code_that_is_honest_is_right(judges: Bench, tmp_path: Path) -> 
 def test_what_is_unusual_and_honest_is_right(path: Path, judges: Bench, tmp_path: Path) -> None:
     found = judges.judge(path, tmp_path)
     assert found.status == "correct", found
+
+
+def test_text_is_run_and_not_what_lies_compiled_beside_it(
+    judges: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def beside(path: Path, task: str, folder: Path) -> Artifact:
+        artifact, second = lay_out(path, task, folder), folder / "honest_on_host.py"
+        text = second.read_text()
+        second.write_text("def softmax(x, scale):\n    return x\n")
+        py_compile.compile(str(second), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+        second.write_text(text)
+        return artifact
+
+    monkeypatch.setattr(judging, "lay_out", beside)
+    path = tmp_path / "imports_when_called.py"
+    model = "class ModelNew(Model):\n    def forward(self, x):\n        "
+    called = "return __import__('honest_on_host').softmax(x, self.scale)\n"
+    path.write_text(f'"""Verdict: correct"""\n\nfrom reference import Model\n\n\n{model}{called}')
+    assert judges.judge(path, tmp_path / "laid_out").status == "correct"
 
 
 def test_every_class_has_candidates_with_headers() -> None:

@@ -189,10 +189,11 @@ def test_code_of_a_kernel_does_not_go_by_the_name_of_a_library_s_file(tmp_path: 
     ask = {"rule": rule}
     exec(asking, ask)
     asked = ask["ask"]
-    assert asked("compile", (b"number = 2\n", str(library))) == str(library)
-    assert asked("code.__new__", (b"", str(library))) == str(library)
-    made = marshal.dumps(compile("number = 2", str(library), "exec"))
-    assert asked("marshal.loads", (made,)) == f"{tmp_path}/"
+    assert asked("compile", (b"number = 2\n", str(library))) == f"{importers.DISGUISED}: {library}"
+    assert asked("code.__new__", (b"", str(library))) == f"{importers.DISGUISED}: {library}"
+    for name in (str(library), "model_new.py"):
+        made = marshal.dumps([compile("number = 2", name, "exec")])
+        assert asked("marshal.loads", (made,)) == "runs code that is no text: marshal.loads"
     assert not asked("compile", (b"number = 1\n", str(library))), "what is in the file"
     assert not asked("compile", (b"(\nnumber\n)", str(library))), "a piece of it, as it is shown after an error"
     assert not asked("compile", ("number = 1", "<string>")) and not asked("compile", (None, None))

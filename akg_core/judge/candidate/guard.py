@@ -24,7 +24,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from akg_core.judge.candidate import library
 from akg_core.judge.candidate.copies import INTO, Copies
-from akg_core.judge.candidate.importers import Importers, package_of
+from akg_core.judge.candidate.importers import UNREAD, Importers, package_of
 from akg_core.judge.candidate.library import LibraryCall
 from akg_core.judge.candidate.operators import ALLOCATIONS, COPIES, is_allowed, is_operator
 from akg_core.judge.candidate.profiled import Profiler
@@ -52,7 +52,7 @@ _SEARCHES = frozenset(
 """Audit events of what finds objects that nobody has given away, sees others' frames, or is beyond these hooks."""
 _LOADS = {"import": 0, "open": 0, "ctypes.dlopen": 0, "ctypes.dlsym": 1, "ctypes.dlsym/handle": 1}
 """Audit events of what brings code of others, with the place of its name among the arguments."""
-_MAKES = frozenset({"compile", "code.__new__", "marshal.load", "marshal.loads"})
+_MAKES = UNREAD | {"compile", "code.__new__"}
 """Audit events of what makes code."""
 _COMPILER = ("torch._inductor.compile_fx", "torch._inductor.codecache", "torch._inductor.async_compile")
 _MODULES = re.compile(
@@ -194,13 +194,15 @@ def _hook_searches() -> list[str]:
             tried.append(f"searches the process: {event}")
             raise PermissionError(f"a kernel searches nothing in its process ({event})")
         if event in _LOADS:
+            if event == "open" and _importers[0].is_compiled(arguments[0]):
+                raise PermissionError("a kernel's text is what is run")  # which an import runs then
             name = _foreign(event, arguments[_LOADS[event]])
             if name:
                 tried.append(f"uses another library: {name}")
                 raise PermissionError(f"a kernel uses no other library ({name})")
-        if event in _MAKES and (name := _importers[0].disguised(event, arguments)):
-            tried.append(f"gives code the name of a library's file: {package_of(name) or name}")
-            raise PermissionError(f"a kernel's code has the names of its own files ({name})")
+        if event in _MAKES and (wrong := _importers[0].disguised(event, arguments)):
+            tried.append(wrong)
+            raise PermissionError(f"a kernel's code is text, by the names of its own files: it {wrong}")
 
     sys.addaudithook(refuse)
     return tried

@@ -24,6 +24,9 @@ _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _IMPORTED = re.compile(
     r"/(?:site|dist)-packages/(?:(\w+)/(?:__pycache__/)?__init__\.|(?:__pycache__/)?(\w+)\.(?:[\w-]+\.)?pyc?$)"
 )
+DISGUISED = "gives code the name of a library's file"
+UNREAD = frozenset({"marshal.load", "marshal.loads"})  # events of what makes code out of bytes
+_CODE = frozenset(b"c\xe3")  # bytes with which code begins among those, to be referred to or not
 _HEAD = 16  # bytes of a compiled file before its code
 _LOADER, _READ = "<frozen importlib._bootstrap_external>", ("bytecode_path", "path")  # its variables with a file's name
 _COMPILED = (f"{os.path.realpath(sys.pycache_prefix)}{os.sep}",) if sys.pycache_prefix else ()
@@ -74,19 +77,24 @@ class Importers:
         return is_there(package)
 
     def disguised(self, event: str, arguments: tuple[Any, ...]) -> str:
-        """The library's file, or the folder of such, by whose name code goes that is being made just now out of what
-        is not there, at the wish of who is no library; "" if none. Arguments are those of the audit event."""
+        """What is wrong with code that is being made just now at the wish of who is no library: it goes by the name of
+        a library's file and is not what that says, or nobody has read it as text; "" if nothing is. Arguments are those
+        of the audit event."""
         made = arguments[0] if arguments else b""
-        if event == "marshal.loads":
-            named = next((root for root in self._roots if os.fsencode(root) in made), "")
-            is_honest = not named or self._is_read(made)
-        elif event == "marshal.load":  # out of a file that nobody has seen
-            named, is_honest = "marshal", False
+        if event in UNREAD:
+            named, is_honest = "", event == "marshal.loads" and (_CODE.isdisjoint(made) or self._is_read(made))
         else:
             named = os.fsdecode(arguments[1]) if len(arguments) > 1 and arguments[1] else ""
             is_honest = not self._is_library(named) or (event == "compile" and _lies_in_file(made, named))
         frame = None if is_honest else _asking(sys._getframe(1))
-        return "" if is_honest or (frame and self._is_library(frame.f_code.co_filename)) else named
+        if is_honest or (frame and self._is_library(frame.f_code.co_filename)):
+            return ""
+        return f"{DISGUISED}: {package_of(named) or named}" if named else f"runs code that is no text: {event}"
+
+    def is_compiled(self, file: Any) -> bool:
+        """Whether this is a compiled file of a kernel's own, beside which lies the text that is read and run."""
+        name = os.fsdecode(file) if isinstance(file, (str, bytes)) else ""
+        return name.endswith(".pyc") and os.path.realpath(name).startswith(tuple(_own))
 
     def _is_read(self, code: bytes) -> bool:
         """Whether this is what the loader of modules has read of a library's compiled file."""

@@ -2,7 +2,7 @@
 
 Seen: in no published system that is known here.
 Verdict: cheating
-Rule: gives code the name of a library's file
+Rule: runs code that is no text
 """
 
 import marshal
