@@ -5,6 +5,7 @@ Worker side, in the candidate's own process.
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,14 +74,15 @@ class _Run:
 
     def _keeps_each(self) -> bool:
         """Whether answers in memory that torch did not allocate lie in ever other places, though nobody holds an
-        earlier one: whoever gives memory back gets the same again before long, of small pieces not at once."""
+        earlier one: whoever gives memory back gets the same again before long, but for small pieces."""
         if self.case.placed or not self.earlier.is_foreign:
             return False
         self.earlier, given, calls = Earlier(), fresh(self.last), len(self.case.order)
 
         def places() -> list[int]:
             answers = (described(self.subject.model(*given)) for _ in range(calls))
-            return [tensor["address"] for answer in answers for tensor in answer["tensors"]]
+            told = (tensor for answer in answers for tensor in answer["tensors"])
+            return [tensor["address"] for tensor in told if tensor["nbytes"] >= mmap.PAGESIZE]
 
         with torch.no_grad():
             known, late = places(), places()
