@@ -113,7 +113,7 @@ class _Run:
                 self.copies.append(guard.copies.are_most(result, (arguments, holdings)))
             if described(given) != place:
                 self.rules.append("changes its inputs: their shape or memory")
-            if marks(subject.model, given) != marked:
+            if marked.items() - marks(subject.model, given).items():
                 self.rules.append("changes its inputs or its module: who asks for gradients, or the mode of training")
             self.last = ours[-1]
         finally:

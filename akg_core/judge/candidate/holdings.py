@@ -40,10 +40,13 @@ def parameters(model: nn.Module) -> list[torch.Tensor]:
     return [tensor for _, tensor, _ in _walk(model)]
 
 
-def marks(model: nn.Module, arguments: Sequence[Any]) -> list[Any]:
-    """Which parameters and tensors among arguments ask for gradients, and which modules are in training mode."""
-    tensors = [*parameters(model), *(value for value in flatten(arguments).values() if isinstance(value, torch.Tensor))]
-    return [*map(_asks_for_gradients, tensors), *(_get(inside, "training") for inside in _modules(model))]
+def marks(model: nn.Module, arguments: Sequence[Any]) -> dict[Any, Any]:
+    """Which parameters and tensors among arguments ask for gradients, and which modules are in training mode; a module
+    by where it keeps what it has."""
+    given = {name: value for name, value in flatten(arguments).items() if isinstance(value, torch.Tensor)}
+    tensors = {**given, **{f"state {name}": tensor for name, tensor, _ in _walk(model)}}
+    asking = {name: _asks_for_gradients(tensor) for name, tensor in tensors.items()}
+    return {**asking, **{id(inside): _get(inside, "training") for inside in _modules(model)}}
 
 
 def transient(model: nn.Module) -> dict[str, torch.Tensor]:
