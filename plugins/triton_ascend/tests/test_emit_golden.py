@@ -53,6 +53,12 @@ def product(a: In["f32", 200, 64], b: In["f32", 64, 128], bias: In["f32", 200], 
             acc = dot(load(a[n, k]), load(b[k, m]), over=k)
             store(y[n // 50, m, n % 50], acc + load(bias[n]))
 """
+MOVED = """
+@kernel
+def moved(x: In["f32", 100], y: Out["f32", 110]):
+    for i in grid(110, 128):
+        store(y[i], load(x[i - 5]))
+"""
 LOOKED_UP = """
 @kernel
 def looked_up(i: In["i64", 300], x: In["f32", 256], y: Out["f32", 300]):
@@ -136,6 +142,12 @@ def test_a_float_argument_is_f32() -> None:
 def test_lanes_that_are_two_places_apart_begin_at_no_constant(dilation: int) -> None:
     text = kernel(sketch_of(POOL.replace("DILATION", str(dilation))))
     assert "x + (m * 64 - 1) + " in text and "- 1 >= 0" in text
+
+
+def test_no_address_begins_at_a_number_before_its_tensor() -> None:
+    assert "tl.load(x + (x_at0 + (tl.num_programs(1) - 1))," in kernel(sketch_of(MOVED))
+    tiled = kernel(sketch_of(MOVED.replace("128)", "64)")))
+    assert "tl.load(x + x_at0," in tiled  # a program's number is in it
 
 
 def test_loops_are_not_written_out() -> None:

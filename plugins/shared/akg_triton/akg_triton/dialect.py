@@ -56,7 +56,7 @@ class Dialect:
     floats other than f64 that are written otherwise, {0}, {1}, … being operands. `helpers`: texts in place of those of
     `library.HELPERS`, "" for what the chip has no form of. `one`: what is 1 in every launch, by which
     places of masked stores are multiplied that are two apart for two lanes, where a compiler fails to join such stores,
-    and where pairs of lanes begin.
+    and where pairs of lanes begin; by it no address begins at a number of places before its tensor.
     `barrier`: the statement by which the threads of a program wait for each other. `load_once`, `store_past`:
     options of loads and stores that leave the caches alone.
 

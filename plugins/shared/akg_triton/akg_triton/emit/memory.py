@@ -49,6 +49,7 @@ class MemoryPrinter:
         begins = ""
         if not self.terms.dialect.lane_offsets:
             places, begins = without_offset(places, dims, self.terms.dialect.one)
+            begins = begins or self._zero(places)
         indices = [self.terms.term(index) for index in places]
         compared = [part.left for part in conjuncts(mask) if isinstance(part, Binary)] if mask is not None else []
         compared += [part.left for part in compared if isinstance(part, Binary) and begins]
@@ -73,6 +74,13 @@ class MemoryPrinter:
         # each part is added to the pointer alone: their sum may exceed what one part never does
         texts = (f"({part})" if " - " in part and not part.endswith("]") else part for part in reversed(parts))
         return " + ".join([element.tensor, *texts]), axes
+
+    def _zero(self, indices: Sequence[Expr]) -> str:
+        """What is 0 in every launch, for an address that begins at a number of places before its tensor."""
+        axes = [self.terms.body.axes.get(n.id) for index in indices for n in walk(index) if isinstance(n, Name)]
+        known = all(axis is not None and isinstance(axis.begin, Number) for axis in axes)
+        before = any(isinstance(index, Binary) and index.op == "-" for index in indices)
+        return f" + ({self.terms.dialect.one} - 1)" if known and before else ""
 
     def strided(self, index: Term, stride: Expr, reach: Expr) -> Term:
         """An index times its stride: in 32 bits when no place inside the tensor is further than that."""
