@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from akg_core.design import variant
 from akg_core.design.algebra.index import Axis, index
 from akg_core.design.nest.tiling import WHOLE, Step, Tiling, in_chunks
+from akg_core.design.policy import Policy
 from akg_core.records import Traits
+from akg_core.task.capture import capture
+from akg_core.task.source.load import load_source
 from tests.design.judging import forward, judge, reference
 
 
@@ -64,3 +68,10 @@ def test_lanes_may_be_few_where_a_chip_refuses_what_is_too_much() -> None:
     (vectors, *_) = judge(task, traits=chip).sketches
     (fewer, *_) = judge(task, traits=chip.model_copy(update={"spills": False})).sketches
     assert "BM: Tune[64, " in vectors.text and "BM: Tune[16, 32, 64, " in fewer.text
+
+
+def test_what_a_chip_refuses_in_one_tile_may_be_walked_in_smaller_ones() -> None:
+    task = capture(load_source(reference(forward("x.sum(1)"), "[torch.randn(3, 4096)]"), "reference"))
+    chip = Traits(lanes=64, on_chip_bytes=1 << 15, tile_elements=4096, register_tiles=True)
+    walked = [variant(task, chip.model_copy(update={"spills": s}), Policy(on_chip=False)).text for s in (True, False)]
+    assert "n = whole(4096)" in walked[0] and "for n in tiles(4096, BN)" in walked[1]

@@ -221,6 +221,7 @@ def _looped(nest: Nest, walked: AccessOrder, traits: Traits, across: bool, split
         left = max((max(_ROWS * step, _LINE * traits.tile_elements) if held else left) // step, 1)
     for axis in reversed(walked.order):
         extent = axis.extent.example
+        short = min(left, traits.lanes)  # what a chip refuses in one tile it may take in smaller ones
         if axis not in nest.reduced:
             at_lane = across and axis == walked.lane
             if at_lane:
@@ -234,7 +235,7 @@ def _looped(nest: Nest, walked: AccessOrder, traits: Traits, across: bool, split
             # Row after row, so that the first of equals is the one that came first.
             loops.append((axis, Step(1, unroll=_ROWS)))
             left = 1
-        elif extent <= left and axis.extent.constant and axis not in nest.fixed:
+        elif extent <= (left if traits.spills else short) and axis.extent.constant and axis not in nest.fixed:
             loops.append((axis, WHOLE))
             left = max(left // extent, 1)
         else:
