@@ -51,6 +51,21 @@ def test_no_two_draws_are_one() -> None:
     assert "^ 0" in text and "^ 2" in text
 
 
+@pytest.mark.parametrize(
+    "line, stored",
+    [
+        ("F.conv2d(x, torch.rand(2, 1, 3, 3) - 0.5, groups=2)", "0.5"),
+        ("x.flatten(0, 2) @ torch.rand(5, 300)", ""),
+        ("x * torch.rand_like(x)", None),
+    ],
+)
+def test_what_is_read_many_times_is_drawn_once(line: str, stored: str | None) -> None:
+    text = designed(reference(forward(line), "[torch.rand(30, 2, 8, 5)]"))
+    (drawn,) = (line for line in text.splitlines() if "rand(" in line)
+    assert (text.count("@kernel"), "load(" in drawn) == ((1, True) if stored is None else (2, False))
+    assert stored is None or stored in drawn
+
+
 @pytest.mark.parametrize("line", ["torch.randint(1 << 30, (5,))", "torch.poisson(x)"])
 def test_what_is_not_drawn_is_refused(line: str) -> None:
     with pytest.raises(UnsupportedOperator):

@@ -1,4 +1,6 @@
-"""Elementwise values that one kernel would compute at many places for each of its own, as stencils on stencils do."""
+"""Elementwise values that one kernel would compute at many places for each of its own, as stencils on stencils do, and
+random numbers that one would draw again for many of what it computes, as weights that forward draws.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,12 @@ from typing import Any
 
 from akg_core.design.graph.anchors import anchor_of, operands
 from akg_core.design.graph.reach import parts_first
-from akg_core.design.graph.values import Concat, Gather, Pointwise, Value, View, Window
+from akg_core.design.graph.values import Concat, Gather, Pointwise, Product, Value, View, Window
 
 MOST = 16  # places of a value for one of what reads it; what asks for more is stored, so that kernels stay short
 LONGEST = 128  # operations at these places, where they are more than
 FEW = 4
+_DRAWS = 64  # rows, or columns, of a product that are made of one draw of what they share
 
 Way = tuple[Any, int]  # from what is stored or an anchor: that, and a hash of the views on the way
 
@@ -24,15 +27,37 @@ def often_read(roots: Iterable[Value]) -> list[Value]:
         order.update(dict.fromkeys(parts_first(root, order)))
     ways: dict[Value, set[Way]] = {value: set() for value in order}
     read = {part for value in order for part in operands(value)}
+    times = dict.fromkeys(order, 0)  # how often elements of a value are computed, all of them together
     found: list[Value] = []
     for value in reversed(order):
-        here = ways[value] if value in read and anchor_of(value) is None else {(value, 0)}
-        if isinstance(value, Pointwise) and _is_often(value, max(Counter(root for root, _ in here).values())):
+        alone = value not in read or anchor_of(value) is not None
+        here = {(value, 0)} if alone else ways[value]
+        elements = value.size.example if alone else times[value]
+        if isinstance(value, Pointwise) and (
+            _is_often(value, max(Counter(root for root, _ in here).values())) or _is_drawn_again(value, elements)
+        ):
             found.append(value)
-            here = {(value, 0)}
+            here, elements = {(value, 0)}, value.size.example
         for number, part in enumerate(operands(value)):
             ways[part] |= _below(value, number, here)
+            times[part] = max(times[part], _computed(value, number, elements))
     return found[::-1]
+
+
+def _is_drawn_again(value: Pointwise, times: int) -> bool:
+    """Whether a random number is drawn for each element, and elements are computed `times` all together."""
+    if times <= FEW * value.size.example:
+        return False
+    alike = parts_first(value, parts=lambda part: () if anchor_of(part) else operands(part))
+    return any(isinstance(part, Pointwise) and part.op == "rand" for part in alike)
+
+
+def _computed(value: Value, number: int, times: int) -> int:
+    """How many elements of an operand are computed for `times` of a value."""
+    size = operands(value)[number].size.example
+    if isinstance(value, Product) and number < 2:
+        return size * max(value.shape[-1 - number].example // _DRAWS, 1)
+    return size if anchor_of(value) is not None else times
 
 
 def _is_often(value: Value, places: int) -> bool:
