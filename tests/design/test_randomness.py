@@ -52,18 +52,16 @@ def test_no_two_draws_are_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "line, stored",
+    "line, kernels",
     [
-        ("F.conv2d(x, torch.rand(2, 1, 3, 3) - 0.5, groups=2)", "0.5"),
-        ("x.flatten(0, 2) @ torch.rand(5, 300)", ""),
-        ("x * torch.rand_like(x)", None),
+        ("F.conv2d(x, torch.rand(2, 1, 3, 3) - 0.5, groups=2)", 2),
+        ("x.flatten(0, 2) @ torch.rand(5, 300)", 2),
+        ("F.dropout2d(x, 0.5)", 1),  # a draw for each row beside what moves the row costs nothing
     ],
 )
-def test_what_is_read_many_times_is_drawn_once(line: str, stored: str | None) -> None:
+def test_what_many_sums_read_is_drawn_once(line: str, kernels: int) -> None:
     text = designed(reference(forward(line), "[torch.rand(30, 2, 8, 5)]"))
-    (drawn,) = (line for line in text.splitlines() if "rand(" in line)
-    assert (text.count("@kernel"), "load(" in drawn) == ((1, True) if stored is None else (2, False))
-    assert stored is None or stored in drawn
+    assert (text.count("@kernel"), text.count("rand(")) == (kernels, 1)
 
 
 @pytest.mark.parametrize("line", ["torch.randint(1 << 30, (5,))", "torch.poisson(x)"])

@@ -1,5 +1,5 @@
 """Elementwise values that one kernel would compute at many places for each of its own, as stencils on stencils do, and
-random numbers that one would draw again for many of what it computes, as weights that forward draws.
+random numbers that one would draw again for many sums, as weights that forward draws.
 """
 
 from __future__ import annotations
@@ -27,20 +27,18 @@ def often_read(roots: Iterable[Value]) -> list[Value]:
         order.update(dict.fromkeys(parts_first(root, order)))
     ways: dict[Value, set[Way]] = {value: set() for value in order}
     read = {part for value in order for part in operands(value)}
-    times = dict.fromkeys(order, 0)  # how often elements of a value are computed, all of them together
+    times = dict.fromkeys(order, 0)  # how often elements of a value are computed for anchors, all of them together
     found: list[Value] = []
     for value in reversed(order):
-        alone = value not in read or anchor_of(value) is not None
-        here = {(value, 0)} if alone else ways[value]
-        elements = value.size.example if alone else times[value]
+        here = ways[value] if value in read and anchor_of(value) is None else {(value, 0)}
         if isinstance(value, Pointwise) and (
-            _is_often(value, max(Counter(root for root, _ in here).values())) or _is_drawn_again(value, elements)
+            _is_often(value, max(Counter(root for root, _ in here).values())) or _is_drawn_again(value, times[value])
         ):
             found.append(value)
-            here, elements = {(value, 0)}, value.size.example
+            here, times[value] = {(value, 0)}, value.size.example
         for number, part in enumerate(operands(value)):
             ways[part] |= _below(value, number, here)
-            times[part] = max(times[part], _computed(value, number, elements))
+            times[part] = max(times[part], _computed(value, number, times[value]))
     return found[::-1]
 
 
