@@ -1,7 +1,8 @@
 """What every process in TileLang's environment finds imported: for the parent of all that compile or launch there.
 
 TileLang asks torch for a GPU while it is imported, which starts CUDA: what is forked afterwards could use it no more.
-So it is answered without. Its headers are precompiled for the GPU here, or for that which kernels are made for without.
+So it is answered without. NVRTC starts CUDA, too: its headers are precompiled only where there is no GPU, for the chip
+that kernels are made for then.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ try:
     import_module("tilelang")
 finally:
     torch.cuda.is_available = _asked
-if library := probe.nvrtc():
-    nvrtc.precompile(library, probe.arch_of(chips.capability_of(Target(backend=chips.BACKEND))))
 if chips.gpus():
     chips.multiprocessors()
+elif library := probe.nvrtc():
+    nvrtc.precompile(library, probe.arch_of(chips.capability_of(Target(backend=chips.BACKEND))))
