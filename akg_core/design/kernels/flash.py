@@ -53,7 +53,7 @@ def tile_attention(nest: Nest, traits: Traits) -> Tiling:
             keys = max(min(wide, power_below(2 * wide - width)), wide // 2)
             if width + keys > 2 * wide or not _shared_well(m.extent.example, rows, programs, traits.units):
                 rows = power_below(rows)
-            stages = 2 if rows == power_below(rows) else 1  # one of many groups of warps computes while others wait
+            stages = 2
     rows = max(min(rows, power_below(2 * m.extent.example - 1)), 1)
     keys = max(min(keys, power_below(2 * n.extent.example - 1)), least)
     while rows > 4 * traits.lanes and programs * -(-m.extent.example // rows) < 2 * traits.units:
