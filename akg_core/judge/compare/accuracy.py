@@ -124,8 +124,7 @@ def errors(
             close = close and bool(((c.double() - e).abs_() <= tolerance + tolerance * e.abs().double()).all())
         eager_worst = max(eager_worst, eager_most)
         norm, eager_norm, size = map(math.hypot, (norm, eager_norm, size), norms[2:])
-        size_of = r.abs() if r.dtype == width else r.to(width).abs_()
-        half = eager_wrong.abs_().add_(size_of, alpha=relative / 2).add_(kind.tiny / 2)  # of what is allowed
+        half = _half_allowed(eager_wrong, r, relative, kind.tiny)
         if noise is not None:
             half.add_(noise[piece], alpha=_LUCK / 2)
         beyond, places = wrong / half, None
@@ -164,6 +163,12 @@ def _norms(wrong: torch.Tensor, eager_wrong: torch.Tensor, exact: torch.Tensor) 
         [*ends, *map(_square, (wrong, eager_wrong, exact))]
     ).tolist()
     return [max(-low, high), max(-eager_low, eager_high), *map(math.sqrt, squares)]
+
+
+def _half_allowed(eager_wrong: torch.Tensor, exact: torch.Tensor, relative: float, tiny: float) -> torch.Tensor:
+    """Half of what is allowed at first, in place of eager's errors."""
+    size = exact.abs() if exact.dtype == eager_wrong.dtype else exact.to(eager_wrong.dtype).abs_()
+    return eager_wrong.abs_().add_(size, alpha=relative / 2).add_(tiny / 2)
 
 
 def _square(values: torch.Tensor) -> torch.Tensor:
