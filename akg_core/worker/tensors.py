@@ -15,6 +15,7 @@ import json
 import math
 import mmap
 import os
+import resource
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -57,15 +58,19 @@ def write(path: Path, answer: dict[str, Any], device: Device = HOST) -> None:
     """Write what `described` tells of a tree, whose memory is read where it says; see `save`.
 
     The system copies memory of the host, so that nobody notices who has forbidden to read it: that is an OSError.
+    Raises MemoryError for tensors that their device has no room to lend, and that no file may hold either.
     """
     table: list[dict[str, Any]] = []
     pieces: list[tuple[torch.Tensor | None, int, int]] = []  # what holds the memory, its address and bytes
     offset = 0
     for told in answer["tensors"]:
         (entry, holder, address, size), place = _laid_out(told, device), told["device"]
-        lent = device.share(holder) if holder is not None and place == device.name and size >= _LENT_BYTES else None
+        may_lend = holder is not None and place == device.name and size >= _LENT_BYTES
+        lent = device.share(holder) if may_lend else None
         table.append(entry | ({"lent": lent} if lent else {"offset": offset}))
         if not lent:
+            if may_lend and size > resource.getrlimit(resource.RLIMIT_FSIZE)[0] >= 0:
+                raise MemoryError(f"out of memory: {place} has no room for another {size} bytes")
             if holder is not None:
                 holder = holder.cpu()
                 address = holder.data_ptr()

@@ -204,6 +204,19 @@ def test_large_tensors_stay_on_a_device_that_lends(tmp_path: Path) -> None:
     assert torch.equal(back[0], large) and back[0].stride() == large.stride() and torch.equal(back[1], small)
 
 
+def test_what_a_full_device_cannot_lend_and_no_file_holds_is_too_little_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device, large = Lender(), torch.randn(700, 800)
+    monkeypatch.setattr(device, "share", lambda flat: None)
+    monkeypatch.setattr("resource.getrlimit", lambda kind: (large.nbytes - 1, large.nbytes))
+    with pytest.raises(MemoryError, match="no room"):
+        save(tmp_path / "t", large, device)
+    monkeypatch.setattr("resource.getrlimit", lambda kind: (-1, -1))
+    save(tmp_path / "t", large, device)
+    assert torch.equal(load(tmp_path / "t", device), large)
+
+
 def test_what_was_never_lent_is_refused(tmp_path: Path) -> None:
     device = Lender()
     save(tmp_path / "t", torch.randn(700, 800), device)
