@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 
-_NO_MEMORY = ("can't allocate memory", "out of memory")
+_NO_MEMORY = ("can't allocate memory", "out of memory", "_STATUS_ALLOC_FAILED")  # the last: of a device's libraries
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 

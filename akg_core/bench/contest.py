@@ -12,7 +12,7 @@ from akg_core.agents.records import Tally
 from akg_core.bench.cast import Cast
 from akg_core.bench.results import REFUSED, Row, digest, measured
 from akg_core.bench.suite import Problem
-from akg_core.errors import AkgError, OutOfMemory, TaskError, UnsupportedOperator
+from akg_core.errors import AkgError, OutOfMemory, TaskError, UnsupportedOperator, says_no_memory
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.reference.memory_estimate import bytes_on_device, likely_cases
 from akg_core.judge.timing.measure import clock
@@ -95,7 +95,7 @@ class Contest:
         said = (verdict.reason, *verdict.notes) if verdict else ()
         said += (timing.reason, *timing.unavailable.values()) if timing else ()
         said += (str(self.error or ""),)
-        return not self._over and (isinstance(self.error, OutOfMemory) or any(map(_of_memory, said)))
+        return not self._over and (isinstance(self.error, OutOfMemory) or any(map(says_no_memory, said)))
 
     @property
     def has_other(self) -> bool:
@@ -142,7 +142,7 @@ class Contest:
         self._notes = (_ON_FEWER if alone else _BY_ITSELF,)
         self.pipeline.share /= 2 if alone else 1
         refused = self.pipeline.refused
-        self.pipeline.refused = tuple(each for each in refused if not _of_memory(each[1].reason))
+        self.pipeline.refused = tuple(each for each in refused if not says_no_memory(each[1].reason))
         if self._search:  # what it built is gone
             self._candidates = [replace(each, folder=None, artifact=None) for each in self._candidates]
             self._search = None
@@ -312,11 +312,6 @@ class Contest:
             yield
         except AkgError as error:
             self.error = self.error or error
-
-
-def _of_memory(text: str) -> bool:
-    """Whether something is said to have gone wrong because memory was too little."""
-    return "out of memory" in text
 
 
 def row_digest(problem: Problem, request: Request) -> str:

@@ -128,6 +128,7 @@ def _judged(contest, judge) -> None:
         {"verdict": Verdict(status="incorrect", reason="In 1 of 3 cases: it raised OutOfMemoryError: out of memory.")},
         {"verdict": Verdict(status="correct", notes=("The reference does not take large (CUDA out of memory).",))},
         {"timing": Timing(status="failed", reason="OutOfMemoryError: CUDA out of memory.")},
+        {"error": TaskError("forward raises RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED.")},
         {"timing": Timing(status="ok", unavailable={"eager": "CUDA out of memory."})},
         {"error": TaskError("TensorFileError: inputs is not a file of tensors: CUDA out of memory.")},
     ],
