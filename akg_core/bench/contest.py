@@ -16,7 +16,8 @@ from akg_core.errors import AkgError, OutOfMemory, TaskError, UnsupportedOperato
 from akg_core.judge.records import Timing, Verdict
 from akg_core.judge.reference.memory_estimate import bytes_on_device, likely_cases
 from akg_core.judge.timing.measure import clock
-from akg_core.pipeline.pipeline import ATTEMPTS, Pipeline
+from akg_core.pipeline.choosing import ATTEMPTS
+from akg_core.pipeline.pipeline import Pipeline
 from akg_core.pipeline.results import advice_on
 from akg_core.records import Task
 from akg_core.runs import RunFolder
@@ -100,7 +101,7 @@ class Contest:
     @property
     def has_other(self) -> bool:
         """Whether the kernel was refused and another variant, which is not built yet, may be right."""
-        refused = self.verdict is not None and self.verdict.status in REFUSALS
+        refused = any(found is not None and found.status in REFUSALS for found in (self.verdict, self.timing))
         return refused and self._goes_on and not self._search and len(self.pipeline.refused) < ATTEMPTS
 
     def close(self) -> None:
@@ -233,6 +234,8 @@ class Contest:
             rivals = self.cast.baselines
             self.timing = clock(pipeline.pool, prepared, entrant, pipeline.target, rivals, seconds=seconds)
             pipeline.folder.write("timing.json", self.timing)
+            if self._judged:
+                pipeline.refuse(self._judged, self.timing)
             self._clocked = time.monotonic() - began
 
     def row(self) -> Row:

@@ -24,7 +24,7 @@ from akg_core.bench.contest import Contest, row_digest
 from akg_core.bench.results import Engine, Results, Row, unfinished
 from akg_core.bench.suite import Problem
 from akg_core.judge.timing import floor
-from akg_core.pipeline.pipeline import ATTEMPTS
+from akg_core.pipeline.choosing import ATTEMPTS
 from akg_core.pipeline.results import versions
 from akg_core.records import HOST, Availability
 from akg_core.runs import RunFolder

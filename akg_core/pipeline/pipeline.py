@@ -24,6 +24,7 @@ from akg_core.judge.timing import floor
 from akg_core.judge.timing.baseline import MODES
 from akg_core.judge.timing.measure import Baselines, measure
 from akg_core.judge.verify import examine
+from akg_core.pipeline.choosing import ATTEMPTS, following
 from akg_core.pipeline.results import DETAILS, Failure, RunResult, advice_on, by_kernel, versions
 from akg_core.records import (
     HOST,
@@ -48,7 +49,6 @@ from akg_core.stages.variants import Variants
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
-ATTEMPTS = 3  # candidates that are tried when the judge refuses the first
 SIMULATED_WORK = 1 << 17  # elements moved by one call, to which a task is made smaller where kernels are simulated
 _SHARE = 0.8  # of a device's memory that judging may take; processes that start or have ended beside it take some
 
@@ -194,14 +194,14 @@ class Pipeline:
         or none of a sketch that was given.
         """
         failed = len(self.unbuilt)
-        while following := self.following(candidates):
-            if self.request.sketch or following.artifact:
-                return self.made(task, following)
+        while candidate := following(candidates, self.refused, [each.design for each, _ in self.unbuilt]):
+            if self.request.sketch or candidate.artifact:
+                return self.made(task, candidate)
             try:
-                return building.fitted(following, self.pool, partial(self.made, task), self.tell)
+                return building.fitted(candidate, self.pool, partial(self.made, task), self.tell)
             except building.ELSEWHERE as error:
-                self.unbuilt += ((following, error),)
-                self.tell(following, f"it was refused: {error.message.rstrip('.')}")
+                self.unbuilt += ((candidate, error),)
+                self.tell(candidate, f"it was refused: {error.message.rstrip('.')}")
         if failed < len(self.unbuilt) and self.refused:  # the folder holds what was judged last
             self.made(task, self.refused[-1][0])
         elif self.unbuilt and not self.refused:
@@ -259,33 +259,13 @@ class Pipeline:
         search.refuse(self.refused)
         self.tuned = search.tuned(self.tuned.seconds if self.tuned else 0.0)
 
-    def following(self, candidates: Iterable[Candidate]) -> Candidate | None:
-        """The one to judge next, after those that were refused; None when there is none, or enough were tried.
-
-        It is the first of another design, then of the same: what is wrong with one schedule is mostly wrong with all.
-        So it is with designs that round factors, where that is mostly not exact enough, and when there is one try left.
-        """
-        if len(self.refused) >= ATTEMPTS:
-            return None
-        tried = [(each.design, each.instead_of or each.schedule) for each, _ in self.refused]
-        designs = [design for design, _ in tried]
-        unbuilt = [each.design for each, _ in self.unbuilt]
-        last = len(self.refused) == ATTEMPTS - 1
-        coarse = {each.design.sketch.rounds for each, why in self.refused if last or _is_mostly_wrong(why)} - {""}
-
-        def doubts(candidate: Candidate) -> tuple[bool, bool]:
-            return candidate.design in designs, candidate.design.sketch.rounds in coarse
-
-        waiting = list[Candidate]()
-        for candidate in candidates:
-            if (candidate.design, candidate.schedule) in tried:
-                continue
-            if candidate.artifact is None and candidate.design in unbuilt:
-                continue
-            if not any(doubts(candidate)):  # those after it may not even be designed
-                return candidate
-            waiting.append(candidate)
-        return min(waiting, key=doubts, default=None)
+    def refuse(self, judged: Candidate, timing: Timing) -> bool:
+        """Whether a kernel that was judged correct was wrong while it was timed; it is one of the refused then."""
+        if timing.status not in REFUSALS or self.verdict is None:
+            return False
+        why = self.verdict.model_copy(update={"status": "incorrect", "reason": timing.reason})
+        self.refused += ((judged, why),)
+        return True
 
     def accept(
         self,
@@ -346,15 +326,21 @@ class Pipeline:
         baselines: Baselines,
         built: Candidate | None = None,
     ) -> None:
-        """Verify, candidate by candidate, and time what is correct."""
-        artifact = self.accept(prepared, candidates, built).artifact
-        assert artifact is not None
-        if self.verdict and self.verdict.correct and self.simulated:
-            self.progress.skip("time", "a simulated kernel has no time")
-        elif self.verdict and self.verdict.correct:
-            self.time(prepared, artifact, baselines)
-        else:
-            self.progress.skip("time", "only a correct kernel is timed")
+        """Verify, candidate by candidate, and time what is correct; one that is wrong then is followed by another."""
+        while True:
+            judged = self.accept(prepared, candidates, built)
+            assert judged.artifact is not None
+            if not (self.verdict and self.verdict.correct):
+                self.progress.skip("time", "only a correct kernel is timed")
+                return
+            if self.simulated:
+                self.progress.skip("time", "a simulated kernel has no time")
+                return
+            if not self.refuse(judged, self.time(prepared, judged.artifact, baselines)):
+                return
+            built = self.build(prepared.task, candidates)
+            if built is None:
+                return
 
     def result(self, failure: Failure | None = None) -> RunResult:
         """What is known now."""
@@ -387,8 +373,3 @@ def _spell_arguments(task: Task) -> str:
         for argument in task.interface.arguments
     ]
     return ", ".join(parts) or "no arguments"
-
-
-def _is_mostly_wrong(verdict: Verdict) -> bool:
-    """Whether a kernel is wrong in more cases than it is right in."""
-    return verdict.status == "incorrect" and 2 * sum(case.ok for case in verdict.cases) < max(1, len(verdict.cases))

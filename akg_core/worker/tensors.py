@@ -65,11 +65,11 @@ def write(path: Path, answer: dict[str, Any], device: Device = HOST) -> None:
     offset = 0
     for told in answer["tensors"]:
         (entry, holder, address, size), place = _laid_out(told, device), told["device"]
-        may_lend = holder is not None and place == device.name and size >= _LENT_BYTES
-        lent = device.share(holder) if may_lend else None
+        lender = holder if place == device.name and size >= _LENT_BYTES else None
+        lent = device.share(lender) if lender is not None else None
         table.append(entry | ({"lent": lent} if lent else {"offset": offset}))
         if not lent:
-            if may_lend and size > resource.getrlimit(resource.RLIMIT_FSIZE)[0] >= 0:
+            if lender is not None and size > resource.getrlimit(resource.RLIMIT_FSIZE)[0] >= 0:
                 raise MemoryError(f"out of memory: {place} has no room for another {size} bytes")
             if holder is not None:
                 holder = holder.cpu()

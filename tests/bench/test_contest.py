@@ -155,3 +155,23 @@ def test_a_task_is_examined_by_one_thread(problems, tmp_path):
     one.pipeline.pool = SimpleNamespace(call=call)
     one.build(examine=True)
     assert asked == [("akg_core.task.examine:examine_job", 1)]
+
+
+def test_a_kernel_that_is_wrong_while_it_is_timed_is_followed_by_another(problems, tmp_path, monkeypatch):
+    one = Contest(problems[0], Request(problems[0].path, "none", Target(backend="none")), None, Path(tmp_path))
+    one.verdict, one._judged = Verdict(status="correct"), "judged"
+    one.cast = SimpleNamespace(entrant=True, prepared=True, baselines=None)
+    says = [Timing(status="ok"), Timing(status="incorrect", reason="While it was timed, it was wrong.")]
+    monkeypatch.setattr(contest, "clock", lambda *given, seconds: says.pop(0))
+    refused = []
+
+    def refuse(judged, timing):
+        refused.append((judged, timing.status))
+
+    one.pipeline = SimpleNamespace(
+        pool=None, target=None, folder=SimpleNamespace(write=lambda *given: None), refuse=refuse, refused=()
+    )
+    one.clock(1.0)
+    assert not one.has_other
+    one.clock(1.0)
+    assert one.has_other and refused == [("judged", "ok"), ("judged", "incorrect")]

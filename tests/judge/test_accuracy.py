@@ -7,6 +7,7 @@ import math
 import pytest
 import torch
 
+from akg_core.errors import OutOfMemory
 from akg_core.judge.compare import accuracy
 from akg_core.judge.compare.accuracy import errors, norm_allowed, slack
 from akg_core.judge.compare.binades import CHUNK, WorstErrors
@@ -385,3 +386,24 @@ def test_what_noise_on_some_rows_has_explained_stays_explained_when_others_ask_f
 
     (found,) = compare(mine, {}, expect(due, exact={"output": due.double()}), 1, noise)
     assert found.ok and asked == [(3, [3, 7]), (8, [3, 7])]
+
+
+def test_where_terms_are_each_other_s_opposites_noise_says_what_is_hopeless() -> None:
+    """Means of what a batch norm makes of two values, x and -x: exactly 0 by eager, and whatever rounding left else."""
+    due, scatter = torch.zeros(64), torch.full((64,), 0.5 * ULP, dtype=torch.float64)
+    runs: list[int] = []
+
+    def noise(count: int, rows: torch.Tensor | None) -> dict[str, torch.Tensor]:
+        runs.append(count)
+        return {"output": scatter}
+
+    def judged(mine: torch.Tensor, source=noise) -> bool:
+        return compare(mine, {}, expect(due, exact={"output": due.double()}), 1, source)[0].ok
+
+    def exhausted(count: int, rows: torch.Tensor | None) -> None:
+        raise OutOfMemory("too little")
+
+    assert judged(torch.randn(64).clamp(-1, 1) * ULP) and runs == [1]
+    runs.clear()
+    assert not judged(torch.randn(64)) and runs == [1], "wrong by far is not asked about again"
+    assert not judged(torch.randn(64), exhausted)

@@ -10,8 +10,9 @@ from typing import Any, cast
 import pytest
 
 from akg_core.judge.candidate.session import CandidateSession
-from akg_core.judge.records import CaseVerdict, Verdict, VerdictStatus
+from akg_core.judge.records import CaseVerdict, Timing, TimingStatus, Verdict, VerdictStatus
 from akg_core.judge.reference.prepare import Prepared
+from akg_core.pipeline.choosing import following
 from akg_core.pipeline.pipeline import Pipeline
 from akg_core.records import Artifact, CompileResult, Interface, KernelSource, Schedule, Sketch, Task
 from akg_core.stages.stages import Candidate, Design, Request
@@ -89,17 +90,47 @@ def test_one_at_a_time_each_call_goes_on_after_those_that_were_refused() -> None
     pipeline = Judged("incorrect", "incorrect", "correct")
     taken = []
     for _ in range(3):
-        following = pipeline.following(variants(4))
-        assert following is not None
-        taken.append(pipeline.accept(PREPARED, variants(4), replace(following, artifact=FIRST.artifact), tries=1))
+        candidate = following(variants(4), pipeline.refused, ())
+        assert candidate is not None
+        taken.append(pipeline.accept(PREPARED, variants(4), replace(candidate, artifact=FIRST.artifact), tries=1))
     assert [each.design.sketch.name for each in taken] == ["v0", "v1", "v2"] and pipeline.built == 0
     assert pipeline.verdict is not None and pipeline.verdict.correct and len(pipeline.verdict.notes) == 2
+
+
+@pytest.mark.parametrize(
+    ("times", "judged"),
+    [
+        (["ok"], ["v0"]),
+        (["incorrect", "ok"], ["v0", "v1"]),
+        (["incorrect"] * 9, ["v0", "v1", "v2"]),
+        (["cheating"], ["v0"]),
+    ],
+)
+def test_one_that_is_wrong_while_it_is_timed_is_followed_by_another(
+    times: list[TimingStatus], judged: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = Judged(*["correct"] * 9)
+    timed: list[str] = []
+
+    def time(prepared: Prepared, artifact: Artifact, baselines: object) -> Timing:
+        timed.append(str(artifact.folder))
+        return Timing(status=times.pop(0), reason="While it was timed, it was wrong.")
+
+    monkeypatch.setattr(pipeline, "time", time)
+    monkeypatch.setattr(Judged, "simulated", False)
+    pipeline.judge(PREPARED, variants(9), cast("Any", None), FIRST)
+    assert (
+        timed == judged and [each.design.sketch.name for each, _ in pipeline.refused] == judged[: len(pipeline.refused)]
+    )
+    if len(judged) == 2:
+        assert pipeline.verdict is not None
+        assert pipeline.verdict.notes == ("The variant v0 was refused: While it was timed, it was wrong.",)
 
 
 def test_when_enough_were_refused_none_follows() -> None:
     pipeline = Judged(*["incorrect"] * 9)
     pipeline.accept(PREPARED, variants(9), FIRST)
-    assert pipeline.following(variants(9)) is None
+    assert following(variants(9), pipeline.refused, ()) is None
     with pytest.raises(ValueError, match="none of the candidates is left"):
         pipeline.accept(PREPARED, variants(9), FIRST)
 

@@ -19,7 +19,7 @@ _FUNCTIONS = frozenset(
     {"import_module", "run_path", "run_module", "spec_from_file_location", "SourceFileLoader", "SourcelessFileLoader"}
 )
 """Names of what runs text or files that are given to it, builtin and of modules."""
-_MOST_BYTES = 1 << 20  # of a file of text
+_MOST_BYTES = 4 << 20  # of a file of text: a network of 200 layers that all differ takes more than one
 _MOST_PARTS = 64  # of a text that is a sum
 _NOTED = 200  # characters of a text that may be a file's name
 
