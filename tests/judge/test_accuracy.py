@@ -364,6 +364,19 @@ def test_what_a_product_is_after_a_zero_and_what_has_grown_infinite_depends_on_t
     assert all(running[0, :40].isfinite().all() for running, _ in found)
 
 
+@pytest.mark.parametrize(("size", "scatters"), [(1e-30, False), (1e-35, True)])
+def test_factors_that_parts_of_bf16_do_not_hold_have_eight_digits_in_every_second_run(
+    size: float, scatters: bool
+) -> None:
+    one, other = size * torch.rand(64, 64, dtype=torch.float64), torch.rand(64, 64, dtype=torch.float64)
+    exact, moved = one @ other, []
+    for seed in range(2):
+        with in_double(accuracy.roundoff(torch.float32), seed):
+            noisy = one @ other
+        moved.append(float((noisy - exact).abs().max() / exact.max()))
+    assert (moved[0] > 1e-5) == scatters and moved[1] < 1e-5
+
+
 def test_noise_leaves_what_is_not_finite_as_it_is() -> None:
     x = torch.tensor([math.inf, -math.inf, math.nan, 0.0]).double()
     for seed in range(8):

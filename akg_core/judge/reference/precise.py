@@ -8,7 +8,9 @@ With noise, every operator's result (and every input and parameter) is moved by 
 unit roundoff or a few: Monte Carlo arithmetic (Parker, 1997). In every second run, what is smaller than float32's
 normal numbers, or may be so after rounding, becomes zero, as chips' fast functions have it (exp of -88, which a factor
 of 88 brings back into sight). In the others it has as few digits as there: where all are so small, zeros would show no
-rounding, which a batch norm makes 316 times as large each time. Operators made of several are taken apart, so that what
+rounding, which a batch norm makes 316 times as large each time. In the first, factors of matrix products that are not
+much larger have eight digits: where chips split factors into parts of so many, the other parts are too small for any.
+Operators made of several are taken apart, so that what
 they hold in between is moved too. How far the outputs then scatter is what honest rounding can do to each of them.
 """
 
@@ -29,15 +31,17 @@ from torch.utils._pytree import tree_leaves
 
 from akg_core.errors import is_of_memory
 from akg_core.judge.reference.reordered import products
-from akg_core.judge.reference.steps import Decided, Held, Taker, as_held
+from akg_core.judge.reference.steps import Decided, Held, Taker, as_held, name_of
 from akg_core.task.source.load import ReferenceModule, line_of
 from akg_core.worker.tensors import transform
 
 _SMALLEST = 2 * torch.finfo(torch.float32).smallest_normal  # twice: exp(-87.3) moves by 87 roundings of its argument
+_SPLIT = 2.0**16 * torch.finfo(torch.float32).smallest_normal  # of smaller factors three parts of bf16 do not hold all
 _LARGEST = torch.finfo(torch.float64).max
 _AT_ONCE = 1 << 27  # elements that noise is drawn for
 _OF_DOUBLE = 1e-12  # noise that is larger is a narrower type's
 _NARROW = (torch.float32, torch.float16, torch.bfloat16)
+_MATRIX_PRODUCTS = frozenset(("mm", "bmm", "baddbmm", "addbmm", "mv", "dot", "convolution"))
 _WIDE = dict.fromkeys(_NARROW, torch.float64) | {torch.complex64: torch.complex128}
 _OF_DTYPES = re.compile(
     r"\bdtype|scalar type|\b(float(16|32|64)?|bfloat16|half|double|int(8|16|32|64))\b(?!\([\"'])", re.IGNORECASE
@@ -137,6 +141,8 @@ class _Double(TorchDispatchMode):
             return _ACCURATE.get(func, func)(*args, **kwargs)
         if func in _decompositions():
             return self._apart(_decompositions()[func], args, kwargs)
+        if self._flushed and name_of(func) in _MATRIX_PRODUCTS:
+            args = transform(args, _in_parts)
         result = func(*args, **kwargs)
         if (otherwise := products(func)) and result.dtype == torch.float64:
             kwargs.pop("dtype", None)
@@ -195,6 +201,13 @@ class _Double(TorchDispatchMode):
             step = tensor.abs().clamp_(self._spaced, _LARGEST).mul_(self._roundoff).mul_(tensor != 0)
             return noise.mul_(step).add_(tensor)
         return torch.nn.functional.hardshrink(noise.mul_(self._roundoff).add_(1).mul_(tensor), self._flushed)
+
+
+def _in_parts(factor: torch.Tensor) -> torch.Tensor:
+    """A factor of a product as the first of its parts in bf16 holds it, where it is too small for the others."""
+    if factor.dtype != torch.float64 or not bool((small := (factor.abs() < _SPLIT).logical_and_(factor != 0)).any()):
+        return factor
+    return torch.where(small, factor.to(torch.bfloat16).double(), factor)
 
 
 @functools.cache
