@@ -190,6 +190,29 @@ def test_lanes_are_powers_of_two_and_partial_where_some_do_not_exist() -> None:
     assert "n of 100 in tiles of 24 (24 lanes, partial)" in ops(SUM.replace("32)", "24)"), lambda b: pad(b, granule=8))
 
 
+def test_a_whole_axis_of_factors_of_half_precision_has_as_many_lanes_as_positions() -> None:
+    text = """
+@kernel
+def f(x: In["f16", 64, 96], w: In["f16", 96, 64], y: Out["f32", 64, 64]):
+    for m in grid(64, 64):
+        k = whole(96)
+        n = whole(64)
+        store(y[m, n], dot(load(x[m, k]), load(w[k, n]), over=k))
+"""
+
+    def lanes(text: str, *given: int) -> int | None:
+        (instance,) = (i for _, i in instances(require(parse(text, "f"), "f")))
+        body = body_of(instance, frozenset(), KEPT)
+        make_explicit(body)
+        pad(body, *given)
+        return body.axes["k"].lanes
+
+    assert lanes(text, 16) == 128 and lanes(text, 16, 64) == 96
+    assert lanes(text.replace("96", "72"), 16, 64) == 128, "no multiple of what matrix units take"
+    assert lanes(text.replace("f16", "f32"), 16, 64) == 128
+    assert lanes(text.replace("load(x[m, k])", "f16(scan_sum(load(x[m, k]), k))"), 16, 64) == 128
+
+
 def test_what_is_put_in_order_is_whole_before_and_has_what_does_not_exist_last() -> None:
     text = """
 @kernel

@@ -15,14 +15,15 @@ from akg_core.lower.divisors import Divisors
 from akg_core.lower.ir import Axis, Body, Op
 from akg_core.sketch.ast import Expr, Number
 
-_ZERO = Number(0)
+_ZERO, _HALVES = Number(0), ("f16", "bf16")
 
 
 def pad(body: Body, least: int = 1, granule: int = 0) -> Divisors:
     """Give each axis its lanes, and tell what divides indices.
 
     `least`: lanes of an axis that a product of matrices of floats sums over. `granule`: steps that are a multiple of it
-    have as many lanes; 0: all lanes are powers of two.
+    have as many lanes, and axes that are whole and multiples of `least`, where matrices of half precision are
+    multiplied; 0: all lanes are powers of two.
     """
     padding = _Padding(body, least, granule)
     padding.run()
@@ -38,6 +39,7 @@ class _Padding:
             if op.kind == "dot" and op.target and is_float(op.target.dtype)
             for axis in op.over
         }
+        self.multiplied = _multiplied(body) if granule else set()
 
     def run(self) -> None:
         for axis in self.body.axes.values():
@@ -78,11 +80,21 @@ class _Padding:
 
     def lanes_of(self, axis: Axis, most: int) -> int:
         """The lanes in which `most` positions lie."""
-        even = self.granule and most == _size(axis) and most % self.granule == 0
+        if axis.step is None:
+            even = axis.name in self.multiplied and most % self.least == 0
+        else:
+            even = bool(self.granule) and most == _size(axis) and most % self.granule == 0
         return most if even else 1 << max(most - 1, 1).bit_length()
 
     def least_of(self, axis: Axis) -> int:
         return self.least if axis.name in self.contracted else 1
+
+
+def _multiplied(body: Body) -> set[str]:
+    """The axes of factors of half precision, but for those along which something is scanned or put in order."""
+    factors = (expr for op in body.ops() if op.kind == "dot" for expr in (op.operand, op.second))
+    found = {axis for expr in factors if expr.type and expr.type.dtype in _HALVES for axis in body.axes_of(expr)}
+    return found - {axis for op in body.ops() if op.kind in ("scan", "sort") for axis in op.over}
 
 
 def _size(axis: Axis) -> int:

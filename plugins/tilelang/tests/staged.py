@@ -92,8 +92,8 @@ def attention(q: In["f16", 2, 256, 64], k: In["f16", 2, 384, 64], v: In["f16", 2
 def staged() -> tuple[Case, ...]:
     """The product of random factors; a tile that is turned from x to p, and a result in short rows; a product whose few
     rows are columns of matrix units; convolutions;
-    attention by matrix units, with tiles that these do not take, and with tiles that are no power of two and end behind
-    the queries."""
+    attention by matrix units, with tiles that these do not take, with tiles that are no power of two and end behind
+    the queries, and with heads that are none."""
     from akg_core.testing.emission.sketches import sketch_of
 
     source = torch.Generator().manual_seed(4)
@@ -101,6 +101,7 @@ def staged() -> tuple[Case, ...]:
     x, w, tall, left, right, pixels, taps, few, many = (torch.randn(*shape, generator=source) for shape in shapes)
     images, weights = (torch.randn(*shape, generator=source).half() for shape in ((3, 17, 19, 32), (64, 288)))
     attended = [torch.randn(2, *shape, generator=source).half() for shape in ((256, 64), (384, 64), (384, 128))]
+    uneven = [torch.randn(2, *shape, generator=source).half() for shape in ((256, 96), (384, 96), (384, 80))]
     return (
         Case("staged", sketch_of(LINEAR).text, [x.half(), w.half()]),
         Case("turned", sketch_of(TURNED).text, [tall, left.half(), right.half()]),
@@ -112,17 +113,21 @@ def staged() -> tuple[Case, ...]:
             for size in (32, 128, 192)
         ),
         Case("attention_crossed", sketch_of(crossed()).text, attended, tolerance=2e-3),
+        Case("attention_96", sketch_of(crossed((96, 80))).text, uneven, tolerance=2e-3),
     )
 
 
-def attention(size: int) -> str:
-    """Attention with so many queries and keys in a tile."""
-    return ATTENTION.replace("= 128", f"= {size}")
+def attention(size: int, heads: tuple[int, int] = (64, 128)) -> str:
+    """Attention with so many queries and keys in a tile, of queries and values that are so long."""
+    text = ATTENTION.replace("= 128", f"= {size}")
+    for usual, wanted in zip((64, 128), heads, strict=True):
+        text = text.replace(f", {usual}]", f", {wanted}]").replace(f"whole({usual})", f"whole({wanted})")
+    return text
 
 
-def crossed() -> str:
+def crossed(heads: tuple[int, int] = (64, 128)) -> str:
     """Causal attention, of which one loop masks those tiles that the diagonal crosses."""
-    text = attention(192).replace("BN: Tune[32, 128, 192] = 192", "BN: Const = 128")
+    text = attention(192, heads).replace("BN: Tune[32, 128, 192] = 192", "BN: Const = 128")
     text = text.replace("tiles(384, BN", "tiles(384, BN, stop=(end(m) + (BN - 1)) // BN * BN")
     mask = "if end(n) > begin(m) + 1:\n                    product = where(n <= m, product, -inf)"
     return text.replace("grown =", f"{mask}\n                grown =")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from akg_plugin_tilelang import compile, probe
 from akg_plugin_tilelang.emit import emit
 from akg_plugin_tilelang.explain import explain
-from staged import CONVOLUTION, FEW_ROWS, LINEAR, WINDOWS, attention
+from staged import CONVOLUTION, FEW_ROWS, LINEAR, WINDOWS, attention, crossed
 from tilelang_here import asked, needs_tilelang
 
 from akg_core.plugin import KernelSource, Schedule, Target, ToolchainError
@@ -32,9 +33,14 @@ def scale(x: T.Tensor((64, 256), "float32"), y: T.Tensor((64, 256), "float32")):
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("compiled")
+
+
+@pytest.fixture(scope="module")
+def said(folder: Path) -> Iterator[Callable[[str], str]]:
     """said(text): what a build of the text as kernel.py says."""
-    with asked("builds.py", tmp_path_factory.mktemp("compiled")) as ask:
+    with asked("builds.py", folder) as ask:
         yield lambda text: ask(json.dumps(text))
 
 
@@ -58,6 +64,20 @@ def test_a_product_is_pipelined(said: Callable[[str], str]) -> None:
 def test_a_build_has_the_warps_that_a_function_asks_for(said: Callable[[str], str], text: str, threads: int) -> None:
     """128 threads of a dense product only load."""
     assert said(emit(sketch_of(text), Schedule(), SM_90).files["kernel.py"]).endswith(f" {threads} threads\n")
+
+
+@needs_tilelang
+@pytest.mark.parametrize(("heads", "wide"), [((64, 128), (64, 64)), ((96, 80), (32, 16))])
+def test_keys_and_values_of_a_head_come_by_copy_units(
+    said: Callable[[str], str], folder: Path, heads: tuple[int, int], wide: tuple[int, int]
+) -> None:
+    """In boxes that are as wide as shared memory can be swizzled for."""
+    answer = said(emit(sketch_of(crossed(heads)), Schedule(), SM_90).files["kernel.py"])
+    assert " 0 spilled_bytes" in answer and answer.endswith(" 512 threads\n")
+    lowered = max(folder.glob("*/attention.cu"), key=lambda path: path.stat().st_mtime).read_text()
+    for name, columns in zip("qkv", (wide[0], *wide), strict=True):
+        assert re.search(rf"tma_load\({name}_desc, .*\* {columns}\), ", lowered) or heads[0] == columns
+    assert "cp_async" not in lowered
 
 
 @needs_tilelang

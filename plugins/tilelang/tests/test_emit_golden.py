@@ -106,6 +106,15 @@ def test_boxes_that_a_tensor_ends_in_are_copied() -> None:
     assert "threads=384" in kernel and "if " not in kernel.partition("@T.prim_func")[2]
 
 
+def test_heads_that_are_no_power_of_two_are_copied_as_boxes_of_their_size() -> None:
+    kernel = source_of(sketch_of(crossed((96, 80)))).files["kernel.py"]
+    for box in ("q[b, m_begin:m_begin + 192, 0:96]", "k[b, n_at:n_at + 128, 0:96]", "v[b, n_at:n_at + 128, 0:80]"):
+        assert f"T.copy({box}, " in kernel
+    assert "T.copy(y_tile, y[b, m_begin:m_begin + 192, 0:80])" in kernel
+    kernel = source_of(sketch_of(crossed((72, 128)))).files["kernel.py"]
+    assert "k_tile[n, e] = " in kernel or "k_tile[i_n, e] = " in kernel, "72 is no multiple of what matrix units take"
+
+
 def test_what_is_held_may_be_masked_in_a_branch_of_a_loop_whose_turns_overlap() -> None:
     kernel = source_of(sketch_of(crossed())).files["kernel.py"]
     assert "T.Pipelined(" in kernel and "T.serial(" not in kernel and "T.gemm(queries, k_tile, product, " in kernel

@@ -36,6 +36,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
         "attention_128",
         "attention_192",
         "attention_crossed",
+        "attention_96",
         "sort_rows",
         "meet_in_turns_2",
         *NAMES,
