@@ -5,6 +5,7 @@ akg_core.plugin.sketch        the sketch language: its tree, dtypes and operatio
 akg_core.plugin.lower         what emitters print: instances, the tile IR, loop nests, model_new.py, lines of source
 akg_core.plugin.tile          passes of the tile IR, for languages of tiles
 akg_core.plugin.resources     what a schedule needs on a chip, by the chip's numbers
+akg_core.plugin.helper        a process beside the warm parents that answers builds from what it has made once
 akg_core.plugin.check_source  what a kernel's Python files must not do, found by reading
 akg_core.plugin.harness       running and timing a kernel that is a Python module (imports torch: in workers only)
 

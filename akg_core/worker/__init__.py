@@ -1,6 +1,7 @@
 """Isolated processes: every piece of code that a user or a generator wrote runs here and nowhere else.
 
 pool, session, spare         workers for the orchestrator; one seen from it; those that are asked for another task
+helper                       a process beside a warm parent that forks one of its own for every request
 zygote, child, wire, job     the warm parents; the inside of a worker; messages between the two; records in them
 limits, usage, folders       what a job may use, and how it ended; what it does use; the folders of pools
 isolation, cgroup            namespaces, mounts, resource limits and privileges; a control group for each job

@@ -22,9 +22,11 @@ def length(prefix: bytes) -> int:
     return int(_LENGTH.unpack(prefix)[0])
 
 
-def receive(connection: socket.socket) -> Any:
-    """The next message, or None when the other end has closed."""
+def receive(connection: socket.socket, most: int | None = None) -> Any:
+    """The next message, or None when the other end has closed. Raises ValueError for one of more bytes than `most`."""
     prefix = _exactly(connection, PREFIX)
+    if prefix and most is not None and length(prefix) > most:
+        raise ValueError(f"a message of {length(prefix)} bytes is longer than {most}")
     body = _exactly(connection, length(prefix)) if prefix else None
     return None if body is None else json.loads(body)
 

@@ -27,7 +27,7 @@ import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
-from akg_core.worker import cgroup, child, folders, isolation, seccomp
+from akg_core.worker import cgroup, child, folders, helper, isolation, seccomp
 from akg_core.worker.timekeeper import Timekeeper, Turns
 
 _PARTING_SECONDS, _LOOK_SECONDS = 60.0, 0.005  # for what is killed to end, and how often it is looked at
@@ -161,6 +161,7 @@ def _work(
             protections += ["own /proc"] * own_proc
         isolation.limit_resources(settings["memory_bytes"], settings["file_bytes"], settings["open_files"])
         if settings["confined"]:
+            helper.close_doors()
             writable = [Path(path) for path in settings["writable"]]
             room = settings["file_bytes"], settings["files"]
             is_open = not settings["sealed"]

@@ -18,9 +18,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from akg_cuda.nvrtc import Compiler
+
 from akg_core.plugin import cores, kernels_of
-from akg_plugin_tilelang import nvrtc
-from akg_plugin_tilelang.nvrtc import Nvrtc
 
 CACHE = "compiled"  # the folder beside the kernel in which lies what TileLang compiled
 _ASIDE = (
@@ -28,7 +28,7 @@ _ASIDE = (
 )
 
 
-def report(answers: Connection, folder: Path, arch: str, compiler: Nvrtc | Path) -> None:
+def report(answers: Connection, folder: Path, arch: str, compiler: Compiler | Path) -> None:
     """Send what `compile_all` finds, or why TileLang cannot be imported."""
     try:
         answers.send(compile_all(folder, arch, compiler))
@@ -36,7 +36,7 @@ def report(answers: Connection, folder: Path, arch: str, compiler: Nvrtc | Path)
         answers.send(f"{type(error).__name__}: {error}")
 
 
-def compile_all(folder: Path, arch: str, compiler: Nvrtc | Path) -> dict[str, dict[str, Any]]:
+def compile_all(folder: Path, arch: str, compiler: Compiler | Path) -> dict[str, dict[str, Any]]:
     """What is known of each PrimFunc in the folder's kernel.py, by name; one that takes lanes first is not known."""
     import tilelang
     from tilelang import tvm  # it brings a TVM of its own
@@ -80,12 +80,12 @@ def _launch(module: Any) -> dict[str, int]:
     return {"threads": int(extents.get("threadIdx.x", 0)), "shared_bytes": shared}
 
 
-def built(text: str, cubin: Path, arch: str, compiler: Nvrtc | Path, said: dict[str, Any]) -> bytearray:
+def built(text: str, cubin: Path, arch: str, compiler: Compiler | Path, said: dict[str, Any]) -> bytearray:
     """Compile CUDA to a cubin as TileLang would, and add what ptxas says of it to what is `said`."""
     source = cubin.with_suffix(".cu")
     source.write_text(text, encoding="utf-8")
-    if isinstance(compiler, Nvrtc):
-        code, log = nvrtc.compiled(compiler, text, source, arch)
+    if isinstance(compiler, Compiler):
+        code, log = compiler.compiled(text, source, arch)
     else:
         code, log = _by_nvcc(compiler, source, arch)
     if not code:

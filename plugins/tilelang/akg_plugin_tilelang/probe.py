@@ -10,9 +10,10 @@ from pathlib import Path
 
 from akg_cuda import chips
 from akg_cuda.chips import CHIPS, REGISTERS, capability_of
+from akg_cuda.nvrtc import Compiler, find
 
 from akg_core.plugin import Availability, Target, Traits, version_of
-from akg_plugin_tilelang.nvrtc import Nvrtc, find
+from akg_plugin_tilelang.headers import headers
 
 VERSION = "0.1.15"
 CURE = "`akg-core setup tilelang` installs it."
@@ -26,8 +27,10 @@ def probe(target: Target) -> Availability:
     if reason:
         return Availability(can_compile=False, can_run=False, reason=reason, cure=cure, details=details)
     capability = capability_of(target)
-    library = nvrtc()
-    details |= {"target": f"sm_{capability}", "nvcc": str(nvcc())} | ({"nvrtc": library.version} if library else {})
+    compiler = nvrtc()
+    details |= {"target": f"sm_{capability}", "nvcc": str(nvcc())} | (
+        {"nvrtc": compiler.nvrtc.version} if compiler else {}
+    )
     if gpu := chips.gpu_of(capability):
         return chips.on_gpu(gpu, traits(capability), details)
     reason = f"There is no GPU of sm_{capability} here: kernels are compiled for it, and their TIR is interpreted."
@@ -76,9 +79,10 @@ def nvcc() -> Path | None:
 
 
 @functools.cache
-def nvrtc() -> Nvrtc | None:
+def nvrtc() -> Compiler | None:
     """CUDA's compiler as a library, which takes nvcc's place unless AKG_TILELANG_NVCC says not to."""
-    return None if os.environ.get("AKG_TILELANG_NVCC") else find(_toolkits())
+    found = None if os.environ.get("AKG_TILELANG_NVCC") else find(_toolkits())
+    return Compiler(found, headers()) if found else None
 
 
 def _toolkits() -> list[Path]:

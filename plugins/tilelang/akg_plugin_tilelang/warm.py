@@ -1,8 +1,8 @@
 """What every process in TileLang's environment finds imported: for the parent of all that compile or launch there.
 
 TileLang asks torch for a GPU while it is imported, which starts CUDA: what is forked afterwards could use it no more.
-So it is answered without. NVRTC starts CUDA, too: its headers are precompiled only where there is no GPU, for the chip
-that kernels are made for then.
+So it is answered without. NVRTC starts CUDA, too: it is loaded by a process of its own, which precompiles TileLang's
+headers for the chip that kernels are made for without a target.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ import torch
 from akg_cuda import chips
 
 from akg_core.plugin import Target
-from akg_plugin_tilelang import nvrtc, probe
+from akg_plugin_tilelang import probe
 
+if compiler := probe.nvrtc():
+    compiler.start(probe.arch_of(chips.capability_of(Target(backend=chips.BACKEND))))
 _asked = torch.cuda.is_available
 torch.cuda.is_available = lambda: bool(chips.gpus())
 try:
@@ -23,5 +25,3 @@ finally:
     torch.cuda.is_available = _asked
 if chips.gpus():
     chips.multiprocessors()
-elif library := probe.nvrtc():
-    nvrtc.precompile(library, probe.arch_of(chips.capability_of(Target(backend=chips.BACKEND))))

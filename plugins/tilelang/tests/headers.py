@@ -1,6 +1,7 @@
-"""`python headers.py FOLDER` has NVRTC precompile TileLang's headers, and answers lines of JSON, each a text of CUDA.
+"""`python headers.py FOLDER` has NVRTC precompile TileLang's headers for sm_90a, and answers texts of CUDA.
 
-The answer is a line of JSON: what NVRTC says of the text in a process that is forked from this one.
+A question is a line of JSON, a text and an architecture; the answer is another, what NVRTC says of it in a process that
+is forked from this one.
 """
 
 from __future__ import annotations
@@ -11,21 +12,20 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-from akg_plugin_tilelang import nvrtc
-from akg_plugin_tilelang.probe import nvrtc as found
+from akg_plugin_tilelang.probe import nvrtc
 
 
-def said(text: str) -> str:
-    """The log of a compilation for sm_90, and the bytes that it made."""
-    library = found()
-    assert library
-    cubin, log = nvrtc.compiled(library, text, Path(sys.argv[1], "kernel.cu"), "sm_90a")
+def said(text: str, arch: str) -> str:
+    """The log of a compilation, and the bytes that it made."""
+    compiler = nvrtc()
+    assert compiler
+    cubin, log = compiler.compiled(text, Path(sys.argv[1], "kernel.cu"), arch)
     return f"{len(cubin)} bytes: {log}"
 
 
 if __name__ == "__main__":
-    if library := found():
-        nvrtc.precompile(library, "sm_90a")
+    if compiler := nvrtc():
+        compiler.start("sm_90a")
     with ProcessPoolExecutor(1, mp_context=get_context("fork")) as forked:
         for line in sys.stdin:
-            print(json.dumps(forked.submit(said, json.loads(line)).result()), flush=True)
+            print(json.dumps(forked.submit(said, *json.loads(line)).result()), flush=True)
