@@ -82,7 +82,9 @@ class Helper:
             ours, theirs = socket.socketpair()
             with ours:
                 with theirs:
-                    socket.send_fds(self._door, [bytes([max(os.nice(0), 0)])], [theirs.fileno()])
+                    socket.send_fds(
+                        self._door, [bytes([max(os.getpriority(os.PRIO_PROCESS, 0), 0)])], [theirs.fileno()]
+                    )
                 ours.sendall(message)
                 answer = wire.receive(ours)
         except (OSError, ValueError) as error:

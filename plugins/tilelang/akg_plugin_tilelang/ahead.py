@@ -44,6 +44,7 @@ def compile_all(folder: Path, arch: str, compiler: Compiler | Path) -> dict[str,
     cache = folder / CACHE
     shutil.rmtree(cache, ignore_errors=True)
     os.environ |= {"TILELANG_CACHE_DIR": str(cache), "TILELANG_PRINT_ON_COMPILATION": "0"}
+    os.environ.setdefault("CC", shutil.which("gcc") or "")  # what launches is C: as C++ it takes twice as long
     try:
         functions = {n: f for n, f in vars(kernels_of(folder)).items() if isinstance(f, tvm.tirx.PrimFunc)}
     except Exception as error:

@@ -52,6 +52,13 @@ def test_what_a_kernel_needs_is_told(said: Callable[[str], str]) -> None:
 
 
 @needs_tilelang
+def test_what_launches_a_kernel_is_kept_and_needs_no_library_of_cpp(said: Callable[[str], str], folder: Path) -> None:
+    assert said(KERNEL.replace("def scale", "def kept")).startswith("built, ")
+    (kept,) = (path for path in folder.glob("*/compiled/**/executable.so") if (path.parents[5] / "kept.cu").exists())
+    assert b"__tvm_ffi_kept" in kept.read_bytes() and b"libstdc++" not in kept.read_bytes()
+
+
+@needs_tilelang
 def test_a_product_is_pipelined(said: Callable[[str], str]) -> None:
     assert said((Path(__file__).parent / "golden/linear.txt").read_text()).startswith("built, 0 shortages: linear: ")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from akg_plugin_tilelang import probe
+from akg_plugin_tilelang.headers import headers
 from tilelang_here import asked, needs_tilelang
 
 TEXT = 'extern "C" __global__ void k(float* x) {\n  x[0] = tl::fast_max(x[1], x[2]);\n}\n'
@@ -33,3 +34,12 @@ def test_headers_are_precompiled_for_the_chip_that_is_meant(tmp_path: Path, arch
         assert ("using precompiled header file" in said) == (arch == "sm_90a")
     assert int(made.split()[0]) and re.search(r"Used \d+ registers", made) and "0 bytes spill stores" in made
     assert refused.startswith("0 bytes: ") and f'{tmp_path}/kernel.cu(2): error: namespace "tl" has no' in refused
+
+
+@needs_tilelang
+def test_those_of_matrix_units_are_precompiled_for_kernels_that_have_them(tmp_path: Path) -> None:
+    with asked("headers.py", tmp_path) as ask:
+        answers = [ask(json.dumps([text, "sm_90a"])) for text in (TEXT, headers().further + TEXT, TEXT)]
+    used = [re.findall(r'using precompiled header file "(.*?)"', answer) for answer in answers]
+    assert [len(each) for each in used] == [1, 1, 1] and used[0] == used[2] != used[1]
+    assert all(int(answer.split()[0]) for answer in answers)

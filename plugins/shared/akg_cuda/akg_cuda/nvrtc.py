@@ -34,6 +34,7 @@ from akg_core.plugin.helper import Answer, Helper, HelperFailed
 _FIRST = (13, 1)  # earlier ones address shared memory by 64 bits, which nvcc does not
 _PARTS = ("bin/ptxas", "include/cccl", "include/crt", "include/cuda.h")
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+_HEAP_BYTES = 1 << 30  # of addresses for headers that are precompiled; what they do not fill takes no memory
 _helpers: dict[Compiler, Helper] = {}
 
 
@@ -49,9 +50,13 @@ class Nvrtc:
 
 @dataclass(frozen=True)
 class Headers:
-    """What every text of a language begins with, in which folders that is found, and how it is compiled."""
+    """What every text of a language begins with, in which folders that is found, and how it is compiled.
+
+    `further`: lines that some texts have, all of them, which are read once for these, too.
+    """
 
     prelude: str
+    further: str = ""
     include: tuple[Path, ...] = ()
     options: tuple[str, ...] = ()
 
@@ -80,7 +85,7 @@ class Compiler:
 
     def compiled(self, text: str, source: Path, arch: str) -> tuple[bytes, str]:
         """The cubin of a kernel, empty where it is refused, and what is said of it; `source`: where its text lies."""
-        text = f'{self.headers.prelude}#line 1 "{source}"\n{text}'
+        text = f'{self._prelude_of(text)}#line 1 "{source}"\n{text}'
         try:
             answer = _helpers[self].ask({"text": text, "name": source.name, "arch": arch})
             ptx, log = answer["ptx"], answer["log"]
@@ -97,18 +102,24 @@ class Compiler:
     def _precompiled(self, arch: str) -> Answer:
         """Precompile the headers for an architecture; what answers requests, by them where that worked."""
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
-        headers = dict[str, list[str]]()
-        with contextlib.suppress(OSError), tempfile.TemporaryDirectory() as folder:
-            made = Path(folder, "headers")
-            self._run(self.headers.prelude, "headers", arch, f"--create-pch={made}")
-            headers[arch] = [f"--use-pch={_sealed(made)}"]
+        headers = dict[str, str]()  # where they are, by prelude
+        for prelude in dict.fromkeys((self.headers.prelude, self.headers.prelude + self.headers.further)):
+            with contextlib.suppress(OSError), tempfile.TemporaryDirectory() as folder:
+                made = Path(folder, "headers")
+                self._run(prelude, "headers", arch, f"--create-pch={made}")
+                headers[prelude] = _sealed(made)
 
         def answer(request: dict[str, Any]) -> dict[str, Any]:
             text, name, asked = (str(request[word]) for word in ("text", "name", "arch"))
-            ptx, log = self._run(text, name, asked, *headers.get(asked, ()))
+            found = [path for prelude, path in headers.items() if asked == arch and text.startswith(prelude)]
+            ptx, log = self._run(text, name, asked, *(f"--use-pch={path}" for path in found[-1:]))
             return {"ptx": ptx, "log": log}
 
         return answer
+
+    def _prelude_of(self, text: str) -> str:
+        whole = set(self.headers.further.splitlines()) <= set(text.splitlines())
+        return self.headers.prelude + self.headers.further * whole
 
     def _run(self, text: str, name: str, arch: str, *more: str) -> tuple[str, str]:
         """The PTX of a text of CUDA, "" where it is refused, and what is said of it."""
@@ -154,7 +165,9 @@ def _got(library: Any, program: ctypes.c_void_p, what: str) -> str:
 def _loaded(nvrtc: Nvrtc) -> Any:
     """The library; by its builtins' name alone it would find those of whatever CUDA the system has."""
     ctypes.CDLL(str(nvrtc.builtins), mode=ctypes.RTLD_GLOBAL)
-    return ctypes.CDLL(str(nvrtc.library))
+    library = ctypes.CDLL(str(nvrtc.library))
+    library.nvrtcSetPCHHeapSize(ctypes.c_size_t(_HEAP_BYTES))
+    return library
 
 
 def _version(header: Path) -> int:

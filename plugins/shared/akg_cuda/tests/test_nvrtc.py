@@ -46,7 +46,8 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compiler:
     ptxas.write_text('#!/bin/sh\ncp "$4" "$6"\n')
     ptxas.chmod(0o755)
     monkeypatch.setattr(Compiler, "_run", lambda _, text, name, arch, *more: ("itself", f"{name} {arch} {more}"))
-    return Compiler(Nvrtc(tmp_path, tmp_path, tmp_path, "13.2"), Headers("#include <all.h>\n"))
+    headers = Headers("#include <all.h>\n", "#include <a.h>\n#include <b.h>\n")
+    return Compiler(Nvrtc(tmp_path, tmp_path, tmp_path, "13.2"), headers)
 
 
 class Answering:
@@ -81,6 +82,15 @@ def test_a_helper_compiles_and_without_an_answer_the_process_itself(
     assert helper.asked == [{"text": text, "name": "kernel.cu", "arch": "sm_90"}]
 
 
+def test_what_some_texts_have_is_before_these_alone(compiler: Compiler, tmp_path: Path, monkeypatch) -> None:
+    helper = Answering({"ptx": "", "log": ""})
+    monkeypatch.setattr(nvrtc, "_helpers", {compiler: helper})
+    for text in ("#include <b.h>\nint x;\n#include <a.h>\n", "#include <a.h>\n"):
+        compiler.compiled(text, tmp_path / "kernel.cu", "sm_90")
+    first, second = (asked["text"].partition("#line")[0] for asked in helper.asked)
+    assert (first, second) == ("#include <all.h>\n#include <a.h>\n#include <b.h>\n", "#include <all.h>\n")
+
+
 def test_where_no_helper_was_started_the_process_compiles_itself(compiler: Compiler, tmp_path: Path) -> None:
     assert compiler.compiled("text", tmp_path / "kernel.cu", "sm_90")[0] == b"itself"
 
@@ -89,8 +99,8 @@ def test_headers_are_precompiled_for_one_architecture_and_without_a_gpu(
     compiler: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(_: Compiler, text: str, name: str, arch: str, *more: str) -> tuple[str, str]:
-        if text == "#include <all.h>\n":
-            Path(more[0].removeprefix("--create-pch=")).write_text(f"headers for {arch}")
+        if name == "headers":
+            Path(more[0].removeprefix("--create-pch=")).write_text(f"{len(text.splitlines())} for {arch}")
             return "", ""
         return Path(more[0].removeprefix("--use-pch=")).read_text() if more else "as text", name
 
@@ -98,8 +108,12 @@ def test_headers_are_precompiled_for_one_architecture_and_without_a_gpu(
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     answer = compiler._precompiled("sm_90")
     assert nvrtc.os.environ["CUDA_VISIBLE_DEVICES"] == ""
-    asked = [answer({"text": "text", "name": "a.cu", "arch": arch}) for arch in ("sm_90", "sm_80")]
-    assert asked == [{"ptx": "headers for sm_90", "log": "a.cu"}, {"ptx": "as text", "log": "a.cu"}]
+    few, all_of_them = (f"#include <all.h>\n{more}" for more in ("", compiler.headers.further))
+    asked = [
+        answer({"text": f"{text}#line", "name": "a.cu", "arch": arch})
+        for text, arch in ((few, "sm_90"), (all_of_them, "sm_90"), (few, "sm_80"), ("", "sm_90"))
+    ]
+    assert [each["ptx"] for each in asked] == ["1 for sm_90", "3 for sm_90", "as text", "as text"]
 
 
 def test_headers_that_cannot_be_precompiled_are_compiled_as_text(
