@@ -82,9 +82,7 @@ class Helper:
             ours, theirs = socket.socketpair()
             with ours:
                 with theirs:
-                    socket.send_fds(
-                        self._door, [bytes([max(os.getpriority(os.PRIO_PROCESS, 0), 0)])], [theirs.fileno()]
-                    )
+                    socket.send_fds(self._door, [bytes([max(_niceness(), 0)])], [theirs.fileno()])
                 ours.sendall(message)
                 answer = wire.receive(ours)
         except (OSError, ValueError) as error:
@@ -92,6 +90,10 @@ class Helper:
         if answer is None:
             raise HelperFailed("The helper ended without an answer.")
         return dict(answer)
+
+
+def _niceness() -> int:
+    return os.getpriority(os.PRIO_PROCESS, 0)
 
 
 def close_doors() -> None:
@@ -154,7 +156,7 @@ def _reply(door: socket.socket, end: int, nice: int, answer: Answer, bounds: Bou
     try:
         door.close()
         connection = socket.socket(fileno=end)
-        os.nice(nice)
+        os.nice(max(nice - _niceness(), 0))
         seccomp.install(os.getpid(), alone)
         signal.setitimer(signal.ITIMER_REAL, bounds.seconds)
         isolation.limit_resources(bounds.memory_bytes, bounds.file_bytes, _FILES)
