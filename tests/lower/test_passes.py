@@ -210,7 +210,9 @@ def f(x: In["f16", 64, 96], w: In["f16", 96, 64], y: Out["f32", 64, 64]):
     assert lanes(text, 16) == 128 and lanes(text, 16, 64) == 96
     assert lanes(text.replace("96", "72"), 16, 64) == 128, "no multiple of what matrix units take"
     assert lanes(text.replace("f16", "f32"), 16, 64) == 128
-    assert lanes(text.replace("load(x[m, k])", "f16(scan_sum(load(x[m, k]), k))"), 16, 64) == 128
+    for name in ("scan_sum", "reduce_sum"):
+        combined = f"load(x[m, k]) * f16({name}(load(x[m, k]), k))"
+        assert lanes(text.replace("load(x[m, k])", combined, 1), 16, 64) == 128
 
 
 def test_what_is_put_in_order_is_whole_before_and_has_what_does_not_exist_last() -> None:

@@ -91,10 +91,10 @@ class _Padding:
 
 
 def _multiplied(body: Body) -> set[str]:
-    """The axes of factors of half precision, but for those along which something is scanned or put in order."""
+    """The axes of factors of half precision, but for those along which something is combined or put in order."""
     factors = (expr for op in body.ops() if op.kind == "dot" for expr in (op.operand, op.second))
     found = {axis for expr in factors if expr.type and expr.type.dtype in _HALVES for axis in body.axes_of(expr)}
-    return found - {axis for op in body.ops() if op.kind in ("scan", "sort") for axis in op.over}
+    return found - {axis for op in body.ops() if op.kind in ("reduce", "scan", "sort") for axis in op.over}
 
 
 def _size(axis: Axis) -> int:

@@ -115,6 +115,14 @@ def test_heads_that_are_no_power_of_two_are_copied_as_boxes_of_their_size() -> N
     assert "k_tile[n, e] = " in kernel or "k_tile[i_n, e] = " in kernel, "72 is no multiple of what matrix units take"
 
 
+@pytest.mark.parametrize(("rows", "threads"), [(16, 128), (48, 128), (96, 128), (192, 384)])
+def test_few_rows_that_are_no_power_of_two_have_threads(rows: int, threads: int) -> None:
+    text = FEW_ROWS.replace("16, 48]", f"{rows}, 48]").replace("16, 200]", f"{rows}, 200]")
+    text = text.replace("reduce_max(abs(acc), (m, n))", "0.0")
+    kernel = source_of(sketch_of(text.replace("whole(16)", f"whole({rows})"))).files["kernel.py"]
+    assert f"threads={threads})" in kernel and f"T.alloc_shared(({rows}, 16), 'float16')" in kernel
+
+
 def test_what_is_held_may_be_masked_in_a_branch_of_a_loop_whose_turns_overlap() -> None:
     kernel = source_of(sketch_of(crossed())).files["kernel.py"]
     assert "T.Pipelined(" in kernel and "T.serial(" not in kernel and "T.gemm(queries, k_tile, product, " in kernel
@@ -134,15 +142,18 @@ def test_a_factor_made_of_what_is_loaded_lies_in_shared_memory() -> None:
     assert "t = T.alloc_fragment((128, 32), 'float16')" in kernel
 
 
-def test_results_outside_of_matrix_units_have_rows_over_the_threads_alike() -> None:
+@pytest.mark.parametrize("values", [128, 48])
+def test_results_outside_of_matrix_units_have_rows_over_the_threads_alike(values: int) -> None:
     """What is known of a row, as of attention, lies in one way."""
-    kernel = source_of(sketch_of(attention(32))).files["kernel.py"]
+    kernel = source_of(sketch_of(attention(32, (64, values)))).files["kernel.py"]
     layouts = re.findall(r"T.Fragment\(\(32, (\d+)\), forward_fn=(lambda.*?)\)}", kernel)
     rows = {}
     for columns, layout in layouts:
         held = [[eval(layout)(i, j)[0] for j in range(int(columns))] for i in range(32)]
         rows[columns] = [set(row) for row in held]
-    assert set(rows) == {"32", "128"} and rows["32"] == rows["128"]
+        places = [eval(layout)(i, j) for i in range(32) for j in range(int(columns))]
+        assert len(set(places)) == len(places), "each place of a thread has one element"
+    assert set(rows) == {"32", str(values)} and rows["32"] == rows[str(values)]
 
 
 def test_what_products_of_several_loops_multiply_is_there_before_the_first() -> None:

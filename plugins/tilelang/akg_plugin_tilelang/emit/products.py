@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from akg_core.plugin.lower import Op, dtype_of
@@ -78,7 +79,8 @@ def _share_out(printer: RegionPrinter, tile: str, axes: Sequence[str]) -> None:
     """
     rows, columns = (printer.body.axes[axis].lanes or 0 for axis in axes) if len(axes) == 2 else (0, 0)
     results = [printer.axes_of(op.target.name) for op in printer.products if op.target and not is_on_units(printer, op)]
-    across = min(printer.body.axes[result[-1]].lanes or 0 for result in results if result) // 4
+    across = math.gcd(*(printer.body.axes[result[-1]].lanes or 1 for result in results if result)) // 4
+    across &= -across  # as many threads as all results have in a row, a power of two of them
     if not across or printer.threads % across or rows % (printer.threads // across):
         return
     down, several = rows * across // printer.threads, columns // across

@@ -32,7 +32,7 @@ def threads_of(body: Body, region: Region) -> int:
         return usual if hinted else min([usual, *_results(body, region)])
     axes = order(body, region, ())
     rows = [next((body.axes[a].lanes or 0 for a in axes if a in op.result.axes), 0) for op in products]
-    if uneven := [number for number in rows if number & (number - 1)]:
+    if uneven := [number for number in rows if number & (number - 1) and number % ROWS == 0]:
         return max(uneven) // ROWS * 128
     tiles = [op.target for op in ops if op.target is not None]
     largest = max(body.lanes_of(tile.axes) for tile in tiles)
