@@ -33,8 +33,9 @@ from akg_core.task.argument_records import holds_records, plain, taking_records
 from akg_core.task.complex_border import as_pairs, real
 from akg_core.task.layout import storage_of
 from akg_core.task.source.beside import placed
-from akg_core.task.source.branches import NAMES, chosen
-from akg_core.task.source.loops import RUN, at_once
+from akg_core.task.source.branches import NAMES
+from akg_core.task.source.loops import RUN
+from akg_core.task.source.rewritten import rewritten
 from akg_core.task.source.syntax import compiled
 from akg_core.task.tracing.turns import run
 from akg_core.worker.tensors import transform
@@ -216,15 +217,12 @@ def load_source(source: str, name: str, *, traced: bool = False) -> ReferenceMod
     `traced`: it is run on tensors without data, where loops that read numbers are given all of their turns at once.
     """
     filename = reference_filename(name)
-    code = compiled(source, name, filename)
+    code = compiled(source, name, filename, tree=rewritten if traced else ast.parse)
     module = types.ModuleType(_PREFIX + hashlib.sha256(source.encode()).hexdigest()[:12])
     module.__file__ = filename
     # inspect and dataclasses look a class's module up by name, and tracebacks its lines by file name.
     sys.modules[module.__name__] = module
     if traced:
-        at_once(tree := ast.parse(source))
-        chosen(tree)
-        code = compile(tree, filename, "exec", dont_inherit=True)
         vars(module).update({RUN: run, **NAMES})
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     with blame(name, "importing the file"):

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Callable
 from types import CodeType
 
 from akg_core.errors import AkgError, TaskError
 
 
-def compiled(source: str, name: str, filename: str = "", kind: type[AkgError] = TaskError) -> CodeType:
+def compiled(
+    source: str,
+    name: str,
+    filename: str = "",
+    kind: type[AkgError] = TaskError,
+    tree: Callable[[str], ast.Module] = ast.parse,
+) -> CodeType:
     """The code of a Python file, whose `filename` tracebacks show; `name` stands for it in messages.
 
-    Raises an error of this `kind` that says what is wrong and in which line.
+    `tree`: what is run of the file. Raises an error of this `kind` that says what is wrong and in which line.
     """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of escapes in strings and the like, which are none of ours
-            return compile(source, filename or name, "exec", dont_inherit=True)
+            return compile(tree(source), filename or name, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         said = error.msg if isinstance(error, SyntaxError) else str(error) or "it nests too deeply"
