@@ -6,14 +6,18 @@ recorded, and replayed by a function made of them when the builtin is called aga
 Replayed operations are the interpreter's own, on the same arrays, but that
 
 - what is made of constants alone is kept;
-- an operand of exact arithmetic is not spread over a tile first, which NumPy does by itself.
+- an operand of exact arithmetic is not spread over a tile first, which NumPy does by itself;
+- what the interpreter does by one function of NumPy, that function does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
+
+import numpy as np
 
 _MOST = 4096  # calls that are kept of one builtin
 _KEPT = ("create_splat", "create_make_range")  # beside `get_…`, what gives the same array for the same constants
@@ -24,9 +28,15 @@ _EXACT = frozenset(
     + ["create_select", "create_addptr"]
     + [f"create_{kind}{order}" for kind in ("icmp", "icmpS", "icmpU", "fcmpO", "fcmpU") for order in _ORDERS]
 )
+_SPREAD = ("create_broadcast", "create_splat")
+_CASTS = tuple(
+    f"create_{name}" for name in ("si_to_fp", "ui_to_fp", "fp_to_si", "fp_to_ui", "fp_ext", "fp_trunc", "int_cast")
+)
 _NUMBERS = ("get_int32", "get_int64")
 _PLAIN = (int, bool, str, type(None))
 _OPERATORS = ("add", "sub", "mul", "floordiv", "mod", "and", "or", "xor", "lt", "le", "gt", "ge", "eq", "ne")
+_FUNCTION = SimpleNamespace(binary_op=lambda a, b, function: function, ternary_op=lambda a, b, c, function: function)
+"""A builder whose exact operations are the functions of NumPy that they call."""
 _COUNTING = frozenset(f"__{side}{name}__" for name in _OPERATORS for side in ("", "r"))  # take any number alike
 
 
@@ -90,16 +100,21 @@ class _Calls:
     def quick(self, name: str, member: Any, plain: Callable[..., Any]) -> Callable[..., Any]:
         """A builtin that replays the calls it knows; `plain` is what the interpreter would call."""
         known = self.known.setdefault(member, {})
-        counting = name in _COUNTING
+        counting, tensor = name in _COUNTING, self.tensor
 
         def call(*arguments: Any, **options: Any) -> Any:
             if self.log is not None:  # a part of what is being recorded
                 return plain(*arguments, **options)
             given: list[Any] = []
-            try:
-                key = self._key(arguments, options, given, counting)
-            except _Unknown:
-                return plain(*arguments, **options)
+            if len(arguments) == 2 and not options and type(arguments[0]) is type(arguments[1]) is tensor:  # as by _key
+                first, second = arguments
+                given += first.handle, second.handle
+                key: Any = (id(first.type), id(second.type))
+            else:
+                try:
+                    key = self._key(arguments, options, given, counting)
+                except _Unknown:
+                    return plain(*arguments, **options)
             if len(given) == 2 and given[0] is given[1]:
                 key = "twice", key
             replay = known.get(key)
@@ -205,15 +220,34 @@ class _Replay:
             self._constant(made)
             return
         name = self.names[id(made)] = f"m{len(later)}"
-        if operation.name == "create_expand_dims":
-            self.lines.append(f"{name} = Handle({used[0]}.data.reshape({made.data.shape}), {used[0]}.dtype.scalar)")
-        elif operation.name == "create_broadcast" and self._spread_anyway(made, later, result):
-            self.names[id(made)] = used[0]
+        if operation.name in _SPREAD and self._spread_anyway(made, later, result):
+            pairs = zip(operation.arguments, used, strict=True)
+            self.names[id(made)] = next(spelled for value, spelled in pairs if isinstance(value, self.calls.handle))
+        elif data := self._data(operation, used):
+            self.lines.append(f"{name} = Handle({data}, {self._constant(made.dtype)})")
         else:
             if counts:
                 used = [self.names[id(self.given[1])]]
             method = self._constant(operation.method)
             self.lines.append(f"{name} = {method}({', '.join(['builder', *used, *options])})")
+
+    def _data(self, operation: _Operation, used: list[str]) -> str:
+        """What an operation makes, in NumPy's own words; "" for what only the interpreter says."""
+        name, made, arguments = operation.name, operation.made, operation.arguments
+        if name == "create_expand_dims":
+            return f"{used[0]}.data.reshape({made.data.shape})"
+        if operation.options:
+            return ""
+        if name == "create_addptr":
+            width = max(1, made.get_element_ty().primitive_bitwidth // 8)
+            return f"{used[0]}.data + {width} * {used[1]}.data.astype({self._constant(np.uint64)})"
+        if name in _CASTS and not any(each.dtype.scalar.is_bf16() for each in (arguments[0], made)):
+            return f"{used[0]}.data.astype({self._constant(made.data.dtype)})"
+        if name in _EXACT:
+            function = operation.method(_FUNCTION, *arguments)
+            if function(*(each.data for each in arguments)).dtype == made.data.dtype:
+                return f"{self._constant(function)}({', '.join(f'{each}.data' for each in used)})"
+        return ""
 
     def _counts(self, operation: _Operation) -> bool:
         """Whether this makes a handle of the number that the call was given."""

@@ -15,13 +15,20 @@ import numpy as np
 from akg_triton import replay, simulate
 
 beside = {}  # how often a builtin was called, and what it gave otherwise than the interpreter
-recorded = []
-quick, record = replay._Calls.quick, replay._Calls._record
+recorded, operations = [], []
+quick, record, write = replay._Calls.quick, replay._Calls._record, replay._Replay._write
 
 
 def counted(self, *given):
     recorded.append(given[1])
     return record(self, *given)
+
+
+def written(self, operation, *rest):
+    before = len(self.lines)
+    write(self, operation, *rest)
+    by_builder = any("(builder" in line for line in self.lines[before:])
+    operations.append((operation.name, by_builder))
 
 
 def compared(self, name, member, plain):
@@ -50,7 +57,7 @@ def differs(made, due):
     return not (same and laid and str(made.type) == str(due.type) and made.handle.dtype == due.handle.dtype)
 
 
-replay._Calls._record = counted
+replay._Calls._record, replay._Replay._write = counted, written
 if sys.argv[1] == "compared":
     replay._Calls.quick = compared
 elif sys.argv[1] == "plain":
@@ -93,7 +100,7 @@ x[2, 3], x[5, 7] = float("nan"), float("inf")
 i, y, total = torch.arange(13, dtype=torch.int32), torch.zeros(13, 21), torch.zeros(1)
 k[(4,)](x, z, i, y, total, 13, 21, 4)
 bits = [t.contiguous().view(torch.int32).flatten().tolist() for t in (i, y, total)]
-print(json.dumps({"bits": bits, "beside": beside, "recorded": len(recorded)}))
+print(json.dumps({"bits": bits, "beside": beside, "recorded": len(recorded), "operations": operations}))
 """
 
 
@@ -123,3 +130,10 @@ def test_calls_are_replayed(said: dict[str, dict]) -> None:
     """Most calls of a kernel never reach the front end."""
     calls = sum(count for count, _ in said["compared"]["beside"].values())
     assert 0 < said["compared"]["recorded"] < calls / 3
+
+
+def test_what_numpy_says_as_well_is_not_asked_of_the_builder(said: dict[str, dict]) -> None:
+    operations = said["replayed"]["operations"]
+    by_numpy = {name for name, by_builder in operations if not by_builder}
+    assert {"create_fmul", "create_addptr", "create_select", "create_fp_trunc", "create_splat"} <= by_numpy
+    assert {"create_dot", "create_masked_load"} <= {name for name, by_builder in operations if by_builder} - by_numpy
