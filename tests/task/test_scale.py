@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from akg_core.errors import TaskError
 from akg_core.task.capture import capture, capture_file
+from akg_core.task.scaling import scale
 from akg_core.task.scaling.literals import constants, rewritten
 from akg_core.task.scaling.scale import fitting, scaled, shrunk, with_small_batch
+from akg_core.task.scaling.shapes import shapes_of
 from akg_core.task.source import load
 
 NETWORK = '''
@@ -156,8 +158,7 @@ def get_init_inputs():
     assert "Kept, or the file would not run: words 1000." in notes
 
 
-def test_what_a_single_number_is_drawn_below_shrinks_with_the_table_that_it_points_into():
-    source = """
+TABLE = """
 import torch
 class Model(torch.nn.Module):
     def __init__(self):
@@ -166,13 +167,24 @@ class Model(torch.nn.Module):
     def forward(self, at, x):
         return x.new_zeros(self.words, 64).index_add_(0, at, x)
 def get_inputs():
-    most = {"int64": MOST}["int64"]
+    most = {"int64": 1000}["int64"]
     return [torch.randint(0, most, (1,)), torch.rand(1, 64)]
 def get_init_inputs():
     return []
 """
-    _, notes = fitting(source.replace("MOST", "1000"), "words", 1 << 12)
+
+
+def test_what_a_single_number_is_drawn_below_shrinks_with_the_table_that_it_points_into():
+    _, notes = fitting(TABLE, "words", 1 << 12)
     assert "self.words 4096 -> 512" in notes[0] and "a number in get_inputs 1000 -> 512" in notes[0]
+
+
+def test_nothing_is_tried_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also not where all is tried once more, with parameters as they are."""
+    tried: list[str] = []
+    monkeypatch.setattr(scale, "shapes_of", lambda text, name: (tried.append(text), shapes_of(text, name))[1])
+    fitting(TABLE, "words", 1)
+    assert len(tried) == len({*tried}) > 5
 
 
 def test_only_the_batch_shrinks_where_that_is_enough():

@@ -10,6 +10,7 @@ draws these, and at the ends of what it draws them from. Worker side only.
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 import math
 from collections.abc import Collection, Iterator, Sequence
@@ -20,7 +21,7 @@ from torch.overrides import TorchFunctionMode
 
 from akg_core.errors import TaskError
 from akg_core.task.scaling.literals import Change, Integer, rewritten
-from akg_core.task.scaling.shapes import is_degenerate, shapes_of
+from akg_core.task.scaling.shapes import Shapes, is_degenerate, shapes_of
 from akg_core.task.scaling.sizes import SMALLEST, Role, Size, sizes_of
 from akg_core.task.scaling.writes import Required
 from akg_core.task.source import load
@@ -65,8 +66,9 @@ def fitting(source: str, name: str, work: int, rank: int = 1) -> tuple[str, tupl
     That is how many rows (of inputs of `rank` dimensions at least) a batch has, then how large inputs are apart from
     what parameters share, then everything. Sizes get below 16, and not below 8, only where that is needed.
     """
+    shrinking = _Shrinking(source, name, work)
     for features in (True, False):  # at large sizes it does not show that a table is too small for what looks it up
-        shrinking = _Shrinking(source, name, work)
+        shrinking = shrinking.afresh()
         shrinking.fewer_rows(work, _SMALL_BATCH, rank)
         for roles, least in _STAGES:
             for halvings in range(1, 20):
@@ -104,8 +106,15 @@ class _Shrinking:
         self.sizes: dict[Integer, Size] = {} if small_enough else sizes_of(source, name, self.whole)
         self._tries = max(24, _TRIES // max(1, len(self.whole.results)))
         self._tried = {source}
+        self._known: dict[str, Shapes | None] = {}  # what has been tried: its shapes, if it is of any use
         divisors = {each.value for each, size in self.sizes.items() if size.role == "none" and each.value <= 64}
         self._divisors = divisors | {each.value for each in self.sizes if each.value <= SMALL}
+
+    def afresh(self) -> _Shrinking:
+        """The same file with nothing made smaller, of which all is known that is known here."""
+        other = copy.copy(self)
+        other.made, other.shapes, other._tried = {}, self.whole, {self.source}
+        return other
 
     def text(self) -> str:
         """The file as it is now."""
@@ -230,16 +239,25 @@ class _Shrinking:
         if text in self._tried or len(self._tried) >= self._tries:
             return False
         self._tried.add(text)
-        try:
-            shapes = shapes_of(text, self.name)
-            if is_degenerate(shapes, self.whole) or shapes.work > self.shapes.work:
-                return False
-            if shapes.indexes and shapes.work <= _SMALL_ENOUGH_TO_RUN:
-                _run(text, self.name)
-        except TaskError:
+        if text not in self._known:
+            self._known[text] = self._running(text)
+        shapes = self._known[text]
+        if shapes is None or shapes.work > self.shapes.work:
             return False
         self.made, self.shapes = made, shapes
         return True
+
+    def _running(self, text: str) -> Shapes | None:
+        """The shapes of a file that runs, and with none that the file itself would not have."""
+        try:
+            shapes = shapes_of(text, self.name)
+            if is_degenerate(shapes, self.whole):
+                return None
+            if shapes.indexes and shapes.work <= _SMALL_ENOUGH_TO_RUN:
+                _run(text, self.name)
+        except TaskError:
+            return None
+        return shapes
 
 
 def _run(text: str, name: str) -> None:
