@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from akg_core.design import variant
@@ -75,3 +77,13 @@ def test_what_a_chip_refuses_in_one_tile_may_be_walked_in_smaller_ones() -> None
     chip = Traits(lanes=64, on_chip_bytes=1 << 15, tile_elements=4096, register_tiles=True)
     walked = [variant(task, chip.model_copy(update={"spills": s}), Policy(on_chip=False)).text for s in (True, False)]
     assert "n = whole(4096)" in walked[0] and "for n in tiles(4096, BN)" in walked[1]
+
+
+def test_few_positions_of_a_window_may_be_in_a_tile_that_a_chip_refuses() -> None:
+    """Those that lie side by side in memory are not: lanes run over results."""
+    source = reference(forward("F.avg_pool3d(x, 7, 1, 3)"), "[torch.randn(16, 9, 9, 9)]")
+    task = capture(load_source(source, "reference"))
+    chip = Traits(units=4, lanes=64, on_chip_bytes=1 << 15, tile_elements=4096, register_tiles=True)
+    walked = [variant(task, chip.model_copy(update={"spills": s}), Policy(on_chip=False)).text for s in (True, False)]
+    least = [{int(each) for each in re.findall(r"B[KLN]: Tune\[(\d+),", text)} for text in walked]
+    assert least == [{8}, {2}]

@@ -106,6 +106,11 @@ def _fewest(traits: Traits) -> int:
     return traits.lanes if traits.spills else min(traits.lanes, 8)
 
 
+def _fewest_reduced(axis: Axis, walked: AccessOrder, traits: Traits) -> int:
+    """The least positions of a reduced axis in a tile, likewise: one, where these do not lie side by side."""
+    return 8 if traits.spills or axis == walked.lane else 1
+
+
 def summed_elements(traits: Traits) -> int:
     """A good tile of a reduction: twice that of a copy where it is held, since what is reduced is not written."""
     return 2 * traits.tile_elements if traits.register_tiles else traits.tile_elements
@@ -242,7 +247,8 @@ def _looped(nest: Nest, walked: AccessOrder, traits: Traits, across: bool, split
             # Few tiles of many rows: what is kept between tiles is a whole line of results.
             most = max(left, 64) if across and not held else left
             step_here = power_below(min(most, 2 * reach(axis, walked, traits) - 1))
-            loops.append((axis, choices_around(step_here, min(8, step_here), 8 * step_here) if step_here > 1 else ONE))
+            least = min(_fewest_reduced(axis, walked, traits), step_here)
+            loops.append((axis, choices_around(step_here, least, 8 * step_here) if step_here > 1 else ONE))
             left = max(left // step_here, 1)
     return Tiling(tuple(reversed(grid)), (), tuple(reversed(loops)), on_chip=False)
 
@@ -266,7 +272,7 @@ def _column_reduction(nest: Nest, walked: AccessOrder, traits: Traits) -> Tiling
     loops: list[tuple[Axis, Step]] = []
     for axis in reversed([a for a in walked.order if a in nest.reduced]):
         rows = power_below(min(left, 2 * axis.extent.example - 1))
-        around = choices_around(rows, min(8, rows), 8 * rows) if rows > 1 else ONE
+        around = choices_around(rows, min(_fewest_reduced(axis, walked, traits), rows), 8 * rows) if rows > 1 else ONE
         loops.append((axis, replace(around, stages=0 if loops else _STAGES)))
         left = max(left // rows, 1)
     lanes = choices_around(width, min(width, _fewest(traits)), 8 * width)
