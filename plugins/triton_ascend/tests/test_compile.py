@@ -42,6 +42,22 @@ def model(x: In["f16", 1000, 2]):
     turned(x, y)
     return y
 """
+ONE_BLOCK = """
+@kernel
+def placed(block: In["i64", "N", 2], y: Out["i64", "N", 64], BM: Tune[2] = 2, BN: Tune[16] = 16):
+    for m in grid(64, BM):
+        for n in grid(N, BN):
+            half = m // 32
+            from_end = where(half < 0, half + 2, half)
+            store(y[n, m], load(block[n, from_end]) * 32 + m % 32)
+
+
+@program
+def model(block: In["i64", 100, 2]):
+    y = empty("i64", 100, 64)
+    placed(block, y)
+    return y
+"""
 FAULTY = "a kernel with a fault"
 NEEDED = environment_of("triton_ascend")
 MADE = environment.find("triton_ascend", NEEDED) if NEEDED else None
@@ -51,9 +67,9 @@ pytestmark = pytest.mark.skipif(MADE is None, reason="The environment of triton_
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """What compiling the twelve gives, `TWO_APART`, and one with a fault; in one process."""
+    """What compiling the twelve gives, `TWO_APART`, `ONE_BLOCK`, and one with a fault; in one process."""
     sources = {name: emit(sized(name), Schedule(), ASCEND) for name in sorted(SIZES)}
-    sources[TWO_APART] = emit(sketch_of(TWO_APART, "turned"), Schedule(), ASCEND)
+    sources |= {text: emit(sketch_of(text, "model"), Schedule(), ASCEND) for text in (TWO_APART, ONE_BLOCK)}
     softmax = sources["softmax"]
     text = softmax.files["kernel.py"].replace("tl.sum(", "tl.summ(")
     sources[FAULTY] = softmax.model_copy(update={"files": {**softmax.files, "kernel.py": text}})
@@ -81,6 +97,10 @@ def test_the_twelve_become_hivm(results: dict[str, dict[str, Any]], name: str) -
 
 def test_two_masked_stores_to_every_other_place_become_hivm(results: dict[str, dict[str, Any]]) -> None:
     assert results[TWO_APART]["ok"], results[TWO_APART]["log"]
+
+
+def test_an_index_that_is_the_same_in_all_lanes_becomes_hivm(results: dict[str, dict[str, Any]]) -> None:
+    assert results[ONE_BLOCK]["ok"], results[ONE_BLOCK]["log"]
 
 
 def test_a_fault_is_told_by_its_line(results: dict[str, dict[str, Any]]) -> None:

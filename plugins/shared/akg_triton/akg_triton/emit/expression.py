@@ -43,6 +43,7 @@ class ExpressionPrinter:
         self.blocks: dict[str, str] = {}  # arguments that give lanes which only the launch knows, by axis
         self.values: dict[str, Term] = {}
         self.known: dict[Expr, Term] = {}  # expressions that have a name in the access at hand
+        self.digits = True  # whether a quotient that all lanes of a tile share is one number
 
     # --- axes and shapes ---
 
@@ -87,6 +88,14 @@ class ExpressionPrinter:
         else:
             text = f"tl.broadcast_to({self.aligned(term, every)}, {self.shape(every)})"
         return Term(text, term.dtype, every)
+
+    def in_each_lane(self, expr: Expr) -> Term:
+        """An expression whose quotients have a lane for each position, also where all of these are the same."""
+        self.digits = False
+        try:
+            return self.term(expr)
+        finally:
+            self.digits = True
 
     # --- terms ---
 
@@ -181,7 +190,7 @@ class ExpressionPrinter:
         """Integer arithmetic: in 32 bits where an i64 of the language stays within; `//` and `%` round down."""
         left, right = pair
         op, divisor = expr.op, expr.right
-        found = self.counting(expr.left) if op in ("//", "%") and left.axes else None
+        found = self.counting(expr.left) if op in ("//", "%") and left.axes and self.digits else None
         if found is not None and isinstance(divisor, Number):
             start, lanes, factor = found
             if math.gcd(factor, int(divisor.value)) % lanes == 0:

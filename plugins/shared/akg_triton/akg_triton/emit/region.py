@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from akg_core.plugin.lower import PRODUCT, SUM, Body, Lines, Op, Region
-from akg_core.plugin.sketch import Name, Number
+from akg_core.plugin.sketch import Element, Name, Number, is_integer, walk
 from akg_core.plugin.tile import Divisors, Programs
 from akg_triton.dialect import Dialect
 from akg_triton.emit import combine
@@ -100,13 +100,21 @@ class RegionPrinter:
             term = cast(wide(strong(term)) if term.axes or not value.axes else wide(term), value.dtype)
             term = self.terms.spread(term, value.axes)
         elif set(term.axes) != set(value.axes):
-            term = self.terms.spread(term, value.axes)
+            term = self.terms.spread(self.spreadable(op, term), value.axes)
         if term.number and not value.mutable:
             self.terms.values[value.name] = term
             return
         self.emit(f"{value.name} = {term}")
         narrow = term.narrow and not value.mutable
         self.terms.values[value.name] = Term(value.name, value.dtype, term.axes, narrow=narrow)
+
+    def spreadable(self, op: Op, term: Term) -> Term:
+        """The term of what is to have more lanes than it has: an index may not be the same number in all of them where
+        compilers take addresses apart by their lanes."""
+        whole = op.kind == "map" and not term.number and is_integer(term.dtype)
+        if self.dialect.lane_offsets or not whole or any(isinstance(n, Element) for n in walk(op.operand)):
+            return term
+        return self.terms.in_each_lane(op.operand)
 
     def result(self, op: Op) -> Term:
         combined = {"reduce": combine.reduced, "scan": combine.scanned}
