@@ -16,6 +16,7 @@ from akg_core.task.scaling.literals import constants, rewritten
 from akg_core.task.scaling.scale import fitting, scaled, shrunk, with_small_batch
 from akg_core.task.scaling.shapes import shapes_of
 from akg_core.task.source import load
+from tests.task.replay import reference_text
 
 NETWORK = '''
 import torch
@@ -179,6 +180,14 @@ def test_what_a_single_number_is_drawn_below_shrinks_with_the_table_that_it_poin
     assert "self.words 4096 -> 512" in notes[0] and "a number in get_inputs 1000 -> 512" in notes[0]
 
 
+def test_a_large_table_keeps_what_looks_it_up_though_that_shows_only_when_it_is_run() -> None:
+    inputs = "torch.rand(64, 128, 1, 512), torch.arange(64 * 128)"
+    source = reference_text("return x.flatten(0, 1)[at]", inputs=inputs, arguments="x, at")
+    text, _ = fitting(source, "table", 1 << 17, rank=3)
+    table, at = (reference := load.load_source(text, "table")).inputs()
+    assert reference.model()(table, at).shape[0] == at.numel() and table.numel() < 64 * 128 * 512
+
+
 def test_nothing_is_tried_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also not where all is tried once more, with parameters as they are."""
     tried: list[str] = []
@@ -222,6 +231,4 @@ def test_integers_get_below_16_only_where_that_is_needed():
 
 
 def load_text(inputs: str) -> str:
-    from tests.task.replay import reference_text
-
     return reference_text("return x + 1", inputs=inputs)

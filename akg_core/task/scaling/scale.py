@@ -27,7 +27,7 @@ from akg_core.task.scaling.writes import Required
 from akg_core.task.source import load
 
 SMALL = 16  # what no scaled size gets below, and the power of two up to which it keeps what is in it
-_SMALL_ENOUGH_TO_RUN = 1 << 22
+_SMALL_ENOUGH_TO_RUN, _AT_ALL = 1 << 22, 1 << 28  # to run it for real at each try, and where it does not run otherwise
 _SMALL_BATCH, _SMALLEST_BATCH = 4, 2
 _TRIES = 1 << 15  # operators that trying smaller sizes may run
 _OUTSIDE: tuple[Role, ...] = ("batch", "extent", "result")
@@ -67,15 +67,16 @@ def fitting(source: str, name: str, work: int, rank: int = 1) -> tuple[str, tupl
     what parameters share, then everything. Sizes get below 16, and not below 8, only where that is needed.
     """
     shrinking = _Shrinking(source, name, work)
-    for features in (True, False):  # at large sizes it does not show that a table is too small for what looks it up
-        shrinking = shrinking.afresh()
+    # At large sizes it does not show that a table is too small for what looks it up, unless the file is run for real.
+    for features, runs in ((True, _SMALL_ENOUGH_TO_RUN), (False, _SMALL_ENOUGH_TO_RUN), (True, _AT_ALL)):
+        shrinking = shrinking.afresh(runs)
         shrinking.fewer_rows(work, _SMALL_BATCH, rank)
         for roles, least in _STAGES:
             for halvings in range(1, 20):
                 if shrinking.shapes.work > work:
                     shrinking.most(shrinking.wanted(0.5**halvings, least, roles if features else _OUTSIDE), least)
         shrinking.fewer_rows(work, _SMALLEST_BATCH, rank)
-        if shrinking.shapes.work <= work or not shrinking.whole.indexes:
+        if not shrinking.whole.indexes or (shrinking.shapes.work <= work if features else shrinking.runs()):
             break
     return shrinking.text(), shrinking.sentences("Sizes", ()) if shrinking.made else ()
 
@@ -107,14 +108,29 @@ class _Shrinking:
         self._tries = max(24, _TRIES // max(1, len(self.whole.results)))
         self._tried = {source}
         self._known: dict[str, Shapes | None] = {}  # what has been tried: its shapes, if it is of any use
+        self._run_up_to = _SMALL_ENOUGH_TO_RUN  # so much work
         divisors = {each.value for each, size in self.sizes.items() if size.role == "none" and each.value <= 64}
         self._divisors = divisors | {each.value for each in self.sizes if each.value <= SMALL}
 
-    def afresh(self) -> _Shrinking:
-        """The same file with nothing made smaller, of which all is known that is known here."""
+    def afresh(self, runs: int) -> _Shrinking:
+        """The same file with nothing made smaller, of which all is known that is known here.
+
+        `runs`: up to how much work it is run for real.
+        """
         other = copy.copy(self)
         other.made, other.shapes, other._tried = {}, self.whole, {self.source}
+        other._run_up_to, least = runs, min(runs, self._run_up_to)
+        known = self._known.items()
+        other._known = {text: s for text, s in known if s is None or s.work <= least or runs == self._run_up_to}
         return other
+
+    def runs(self) -> bool:
+        """Whether the file as it is now runs for real."""
+        try:
+            _run(self.text(), self.name)
+        except TaskError:
+            return False
+        return True
 
     def text(self) -> str:
         """The file as it is now."""
@@ -253,7 +269,7 @@ class _Shrinking:
             shapes = shapes_of(text, self.name)
             if is_degenerate(shapes, self.whole):
                 return None
-            if shapes.indexes and shapes.work <= _SMALL_ENOUGH_TO_RUN:
+            if shapes.indexes and shapes.work <= self._run_up_to:
                 _run(text, self.name)
         except TaskError:
             return None
