@@ -77,6 +77,7 @@ class _Calls:
     def __init__(self, interpreter: Any, tl: Any) -> None:
         self.handle, self.tensor = interpreter.TensorHandle, tl.core.tensor
         self.builder = interpreter.interpreter_builder
+        self.fits = hasattr(interpreter, "_validate_np_data_size")  # results of arithmetic to what their types hold
         self.constant, self.dtype = tl.core.constexpr, tl.core.dtype
         self.named = type(tl.PropagateNan.ALL) if hasattr(tl, "PropagateNan") else type(None)
         self.log: list[_Operation] | None = None
@@ -243,7 +244,7 @@ class _Replay:
             return f"{used[0]}.data + {width} * {used[1]}.data.astype({self._constant(np.uint64)})"
         if name in _CASTS and not any(each.dtype.scalar.is_bf16() for each in (arguments[0], made)):
             return f"{used[0]}.data.astype({self._constant(made.data.dtype)})"
-        if name in _EXACT:
+        if name in _EXACT and not self.calls.fits:
             function = operation.method(_FUNCTION, *arguments)
             if function(*(each.data for each in arguments)).dtype == made.data.dtype:
                 return f"{self._constant(function)}({', '.join(f'{each}.data' for each in used)})"
