@@ -62,11 +62,11 @@ class Headers:
 
 
 def find(roots: Sequence[Path]) -> Nvrtc | None:
-    """The first NVRTC in folders of toolkits that addresses memory as nvcc does, with its own headers and ptxas."""
+    """The first NVRTC in folders of toolkits that addresses memory as nvcc does, with its headers and a ptxas that runs."""
     for builtins in (path for root in roots for path in sorted(root.glob("lib*/libnvrtc-builtins.so.*"))):
         major, minor = (int(number) for number in re.findall(r"\d+", builtins.name)[:2])
         library, root = builtins.with_name(f"libnvrtc.so.{major}"), builtins.parents[1]
-        whole = all((root / part).exists() for part in (library, *_PARTS))
+        whole = all((root / part).exists() for part in (library, *_PARTS)) and os.access(root / "bin/ptxas", os.X_OK)
         if (major, minor) >= _FIRST and whole and _version(root / "include/cuda.h") == 1000 * major + 10 * minor:
             return Nvrtc(root, library, builtins, f"{major}.{minor}")
     return None

@@ -18,6 +18,8 @@ def toolkit(root: Path, builtins: str, headers: int, parts: tuple[str, ...] = PA
     for part in (*parts, f"lib/libnvrtc-builtins.so.{builtins}", "include/cuda.h"):
         (root / part).parent.mkdir(parents=True, exist_ok=True)
         (root / part).write_text(f"#define CUDA_VERSION {headers}\n")
+    if "bin/ptxas" in parts:
+        (root / "bin/ptxas").chmod(0o755)
     return root
 
 
@@ -36,6 +38,11 @@ def test_it_is_found_where_all_of_it_is(
 ) -> None:
     found = nvrtc.find([tmp_path / "none", toolkit(tmp_path / "cuda", builtins, headers, parts)])
     assert (found and found.version) == version
+
+
+def test_a_ptxas_that_lost_its_leave_to_run_is_none(tmp_path: Path) -> None:
+    (toolkit(tmp_path, "13.2", 13020) / "bin/ptxas").chmod(0o644)
+    assert nvrtc.find([tmp_path]) is None
 
 
 @pytest.fixture
