@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from akg_core.design.algebra.expression import parse_size
-from akg_core.design.graph.loop_search import rolled
 from akg_core.design.graph.loops import Early, after_turn, all_parts, beside, loop_of
 from akg_core.design.graph.rolled import Rolled, Written
 from akg_core.design.graph.rules import SEED, Call, Choices, Stream, find_rule
+from akg_core.design.graph.steps import Stepped, in_order, loop_of_steps, looped
 from akg_core.design.graph.values import Shape, Source, Value, View, cast, compute, literal
 from akg_core.design.operators import (
     constants,
@@ -84,11 +84,7 @@ def trace(
     result = Trace()
     tracer = _Tracer(result, task.symbols, choices, refused)
     tracer.take(task)
-    for node in task.graph.nodes if refused else rolled(task.graph, task.interface):
-        if isinstance(node, Rolled):
-            tracer.roll(node)
-        else:
-            tracer.add(node)
+    tracer.add_all(in_order(task.graph.nodes) if refused else looped(task.graph, task.interface))
     result.outputs = tracer.outputs(task.graph)
     result.counts = {
         number: [tracer.look_up(size)[0] if isinstance(size, str) else size for size in sizes]
@@ -138,6 +134,16 @@ class _Tracer:
                 self._result.sources[where] = Source(where, shape=shape, dtype=argument.dtype)
         if task.interface.seeded:
             self._result.sources[SEED] = Source(SEED, shape=(), dtype="i64")
+
+    def add_all(self, nodes: Iterable[Node | Rolled | Stepped]) -> None:
+        """Rewrite nodes, one after the other."""
+        for node in nodes:
+            if isinstance(node, Rolled):
+                self.roll(node)
+            elif isinstance(node, Stepped):
+                self._bind(node.ended, loop_of_steps(node, self._symbols, self._kept, self._turn))
+            else:
+                self.add(node)
 
     def add(self, node: Node) -> None:
         """Rewrite a node by its rule."""
@@ -192,7 +198,7 @@ class _Tracer:
 
     def roll(self, loop: Rolled) -> None:
         """Make a loop of nodes that are turns of one body, or leave them as they are."""
-        left = loop_of(loop, self._kept, partial(self._body, loop))
+        left = loop_of(loop, self._kept, partial(self._turn, loop.body))
         if left is None:
             for node in loop.nodes:
                 self.add(node)
@@ -216,9 +222,15 @@ class _Tracer:
         value, origin = self.look_up(text)
         return cast(value, origin.dtype)
 
-    def _body(self, loop: Rolled, names: Sequence[str], known: Mapping[str, Value], early: Early) -> list[Value]:
+    def _turn(
+        self,
+        body: Sequence[Node | Stepped],
+        names: Sequence[str],
+        known: Mapping[str, Value],
+        early: Early | None = None,
+    ) -> list[Value]:
         """What values of a loop's body are, made of what is `known`."""
-        inner = _Tracer(Trace(), self._symbols, self._choices)
+        inner = _Tracer(Trace(), self._symbols, self._choices, self._refused)
         for text, value in known.items():
             name, result = resolve(text)
             found = [*inner._values.get(name, ())]
@@ -226,9 +238,10 @@ class _Tracer:
             found[result] = value
             inner._values[name] = tuple(found)
             inner._origins[name, result] = Origin(name, value.dtype)
-        for node in loop.body:
-            inner.add(node)
-            inner._values[node.name] = tuple(v and early(v) for v in inner._values[node.name])
+        for node in body:
+            inner.add_all((node,))
+            if early and isinstance(node, Node):
+                inner._values[node.name] = tuple(v and early(v) for v in inner._values[node.name])
         return [inner._kept(name) for name in names]
 
     def _joined(self, node: Node) -> Node:

@@ -25,6 +25,14 @@ Loops that read numbers from tensors (`x.item()`, `int(x)`, an `if` by values) a
 captured with all of their turns at once, where no turn reads what another writes: at each place is then what the last
 turn wrote there, or the sum of what was added.
 
+A loop over `range(n)` that runs as often as a mask picks rows (`len(idx)`, `x[mask].shape[0]`), or that values end
+(`break`, where no other way is found), is captured as one turn, with `continue` and `break` in it: as in non-maximum
+suppression. A turn goes on from names, numbers and tensors that the one before has left, whose shapes stay; what it
+appends to an empty list (`kept.append(i)`) is as long as values say, as are `x[i + 1 :]` and `torch.arange(i + 1, n)`.
+The loop has a launch of each kernel of a turn for as many turns as there may be, those after the last one too, and a
+state is kept of every turn. A turn that writes to what has another name, or reads the list, is refused, and so is such
+a loop in another.
+
 Elsewhere, too, such a number stays a tensor (`x[n]`, `x * n`); it keeps its value when the tensor that it was read from
 changes. A range of places may begin at one where it is known how many there are: `cache[:, n : n + 4]`,
 `torch.arange(n, n + 4)`, `x.narrow(0, n, 4)`; such a range must not go beyond the end, where eager PyTorch cuts it.
@@ -38,7 +46,7 @@ experts is E products with all tokens, not with those of each; edges of an adjac
 from `nonzero().squeeze()` is where there is one place, a number without dims, is taken to be a list of one.
 
 An `if` by values, `a if c else b`, and a loop over `mask.nonzero()` or its `tolist()` run every block, and choose by
-the condition what is left in names, lists and tensors. Blocks that set attributes, raise, break, or draw random numbers
+the condition what is left in names, lists and tensors. Blocks that set attributes, raise, or draw random numbers
 are refused, and so are results of other shapes.
 
 Whole numbers divided by zero: eager PyTorch raises an error on a CPU. A kernel raises nothing and goes on: what `//`,

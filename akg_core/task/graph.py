@@ -54,6 +54,8 @@ RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 """Layers that stay whole, over all their steps."""
 COUNTED = "counted"
 """The operator that says how many rows of a result are meant: the first of its first argument, of the shape of all."""
+BEGUN, ENDED = "begun", "ended"
+"""The operators that a turn of a loop stands between: what it goes on from, and what it leaves; see `steps`."""
 _DRAWING = """
     native_dropout rand rand_like randn randn_like randint randint_like randperm bernoulli normal normal_functional
     uniform exponential multinomial poisson geometric cauchy log_normal binomial rrelu_with_noise_functional

@@ -18,6 +18,7 @@ LINES = [
     "(n := p[0].item() // 2, x[1, n : n + 2, 3:] + 0, x.narrow(2, n, 3) * 2, y[0, 0, torch.arange(n - 1, n + 2)])[1:]",
     "x.narrow(dim=2, start=p[0].item() // 2, length=3) * x.narrow(dim=2, start=0, length=3)",
     "x * math.sqrt(1 - 0.9 ** (p[0].item() + 1)) * (1e-3 / (1 - 0.999 ** (p[1].item() + 1)))",
+    "x[: p[0].item()] * 2", "(x[p[0].item() : p[1].item()], x[p[0].item() : 2, 0].sum(0), x[-p[1].item() :].exp())",
     "x * int(p[0].item()) + int(y[0, 0, 0]) + float(p[1])",
 ]  # fmt: skip
 WRITES = [
@@ -29,9 +30,8 @@ WRITES = [
     "i = [slice(None)] * 3; i[1] = p[3].item(); x[tuple(i)] = y[:, 2]",
 ]  # fmt: skip
 REFUSED = [
-    "x[: p[0].item()]", "x[p[0].item() : p[1].item()]",
-    "torch.zeros(p[0].item(), 3)", "x if p[0].item() > 2 else -x", "x * math.gamma(p[0].item())",
-    "x[p[0].item() : 3]", "x.sum(p[0].item())", "x.view(p[0].item(), -1)", "x * p[0].item().bit_length()",
+    "x[:, : p[0].item()]", "torch.zeros(p[0].item(), 3)", "x if p[0].item() > 2 else -x", "x * math.gamma(p[0].item())",
+    "x.sum(p[0].item())", "x.view(p[0].item(), -1)", "x * p[0].item().bit_length()",
     "sum(x[0, 0, i] for i in range(p[0].item()))",
 ]  # fmt: skip
 STALE = [

@@ -11,6 +11,7 @@ repeats           the same nodes over and over, as loops of Python leave them
 rolled            such nodes as turns of one body
 loop_search       which of a graph's nodes are turns of a loop
 loops             a body and its turns as one value
+steps             a body that was captured once, for as many turns as there may be
 batched           what needs no turn before, made for all turns at once
 split_precision   products of f32 as three products of f16 halves
 narrowed          factors in f16 where the reference rounds them

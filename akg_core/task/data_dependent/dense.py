@@ -116,6 +116,8 @@ def row(x: Any, at: int) -> Tensor:
 def taken(x: Any, at: Any) -> Any:
     """The rows at places, which are a tensor or rows themselves."""
     rows = dense(x).rows
+    if isinstance(at, Rows) and at.places == 0 and at.domain.grid == rows.shape[:1]:  # each is at its own place
+        return Rows.made(at, rows)
     places = at.valid(at.spans) if isinstance(at, Rows) else at
     found = rows[torch.where(places < 0, places + x.domain.count, places)]
     return at.made(found) if isinstance(at, Rows) else found

@@ -141,6 +141,12 @@ class Rows:
         """Others of the same elements."""
         return type(self)(rows, self.domain, self.spans)
 
+    def becomes(self, rows: Tensor, domain: Domain) -> None:
+        """Other rows from now on, under the same name. Raises where others may see what is written."""
+        if self.shared:
+            raise depends()
+        self.rows, self.domain, self.spans, self.places, self.front = rows, domain, domain.full, None, None
+
     def spread(self, spans: Spans | None = None) -> Tensor:
         """The rows along all dims of the mask, or along those of `spans`."""
         spans = spans or self.domain.full

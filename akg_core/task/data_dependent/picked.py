@@ -83,7 +83,7 @@ class Picked(Rows):
             return row(self, at)
         if isinstance(at, (Tensor, Picked)) and not at.is_floating_point() and at.dtype != torch.bool:
             return taken(self, at)
-        if isinstance(at, tuple) and len(at) > 1 and isinstance(at[0], (Picked, int, slice)) and at[0] != slice(None):
+        if isinstance(at, tuple) and len(at) > 1 and _is_of_rows(at[0]):
             part, rest = self[at[0]], at[1:]
             return part.__getitem__((slice(None), *rest)) if isinstance(part, Picked) else part[rest]
         if at is None or (isinstance(at, tuple) and at and at[0] is None):
@@ -129,6 +129,13 @@ class Picked(Rows):
 
     __iter__ = __len__ = __bool__ = __setitem__ = __int__ = __index__ = refused
     __hash__ = None  # type: ignore[assignment]
+
+
+def _is_of_rows(index: Any) -> bool:
+    """Whether a part of an index says which rows are meant: some, or one."""
+    if isinstance(index, Tensor):
+        return index.dim() == 0 and index.dtype in (torch.int64, torch.int32)
+    return isinstance(index, (Picked, int)) or (isinstance(index, slice) and index != slice(None))
 
 
 def _is_list(index: Any) -> bool:

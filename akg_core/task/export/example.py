@@ -28,6 +28,7 @@ from akg_core.task.export.returned import returned
 from akg_core.task.export.translate import dtype_name
 from akg_core.task.graph import spelled
 from akg_core.task.source.load import ReferenceModule, as_buffers
+from akg_core.task.tracing import steps
 from akg_core.task.tracing.asked import Asked
 from akg_core.task.tracing.items import Items
 from akg_core.task.tracing.recurrent import whole
@@ -65,6 +66,7 @@ class Example:
 
 def make_example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Example:
     """Run forward on fake tensors. Raises TaskError for what does not fit or cannot be traced."""
+    steps.restart()
     example = _example(reference, dynamic=dynamic, eval=eval)
     places = complex_places([leaf.value for leaf in example.leaves])
     outputs = complex_places(example.outputs)

@@ -17,6 +17,7 @@ from akg_core.errors import TaskError
 from akg_core.task.export import wording
 from akg_core.task.export.returned import returned
 from akg_core.task.source import load
+from akg_core.task.tracing import steps
 from akg_core.task.tracing.items import Items
 from akg_core.task.tracing.recurrent import whole
 from akg_core.task.tracing.unchecked import unchecked
@@ -83,6 +84,8 @@ def run(
             refused = wording.of_values(error, name) or _of_items(lambda: leaves(items=False), name)
             if refused is None:
                 raise
+            if steps.retry(load.line_of(error, name)):
+                return run(name, mode, model, inputs, observer)
             raise refused from None
 
 

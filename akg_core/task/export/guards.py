@@ -47,7 +47,7 @@ def _assumed(program: ExportedProgram) -> Iterator[sympy.Basic]:
         if node.target is torch.ops.aten._assert_scalar.default and isinstance(node.args[0], torch.fx.Node):
             asserted = node.args[0].meta.get("val")
             if isinstance(asserted, torch.SymBool):
-                yield _replaced(asserted.node.expr, replaced)
+                yield sympy.piecewise_fold(_replaced(asserted.node.expr, replaced))  # of a bool that it is 0 or 1
 
 
 def _bounds(program: ExportedProgram, sizes: Sizes, known: tuple[str, ...]) -> Iterator[str]:

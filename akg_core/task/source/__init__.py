@@ -4,5 +4,6 @@ load              makes its module and inputs
 syntax            whether it is Python at all
 beside            what lies beside it is found, wherever its text is run
 branches, loops   its `if` and `for` rewritten, so that tensors may say what they do
-rewritten         both, of what was not rewritten before
+steps             loops as often as values say, of which one turn is traced
+rewritten         all of these, of what was not rewritten before
 """

@@ -7,14 +7,17 @@ Blocks that Python leaves by `break`, `raise` and the like, or that set attribut
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Sequence
 from typing import Any
 
+from akg_core.task.source.steps import OneTurn, jumps, one_turn
 from akg_core.task.source.syntax import later, named
-from akg_core.task.tracing import choices
+from akg_core.task.tracing import choices, steps
 
 NAMES: dict[str, Any] = {
     "__akg_choices__": choices,
+    "__akg_steps__": steps,
     "len": choices.length,
     "max": choices.largest,
     "min": choices.smallest,
@@ -24,7 +27,7 @@ NAMES: dict[str, Any] = {
 _RESULT = "__akg_result__"
 _UNTOUCHED = ("__init__", "get_inputs", "get_init_inputs", "get_inputs_dyn_list")
 _LEAVES = (
-    ast.Return, ast.Break, ast.Continue, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom, ast.Await, ast.Global,
+    ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom, ast.Await, ast.Global,
     ast.Nonlocal, ast.Delete, ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Try,
 )  # fmt: skip
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -41,6 +44,7 @@ class _Branches(ast.NodeTransformer):
 
     def __init__(self) -> None:
         self._count = self._within = 0
+        self._function: ast.AST = ast.Module(body=[], type_ignores=[])
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         if node.name in _UNTOUCHED or node.name.startswith("__turn_"):
@@ -49,16 +53,24 @@ class _Branches(ast.NodeTransformer):
         if nested and (body := _returning(node.body)) is not None:
             last = ast.Return(value=named(_RESULT))
             node.body = [*body, ast.copy_location(last, node.body[-1])]
+        outer, self._function = self._function, node
         self._within += 1
         self.generic_visit(node)
         self._within -= 1
+        self._function = outer
         return node
 
-    def visit_For(self, node: ast.For) -> ast.AST:
+    def visit_For(self, node: ast.For) -> Any:
         if not self._within:
             return node
+        name = self._fresh()
+        if _is_range(node.iter) and (turn := one_turn(node, self._function, f"akg_stop{name}")):
+            return self._stepped(node, turn, name)
+        return self._as_it_is(node)
+
+    def _as_it_is(self, node: ast.For) -> ast.AST:
         node.body = _without_continue(node.body)
-        if node.orelse or _is_range(node.iter) or any(_has(each, *_LEAVES) for each in node.body):
+        if node.orelse or _is_range(node.iter) or _leaves(node.body):
             return self.generic_visit(node)
         turn = self._fresh()
         target = ast.Assign(targets=[node.target], value=_item(turn, 0))
@@ -69,11 +81,30 @@ class _Branches(ast.NodeTransformer):
         loop = ast.For(target=ast.Name(id=turn, ctx=ast.Store()), iter=over, body=body, orelse=[])
         return ast.copy_location(loop, node)
 
+    def _stepped(self, node: ast.For, turn: OneTurn, name: str) -> list[ast.stmt]:
+        """A loop of which one turn is traced, if values say how often it runs; else the loop as it is."""
+        assert isinstance(node.iter, ast.Call)
+        begun = copy.deepcopy(ast.Tuple(elts=node.iter.args, ctx=ast.Load()))
+        ends = (node.lineno, node.end_lineno or node.lineno)
+        lines = ast.Tuple(elts=[ast.Constant(value=line) for line in ends], ctx=ast.Load())
+        begin = _step("begin", self._value(begun), _names(turn.names), _names(turn.needed), lines, _scope())
+        goes = ast.Call(func=_of(name, "goes"), args=[named(turn.stop)] if turn.stop else [], keywords=[])
+        block = ast.If(test=goes, body=turn.body, orelse=[])
+        ended = ast.Call(func=_of(name, "end"), args=[_scope()], keywords=[])
+        inside: list[ast.stmt] = [_assignment((*turn.names, turn.target), _of(name, "before"))]
+        inside += _listed(self.visit(ast.copy_location(block, node)))
+        inside.append(_assignment(turn.names, ended) if turn.names else ast.Expr(value=ended))
+        plain = ast.Compare(left=named(name), ops=[ast.Is()], comparators=[ast.Constant(value=None)])
+        found: list[ast.stmt] = [_assignment((turn.stop,), ast.Tuple([ast.Constant(False)], ast.Load()))] * bool(
+            turn.stop
+        )
+        found.append(ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=begin))
+        found.append(ast.If(test=plain, body=_listed(self._as_it_is(node)), orelse=inside))
+        return [ast.copy_location(each, node) for each in found]
+
     def visit_If(self, node: ast.If) -> Any:
         blocks = [block for block in (node.body, node.orelse) if block]
-        if not self._within or any(
-            _has(each, *_LEAVES) or _sets_attributes(each) for block in blocks for each in block
-        ):
+        if not self._within or any(_leaves(block) or any(map(_sets_attributes, block)) for block in blocks):
             return self.generic_visit(node)
         names = [sorted(_assigned(block)) for block in (node.body, node.orelse)]
         if any(name.startswith("__") and name != _RESULT for each in names for name in each):  # mangled
@@ -186,6 +217,11 @@ def _has(node: ast.AST, *kinds: type[ast.AST]) -> bool:
     )
 
 
+def _leaves(block: Sequence[ast.stmt]) -> bool:
+    """Whether Python may leave a block, or the loop that it is the body of, before its end."""
+    return jumps(block) or any(_has(each, *_LEAVES) for each in block)
+
+
 def _sets_attributes(node: ast.AST) -> bool:
     return any(isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store) for each in ast.walk(node))
 
@@ -215,6 +251,19 @@ def _item(name: str, at: int) -> ast.Subscript:
     return ast.Subscript(value=named(name), slice=ast.Constant(value=at), ctx=ast.Load())
 
 
+def _assignment(names: Sequence[str], value: ast.expr) -> ast.Assign:
+    """`a, b = value`."""
+    store = ast.Tuple(elts=[ast.Name(id=name, ctx=ast.Store()) for name in names], ctx=ast.Store())
+    return ast.Assign(targets=[store], value=value)
+
+
+def _of(name: str, attribute: str) -> ast.Attribute:
+    return ast.Attribute(value=named(name), attr=attribute, ctx=ast.Load())
+
+
+def _step(function: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(func=_of("__akg_steps__", function), args=list(args), keywords=[])
+
+
 def _call(function: str, *args: ast.expr) -> ast.Call:
-    of = ast.Attribute(value=named("__akg_choices__"), attr=function, ctx=ast.Load())
-    return ast.Call(func=of, args=list(args), keywords=[])
+    return ast.Call(func=_of("__akg_choices__", function), args=list(args), keywords=[])

@@ -6,7 +6,8 @@ read_numbers, items    numbers that forward reads from tensors
 asked                  what is asked of float arguments
 choices                `if` by the values of tensors
 turns                  all turns of a loop at once
-picking                calls that pick rows by a mask, or write where it says
+steps                  one turn of a loop, for as many as values say
+picking, targets       calls that pick rows by a mask, or write where it says
 implied                what forward says of numbers by what it does with them
 recurrent, packed      recurrent layers as one operator each; packed sequences
 bincount, ctc, istft   one operator each

@@ -37,6 +37,7 @@ NUMBERS: dict[str, Callable[[Any], Any]] = {"int": int, "float": float}
 NUMBERS |= {f"math.{name}": getattr(math, name) for name in _MATH}
 """Functions of one number, as files call them."""
 _open: list[Choice] = []
+_loops: list[Any] = []  # of which a turn is being traced
 
 
 class Undecided:
@@ -191,6 +192,58 @@ def _same(one: Any, other: Any) -> bool:
 def restart() -> None:
     """Forget the blocks of a run that has ended by an error."""
     _open.clear()
+    _loops.clear()
+
+
+def depth() -> int:
+    """How many blocks are open that may not count."""
+    return len(_open)
+
+
+def enter(loop: Any) -> None:
+    """A turn of a loop is going to be traced; `loop.require_own` hears what it writes to."""
+    _loops.append(loop)
+
+
+def leave(loop: Any) -> None:
+    """The turn has ended."""
+    _loops.remove(loop)
+
+
+class Grown:
+    """A list that turns of a loop append to, where `count` elements are in it by now.
+
+    What is appended is in it where all blocks count that are open, but for the first so many as `depth` says.
+    """
+
+    def __init__(self, count: Tensor, depth: int) -> None:
+        self.count, self._depth = count, depth
+        self._elements: list[tuple[Tensor, Tensor]] = []
+
+    def append(self, element: Any) -> None:
+        """As of a list."""
+        element = _as_tensor(element)
+        if not isinstance(element, Tensor):
+            raise depends()
+        kept = torch.ones((), dtype=torch.bool)
+        for choice in _open[self._depth :]:
+            kept = kept & choice.condition
+        self._elements.append((element.clone(), kept))
+        self.count = self.count + kept.long()
+
+    def appended(self) -> tuple[Tensor, ...]:
+        """What a turn appends [n, …], and which of it [n]; nothing where it appends nothing."""
+        if not self._elements:
+            return ()
+        elements, kept = zip(*self._elements, strict=True)
+        if len({(each.shape, each.dtype) for each in elements}) > 1:
+            raise depends()
+        return torch.stack(elements), torch.stack(kept)
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise depends()
+
+    __iter__ = __len__ = __getitem__ = __bool__ = __contains__ = __getattr__ = _refuse
 
 
 def among(domain: Domain) -> Tensor:
@@ -218,6 +271,8 @@ def note(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
     if name == "batch_norm":
         written += args[1:3]
     for tensor in (each for each in written if isinstance(each, Tensor)):
+        for loop in _loops:
+            loop.require_own(tensor)
         for choice in _open:
             choice.note(tensor)
 
@@ -227,7 +282,7 @@ def note(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
 
 def when(test: Any, names: Sequence[str], scope: Mapping[str, Any]) -> bool | Choice:
     """Whether to run a block: as Python says, or a choice, which the block is run for."""
-    test = length(test) if isinstance(test, Rows) else test  # a list of numbers that may be empty
+    test = length(test) if isinstance(test, (Rows, Grown)) else test  # a list of numbers that may be empty
     if not isinstance(test, Tensor):
         return bool(test)
     try:
@@ -300,6 +355,8 @@ def turns(over: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
 
 def length(x: Any) -> Any:
     """`len(x)`."""
+    if isinstance(x, Grown):
+        return x.count
     return x.shape[0] if isinstance(x, (Rows, Ragged)) else len(x)
 
 

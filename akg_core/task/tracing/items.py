@@ -59,6 +59,9 @@ class Items:
             return (_listed(args[0]),)
         if name == "arange" and len(args) == 2 and (found := places(*args)) is not None:
             return (found.to(kwargs.get("dtype") or torch.int64),)
+        if name in ("tensor", "as_tensor") and len(args) == 1 and is_number(args[0]):
+            plain = torch.get_default_dtype() if args[0].is_floating_point() else torch.int64
+            return (args[0].clone().to(kwargs.get("dtype") or plain),)
         if not kwargs and (number := computed(func, name, args)) is not None:
             return (number,)
         if name == "narrow" and is_number((narrowed := _narrow(*args, **kwargs))[2]):

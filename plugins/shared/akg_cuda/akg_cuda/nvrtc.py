@@ -62,7 +62,7 @@ class Headers:
 
 
 def find(roots: Sequence[Path]) -> Nvrtc | None:
-    """The first NVRTC in folders of toolkits that addresses memory as nvcc does, with its headers and a ptxas that runs."""
+    """The first NVRTC in folders of toolkits that addresses memory as nvcc does, with headers and a ptxas that runs."""
     for builtins in (path for root in roots for path in sorted(root.glob("lib*/libnvrtc-builtins.so.*"))):
         major, minor = (int(number) for number in re.findall(r"\d+", builtins.name)[:2])
         library, root = builtins.with_name(f"libnvrtc.so.{major}"), builtins.parents[1]
