@@ -93,6 +93,7 @@ def combine(operands: list[tuple[str, bool]]) -> tuple[str, bool]:
 
 
 BITS = {"f32": "i32", "f64": "i64"}  # the ints that hold the bits of floats
+FLOATS = {whole: float_ for float_, whole in BITS.items()}
 
 
 def as_float(dtype: str) -> str:

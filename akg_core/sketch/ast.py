@@ -295,7 +295,8 @@ class Allocate(Statement):
 
 @dataclass(frozen=True, slots=True)
 class View(Statement):
-    """`z = reshape(y, A, B)`, `permute(y, 1, 0)`, `narrow(y, dim, start, length[, step])`, `expand(y, A, B)`.
+    """`z = reshape(y, A, B)`, `permute(y, 1, 0)`, `narrow(y, dim, start, length[, step])`, `expand(y, A, B)`,
+    `floats(y)`.
 
     No data moves. Only a contiguous view (reshape) may be handed to a kernel; any may be returned. An i64
     tensor without dimensions may stand for a number in the length of a narrow, and in a reshape of that.

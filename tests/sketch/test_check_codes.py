@@ -217,6 +217,22 @@ def main(a: In["f32", "M", "N"], s: In["f64"]):
     assert [f.code for f in found] == [code] and message in found[0].message
 
 
+@pytest.mark.parametrize(("made", "dtype"), [("floats(y)", "f32"), ("floats(y)", "i16"), ("floats(y, N)", "i64")])
+def test_floats_are_those_of_bits(made: str, dtype: str) -> None:
+    text = rows(COPY).replace("f32", dtype) + (
+        f"""
+@program
+def main(a: In["{dtype}", "M", "N"]):
+    y = empty("{dtype}", M, N)
+    rows(a, y)
+    z = {made}
+    return z
+"""
+    )
+    found = findings(text)
+    assert [f.code for f in found] == ["SK807"] and "floats of `y`" in found[0].message
+
+
 def test_what_is_kept_may_go_from_launch_to_launch() -> None:
     assert findings(KEPT) == ()
 

@@ -264,6 +264,27 @@ def test_a_program_with_views_constants_and_parameters() -> None:
     assert wide.shape == (2, 3)
 
 
+@pytest.mark.parametrize(("whole", "dtype"), [("i64", torch.float64), ("i32", torch.float32)])
+def test_whole_numbers_go_out_as_the_floats_whose_bits_they_are(whole: str, dtype: torch.dtype) -> None:
+    text = f"""
+@kernel
+def negated(x: In["{whole}", "N"], y: Out["{whole}", "N"], S: Const = 0):
+    for n in grid(N, 4):
+        store(y[n], load(x[n]) ^ S)
+
+@program
+def model(x: In["{whole}", "N"]):
+    y = empty("{whole}", N)
+    negated(x, y, S=-{1 << (63 if whole == "i64" else 31)})
+    turned = reshape(y, 2, N // 2)
+    z = floats(turned)
+    return z
+"""
+    x = torch.randn(6, dtype=dtype)
+    (z,) = interpret(parse(text), [x.view(torch.int64 if whole == "i64" else torch.int32)]).outputs
+    assert z.dtype == dtype and z.equal(-x.view(2, 3))
+
+
 def test_what_launches_keep_outlives_a_call() -> None:
     w, kept = torch.randn(4), dict[str, torch.Tensor]()
     first = interpret(parse(TWO_STEPS), [torch.randn(4, 8)], {"fc.weight": w}, kept=kept).outputs

@@ -150,6 +150,7 @@ def main(a: In["f32", "M"], w: Param["fc.weight", "f32", "2 * M"]):
     f = permute(d, 1, 0)
     g = narrow(d, 0, 1, M)
     h = expand(c, M)
+    i = floats(g)
     k(a, b, S=M // 2, once=True)
     k(a, b, S=0.5)
     return b, e

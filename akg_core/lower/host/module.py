@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from akg_core.dtypes import is_float
+from akg_core.dtypes import FLOATS, is_float
 from akg_core.lower.host import runtime
 from akg_core.lower.host.arguments import (
     asked,
@@ -115,7 +115,8 @@ class _Forward:
                 self.dims[node.target], self.dtypes[node.target] = node.dims, node.dtype
             elif isinstance(node, ast.View):
                 self.dims[node.target] = viewed(node, self.dims[node.tensor])
-                self.dtypes[node.target] = self.dtypes[node.tensor]
+                dtype = self.dtypes[node.tensor]
+                self.dtypes[node.target] = FLOATS[dtype] if node.op == "floats" else dtype
         given = [argument for argument in interface.arguments if argument.kind != "constant"]
         inputs = [tensor for tensor in program.tensors if tensor.role == "In"]
         self.arguments = list(zip(inputs, given, strict=False))
@@ -318,6 +319,8 @@ class _Forward:
 
     def _view(self, node: ast.View) -> str:
         made = view(node, self.name(node.tensor), self.text, self.shape)
+        if node.op == "floats":
+            made = f"{self.name(node.tensor)}.view(torch.{TORCH_NAMES[self.dtypes[node.target]]})"
         if part := self.parts.get(node.target):
             made = f"{self._split(part)}[{self.text(part.number)}]"
         return f"{self.name(node.target)} = {made}"

@@ -32,6 +32,8 @@ def viewed(node: ast.View, dims: Dims) -> Dims:
     """The dimensions of a view of a tensor with dimensions `dims`."""
     if node.op == "permute":
         return tuple(dims[int(a.value)] for a in node.args if isinstance(a, ast.Number))
+    if node.op == "floats":
+        return dims
     if node.op == "narrow":
         position = node.args[0].value if isinstance(node.args[0], ast.Number) else -1
         return tuple(node.args[2] if i == position else dim for i, dim in enumerate(dims))

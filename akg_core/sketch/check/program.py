@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from akg_core.dtypes import FLOATS
 from akg_core.records import Finding
 from akg_core.sketch import ast
 from akg_core.sketch.check.kept import check_kept
@@ -190,12 +191,13 @@ class ProgramCheck:
         if read:
             self._counts(node, source, read)
             dims = node.args if node.op == "reshape" else dims
-        if dims is None and source.dims is not None and known:
+        dtype = FLOATS.get(source.dtype, "") if node.op == "floats" else source.dtype
+        if source.dims is not None and known and (dims is None or not dtype):
             message = f"{node.op} of `{source.name}` with the shape {shape(source.dims)} does not fit."
             self._report("SK807", node.place, message, VIEW_USAGE[node.op])
         contiguous = source.contiguous and (node.op == "reshape" or leading_narrow(node))
         contiguous |= node.op == "permute" and node.tensor in memory_orders(self.program)
-        self._add(node.target, source.root, source.origin, source.dtype, dims, node.place, contiguous)
+        self._add(node.target, source.root, source.origin, dtype or source.dtype, dims, node.place, contiguous)
         if read or source.counted:
             self.tensors[node.target] = replace(self.tensors[node.target], counted=True)
         elif leading_narrow(node):

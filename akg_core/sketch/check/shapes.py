@@ -15,6 +15,7 @@ VIEW_USAGE = {
     "permute": "A permute names every dimension once: permute(y, 1, 0).",
     "narrow": "narrow(y, dimension, start, length) takes a part of one dimension; a step may follow. i64 "
     "tensors without dimensions may be in the length.",
+    "floats": "floats(y) takes i64 for the bits of f64, or i32 for those of f32, and no sizes.",
     "expand": "expand(y, M, N) names every dimension; those of size 1 may grow.",
 }
 
@@ -35,6 +36,8 @@ def viewed(node: ast.View, dims: tuple[ast.Expr, ...]) -> tuple[ast.Expr, ...] |
             if not 0 <= position < len(dims):
                 return None
             return tuple(args[2] if i == position else dim for i, dim in enumerate(dims))
+        case "floats":
+            return None if args else dims
     return args if len(args) == len(dims) else None
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from akg_core.dtypes import FLOATS
 from akg_core.records import Schedule
 from akg_core.sketch import ast
 from akg_core.sketch.check.shapes import read_by
@@ -215,6 +216,8 @@ class _ProgramRun:
                     return tensor.view(args)
                 case "permute":
                     return tensor.permute(args)
+                case "floats":
+                    return tensor.view(TORCH[FLOATS[NAMES[tensor.dtype]]])
                 case "narrow" if len(args) == 4:
                     position, start, length, step = args
                     return tensor[(slice(None),) * position + (slice(start, start + length * step, step),)]

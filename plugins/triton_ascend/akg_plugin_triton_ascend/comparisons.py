@@ -37,13 +37,14 @@ def _rewritten(node: Any) -> Any:
     return node
 
 
-def _is_f64(node: Any) -> bool:
+def is_f64(node: Any) -> bool:
+    """Whether an expression of a checked tree is of f64, and no number."""
     typed = isinstance(node, Expr) and not isinstance(node, ast.Element) and node.type is not None
     return typed and node.dtype == "f64" and not node.type.weak
 
 
 def _is_load(node: Any) -> bool:
-    return _is_f64(node) and isinstance(node, Call) and node.op == "load"
+    return is_f64(node) and isinstance(node, Call) and node.op == "load"
 
 
 def _equal(load: Expr, other: Expr) -> Expr | None:

@@ -1,6 +1,7 @@
 """These chips' view of a sketch: what kernels carry in f64 they carry in f32, for there is no f64.
 
-Tensors of f64 are read: compared by their bits, and else narrowed to f32. None can be made.
+Tensors of f64 are read: compared by their bits, and else narrowed to f32. Of those that go out only quotients rounded
+down can be made.
 """
 
 from __future__ import annotations
@@ -14,21 +15,25 @@ from akg_core.plugin.lower import float_dtype
 from akg_core.plugin.sketch import Call, Text, ast, parse, require, show
 from akg_plugin_triton_ascend.comparisons import on_bits
 from akg_plugin_triton_ascend.emit import LACKS
+from akg_plugin_triton_ascend.quotients import in_bits
 
 
 def refine(sketch: Sketch) -> tuple[Sketch, ...]:
     """The sketch with f32 in place of f64, in kernels and in what they hand to each other.
 
-    Tensors of the task stay f64: a kernel compares their bits, and reads the nearest f32 for all else. The sketch is as
-    it is where one of f64 goes out, which is refused later. A float argument is an f64 tensor without dimensions, which
-    is handed over in f32 where no tensor of the task is f64.
+    Tensors of the task stay f64: a kernel compares their bits, and reads the nearest f32 for all else. Where one of
+    f64 goes out that `in_bits` makes, all are bits; where another does, the sketch is as it is, and refused later. A
+    float argument is an f64 tensor without dimensions, which is handed over in f32 where no tensor of the task is f64.
 
     What is carried in f32 is less exact; whether it is exact enough, the judge finds out.
     """
     tree = require(parse(sketch.text, sketch.name), sketch.name)
     takes = float_dtype(sketch.interface, LACKS) == "f64" or _takes_f64(tree)
     compared = on_bits(tree)
-    changed = tree if _gives_f64(tree) else _narrowed(compared) if takes else ast.rewrite(tree, _in_f32)
+    if _gives_f64(tree):
+        changed = in_bits(tree, _given(tree.program)) or tree if tree.program else tree
+    else:
+        changed = _narrowed(compared) if takes else ast.rewrite(tree, _in_f32)
     return (sketch,) if changed == tree else (sketch.model_copy(update={"text": show(changed)}),)
 
 
@@ -49,6 +54,11 @@ def _gives_f64(tree: ast.SketchFile) -> bool:
     return bool(_with_views(tree.program, wide) & returned)
 
 
+def _given(program: ast.Program) -> set[str]:
+    """Tensors of f64 that a program is given, and views of them."""
+    return _with_views(program, {tensor.name for tensor in program.tensors if tensor.dtype == "f64"})
+
+
 def _with_views(program: ast.Program, names: Collection[str]) -> set[str]:
     """Tensors of a program of these names, and all views of them."""
     found = set(names)
@@ -63,7 +73,7 @@ def _narrowed(tree: ast.SketchFile) -> ast.SketchFile:
     if not tree.program:
         alone = (_reading(kernel, {tensor.name for tensor in kernel.tensors}) for kernel in tree.kernels)
         return replace(tree, kernels=tuple(alone))
-    given = _with_views(tree.program, {tensor.name for tensor in tree.program.tensors if tensor.dtype == "f64"})
+    given = _given(tree.program)
     launches = [node for node in ast.walk(tree.program.body) if isinstance(node, ast.Launch)]
     kernels = []
     for kernel in tree.kernels:
