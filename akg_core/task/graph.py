@@ -27,6 +27,11 @@ Results
     order of the interface. The strides of an output are those that the reference gives it; strides that are no
     expression over the sizes are empty.
 
+Loops as often as values say
+    One turn stands between "aten.begun.input", whose results are the number of the turn and what the one before has
+    left, and "aten.ended.input" of the same number, which is given what this one leaves: its results are what is left
+    after all turns, and what every turn has left, [turns, ...]. What does not follow from the former is no part of it.
+
 Left out
     Assertions, `alias`, `detach` and `lift_fresh_copy` (uses refer to their argument), and size queries (they are
     dimensions).
