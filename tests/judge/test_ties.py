@@ -68,6 +68,18 @@ OF_TIES = reference_text(
     inputs="torch.cat([torch.randn(20, 57), torch.randint(0, 4, (17, 57)).float()])",
 )
 
+QUANTISED = reference_text(
+    "return torch.round(x / x.abs().amax(1, keepdim=True) * 8).to(torch.int8)",
+    inputs="torch.randint(-40, 40, (37, 57)) * 0.3",
+)
+
+
+def quantised(x: torch.Tensor, ulps: float = 0.0) -> torch.Tensor:
+    """By a product with the reciprocal, and off by some roundings more or less."""
+    off = torch.randint(-1, 2, x.shape, generator=torch.Generator().manual_seed(0)) * ulps * 2.0**-24
+    return torch.round(x * (8 / x.abs().amax(1, keepdim=True)) * (1 + off)).to(torch.int8)
+
+
 RIGHT: dict[str, tuple[str, Answer]] = {
     "max": (MAX, lambda m, x: (x.amax(1), last(x))),
     "argmax": (ARGMAX, lambda m, x: last(x)),
@@ -77,6 +89,7 @@ RIGHT: dict[str, tuple[str, Answer]] = {
     "pool": (POOL, lambda m, x: (F.max_pool2d(x, 3, 2), pooled(x, first=False))),
     "computed otherwise": (LINEAR, lambda m, x: ((x * 3) @ (m.l.weight.t() / 3) + m.l.bias).argmax(1)),
     "among what ties decide": (OF_TIES, lambda m, x: backwards(x, 5)[1].amax(1)),
+    "quantised": (QUANTISED, lambda m, x: quantised(x, 2.0)),
     "kth": (KTH, lambda m, x: last(-(x - x.sort(1).values[:, 19:20]).abs())),
 }
 
@@ -104,6 +117,7 @@ WRONG: dict[str, tuple[str, Answer, str]] = {
         "not among those that are searched there|where what is due",
     ),
     "not what ties decide": (OF_TIES, lambda m, x: backwards(x, 4)[1].amax(1), "the greatest"),
+    "quantised after rounding": (QUANTISED, lambda m, x: quantised(x.bfloat16().float()), "holds .* where"),
     "rounded": (LINEAR, lambda m, x: (x.bfloat16() @ m.l.weight.t().bfloat16() + m.l.bias).argmax(1), "the greatest"),
 }
 

@@ -28,7 +28,8 @@ NaN and infinities must stand where eager has them; where eager overflows but fl
 accepted too, and an infinity where what is allowed at first rounds to one. Where eager's is none that float64's,
 rounded once, would be, or where noise and zeros for what is below the normal numbers bring one about, nothing is asked:
 it depends on the order of what is computed. Integers and booleans must equal eager's, or where float64 decides
-differently, its.
+differently, its; where rounding decides, as where a quotient is rounded to a whole number, what a run with noise gives
+at that element is right too, as long as no more than a quarter of all is so.
 """
 
 from __future__ import annotations

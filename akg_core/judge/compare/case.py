@@ -28,7 +28,10 @@ _NOISE_RUNS = (3, 8, 24)  # at first, and where that leaves a few elements in do
 _BY_CHANCE = 0.5  # of the elements that rounding lifts over 0 at times, as relu shows: those that a run leaves there;
 # a channel's are lifted together, so that how many are left after more runs than the first tells nothing
 
+_UNDECIDED = 0.25  # of an output's whole numbers: those that rounding may decide
+
 Noise = dict[str, torch.Tensor]
+"""By leaf: how far noise moves each element; of one of whole numbers, the places where it gives others, and these."""
 NoiseSource = Callable[[int, "torch.Tensor | None"], "Noise | None"]
 
 
@@ -68,7 +71,7 @@ def compare(
 ) -> list[OutputComparison]:
     """Compare what a candidate returned and left changed with what is expected.
 
-    `noise` gives, when asked, how far rounding noise moves each element of each floating leaf at most in so many runs
+    `noise` gives, when asked, how far rounding noise moves each element of each leaf at most in so many runs
     (None: not known); where some rows of the first dimension are named, those elsewhere may be given as 0.
     """
     given = flatten(result)
@@ -137,7 +140,7 @@ def _tensor(
         exact = torch.where(expected.open[name], due.to(exact.dtype), exact) if exact is not None else None
     if due.is_floating_point():
         return _floats(name, mine, due, exact, reduced, noise, math.inf if expected.has_steps else _HOPELESS)
-    return _integers(name, mine, due, exact, expected.ties.get(name), reduced)
+    return _integers(name, mine, due, exact, expected.ties.get(name), reduced, noise)
 
 
 def _floats(
@@ -233,14 +236,17 @@ def _without_exact(name: str, mine: torch.Tensor, due: torch.Tensor) -> OutputCo
 
 
 def _integers(
-    name: str, mine: torch.Tensor, due: torch.Tensor, exact: Any, tie: Tie | None, reduced: float
+    name: str, mine: torch.Tensor, due: torch.Tensor, exact: Any, tie: Tie | None, reduced: float, noise: NoiseSource
 ) -> OutputComparison:
-    """Exactly eager's value, or float64's where rounding before a comparison decides; for indices, an equal value."""
+    """Exactly eager's value, or where rounding before a comparison decides, float64's, without noise or with; for
+    indices, an equal value."""
     wrong = _unlike(mine, due)
     if isinstance(exact, torch.Tensor) and exact.shape == due.shape and exact.dtype == due.dtype:
         wrong &= _unlike(mine, exact)
     if tie is not None and bool((mine != due).any()):
         wrong = wrong & ~tied(mine, due, tie, reduced) | repeated(mine, tie)
+    elif exact is not None:
+        wrong = _undecided(name, mine, wrong, noise)
     count = int(wrong.sum())
     if not count:
         return OutputComparison(name=name, ok=True, dtype=_plain(due.dtype), kernelbench=True)
@@ -257,6 +263,25 @@ def _integers(
         where=_index(where, due.shape),
         wrong_elements=count,
     )
+
+
+def _undecided(name: str, mine: torch.Tensor, wrong: torch.Tensor, noise: NoiseSource) -> torch.Tensor:
+    """What is left of the wrong places when those are right that hold what a run with rounding noise gives there."""
+    places = wrong.reshape(-1).nonzero().flatten()
+    values = (mine.view(torch.uint8) if mine.dtype == torch.bool else mine).reshape(-1)
+    width = max(1, math.prod(mine.shape[1:]))
+    for runs in _NOISE_RUNS:
+        if not 0 < len(places) <= _UNDECIDED * mine.numel():
+            break
+        found = (noise(runs, (places // width).unique() if mine.dim() else None) or {}).get(name)
+        if found is None:
+            break
+        numbers, which = torch.cat((values[places].long(), found[1])).unique(return_inverse=True)
+        keys = torch.cat((places, found[0])) * len(numbers) + which
+        places = places[~torch.isin(keys[: len(places)], keys[len(places) :])]
+    left = torch.zeros_like(wrong).reshape(-1)
+    left[places] = True
+    return left.reshape(wrong.shape)
 
 
 def _unlike(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:

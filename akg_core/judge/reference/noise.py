@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from akg_core.dtypes import DTYPES, is_float
 from akg_core.errors import OutOfMemory
 from akg_core.judge.compare import accuracy
 from akg_core.judge.compare.case import Expected, Noise
@@ -22,6 +23,7 @@ from akg_core.judge.reference.answering import answer_in_double, separable
 from akg_core.judge.reference.by_rows import NotApart, parts, picked
 from akg_core.judge.reference.drawing import Reference, State, drawn
 from akg_core.judge.reference.memory import answer_bytes, is_kept, lent
+from akg_core.records import Task
 from akg_core.worker.threads import threads
 from akg_core.worker.usage import cores
 
@@ -32,7 +34,8 @@ _FEW = 4  # times as many rows as are in doubt, and more, make it worth to pick 
 def noise_of(
     reference: Reference, draw: Draw, reduced: float, runs: int, rows: torch.Tensor | None = None
 ) -> Noise | None:
-    """How far rounding noise moves each element of each floating leaf from float64, at most, over so many runs.
+    """How far rounding noise moves each element of each floating leaf from float64, at most, over so many runs; and
+    what it makes of elements of leaves of whole numbers.
 
     Only elements in `rows` of the first dimension, where given, need to be told: of few, others may be left at 0.
     """
@@ -40,7 +43,7 @@ def noise_of(
     if done >= runs:
         return scatter
     expected = reference.expected[draw.name]
-    narrow = [v.dtype for v in expected.result.values() if isinstance(v, torch.Tensor) and v.is_floating_point()]
+    narrow = _floats(expected.result) or _arguments(reference.task)
     if expected.exact is None or not narrow:
         return None
     size = max(accuracy.roundoff(dtype) * accuracy.slack(reduced, dtype).noise for dtype in narrow)
@@ -57,6 +60,16 @@ def noise_of(
                 _widen(scatter, noisy, expected, part)
     reference.runs[draw.name] = runs
     return scatter
+
+
+def _floats(result: dict[str, Any]) -> list[torch.dtype]:
+    return [leaf.dtype for leaf in result.values() if isinstance(leaf, torch.Tensor) and leaf.is_floating_point()]
+
+
+def _arguments(task: Task) -> list[torch.dtype]:
+    """Of floating arguments and parameters, which a task of whole numbers reads."""
+    kinds = {each.dtype for each in task.interface.arguments} | {each.dtype for each in task.interface.parameters}
+    return [getattr(torch, DTYPES[kind].torch) for kind in sorted(kinds & DTYPES.keys()) if is_float(kind)]
 
 
 def _of_rows(reference: Reference, draw: Draw, size: float, runs: int, rows: torch.Tensor) -> Noise | None:
@@ -86,7 +99,10 @@ def _of_rows(reference: Reference, draw: Draw, size: float, runs: int, rows: tor
 
 
 def _spread(moved: torch.Tensor, due: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """A flat tensor as long as `due`, with what is `moved` at some rows of it."""
+    """A flat tensor as long as `due`, with what is `moved` at some rows of it; of whole numbers, these and where."""
+    if not due.is_floating_point():
+        width = max(1, math.prod(due.shape[1:]))
+        return torch.stack((rows[moved[0] // width] * width + moved[0] % width, moved[1]))
     whole = torch.zeros(due.numel(), dtype=moved.dtype, device=due.device)
     whole.view(due.shape)[rows] = moved.view(len(rows), *due.shape[1:])
     return whole
@@ -122,21 +138,41 @@ def _with_noise(
 
 
 def _widen(scatter: Noise, noisy: dict[str, Any], expected: Expected, rows: slice) -> None:
-    """Take in how far a run with noise, of these rows, lies from one without, piece by piece: beside both there is
-    little memory."""
+    """Take in how far a run with noise, of these rows, lies from one without."""
     exact = expected.exact or {}
     for name, value in noisy.items():
-        if name in exact and isinstance(value, torch.Tensor) and value.is_floating_point():
-            due = exact[name]
-            width = accuracy.width_of((expected.result | expected.changed)[name])
-            if name not in scatter:
-                scatter[name] = torch.zeros(due.numel(), dtype=width, device=due.device)
-            known = scatter[name]
-            known, due = (known.view(due.shape)[rows], due[rows]) if due.dim() else (known.view(()), due)
-            pieces = (flat.reshape(-1).split(_AT_ONCE) for flat in (known, value, due))
-            for most, one, other in zip(*pieces, strict=True):
-                moved = (one.double() - other).abs_().masked_fill_(one.isnan() ^ other.isnan(), math.inf)
-                moved.nan_to_num_(0.0, posinf=math.inf)
-                if width != torch.float64:  # what is too large for it is not infinite
-                    moved = torch.where(moved.isinf(), moved, moved.clamp(max=torch.finfo(width).max)).to(width)
-                torch.maximum(most, moved, out=most)
+        due = exact.get(name)
+        if not (isinstance(value, torch.Tensor) and isinstance(due, torch.Tensor)):
+            continue
+        if not value.is_floating_point():
+            _take_in(scatter, name, value, due, rows)
+            continue
+        width = accuracy.width_of((expected.result | expected.changed)[name])
+        if name not in scatter:
+            scatter[name] = torch.zeros(due.numel(), dtype=width, device=due.device)
+        known = scatter[name]
+        known, due = (known.view(due.shape)[rows], due[rows]) if due.dim() else (known.view(()), due)
+        _raise_to(known, value, due)
+
+
+def _take_in(scatter: Noise, name: str, value: torch.Tensor, due: torch.Tensor, rows: slice) -> None:
+    """Note the places, in all of a leaf, where noise gives other whole numbers, and these."""
+    start = (rows.start or 0) * math.prod(due.shape[1:])
+    part = due[rows] if due.dim() else due
+    if value.shape != part.shape or value.is_complex():
+        return
+    places = (value != part).reshape(-1).nonzero().flatten()
+    found = torch.stack((places + start, value.reshape(-1)[places].long()))
+    scatter[name] = torch.cat((scatter[name], found), 1) if name in scatter else found
+
+
+def _raise_to(known: torch.Tensor, value: torch.Tensor, due: torch.Tensor) -> None:
+    """Make what is known of how far noise moves as large as it is here, piece by piece: beside both is little room."""
+    width = known.dtype
+    pieces = (flat.reshape(-1).split(_AT_ONCE) for flat in (known, value, due))
+    for most, one, other in zip(*pieces, strict=True):
+        moved = (one.double() - other).abs_().masked_fill_(one.isnan() ^ other.isnan(), math.inf)
+        moved.nan_to_num_(0.0, posinf=math.inf)
+        if width != torch.float64:  # what is too large for it is not infinite
+            moved = torch.where(moved.isinf(), moved, moved.clamp(max=torch.finfo(width).max)).to(width)
+        torch.maximum(most, moved, out=most)
