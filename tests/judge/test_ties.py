@@ -80,6 +80,20 @@ def quantised(x: torch.Tensor, ulps: float = 0.0) -> torch.Tensor:
     return torch.round(x * (8 / x.abs().amax(1, keepdim=True)) * (1 + off)).to(torch.int8)
 
 
+CHOSEN = reference_text(
+    "values, places = torch.topk(torch.softmax(x, 1), 5); return values, torch.where(x[:, :1] > 9, 57, places)",
+    inputs="torch.randn(37, 57) * 40",
+)
+
+
+def chosen(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """With 0 for what is below the normal numbers, and the first of equal ones first."""
+    weights = torch.softmax(x, 1)
+    weights = torch.where(weights < 2.0**-126, 0.0, weights)
+    values, places = weights.sort(dim=1, descending=True, stable=True)
+    return values[:, :5].contiguous(), torch.where(x[:, :1] > 9, 57, places[:, :5])
+
+
 RIGHT: dict[str, tuple[str, Answer]] = {
     "max": (MAX, lambda m, x: (x.amax(1), last(x))),
     "argmax": (ARGMAX, lambda m, x: last(x)),
@@ -89,6 +103,7 @@ RIGHT: dict[str, tuple[str, Answer]] = {
     "pool": (POOL, lambda m, x: (F.max_pool2d(x, 3, 2), pooled(x, first=False))),
     "computed otherwise": (LINEAR, lambda m, x: ((x * 3) @ (m.l.weight.t() / 3) + m.l.bias).argmax(1)),
     "among what ties decide": (OF_TIES, lambda m, x: backwards(x, 5)[1].amax(1)),
+    "among what is too small": (CHOSEN, lambda m, x: chosen(x)),
     "quantised": (QUANTISED, lambda m, x: quantised(x, 2.0)),
     "kth": (KTH, lambda m, x: last(-(x - x.sort(1).values[:, 19:20]).abs())),
 }

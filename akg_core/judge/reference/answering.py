@@ -27,7 +27,7 @@ from akg_core.judge.reference.memory import is_kept, nbytes
 from akg_core.judge.reference.memory_estimate import await_room, bytes_to_answer
 from akg_core.judge.reference.precise import double_model, doubled, in_double, is_of_dtypes
 from akg_core.judge.reference.steps import Decided, Steps, has_steps
-from akg_core.judge.reference.tie_order import leaves_open, one_after_another, open_to_ties, runs, writes_open
+from akg_core.judge.reference.tie_order import TieOrder, leaves_open, one_after_another, open_to_ties, runs, writes_open
 from akg_core.judge.reference.updates import touched
 from akg_core.seeds import GENERATOR, following
 from akg_core.task.graph import counts, random_nodes, size
@@ -167,12 +167,18 @@ def answer_in_double(
 ) -> dict[str, Any] | None:
     """Outputs, arguments and state after a call in float64, with noise when asked; None when it does not run so.
 
+    With noise, the first of equal values comes first in some runs, and the last in others: what is too small to be told
+    apart is equal there.
+
     Raises TaskError when it fails there for another reason than its dtypes.
     """
     decided = _decided(reference, draw, inputs, state) if noise and has_steps(reference.task) else ()
     reference.restore(state)
+    ordered = (
+        TieOrder(last=seed // 2 % 2 > 0) if noise and leaves_open(reference.task.graph) else contextlib.nullcontext()
+    )
     try:
-        with in_double(noise, seed, held=reference.held, decided=decided):  # copies that are made inside carry noise
+        with in_double(noise, seed, held=reference.held, decided=decided), ordered:  # copies made inside carry noise
             model = double_model(reference.model)
             arguments = doubled(inputs)
             with seeded(reference, draw, compared=False):
