@@ -47,4 +47,5 @@ def test_a_small_kernel_has_all_threads_when_it_is_judged(tmp_path: Path) -> Non
 def test_threads_that_wait_can_be_made_to_sleep() -> None:
     with Pool() as pool:
         seconds = pool.call("tests.worker.jobs:spin_after_work", {}).unwrap()
-    assert seconds["little"] < seconds["by_default"] / 4, seconds
+    asleep = 1e-3  # OpenMP may find itself without processors to spare, and spin as little by itself
+    assert seconds["little"] < max(seconds["by_default"] / 4, asleep), seconds
