@@ -96,7 +96,9 @@ class Traits(Record):
     of those in three dims only where the channels of a group come in such multiples; `half_tile`: a good tile
     of products of f16 that are summed in f32, for chips that make these many times faster than products of f32;
     `attention_tile`: (queries, keys) of a good tile of attention over such values, None where `on_chip_bytes` decides;
-    queries need be no power of two where the language has such tiles;
+    queries need be no power of two where the language has such tiles; `window_tile`: a good (channels, pixels, k) tile
+    of products of such values with the windows of an image, whose programs stay and take one tile after the other,
+    None where it is as in other products;
     `register_tiles`: whether a program holds each of its tiles at once, in the registers of its threads, instead of
     going through it piece by piece; `program_bytes`: what the tiles may take that one program holds at once, 0 where
     nothing limits that; `spills`: whether what takes more is only slower, and not refused; `copies`: of a tile that is
@@ -115,6 +117,7 @@ class Traits(Record):
     convolution_channels: int = 1
     half_tile: tuple[int, int, int] | None = None
     attention_tile: tuple[int, int] | None = None
+    window_tile: tuple[int, int, int] | None = None
     register_tiles: bool = False
     program_bytes: int = 0
     spills: bool = True

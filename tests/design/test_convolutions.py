@@ -105,6 +105,28 @@ def test_a_convolution_of_halves_channels_last_is_one_product_in_the_tiles_of_pr
     judge(reference(module.format("float16"), inputs.format("float16")), traits=half)
 
 
+@pytest.mark.parametrize(
+    ("layer", "stays"),
+    [
+        ("Conv2d(16, 32, 3, padding=1)", True),
+        ("Conv2d(16, 32, 3, stride=2, padding=1)", True),
+        ("Conv2d(16, 32, 3)", False),  # fewer results than pixels
+        ("Conv2d(8, 32, 3, padding=1)", False),  # of whose channels a tile would hold several taps
+        ("Conv2d(16, 32, 3, padding=1, groups=2)", False),
+    ],
+)
+def test_programs_of_windows_at_every_pixel_stay(layer: str, stays: bool) -> None:
+    sizes = {"half_tile": (16, 16, 16), "window_tile": (16, 24, 16), "units": 4}
+    half = USUAL.model_copy(update=sizes | {"convolution_format": "tf32"})
+    layer = f"{layer[:-1]}, dtype=torch.float16).to(memory_format=torch.channels_last)"
+    channels = layer.partition("(")[2].partition(",")[0]
+    inputs = f"[torch.randn(3, {channels}, 24, 25, dtype=torch.float16).to(memory_format=torch.channels_last)]"
+    source = reference(MODULE.format(layer, "self.layer(x)").rstrip(), inputs)
+    texts = [sketch.text for sketch in judge(source, traits=half).sketches]
+    for hint in ("persistent=True", "stages=4", "BN: Tune[8, 16, 24] = 24"):
+        assert any(hint in text for text in texts) == stays
+
+
 EPILOGUES = {
     "F.relu(self.layer(x))": 1,
     "F.gelu(self.layer(x)) * 2 + 1": 1,

@@ -21,6 +21,7 @@ from akg_core.sketch.ast import (
     Expr,
     Grid,
     Group,
+    Hints,
     If,
     Name,
     Number,
@@ -227,7 +228,8 @@ def emit_product(
     """
     e = opened(nest, stream)
     body = product_tile(e, tiling, chunk, summed)
-    return e.kernel(name, in_chunks(e, tiling, chunk, e.in_grid(tiling.grid, body)))
+    stay: Hints = (("persistent", Number(True)),) if tiling.persistent else ()
+    return e.kernel(name, in_chunks(e, tiling, chunk, e.in_grid(tiling.grid, body, hints=stay)))
 
 
 def _needed(e: KernelBuilder, stores: tuple[Store, ...]) -> Expr | None:

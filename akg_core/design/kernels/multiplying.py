@@ -27,7 +27,7 @@ from akg_core.design.kernels.contraction import (
 from akg_core.design.kernels.descriptors import in_bulk, plain
 from akg_core.design.nest.accesses import example
 from akg_core.design.nest.nest import Head, Nest, Store, widened
-from akg_core.design.nest.terms import Result, Term, axes_of, below
+from akg_core.design.nest.terms import Load, Result, Term, axes_of, below
 from akg_core.design.nest.tiling import Step, Tiling, power_below
 from akg_core.records import Traits
 from akg_core.sketch.ast import (
@@ -54,6 +54,7 @@ SWEPT = 32  # tiles of columns that one program goes through
 _WARPS = (4, 8)  # of a program that makes one product a turn; twice as many first where there is but one turn
 _FEW_ROWS = 64  # that one tile on matrix units holds
 _HALF_FULL, _FULL = 0.75, 1.5  # shares of the memory of a unit that leave room for two programs, and for one
+_AHEAD = 4  # turns whose loads are under way to a program that stays
 _DEEPEST = 256  # contracted positions of a tile
 _FEW = 16  # contracted positions of a turn of what is seldom done
 _APART: Hints = (("promote", Number(1)),)
@@ -122,6 +123,8 @@ def _tiled(nest: Nest, traits: Traits) -> Tiling:
     skinny = _skinny(nest, traits) if all(map(plain, nest.heads[0].args)) else None
     if skinny is not None:
         return skinny
+    if tiling := _windows(nest, traits):
+        return tiling
     rows, columns, depth = traits.half_tile
     deep = 2 * depth if example(nest.reduced) % (2 * depth) == 0 else depth
     for tile, programs, held in (
@@ -135,6 +138,37 @@ def _tiled(nest: Nest, traits: Traits) -> Tiling:
         if tiling.programs >= programs:
             return _at_most(_staged(tiling, tile, held, traits), max(tile[1], columns))
     return tile_product(nest, traits.model_copy(update={"dot_tile": traits.half_tile}))
+
+
+def _windows(nest: Nest, traits: Traits) -> Tiling | None:
+    """Tiles of a product with the windows of an image channels last, for programs that stay: while one ends a tile,
+    loads of its next are under way. None where there are too few for that, or no such windows.
+    """
+    single, row, column, contracted = roles(nest)
+    left, right = nest.heads[0].args
+    if traits.window_tile is None or single or row is None or column is None or len(contracted) > 1:
+        return None
+    if not plain(left) or not isinstance(right, Load) or not _is_whole(right, column, contracted[0]):
+        return None
+    _, pixels, depth = traits.window_tile
+    tiling = tile_product(nest, traits.model_copy(update={"dot_tile": traits.window_tile, "units": 1}))
+    rows, (n, _), ((k, step),) = *tiling.grid, tiling.loops
+    unit = pixels & -pixels
+    across = n, Step(pixels, tuple(range(unit, pixels + 1, unit)))
+    tiling = replace(tiling, grid=(rows, across), loops=((k, replace(step, stages=_AHEAD)),), persistent=True)
+    return _at_most(tiling, pixels) if step.default == depth and tiling.programs >= 2 * traits.units else None
+
+
+def _is_whole(load: Load, column: Axis, contracted: Axis) -> bool:
+    """Whether windows stand at each pixel of an image [n, h, w, c] or at every so manieth, and have all channels."""
+    sizes = [dim.constant for dim in load.buffer.shape]
+    if len(sizes) != 4 or not all(sizes) or None in (column.extent.constant, contracted.extent.constant):
+        return False
+    images, height, width, channels = map(int, filter(None, sizes))
+    taps = column.extent.example, contracted.extent.example
+    kernel = math.isqrt(taps[1] // channels)
+    strided = (images * -(-height // by) * -(-width // by) for by in range(1, min(height, width) + 1))
+    return taps[1] == kernel * kernel * channels and taps[0] in strided
 
 
 def _staged(tiling: Tiling, tile: tuple[int, int, int], share: float, traits: Traits) -> Tiling:

@@ -59,6 +59,7 @@ def traits(capability: int) -> Traits:
         convolution_channels=4,  # cuDNN 9 multiplies others in three dims without tensor cores
         half_tile=(128, 128, 64),
         attention_tile=(192, 128),
+        window_tile=(128, 192, 64),
         register_tiles=True,
         co_resident=2 * chips.units_of(capability),
         program_bytes=4 * REGISTERS + CHIPS[capability].shared_bytes,

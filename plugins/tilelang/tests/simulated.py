@@ -24,6 +24,8 @@ from akg_core.sketch.interpret.expression import Evaluator, Frame
 from akg_core.testing.emission import cases
 from akg_core.testing.emission.running import Case, Launched, Run, compare_all
 
+UNITS = 2  # programs of a persistent grid
+
 
 class Simulated(Run):
     """A case's run in which every launch is emitted, written to `folder` and interpreted."""
@@ -33,7 +35,7 @@ class Simulated(Run):
         self.folder = folder
 
     def execute(self, launched: Launched) -> None:
-        found = functions(launched.instance)
+        found = functions(launched.instance, UNITS)
         path = self.folder / f"{launched.instance.symbol}.py"
         path.write_text(module_text(found)[0])
         spec = importlib.util.spec_from_file_location(path.stem, path)

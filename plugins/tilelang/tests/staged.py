@@ -89,9 +89,15 @@ def attention(q: In["f16", 2, 256, 64], k: In["f16", 2, 384, 64], v: In["f16", 2
 """
 
 
+def persistent(pixels: int, channels: int = 64) -> str:
+    """The windows with tiles of so many pixels and channels, by programs that take one tile after the other."""
+    text = WINDOWS.replace("grid(270, 128)", f"grid(270, {pixels}, persistent=True)")
+    return text.replace("grid(64, 64)", f"grid(64, {channels})")
+
+
 def staged() -> tuple[Case, ...]:
     """The product of random factors; a tile that is turned from x to p, and a result in short rows; a product whose few
-    rows are columns of matrix units; convolutions;
+    rows are columns of matrix units; convolutions, by programs that stay, too;
     attention by matrix units, with tiles that these do not take, with tiles that are no power of two and end behind
     the queries, and with heads that are none."""
     from akg_core.testing.emission.sketches import sketch_of
@@ -108,6 +114,8 @@ def staged() -> tuple[Case, ...]:
         Case("few_rows", sketch_of(FEW_ROWS).text, [few.half(), many.half()]),
         Case("gathered", sketch_of(CONVOLUTION).text, [pixels.half(), taps.half()]),
         Case("windows", sketch_of(WINDOWS).text, [images, weights], tolerance=2e-3),
+        Case("windows_persistent", sketch_of(persistent(64)).text, [images, weights], tolerance=2e-3),
+        Case("windows_swizzled", sketch_of(persistent(192, 16)).text, [images, weights], tolerance=2e-3),
         *(
             Case(f"attention_{size}", sketch_of(attention(size)).text, attended, tolerance=2e-3)
             for size in (32, 128, 192)

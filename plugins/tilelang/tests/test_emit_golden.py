@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from akg_plugin_tilelang.emit import emit, module_text
 from akg_plugin_tilelang.emit.kernel import functions
-from staged import ATTENTION, CONVOLUTION, FEW_ROWS, LINEAR, TURNED, WINDOWS, attention, crossed
+from staged import ATTENTION, CONVOLUTION, FEW_ROWS, LINEAR, TURNED, WINDOWS, attention, crossed, persistent
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target
 from akg_core.testing.emission import cases
@@ -193,6 +193,20 @@ def test_windows_over_whole_images_are_copied_by_im2col(old: str, new: str) -> N
     assert ("T.im2col" in kernel) == (not new) and ("func_attr" in kernel) == bool(new)
 
 
+@pytest.mark.parametrize(
+    ("pixels", "channels", "programs", "tile"),
+    [(192, 64, 2, "tile"), (1, 64, 132, "tile"), (192, 16, 8, "tile // 4"), (192, 8, 16, "first_row + turn_2 % 8")],
+)
+def test_programs_of_a_persistent_grid_take_tile_after_tile(
+    pixels: int, channels: int, programs: int, tile: str
+) -> None:
+    kernel = source_of(sketch_of(persistent(pixels, channels))).files["kernel.py"]
+    total = 64 // channels * -(-270 // pixels)
+    head, loop = f"with T.Kernel({programs}, threads=", f"for turn in T.serial(T.ceildiv({total} - pid, {programs})):"
+    assert head in kernel and kernel.index("T.alloc_fragment") < kernel.index(loop) < kernel.index("for k_turn")
+    assert f"tile = pid + turn * {programs}" in kernel and tile in kernel
+
+
 def test_nan_that_are_told_otherwise_are_no_matter_of_a_largest() -> None:
     text = SOFTMAX.replace("reduce_max(t, n)", "reduce_max(t, n, nan_elsewhere=True)")
     assert text != SOFTMAX
@@ -361,7 +375,7 @@ class Printed(Run):
     """A run in which every launch is printed, too, and read as Python."""
 
     def execute(self, launched: Launched) -> None:
-        ast.parse(module_text(functions(launched.instance))[0])
+        ast.parse(module_text(functions(launched.instance, 132))[0])
         launched.interpret()
 
 

@@ -32,6 +32,8 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[st
         "few_rows",
         "gathered",
         "windows",
+        "windows_persistent",
+        "windows_swizzled",
         "attention_32",
         "attention_128",
         "attention_192",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from akg_cuda.chips import capability_of, units_of
 from akg_cuda.together import TOGETHER
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target
@@ -24,7 +25,8 @@ def emit(sketch: Sketch, schedule: Schedule, target: Target) -> KernelSource:
     """`kernel.py` with the functions and `model_new.py` that launches them. Raises SketchError for a bad sketch."""
     tree = bind(require(parse(sketch.text, sketch.name), sketch.name), schedule)
     launched = {call.index: instance for call, instance in instances(tree)}
-    made = {instance.symbol: functions(instance) for instance in dict.fromkeys(launched.values())}
+    units = units_of(capability_of(target))
+    made = {instance.symbol: functions(instance, units) for instance in dict.fromkeys(launched.values())}
     found = [each for group in made.values() for each in group]
     text, origin = module_text(found)
 

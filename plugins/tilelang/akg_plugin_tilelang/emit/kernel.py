@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from akg_core.plugin.lower import Body, Instance, Line, Region, python_tuple, renamed
 from akg_core.plugin.sketch import Expr, Name, Number
@@ -45,22 +46,22 @@ class Function:
     members: int
 
 
-def functions(instance: Instance) -> list[Function]:
-    """The functions of one instance, in the order in which they are launched."""
+def functions(instance: Instance, units: int) -> list[Function]:
+    """The functions of one instance, in the order in which they are launched. `units`: multiprocessors of the chip."""
     safe = renamed(instance, RESERVED)
     body, _ = tile_ir(safe, RESERVED, REGISTER_ELEMENTS, ("f16", "bf16"), own=add_in_place, granule=ROWS)
     name = instance.symbol if instance.symbol not in RESERVED else f"{instance.symbol}_kernel"
     several = len(body.regions) > 1
     return [
-        _function(f"{name}_part{number}" if several else name, safe, body, region)
+        _function(f"{name}_part{number}" if several else name, safe, body, region, units)
         for number, region in enumerate(body.regions, 1)
     ]
 
 
-def _function(name: str, instance: Instance, body: Body, region: Region) -> Function:
+def _function(name: str, instance: Instance, body: Body, region: Region, units: int) -> Function:
     axes = order(body, region, ())
     programs, reduced = _cooperating(body, region)
-    printer = RegionPrinter(body, region, [*reduced.axes, *axes], programs, COMBINE, grid, stages)
+    printer = RegionPrinter(body, region, [*reduced.axes, *axes], programs, COMBINE, partial(grid, units=units), stages)
     printer.print()
     if "exp2_beside_one" in printer.terms.needs:
         printer.held.add("T.import_source(EXP2_BESIDE_ONE)")

@@ -16,28 +16,33 @@ TOGETHER = 8  # rows of a product's programs that run at the same time
 MOST = 65535  # programs along the second dimension of a launch, and the third
 
 
-def grid(printer: RegionPrinter) -> None:
-    """A program for each tile of the grid; the last axis runs fastest."""
+def grid(printer: RegionPrinter, units: int) -> None:
+    """A program for each tile of the grid; the last axis runs fastest.
+
+    Of a persistent grid, a program for each of `units`, which takes one tile after the other.
+    """
     counts: list[str] = []
     for axis in printer.region.grid:
         tiles = tiles_of(axis.extent, axis.tile_size)
         text = f"T.ceildiv({printer.terms.term(axis.extent)}, {printer.terms.term(axis.tile_size)})"
         counts.append(str(tiles.value) if isinstance(tiles, Number) else text)
     printer.line = printer.region.grid[0].place.line if printer.region.grid else 0
-    places = _cooperating(printer, counts) if printer.programs else _places(printer, counts)
+    places = _cooperating(printer, counts) if printer.programs else _places(printer, counts, units)
     for axis, count in zip(printer.region.grid, counts, strict=True):
         printer.line = axis.place.line
         _grid_axis(printer, axis, places.get(axis.name, Term("0", "i64", narrow=True, number=True)), count)
 
 
-def _places(printer: RegionPrinter, counts: Sequence[str]) -> dict[str, Term]:
+def _places(printer: RegionPrinter, counts: Sequence[str], units: int) -> dict[str, Term]:
     """Open the T.Kernel; the number of a program's tile along each axis that has several, the last fastest.
 
     Up to three dimensions save programs divisions, which those that walk together need.
     """
-    names = [axis.name for axis in printer.region.grid]
     left = [n for n, count in enumerate(counts) if count != "1"]
     together = _walked(printer, counts)
+    if _is_persistent(printer):
+        order = [*left[:-2], *left[:-3:-1]] if together == 1 else left  # few rows run fastest
+        return _digits(printer, counts, _taken(printer, counts, units), order, together)
     groups = [left]
     if together <= 1:
         groups = [left[-1:], left[-2:-1], left[:-2]]
@@ -54,16 +59,42 @@ def _places(printer: RegionPrinter, counts: Sequence[str]) -> dict[str, Term]:
     printer.held = printer.lines.later()
     places: dict[str, Term] = {}
     for pid, group in zip(pids, groups, strict=True):
-        rest = Term(pid, "i64", narrow=True)
-        if together > 1:
-            row, column = (names[n] for n in group[-2:])
-            places[row], places[column], rest = _swizzled(printer, counts[-2:], together, alone=len(group) == 2)
-            group = group[:-2]
-        for n in reversed(group):
-            text = rest.text if n == group[0] else f"{rest.beside('%')} % {counts[n]}"
-            places[names[n]] = Term(text, "i64", PRODUCT, True)
-            rest = Term(f"{rest.beside('//')} // {counts[n]}", "i64", PRODUCT, True)
+        places |= _digits(printer, counts, pid, group, together)
     return places
+
+
+def _digits(
+    printer: RegionPrinter, counts: Sequence[str], pid: str, group: Sequence[int], together: int
+) -> dict[str, Term]:
+    """The number of a tile along each axis of a group, by a number that counts through these, the last fastest."""
+    names = [axis.name for axis in printer.region.grid]
+    places, rest = dict[str, Term](), Term(pid, "i64", narrow=True)
+    if together > 1:
+        row, column = (names[n] for n in group[-2:])
+        places[row], places[column], rest = _swizzled(printer, counts[-2:], together, pid, alone=len(group) == 2)
+        group = group[:-2]
+    for n in reversed(group):
+        text = rest.text if n == group[0] else f"{rest.beside('%')} % {counts[n]}"
+        places[names[n]] = Term(text, "i64", PRODUCT, True)
+        rest = Term(f"{rest.beside('//')} // {counts[n]}", "i64", PRODUCT, True)
+    return places
+
+
+def _is_persistent(printer: RegionPrinter) -> bool:
+    return any(axis.hints.get("persistent") == Number(True) for axis in printer.region.grid)
+
+
+def _taken(printer: RegionPrinter, counts: Sequence[str], units: int) -> str:
+    """Open the T.Kernel of programs that stay, and the loop over the tiles that each takes; the tile's number."""
+    total = _total(counts, range(len(counts)))
+    programs = min(units, int(total)) if total.isdigit() else units
+    printer.block(f"with T.Kernel({programs}, threads={printer.threads}) as pid:")
+    printer.held = printer.lines.later()
+    turn, tile = printer.body.unique("turn"), printer.body.unique("tile")
+    whole = total if total.isdigit() else f"({total})"
+    printer.block(f"for {turn} in T.serial(T.ceildiv({whole} - pid, {programs})):")
+    printer.say(f"{tile} = pid + {turn} * {programs}")
+    return tile
 
 
 def _cooperating(printer: RegionPrinter, counts: Sequence[str]) -> dict[str, Term]:
@@ -97,17 +128,19 @@ def _walked(printer: RegionPrinter, counts: Sequence[str]) -> int:
     return 1 if counts[-2].isdigit() and int(counts[-2]) <= TOGETHER // 2 else TOGETHER
 
 
-def _swizzled(printer: RegionPrinter, counts: Sequence[str], together: int, alone: bool) -> tuple[Term, Term, Term]:
-    """A program's row and column where `together` rows are walked at once, and its place along the other axes."""
+def _swizzled(
+    printer: RegionPrinter, counts: Sequence[str], together: int, pid: str, alone: bool
+) -> tuple[Term, Term, Term]:
+    """The row and column of a place where `together` rows are walked at once, and its place along the other axes."""
     rows, columns = counts
     first, turn = printer.body.unique("first_row"), printer.body.unique("turn")
-    inner = "pid" if alone else f"pid % ({rows} * {columns})"
+    inner = pid if alone else f"{pid} % ({rows} * {columns})"
     even = rows.isdigit() and int(rows) % together == 0
     size = str(together) if even else f"T.min({rows} - {first}, {together})"
     printer.say(f"{first} = {inner} // ({together} * {columns}) * {together}")
     printer.say(f"{turn} = {inner} % ({together} * {columns})")
     row = Term(f"{first} + {turn} % {size}", "i64", SUM, True)
-    rest = Term(f"pid // ({rows} * {columns})", "i64", PRODUCT, True)
+    rest = Term(f"{pid} // ({rows} * {columns})", "i64", PRODUCT, True)
     return row, Term(f"{turn} // {size}", "i64", PRODUCT, True), rest
 
 
