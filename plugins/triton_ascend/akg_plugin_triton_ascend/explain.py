@@ -13,8 +13,9 @@ _COMPILER = {
     r"unregistered dialect": (
         "The compiler has no form of a statement: most often a tl.reduce or tl.associative_scan of several values."
     ),
-    r"deinterleave offset": (
-        "Lanes that are two places apart may begin at 0 or 1 only: add another constant to another part of the address."
+    r"deinterleave offset|recountReinterpretCastOffset": (
+        "Lanes that are two places apart may begin at 0 or 1 only: multiply another constant in the address by "
+        "tl.num_programs(1), which is 1."
     ),
     r"bishengir-compile took more than": "Write out fewer turns (tl.static_range), or use smaller tiles.",
 }

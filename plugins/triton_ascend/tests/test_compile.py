@@ -42,6 +42,27 @@ def model(x: In["f16", 1000, 2]):
     turned(x, y)
     return y
 """
+FROM_ELSEWHERE = """
+@kernel
+def window(x: In["f32", 2, 9, 64], y: Out["f32", 2, 4, 8]):
+    for m in grid(2, 1):
+        k, n = whole(4), whole(8)
+        store(y[m, k, n], PLACE)
+
+
+@program
+def model(x: In["f32", 2, 9, 64]):
+    y = empty("f32", 2, 4, 8)
+    window(x, y)
+    return y
+"""
+PLACES = (
+    "load(x[m, 3, n * 2])",
+    "load(x[1, 3, n * 2])",
+    "load(x[m, k * 2 + 1, n * 2 + 3])",
+    "load(x[m, k - 2, n * 2 + 6])",
+    "load(x[m, k, n * 2 - 3])",
+)
 ONE_BLOCK = """
 @kernel
 def placed(block: In["i64", "N", 2], y: Out["i64", "N", 64], BM: Tune[2] = 2, BN: Tune[16] = 16):
@@ -67,9 +88,11 @@ pytestmark = pytest.mark.skipif(MADE is None, reason="The environment of triton_
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """What compiling the twelve gives, `TWO_APART`, `ONE_BLOCK`, and one with a fault; in one process."""
+    """What compiling the twelve gives, `TWO_APART`, `ONE_BLOCK`, `PLACES`, and one with a fault; in one process."""
     sources = {name: emit(sized(name), Schedule(), ASCEND) for name in sorted(SIZES)}
     sources |= {text: emit(sketch_of(text, "model"), Schedule(), ASCEND) for text in (TWO_APART, ONE_BLOCK)}
+    for place in PLACES:
+        sources[place] = emit(sketch_of(FROM_ELSEWHERE.replace("PLACE", place), "model"), Schedule(), ASCEND)
     softmax = sources["softmax"]
     text = softmax.files["kernel.py"].replace("tl.sum(", "tl.summ(")
     sources[FAULTY] = softmax.model_copy(update={"files": {**softmax.files, "kernel.py": text}})
@@ -97,6 +120,11 @@ def test_the_twelve_become_hivm(results: dict[str, dict[str, Any]], name: str) -
 
 def test_two_masked_stores_to_every_other_place_become_hivm(results: dict[str, dict[str, Any]]) -> None:
     assert results[TWO_APART]["ok"], results[TWO_APART]["log"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_lanes_two_places_apart_that_begin_anywhere_become_hivm(results: dict[str, dict[str, Any]], place: str) -> None:
+    assert results[place]["ok"], results[place]["log"]
 
 
 def test_an_index_that_is_the_same_in_all_lanes_becomes_hivm(results: dict[str, dict[str, Any]]) -> None:

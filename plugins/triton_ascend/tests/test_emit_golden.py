@@ -44,6 +44,14 @@ def pool(x: In["f32", 40, 64], y: Out["f32", 40, 32]):
                 peak = maximum(peak, reduce_max(load(x[m, r * 2 + l * DILATION - 1], other=-inf), l))
             store(y[m, r], peak)
 """
+PLACED = """
+@kernel
+def placed(x: In["f32", 2, 9, 64], y: Out["f32", 2, 4, 8]):
+    for m in grid(2, 1):
+        k, n = whole(4), whole(8)
+        t = load(x[{places}])
+        store(y[m, k, n], t)
+"""
 PRODUCT = """
 @kernel
 def product(a: In["f32", 200, 64], b: In["f32", 64, 128], bias: In["f32", 200], y: Out["f32", 4, 128, 50]):
@@ -138,10 +146,28 @@ def test_a_float_argument_is_f32() -> None:
     assert "narrowed(" in kernel(sketch)  # of a tensor of f64 without dimensions
 
 
+@pytest.mark.parametrize(
+    ("places", "begins"),
+    [
+        ("m, 3, n * 2", " + m * 576 + 192 * tl.num_programs(1) + n * 2"),
+        ("1, 3, n * 2", " + n * 2 + 768 * tl.num_programs(1)"),
+        ("m, 3, n * 2 + 3", " + m * 576 + 194 * tl.num_programs(1) + 1 + n * 2"),
+        ("m, k * 2 + 1, n * 2", " + m * 576 + 64 * tl.num_programs(1) + (k * 2 * 64)[:, None] + (n * 2)[None, :]"),
+        ("m, 0, n * 2 + 1", " + m * 576 + n * 2 + 1"),
+        ("m, 3, n * 3", " + m * 576 + 3 * 64 + n * 3"),
+        ("m, 3, n", " + m * 576 + 3 * 64 + n"),
+    ],
+)
+def test_lanes_that_are_two_places_apart_begin_at_no_number_but_one(places: str, begins: str) -> None:
+    """The second of each pair is that after the first: 1 may be added."""
+    (loaded,) = re.findall(r"tl.load\(x(.*)\) *#", kernel(sketch_of(PLACED.format(places=places))))
+    assert loaded == begins
+
+
 @pytest.mark.parametrize("dilation", [1, 3])
-def test_lanes_that_are_two_places_apart_begin_at_no_constant(dilation: int) -> None:
+def test_lanes_that_are_two_places_apart_may_begin_before_their_tensor(dilation: int) -> None:
     text = kernel(sketch_of(POOL.replace("DILATION", str(dilation))))
-    assert "x + (m * 64 - 1) + " in text and "- 1 >= 0" in text
+    assert "x + (m * 64 - 2 * tl.num_programs(1) + 1) + " in text and "- 1 >= 0" in text
 
 
 def test_no_address_begins_at_a_number_before_its_tensor() -> None:

@@ -46,17 +46,19 @@ class Dialect:
     how many warps a program has. `persistent`: whether every grid is launched with at most `units` programs. `pairs`:
     whether a reduction combines two values at once. `byte_products`: whether matrix units multiply i8, summed in i32.
     `branches`: whether a branch may hold a product. `lane_offsets`: whether lanes that are some places apart may begin
-    at a constant; else that is added to another part of the address. `whole_masks`: whether the mask of a store beside
-    a product has to compare every axis of the tile where it compares one. `spills`: whether a program that takes more
-    than there is is only slower; where it is refused, launches are described at the sizes of all cases that the file
-    has, too. `bulk`: the module of `TensorDescriptor`, where the chip copies blocks of memory by descriptors.
+    at a constant; else that is added to another part of the address, or times `one`. `whole_masks`: whether the mask of
+    a store beside a product has to compare every axis of the tile where it compares one. `spills`: whether a program
+    that takes more than there is is only slower; where it is refused, launches are described at the sizes of all cases
+    that the file has, too. `bulk`: the module of `TensorDescriptor`, where the chip copies blocks of memory by
+    descriptors.
 
     Words of kernel.py. `precisions`: `input_precision` of `tl.dot` on f32 for each precision of the language.
     `functions`: the module of elementary functions, which has to end in "libdevice". `forms`: elementwise operations on
     floats other than f64 that are written otherwise, {0}, {1}, … being operands. `helpers`: texts in place of those of
     `library.HELPERS`, "" for what the chip has no form of. `one`: what is 1 in every launch, by which
     places of masked stores are multiplied that are two apart for two lanes, where a compiler fails to join such stores,
-    and where pairs of lanes begin; by it no address begins at a number of places before its tensor.
+    and the numbers that are added to lanes two places apart; by it no address begins at a number of places before its
+    tensor.
     `barrier`: the statement by which the threads of a program wait for each other. `load_once`, `store_past`:
     options of loads and stores that leave the caches alone.
 

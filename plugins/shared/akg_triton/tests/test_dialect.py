@@ -189,7 +189,7 @@ def test_bytes_are_multiplied_by_matrix_units_where_these_take_them() -> None:
 def test_pairs_begin_at_no_number_that_a_compiler_sees() -> None:
     assert "((n + 64) * 2)[None, :] + 1" in kernel_of(SECOND_OF_PAIRS, PLAIN)
     text = kernel_of(SECOND_OF_PAIRS, replace(PLAIN, lane_offsets=False, one="tl.num_programs(1)"))
-    assert "+ 128 * tl.num_programs(1) + (n * 2)[None, :] + 1" in text
+    assert "+ 128 * tl.num_programs(1) + 1 + (n * 2)[None, :]" in text
     both = SECOND_OF_PAIRS.replace("16, 8]", "16, 8, 2]").replace("n = whole(8)", "n, p = whole(8), whole(2)")
     both = both.replace("y[m, n]", "y[m, n, p]").replace("n + 64, 1", "n + 64, p")
     text = kernel_of(both, replace(PLAIN, lane_offsets=False, one="tl.num_programs(1)"))

@@ -22,6 +22,7 @@ from akg_core.plugin.sketch import (
     walk,
 )
 from akg_triton.emit.expression import ExpressionPrinter
+from akg_triton.emit.places import without_numbers
 from akg_triton.emit.terms import TRITON, Term, wide
 
 ATOMIC = {
@@ -48,8 +49,7 @@ class MemoryPrinter:
         places: Sequence[Expr] = element.indices
         begins = ""
         if not self.terms.dialect.lane_offsets:
-            places, begins = without_offset(places, dims, self.terms.dialect.one)
-            begins = begins or self._zero(places)
+            places, begins = without_numbers(self.terms.body, places, dims, self.terms.dialect.one)
         indices = [self.terms.term(index) for index in places]
         compared = [part.left for part in conjuncts(mask) if isinstance(part, Binary)] if mask is not None else []
         compared += [part.left for part in compared if isinstance(part, Binary) and begins]
@@ -74,13 +74,6 @@ class MemoryPrinter:
         # each part is added to the pointer alone: their sum may exceed what one part never does
         texts = (f"({part})" if " - " in part and not part.endswith("]") else part for part in reversed(parts))
         return " + ".join([element.tensor, *texts]), axes
-
-    def _zero(self, indices: Sequence[Expr]) -> str:
-        """What is 0 in every launch, for an address that begins at a number of places before its tensor."""
-        axes = [self.terms.body.axes.get(n.id) for index in indices for n in walk(index) if isinstance(n, Name)]
-        known = all(axis is not None and isinstance(axis.begin, Number) for axis in axes)
-        before = any(isinstance(index, Binary) and index.op == "-" for index in indices)
-        return f" + ({self.terms.dialect.one} - 1)" if known and before else ""
 
     def strided(self, index: Term, stride: Expr, reach: Expr) -> Term:
         """An index times its stride: in 32 bits when no place inside the tensor is further than that."""
@@ -158,23 +151,6 @@ class MemoryPrinter:
         elif dict(op.hints).get("stream") == Number(True) and passes_by and self.terms.dialect.store_past:
             options.append(self.terms.dialect.store_past)
         return f"tl.{op.function}({', '.join([pointer, text, *options])})"
-
-
-def without_offset(indices: Sequence[Expr], dims: Sequence[Expr], one: str) -> tuple[Sequence[Expr], str]:
-    """Indices of an access, the last of lanes without the constant at which these begin, and its places: " - 1".
-
-    Only where these lanes are some places apart, and another index, which the constant is added to, is no number. Lanes
-    that are a pair of the last dimension apart begin there times `one`, lest the whole of an address is known.
-    """
-    match indices:
-        case [first, *between, Binary(op="+" | "-" as sign, left=lanes, right=Number(value=value))]:
-            apart = any(isinstance(n, Binary) and n.op == "*" and isinstance(n.right, Number) for n in walk(lanes))
-            if apart and not isinstance(first, Number):
-                return (first, *between, lanes), f" {sign} {value}"
-        case [first, *between, Binary(op="+", left=lanes, right=Number(value=value)), part] if one:
-            if dims[-1] == Number(2) and not isinstance(first, Number):
-                return (first, *between, lanes, part), f" + {2 * value} * {one}"
-    return indices, ""
 
 
 def _is_two(index: Expr, stride: Expr) -> bool:
