@@ -99,6 +99,15 @@ def test_a_few_of_a_row_are_found_without_sorting_it() -> None:
     assert "atomic" not in text and text.count("reduce_min") == 2
 
 
+def test_the_first_of_a_softmax_are_those_of_what_it_is_of() -> None:
+    """There nothing is equal by rounding; a stable sort of what is equal by rounding is by places."""
+    inputs = "[torch.randn(64, 64)]"
+    assert "exp(" not in designed(reference(forward("torch.softmax(x.half().float(), -1).topk(2).indices"), inputs))
+    assert "exp(" not in designed(reference(forward("x.softmax(-1).topk(20).indices"), inputs))
+    assert "exp(" in designed(reference(forward("torch.sort(x.softmax(-1), stable=True).indices"), inputs))
+    assert "exp(" in designed(reference(forward("x.softmax(0).topk(2).indices"), inputs))
+
+
 def test_a_row_that_holds_one_value() -> None:
     judge(reference(forward("(*x.sort(-1), x.topk(2).values, *x[:, :1].sort(-1))"), "[torch.ones(3, 5)]"))
 

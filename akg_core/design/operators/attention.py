@@ -33,7 +33,7 @@ def attention(left: Value, right: Value, dtype: str) -> Attention | None:
     The scores may be that product changed elementwise in any way: scaled, masked, biased.
     """
     weights, views = _below_views(left)
-    found = _softmax(weights)
+    found = softmax_of(weights)
     if found is None:
         return None
     scores, zeroed = found
@@ -102,11 +102,11 @@ def _bare(value: Value) -> Value:
     return _below_views(value)[0]
 
 
-def _softmax(value: Value) -> tuple[Value, bool] | None:
-    """The scores that `value` is the softmax of, and whether rows of -inf alone give 0 rather than NaN."""
+def softmax_of(value: Value) -> tuple[Value, bool] | None:
+    """The scores that `value` is the softmax of, along the last dim, and whether rows of -inf alone give 0, not NaN."""
     match value:
         case Pointwise(op="where", args=(condition, zero, softmax)) if _is_number(zero, 0):
-            found = _softmax(softmax)
+            found = softmax_of(softmax)
             return (found[0], True) if found and _all_infinite(condition, found[0]) else None
         case Pointwise(op="*", args=(Pointwise(op="exp", args=(Pointwise(op="-", args=(scores, peak)),)), share)):
             share = _bare(share)

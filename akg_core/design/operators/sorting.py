@@ -37,6 +37,7 @@ from akg_core.design.graph.values import (
     where,
     window,
 )
+from akg_core.design.operators.attention import softmax_of
 from akg_core.design.operators.gathers import taken
 from akg_core.design.operators.reductions import reduced
 from akg_core.design.operators.views import stacked
@@ -278,9 +279,17 @@ def _listed(x: Value, dim: int, find: Callable[[Value], Value]) -> tuple[Value, 
 
 @rule("topk")
 def topk(c: Call) -> tuple[Value, ...]:
-    """The first of a row in order, which is also a right answer where no order is asked for."""
+    """The first of a row in order, which is also a right answer where no order is asked for.
+
+    Which of equal values come first is open: a softmax has the order of what it is of, where less is equal by rounding.
+    """
     count, dim, largest = c.size(c.arg(1)), c.arg(2, -1), bool(c.arg(3, True))
-    return _listed(c.value(0), dim, lambda rows: leading(rows, count, c.choices.longest_sorted, largest))
+
+    def find(rows: Value) -> Value:
+        scores, _ = softmax_of(rows) or (rows, False)
+        return leading(scores, count, c.choices.longest_sorted, largest)
+
+    return _listed(c.value(0), dim, find)
 
 
 @rule("kthvalue")
