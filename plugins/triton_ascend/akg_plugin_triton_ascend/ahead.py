@@ -20,7 +20,7 @@ from akg_triton.signature import POINTERS
 from akg_core.plugin import kernels_of
 from akg_plugin_triton_ascend.probe import compiler
 
-OUT_OF_TIME = -signal.SIGXCPU
+OUT_OF_TIME = -signal.SIGKILL  # of SIGXCPU the compiler hears, and may wait for itself then without an end
 WRITTEN = "module.hivm.opt.mlir"  # what bishengir-compile leaves of the last stage before hivmc
 _ENDED = "External hivmc run fails, returning module before running external compiler"
 _OPTIONS = (
@@ -91,7 +91,7 @@ def within(seconds: int, command: Sequence[str], folder: Path) -> tuple[int, str
     """How a command ended and what it said, which computes so long at most, however long others keep it waiting."""
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=pipe, text=True) as process:
-        resource.prlimit(process.pid, resource.RLIMIT_CPU, (seconds, seconds + 5))
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (seconds, seconds))
         _, said = process.communicate()
     return process.returncode, said
 
