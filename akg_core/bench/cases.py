@@ -6,8 +6,8 @@ option or way to broadcast asks for another, and so does an integer 0 or 1, whic
 kernel is correct for several integers and numbers of dims, there is one for each, `apart`. What is written for a kernel
 is the file itself with `get_inputs`, a small case of it, and `get_inputs_dyn_list`, all of its cases, so that what
 differs among these varies. Cases that the kernel refuses all the same, because forward is another function at their
-sizes or a tensor is empty, are `rest`: a file like it. The file spells out the integers on which the cases of its
-kernel agree, and those of the small one, for they may be made smaller.
+sizes or a tensor is empty, are `rest`: a file like it, and two where it refuses all. The file spells out the integers
+on which the cases of its kernel agree, and those of the small one, for they may be made smaller.
 """
 
 from __future__ import annotations
@@ -110,19 +110,23 @@ def by_kernel(problem: Problem, folder: Path) -> list[Problem]:
     return found
 
 
-def rest(problem: Problem, refused: Sequence[int]) -> Problem | None:
+def rest(problem: Problem, refused: Sequence[int]) -> list[Problem]:
     """A problem of those cases that the kernel of one refuses, counted among its own: `3_add-rest1`, `3_add-rest2`, ….
 
-    None where there are none, and after so many that the others are left.
+    Where it refuses all of them, the first has a problem of its own, before that of the others. None where there are
+    none, where there is but one case, and after so many that the others are left.
     """
-    if not (problem.origin and 0 < len(refused) < len(problem.cases)) or problem.further == _FURTHER:
-        return None
-    further = problem.further + 1
-    name = f"{problem.name.removesuffix(f'{REST}{problem.further}')}{REST}{further}"
-    cases = tuple(problem.cases[number] for number in refused)
-    path = problem.path.with_name(f"{name}.py")
-    one = replace(problem, name=name, path=path, cases=cases, further=further)
-    return _written(one, _described(replace(problem, path=problem.origin)))
+    if not (problem.origin and refused and len(problem.cases) > 1) or problem.further >= _FURTHER:
+        return []
+    described = _described(replace(problem, path=problem.origin))
+    groups = [refused] if len(refused) < len(problem.cases) else [refused[:1], refused[1:]]
+    found = []
+    for further, numbers in enumerate(groups, problem.further + 1):
+        name = f"{problem.name.removesuffix(f'{REST}{problem.further}')}{REST}{further}"
+        cases = tuple(problem.cases[number] for number in numbers)
+        one = replace(problem, name=name, path=problem.path.with_name(f"{name}.py"), cases=cases, further=further)
+        found.append(_written(one, described))
+    return found
 
 
 def apart(problem: Problem) -> list[Problem]:

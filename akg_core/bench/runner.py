@@ -134,9 +134,10 @@ def _add_rest(problems: list[Problem], judged: list[Problem], rows: dict[Problem
         if not serves and (more := apart(problem)):
             problems[place : place + 1] = more
             found += more
-        elif following := rest(problem, row.refused):
-            problems.insert(place + 1, following)
-            found.append(following)
+        else:
+            following = rest(problem, row.refused)
+            problems[place + 1 : place + 1] = following
+            found += following
     return found
 
 

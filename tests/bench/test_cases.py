@@ -129,13 +129,16 @@ def test_what_a_kernel_refuses_is_a_file_like_it_until_nothing_is_left(kernels):
     (first,) = kernels(case([4, 8], [4, 8]), case([0, 8], [0, 8]), case([64, 8], [64, 8]), case([0, 9], [0, 9]))
     task = capture_file(first.path)
     assert task.refused == (2, 3)
-    one = rest(first, task.refused)
+    (one,) = rest(first, task.refused)
     assert (one.name, one.path.stem, one.group) == ("add-rest1", "add-rest1", "level0")
     lists = load_source(read(one.path), "rest").input_lists()
     assert [tuple(x.shape) for x, *_ in lists] == [(0, 8), (0, 9)]
-    two = rest(one, (1,))
-    assert two.name == "add-rest2" and rest(two, ()) is None
-    assert rest(one, (0, 1)) is None, "one that refuses all would go on for ever"
+    (two,) = rest(one, (1,))
+    assert two.name == "add-rest2" and rest(two, ()) == [] == rest(two, (0,)), "one case is not parted"
+    alone, others = rest(first, (0, 1, 2, 3))
+    assert (alone.name, others.name) == ("add-rest1", "add-rest2")
+    assert alone.cases == first.cases[:1] and others.cases == first.cases[1:]
+    assert [each.name for each in rest(others, (0, 1, 2))] == ["add-rest3", "add-rest4"]
 
 
 def test_integers_and_dims_that_no_kernel_serves_together_get_one_each(kernels):
