@@ -490,3 +490,18 @@ def test_a_run_in_float64_that_ends_for_want_of_memory_does_not_end_for_its_dtyp
     with pytest.raises(type(error)) as raised:
         names["forward"](torch.ones(2))
     assert is_of_dtypes(raised.value, cast(ReferenceModule, SimpleNamespace(name="ref", source=source))) is narrow
+
+
+def test_answers_that_have_other_rows_are_not_picked_by_those_in_doubt() -> None:
+    """The second has two rows, of which there is no fourth."""
+    x, z = torch.arange(64.0, dtype=torch.float64).reshape(16, 4), torch.ones(2, 4, dtype=torch.float64)
+
+    def answer(given: list[torch.Tensor]) -> dict[str, torch.Tensor]:
+        return {"output[0]": given[0].sum(1), "output[1]": given[1].sum(1)}
+
+    with pytest.raises(by_rows.NotApart):
+        by_rows.picked(Locality(1, (0,), 16), [x, z], torch.tensor([3]), answer, answer([x, z]))
+    (picked,) = by_rows.picked(
+        Locality(1, (0,), 16), [x], torch.tensor([3]), lambda given: {"output": given[0].sum(1)}, {"output": x.sum(1)}
+    )
+    assert torch.equal(picked, x[3:4])

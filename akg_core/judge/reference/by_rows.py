@@ -103,6 +103,8 @@ def is_part(part: dict[str, Any], whole: dict[str, Any], rows: slice | torch.Ten
 def _is_part(part: Any, whole: Any, rows: slice | torch.Tensor) -> bool:
     if not isinstance(part, torch.Tensor) or not isinstance(whole, torch.Tensor) or not whole.dim():
         return False
+    if isinstance(rows, torch.Tensor) and len(rows) and int(rows.max()) >= len(whole):
+        return False  # it has other rows, and fewer
     due = whole[rows]
     if same_bits(part, due):
         return True
