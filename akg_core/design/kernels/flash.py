@@ -13,7 +13,7 @@ from akg_core.design.kernels.descriptors import in_bulk, plain
 from akg_core.design.kernels.masks import Bound, Comparison, bounds, opened
 from akg_core.design.nest.nest import Head, Nest, Store
 from akg_core.design.nest.terms import Constant, Result, Term
-from akg_core.design.nest.tiling import ONE, WHOLE, Step, Tiling, choices_around, power_below
+from akg_core.design.nest.tiling import ONE, WHOLE, Step, Tiling, choices_around, multiples_up_to, power_below
 from akg_core.records import Traits
 from akg_core.sketch.ast import (
     Assign,
@@ -73,8 +73,8 @@ def _shared_well(queries: int, rows: int, programs: int, units: int) -> bool:
 
 def _around(size: int, most: int = 2) -> Step:
     """Sizes around one that is a power of two; where it is none, the multiples of the largest one that divides it."""
-    if (unit := size & -size) < size:
-        return Step(size, tuple(range(unit, size + 1, unit)))
+    if size & -size < size:
+        return multiples_up_to(size)
     return choices_around(size, min(size, 16 if most > 1 else size // 2), most * size)
 
 

@@ -28,7 +28,7 @@ from akg_core.design.kernels.descriptors import in_bulk, plain
 from akg_core.design.nest.accesses import example
 from akg_core.design.nest.nest import Head, Nest, Store, widened
 from akg_core.design.nest.terms import Load, Result, Term, axes_of, below
-from akg_core.design.nest.tiling import Step, Tiling, power_below
+from akg_core.design.nest.tiling import Step, Tiling, multiples_up_to, power_below
 from akg_core.records import Traits
 from akg_core.sketch.ast import (
     Assign,
@@ -153,8 +153,7 @@ def _windows(nest: Nest, traits: Traits) -> Tiling | None:
     _, pixels, depth = traits.window_tile
     tiling = tile_product(nest, traits.model_copy(update={"dot_tile": traits.window_tile, "units": 1}))
     rows, (n, _), ((k, step),) = *tiling.grid, tiling.loops
-    unit = pixels & -pixels
-    across = n, Step(pixels, tuple(range(unit, pixels + 1, unit)))
+    across = n, multiples_up_to(pixels)
     tiling = replace(tiling, grid=(rows, across), loops=((k, replace(step, stages=_AHEAD)),), persistent=True)
     return _at_most(tiling, pixels) if step.default == depth and tiling.programs >= 2 * traits.units else None
 

@@ -96,6 +96,12 @@ def power_below(number: int) -> int:
     return 1 << max(number, 1).bit_length() - 1
 
 
+def multiples_up_to(size: int) -> Step:
+    """A size that is no power of two, or another multiple of the largest one that divides it."""
+    unit = size & -size
+    return Step(size, tuple(range(unit, size + 1, unit)))
+
+
 def choices_around(default: int, low: int, high: int) -> Step:
     """Powers of two around a default, within [low, high]."""
     around = [default * n // d for n, d in ((1, 4), (1, 2), (1, 1), (2, 1), (4, 1))]
