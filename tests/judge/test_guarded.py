@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import threading
+import weakref
+from collections import deque
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -55,6 +58,41 @@ def test_a_few_calls_have_one_guard(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     case = Case(name="again", inputs=tmp_path / "inputs", outputs=tmp_path / "outputs", order=(0,) * 3)
     subject = Subject(SimpleNamespace(ModelNew=Viewing), case, HOST, lambda: lambda: None)
     assert guarded.run(subject, case, []).finished and len(made) == 1
+
+
+class Foreign(nn.Module):
+    """Answers in memory of NumPy's: each time another, or what was given back, of much the first first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.idle = deque(np.empty(4096, np.float32) for _ in range(12))
+        self.kept: list[np.ndarray] | None = None
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        given = self.idle.popleft() if self.kept is None else np.empty(4096, np.float32)
+        place = given.view()
+        if self.kept is None:
+            weakref.finalize(place, self.idle.append, given)
+        else:
+            self.kept.append(given)
+        return torch.from_numpy(place).copy_(x)
+
+
+class Keeping(Foreign):
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept = []
+
+
+@pytest.mark.parametrize(("model", "rules"), [(Foreign, ()), (Keeping, (guarded.KEEPS_ANSWERS,))])
+def test_places_that_come_again_late_are_no_memory_that_is_kept(
+    tmp_path: Path, model: type[nn.Module], rules: tuple[str, ...]
+) -> None:
+    save(tmp_path / "inputs", [torch.zeros(4096)])
+    case = Case(name="again", inputs=tmp_path / "inputs", outputs=tmp_path / "outputs", order=(0,) * 3)
+    subject = Subject(SimpleNamespace(ModelNew=model), case, HOST, lambda: lambda: None)
+    report = guarded.run(subject, case, [])
+    assert report.finished and report.broken_rules == rules, report
 
 
 class Late(nn.Module):

@@ -33,6 +33,7 @@ from akg_core.worker.threads import alone, threads, threads_for
 _WATCHED = 20_000  # operators that a guard is to tell of at once
 
 _HELD = 8  # answers
+_TOLD = 24  # places of answers, in which one that was given back is among them again
 KEEPS_ANSWERS = "keeps the memory of its answers"
 """The rule that a kernel breaks which holds more of them than a few: it could give their memory again, to whom has one
 still."""
@@ -74,7 +75,8 @@ class _Run:
 
     def _keeps_each(self) -> bool:
         """Whether answers in memory that torch did not allocate lie in ever other places, though nobody holds an
-        earlier one: whoever gives memory back gets the same again before long, but for small pieces."""
+        earlier one: whoever gives memory back gets the same again before long, but for small pieces. A few places may
+        all be other ones by chance, so that more are asked for then."""
         if self.case.placed or not self.earlier.is_foreign:
             return False
         self.earlier, given, calls = Earlier(), fresh(self.last), len(self.case.order)
@@ -85,8 +87,14 @@ class _Run:
             return [tensor["address"] for tensor in told if tensor["nbytes"] >= mmap.PAGESIZE]
 
         with torch.no_grad():
-            known, late = places(), places()
-        return 3 * len({*late} - {*known}) > 2 * len(late)
+            known, told = {*places()}, 0
+            while told < _TOLD:
+                late = places()
+                if 3 * len({*late} - known) <= 2 * len(late):
+                    return False
+                known.update(late)
+                told += len(late)
+        return True
 
     def row(self, first: int, inputs: Sequence[list[Any]], seeds: Sequence[int | None]) -> int:
         """Run calls in a row, of which the first has this number in the case, and write them.
