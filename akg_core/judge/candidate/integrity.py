@@ -10,6 +10,7 @@ import _thread
 import builtins
 import functools
 import json
+import operator
 import os
 import pathlib
 import random
@@ -38,8 +39,9 @@ _OTHERS = (
 _BESIDE = ("akg_core.judge.", "akg_core.worker.")
 """Rooms of core that run beside a kernel, or read what it gives."""
 
-_Parts = tuple[tuple[Mapping[str, Any], str, Any], ...]
-_Codes = tuple[tuple[FunctionType, CodeType], ...]
+_Parts = tuple[tuple[Callable[[Any], tuple[Any, ...]], Mapping[str, Any], tuple[Any, ...]], ...]
+"""For each room of names: what gets some of them from it, and what these stand for."""
+_Codes = tuple[tuple[FunctionType, ...], tuple[CodeType, ...]]
 _Names = tuple[tuple[Mapping[str, Any], frozenset[str]], ...]
 _LATER = frozenset({"__warningregistry__", "__slotnames__"})  # names that Python adds to a module or a class
 
@@ -50,7 +52,7 @@ def watch(packages: Collection[str] = (), others: Sequence[Any] = ()) -> Callabl
     `packages` belong to the harness beside `akg_core`; `others` are modules and classes that it calls.
     """
     asked = frozenset({"akg_core", *packages}), (*_OTHERS, *others)
-    held = _harness(*asked, _ours(asked[0], frozenset(sys.modules))) if isolation.is_confined() else ((), (), ())
+    held = _harness(*asked, _ours(asked[0], frozenset(sys.modules))) if isolation.is_confined() else ((), ((), ()), ())
     resume = _compare(*held).__next__
     resume()
     return resume
@@ -58,15 +60,18 @@ def watch(packages: Collection[str] = (), others: Sequence[Any] = ()) -> Callabl
 
 def _compare(parts: _Parts, codes: _Codes, names: _Names) -> Iterator[None]:
     leave, write, count, sleep = os._exit, os.write, _thread._count, time.sleep
+    every, both, same, code, missing = all, map, operator.is_, operator.attrgetter("__code__"), KeyError
     running, tries, is_whole = count(), 0, True
     yield
     while parts and count() > running and tries < 10:
         sleep(_ENDING_SECONDS / 10)
         tries += 1
-    for space, name, part in parts:
-        is_whole = is_whole and space.get(name) is part
-    for function, code in codes:
-        is_whole = is_whole and function.__code__ is code
+    for get, space, held in parts:
+        try:
+            is_whole = is_whole and every(both(same, get(space), held))
+        except missing:
+            is_whole = False
+    is_whole = is_whole and every(both(same, both(code, codes[0]), codes[1]))
     for space, known in names:
         is_whole = is_whole and space.keys() <= known
     if not is_whole or (parts and count() > running):
@@ -87,9 +92,18 @@ def _with_bases(one: Any) -> Sequence[Any]:
     return (*one.__mro__[:-1], *made_by.__mro__[:-1]) if isinstance(one, type) else (one,)
 
 
+def _parts(space: Mapping[str, Any]) -> _Parts:
+    """What is held of one room of names; nothing where it has nothing that could be called."""
+    held = {name: value for name, value in space.items() if isinstance(value, _PARTS)}
+    if not held:
+        return ()
+    names = [*held, next(iter(held))]  # of a single name the getter would give no tuple
+    return ((operator.itemgetter(*names), space, tuple(space[name] for name in names)),)
+
+
 @functools.lru_cache(1)
 def _harness(packages: frozenset[str], others: tuple[Any, ...], names: frozenset[str]) -> tuple[_Parts, _Codes, _Names]:
-    """Names with what they stand for, functions with their code, and modules and classes with all names that they have:
+    """Names with what they stand for, functions and their code, and modules and classes with all names that they have:
     one that is added to a class hides what that inherits.
 
     That is of the modules that belong to the harness; of the modules and classes that those of them name which run
@@ -106,11 +120,9 @@ def _harness(packages: frozenset[str], others: tuple[Any, ...], names: frozenset
         for value in space.values():
             if isinstance(value, FunctionType):
                 spaces.setdefault(id(value.__globals__), value.__globals__)
-    parts = tuple(
-        (space, key, value) for space in spaces.values() for key, value in space.items() if isinstance(value, _PARTS)
-    )
-    functions = {id(value): value for _, _, value in parts if isinstance(value, FunctionType)}
-    codes = tuple((function, function.__code__) for function in functions.values())
+    parts = tuple(part for space in spaces.values() for part in _parts(space))
+    functions = {id(value): value for _, _, held in parts for value in held if isinstance(value, FunctionType)}
+    codes = (tuple(functions.values()), tuple(function.__code__ for function in functions.values()))
     classes = (space for space in called.values() if isinstance(space, MappingProxyType))
     known = tuple((space, _LATER.union(space)) for space in (*ours.values(), *classes))
     return parts, codes, known

@@ -9,7 +9,7 @@ import ast
 import contextlib
 import io
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from akg_core.python_text import module_of
@@ -24,11 +24,15 @@ _MOST_PARTS = 64  # of a text that is a sum
 _NOTED = 200  # characters of a text that may be a file's name
 
 
+Nodes = Sequence[ast.AST]
+"""All nodes of a tree, as `ast.walk` gives them: a call stands before what it calls."""
+
+
 class TooMuchText(Exception):
     """A Python file of a kernel has more text than anybody reads; the message says which."""
 
 
-def own_files(folder: Path, entry: str) -> Iterator[tuple[Path, str, ast.Module]]:
+def own_files(folder: Path, entry: str) -> Iterator[tuple[Path, str, Nodes]]:
     """The files that belong to the kernel whose entry file is given: path, text, and what was parsed.
 
     A file belongs when one that belongs imports it or says its name, as importlib, runpy or exec are told. Where one
@@ -42,9 +46,9 @@ def own_files(folder: Path, entry: str) -> Iterator[tuple[Path, str, ast.Module]
         path = files.get(name)
         if path is None:
             continue
-        for text, tree in _readings(path):
-            yield path, text, tree
-            for other in _loaded(tree, PurePosixPath(name), files):
+        for text, nodes in _readings(path):
+            yield path, text, nodes
+            for other in _loaded(nodes, PurePosixPath(name), files):
                 if other not in seen:
                     seen.add(other)
                     waiting.append(other)
@@ -64,8 +68,8 @@ def joined(node: ast.AST) -> str:
     return "" if waiting else "".join(parts)
 
 
-def _readings(path: Path) -> Iterator[tuple[str, ast.Module]]:
-    """What a file says, and its tree: as UTF-8, and in the encoding that it declares, where Python reads it in that."""
+def _readings(path: Path) -> Iterator[tuple[str, Nodes]]:
+    """What a file says, and its nodes: as UTF-8, and in the encoding it declares, where Python reads it in that."""
     known = {""}
     with contextlib.suppress(OSError):
         said = _content(path)
@@ -74,7 +78,7 @@ def _readings(path: Path) -> Iterator[tuple[str, ast.Module]]:
                 text = decoded(said, path.suffix == ".py")
                 if text not in known:
                     known.add(text)
-                    yield text, module_of(text)
+                    yield text, (*ast.walk(module_of(text)),)
 
 
 def _content(path: Path) -> bytes:
@@ -102,12 +106,12 @@ def _as_declared(said: bytes, is_python: bool) -> str:
     return said.decode(tokenize.detect_encoding(io.BytesIO(said).readline)[0])
 
 
-def _loaded(tree: ast.Module, name: PurePosixPath, files: dict[str, Path]) -> Iterator[str]:
+def _loaded(nodes: Nodes, name: PurePosixPath, files: dict[str, Path]) -> Iterator[str]:
     """Names of the files that a file may load, in the order in which it speaks of them."""
-    runs = _runs(tree)
+    runs = _runs(nodes)
     last = {PurePosixPath(other).name for other in files}
     first = {PurePosixPath(other).parts[0].removesuffix(".py") for other in files}
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Import(names=names):
                 for alias in names:
@@ -143,11 +147,11 @@ def _of_text(text: str, runs: bool, files: dict[str, Path]) -> Iterator[str]:
             yield name
 
 
-def _runs(tree: ast.Module) -> str | None:
+def _runs(nodes: Nodes) -> str | None:
     """A text that says what a file runs: "" where only running it tells, None where it runs nothing."""
     told: list[str] = []
     called: set[ast.AST] = set()
-    for node in ast.walk(tree):  # a call stands before what it calls
+    for node in nodes:
         if isinstance(node, ast.Call) and _is_runner(node.func):
             called.add(node.func)
             given = [*node.args, *(keyword.value for keyword in node.keywords)]

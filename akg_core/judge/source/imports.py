@@ -51,9 +51,9 @@ def lies_in(folder: Path, package: str) -> bool:
     return any((folder / name).is_file() for name in names)
 
 
-def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Each package that is imported by its name, with the line."""
-    for node in ast.walk(tree):
+def imported(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    """Each package that some nodes import by its name, with the line."""
+    for node in nodes:
         match node:
             case ast.Import():
                 yield from ((node.lineno, alias.name.partition(".")[0]) for alias in node.names)
@@ -66,4 +66,4 @@ def _of_text(text: str) -> Iterator[str]:
         tree = module_of(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    yield from (name for _, name in imported(tree))
+    yield from (name for _, name in imported(ast.walk(tree)))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from akg_core.judge.source.belongings import TooMuchText, joined, own_files
+from akg_core.judge.source.belongings import Nodes, TooMuchText, joined, own_files
 from akg_core.judge.source.imports import allowed, imported, is_there, lies_in
 
 LIBRARIES = frozenset(
@@ -52,26 +52,26 @@ def broken_rule(folder: Path, reference: str, entry: str = "model_new.py", modul
 
 def _broken_rule(folder: Path, reference: str, entry: str, modules: frozenset[str]) -> str:
     known = allowed(modules, reference)
-    for path, text, tree in own_files(folder, entry):
+    for path, text, nodes in own_files(folder, entry):
         if text == reference:
             continue
         place = f"in {path.name}, line"
-        for line, name in _names(tree):
+        for line, name in _names(nodes):
             if name in _SWITCHES:
                 return f"switches the guard off: {name} {place} {line}"
             if name in LIBRARIES - modules or LIBRARY_KERNELS.match(name):
                 return f"another library: {name} {place} {line}"
-        for line, name in imported(tree):
+        for line, name in imported(nodes):
             if name not in known and not lies_in(folder, name) and is_there(name):
                 return f"another library: {name} {place} {line}"
-        for line in _numpy(tree):
+        for line in _numpy(nodes):
             return f"another library: numpy {place} {line}"
     return ""
 
 
-def _names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def _names(nodes: Nodes) -> Iterator[tuple[int, str]]:
     """Each name in question with its line: packages imported, attributes, and strings that could be either."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Import():
                 yield from ((node.lineno, name) for alias in node.names for name in (alias.name, _first(alias.name)))
@@ -91,16 +91,16 @@ def _first(module: str) -> str:
     return module.partition(".")[0]
 
 
-def _numpy(tree: ast.AST) -> Iterator[int]:
+def _numpy(nodes: Nodes) -> Iterator[int]:
     """Lines on which numpy does more than say where memory is and of which type: `x.numpy().ctypes`, `np.float32`."""
     aliases, addresses = set(), set()
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Import():
                 aliases |= {a.asname or a.name for a in node.names if a.name.partition(".")[0] == "numpy"}
             case ast.Attribute(attr="ctypes" | "__array_interface__", value=ast.Call(func=made)):
                 addresses.add(made)
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.ImportFrom(module=str(module)) if module.partition(".")[0] == "numpy":
                 if any(alias.name not in _TYPES for alias in node.names):
