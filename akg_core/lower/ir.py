@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from akg_core.sketch import numerics
@@ -194,6 +194,14 @@ class Op:
             if expr is not None:
                 yield expr
 
+    def touches(self) -> set[str]:
+        """The tensors that it loads from or stores to itself."""
+        return {node.tensor for expr in self.expressions() for node in walk(expr) if isinstance(node, Element)}
+
+    def loads(self) -> set[str]:
+        """The tensors that it loads from itself."""
+        return replace(self, element=None).touches()
+
     def rewrite(self, change: Callable[[Any], Any]) -> None:
         """Apply `change` to every node of the expressions that it evaluates itself, children before parents."""
         self.expr, self.other, self.element, self.mask = (
@@ -223,6 +231,11 @@ class Region:
     def inside(self) -> Iterator[Op]:
         """Every op, those inside of others after them."""
         return inside(self.ops)
+
+    def updated(self) -> set[str]:
+        """The tensors that its ops both load from and store to."""
+        stored = {op.element.tensor for op in self.inside() if op.element is not None}
+        return stored & {tensor for op in self.inside() for tensor in op.loads()}
 
 
 @dataclass(slots=True)

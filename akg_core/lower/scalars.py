@@ -1,4 +1,4 @@
-"""Float arguments of `forward` on chips without f64: kernels are handed them in f32."""
+"""Chips that lack dtypes: without f64 kernels are handed float arguments in f32; what computes in others is refused."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
+from akg_core.errors import Unsupported
 from akg_core.lower.specialise import Instance
 from akg_core.records import Interface
 from akg_core.sketch import ast
@@ -27,6 +28,14 @@ def with_floats(instance: Instance, dtype: str) -> Instance:
     if dtype == WIDE or not wide or any(tensor.dims or tensor.role != "In" for tensor in wide):
         return instance
     return replace(instance, kernel=ast.rewrite(instance.kernel, _narrow))
+
+
+def refuse_lacking(instance: Instance, lacks: Collection[str]) -> None:
+    """Raise Unsupported where a kernel computes in a dtype that its chip lacks."""
+    kinds = (node.type if isinstance(node, Expr) else node for node in ast.walk(instance.kernel))
+    used = {kind.dtype for kind in kinds if isinstance(kind, ast.Type | ast.TensorParameter)}
+    if missing := sorted(used.intersection(lacks)):
+        raise Unsupported(f"The chip cannot compute in {', '.join(missing)}.", "Compute in another dtype.")
 
 
 def _narrow(node: Any) -> Any:

@@ -18,7 +18,7 @@ from akg_core.lower.substitute import replaced
 from akg_core.lower.tile.all_reduce import AllReduced, Workspace, lower_all_reduce
 from akg_core.lower.tile.blocks import load_blocks
 from akg_core.lower.tile.indices import lower_to_indices
-from akg_core.lower.tile.masks import EXISTS
+from akg_core.lower.tile.masks import EXISTS, conjuncts, over_all
 from akg_core.lower.tile.order import Pairing, accesses, gathers, order, pairings
 from akg_core.lower.tile.pipeline import tile_ir
 from akg_core.lower.tile.programs import Programs, programs_of
@@ -33,6 +33,7 @@ __all__ = [
     "Programs",
     "Workspace",
     "accesses",
+    "conjuncts",
     "decompose",
     "gathers",
     "is_matrix_product",
@@ -40,6 +41,7 @@ __all__ = [
     "lower_all_reduce",
     "lower_to_indices",
     "order",
+    "over_all",
     "pairings",
     "precision_of",
     "programs_of",

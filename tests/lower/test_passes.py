@@ -22,13 +22,14 @@ from akg_core.lower.tile.copies import propagate_copies
 from akg_core.lower.tile.indices import lower_to_indices
 from akg_core.lower.tile.interleave import interleave
 from akg_core.lower.tile.lanewise import keep_lanewise
-from akg_core.lower.tile.masks import mask
+from akg_core.lower.tile.masks import conjuncts, mask, over_all
 from akg_core.lower.tile.padding import pad
 from akg_core.lower.tile.rows import write_out_rows
 from akg_core.lower.tile.single import unroll_single
 from akg_core.lower.tile.window_taps import write_out_taps
 from akg_core.lower.verify import BrokenIR, verify
 from akg_core.records import Schedule
+from akg_core.sketch.ast import Call, walk
 from akg_core.sketch.check import require
 from akg_core.sketch.parse import parse
 from akg_core.sketch.schedule import bind
@@ -250,6 +251,23 @@ def test_masks_are_where_lanes_do_not_exist() -> None:
 
 def test_an_index_that_may_be_outside_is_compared() -> None:
     assert "mask=p + k - 1 >= 0" in ops(POOL, mask), "and below 66 for certain"
+
+
+def test_a_mask_in_its_conditions_and_with_one_for_each_axis() -> None:
+    body = built(POOL.replace("whole(3)", "whole(5)"), pad, mask)
+    nodes = (node for op in body.ops() for node in walk(tuple(op.expressions())))
+    (load,) = (node for node in nodes if isinstance(node, Call) and node.op == "load")
+    where = dict(load.keywords)["mask"]
+    assert list(map(show_expression, conjuncts(where))) == ["exists(k)", "p + k - 1 >= 0", "p + k - 1 < 66"]
+    exists, *_ = conjuncts(where)
+    assert show_expression(over_all(body, exists, ("p", "k"))) == "exists(k) and p < 64"
+    assert conjuncts(None) == []
+
+
+def test_tensors_that_are_loaded_and_stored() -> None:
+    (region,) = built(TURNS).regions
+    assert region.updated() == {"y"}
+    assert [(op.loads(), op.touches()) for op in region.inside() if op.kind == "store"] == [({"x"}, {"x", "y"})]
 
 
 def test_sums_are_kept_lane_by_lane() -> None:

@@ -128,5 +128,19 @@ class _Masks:
         return None
 
 
+def conjuncts(mask: Expr | None) -> list[Expr]:
+    """The conditions that must all hold where a mask does."""
+    if isinstance(mask, Binary) and mask.op == "and":
+        return [*conjuncts(mask.left), *conjuncts(mask.right)]
+    return [] if mask is None else [mask]
+
+
+def over_all(body: Body, mask: Expr, axes: Iterable[str]) -> Expr:
+    """The mask with a comparison for each of the `axes` that it leaves out, all of whose lanes are positions."""
+    left = [axis for axis in axes if axis not in body.axes_of(mask)]
+    ends = (Binary("<", Name(axis, type=_INDEX), body.axes[axis].extent, type=_BOOL) for axis in left)
+    return reduce(_both, ends, mask)
+
+
 def _both(left: Expr, right: Expr) -> Expr:
     return Binary("and", left, right, type=_BOOL)

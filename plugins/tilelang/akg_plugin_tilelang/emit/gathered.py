@@ -6,12 +6,12 @@ program, so the function has none. TileLang loads ahead then what is loaded with
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Set
 from dataclasses import dataclass
 
 from akg_core.plugin.lower import Op
 from akg_core.plugin.sketch import Binary, Call, Expr, Name, walk
-from akg_core.plugin.tile import EXISTS
+from akg_core.plugin.tile import EXISTS, conjuncts
 from akg_plugin_tilelang.emit.expression import Tile
 from akg_plugin_tilelang.emit.reads import is_loaded
 from akg_plugin_tilelang.emit.terms import Term
@@ -64,7 +64,7 @@ def _summed(printer: TilePrinter) -> set[str]:
 def _masked(printer: TilePrinter, expr: Expr) -> set[str]:
     """The axes whose lanes a load's mask asks for; {} where it has none, or asks for something else."""
     mask = dict(expr.keywords).get("mask") if isinstance(expr, Call) and is_loaded(expr) else None
-    asked = list(conditions(mask)) if mask is not None else []
+    asked = conjuncts(mask)
     axes = {
         each.args[0].id
         for each in asked
@@ -77,14 +77,6 @@ def _has_places_of_its_own(printer: TilePrinter, expr: Expr) -> bool:
     """Whether no index lies in a tile, where lanes that do not exist would still have theirs."""
     names = {node.id for node in walk(expr) if isinstance(node, Name)}
     return not printer.terms.kept and not any(printer.body.values[n].axes for n in names & set(printer.body.values))
-
-
-def conditions(mask: Expr) -> Iterator[Expr]:
-    if isinstance(mask, Binary) and mask.op in ("and", "&"):
-        yield from conditions(mask.left)
-        yield from conditions(mask.right)
-    else:
-        yield mask
 
 
 def is_multiplied_only(printer: TilePrinter, name: str) -> bool:

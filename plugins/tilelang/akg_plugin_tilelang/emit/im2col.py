@@ -10,7 +10,8 @@ from math import isqrt
 
 from akg_core.plugin.lower import Op
 from akg_core.plugin.sketch import Binary, Call, Element, Expr, Name, Number
-from akg_plugin_tilelang.emit.gathered import EXISTS, conditions, is_multiplied_only
+from akg_core.plugin.tile import EXISTS, conjuncts
+from akg_plugin_tilelang.emit.gathered import is_multiplied_only
 from akg_plugin_tilelang.emit.tiles import TilePrinter
 
 LONGEST, MOST = 64, 256  # channels of 16 bits that one copy takes, and pixels
@@ -63,7 +64,7 @@ def _is_zero_outside(load: Call, element: Element, pixels: str) -> bool:
     options = dict(load.keywords)
     if "mask" not in options:
         return True
-    asked = [each for each in conditions(options["mask"]) if not _exists(each, pixels)]
+    asked = [each for each in conjuncts(options["mask"]) if not _exists(each, pixels)]
     inside = all(isinstance(each, Binary) and each.op in (">=", "<") and each.left in element.indices for each in asked)
     return inside and options.get("other") in (None, Number(0))
 

@@ -9,12 +9,6 @@ from akg_core.plugin.tile import precision_of
 WHOLE = 2**31  # longer than any run that ends within a tensor
 
 
-def loaded(op: Op) -> set[str]:
-    """The tensors that an op loads from."""
-    expressions = [expr for expr in op.expressions() if expr is not op.element]
-    return {node.tensor for expr in expressions for node in walk(expr) if isinstance(node, Element)}
-
-
 def is_exact(op: Op) -> bool:
     """Whether matrix units would round what a product multiplies."""
     dtypes = {e.type.dtype for e in (op.expr, op.other) if e is not None and e.type is not None}

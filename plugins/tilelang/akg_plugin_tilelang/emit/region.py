@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import ATOM, LOOSE, TORCH_NAMES, Axis, Body, Lines, Op, Region
 from akg_core.plugin.sketch import Binary, Call, Element, Expr, Name, Number, is_float, walk
-from akg_core.plugin.tile import EXISTS, Programs
+from akg_core.plugin.tile import EXISTS, Programs, conjuncts
 from akg_plugin_tilelang.emit.expression import Tile
 from akg_plugin_tilelang.emit.gathered import gather, is_gathered
 from akg_plugin_tilelang.emit.im2col import im2col
-from akg_plugin_tilelang.emit.reads import branches, is_exact, is_loaded, loaded
+from akg_plugin_tilelang.emit.reads import branches, is_exact, is_loaded
 from akg_plugin_tilelang.emit.terms import HELD, STORED, Term, cast, strong
 from akg_plugin_tilelang.emit.threads import unrolled
 from akg_plugin_tilelang.emit.tiles import TilePrinter
@@ -60,7 +60,7 @@ class RegionPrinter(TilePrinter):
             for e in (op.expr, op.other)
             if isinstance(e, Name)
         }
-        self.stored = {op.element.tensor for op in region.inside() if op.element is not None}
+        self.updated = region.updated()
 
     def print(self) -> None:
         for axis in self.body.axes.values():
@@ -117,18 +117,13 @@ class RegionPrinter(TilePrinter):
 
     def wait_for_threads(self, op: Op) -> None:
         """Wait for the program's other threads before a tensor is touched that the region both reads and writes."""
-        touched = loaded(op) | ({op.element.tensor} if op.element is not None else set())
-        if touched & self.stored & self.read() - set(self.body.workspace):
+        if op.touches() & self.updated - set(self.body.workspace):
             self.say("T.sync_threads()")
 
     def wait(self, op: Op) -> None:
         """Wait for the other programs of the group."""
         counter, *at = op.destination.tensor, *map(self.terms.term, op.destination.indices)
         self.say(self.terms.call("grid_barrier", counter, *at, self.terms.term(op.bounds[0])))
-
-    def read(self) -> set[str]:
-        """The tensors that the region loads from."""
-        return {tensor for op in self.region.inside() for tensor in loaded(op)}
 
     def hold(self, op: Op, scope: str = "fragment") -> tuple[str, tuple[str, ...]]:
         """The tile of an op's target, allocated where it is not there yet."""
@@ -236,7 +231,7 @@ class RegionPrinter(TilePrinter):
                 given = dict(keywords)
                 filled = op in self.region.ops and given.get("other", Number(0)) == Number(0)
                 whole = given.keys() <= ({"via", "mask", "other"} if filled else {"via"})
-                whole = whole and element.tensor not in self.stored and self.is_box(element, axes)
+                whole = whole and element.tensor not in self.updated and self.is_box(element, axes)
                 return self.region_of(element, axes) if whole and self.ends(given.get("mask"), element, axes) else ""
         return ""
 
@@ -250,11 +245,10 @@ class RegionPrinter(TilePrinter):
 
         `T.copy` neither reads nor writes these, and what it reads there is 0.
         """
-        match mask:
-            case None:
-                return True
-            case Binary(op="and", left=left, right=right):
-                return self.ends(left, element, axes) and self.ends(right, element, axes)
+        return all(self.is_end(condition, element, axes) for condition in conjuncts(mask))
+
+    def is_end(self, condition: Expr, element: Element, axes: tuple[str, ...]) -> bool:
+        match condition:
             case Call(op=op, args=(Name(id=name),)) if op == EXISTS and name in axes:
                 axis, place = self.body.axes[name], axes.index(name) - len(axes)
                 size = self.body.tensors[element.tensor].dims[place]
@@ -305,7 +299,7 @@ class RegionPrinter(TilePrinter):
         stored = self.terms.tensors[op.destination.tensor].dtype in ("f16", "bf16")
         whole = self.ends(op.mask, op.destination, axes)
         return bool(self.products and stored and whole and op.function == "store") and (
-            len(axes) == 2 and self.is_box(op.destination, axes) and op.destination.tensor not in self.read()
+            len(axes) == 2 and self.is_box(op.destination, axes) and op.destination.tensor not in self.updated
         )
 
     def tiles(self, op: Op) -> None:

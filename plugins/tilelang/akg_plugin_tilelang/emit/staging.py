@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from akg_core.plugin.lower import Lines, Op
 from akg_core.plugin.sketch import DTYPES, Number
-from akg_plugin_tilelang.emit.reads import is_loaded, loaded
+from akg_plugin_tilelang.emit.reads import is_loaded
 from akg_plugin_tilelang.emit.region import RegionPrinter
 
 STAGES, BYTES = 3, 224 * 1024  # of factors that are loaded ahead
@@ -20,7 +20,7 @@ def stages(printer: RegionPrinter, op: Op, body: Lines) -> int:
     wanted = int(asked.value) if isinstance(asked, Number) else STAGES
     branches = [each for each in op.body if each.kind == "if"]
     plain = all(
-        each.kind == "map" and not loaded(each) for branch in branches for each in (*branch.body, *branch.orelse)
+        each.kind == "map" and not each.loads() for branch in branches for each in (*branch.body, *branch.orelse)
     )
     if wanted < 1 or not plain or not _is_staged(printer, body, len(branches)):
         return 0

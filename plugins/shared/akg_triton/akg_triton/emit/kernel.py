@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import Body, Instance, Line, Region, renamed
+from akg_core.plugin.lower import Body, Instance, Line, Region, refuse_lacking, renamed
 from akg_core.plugin.resources import operands_of, pipeline, warps_of
-from akg_core.plugin.sketch import ast
 from akg_core.plugin.tile import (
     AllReduced,
     Divisors,
@@ -28,7 +27,7 @@ OWN = frozenset({"arrivals", "arrived", *(f"parts{n}" for n in range(1, 9))})
 
 def functions(instance: Instance, dialect: Dialect) -> list[Function]:
     """The Triton functions of one instance, in the order in which they are launched."""
-    _refuse_lacking(instance, dialect)
+    refuse_lacking(instance, dialect.lacks)
     safe = renamed(instance, RESERVED)
     floats, workspace = "f32" if "f64" in dialect.lacks else "f64", dialect.register_elements * dialect.most_warps
     body, divisors = tile_ir(safe, RESERVED | OWN, workspace, ("bf16",), floats)
@@ -92,12 +91,3 @@ def _all_reduced(body: Body, region: Region, programs: Programs, dialect: Dialec
         what = f"{found[0].function or found[0].kind}: programs of this chip do not wait for each other."
         raise Unsupported(what, "Use one program.")
     return lower_all_reduce(body, region, programs)
-
-
-def _refuse_lacking(instance: Instance, dialect: Dialect) -> None:
-    """Raise Unsupported where a kernel computes in a dtype that its chip lacks."""
-    nodes = ast.walk(instance.kernel)
-    kinds = (node.type if isinstance(node, ast.Expr) else node for node in nodes)
-    used = {kind.dtype for kind in kinds if isinstance(kind, (ast.Type, ast.TensorParameter))}
-    if missing := sorted(used & {*dialect.lacks}):
-        raise Unsupported(f"The chip has no {', '.join(missing)} in Triton.", "Compute in another dtype.")

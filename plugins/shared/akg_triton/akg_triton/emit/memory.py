@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import LOOSE, PRODUCT, Op, element_of, fold
-from akg_core.plugin.sketch import (
-    INDEX,
-    NARROW,
-    OPERATIONS,
-    Binary,
-    Call,
-    Element,
-    Expr,
-    Name,
-    Number,
-    Text,
-    Type,
-    walk,
-)
+from akg_core.plugin.sketch import INDEX, NARROW, OPERATIONS, Binary, Call, Element, Expr, Number, Text, walk
+from akg_core.plugin.tile import conjuncts, over_all
 from akg_triton.emit.expression import ExpressionPrinter
 from akg_triton.emit.places import without_numbers
 from akg_triton.emit.terms import TRITON, Term, wide
@@ -51,7 +38,7 @@ class MemoryPrinter:
         if not self.terms.dialect.lane_offsets:
             places, begins = without_numbers(self.terms.body, places, dims, self.terms.dialect.one)
         indices = [self.terms.term(index) for index in places]
-        compared = [part.left for part in conjuncts(mask) if isinstance(part, Binary)] if mask is not None else []
+        compared = [part.left for part in conjuncts(mask) if isinstance(part, Binary)]
         compared += [part.left for part in compared if isinstance(part, Binary) and begins]
         self.terms.known.clear()
         for number, expr in enumerate(places):
@@ -98,13 +85,6 @@ class MemoryPrinter:
             return f"tl.full({self.terms.shape(axes)}, True, tl.int1) & {text}"
         return text
 
-    def over_all(self, mask: Expr, axes: tuple[str, ...]) -> Expr:
-        """A mask that compares the positions of those of the `axes` too which it leaves out; all of them exist."""
-        body = self.terms.body
-        left = [axis for axis in axes if axis not in body.axes_of(mask)]
-        ends = (Binary("<", Name(axis, type=INDEX), body.axes[axis].extent, type=Type(dtype="bool")) for axis in left)
-        return reduce(lambda both, end: Binary("and", both, end, type=Type(dtype="bool")), ends, mask)
-
     def _operand(self, term: Term, axes: tuple[str, ...]) -> str:
         text = self.terms.aligned(term, axes)
         return term.operand if text is term.text else text
@@ -144,7 +124,7 @@ class MemoryPrinter:
         text = self.terms.aligned(value, axes)
         if axes and not value.axes and op.function != "store":
             text = f"tl.full({self.terms.shape(axes)}, {value}, {TRITON[dtype]})"
-        mask = self.mask(self.over_all(op.mask, axes) if whole and op.mask is not None else op.mask, axes)
+        mask = self.mask(over_all(self.terms.body, op.mask, axes) if whole and op.mask else op.mask, axes)
         options = [f"mask={mask}"] if mask else []
         if op.function != "store":
             options.append('sem="relaxed"')
@@ -158,15 +138,3 @@ def _is_two(index: Expr, stride: Expr) -> bool:
     products = [n.right for n in walk(index) if isinstance(n, Binary) and n.op == "*"]
     factors = [n.value for n in products if isinstance(n, Number)] or [1]
     return isinstance(stride, Number) and any(stride.value * factor == 2 for factor in factors)
-
-
-def conjuncts(mask: Expr) -> Sequence[Expr]:
-    """The conditions of which all must hold."""
-    if isinstance(mask, Binary) and mask.op == "and":
-        return [*conjuncts(mask.left), *conjuncts(mask.right)]
-    return [mask]
-
-
-def tensors_of(op: Op) -> set[str]:
-    """The tensors that an op itself loads or stores."""
-    return {n.tensor for expr in op.expressions() for n in walk(expr) if isinstance(n, Element)}

@@ -11,7 +11,7 @@ from akg_core.plugin.tile import Divisors, Programs
 from akg_triton.dialect import Dialect
 from akg_triton.emit import combine
 from akg_triton.emit.expression import ExpressionPrinter
-from akg_triton.emit.memory import MemoryPrinter, tensors_of
+from akg_triton.emit.memory import MemoryPrinter
 from akg_triton.emit.terms import Term, cast, held, strong, wide
 
 
@@ -37,7 +37,7 @@ class RegionPrinter:
         self.line = 0
         self.memory = MemoryPrinter(self.terms, self.named)
         self.repeating, self.promoted = 0, False
-        self.shared = _shared(region) - set(body.workspace)
+        self.shared = region.updated() - set(body.workspace)
         self.waited = 0  # the line of the sketch for which the threads have waited for each other
         self.has_products = any(op.kind == "dot" for op in region.inside())
 
@@ -85,7 +85,7 @@ class RegionPrinter:
 
     def wait_for_threads(self, op: Op) -> None:
         """Wait for the program's other threads before a tensor is touched that the region both reads and writes."""
-        if not (tensors_of(op) & self.shared and self.dialect.barrier):
+        if not (op.touches() & self.shared and self.dialect.barrier):
             return
         if self.waited == op.place.line and op.place.line:  # in front of the same statement
             self.waited = 0 if op.kind == "store" else self.waited
@@ -200,10 +200,3 @@ class RegionPrinter:
                 self.lines = outside.nest()
                 self.ops(ops)
                 self.lines = outside
-
-
-def _shared(region: Region) -> set[str]:
-    """Tensors that the region both reads and writes."""
-    ops = list(region.inside())
-    stored = {op.element.tensor for op in ops if op.element is not None}
-    return stored & {name for op in ops for name in tensors_of(replace(op, element=None))}
