@@ -8,6 +8,7 @@ from akg_cuda.together import TOGETHER
 from akg_triton.dialect import Dialect
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target
+from akg_plugin_triton_cuda.functions import FORMS, HELPERS
 from akg_plugin_triton_cuda.launch import LAUNCHER
 
 BULK_CAPABILITY = 90  # from which on there is a unit that copies blocks of memory
@@ -23,7 +24,8 @@ def dialect(target: Target) -> Dialect:
         units=chip.units,
         bulk="triton.tools.tensor_descriptor" if capability_of(target) >= BULK_CAPABILITY else "",
         precisions=PRECISIONS,
-        forms={"sqrt": "tl.sqrt_rn({0})"},
+        forms=FORMS,
+        helpers=HELPERS,
         load_once='eviction_policy="evict_first"',
         store_past='cache_modifier=".cs"',
         launcher=LAUNCHER,

@@ -29,6 +29,14 @@ def cases() -> Cases:
         "store(y[m, n], exp(t) + sin(t) * erf(t) + gelu(t) + log1p(abs(t)) + tanh(t) + silu(t) + t ** 3)",
         x,
     )
+    found.rows(  # bases of 1e-44 and 1e-39 are subnormal
+        "power",
+        f'{X}, b: In["f32", "M"]',
+        Y,
+        "store(y[m, n], load(b[m]) ** load(x[m, n]))",
+        torch.rand(7, 37, generator=torch.Generator().manual_seed(5)) * 0.1,
+        torch.tensor([0.0, 1e-44, 1e-39, 1e-30, 0.5, 3.0, 1e30]),
+    )
     found.rows(
         "broadcast",
         f'{X}, b: In["f32", "N"], c: In["f32", "M"], s: In["f32"]',

@@ -28,10 +28,11 @@ OWN = frozenset({"arrivals", "arrived", *(f"parts{n}" for n in range(1, 9))})
 def functions(instance: Instance, dialect: Dialect) -> list[Function]:
     """The Triton functions of one instance, in the order in which they are launched."""
     refuse_lacking(instance, dialect.lacks)
-    safe = renamed(instance, RESERVED)
+    reserved = RESERVED.union(dialect.helpers)
+    safe = renamed(instance, reserved)
     floats, workspace = "f32" if "f64" in dialect.lacks else "f64", dialect.register_elements * dialect.most_warps
-    body, divisors = tile_ir(safe, RESERVED | OWN, workspace, ("bf16",), floats)
-    name = instance.symbol if instance.symbol not in RESERVED else f"{instance.symbol}_kernel"
+    body, divisors = tile_ir(safe, reserved | OWN, workspace, ("bf16",), floats)
+    name = instance.symbol if instance.symbol not in reserved else f"{instance.symbol}_kernel"
     several = len(body.regions) > 1
     return [
         _function(f"{name}_part{number}" if several else name, safe, body, region, divisors, dialect)
