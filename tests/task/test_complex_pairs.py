@@ -19,9 +19,10 @@ TRANSFORMS = [
     f"torch.stft(x, 16, 4, return_complex=True, {WINDOW}).abs().pow(2)", "torch.fft.rfft(x, dim=0).abs()",
     f"torch.view_as_real(torch.stft(x, 16, 4, return_complex=True, {WINDOW}))",
     "torch.fft.fftshift(torch.fft.fft(x)).abs()", "torch.fft.rfft(1e9 * x).imag[:, [0, 16]] == 0",
-    "torch.fft.rfft(x * math.inf).imag",
+    "torch.fft.rfft(x * math.inf).imag", "torch.view_as_real(torch.fft.rfft(x) / 64)",
 ]  # fmt: skip
 ARITHMETIC = [
+    "torch.view_as_real(3 * torch.complex(x, y / x.relu()))",
     "torch.view_as_real(torch.polar(x.abs(), y))", "(torch.complex(x, y) * torch.complex(y, x)).real",
     "torch.view_as_complex(x.view(6, 16, 2)).abs()", "(torch.complex(x, y) / torch.complex(y, x + 3)).imag * 2",
     "(lambda z: (z == z.flip(0), torch.logical_xor(z, x), (z == 0).all(), z.bool()))(torch.complex(x, y.relu()))",

@@ -44,9 +44,14 @@ def _add(a: Any, b: Any, *, alpha: float = 1) -> Pair:
     return Pair(left.re + alpha * right.re, left.im + alpha * right.im)
 
 
+def _mixed(z: Pair) -> Pair:
+    """The same number, both parts NaN where one is NaN or infinite: to eager PyTorch a real factor is b + 0i."""
+    return z if z.real else Pair(z.re + 0.0 * z.im, z.im + 0.0 * z.re)
+
+
 def _multiply(a: Any, b: Any) -> Pair:
     if not has_pairs(a) or not has_pairs(b):
-        pair, real = (as_pair(a), b) if has_pairs(a) else (as_pair(b), a)
+        pair, real = (_mixed(as_pair(a)), b) if has_pairs(a) else (_mixed(as_pair(b)), a)
         return Pair(pair.re * real, pair.im * real)
     left, right = as_pair(a), as_pair(b)
     return Pair(left.re * right.re - left.im * right.im, left.re * right.im + left.im * right.re)
@@ -54,7 +59,7 @@ def _multiply(a: Any, b: Any) -> Pair:
 
 def _divide(a: Any, b: Any) -> Pair:
     if not has_pairs(b):
-        pair = as_pair(a)
+        pair = _mixed(as_pair(a))
         return Pair(pair.re / b, pair.im / b)
     if isinstance(b, complex):
         return _multiply(a, 1 / b)
