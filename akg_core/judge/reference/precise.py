@@ -128,6 +128,7 @@ class _Double(TorchDispatchMode):
         narrow = roundoff > _OF_DOUBLE
         self._flushed = _SMALLEST if narrow and seed % 2 == 0 else 0.0
         self._spaced = _SMALLEST / 2 if narrow and seed % 2 else 0.0  # up to where numbers are as far apart
+        self._most = 127 if narrow else 1023  # exponents of float32, in which what is narrower is multiplied, too
         self._seed = seed
         self._draws: dict[torch.device, torch.Generator] = {}
 
@@ -146,7 +147,7 @@ class _Double(TorchDispatchMode):
         result = func(*args, **kwargs)
         if (otherwise := products(func)) and result.dtype == torch.float64:
             kwargs.pop("dtype", None)
-            result = otherwise(result, *args, **kwargs, latest=self._seed % 2 == 0)
+            result = otherwise(result, *args, **kwargs, latest=self._seed % 2 == 0, most=self._most)
         if func._schema.is_mutable:
             transform(result, lambda t: t.copy_(self._noisy(t)) if t.dtype == torch.float64 else t)
         elif not func.is_view:
