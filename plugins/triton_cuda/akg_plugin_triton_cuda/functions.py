@@ -1,13 +1,27 @@
 """Elementary functions in which subnormal numbers count, each of which libdevice takes for 0 or for another.
 
-Triton compiles libdevice so (`nvvm-reflect-ftz`). Here such numbers are scaled by a power of two first, which is exact.
+Triton compiles libdevice so (`nvvm-reflect-ftz`). Here such numbers are scaled by a power of two first, which is exact,
+or, where a function is as good as a line there, it is that line.
 """
 
 from __future__ import annotations
 
 from akg_triton.library import HELPERS as LIBRARY
 
-_OWN = {
+_STEEP = {
+    "erf": 1.1283791670955126,
+    **dict.fromkeys(["expm1", "log1p", "sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh"], 1.0),
+}
+"""Functions that are 0 at 0, and their slopes there."""
+
+
+def _near_zero(name: str, slope: float) -> str:
+    line = "x" if slope == 1.0 else f"x * {slope}"
+    kept = f"tl.where(tl.abs(x) < 1.1754943508222875e-38, {line}, libdevice.{name}(x))"
+    return f"\n@triton.jit\ndef {name}(x):\n    return {kept}\n"
+
+
+_OWN = {name: _near_zero(name, slope) for name, slope in _STEEP.items()} | {
     "rsqrt": """
 @triton.jit
 def rsqrt(x):
@@ -45,8 +59,9 @@ def fmod(a, b):
     return tl.where(near, rest * 5.9604644775390625e-08, tl.where(small, again * 5.9604644775390625e-08, rest))
 ''',
 }
-_PLACES = {"rsqrt": "{0}"}
-FORMS = {"sqrt": "tl.sqrt_rn({0})", **{name: f"{name}({_PLACES.get(name, '{0}, {1}')})" for name in _OWN}}
+_OF_TWO = ("pow", "atan2", "fmod")
+FORMS = {name: f"{name}({{0}}, {{1}})" if name in _OF_TWO else f"{name}({{0}})" for name in _OWN}
+FORMS["sqrt"] = "tl.sqrt_rn({0})"
 HELPERS = _OWN | {
     name: text.replace("libdevice.fmod(", "fmod(") for name, text in LIBRARY.items() if "libdevice.fmod(" in text
 }
