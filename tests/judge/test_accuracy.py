@@ -6,6 +6,7 @@ import math
 
 import pytest
 import torch
+from torch.nn.functional import interpolate
 
 from akg_core.errors import OutOfMemory
 from akg_core.judge.compare import accuracy
@@ -362,6 +363,38 @@ def test_what_a_product_is_after_a_zero_and_what_has_grown_infinite_depends_on_t
     assert {kind.removesuffix(".0") for pair in kinds for kind in pair} == after
     assert all(torch.allclose(running[1], x[1].cumprod(0), rtol=1e-4) for running, _ in found)
     assert all(running[0, :12].isfinite().all() for running, _ in found)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_places_between_pixels_are_rounded(dtype: torch.dtype) -> None:
+    """Between 1 and -1 in the last columns of a long row a place counts more than what lies there."""
+    x = torch.tensor([1.0, -1.0], dtype=torch.float64).repeat(500).view(1, 1, 1, 1000)
+
+    def made() -> torch.Tensor:
+        return interpolate(x, (1, 7001), mode="bilinear", align_corners=True).flatten()
+
+    due = made()
+    with in_double(accuracy.roundoff(dtype), 1):
+        moved = (made() - due).abs()[due.abs() < 1e-3]
+    assert 1e-5 < moved.max() < 5e-3
+    with in_double(accuracy.roundoff(torch.float64), 1):
+        assert (made() - due).abs().max() < 1e-11
+
+
+def test_what_is_made_whole_is_no_further_rounded() -> None:
+    x = torch.tensor([-2.5, 0.5, 1e6 + 0.5], dtype=torch.float64)
+    for seed in range(4):
+        with in_double(accuracy.roundoff(torch.float32), seed):
+            assert x.floor().long().tolist() == [-3, 0, 1000000]
+            assert x.clone().ceil_().long().tolist() == [-2, 1, 1000001] and x.floor().frac().tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_an_image_in_parts_is_the_image(mode: str) -> None:
+    x = torch.randn(2, 3, 17, 23, dtype=torch.float64)
+    due = interpolate(x, (13, 40), mode=mode)
+    with in_double(accuracy.roundoff(torch.float64), 1):
+        assert (interpolate(x, (13, 40), mode=mode) - due).abs().max() < 1e-12
 
 
 @pytest.mark.parametrize(("dtype", "due"), [(torch.float32, {"0.0", "nan"}), (torch.float64, {"0.0"})])

@@ -39,8 +39,10 @@ _SMALLEST = 2 * torch.finfo(torch.float32).smallest_normal  # twice: exp(-87.3) 
 _SPLIT = 2.0**16 * torch.finfo(torch.float32).smallest_normal  # of smaller factors three parts of bf16 do not hold all
 _LARGEST = torch.finfo(torch.float64).max
 _AT_ONCE = 1 << 27  # elements that noise is drawn for
+_OF_PLACES = 2.0**-20  # noise of the places in an image, which are found in float32 also for images of 16 bits
 _OF_DOUBLE = 1e-12  # noise that is larger is a narrower type's
 _NARROW = (torch.float32, torch.float16, torch.bfloat16)
+_WHOLE = frozenset(("floor", "ceil", "round", "trunc"))  # which round nothing else, and are made indices of
 _MATRIX_PRODUCTS = frozenset(("mm", "bmm", "baddbmm", "addbmm", "mv", "dot", "convolution"))
 _WIDE = dict.fromkeys(_NARROW, torch.float64) | {torch.complex64: torch.complex128}
 _OF_DTYPES = re.compile(
@@ -78,6 +80,10 @@ _COMPOSED = (
     "addcdiv",
     "lerp",
     "linalg_vector_norm",
+    "upsample_linear1d",
+    "upsample_bilinear2d",
+    "upsample_bicubic2d",
+    "upsample_trilinear3d",
 )
 """Operators of PyTorch that round more than once, where its decompositions are the textbook's formulas."""
 
@@ -141,27 +147,35 @@ class _Double(TorchDispatchMode):
         if not self._roundoff:
             return _ACCURATE.get(func, func)(*args, **kwargs)
         if func in _decompositions():
-            return self._apart(_decompositions()[func], args, kwargs)
+            most = _OF_PLACES if name_of(func).startswith("upsample") else math.inf
+            return self._apart(_decompositions()[func], args, kwargs, most)
         if self._flushed and name_of(func) in _MATRIX_PRODUCTS:
             args = transform(args, _in_parts)
         result = func(*args, **kwargs)
         if (otherwise := products(func)) and result.dtype == torch.float64:
             kwargs.pop("dtype", None)
             result = otherwise(result, *args, **kwargs, latest=self._seed % 2 == 0, most=self._most)
-        if func._schema.is_mutable:
+        if func.is_view or name_of(func) in _WHOLE:
+            pass
+        elif func._schema.is_mutable:
             transform(result, lambda t: t.copy_(self._noisy(t)) if t.dtype == torch.float64 else t)
-        elif not func.is_view:
+        else:
             result = transform(result, self._noisy)
         return result if self._is_apart else self._taken(func, result)
 
-    def _apart(self, operator: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """What an operator gives that is made of several, each with noise; its steps are none of the reference's."""
-        before, self._is_apart = self._is_apart, True
+    def _apart(self, operator: Callable[..., Any], args: Any, kwargs: Any, most: float) -> Any:
+        """What an operator gives that is made of several; its steps are none of the reference's.
+
+        Each has noise, of relative size `most` at the most, and what is given has all of it.
+        """
+        before = self._is_apart, self._roundoff
+        self._is_apart, self._roundoff = True, min(self._roundoff, most)
         try:
             with self:
-                return operator(*args, **kwargs)
+                made = operator(*args, **kwargs)
         finally:
-            self._is_apart = before
+            self._is_apart, self._roundoff = before
+        return made if self._roundoff <= most else transform(made, self._noisy)
 
     def _widened(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Arguments in float64 that an operator reads beside others in float64.
