@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from akg_triton.library import HELPERS as LIBRARY
 
-_STEEP = {
+_SLOPES = {
     "erf": 1.1283791670955126,
     **dict.fromkeys(["expm1", "log1p", "sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh"], 1.0),
 }
@@ -21,7 +21,7 @@ def _near_zero(name: str, slope: float) -> str:
     return f"\n@triton.jit\ndef {name}(x):\n    return {kept}\n"
 
 
-_OWN = {name: _near_zero(name, slope) for name, slope in _STEEP.items()} | {
+_OWN = {name: _near_zero(name, slope) for name, slope in _SLOPES.items()} | {
     "rsqrt": """
 @triton.jit
 def rsqrt(x):
