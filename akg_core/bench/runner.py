@@ -2,8 +2,8 @@
 
 On a machine whose kernels run on the host, judging is done side by side too, for it needs no more than building does;
 where nothing is timed, no task waits for another there.
-On another device, as many tasks are judged at once as fit into its memory, while the next ones are being built. One
-whose memory runs out beside others is judged again alone.
+On another device, as many tasks are judged at once as fit into its memory, while the next ones are being built; where
+nothing is timed, each as soon as it fits. One whose memory runs out beside others is judged again alone.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from akg_core.agents.engine import Agenda
 from akg_core.bench import by_agents
 from akg_core.bench.cases import apart, rest
 from akg_core.bench.contest import Contest, row_digest
+from akg_core.bench.device_memory import DeviceMemory
 from akg_core.bench.results import Engine, Results, Row, unfinished
 from akg_core.bench.suite import Problem
 from akg_core.judge.timing import floor
@@ -167,10 +168,14 @@ def _by_rules(waiting: list[Asked], request: Request, pool: Pool, plan: Plan, de
 
     if plan.tune:
         measure()  # once, before many ask for it
-    if device != HOST:
-        return _group_by_group([(p, replace(r, gives_way=True)) for p, r in waiting], pool, plan, measure)
     timed = plan.baselines or plan.tune
-    return _side_by_side(waiting, pool, plan) if timed else _each_as_it_ends(waiting, pool, plan)
+    if device == HOST:
+        return _side_by_side(waiting, pool, plan) if timed else _each_as_it_ends(waiting, pool, plan, _judge)
+    waiting = [(p, replace(r, gives_way=True)) for p, r in waiting]
+    if timed:
+        return _group_by_group(waiting, pool, plan, measure)
+    memory = DeviceMemory()
+    return _each_as_it_ends(waiting, pool, plan, lambda contest: _judge_in(memory, contest))
 
 
 def _side_by_side(waiting: list[Asked], pool: Pool, plan: Plan) -> Iterator[Contest]:
@@ -188,13 +193,15 @@ def _side_by_side(waiting: list[Asked], pool: Pool, plan: Plan) -> Iterator[Cont
                     yield contest
 
 
-def _each_as_it_ends(waiting: list[Asked], pool: Pool, plan: Plan) -> Iterator[Contest]:
-    """Contests on the host without a clock: as many as may are under way at any time, and none waits for another."""
+def _each_as_it_ends(
+    waiting: list[Asked], pool: Pool, plan: Plan, judge: Callable[[Contest], None]
+) -> Iterator[Contest]:
+    """Contests without a clock: as many as may are under way at any time, and none waits for another to end."""
     left = iter(waiting)
 
     def judged(problem: Problem, request: Request) -> Contest:
         contest = _built(problem, request, pool, plan)
-        _judge(contest, plan.baselines)
+        judge(contest)
         return contest
 
     with ThreadPoolExecutor(plan.together) as workers:
@@ -287,7 +294,26 @@ def _tune(contests: list[Contest], plan: Plan, workers: ThreadPoolExecutor) -> N
             contest.tune(plan.tune)
 
 
-def _judge(contest: Contest, baselines: tuple[str, ...]) -> None:
+def _judge_in(memory: DeviceMemory, contest: Contest) -> None:
+    """Judge a contest, and other variants when it is refused, without a clock; when it runs out of memory, again with
+    all of it, and then in half."""
+    alone = 0
+    while True:
+        with memory.held(contest.room if alone else contest.need, contest.room):
+            if alone:
+                contest.pipeline.pool.spare.close()  # each holds memory
+            _judge_on_device(contest)
+            contest.close()
+        if contest.ran_out and alone < 2:
+            contest.again(alone=alone > 0)
+            alone += 1
+        elif contest.has_other:
+            contest.rebuild()
+        else:
+            return
+
+
+def _judge(contest: Contest, baselines: tuple[str, ...] = ()) -> None:
     """Judge a contest while its baselines warm up."""
     contest.refer()
     contest.warm(baselines)
@@ -295,14 +321,19 @@ def _judge(contest: Contest, baselines: tuple[str, ...]) -> None:
     contest.cast.settle()
 
 
-def _judge_then_begin(contest: Contest, plan: Plan) -> None:
+def _judge_on_device(contest: Contest, baselines: tuple[str, ...] = (), tries: int = 1) -> None:
     """Judge a contest while what is to be timed starts, which takes memory only when what judging took is free."""
     try:
-        contest.start(plan.baselines)
+        contest.start(baselines)
         contest.refer()
-        contest.judge(ATTEMPTS if plan.tune else 1)  # what a search found is built
+        contest.judge(tries)
     finally:
         contest.cast.examined()
+
+
+def _judge_then_begin(contest: Contest, plan: Plan) -> None:
+    """Judge a contest, then have what is to be timed warm up."""
+    _judge_on_device(contest, plan.baselines, ATTEMPTS if plan.tune else 1)  # what a search found is built
     if contest.is_correct and plan.baselines:
         contest.begin()
         contest.cast.settle()

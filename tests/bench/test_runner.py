@@ -13,6 +13,7 @@ from typing import ClassVar
 import pytest
 
 from akg_core.bench import runner, suite
+from akg_core.bench.device_memory import DeviceMemory
 from akg_core.bench.results import Results
 from akg_core.records import Target
 from akg_core.stages.stages import Request
@@ -70,7 +71,7 @@ class Recorded:
     refused: ClassVar[set[str]] = set()  # whose kernels are, until another variant is built
 
     def __init__(self, problem, request, pool, folder):
-        self.name, self.cast = problem.name, self
+        self.name, self.cast, self.pipeline = problem.name, self, SimpleNamespace(pool=pool)
 
     @property
     def ran_out(self):
@@ -138,11 +139,75 @@ def test_without_a_clock_no_task_waits_for_another(steps, monkeypatch):
         contest.steps.append(f"judge {contest.name}")
 
     monkeypatch.setattr(Recorded, "judge", judge, raising=False)
-    taken = steps(runner._each_as_it_ends)
+    taken = steps(lambda *given: runner._each_as_it_ends(*given, runner._judge))
     for name in "abc":
         judged = [step for step in taken if step.endswith(name)]
         assert judged == [f"{s} {name}" for s in ("build", "refer", "warm", "judge", "settle", "show", "close")]
     assert taken.index("show b") < taken.index("judge a"), "what has ended is told"
+
+
+def judged_in_memory(memory):
+    """A way to judge contests on a device without a clock."""
+    return lambda *given: runner._each_as_it_ends(*given, lambda contest: runner._judge_in(memory, contest))
+
+
+def test_on_a_device_without_a_clock_no_task_waits_for_another_that_it_fits_beside(steps, monkeypatch):
+    begun = threading.Event()
+
+    def judge(contest, tries):
+        assert contest.name != "a" or begun.wait(60), "c begins while a is being judged"
+        if contest.name == "c":
+            begun.set()
+        contest.steps.append(f"judge {contest.name}")
+
+    monkeypatch.setattr(Recorded, "judge", judge, raising=False)
+    taken = steps(judged_in_memory(DeviceMemory()))
+    for name in "abc":
+        judged = [step for step in taken if step.endswith(name)]
+        assert judged == [
+            f"{s} {name}" for s in ("build", "start", "refer", "judge", "examined", "close", "show", "close")
+        ]
+    assert taken.index("show b") < taken.index("judge a"), "what has ended is told"
+
+
+def test_on_a_device_without_a_clock_who_runs_out_of_memory_has_all_of_it_then(steps, monkeypatch):
+    held = []
+
+    class Watched(DeviceMemory):
+        def held(self, need, room):
+            held.append(need)
+            return super().held(need, room)
+
+    monkeypatch.setattr(Recorded, "starved", {"a"})
+    monkeypatch.setattr(Recorded, "refused", {"c"})
+    taken = steps(judged_in_memory(Watched()))
+    assert sorted(held) == [10, 10, 10, 10, 20]
+    assert taken.index("close a") < taken.index("again a") < taken.index("show a")
+    assert taken.index("close c") < taken.index("rebuild c") < taken.index("show c")
+
+
+def test_memory_that_is_lent_fits_and_nobody_is_passed_by():
+    memory, begun, most, now = DeviceMemory(), [], [0], [0]
+
+    def take(name, need):
+        with memory.held(need, 10):
+            begun.append(name)
+            now[0] += need
+            most[0] = max(most[0], now[0])
+            go.wait(60)
+            now[0] -= need
+
+    go = threading.Event()
+    threads = [threading.Thread(target=take, args=each) for each in (("a", 6), ("b", 4), ("large", 30), ("c", 1))]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.05)
+    assert begun == ["a", "b"], "c, which fits, is behind one that does not"
+    go.set()
+    for thread in threads:
+        thread.join(60)
+    assert begun == ["a", "b", "large", "c"]
+    assert most[0] == 30, "who needs more than there is has it alone"
 
 
 def on_a_device(*given):
