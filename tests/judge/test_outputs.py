@@ -125,6 +125,11 @@ HONEST = {
         "put(x, lambda v: v + 1)\nreturn each(x, lambda v: v * 2)",
         "",
     ),
+    "state that is as it was but for rounding": (
+        "self.seen += (x + 1e4 - 1e4 - x).sum().nan_to_num()\nreturn x + 1",
+        "return each(x, lambda v: v + 1)",
+        "self.register_buffer('seen', torch.zeros(()))",
+    ),
 }
 
 

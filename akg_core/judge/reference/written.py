@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import torch
 
-from akg_core.judge.compare.bits import fingerprint, same_bits
+from akg_core.judge.compare.bits import fingerprint, named, same_bits
 from akg_core.judge.compare.case import Expected, compare, fits
 from akg_core.judge.compare.sharing import unwanted
 from akg_core.judge.records import TIMED, Draw, OutputComparison
 from akg_core.judge.reference.answering import expected_of, forget_large
 from akg_core.judge.reference.beyond_guards import answered
-from akg_core.judge.reference.drawing import Reference, current
+from akg_core.judge.reference.drawing import Reference, current, drawn
 from akg_core.judge.reference.near_eager import near
 from akg_core.judge.reference.noise import noise_of
 from akg_core.worker.tensors import TensorFileError, receive
@@ -132,6 +132,12 @@ def _due(draw: Draw, expected: Expected) -> Expected:
     return replace(expected, changed=asked)
 
 
+def _before(reference: Reference, draw: Draw, name: str) -> Any:
+    """What an argument, or what the state has of this name, holds before the call on a case."""
+    inputs, state = drawn(reference, draw)
+    return named(inputs, reference.initial | state).get(name)
+
+
 def _compared(reference: Reference, name: str, answer: Answer, reduced: float, with_noise: bool) -> dict[str, Any]:
     result, changed, shares = answer
     if name in reference.refused:
@@ -143,7 +149,7 @@ def _compared(reference: Reference, name: str, answer: Answer, reduced: float, w
         del expected  # before it is made anew with float64
         expected = _due(draw, expected_of(reference, draw))
         noise = functools.partial(noise_of, reference, draw, reduced) if with_noise else lambda *_: None
-        found = compare(result, changed, expected, reduced, noise)
+        found = compare(result, changed, expected, reduced, noise, functools.partial(_before, reference, draw))
     if expected.shares is not None and (pair := unwanted(shares, expected.shares)):
         found.append(OutputComparison(name=pair[0], ok=False, reason=pair[1]))
     return {
