@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import runpy
 import sys
+from dataclasses import replace
 
 import pytest
+import torch
 
 from akg_core.errors import OutOfMemory, TaskError
 from akg_core.task.capture import capture, capture_file
@@ -25,6 +27,25 @@ def test_a_good_file_gives_a_module_and_inputs(tmp_path):
     assert reference.inputs(seed=3)[0].equal(x)
     assert not reference.inputs(seed=4)[0].equal(x)
     assert reference.model().training and not reference.model(eval=True).training
+
+
+@pytest.mark.parametrize(
+    "made", ["torch.normal(0.0, 1.0, (4, 6)) + torch.ones(4, 6)", "torch.tensor(torch.ones(4, 6).numpy())"]
+)
+def test_what_cannot_be_made_on_a_device_is_made_on_the_host(made):
+    source = GOOD.replace("torch.randn(4, 6)", made)
+    reference = replace(load.load_source(source, "ref"), device="meta")
+    (x,) = reference.inputs(seed=3)
+    assert x.device.type == "meta" and x.shape == (4, 6)
+
+
+@pytest.mark.parametrize("made", ["torch.ones(6)", "nn.Linear(6, 6)(x)", "torch.arange(6, device='meta')"])
+def test_what_forward_makes_without_saying_where_lies_on_the_device(made):
+    source = GOOD.replace("x * 2", f"x + {made}")
+    reference = replace(load.load_source(source, "ref"), device="meta")
+    model = reference.model()
+    assert model(torch.ones(4, 6, device="meta")).device.type == "meta"
+    assert (type(model) is reference.Model) == ("device" in made), "it is left as it is where it says where"
 
 
 def test_a_missing_file_is_said_by_its_path(tmp_path):

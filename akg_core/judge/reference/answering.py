@@ -20,6 +20,7 @@ from akg_core.judge.compare.case import Expected, alike, flatten
 from akg_core.judge.compare.sharing import peculiar, places, shared
 from akg_core.judge.compare.ties import Tie, searched, ties
 from akg_core.judge.records import Draw
+from akg_core.judge.reference.bounds import checked
 from akg_core.judge.reference.by_rows import NotApart, parts
 from akg_core.judge.reference.drawing import Reference, State, drawn, every
 from akg_core.judge.reference.locality import Locality
@@ -44,7 +45,7 @@ def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: Stat
 
     def eagerly(given: list[Any]) -> tuple[float, Any]:
         reference.restore(state)
-        with torch.no_grad(), seeded(reference, draw):
+        with torch.no_grad(), seeded(reference, draw), checked(reference.task, reference.device.name):
             return reference.device.seconds(functools.partial(reference.model, *given))
 
     def exactly() -> dict[str, Any] | None:

@@ -18,6 +18,7 @@ from torch import nn
 from akg_core.device import HOST, Device
 from akg_core.judge.compare.case import Expected, Noise
 from akg_core.judge.records import FEWEST_CALLS, Draw
+from akg_core.judge.reference.bounds import checked
 from akg_core.judge.reference.construction import made_by
 from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.memory import nbytes
@@ -192,7 +193,7 @@ def _later(reference: Reference, draw: Draw) -> State:
     while count:
         reference.restore({})
         try:
-            with torch.no_grad():
+            with torch.no_grad(), checked(reference.task, reference.device.name):
                 for number in range(count):
                     reference.model(*fresh(sets[number % len(sets)]))
             break

@@ -16,12 +16,12 @@ from torch.utils._pytree import tree_leaves
 from akg_core.worker.tensors import transform
 
 _NARROW = (torch.float16, torch.bfloat16)
-_LACKS = re.compile(r"not implemented for '(Half|BFloat16)'")
+_LACKS = re.compile(r"not implemented for '(Half|BFloat16)'|(Half|BFloat16)Tensor is not supported")
 
 
 def is_lacking(error: Exception) -> bool:
     """Whether an error says that an operator is missing for floats of 16 bits."""
-    return isinstance(error, NotImplementedError) and bool(_LACKS.search(str(error)))
+    return isinstance(error, RuntimeError) and bool(_LACKS.search(str(error)))
 
 
 def widened(model: nn.Module) -> nn.Module:
@@ -41,7 +41,7 @@ class _Widening(TorchDispatchMode):
         kwargs = kwargs or {}
         try:
             return func(*args, **kwargs)
-        except NotImplementedError as error:
+        except RuntimeError as error:
             if not is_lacking(error) or func._schema.is_mutable:  # what it writes to would stay as it was
                 raise
         given = [each.dtype for each in tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]

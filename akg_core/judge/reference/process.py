@@ -24,6 +24,7 @@ from akg_core.judge.records import Draw, Preparation, different
 from akg_core.judge.reference import turns_on_device
 from akg_core.judge.reference.answering import answer_case, forget, forget_large, is_random, seeded
 from akg_core.judge.reference.beyond_guards import refusal
+from akg_core.judge.reference.bounds import checked
 from akg_core.judge.reference.construction import made_by
 from akg_core.judge.reference.drawing import Reference, State, current, drawn, every, keep, lay_out, plan, write
 from akg_core.judge.reference.lacking import is_lacking, widened
@@ -168,7 +169,7 @@ def _answered_first(reference: Reference, first: Draw) -> _First:
     with blame(task.name, "forward"):
         try:
             answer_case(reference, first, *values, precise=not is_late)
-        except NotImplementedError as error:
+        except RuntimeError as error:
             if not is_lacking(error):
                 raise
             reference.lacking, reference.model = sentence(error), widened(reference.model)
@@ -276,7 +277,7 @@ def _is_comparable(expected: Expected) -> bool:
 def _locality(reference: Reference, draw: Draw, inputs: list[Any], state: State) -> Locality:
     def answer(given: list[Any]) -> dict[str, Any]:
         reference.restore(state)
-        with torch.no_grad(), seeded(reference, draw):
+        with torch.no_grad(), seeded(reference, draw), checked(reference.task, reference.device.name):
             return flatten(reference.model(*given))
 
     return locality(answer, inputs, reference.expected[draw.name].result)

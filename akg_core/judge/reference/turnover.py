@@ -19,4 +19,5 @@ def forget_job(payload: dict[str, Any]) -> dict[str, Any]:
     unload()
     gc.unfreeze()
     device.release_unused()
+    device.synchronize()  # which raises where what ran has broken it
     return {"reusable": surroundings.unchanged()}

@@ -17,7 +17,7 @@ import sys
 import traceback
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from akg_core.task.complex_border import as_pairs, real
 from akg_core.task.layout import storage_of
 from akg_core.task.source.beside import placed
 from akg_core.task.source.branches import NAMES
+from akg_core.task.source.default_device import making_on
 from akg_core.task.source.loops import RUN
 from akg_core.task.source.rewritten import rewritten
 from akg_core.task.source.syntax import compiled
@@ -79,13 +80,13 @@ class ReferenceModule:
             model = as_buffers(model, self.replaced)
             model = taking_records(model, self.examples()) if self.records else model
             model = model if self.pairs is None else as_pairs(model, self.pairs)
+            model = making_on(model, self.device, self.source)
         return model.eval() if eval else model
 
     def inputs(self, seed: int = 0) -> list[Any]:
         """The positional arguments of `forward`, drawn after `sow(seed)`."""
-        sow(seed)
-        with blame(self.name, "get_inputs"), self._on_device():
-            values = self.get_inputs()
+        with blame(self.name, "get_inputs"):
+            values = self._drawn(seed)
         return [self._moved(value) for value in self._bordered(_inputs_list(self.name, "get_inputs", values))]
 
     def with_plain_arguments(self) -> ReferenceModule:
@@ -105,9 +106,19 @@ class ReferenceModule:
         values = [plain(value) for value in values] if self.records else values
         return values if self.pairs is None else [real(value) for value in values]
 
-    def _on_device(self) -> AbstractContextManager[Any]:
-        """Inside, tensors are made on the device; on the host nothing changes, other modes of torch included."""
-        return nullcontext() if self.device == HOST else torch.device(self.device)
+    def _drawn(self, seed: int) -> Any:
+        """What get_inputs gives, made on the device, or on the host where its lines, written for that, ask for it:
+        `torch.normal(0.0, 1.0, shape)` lies there in any case."""
+        if self.device != HOST:
+            sow(seed)
+            try:
+                with torch.device(self.device):
+                    return self.get_inputs()
+            except Exception as error:
+                if is_of_memory(error):
+                    raise
+        sow(seed)
+        return self.get_inputs()
 
     def _moved(self, value: Any) -> Any:
         """A module or tensor on the device, where the file may have put it elsewhere; anything else as it is."""
