@@ -32,6 +32,7 @@ _TAIL = (
 """Of powers of w - 2.5 and sqrt(w) - 3, w = -log(1 - x * x): the inverse error function over x (Giles, 2010)."""
 _EUCLID = {1: 13, 2: 24, 4: 47, 8: 93}
 """How many divisions the greatest common divisor of whole numbers of so many bytes takes at most."""
+_LARGE = 40  # from where on exp(-x) beside 1 is less than f64 tells, while exp(2 x) is less than f32 holds
 _NEWTON = 2  # steps, each of which doubles how many digits are right
 
 
@@ -163,6 +164,9 @@ def shrink_backward(gradient: Value, x: Value, limit: float) -> Value:
 
 @formula("mish_backward")
 def mish_backward(gradient: Value, x: Value) -> Value:
-    """The gradient of x * tanh(log(1 + exp(x)))."""
-    bent = compute("tanh", compute("softplus", x))
-    return gradient * (bent + x * compute("sigmoid", x) * (1 - bent * bent))
+    """The gradient of x * t with t = tanh(log(1 + e)) = n / (n + 2), e = exp(x) and n = e (e + 2), whose 1 - t * t is
+    made so as not to cancel where t is near 1."""
+    e = compute("exp", compute("minimum", x, _LARGE))
+    n = e * (e + 2)
+    slope = 4 * (n + 1) / ((n + 2) * (n + 2))
+    return gradient * (n / (n + 2) + x * compute("sigmoid", x) * slope)
