@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from akg_core.dtypes import BITS, DTYPES, as_float, combine, is_float
+from akg_core.dtypes import BITS, DTYPES, FLOATS, as_float, combine, is_float
 from akg_core.lower.ir import Body, Op, element_of
 from akg_core.notation import COMPARISONS
 from akg_core.sketch import numerics
@@ -122,8 +122,8 @@ class _Conversions:
             dtypes, made = ["i64", "i64"], "f32"
         elif operation.kind == "round":
             return self.rounded(call, held)
-        elif operation.dtype == "bits":
-            dtypes, made = [next(f for f, whole in BITS.items() if whole == held)], held
+        elif operation.dtype in ("bits", "from_bits"):
+            dtypes, made = [(FLOATS if operation.dtype == "bits" else BITS)[held]], held
         elif call.op == "where":
             dtypes, made = ["bool", held, held], held
         else:

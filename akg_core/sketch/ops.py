@@ -53,8 +53,8 @@ class Operation:
     "all_reduce", "barrier".
     `dtype` says how the result's dtype follows: "float" (ints become f32), "same" (the first argument's),
     "promote" (of all arguments), "select" (of all but the first), "sum" (ints and bool become i64), "bool", "i64",
-    "f32", "bits" (an int as wide as the float), "given" (by an argument), "tensor" (the tensor's), "contract" (see
-    docs), "none" (no result).
+    "f32", "bits" (an int as wide as the float), "from_bits" (a float as wide as the int), "given" (by an argument),
+    "tensor" (the tensor's), "contract" (see docs), "none" (no result).
     `keywords` change the meaning, `hints` do not. `parameters` may be given by position or by name.
     """
 
@@ -148,6 +148,8 @@ elementwise bool
     isfinite(x)  whether x is neither infinite nor NaN
 elementwise bits
     bits(x)  the bits of an f32 as an i32, of an f64 as an i64
+elementwise from_bits
+    from_bits(x)  the f32 whose bits an i32 has, or the f64 of an i64
 reduce sum
     reduce_sum(tile, axes)   sum over an axis, or a group of axes; f16 and bf16 add up in f32
     reduce_prod(tile, axes)  product over an axis or a group

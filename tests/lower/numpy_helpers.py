@@ -47,6 +47,11 @@ def bits(x):
     return x.view(np.int64 if x.dtype == np.float64 else np.int32)
 
 
+def from_bits(x):
+    """The float whose bits an int of its width has."""
+    return x.view({4: np.float32, 8: np.float64}[x.dtype.itemsize])
+
+
 def load(tensor, indices, mask, other):
     """What lies at these places where the mask holds, elsewhere `other`."""
     mask, *indices = np.broadcast_arrays(mask, *indices)

@@ -50,7 +50,7 @@ _SAME = """
     maximum minimum where isnan isinf isfinite
 """
 SAME = frozenset(_SAME.split())
-HELPED = frozenset({"erf", "erfc", "rand", "round_to", "bits"})
+HELPED = frozenset({"erf", "erfc", "rand", "round_to", "bits", "from_bits"})
 OPERATORS = {"and": "&", "or": "|"}
 LEAST = 4  # lanes of an axis that a product sums over, as if there were matrix units
 MOST_LANES = 1 << 14

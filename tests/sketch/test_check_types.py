@@ -95,6 +95,7 @@ def test_types(expression: str, expected: Type) -> None:
         ("load(x[m, n]) << 1", "SK402"),
         ("floor(load(b[m, n]))", "SK402"),
         ("bits(load(i[m, n]))", "SK402"),
+        ("from_bits(load(x[m, n]))", "SK402"),
         ("sort(load(x[m, n]), n)", "SK402"),
         ("sort(load(i[m, n]), (m, n))", "SK110"),
         ("round_to(load(i[m, n]), 'tf32')", "SK402"),

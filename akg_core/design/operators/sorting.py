@@ -49,6 +49,7 @@ _MERGED = 1024  # elements of two runs that are merged at once
 RUN = 256  # elements of a row that are sorted by their ranks
 _SPARE = 4  # how much longer than the example a row of no fixed length may be to be sorted at once
 _LOW = 0xFFFFFFFF
+_WIDE = ("f64", "i64")  # dtypes of which a key of 32 bits does not hold all
 _LAST = (1 << 63) - 1  # after every key
 
 
@@ -58,33 +59,48 @@ def ordered(x: Value, longest: int, descending: bool = False) -> Value:
     `longest`: how long a row that a program sorts at once, a power of two; 0 for none.
     """
     first, *others = _digits(x, descending)
-    order = _places(first, longest)
+    order = _sorted(first, longest) & _LOW
     for digit in others:
         order = held(order)
-        order = taken(order, _places(taken(held(digit), order), longest))
+        order = taken(order, _sorted(taken(held(digit), order), longest) & _LOW)
     return order
 
 
-def _places(digit: Value, longest: int) -> Value:
-    """For each place of rows in order, the position of what comes there."""
-    return _sorted(digit, longest) & _LOW
+def _with_elements(x: Value, longest: int, descending: bool) -> tuple[Value, Value]:
+    """The rows of `x` in an order that is stable but for -0, which comes before 0, and the positions as in `ordered`.
+
+    Where a key holds all of an element, it is made of that, which is read in order.
+    """
+    if x.dtype in _WIDE:
+        order = ordered(x, longest, descending)
+        return taken(x, order), order
+    (digit,) = _digits(x, descending, zeros_differ=True)
+    keys = _sorted(digit, longest)
+    key = keys >> 32
+    key = cast(~key if descending else key, "i32")
+    if is_float(x.dtype):
+        key = map_of("from_bits", _folded(key, 31), dtype="f32")
+    return cast(key, x.dtype), keys & _LOW
 
 
-def _digits(x: Value, descending: bool) -> list[Value]:
+def _folded(bits: Value, last: int) -> Value:
+    """The bits of floats as ints that rise as these do, and back; `last`: that of their sign."""
+    return bits ^ (bits >> last & (1 << last) - 1)
+
+
+def _digits(x: Value, descending: bool, zeros_differ: bool = False) -> list[Value]:
     """What orders `x`, as whole numbers of 32 bits, the least significant first."""
     if is_float(x.dtype):
         x = cast(x, "f64" if x.dtype == "f64" else "f32")
         whole, last = ("i64", 63) if x.dtype == "f64" else ("i32", 31)
         # 0 and -0 are equal, and so are all NaN.
-        x = where(x.equals(0.0), 0.0, x, x.dtype)
-        bits = map_of("bits", x, dtype=whole)
-        largest = (1 << last) - 1
-        folded = bits ^ (bits >> last & largest)
-        x = where(predicate("isnan", x), largest, folded, whole)
+        x = x if zeros_differ else where(x.equals(0.0), 0.0, x, x.dtype)
+        folded = _folded(map_of("bits", x, dtype=whole), last)
+        x = where(predicate("isnan", x), (1 << last) - 1, folded, whole)
     key = cast(x, "i64")
     if descending:
         key = ~key
-    if x.dtype != "i64":
+    if x.dtype not in _WIDE:
         return [key]
     low = (key & _LOW) - (1 << 31)
     return [low, key >> 32]
@@ -265,16 +281,34 @@ def sort(c: Call) -> Value | tuple[Value, ...]:
     first = 2 if c.op.endswith("stable") and "stable" not in c.node.kwargs else 1
     dim = c.option("dim", c.arg(first, -1))
     descending = bool(c.option("descending", c.arg(first + 1, False)))
-    return _listed(x, dim, lambda rows: ordered(rows, c.choices.longest_sorted, descending))
+    stable = bool(c.option("stable", c.arg(1, False) if first == 2 else False))
+    longest = c.choices.longest_sorted
+
+    def find(rows: Value) -> tuple[Value, Value]:
+        if not stable:
+            return _with_elements(rows, longest, descending)
+        order = ordered(rows, longest, descending)
+        return taken(rows, order), order
+
+    return _of_rows(x, dim, find)
 
 
 def _listed(x: Value, dim: int, find: Callable[[Value], Value]) -> tuple[Value, ...]:
     """Elements along `dim` that `find` names for rows, and where they are."""
+
+    def both(rows: Value) -> tuple[Value, Value]:
+        places = find(rows)
+        return taken(rows, places), places
+
+    return _of_rows(x, dim, both)
+
+
+def _of_rows(x: Value, dim: int, find: Callable[[Value], tuple[Value, Value]]) -> tuple[Value, ...]:
+    """What `find` gives for rows along `dim`, elements and where they are."""
     if not x.shape:
         return x, literal(0, "i64")
     rows, back = _rows(x, dim % len(x.shape))
-    places = find(rows)
-    return tuple(permute(v, back) for v in (taken(rows, places), places))
+    return tuple(permute(each, back) for each in find(rows))
 
 
 @rule("topk")

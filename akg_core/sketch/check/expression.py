@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from akg_core.dtypes import BITS, DTYPES, as_float, as_sum, combine, is_float, is_integer, promote
+from akg_core.dtypes import BITS, DTYPES, FLOATS, as_float, as_sum, combine, is_float, is_integer, promote
 from akg_core.notation import COMPARISONS
 from akg_core.records import Finding
 from akg_core.sketch import ast
@@ -228,13 +228,13 @@ class ExpressionChecker:
             self.report("SK404", args[0], "The condition is a number, not a truth value.", "Compare it: t != 0.")
             return None
         dtype, _ = combine([(t.dtype, t.weak) for t in operands])
-        no_bits = operation.dtype == "bits" and dtype not in BITS
-        if no_bits or (dtype == "bool" and node.op in _NOT_ON_BOOL):
+        seen_as = {"bits": BITS, "from_bits": FLOATS}.get(operation.dtype)
+        if (seen_as and dtype not in seen_as) or (dtype == "bool" and node.op in _NOT_ON_BOOL):
             return self._refuse(node, node.op, dtype, "Cast it first: f32(t).")
         if operation.dtype == "bool":
             return self._together(known, "bool")
-        if operation.dtype == "bits":
-            return replace(self._together(known, BITS[dtype]), uniform=False, weak=False)
+        if seen_as:
+            return replace(self._together(known, seen_as[dtype]), uniform=False, weak=False)
         return self._together(known, as_float(dtype) if operation.dtype == "float" else dtype, operands)
 
     def _load(self, node: ast.Call) -> ast.Expr:

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from akg_core import philox
-from akg_core.dtypes import BITS, as_sum, is_float
+from akg_core.dtypes import BITS, FLOATS, as_sum, is_float
 from akg_core.notation import FUNCTIONS
 from akg_core.sketch import numerics
 from akg_core.sketch.interpret.tiles import (
@@ -36,6 +36,7 @@ _RENAMED: dict[str, Callable[..., Tensor]] = {
     "softplus": lambda x: torch.log1p(torch.exp(-x.abs())) + torch.clamp_min(x, 0),
     "clamp": lambda x, low, high: torch.minimum(torch.maximum(x, low), high),
     "bits": lambda x: x.view(TORCH[BITS[NAMES[x.dtype]]]),
+    "from_bits": lambda x: x.view(TORCH[FLOATS[NAMES[x.dtype]]]),
 }
 ELEMENTWISE: dict[str, Callable[..., Tensor]] = {
     name: _RENAMED.get(name) or getattr(torch, name)

@@ -22,6 +22,14 @@ def cases() -> Cases:
         x,
     )
     found.rows(
+        "from_bits",
+        X,
+        'y: Out["f32", "M", "N"], z: Out["f64", "M", "N"]',
+        "t = load(x[m, n])\nb = bits(t)\nstore(y[m, n], from_bits(b ^ ((b >> 31) & 2147483647)))\n"
+        "store(z[m, n], from_bits((i64(b) << 32) | i64(t * 8)))",
+        x,
+    )
+    found.rows(
         "libm",
         X,
         Y,

@@ -168,7 +168,8 @@ class ExpressionPrinter:
         if source == "f32" and ("beside_one", Number(True)) in call.keywords:
             form = BESIDE_ONE.get(call.op, form)
         suffix, bits = ("", "int64") if source == "f64" else ("f", "int32")
-        options = {"zero": literal(0, source), "suffix": suffix, "bits": bits}
+        floats = "float64" if source == "i64" else "float32"
+        options = {"zero": literal(0, source), "suffix": suffix, "bits": bits, "floats": floats}
         self.needs |= called(form.format(*"abc", **options))
         text = form.format(*terms, **options)
         if dtype_of(call) != "bool" and is_integer(source):

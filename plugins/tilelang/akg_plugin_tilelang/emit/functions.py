@@ -34,6 +34,7 @@ FORMS = {name: f"T.{name}({{0}})" for name in _SAME.split()} | {
 BESIDE_ONE = {"exp": "exp2_beside_one(({0}) * 1.4426950408889634)", "exp2": "exp2_beside_one({0})"}
 """Of f32, where an error counts beside 1."""
 WHOLE = {  # of integers
+    "from_bits": "T.reinterpret({0}, '{floats}')",
     "abs": "T.max({0}, -({0}))",
     "floor": "{0}",
     "ceil": "{0}",

@@ -107,6 +107,12 @@ AKG_INLINE detail::Signed<T> bits(Vec<T> v) { return detail::bits_of(v); }
 template <class T, if_scalar<T> = 0>
 AKG_INLINE auto bits(T x) { return bit_cast<detail::signed_of<sizeof(T)>>(x); }
 
+// The float whose bits an int of its width has.
+AKG_INLINE Vec<f32> from_bits(Vec<i32> v) { return bit_cast<Vec<f32>>(v); }
+AKG_INLINE Vec<f64> from_bits(Vec<i64> v) { return bit_cast<Vec<f64>>(v); }
+AKG_INLINE f32 from_bits(i32 x) { return bit_cast<f32>(x); }
+AKG_INLINE f64 from_bits(i64 x) { return bit_cast<f64>(x); }
+
 // NaN when either is, as in torch. The NaN test is on b: in `peak = maximum(peak, t)` it stays off the critical path.
 template <class T>
 AKG_INLINE Vec<T> maximum(Vec<T> a, Vec<T> b) {

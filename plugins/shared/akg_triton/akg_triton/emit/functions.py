@@ -32,6 +32,7 @@ PLACES = {  # of programs and tiles
     "swizzled_column": "tl.swizzle2d({0}, {1}, {2}, {3}, {4})[1]",
 }
 WHOLE = {  # of integers
+    "from_bits": "from_bits({0})",
     "abs": "tl.abs({0})",
     **dict.fromkeys(("floor", "ceil", "round", "trunc"), "{0}"),
     **dict.fromkeys(("isnan", "isinf"), "{0} != {0}"),

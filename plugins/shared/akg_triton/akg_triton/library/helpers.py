@@ -27,6 +27,15 @@ def bits(x):
 
 
 @triton.jit
+def from_bits(x):
+    """The float whose bits an int of its width has."""
+    if x.dtype == tl.int64:
+        return x.to(tl.float64, bitcast=True)
+    else:
+        return x.to(tl.float32, bitcast=True)
+
+
+@triton.jit
 def narrowed(bits):
     """The f32 nearest to an f64 of these bits, the even one of two. What is below all normal f32 is rounded there."""
     sign = (bits >> 32).to(tl.int32) & -2147483648
