@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import nn
 
 from akg_core.judge.records import OutputComparison
+from akg_core.judge.reference.bounds import checked
+from akg_core.judge.reference.drawing import Reference
 from akg_core.task.source.load import sentence
 
 
-def refusal(model: nn.Module, arguments: Sequence[Any]) -> str:
+def refusal(reference: Reference, arguments: Sequence[Any]) -> str:
     """Why the reference raises on these arguments; "" where it does not, or only for want of memory."""
     try:
-        with torch.no_grad():
-            model(*arguments)
+        with torch.no_grad(), checked(reference.task, reference.device.name):
+            reference.model(*arguments)
     except (MemoryError, torch.OutOfMemoryError):
         return ""
     except Exception as error:

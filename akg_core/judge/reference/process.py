@@ -249,7 +249,7 @@ def _try(reference: Reference, asked: Plan, precise: bool) -> Draw | str:
     draw = plan(reference, asked)
     try:
         given = write(reference, draw)
-        if draw.beyond and (why := refusal(reference.model, fresh(given[0]))):
+        if draw.beyond and (why := refusal(reference, fresh(given[0]))):
             reference.refused[draw.name] = why
             return draw
         answer_case(reference, draw, *given, precise=precise)
