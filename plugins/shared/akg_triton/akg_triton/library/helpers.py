@@ -213,11 +213,12 @@ def in_order(t, bits: tl.constexpr, dims: tl.constexpr, free: tl.constexpr):
     """2^bits ints along the last dimension, the least first, by a bitonic network; 2^dims ints are in the tile.
 
     The network compares near places oftenest, so these are what a thread holds: lanes of a tile fill threads first, and
-    the last `free` bits of a lane's number count most while it runs. Where elements come from is all the same.
+    the last `free` bits of a lane's number count most while it runs. Where elements come from is all the same, so that
+    those of a tile of one row may be in any order, whatever was read at once.
     A loop over what goes beyond a thread keeps the code within the memory for instructions.
     """
     near: tl.constexpr = bits - free
-    cube = tl.reshape(t, [2] * dims)
+    cube = tl.reshape(t, [2] * dims, can_reorder=bits == dims)
     for stage in tl.static_range(1, near):
         down = sides(dims - 1 - free - stage, dims)
         for step in tl.static_range(1, stage + 1):
