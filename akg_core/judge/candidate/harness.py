@@ -27,7 +27,7 @@ from typing import Any
 import torch
 
 from akg_core.device import HOST, Device
-from akg_core.errors import KernelFailed
+from akg_core.errors import KernelFailed, is_of_memory
 from akg_core.judge.candidate import confinement, guard, integrity, queued
 from akg_core.judge.candidate.failures import lost, said
 from akg_core.judge.candidate.guard import forbid_searches, removal
@@ -261,13 +261,18 @@ def _unlike(cases: Sequence[Case]) -> dict[str, Case]:
 def _rehearse(subject: Subject, case: Case) -> None:
     """Call a kernel for what its language does at the first call; how that goes is found out when it counts.
 
-    No guard watches, so that it gets the case's shapes and zeros in them: nothing that is asked later.
+    No guard watches, so that it gets the case's shapes and zeros in them: nothing that is asked later. For want of
+    memory it raises: what was not done for the first time here would be when it counts, where it is forbidden.
     """
-    with torch.no_grad(), contextlib.suppress(Exception):
-        subject.enter(case)
-        subject.model(*transform(load(inputs_of(case), subject.device), _zeroed))
-        subject.device.synchronize()
-        subject.device.release_unused()
+    try:
+        with torch.no_grad():
+            subject.enter(case)
+            subject.model(*transform(load(inputs_of(case), subject.device), _zeroed))
+            subject.device.synchronize()
+            subject.device.release_unused()
+    except Exception as error:
+        if is_of_memory(error):
+            raise
 
 
 _forbidden: dict[int, str] = {}  # modules by rules that they broke when loaded, which is once, however often one asks
