@@ -61,7 +61,8 @@ def fmod(a, b):
 }
 _OF_TWO = ("pow", "atan2", "fmod")
 FORMS = {name: f"{name}({{0}}, {{1}})" if name in _OF_TWO else f"{name}({{0}})" for name in _OWN}
-FORMS["sqrt"] = "tl.sqrt_rn({0})"
+FORMS |= {"sqrt": "tl.sqrt_rn({0})", "/": "tl.div_rn({0}, {1})", "reciprocal": "tl.div_rn(1.0, {0})"}
+"""As Triton spells them, quotients and roots are off by an ulp or two, which `floor` and the like make a whole one."""
 HELPERS = _OWN | {
     name: text.replace("libdevice.fmod(", "fmod(") for name, text in LIBRARY.items() if "libdevice.fmod(" in text
 }

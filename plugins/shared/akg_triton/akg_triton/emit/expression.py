@@ -162,6 +162,8 @@ class ExpressionPrinter:
             return self.whole(expr, pair, dtype)
         if op in ("//", "%"):
             return self.function("remainder({0}, {1})" if op == "%" else "floor_quotient({0}, {1})", pair, dtype)
+        if op == "/" and dtype == "f32" and op in self.dialect.forms:
+            return self.quotient(expr.right, pair)
         made = self.joined(op, pair, dtype)
         return held(made, TRITON[dtype]) if op == "/" and dtype == "f16" else made
 
@@ -169,6 +171,12 @@ class ExpressionPrinter:
         """Two terms by an operator."""
         (left, right), axes = self.fitted(pair)
         return Term(f"{left.beside(op)} {op} {right.beside(op, right=True)}", dtype, axes, RANKS.get(op, LOOSE))
+
+    def quotient(self, divisor: Expr, pair: Sequence[Term]) -> Term:
+        """A quotient of f32 that is rounded once, as the dialect spells it: by a power of two, a product."""
+        if isinstance(divisor, Number) and math.frexp(divisor.value)[0] == 0.5:
+            return self.joined("*", [pair[0], self.term(replace(divisor, value=1 / divisor.value))], "f32")
+        return self.function(self.dialect.forms["/"], pair, "f32")
 
     def power(self, expr: Binary, dtype: str) -> Term:
         base = self.term(expr.left)
