@@ -58,5 +58,6 @@ def _tables() -> tuple[Table, Table]:
     composite, others = exported_program._split_decomp_table_to_cia_and_python_decomp(table)
     backward = {op: formula for op, formula in decomposition_table.items() if "backward" in str(op)}
     others.update({op: formula for op, formula in backward.items() if isinstance(op, torch._ops.OpOverload)})
+    del others[aten.mish_backward.default]  # a rule makes it more accurate than the formula there
     # `default_decompositions` names an operator's own kernel by a partial function
     return {op: formula for op, formula in composite.items() if not isinstance(formula, functools.partial)}, others
