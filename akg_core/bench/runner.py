@@ -1,9 +1,9 @@
 """Runs a suite: tasks are built a few at a time, side by side, and timed one after the other with nothing else running.
 
 On a machine whose kernels run on the host, judging is done side by side too, for it needs no more than building does;
-where nothing is timed, no task waits for another there.
+where nothing is timed, no task waits for another there, and one whose memory runs out is judged again alone.
 On another device, as many tasks are judged at once as fit into its memory, while the next ones are being built; where
-nothing is timed, each as soon as it fits. One whose memory runs out beside others is judged again alone.
+nothing is timed, each as soon as it fits. One whose memory runs out beside others is judged again alone there, too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from akg_core.agents.engine import Agenda
 from akg_core.bench import by_agents
 from akg_core.bench.cases import apart, rest
 from akg_core.bench.contest import Contest, row_digest
-from akg_core.bench.device_memory import DeviceMemory
+from akg_core.bench.memory import Memory
 from akg_core.bench.results import Engine, Results, Row, unfinished
 from akg_core.bench.suite import Problem
 from akg_core.judge.timing import floor
@@ -169,13 +169,11 @@ def _by_rules(waiting: list[Asked], request: Request, pool: Pool, plan: Plan, de
     if plan.tune:
         measure()  # once, before many ask for it
     timed = plan.baselines or plan.tune
-    if device == HOST:
-        return _side_by_side(waiting, pool, plan) if timed else _each_as_it_ends(waiting, pool, plan, _judge)
-    waiting = [(p, replace(r, gives_way=True)) for p, r in waiting]
+    if device != HOST:
+        waiting = [(p, replace(r, gives_way=True)) for p, r in waiting]
     if timed:
-        return _group_by_group(waiting, pool, plan, measure)
-    memory = DeviceMemory()
-    return _each_as_it_ends(waiting, pool, plan, lambda contest: _judge_in(memory, contest))
+        return _side_by_side(waiting, pool, plan) if device == HOST else _group_by_group(waiting, pool, plan, measure)
+    return _each_as_it_ends(waiting, pool, plan, _judge if device == HOST else _judge_on_device)
 
 
 def _side_by_side(waiting: list[Asked], pool: Pool, plan: Plan) -> Iterator[Contest]:
@@ -196,12 +194,15 @@ def _side_by_side(waiting: list[Asked], pool: Pool, plan: Plan) -> Iterator[Cont
 def _each_as_it_ends(
     waiting: list[Asked], pool: Pool, plan: Plan, judge: Callable[[Contest], None]
 ) -> Iterator[Contest]:
-    """Contests without a clock: as many as may are under way at any time, and none waits for another to end."""
-    left = iter(waiting)
+    """Contests without a clock: as many as may are under way at any time, and none waits for another to end, unless it
+    does not fit into the memory of a device beside that."""
+    left, memory = iter(waiting), Memory()
 
     def judged(problem: Problem, request: Request) -> Contest:
         contest = _built(problem, request, pool, plan)
-        judge(contest)
+        on_host = not contest.room
+        need, room = (1, plan.together) if on_host else (contest.need, contest.room)
+        _judge_in(memory, contest, judge, need, room)
         return contest
 
     with ThreadPoolExecutor(plan.together) as workers:
@@ -294,15 +295,15 @@ def _tune(contests: list[Contest], plan: Plan, workers: ThreadPoolExecutor) -> N
             contest.tune(plan.tune)
 
 
-def _judge_in(memory: DeviceMemory, contest: Contest) -> None:
-    """Judge a contest, and other variants when it is refused, without a clock; when it runs out of memory, again with
-    all of it, and then in half."""
+def _judge_in(memory: Memory, contest: Contest, judge: Callable[[Contest], None], need: int, room: int) -> None:
+    """Judge a contest, and other variants when it is refused, without a clock, holding so much of the `room` in a
+    memory; when it runs out of it, again with all of it, and then in half."""
     alone = 0
     while True:
-        with memory.held(contest.room if alone else contest.need, contest.room):
+        with memory.held(room if alone else need, room):
             if alone:
                 contest.pipeline.pool.spare.close()  # each holds memory
-            _judge_on_device(contest)
+            judge(contest)
             contest.close()
         if contest.ran_out and alone < 2:
             contest.again(alone=alone > 0)

@@ -13,7 +13,7 @@ from typing import ClassVar
 import pytest
 
 from akg_core.bench import runner, suite
-from akg_core.bench.device_memory import DeviceMemory
+from akg_core.bench.memory import Memory
 from akg_core.bench.results import Results
 from akg_core.records import Target
 from akg_core.stages.stages import Request
@@ -142,26 +142,26 @@ def test_without_a_clock_no_task_waits_for_another(steps, monkeypatch):
     taken = steps(lambda *given: runner._each_as_it_ends(*given, runner._judge))
     for name in "abc":
         judged = [step for step in taken if step.endswith(name)]
-        assert judged == [f"{s} {name}" for s in ("build", "refer", "warm", "judge", "settle", "show", "close")]
+        alone = ("build", "refer", "warm", "judge", "settle", "close", "show", "close")
+        assert judged == [f"{s} {name}" for s in alone]
     assert taken.index("show b") < taken.index("judge a"), "what has ended is told"
 
 
-def judged_in_memory(memory):
-    """A way to judge contests on a device without a clock."""
-    return lambda *given: runner._each_as_it_ends(*given, lambda contest: runner._judge_in(memory, contest))
+def on_a_device_without_a_clock(*given):
+    return runner._each_as_it_ends(*given, runner._judge_on_device)
 
 
 def test_on_a_device_without_a_clock_no_task_waits_for_another_that_it_fits_beside(steps, monkeypatch):
     begun = threading.Event()
 
-    def judge(contest, tries):
+    def judge(contest, tries=1):
         assert contest.name != "a" or begun.wait(60), "c begins while a is being judged"
         if contest.name == "c":
             begun.set()
         contest.steps.append(f"judge {contest.name}")
 
     monkeypatch.setattr(Recorded, "judge", judge, raising=False)
-    taken = steps(judged_in_memory(DeviceMemory()))
+    taken = steps(on_a_device_without_a_clock)
     for name in "abc":
         judged = [step for step in taken if step.endswith(name)]
         assert judged == [
@@ -170,24 +170,27 @@ def test_on_a_device_without_a_clock_no_task_waits_for_another_that_it_fits_besi
     assert taken.index("show b") < taken.index("judge a"), "what has ended is told"
 
 
-def test_on_a_device_without_a_clock_who_runs_out_of_memory_has_all_of_it_then(steps, monkeypatch):
+@pytest.mark.parametrize(("room", "parts"), [(20, [10, 10, 10, 10, 20]), (0, [1, 1, 1, 1, 2])])
+def test_without_a_clock_who_runs_out_of_memory_has_all_of_it_then(steps, monkeypatch, room, parts):
+    monkeypatch.setattr(Recorded, "room", room)
     held = []
 
-    class Watched(DeviceMemory):
+    class Watched(Memory):
         def held(self, need, room):
             held.append(need)
             return super().held(need, room)
 
     monkeypatch.setattr(Recorded, "starved", {"a"})
     monkeypatch.setattr(Recorded, "refused", {"c"})
-    taken = steps(judged_in_memory(Watched()))
-    assert sorted(held) == [10, 10, 10, 10, 20]
+    monkeypatch.setattr(runner, "Memory", Watched)
+    taken = steps(on_a_device_without_a_clock)
+    assert sorted(held) == parts, "bytes of a device, or of two parts of the host"
     assert taken.index("close a") < taken.index("again a") < taken.index("show a")
     assert taken.index("close c") < taken.index("rebuild c") < taken.index("show c")
 
 
 def test_memory_that_is_lent_fits_and_nobody_is_passed_by():
-    memory, begun, most, now = DeviceMemory(), [], [0], [0]
+    memory, begun, most, now = Memory(), [], [0], [0]
 
     def take(name, need):
         with memory.held(need, 10):
@@ -261,7 +264,7 @@ def test_processes_end_while_nothing_asks_for_memory_and_before_more_start(steps
     ran = {name: threading.Event() for name in "abc"}
     monkeypatch.setattr(Recorded, "has_run", lambda contest, seconds: ran[contest.name].wait(60))
 
-    def judge(contest, tries):
+    def judge(contest, tries=1):
         contest.steps.append(f"judge {contest.name}")
         ran[contest.name].set()
 
@@ -283,7 +286,7 @@ def test_on_a_device_nothing_waits_for_what_is_built_later(steps, monkeypatch):
         contest.steps.append(f"build {contest.name}")
         assert contest.name != "b" or judged.wait(60), "a is judged while b is being built"
 
-    def judge(contest, tries):
+    def judge(contest, tries=1):
         contest.steps.append(f"judge {contest.name}")
         judged.set()
 

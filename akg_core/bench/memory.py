@@ -1,4 +1,4 @@
-"""The memory of a device in which contests are judged side by side, each in a thread."""
+"""Memory that contests are judged in side by side, each in a thread: a device's in bytes, the host's in parts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class DeviceMemory:
+class Memory:
     """What is held of it. Who asks first holds first, so that one who asks for much is not passed by for good."""
 
     def __init__(self) -> None:
@@ -17,7 +17,7 @@ class DeviceMemory:
 
     @contextmanager
     def held(self, need: int, room: int) -> Iterator[None]:
-        """Inside, `need` bytes are held, beside others' as far as these fit into `room` bytes together, or alone."""
+        """Inside, so much is held, beside others as far as these fit into `room` together, or alone."""
         me = object()
         with self._changed:
             self._asking.append(me)
