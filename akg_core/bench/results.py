@@ -66,6 +66,11 @@ class Row(Record):
         """Whether a kernel was to be made of it, and none is correct."""
         return self.status not in ("correct", REFUSED)
 
+    @property
+    def reference_raises(self) -> bool:
+        """Whether it was captured, and its forward raises on the values that its own file gives."""
+        return self.status == "failed" and self.is_captured and " forward raises " in self.reason
+
     def ratio(self, over: str) -> float | None:
         """How many times faster than a baseline; None when that was not measured."""
         return self.speedup[over][0] if over in self.speedup else None

@@ -125,14 +125,16 @@ def run(
 
 def _add_rest(problems: list[Problem], judged: list[Problem], rows: dict[Problem, Row]) -> list[Problem]:
     """The problems that follow from `judged`, put in their places among all `problems`: of cases that kernels refuse,
-    behind these; of integers and numbers of dims one by one, instead of those that are correct for none together."""
+    behind these; of integers and numbers of dims one by one, instead of those that are correct for none together, or
+    of the first case and the others, where the reference itself raises at that."""
     found = []
     for problem in judged:
         if problem not in rows:
             continue
         row, place = rows[problem], problems.index(problem)
         serves = row.status == "correct" and len(row.refused) < max(1, len(problem.cases))
-        if not serves and (more := apart(problem)):
+        every = range(len(problem.cases))
+        if not serves and (more := apart(problem) or (rest(problem, every) if row.reference_raises else [])):
             problems[place : place + 1] = more
             found += more
         else:

@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from akg_core.bench import runner
 from akg_core.bench.cases import apart, by_kernel, rest
+from akg_core.bench.results import Row
 from akg_core.bench.suite import Problem
 from akg_core.errors import UsageError
 from akg_core.task.capture import capture_file
@@ -152,3 +154,19 @@ def test_integers_and_dims_that_no_kernel_serves_together_get_one_each(kernels):
         ("add-apart3", (1,)),
     ]
     assert apart(apart(only)[0]) == []
+
+
+def test_a_first_case_that_the_reference_cannot_take_is_parted_from_the_others(kernels):
+    (only,) = kernels(*(case([n, 8], [n, 8]) for n in (4, 5, 6)))
+    row = Row(name="add", group="level0", status="failed", digest="", captured=True)
+    for reason, parted in (
+        (
+            "add, line 9: forward raises IndexError: index 7 is out of bounds. Mend the file.",
+            ["add-rest1", "add-rest2"],
+        ),
+        ("add: the reference did not run. The process crashed.", ["add"]),
+    ):
+        problems = [only]
+        found = runner._add_rest(problems, [only], {only: row.model_copy(update={"reason": reason})})
+        assert [each.name for each in problems] == parted
+        assert [each.cases for each in found] == ([(0,), (1, 2)] if len(parted) > 1 else [])
