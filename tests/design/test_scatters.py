@@ -26,6 +26,7 @@ WRITTEN = [
     ("x.index_put((torch.arange(2)[:, None], torch.arange(3), y[:, None]), z[:, :, 0])", CACHE),
     ("x.scatter(1, y, z)", SPARSE), ("x.scatter(1, y, 2.0)", SPARSE), ("x.scatter(0, y[:, :9] % 5, z[:, :9])", SPARSE),
     ("x.scatter(1, y, z, reduce='add')", SPARSE), ("x.scatter(1, y, z, reduce='multiply')", SPARSE),
+    ("x.scatter(1, y[:, :1], 2.0, reduce='multiply')", SPARSE),
     ("x.scatter_add(1, y, z)", SPARSE), ("x.bfloat16().scatter_add(1, y, z.bfloat16())", SPARSE),
     ("torch.zeros_like(x).scatter_(1, y, 1.0)", SPARSE), ("x.put(y, z[:4, :14], accumulate=True)", SPARSE),
     ("(x > 0).scatter(1, y, False)", SPARSE), ("x.diagonal_scatter(z[0, :5], 1)", SPARSE),

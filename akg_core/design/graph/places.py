@@ -107,8 +107,8 @@ class Places:
     def looked_for(self, updates: Value, kind: str) -> Value:
         """For each place the reduction of all updates that go there, in the order of their numbers."""
         met, moved = self._met(updates)
-        none = identity(kind, updates.dtype)
-        return fold(kind, where(met, moved, none, updates.dtype), (len(self.base),), (updates.dtype,))[0]
+        new = where(met, moved, identity(kind, updates.dtype), updates.dtype)
+        return reshape(new, self.base) if self.count == 1 else fold(kind, new, (len(self.base),), (updates.dtype,))[0]
 
     def _met(self, updates: Value) -> tuple[Value, Value]:
         """For each place and each number whether the update is for it, and that update."""
