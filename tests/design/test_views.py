@@ -29,7 +29,8 @@ JOINING = [
     "torch.cat([x, x], 0).sum(0)", "torch.cat([x.sum(0), x.amax(0)])", "torch.cat([x[0], x[1] * 2]).relu()",
     "torch.hstack([x, x]) @ torch.ones(24, 3)", "torch.cat([torch.zeros(0), x[0]])", "x.new_zeros(3).add(x[0, 0])",
     "F.pad(x, (0, 1))[:, 12] + x[:, 0]", "torch.vander(x[0, :5])", "x.data * 2", "x.view(torch.int32)",
-    "x.double().view(torch.int64) + 1",
+    "x.double().view(torch.int64) + 1", "(x.view(torch.int32) ^ 1).view(torch.float32) * 2",
+    "x.double().view(torch.int64).view(torch.float64).neg()", "x.as_strided((4, 5), (2, 3), 1) * 2",
 ]  # fmt: skip
 COUNTING = [
     "torch.where(torch.arange(12) < 5, x, 0.0)", "x + torch.arange(9)[:, None]", "torch.arange(12) * x",

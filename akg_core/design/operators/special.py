@@ -21,6 +21,8 @@ _LOG_GAMMA = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 """Of 1 / w, 1 / w**3, … in Stirling's series (DLMF 5.11.1)."""
 _DIGAMMA = (-1 / 12, 1 / 120, -1 / 252, 1 / 240, -1 / 132, 691 / 32760)
 """Of 1 / w**2, 1 / w**4, … in the series of its derivative (DLMF 5.11.2)."""
+_TRIGAMMA = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730)
+"""Likewise in the series of the derivative of that, over 1 / w (DLMF 5.15.8)."""
 _CENTRE = (
     1.50140941, 0.246640727, -0.00417768164, -0.00125372503, 0.000218580870, -4.39150654e-06, -3.5233877e-06,
     3.43273939e-07, 2.81022636e-08,
@@ -95,7 +97,7 @@ def lgamma(x: Value) -> Value:
 
 
 @series("digamma")
-def digamma(x: Value) -> Value:
+def _digamma(x: Value) -> Value:
     """By the series of lgamma's derivative, and below a half by reflection: digamma(1 - x) - pi / tan(pi x)."""
     low, z, w = _moved_up(x)
     inverse = compute("reciprocal", w)
@@ -110,6 +112,44 @@ def digamma(x: Value) -> Value:
     pole = fraction.equals(0.0) & (x < 0.0)
     found = where(low, where(pole, math.nan, reflected), value)
     return where(x.equals(0.0), where(_is_negative(x), math.inf, -math.inf, "f64"), found)
+
+
+@rule("polygamma")
+def polygamma(c: Call) -> Value:
+    """Of order 0, digamma, and of order 1."""
+    order, x = c.arg(0), cast(c.value(1), "f64")
+    if order > 1:
+        raise c.unsupported(f"of order {order}", "Orders 0 and 1 have a rule.")
+    return cast(_trigamma(x) if order else _digamma(x), c.wide)
+
+
+def _trigamma(x: Value) -> Value:
+    """By the series of digamma's derivative, below a half by reflection: (pi / sin(pi x)) ** 2 - trigamma(1 - x)."""
+    low, z, w = _moved_up(x)
+    inverse = compute("reciprocal", w)
+    square = inverse * inverse
+    value = inverse * (inverse * 0.5 + 1.0 + square * polynomial(square, _TRIGAMMA))
+    below = compute("reciprocal", z * z)
+    for step in range(1, _SHIFT):
+        below = below + compute("reciprocal", (z + step) * (z + step))
+    value = value + where(z < _SHIFT, below, 0.0)
+    sine = compute("sin", x * math.pi)
+    return where(low, math.pi**2 / (sine * sine) - value, value)
+
+
+@rule("frexp")
+def frexp(c: Call) -> tuple[Value, ...]:
+    """A fraction from a half to below 1, and the exponent of 2, by the bits of x; 0 and what is not finite stay."""
+    x = c.value(0)
+    wide, whole, digits, bias = ("f64", "i64", 52, 1022) if x.dtype == "f64" else ("f32", "i32", 23, 126)
+    x = cast(x, wide)
+    tiny = compute("abs", x) < 2.0 ** (1 - bias)  # subnormal
+    bits = map_of("bits", where(tiny, x * 2.0**digits, x), dtype=whole)
+    exponents = (2 * bias + 3) << digits
+    fraction = map_of("from_bits", bits & ~exponents | bias << digits, dtype=wide)
+    power = (bits >> digits & 2 * bias + 3) - bias - where(tiny, digits, 0, whole)
+    plain = x.equals(0.0) | ~predicate("isfinite", x)
+    return where(plain, x, fraction), cast(where(plain, 0, power, whole), "i32")
 
 
 def _is_negative(x: Value) -> Value:

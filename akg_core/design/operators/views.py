@@ -11,6 +11,7 @@ from akg_core.design.graph.rules import Call, rule, rules, size_value
 from akg_core.design.graph.values import (
     Concat,
     Positions,
+    Source,
     Value,
     cast,
     counting,
@@ -41,25 +42,33 @@ rules(
 
 @rule("view.dtype")
 def reinterpreted(c: Call) -> Value:
-    """The bits of floats as whole numbers of as many bytes."""
+    """The bits of floats as whole numbers of as many bytes, or back."""
     value = c.raw(0)
     if value.dtype == c.dtype:
         return value
-    if (value.dtype, c.dtype) not in (("f32", "i32"), ("f64", "i64")):
+    op = {("f32", "i32"): "bits", ("i32", "f32"): "from_bits", ("f64", "i64"): "bits", ("i64", "f64"): "from_bits"}
+    if (value.dtype, c.dtype) not in op:
         raise c.unsupported(f"of {value.dtype} as {c.dtype}")
-    return map_of("bits", value, dtype=c.dtype)
+    return map_of(op[value.dtype, c.dtype], value, dtype=c.dtype)
 
 
 @rule("as_strided")
 def strided(c: Call) -> Value:
-    """What exporting writes to spell out how a mean lies in memory: its own shape, the last dim running fastest."""
-    value = c.raw(0)
+    """Elements of what is given, as it lies in memory; of what is computed, only what exporting writes to spell out how
+    a mean lies there: its own shape, the last dim running fastest."""
+    value, strides, first = c.raw(0), [*map(c.size, c.arg(2))], c.arg(3) or 0
     steps = [*accumulate(reversed([*value.shape[1:], index(1)]), mul)][::-1]
-    places = zip(c.shape, map(c.size, c.arg(2)), steps, strict=True)
-    plain = value.shape == c.shape and all(step == due for size, step, due in places if size != 1)
-    if not plain or c.arg(3):
-        raise c.unsupported("with other elements than those of its operand")
-    return value
+    if not first and value.shape == c.shape:
+        places = zip(c.shape, strides, steps, strict=True)
+        if all(step == due for size, step, due in places if size != 1):
+            return value
+    if not isinstance(value, Source) or value.order not in ((), tuple(range(len(value.shape)))):
+        raise c.unsupported("with other elements than those of its operand, which is no argument as it lies")
+
+    def place(at: Positions) -> Positions:
+        return (sum((p * stride for p, stride in zip(at, strides, strict=True)), c.size(first)),)
+
+    return view(reshape(value, (value.size,)), c.shape, place)
 
 
 @rule("t", "transpose")
