@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
+import torch.nn.functional as F
 
 from akg_core.task.tracing.unchecked import unchecked
 from tests.design.judging import forward, judge, reference
@@ -52,3 +55,21 @@ def test_products_of_groups_are_captured_of_any_float() -> None:
     judge(reference(forward("F.grouped_mm(x, y)", "x, y"), "[torch.randn(3, 32, 16), torch.randn(3, 16, 8)]"))
     inputs = "[torch.randn(7, 16), torch.randn(3, 16, 8), torch.tensor([2, 2, 7], dtype=torch.int32)]"
     judge(reference(forward("F.grouped_mm(x, y, offs=z)", "x, y, z"), inputs))
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_a_margin_that_is_nan_costs_nothing(reduction):
+    x = torch.randn(4, 5)
+    x[1, 2] = math.nan
+    labels, some = torch.tensor([0, 4, 2, 1]), torch.tensor([[1, 3, -1, 0, 0]] * 4)
+
+    def losses():
+        yield F.multi_margin_loss(x, labels, p=2, margin=0.5, weight=torch.arange(5.0), reduction=reduction)
+        yield F.multi_margin_loss(x[0], labels[0], reduction=reduction)
+        yield F.multilabel_margin_loss(x, some, reduction=reduction)
+
+    due = list(losses())
+    with unchecked():
+        found = list(losses())
+    for one, other in zip(found, due, strict=True):
+        torch.testing.assert_close(one, other, equal_nan=True)

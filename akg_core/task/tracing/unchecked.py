@@ -76,14 +76,27 @@ def _fill_diagonal(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     return self
 
 
+def _multi_margin_loss(
+    x: Tensor, target: Tensor, p: int = 1, margin: float = 1, weight: Tensor | None = None, reduction: int = 1
+) -> Tensor:
+    """Of x [N, C], or [C]: what is not above 0, as NaN is not, costs nothing; PyTorch's trace has NaN there."""
+    rows, labels = torch.atleast_2d(x), torch.atleast_1d(target).unsqueeze(1)
+    apart = margin - rows.gather(1, labels) + rows
+    cost = apart if p == 1 else apart * apart
+    cost = cost if weight is None else cost * weight[labels]
+    other = torch.arange(rows.shape[1], device=x.device) != labels
+    loss = torch.where(other & (apart > 0), cost, 0).mean(1)
+    return (loss.reshape(x.shape[:-1]), loss.mean(), loss.sum())[reduction]
+
+
 def _multilabel_margin_loss(x: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
     """Of x [N, C], or [C], with labels up to the first below 0; PyTorch's trace counts those after it, too."""
     rows, labels = torch.atleast_2d(x), torch.atleast_2d(target)
     valid = (labels < 0).cumsum(1) == 0
     is_target = (valid[..., None] & (labels[..., None] == torch.arange(x.shape[-1], device=x.device))).any(1)
     due = rows.gather(1, torch.where(valid, labels, 0))
-    apart = (1 - due[:, :, None] + rows[:, None]).clamp(min=0)
-    loss = torch.where(valid[:, :, None] & ~is_target[:, None], apart, 0).sum((1, 2)) / x.shape[-1]
+    apart = 1 - due[:, :, None] + rows[:, None]
+    loss = torch.where(valid[:, :, None] & ~is_target[:, None] & (apart > 0), apart, 0).sum((1, 2)) / x.shape[-1]
     return (loss.reshape(x.shape[:-1]), loss.mean(), loss.sum())[reduction]
 
 
@@ -133,6 +146,7 @@ _FUNCTIONS: tuple[tuple[Any, str, Any], ...] = (
     (torch, "combinations", _combinations),
     (torch, "ctc_loss", ctc_loss),
     (torch, "from_numpy", from_numpy),
+    (torch._C._nn, "multi_margin_loss", _multi_margin_loss),
     (torch._C._nn, "multilabel_margin_loss", _multilabel_margin_loss),
     (torch.Tensor, "fill_diagonal_", _fill_diagonal),
     (torch._numpy._dtypes, "dtype", dtype),
