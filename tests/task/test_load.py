@@ -12,6 +12,7 @@ import torch
 from akg_core.errors import OutOfMemory, TaskError
 from akg_core.task.capture import capture, capture_file
 from akg_core.task.source import load
+from akg_core.task.source.uncompiled import uncompiled
 from tests.task.replay import reference_text
 
 GOOD = reference_text("return x * 2")
@@ -168,3 +169,21 @@ def test_inputs_follow_from_their_seed_whoever_draws_them():
     lines += ["def get_inputs():", "    return [torch.rand(()), random.random(), numpy.random.rand()]"]
     reference = load.load_source("\n".join(lines), "drawn.py")
     assert reference.inputs(3) == reference.inputs(3) and not {*reference.inputs(3)} & {*reference.inputs(4)}
+
+
+def test_what_a_file_has_compiled_is_run_as_it_is_written(tmp_path):
+    text = GOOD.replace(
+        "class Model", "@torch.compile(\n    dynamic=True)\ndef more(x):\n    return x + 1\n\n\nclass Model"
+    )
+    text = text.replace(
+        "return x * 2", "return torch.compile(\n            more, fullgraph=True)(x) * torch.compile(len)('é€')"
+    )
+    path = tmp_path / "compiled.py"
+    path.write_text(text)
+    source = load.read(path)
+    assert "torch.compile" not in source
+    assert source.splitlines().index("def more(x):") == text.splitlines().index("def more(x):")
+    assert source.count("\n") == text.count("\n")
+    (x,) = load.load_source(source, "compiled").inputs()
+    assert load.load_source(source, "compiled").model()(x).equal((x + 1) * 2)
+    assert load.read(path) == source and uncompiled("not: python(") == "not: python("

@@ -38,6 +38,7 @@ from akg_core.task.source.default_device import making_on
 from akg_core.task.source.loops import RUN
 from akg_core.task.source.rewritten import rewritten
 from akg_core.task.source.syntax import compiled
+from akg_core.task.source.uncompiled import uncompiled
 from akg_core.task.tracing.turns import run
 from akg_core.worker.tensors import transform
 
@@ -212,9 +213,9 @@ def _taken(owner: nn.Module, attribute: str) -> torch.Tensor:
 
 
 def read(path: str | Path) -> str:
-    """The text of a reference file, which finds what lies beside it wherever it is run."""
+    """The text of a reference file, which finds what lies beside it wherever it is run, and is compiled by nobody."""
     try:
-        return placed(Path(path).read_text(encoding="utf-8-sig"), Path(path))
+        return placed(uncompiled(Path(path).read_text(encoding="utf-8-sig")), Path(path))
     except FileNotFoundError:
         raise TaskError(f"{path}: there is no such file.", "Give the path of a reference file.") from None
     except (OSError, UnicodeDecodeError) as error:
