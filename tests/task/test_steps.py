@@ -63,6 +63,10 @@ LOOPS = {
         "total, turns = x[0] * 0, 0\nfor i in range(len(x)):\n    total = total + x[i]\n    turns = i + 1\n"
         "    if total.sum() > 1:\n        break\nreturn total, torch.tensor(turns)"
     ),
+    "what converges": (
+        "y, p = x, x\nfor _ in range(12):\n    y = y - p * 0.3\n    if y.norm() < 1:\n        break\n"
+        "    p = y * 0.9\nreturn y"
+    ),
     "several are appended": (
         "found = []\nfor i in range(len(x)):\n    if x[i].sum() > 0:\n        found.append(x[i, 0])\n"
         "    if x[i, 1] > 0:\n        found.append(x[i, 1])\n    if x[i, 2] > 1:\n        break\n"

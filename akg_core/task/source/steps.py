@@ -48,7 +48,8 @@ def one_turn(loop: ast.For, function: ast.AST, stop: str) -> OneTurn | None:
     call = loop.iter
     if loop.orelse or not isinstance(loop.target, ast.Name) or not isinstance(call, ast.Call):
         return None
-    if call.keywords or len(call.args) > 2 or all(map(_is_plain, call.args)):
+    stops = any(isinstance(each, ast.Break) for each in _own(loop.body))
+    if call.keywords or len(call.args) > 2 or (all(map(_is_plain, call.args)) and not stops):
         return None
     if any(isinstance(each, _LEAVES) for statement in loop.body for each in ast.walk(statement)):
         return None
@@ -56,7 +57,6 @@ def one_turn(loop: ast.For, function: ast.AST, stop: str) -> OneTurn | None:
         body = _without_jumps(copy.deepcopy(loop.body), stop)
     except _NotOne:
         return None
-    stops = any(isinstance(each, ast.Break) for each in _own(loop.body))
     early = _early(body, {loop.target.id})[0] - {stop}
     inside = {id(each) for each in ast.walk(loop)}
     names_of = [each for each in ast.walk(function) if isinstance(each, ast.Name) and id(each) not in inside]

@@ -101,7 +101,6 @@ class Steps:
         self._names, self._needed, self._depth = names, needed, choices.depth()
         self._states = {name: state for name in names if (state := _state(scope.get(name, _MISSING))) is not None}
         self._plain = {name: scope.get(name, _MISSING) for name in names if name not in self._states}
-        self._require_apart(scope)
         self._loop, self._turns = next(_numbers), turns
         unknown = torch.zeros((), dtype=torch.int64)  # the others may be constants, with which tracing would compute
         initial = [*(state.initial for state in self._states.values()), unknown]
@@ -113,12 +112,13 @@ class Steps:
         plain = {name: missing if value is _MISSING else value for name, value in self._plain.items()}
         self.before = (*(inside.get(n, plain.get(n)) for n in names), number)
         self._known = {storage_of(each) for each in tree_leaves(list(scope.values())) if isinstance(each, Tensor)}
+        self._scope = dict(scope)
         choices.enter(self)
 
-    def _require_apart(self, scope: Mapping[str, Any]) -> None:
-        """Raise where what a turn writes to has another name, too."""
-        written = {storage_of(state.was) for state in self._states.values() if isinstance(state.was, Tensor)}
-        for name, value in scope.items():
+    def _require_apart(self) -> None:
+        """Raise where what a turn has written to had another name before it, too; new tensors may take its name."""
+        written = {storage_of(state.was) for state in self._states.values() if state.is_written}
+        for name, value in self._scope.items():
             shared = isinstance(value, Tensor) and name not in self._states and storage_of(value) in written
             if shared and not is_number(value):
                 raise depends()
@@ -135,6 +135,7 @@ class Steps:
     def end(self, scope: Mapping[str, Any]) -> tuple[Any, ...]:
         """What the names stand for after all turns."""
         choices.leave(self)
+        self._require_apart()
         after, left = [], []
         lost: set[str] = {n for n, value in self._plain.items() if scope.get(n, _MISSING) is not value}
         for name, state in self._states.items():
@@ -188,6 +189,11 @@ class _State:
         now = torch.tensor(now) if isinstance(now, (bool, int, float)) else now
         alike = isinstance(now, Tensor) and now.shape == self.initial.shape
         return now if alike and now.dtype == self.initial.dtype else None
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the turn has changed the tensor itself, through whatever name."""
+        return isinstance(self.was, Tensor) and isinstance(self.mine, Tensor) and self.mine._version > 0
 
     def left(self) -> list[Tensor]:
         """What of every turn is used after the loop."""
