@@ -105,8 +105,8 @@ def of_values(error: BaseException, name: str) -> TaskError | None:
         if isinstance(each, DataDependentOutputException) or _OF_VALUES.search(f"{type(each).__name__}: {each}"):
             return TaskError(
                 f"{place}: forward looks at the values of tensors, which are not known when it is captured{quoted}.",
-                "Choose with torch.where instead of if; make sizes independent of values; say how often a loop that values "
-                "end runs at most: `for _ in range(n)`, with `break`.",
+                "Choose with torch.where instead of if; make sizes independent of values; say how often a loop that "
+                "values end runs at most: `for _ in range(n)`, with `break`.",
             )
         if isinstance(each, (RuntimeError, TypeError)) and any(text in str(each) for text in _OF_NUMPY):
             return TaskError(
