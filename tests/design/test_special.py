@@ -21,7 +21,8 @@ FUNCTIONS = [
     "torch.ops.aten.gelu_backward(x, y)", "torch.ops.aten.hardswish_backward(x, y * 4)",
     "torch.ops.aten.silu_backward(x, y)", "torch.polygamma(0, x * 3)", "torch.polygamma(1, x * 3)",
     "torch.polygamma(1, x.abs() * 100)", "torch.frexp(x * y * 1e3)", "torch.frexp(x.double() * 1e-310)[0]",
-    "torch.frexp(x * 1e-42)[1]", "torch.ldexp(*torch.frexp(x))",
+    "torch.frexp(x * 1e-42)[1]", "torch.nextafter(x, y)", "torch.nextafter(x.double(), y.double())",
+    "torch.ldexp(*torch.frexp(x))",
 ]  # fmt: skip
 ENDS = (
     "[torch.tensor([0.0, -0.0, 1.0, 2.0, -1.0, -2.5, 1e30, float('inf'), -float('inf'), float('nan'), 0.5, -1e9])] * 2"
@@ -29,7 +30,7 @@ ENDS = (
 AT_ENDS = [
     "torch.lgamma(x)", "torch.digamma(x)", "torch.erfinv(x)", "torch.signbit(x)", "torch.fmax(x, y.flip(0))",
     "torch.fmin(x, y.flip(0))", "torch.special.i0e(x)", "torch.special.i1e(x)", "torch.special.i1(x.clamp(-80, 80))",
-    "torch.special.ndtri(x)", "torch.special.erfcx(x)", "torch.frexp(x)",
+    "torch.special.ndtri(x)", "torch.special.erfcx(x)", "torch.frexp(x)", "torch.nextafter(x, y)",
 ]  # fmt: skip
 NUMBERS = [
     "torch.take(x, torch.tensor([1, 2, 7]))", "x * torch.tensor([[1., 2, 3, 4], [5, 6, 7, 8.]]).repeat(3, 8)",

@@ -9,7 +9,8 @@ from tests.design.judging import forward, judge, reference, several
 
 FREE = [
     "x.t()", "x.reshape(-1)", "x[1:4]", "x[:, 2:5]", "x[:, 3]", "x.unsqueeze(1)", "x[:, None].expand(9, 4, 12)", "x",
-    "x[2:3, ::1].t()", "x.view(3, 3, 12)[1]",
+    "x[2:3, ::1].t()", "x.view(3, 3, 12)[1]", "x.diagonal()", "x.diagonal(2)", "x.view(3, 3, 12).diagonal(-1, 0, 1)",
+    "x.unfold(1, 3, 2)", "x.t().unfold(1, 2, 1)", "torch.einsum('bii->bi', x[:, :9].reshape(9, 3, 3))",
 ]  # fmt: skip
 LOOKING = [
     "x.sum().flip(0)", "x.flip(0)", "x.flip(0, 1) * 2", "x[:, ::2] + 1", "x.roll(3, 1)", "x.roll((1, 2), (0, 1))",

@@ -92,7 +92,7 @@ class Index(Polynomial[Atom]):
 
     def __floordiv__(self, other: Index | int) -> Index:
         bottom = index(other)
-        whole, rest = self.divided(bottom)
+        whole, rest = self._parted(bottom)
         if not rest.terms or rest.within(0, bottom):
             return whole
         if rest.constant is not None and bottom.constant is not None:
@@ -102,12 +102,23 @@ class Index(Polynomial[Atom]):
 
     def __mod__(self, other: Index | int) -> Index:
         bottom = index(other)
-        _, rest = self.divided(bottom)
+        _, rest = self._parted(bottom)
         if not rest.terms or rest.within(0, bottom):
             return rest
         if rest.constant is not None and bottom.constant is not None:
             return index(rest.constant % bottom.constant)
         return Index([((Remainder(rest, bottom),), 1)])
+
+    def _parted(self, bottom: Index) -> tuple[Index, Index]:
+        """What `divided` gives; as a quotient and a remainder where factors larger than a constant divisor can be so:
+        of 6 * n + 1 by 5, with n < 4, n and n + 1."""
+        whole, rest = self.divided(bottom)
+        if bottom.constant and rest.terms and not rest.within(0, bottom):
+            more = Index([(monomial, factor // bottom.constant) for monomial, factor in rest.terms])
+            less = rest - more * bottom
+            if less.within(0, bottom):
+                return whole + more, less
+        return whole, rest
 
     def bounds(self) -> tuple[Index, Index] | None:
         """Inclusive (low, high) over sizes only; None when unknown."""

@@ -130,6 +130,6 @@ def _moved(move: tuple[str, tuple[Index, ...]] | None, lead: tuple[Index, ...]) 
     match word:
         case "permute":
             return word, (index(0), *(d + 1 for d in given))
-        case "narrow":
+        case "narrow" | "unfold":
             return word, (given[0] + 1, *given[1:])
     return word, (*lead, *given)

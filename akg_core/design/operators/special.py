@@ -152,6 +152,22 @@ def frexp(c: Call) -> tuple[Value, ...]:
     return where(plain, x, fraction), cast(where(plain, 0, power, whole), "i32")
 
 
+@rule("nextafter")
+def next_after(c: Call) -> Value:
+    """The float beside x on the way to y: its bits, which rise with its size, are one more or one less."""
+    x, y = c.computed(0), c.computed(1)
+    if c.dtype not in ("f32", "f64"):
+        raise c.unsupported(f"of {c.dtype}")
+    whole = "i64" if c.dtype == "f64" else "i32"
+    bits = map_of("bits", x, dtype=whole)
+    outwards = cast((y > x).equals(x > 0.0), whole)
+    beside = map_of("from_bits", bits + outwards * 2 - 1, dtype=c.dtype)
+    least = 5e-324 if c.dtype == "f64" else 2.0**-149
+    beside = where(x.equals(0.0), where(y > 0.0, least, -least, c.dtype), beside)
+    found = where(x.equals(y), y, beside)
+    return where(predicate("isnan", x) | predicate("isnan", y), math.nan, found)
+
+
 def _is_negative(x: Value) -> Value:
     """Whether the sign bit of a float is set."""
     wide, whole = ("f64", "i64") if x.dtype == "f64" else ("f32", "i32")

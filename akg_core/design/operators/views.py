@@ -145,8 +145,11 @@ def unfolded(c: Call) -> Value:
     value = c.raw(0)
     if not value.shape:
         return reshape(value, c.shape)
-    dim, step = c.arg(1) % len(value.shape), c.arg(3)
-    return view(value, c.shape, lambda at: tuple(p * step + at[-1] if d == dim else p for d, p in enumerate(at[:-1])))
+    dim, length, step = c.arg(1) % len(value.shape), c.size(c.arg(2)), c.size(c.arg(3))
+    move = ("unfold", (index(dim), length, step))
+    return view(
+        value, c.shape, lambda at: tuple(p * step + at[-1] if d == dim else p for d, p in enumerate(at[:-1])), move
+    )
 
 
 @rule("diagonal")
@@ -155,11 +158,23 @@ def diagonal(c: Call) -> Value:
     offset, first, second = c.arg(1, 0), c.arg(2, 0) % rank, c.arg(3, 1) % rank
     shifts = {first: max(-offset, 0), second: max(offset, 0)}
 
-    def look(at: Positions) -> Positions:
-        rest = iter(at[:-1])
-        return tuple(at[-1] + shifts[d] if d in shifts else next(rest) for d in range(rank))
+    if second != first + 1:
 
-    return view(value, c.shape, look)
+        def look(at: Positions) -> Positions:
+            rest = iter(at[:-1])
+            return tuple(at[-1] + shifts[d] if d in shifts else next(rest) for d in range(rank))
+
+        return view(value, c.shape, look)
+    (*lead, _, columns), rest = value.shape[: second + 1], value.shape[second + 1 :]
+    flat = reshape(value, (*lead, value.shape[first] * columns, *rest))
+    begin, step, length = columns * shifts[first] + shifts[second], columns + 1, c.shape[-1]
+    along = view(
+        flat,
+        (*lead, length, *rest),
+        lambda at: tuple(p * step + begin if d == first else p for d, p in enumerate(at)),
+        ("narrow", (index(first), begin, length, step)),
+    )
+    return permute(along, (*(d for d in range(rank - 1) if d != first), first))
 
 
 @rule("diagonal_scatter")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from akg_core.sketch import ast
-from akg_core.sketch.check.shapes import sized
+from akg_core.sketch.check.shapes import sized, unfolded
 from akg_core.sketch.program import turns
 
 Dims = tuple[ast.Expr, ...]
@@ -34,6 +34,8 @@ def viewed(node: ast.View, dims: Dims) -> Dims:
         return tuple(dims[int(a.value)] for a in node.args if isinstance(a, ast.Number))
     if node.op == "floats":
         return dims
+    if node.op == "unfold":
+        return unfolded(node.args, dims) or dims
     if node.op == "narrow":
         position = node.args[0].value if isinstance(node.args[0], ast.Number) else -1
         return tuple(node.args[2] if i == position else dim for i, dim in enumerate(dims))

@@ -16,6 +16,8 @@ VIEW_USAGE = {
     "narrow": "narrow(y, dimension, start, length) takes a part of one dimension; a step may follow. i64 "
     "tensors without dimensions may be in the length.",
     "floats": "floats(y) takes i64 for the bits of f64, or i32 for those of f32, and no sizes.",
+    "unfold": "unfold(y, dimension, length, step) has parts of so many neighbours of one dimension, each in a last "
+    "one of its own.",
     "expand": "expand(y, M, N) names every dimension; those of size 1 may grow.",
 }
 
@@ -36,9 +38,22 @@ def viewed(node: ast.View, dims: tuple[ast.Expr, ...]) -> tuple[ast.Expr, ...] |
             if not 0 <= position < len(dims):
                 return None
             return tuple(args[2] if i == position else dim for i, dim in enumerate(dims))
+        case "unfold":
+            return unfolded(args, dims)
         case "floats":
             return None if args else dims
     return args if len(args) == len(dims) else None
+
+
+def unfolded(args: tuple[ast.Expr, ...], dims: tuple[ast.Expr, ...]) -> tuple[ast.Expr, ...] | None:
+    """The dimensions of an unfold."""
+    position = args[0].value if len(args) == 3 and isinstance(args[0], ast.Number) else -1
+    if not 0 <= position < len(dims):
+        return None
+    _, length, step = args
+    starts = ast.Binary("-", dims[int(position)], length)
+    parts = ast.Binary("+", ast.Binary("//", starts, step), ast.Number(1))
+    return (*(parts if i == position else dim for i, dim in enumerate(dims)), length)
 
 
 def read_by(node: ast.View, tensors: Container[str]) -> frozenset[str]:

@@ -223,6 +223,8 @@ class _ProgramRun:
                     return tensor[(slice(None),) * position + (slice(start, start + length * step, step),)]
                 case "narrow":
                     return tensor.narrow(*args)
+                case "unfold":
+                    return tensor.unfold(*args)
                 case _:
                     return tensor.expand(args)
         except (RuntimeError, TypeError, IndexError) as error:

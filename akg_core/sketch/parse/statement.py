@@ -15,7 +15,7 @@ _LOOPS = ("grid", "tiles", "range")
 _ALLOWED = "A kernel has for loops over grid, tiles and range, if, assignments, and store or atomic calls."
 _ALLOWED_PROGRAM = "A program has allocations, views, launches of kernels, loops over range and one return at its end."
 _ALLOWED_TURN = "A loop of a program has views, launches of kernels and loops over range."
-VIEWS = ("reshape", "permute", "narrow", "expand", "floats")
+VIEWS = ("reshape", "permute", "narrow", "expand", "unfold", "floats")
 
 
 class StatementParser(ExpressionParser):
