@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
 
 _RUN_SECONDS = 2.0  # in which kernels have mostly been run on their cases
+_AGAIN = 2  # times that one is judged again whose memory runs out, on a device
 _JUDGED_AT_ONCE = 4  # on a device; each keeps a process or two busy
 
 
@@ -202,9 +203,10 @@ def _each_as_it_ends(
 
     def judged(problem: Problem, request: Request) -> Contest:
         contest = _built(problem, request, pool, plan)
-        on_host = not contest.room
-        need, room = (1, plan.together) if on_host else (contest.need, contest.room)
-        _judge_in(memory, contest, judge, need, room)
+        if contest.room:
+            _judge_in(memory, contest, judge, contest.need, contest.room, _AGAIN)
+        else:  # on the host each holds as much as any other
+            _judge_in(memory, contest, judge, 1, plan.together, 1)
         return contest
 
     with ThreadPoolExecutor(plan.together) as workers:
@@ -297,9 +299,11 @@ def _tune(contests: list[Contest], plan: Plan, workers: ThreadPoolExecutor) -> N
             contest.tune(plan.tune)
 
 
-def _judge_in(memory: Memory, contest: Contest, judge: Callable[[Contest], None], need: int, room: int) -> None:
+def _judge_in(
+    memory: Memory, contest: Contest, judge: Callable[[Contest], None], need: int, room: int, again: int
+) -> None:
     """Judge a contest, and other variants when it is refused, without a clock, holding so much of the `room` in a
-    memory; when it runs out of it, again with all of it, and then in half."""
+    memory; when it runs out of it, so many times at most `again`: with all of it, then in half."""
     alone = 0
     while True:
         with memory.held(room if alone else need, room):
@@ -307,7 +311,7 @@ def _judge_in(memory: Memory, contest: Contest, judge: Callable[[Contest], None]
                 contest.pipeline.pool.spare.close()  # each holds memory
             judge(contest)
             contest.close()
-        if contest.ran_out and alone < 2:
+        if contest.ran_out and alone < again:
             contest.again(alone=alone > 0)
             alone += 1
         elif contest.has_other:
