@@ -80,6 +80,12 @@ class Cast:
         if self.session:
             self.session.close()
 
+    def retire(self) -> None:
+        """Have the reference give up the task, so that its process on a device may serve another."""
+        if self.prepared and self.prepared.lends:
+            with contextlib.suppress(AkgError):
+                self.prepared.rest(for_good=True)
+
     def begin(self) -> None:
         """Have all that are to be timed go on."""
         if self.baselines:

@@ -178,6 +178,11 @@ class Contest:
         """Give back the memory of what was timed; whether its processes do nothing any more and may be ended later."""
         return self.timing is not None and self.timing.status == "ok" and self.cast.rest() and not self.ran_out
 
+    def retire(self) -> None:
+        """Have the reference's process serve another task, once this one is judged and nothing is to be timed."""
+        if self.verdict and not self.ran_out:
+            self.cast.retire()
+
     def refer(self, patient: bool = False) -> None:
         """Start the reference on what was built, unless it was; `patient`: it takes no memory for inputs yet."""
         if self._task and self._goes_on:

@@ -310,6 +310,7 @@ def _judge_in(
             if alone:
                 contest.pipeline.pool.spare.close()  # each holds memory
             judge(contest)
+            contest.retire()
             contest.close()
         if contest.ran_out and alone < again:
             contest.again(alone=alone > 0)

@@ -142,7 +142,7 @@ def test_without_a_clock_no_task_waits_for_another(steps, monkeypatch):
     taken = steps(lambda *given: runner._each_as_it_ends(*given, runner._judge))
     for name in "abc":
         judged = [step for step in taken if step.endswith(name)]
-        alone = ("build", "refer", "warm", "judge", "settle", "close", "show", "close")
+        alone = ("build", "refer", "warm", "judge", "settle", "retire", "close", "show", "close")
         assert judged == [f"{s} {name}" for s in alone]
     assert taken.index("show b") < taken.index("judge a"), "what has ended is told"
 
@@ -165,7 +165,7 @@ def test_on_a_device_without_a_clock_no_task_waits_for_another_that_it_fits_besi
     for name in "abc":
         judged = [step for step in taken if step.endswith(name)]
         assert judged == [
-            f"{s} {name}" for s in ("build", "start", "refer", "judge", "examined", "close", "show", "close")
+            f"{s} {name}" for s in ("build", "start", "refer", "judge", "examined", "retire", "close", "show", "close")
         ]
     assert taken.index("show b") < taken.index("judge a"), "what has ended is told"
 
