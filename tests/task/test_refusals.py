@@ -38,8 +38,8 @@ REFUSED = {
         *("x", X, "`torch.linalg.solve`", "complex numbers", "cosines"),
     ),
     "in place": (
-        "y = x + 1\ny.nextafter_(x)\nreturn y",
-        *("x", X, "`y.nextafter_`", "no rule", "other operators"),
+        "y = x + 1\ny.igamma_(x)\nreturn y",
+        *("x", X, "`y.igamma_`", "no rule", "other operators"),
     ),
     "a method": ("y = x + 1\nreturn y.igamma(x)", "x", X, "`y.igamma`", "no rule", "sketch"),
     "assignment": (
