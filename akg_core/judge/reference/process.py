@@ -27,7 +27,7 @@ from akg_core.judge.reference.beyond_guards import refusal
 from akg_core.judge.reference.bounds import checked
 from akg_core.judge.reference.construction import made_by
 from akg_core.judge.reference.drawing import Reference, State, current, drawn, every, keep, lay_out, plan, write
-from akg_core.judge.reference.lacking import is_lacking, widened
+from akg_core.judge.reference.lacking import instead, is_lacking, with_fallbacks
 from akg_core.judge.reference.locality import Locality, locality
 from akg_core.judge.reference.lower_bound import least, longest_reduction
 from akg_core.judge.reference.memory import cases_that_fit, keep_freed, nbytes, rationed
@@ -172,7 +172,8 @@ def _answered_first(reference: Reference, first: Draw) -> _First:
         except RuntimeError as error:
             if not is_lacking(error):
                 raise
-            reference.lacking, reference.model = sentence(error), widened(reference.model)
+            reference.lacking = f"{instead(error)}: {sentence(error)}"
+            reference.model = with_fallbacks(reference.model)
             answer_case(reference, first, *values, precise=not is_late)
     random = is_random(reference, first, *values)
     eager_seconds = reference.eager_seconds
@@ -200,9 +201,7 @@ def _notes(reference: Reference, random: bool) -> list[str]:
             "KernelBench's tolerance."
         )
     if reference.lacking:
-        notes.append(
-            f"Eager PyTorch lacks an operator here, which computed in float32 and rounded: {reference.lacking}."
-        )
+        notes.append(f"Eager PyTorch lacks an operator here, which computed {reference.lacking}.")
     if reference.unsettled:
         notes.append(_unsettled(reference.unsettled))
     if reference.task.interface.seeded and not random:

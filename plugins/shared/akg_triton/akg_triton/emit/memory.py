@@ -9,6 +9,7 @@ from akg_core.plugin.lower import LOOSE, PRODUCT, Op, element_of, fold
 from akg_core.plugin.sketch import INDEX, NARROW, OPERATIONS, Binary, Call, Element, Expr, Number, Text, walk
 from akg_core.plugin.tile import conjuncts, over_all
 from akg_triton.emit.expression import ExpressionPrinter
+from akg_triton.emit.lanes import one_a_thread
 from akg_triton.emit.places import without_numbers
 from akg_triton.emit.terms import TRITON, Term, wide
 
@@ -60,7 +61,8 @@ class MemoryPrinter:
             parts[-1] += begins
         # each part is added to the pointer alone: their sum may exceed what one part never does
         texts = (f"({part})" if " - " in part and not part.endswith("]") else part for part in reversed(parts))
-        return " + ".join([element.tensor, *texts]), axes
+        text = " + ".join([element.tensor, *texts])
+        return (one_a_thread(self.terms.body, element, mask, text, axes) if axes else text), axes
 
     def strided(self, index: Term, stride: Expr, reach: Expr) -> Term:
         """An index times its stride: in 32 bits when no place inside the tensor is further than that."""

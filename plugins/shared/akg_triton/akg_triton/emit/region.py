@@ -133,7 +133,6 @@ class RegionPrinter:
         axis = op.tiled
         begin, text = self.terms.term(op.operand), f"tl.arange(0, {self.terms.lanes(axis.name)})"
         text = text if begin.text == "0" else f"{begin.operand} + {text}"
-        text = f"tl.max_contiguous({text}, 1)" if axis.single else text
         narrow = begin.narrow and (begin.number or self.body.bounds.fits_i32(Name(axis.name)))
         return Term(text, "i64", (axis.name,), SUM, narrow)
 
