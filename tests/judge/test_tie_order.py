@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
+from torch import nn
 
+from akg_core.judge.reference.answering import _open
 from akg_core.judge.reference.prepare import prepare
 from akg_core.judge.reference.tie_order import TieOrder, leaves_open, open_to_ties, runs
 from akg_core.records import Task
@@ -58,7 +61,7 @@ def test_only_what_depends_on_the_order_is_open() -> None:
 
     found = open_to_ties(runs(answer))
     assert list(found) == ["kept"]
-    assert found["kept"].tolist() == [[False, True, False, False, True, False], [False] * 6]
+    assert found["kept"].tolist() == [[False, True, False, True, True, False], [False] * 6], "any two of three"
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
@@ -74,6 +77,20 @@ def test_a_mask_of_the_first_of_equal_values_is_open(dtype: torch.dtype) -> None
 def test_sums_in_another_order_are_not_open() -> None:
     x, y = torch.randint(0, 3, (4, 64)).float(), torch.randn(64)
     assert not open_to_ties(runs(lambda: {"sum": y[x.sort().indices].cumsum(1)[:, -1]}))
+
+
+def test_whole_numbers_of_places_that_are_equal_in_float64_alone_are_open() -> None:
+    """Eager may tell such values apart by its rounding, and a kernel need not follow."""
+    eager = {"places": torch.tensor([[1, 4, 3]]), "values": torch.ones(1, 3)}
+    reference = SimpleNamespace(model=nn.Module(), unsettled={})
+
+    def opened(exactly: Callable[[], dict[str, torch.Tensor]] | None) -> dict[str, torch.Tensor]:
+        return _open(reference, SimpleNamespace(name="drawn"), eager, lambda: (0.0, eager), {}, exactly)
+
+    assert not opened(None)
+    found = opened(lambda: {"places": TIED.double().topk(4).indices[:, 1:], "values": torch.rand(1, 3)})
+    assert list(found) == ["places"]
+    assert found["places"].tolist() == [[True, True, False]], "the fourth is no tie"
 
 
 GATE = """

@@ -3,6 +3,7 @@
 prepare                   the orchestrator's side: started early, works while the kernel is built
 process                   the reference process
 schedule                  which cases a task is judged on
+other_sizes               other sizes than the example's, of these
 construction              the seed by which modules are constructed
 drawing                   cases: their inputs and states
 placement                 where the tensors of a case lie in memory

@@ -68,7 +68,9 @@ def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: Stat
     if exact is not None:
         exact = {name: exact[name] for name in (*result, *left) if name in exact}
     pointed = ties(result, again, exactly if exact is not None else None)
-    unsettled = _open(reference, draw, result | left, again, pointed) if leaves_open(reference.task.graph) else {}
+    unsettled = dict[str, torch.Tensor]()
+    if leaves_open(reference.task.graph):
+        unsettled = _open(reference, draw, result | left, again, pointed, exactly if exact is not None else None)
     paths = [*result]
     sized = frozenset(paths[at] for at in counts(reference.task.graph))
     stepped = has_steps(reference.task)
@@ -88,9 +90,11 @@ def _open(
     result: dict[str, Any],
     again: Callable[[], tuple[float, Any]],
     pointed: Mapping[str, Tie],
+    exactly: Callable[[], dict[str, Any] | None] | None,
 ) -> dict[str, torch.Tensor]:
     """Elements, of what the call leaves in the state too, that depend on which of equal values comes first. Indices
-    that are `pointed` are judged by the values, and depend on it where these do."""
+    that are `pointed` are judged by the values, and depend on it where these do. Others are whole numbers made of
+    indices, of which values that are equal in float64 alone are asked as well."""
 
     def outcome() -> dict[str, Any]:
         answer = dict[str, Any]()
@@ -100,10 +104,19 @@ def _open(
 
     due = {name: pointed[name].values if name in pointed else each for name, each in result.items()}
     found = open_to_ties([due, *runs(outcome)])
+    whole = [name for name, each in due.items() if name not in pointed and _is_whole(each)]
+    if whole and exactly:
+        precise = runs(lambda: {name: each for name, each in (exactly() or {}).items() if name in whole})
+        for name, places in open_to_ties(precise).items():
+            found[name] = found[name] | places if name in found else places
     found |= {name: tie.rows(found[name]).reshape(result[name].shape) for name, tie in pointed.items() if name in found}
     if found:
         reference.unsettled[draw.name] = max(float(where.double().mean()) for where in found.values())
     return found
+
+
+def _is_whole(leaf: Any) -> bool:
+    return isinstance(leaf, torch.Tensor) and not (leaf.is_floating_point() or leaf.is_complex())
 
 
 def expected_of(reference: Reference, draw: Draw, precise: bool = True) -> Expected:

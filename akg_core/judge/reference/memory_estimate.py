@@ -9,6 +9,7 @@ from akg_core.device import HOST, Device
 from akg_core.dtypes import DTYPES
 from akg_core.errors import OutOfMemory
 from akg_core.judge.records import FEWEST_CALLS
+from akg_core.judge.reference.other_sizes import FASTER, asked
 from akg_core.records import Dim, Node, Task
 from akg_core.task.graph import GraphIndex, references, resolve, size
 
@@ -20,7 +21,6 @@ _PARTS = frozenset(
     f"aten.{name}" for name in ("t", "select", "as_strided", "diagonal", "split", "unbind", "alias", "detach")
 )
 ROW_BYTES = 2 << 20  # of inputs and outputs of many calls in a row, on the host
-FASTER = 32  # times that another device than the host does, and may hold, for the same cases
 KEPT_BYTES = 1 << 30  # an answer that takes no more stays in a device's memory; a larger one is soon made again
 _FEWEST_CASES, _MOST_CASES = 2, 10  # that a kernel is run on; the first more often at the end
 _USUAL_CASES, _KINDS = 6, 8  # of a task that has rows for all kinds of values, so many, in one case
@@ -195,13 +195,15 @@ def _bytes_to_scatter(task: Task) -> int:
 
 
 def bytes_of_process(task: Task) -> int:
-    """Bytes that a candidate's process may take for a task's tensors: some copies, and a module made on the host."""
-    return _COPIES * (_given(task) + _outputs(task)) + 2 * _state(task)
+    """Bytes that a candidate's process may take for a task's tensors, of the largest case: some copies, and a module
+    made on the host."""
+    return _COPIES * max(_given(each) + _outputs(each) for each in asked(task, HOST)) + 2 * _state(task)
 
 
 def bytes_of_answers(task: Task) -> int:
     """Bytes of the files in which a candidate answers all cases."""
-    return (_MOST_CASES + 2) * max(_outputs(task), 1 << 20) + ROW_BYTES
+    sizes = [_outputs(each) for each in asked(task, HOST)]
+    return (_MOST_CASES + 2) * max(sizes[0], 1 << 20) + sum(sizes[1:]) + ROW_BYTES
 
 
 def _state(task: Task) -> int:

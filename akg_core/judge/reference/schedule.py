@@ -6,7 +6,6 @@ kinds of values. Others come while all together are of so much work at most.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,8 +13,9 @@ from typing import Any
 from akg_core.device import HOST, Device
 from akg_core.judge.records import CALLS, FEWEST_CALLS, StateKind
 from akg_core.judge.reference.locality import Locality
-from akg_core.judge.reference.lower_bound import effort, has_products
-from akg_core.judge.reference.memory_estimate import FASTER, ROW_BYTES
+from akg_core.judge.reference.lower_bound import has_products
+from akg_core.judge.reference.memory_estimate import ROW_BYTES
+from akg_core.judge.reference.other_sizes import FASTER, WORK, hidden, work
 from akg_core.records import Node, Task
 from akg_core.task.graph import GraphIndex, references
 from akg_core.task.inputs import draws, edges, places, whole_numbers
@@ -47,7 +47,6 @@ _SCALING = frozenset(("mul", "div"))
 _NAN = ("nan", "all_nan")
 _NOT_FINITE = (*_NAN, "inf", "minus_inf", "both_inf", "all_minus_inf")
 _CALLS_WORK = 2e8
-_LARGER_WORK = 2e8  # of a case of larger sizes
 _SIMULATED_WORK = 2e7  # the same where a kernel is simulated, which more than that would be left out of
 
 
@@ -75,32 +74,28 @@ def planned(
 ) -> Iterator[Plan]:
     """The cases after the first, those that find most coming early. `is_free`: any number may stand in its inputs.
     `simulated`: kernels are, so that cases of larger sizes have to be smaller. `is_masked`: as of `places`."""
-    most = _SIMULATED_WORK if simulated else _LARGER_WORK
-    needed, more = _needed(task, seed, local, is_free, is_masked), _optional(task, seed, local, device, most)
+    sizes = hidden(task, seed, device, _SIMULATED_WORK if simulated else WORK)
+    needed = _needed(task, seed, local, is_free, is_masked, sizes[:2])
+    more = _optional(task, seed, local, sizes[2:])
     yield from needed
-    yield from more[: max(0, int(_WORK / _effort(task, device)) - 1 - len(needed))]
+    yield from more[: max(0, int(_WORK / work(task, device)) - 1 - len(needed))]
 
 
 def calls(task: Task, inputs_bytes: int, outputs_bytes: int, device: Device) -> int:
     """How often a kernel is called in a row, on inputs of so many bytes."""
     faster = 1 if device.name == HOST.name else FASTER
     by_bytes = ROW_BYTES * faster / max(1, inputs_bytes + outputs_bytes)
-    return max(FEWEST_CALLS, min(CALLS, int(by_bytes), int(_CALLS_WORK / _effort(task, device))))
+    return max(FEWEST_CALLS, min(CALLS, int(by_bytes), int(_CALLS_WORK / work(task, device))))
 
 
-def _effort(task: Task, device: Device) -> float:
-    """How much one call computes, in what the host does for an element."""
-    faster = 1 if device.name == HOST.name else FASTER
-    return max(1.0, effort(task, faster) / faster)
-
-
-def _needed(task: Task, seed: int, local: Locality, is_free: bool, is_masked: bool) -> list[Plan]:
-    hidden = draws.hidden_sizes(task, seed)
+def _needed(
+    task: Task, seed: int, local: Locality, is_free: bool, is_masked: bool, near: list[dict[str, int]]
+) -> list[Plan]:
     found = [_dealt(task, seed + 2, local)[0], Plan("signed", seed + 3, needed=True)]
     if whole_numbers.free(task):
         found.append(Plan(draws.WHOLE, seed + 9, needed=True))
     found += [Plan(kind, seed + 12 + number, needed=True) for number, kind in enumerate(places.asked(task, is_masked))]
-    found += [Plan("drawn", seed + 4, sizes=sizes, needed=True) for sizes in (*hidden[:2], *draws.fewer(task))]
+    found += [Plan("drawn", seed + 4, sizes=sizes, needed=True) for sizes in (*near, *draws.fewer(task))]
     if is_free and (deal := _not_finite(task, local)):
         found.append(Plan(draws.DEALT, seed + 5, "initial", deal=deal, needed=True))
     found.append(Plan("disturbed", seed + 1, "initial", needed=True))  # the first case's own seed
@@ -110,18 +105,12 @@ def _needed(task: Task, seed: int, local: Locality, is_free: bool, is_masked: bo
     return found + [Plan("drawn", seed + 8, sizes=sizes, needed=True) for sizes in edges.edges(task)]
 
 
-def _optional(task: Task, seed: int, local: Locality, device: Device, most: float) -> list[Plan]:
-    hidden = [sizes for sizes in draws.hidden_sizes(task, seed)[2:] if _grown(task, sizes, device) <= most]
+def _optional(task: Task, seed: int, local: Locality, others: list[dict[str, int]]) -> list[Plan]:
     found = [Plan("drawn", seed + 6)]
     if task.interface.parameters or local.rows > 1:
         found.append(_even(task, seed + 11, local))
     found += _dealt(task, seed + 20, local)[1:]
-    return found + [Plan("signed", seed + 7, sizes=sizes) for sizes in hidden]
-
-
-def _grown(task: Task, sizes: dict[str, int], device: Device) -> float:
-    """How much one call computes at other sizes, about: as if each of them multiplied all of it."""
-    return _effort(task, device) * math.prod(max(1.0, sizes[name] / size) for name, size in task.symbols.items())
+    return found + [Plan("signed", seed + 7, sizes=sizes) for sizes in others]
 
 
 def _even(task: Task, seed: int, local: Locality) -> Plan:

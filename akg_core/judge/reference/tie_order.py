@@ -2,8 +2,9 @@
 
 Worker side, in the reference process. `topk`, `sort` and `argsort` that are not stable, `kthvalue`, `median` and `mode`
 give any of the places that equal values have, and of what `x[i] = v`, `index_copy` and `scatter` write to the same
-place anything stays there. The reference runs with the first of them and with the last: what then differs by more
-than rounding is nobody's to judge.
+place anything stays there. The reference runs with the first of them, with the last, and with equal values in an order
+that is drawn, for of three the one between the others stays there: what then differs by more than rounding is nobody's
+to judge.
 """
 
 from __future__ import annotations
@@ -38,11 +39,12 @@ def writes_open(graph: Graph) -> bool:
 
 
 class TieOrder(TorchDispatchMode):
-    """Has the first of equal values come first, and the first of several writes stay; with `last` the last of them."""
+    """Has the first of equal values come first, and the first of several writes stay; with `last` the last of them;
+    with `drawn` any of equal values."""
 
-    def __init__(self, last: bool) -> None:
+    def __init__(self, last: bool, drawn: bool = False) -> None:
         super().__init__()
-        self._last = last
+        self._last, self._drawn = last, drawn
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func._schema.name.partition("::")[2]
@@ -56,7 +58,8 @@ class TieOrder(TorchDispatchMode):
         returned = len(func._schema.returns)
         if not x.dim() or given.get("stable") or "out" in func._overloadname or (name in _PICKS and returned == 1):
             return func(*args, **(kwargs or {}))
-        searched = x.flip(dim) if self._last else x
+        order = self._order(x.shape[dim], x.device)
+        searched = x if order is None else x.index_select(dim, order)
         if name in _ORDERS:
             largest = given.get("largest", given.get("descending", False))
             values, places = searched.sort(dim=dim, descending=largest, stable=True)
@@ -64,8 +67,14 @@ class TieOrder(TorchDispatchMode):
                 values, places = (each.narrow(dim, 0, given["k"]).contiguous() for each in (values, places))
         else:
             values, places = func(*(searched if each is x else each for each in args), **(kwargs or {}))
-        places = x.shape[dim] - 1 - places if self._last else places
+        places = places if order is None else order[places]
         return places if name == "argsort" else (values, places)
+
+    def _order(self, size: int, device: torch.device) -> torch.Tensor | None:
+        """The places of so many, in the order in which they are searched; None as they are."""
+        if self._drawn:
+            return torch.randperm(size, generator=torch.Generator().manual_seed(size)).to(device)
+        return torch.arange(size - 1, -1, -1, device=device) if self._last else None
 
     def _write(self, func: Any, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if not self._last:
@@ -145,9 +154,9 @@ def _unlike(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
 
 
 def runs(answer: Callable[[], dict[str, Any]]) -> list[dict[str, Any]]:
-    """What a reference gives in both orders of equal values."""
+    """What a reference gives in several orders of equal values."""
     found = []
-    for last in (False, True):
-        with TieOrder(last):
+    for last, drawn in ((False, False), (True, False), (True, True)):
+        with TieOrder(last, drawn):
             found.append(answer())
     return found

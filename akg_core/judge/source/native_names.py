@@ -36,5 +36,5 @@ SYSTEM_NAMES = re.compile(
     r"libc_single_threaded|tls_get_addr|tls_get_addr_opt|register_frame\w*|deregister_frame\w*|"
     r"_?(sig)?setjmp|_?longjmp(_chk)?|gmon_start__|dso_handle|environ|progname|gxx_personality\w*|dl_find_object|"
     r"getpid|gettid|syscall|raise|exit|_?exit"
-    r")$|_ITM_\w+|_TLS_\w+|_dl_find_object|_Unwind_\w+"
+    r")$|_ITM_\w+|_ZGTt\w+|_TLS_\w+|_dl_find_object|_Unwind_\w+"
 )
