@@ -16,7 +16,7 @@ from akg_core.design.kernels.writer import Parameter, Writer
 from akg_core.design.nest.accesses import stage_of
 from akg_core.design.nest.nest import Head, Nest, Store
 from akg_core.design.nest.terms import Constant, Place, Result, Term, axes_of, below, inputs, read_by
-from akg_core.design.nest.tiling import MANY_TILES, WHOLE, Step, Tiling
+from akg_core.design.nest.tiling import WHOLE, Step, Tiling
 from akg_core.sketch.ast import (
     Assign,
     AxisList,
@@ -192,7 +192,7 @@ class KernelBuilder:
         kept = tuple(self.axis(a) for a, _ in tiling.grid) + tuple(self.axis(a) for a in tiling.inside)
         axes = tuple(self.axis(a) for a in tiling.reduced)
         cooperative = self.axis(tiling.cooperative) if tiling.cooperative else ""
-        return ReductionBuilder(head.kind, dtype, axes, kept, self.writer.fresh, tiling.tiles > MANY_TILES, cooperative)
+        return ReductionBuilder(head.kind, dtype, axes, kept, self.writer.fresh, tiling.has_many_tiles, cooperative)
 
     def bind(self, head: Reduction | Anchor, results: tuple[Expr, ...]) -> None:
         for term in self.terms:

@@ -85,6 +85,12 @@ class Tiling:
             counts[0] = -(-self.chunk // step.default) if step.default else 1
         return prod(counts)
 
+    @property
+    def has_many_tiles(self) -> bool:
+        """Whether one program goes through many tiles, or may do so at other sizes than the example's."""
+        loops = self.loops[1:] if self.chunk else self.loops
+        return self.tiles > MANY_TILES or any(step.default and axis.extent.constant is None for axis, step in loops)
+
 
 def reach(axis: Axis, walked: AccessOrder, traits: Traits) -> int:
     """How long an axis is, for the size of its tile: lanes whose number varies may be a vector, if not here."""
