@@ -19,7 +19,7 @@ from akg_core.lower.loops.grid import positions, tiles_of, uneven
 from akg_core.lower.loops.lane_access import LaneAccess, formulas, lane_access, order, spelled
 from akg_core.lower.loops.lanes import on_lines, squares
 from akg_core.lower.loops.nest import Block, Leaf, Loop, Plan, plan
-from akg_core.lower.loops.updates import updates
+from akg_core.lower.loops.updates import owned, updates
 from akg_core.lower.precedence import ATOM, LOOSE, PRODUCT, RANKS, SUM, Ranked
 from akg_core.lower.python_launch import LOADING, HostNames
 from akg_core.lower.scalars import float_dtype, refuse_lacking, with_floats
@@ -63,6 +63,7 @@ __all__ = [
     "make_explicit",
     "on_lines",
     "order",
+    "owned",
     "place",
     "plan",
     "positions",

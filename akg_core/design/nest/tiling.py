@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from akg_core.design.algebra.index import Axis, Index
+from akg_core.design.algebra.index import Axis, Index, position
 from akg_core.design.graph.values import Reduction
 from akg_core.design.nest.accesses import AccessOrder, access_order, example, live_bytes, passes, shared
 from akg_core.design.nest.nest import Nest
@@ -22,6 +22,7 @@ _TURNS = 32  # tiles of a row that one program goes through where several share 
 _MOST_PARTS = 1 << 14  # of one result, which a merge holds in one tile
 _STAGES = 4  # such blocks that are under way to a program at once
 _LONG_COLUMN = 512  # rows from which on it is cut rather than the line
+_TOGETHER = 64  # tiles of a copy whose updates one program joins
 _PER_STATE = 32  # elements that a program should reduce to each state that it hands to a merge
 
 
@@ -159,8 +160,13 @@ def _elementwise(nest: Nest, walked: AccessOrder, traits: Traits) -> Tiling:
     grid: list[tuple[Axis, Step]] = []
     inside: list[Axis] = []
     left = budget
+    together = _updated_together(nest, traits)
     for axis in reversed(walked.order):
         extent = axis.extent.example
+        if axis in together:
+            inside.append(axis)
+            left = max(left // extent, 1)
+            continue
         side = power_below(int(budget**0.5)) if walked.cross else budget
         if axis in (walked.lane, walked.cross):
             step = min(side, left)
@@ -177,6 +183,19 @@ def _elementwise(nest: Nest, walked: AccessOrder, traits: Traits) -> Tiling:
     again = _read_again(nest, walked, traits)
     grid.sort(key=lambda at: at[0] in again, reverse=True)  # the last axis of the grid runs fastest
     return Tiling(tuple(reversed(grid)), tuple(reversed(inside)), ())
+
+
+def _updated_together(nest: Nest, traits: Traits) -> frozenset[Axis]:
+    """The axes of which one program has all positions, so that no two update the same place: those that are no dim of
+    a tensor that is updated, where the others are enough for all cores. Where programs are threads, those that meet
+    would each need a copy of the tensor; hardware that joins updates in memory needs none."""
+    updates = [store for store in nest.stores if store.op not in ("store", "set")]
+    if traits.register_tiles or not updates:
+        return frozenset()
+    own = frozenset(a for a in nest.axes if all(position(a) in store.at for store in updates))
+    shared = frozenset(nest.axes) - own
+    few = example(own) < 4 * traits.units or example(shared) > _TOGETHER * traits.tile_elements
+    return frozenset() if few or any(axis.extent.constant is None for axis in shared) else shared
 
 
 def _read_again(nest: Nest, walked: AccessOrder, traits: Traits) -> list[Axis]:

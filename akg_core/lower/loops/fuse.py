@@ -42,7 +42,7 @@ class Fusion:
         scores: dict[str, float] = {}
         if op.compound or op.kind in ("all_reduce", "barrier"):
             return
-        found = accesses(self.body, op)
+        found = list({(a.element, a.stores): a for a in accesses(self.body, op)}.values())  # each is done once
         for axis in op.iterates - op.blocked:
             short = segment(self.body, (i for a in found for i in a.element.indices), axis)
             scores[axis] = 0.0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from akg_core.lower.ir import Op, inside
+from akg_core.lower.ir import Axis, Op, inside
+from akg_core.sketch.ast import Name
 
 
 def updates(ops: Sequence[Op]) -> dict[str, str]:
@@ -16,3 +17,10 @@ def updates(ops: Sequence[Op]) -> dict[str, str]:
         if op.element is not None and op.element.tensor not in loaded:
             functions.setdefault(op.element.tensor, set()).add(op.function)
     return {name: each for name, (each, *others) in functions.items() if each != "store" and not others}
+
+
+def owned(ops: Sequence[Op], tensor: str, grid: Sequence[Axis]) -> bool:
+    """Whether no two programs update the same place of a tensor: each axis of the grid is one of its dims."""
+    places = [op.element.indices for op in inside(ops) if op.element is not None and op.element.tensor == tensor]
+    spread = [axis.name for axis in grid if not axis.has_one_tile]
+    return all(Name(name) in indices for indices in places for name in spread)

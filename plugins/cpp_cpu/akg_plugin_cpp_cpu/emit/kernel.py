@@ -109,9 +109,11 @@ def _updates(printer: NestPrinter, region: Region, work: str, scope: Scope) -> N
     for name, function in lower.updates(region.ops).items():
         tensor = printer.memory.tensors[name]
         variable = printer.memory.updated[name] = printer.terms.fresh(f"{name}_updates")
-        kind = f"Updates<{tensor.dtype}, {function.removeprefix('atomic_').capitalize()}>"
+        is_own = lower.owned(region.ops, name, region.grid)
+        kind = ", ".join([tensor.dtype, function.removeprefix("atomic_").capitalize(), *["true"] * is_own])
         size = printer.terms.index(lower.product(tensor.dims), scope)
-        scope.lines.add(f"{kind} {variable}({name}, {size}, {work});", printer.terms.line)
+        given = name if is_own else f"{name}, {size}, {work}"
+        scope.lines.add(f"Updates<{kind}> {variable}({given});", printer.terms.line)
 
 
 def _position(printer: NestPrinter, axis: Axis, tile: Expr, scope: Scope) -> None:

@@ -37,8 +37,9 @@ struct Min {
 };
 
 // The threads of one parallel loop each update a copy of their own, `mine()`, where updates are many for the tensor's
-// size, and `join()` adds the copies up; else they update the tensor together, by atomics. The first thread's is the tensor.
-template <class T, class F>
+// size, and `join()` adds the copies up; else they update the tensor together, by atomics. The first thread's is the tensor,
+// and so is that of all of them where no two programs update the same place (`OWN`).
+template <class T, class F, bool OWN = false>
 class Updates {
     T* tensor_;
     i64 size_;
@@ -46,6 +47,10 @@ class Updates {
     const bool apart_;
 
 public:
+    explicit Updates(T* tensor)
+        requires OWN
+        : tensor_(tensor), size_(0), copies_(), apart_(true) {}
+
     // `work`: operations of the whole loop, of which some are updates.
     Updates(T* tensor, i64 size, i64 work)
         : tensor_(tensor), size_(size), copies_(threads()),
@@ -53,7 +58,7 @@ public:
 
     T* mine() {
         const int thread = omp_get_thread_num();
-        if (!apart_ || thread == 0) return tensor_;
+        if (OWN || !apart_ || thread == 0) return tensor_;
         auto& copy = copies_[thread];
         if (!copy) {
             copy.reset(new T[size_ + LANES]);
@@ -64,11 +69,11 @@ public:
 
     // One element; a vector of them side by side; one a lane, of which any may be the same.
     AKG_INLINE void one(T* p, T v) const {
-        if (apart_) *p = F::join(*p, v);
+        if (OWN || apart_) *p = F::join(*p, v);
         else F::together(p, v);
     }
     AKG_INLINE void row(T* p, Vec<T> v, Mask m) const {
-        if (apart_) store(p, F::join(load(p, m, F::template none<T>()), v), m);
+        if (OWN || apart_) store(p, F::join(load(p, m, F::template none<T>()), v), m);
         else lanes(p, iota<i64>(), v, m);
     }
     template <class I>
@@ -77,6 +82,10 @@ public:
         alignas(64) T values[LANES];
         store(places, at);
         store(values, v);
+        if (all(m)) {
+            for (int i = 0; i < LANES; ++i) one(p + places[i], values[i]);
+            return;
+        }
         for (int i = 0; i < LANES; ++i)
             if (lane(m, i)) one(p + places[i], values[i]);
     }
