@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 import torch
 
-from akg_core.device import Device
+from akg_core.device import HOST, Device
 from akg_core.errors import OutOfMemory
 from akg_core.judge.compare import bits
 from akg_core.judge.compare.case import Expected
@@ -31,6 +31,7 @@ from akg_core.judge.reference.memory_estimate import (
     require_room,
 )
 from akg_core.judge.reference.noise import noise_of
+from akg_core.judge.reference.other_sizes import asked
 from akg_core.judge.reference.precise import is_of_dtypes
 from akg_core.records import Task
 from akg_core.task.source.load import ReferenceModule, reference_filename
@@ -122,6 +123,35 @@ def test_the_process_of_a_kernel_holds_tensors_of_all_runs(of: Callable[[str], T
     inputs, reference, held, kept, piece = 2 * 1, 1 + 4 + 2 * (1 + 1 + 2), 4 * 1, 2 * 3, 10  # noise holds most
     contexts = (3 << 30) + FASTER * ROW_BYTES  # and a row of calls
     assert bytes_on_device(of("torch.relu(x)"), 0) - contexts == (inputs + reference + held + kept + piece) * KiB
+
+
+def test_the_largest_case_of_a_dynamic_task_counts(capture: Callable[..., Task]) -> None:
+    """It has 65,536 rows more than the example, unless one call would take long at that size."""
+    text = """
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+
+
+def get_inputs():
+    return [torch.randn(5, {columns})]
+
+
+def get_init_inputs():
+    return []
+"""
+    few, many = (capture(text.replace("{columns}", str(columns)), dynamic=True) for columns in (64, 9000))
+    for task, rows in ((few, (1 << 16) + 5), (many, 5 * 4 + 3)):
+        first, *others = asked(task, HOST)
+        assert first.symbols == task.symbols
+        assert max(other.symbols["s0"] for other in others) == rows
+    largest = ((1 << 16) + 5) * 64 * 4
+    assert memory_estimate.bytes_of_answers(few) > largest
+    assert memory_estimate.bytes_of_process(few) > 2 * largest
 
 
 def test_how_many_cases_a_device_has_room_for_depends_on_nothing_else_there(of: Callable[[str], Task]) -> None:

@@ -2,8 +2,8 @@
 #ifndef AKG_UPDATES_HPP
 #define AKG_UPDATES_HPP
 
-#include <memory>
-#include <vector>
+#include <algorithm>
+#include <cstdlib>
 
 #include "akg/memory.hpp"
 #include "akg/parallel.hpp"
@@ -39,32 +39,44 @@ struct Min {
 // The threads of one parallel loop each update a copy of their own, `mine()`, where updates are many for the tensor's
 // size, and `join()` adds the copies up; else they update the tensor together, by atomics. The first thread's is the tensor,
 // and so is that of all of them where no two programs update the same place (`OWN`).
+// No container of the library: its exceptions bring in, where that is linked statically, what reads files.
 template <class T, class F, bool OWN = false>
 class Updates {
     T* tensor_;
     i64 size_;
-    std::vector<std::unique_ptr<T[]>> copies_;
+    const int count_;
     const bool apart_;
+    T** copies_ = nullptr;  // by thread
 
 public:
     explicit Updates(T* tensor)
         requires OWN
-        : tensor_(tensor), size_(0), copies_(), apart_(true) {}
+        : tensor_(tensor), size_(0), count_(0), apart_(true) {}
 
     // `work`: operations of the whole loop, of which some are updates.
     Updates(T* tensor, i64 size, i64 work)
-        : tensor_(tensor), size_(size), copies_(threads()),
-          apart_(threads() == 1 || (work >= size * threads() && size * threads() * i64(sizeof(T)) <= i64(1) << 28)) {}
+        : tensor_(tensor), size_(size), count_(threads()),
+          apart_(count_ == 1 || (work >= size * count_ && size * count_ * i64(sizeof(T)) <= i64(1) << 28)) {
+        copies_ = static_cast<T**>(calloc(std::size_t(count_), sizeof(T*)));
+        if (!copies_) abort();
+    }
+    ~Updates() {
+        for (int thread = 0; thread < count_; ++thread) free(copies_[thread]);
+        free(copies_);
+    }
+    Updates(const Updates&) = delete;
+    Updates& operator=(const Updates&) = delete;
 
     T* mine() {
         const int thread = omp_get_thread_num();
         if (OWN || !apart_ || thread == 0) return tensor_;
-        auto& copy = copies_[thread];
+        T*& copy = copies_[thread];
         if (!copy) {
-            copy.reset(new T[size_ + LANES]);
-            std::fill_n(copy.get(), size_, F::template none<T>());
+            copy = static_cast<T*>(malloc(std::size_t(size_ + LANES) * sizeof(T)));
+            if (!copy) abort();
+            std::fill_n(copy, size_, F::template none<T>());
         }
-        return copy.get();
+        return copy;
     }
 
     // One element; a vector of them side by side; one a lane, of which any may be the same.
@@ -92,14 +104,14 @@ public:
 
     void join() {
         constexpr i64 BLOCK = 4096;
-        std::vector<const T*> copies;
-        for (const auto& copy : copies_)
-            if (copy) copies.push_back(copy.get());
-        if (copies.empty()) return;
-        parallel_for((size_ + BLOCK - 1) / BLOCK, BLOCK * i64(copies.size()), [&](i64 block) {
+        int made = 0;
+        for (int thread = 0; thread < count_; ++thread) made += copies_[thread] != nullptr;
+        if (!made) return;
+        parallel_for((size_ + BLOCK - 1) / BLOCK, BLOCK * i64(made), [&](i64 block) {
             const i64 end = std::min<i64>((block + 1) * BLOCK, size_);
-            for (const T* copy : copies)
-                for (i64 i = block * BLOCK; i < end; ++i) tensor_[i] = F::join(tensor_[i], copy[i]);
+            for (int thread = 0; thread < count_; ++thread)
+                if (const T* copy = copies_[thread])
+                    for (i64 i = block * BLOCK; i < end; ++i) tensor_[i] = F::join(tensor_[i], copy[i]);
         });
     }
 };
