@@ -9,6 +9,7 @@ from torch import nn
 from akg_core.task.capture import capture
 from akg_core.task.inputs import draws
 from akg_core.task.inputs.patterns import EXACT, Deal
+from akg_core.task.inputs.sizes import hidden_sizes
 from akg_core.task.source import load
 from tests.task.replay import reference_text
 
@@ -89,7 +90,7 @@ def test_hidden_sizes_stay_where_the_graph_holds():
         load.load_source(reference_text("return x[:, :5] + 1", inputs="torch.randn(6, 9)"), "ref"), dynamic=True
     )
     assert any("s1 >= 5" in note for note in task.notes)
-    sizes = draws.hidden_sizes(task)
+    sizes = hidden_sizes(task)
     assert len(sizes) >= 3 and all(size["s1"] >= 5 for size in sizes)
 
 
@@ -99,13 +100,13 @@ def test_hidden_sizes_differ_and_run():
     )
     reference = load.load_source(source, "ref")
     task = capture(reference, dynamic=True)
-    sizes = draws.hidden_sizes(task, seed=1)
+    sizes = hidden_sizes(task, seed=1)
     assert len(sizes) >= 3 and task.symbols not in sizes
     for symbols in sizes:
         x, i = draws.resized(reference, task.interface, symbols, seed=2)
         assert x.shape == (symbols["s0"], symbols["s1"]) and i.shape == (symbols["s2"],)
         assert reference.model()(x, i).shape == (symbols["s2"], symbols["s1"])
-    assert draws.hidden_sizes(capture(reference)) == []
+    assert hidden_sizes(capture(reference)) == []
 
 
 class Net(nn.Module):
@@ -177,7 +178,7 @@ def test_other_sizes_keep_the_order_in_memory():
         reference_text("return x + 1, y + 1, z + 1", inputs=inputs, arguments="x, y, z"), "ref"
     )
     task = capture(reference, dynamic=True)
-    sizes = next(iter(draws.hidden_sizes(task, seed=1)))
+    sizes = next(iter(hidden_sizes(task, seed=1)))
     x, y, z = draws.resized(reference, task.interface, sizes, seed=2)
     assert x.permute(1, 2, 0).is_contiguous() and not x.is_contiguous()
     assert y.stride()[-1] == 0 and z.is_contiguous()

@@ -9,6 +9,7 @@ from akg_core.records import Task
 from akg_core.task.capture import capture
 from akg_core.task.graph import holds, size
 from akg_core.task.inputs import draws, edges
+from akg_core.task.inputs.sizes import hidden_sizes
 from akg_core.task.source import load
 from tests.task.replay import reference_text, replay
 
@@ -60,10 +61,10 @@ def test_edges_lie_at_and_beyond_each_guard() -> None:
     found = [sizes["s1"] for sizes in edges.edges(task)]
     assert {3, 11, 12} <= set(found)
     assert [edges.is_beyond(task.interface, {"s0": 8, "s1": s}) for s in (11, 12)] == [True, False]
-    assert all(sizes["s1"] >= 12 for sizes in draws.hidden_sizes(task))
+    assert all(sizes["s1"] >= 12 for sizes in hidden_sizes(task))
     halves = captured(*WITHIN["halves"][:2])
     assert any(sizes["s1"] % 2 for sizes in edges.edges(halves))
-    assert not any(sizes["s1"] % 2 for sizes in draws.hidden_sizes(halves))
+    assert not any(sizes["s1"] % 2 for sizes in hidden_sizes(halves))
 
 
 @pytest.mark.parametrize("body", ["return x + y", "return x @ y.t()"])

@@ -30,6 +30,7 @@ _FEWEST = 3  # cases that a kernel is run on however long that takes, and one mo
 _SLOWER = 200.0  # how many times slower than eager a kernel may be before it counts as hanging
 _IN_A_ROW = 10  # calls in a row that count as one case
 _MEMORY = 2 << 30  # for torch and a toolchain; what a case holds, several times over, comes on top
+_ON_A_DEVICE = 2 << 30  # for a driver's context beside them
 
 Steps = Callable[[Sequence[dict[str, int]]], Sequence[float]]
 """How many operations on tiles a simulation takes at each of some sizes of what varies."""
@@ -67,7 +68,7 @@ class CandidateSession(Closing):
         self.folder = self._leaving.enter_context(prepared.room())
         self._limits = Limits(
             seconds=seconds or (_LONGEST if simulated else _GRACE_SECONDS),
-            memory_bytes=_MEMORY + memory_estimate.bytes_of_process(prepared.task),
+            memory_bytes=_MEMORY + _ON_A_DEVICE * prepared.lends + memory_estimate.bytes_of_process(prepared.task),
             confined=True,
             sealed=not prepared.lends,
             paused=not prepared.lends,

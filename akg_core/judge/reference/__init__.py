@@ -21,6 +21,7 @@ tie_order                 what depends on which of equal values comes first
 updates                   what a reference updates in place
 written                   what a candidate wrote, compared
 lower_bound               bytes and operations that a task asks of any implementation
+least                     the same for given inputs, of which zeros ask nothing
 locality                  leading dimensions that a reference never combines
 memory, memory_estimate   how much memory judging may take, and takes
 new_inputs, timed_inputs  other values for every timed call, and whether answers to them are right

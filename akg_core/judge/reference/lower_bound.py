@@ -7,13 +7,9 @@ is counted: these are lower bounds, by which a time is refused as impossible.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-import torch
-
 from akg_core.records import Node, Task
-from akg_core.task.arguments import flat
 from akg_core.task.graph import COUNTED, RECURRENT, GraphIndex, references, size
 
 _SIZES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i16": 2}
@@ -137,18 +133,6 @@ def _recurrence(node: Node, index: GraphIndex, symbols: dict[str, int]) -> tuple
 def has_products(task: Task) -> bool:
     """Whether factors are multiplied and summed, which implementations may first split into narrower ones."""
     return any(node.op.split(".")[1] in _PRODUCTS or "attention" in node.op for node in task.graph.nodes)
-
-
-def least(task: Task, inputs: Sequence[Any], state: Mapping[str, Any]) -> tuple[int, float]:
-    """Bytes to move and operations to do at least. Zeros in what is given need neither: they may be meant."""
-    arguments = task.interface.arguments
-    values = {f"argument:{a.name}": value for a, value in zip(arguments, flat(arguments, inputs), strict=True)}
-    values |= {f"parameter:{name}": value for name, value in state.items()}
-    tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
-    filled = {name: int(value.count_nonzero()) for name, value in tensors.items()}
-    read = sum(filled[name] * tensors[name].element_size() for name in read_whole(task) if name in tensors)
-    dense = all(filled[name] > 0.99 * tensors[name].numel() for name in tensors if tensors[name].dim() > 1)
-    return read + bytes_written(task), operations(task) if dense else 0.0
 
 
 def _combined(node: Node, index: GraphIndex, symbols: dict[str, int]) -> float:

@@ -7,7 +7,7 @@ import math
 from akg_core.device import HOST, Device
 from akg_core.judge.reference.lower_bound import effort
 from akg_core.records import Task
-from akg_core.task.inputs import draws
+from akg_core.task.inputs.sizes import hidden_sizes
 
 FASTER = 32  # times that another device than the host does, and may hold, for the same cases
 WORK = 2e8  # of one call at larger sizes, in the unit of `effort`
@@ -21,9 +21,9 @@ def work(task: Task, device: Device) -> float:
 
 
 def hidden(task: Task, seed: int, device: Device, most: float = WORK) -> list[dict[str, int]]:
-    """`draws.hidden_sizes`, without those at which one call computes more than `most`, and many times the example's."""
+    """`hidden_sizes`, without those at which one call computes more than `most`, and many times the example's."""
     least = work(task, device)
-    return [s for s in draws.hidden_sizes(task, seed) if least * _growth(task, s) <= max(most, _AT_ONCE * least)]
+    return [s for s in hidden_sizes(task, seed) if least * _growth(task, s) <= max(most, _AT_ONCE * least)]
 
 
 def asked(task: Task, device: Device) -> list[Task]:

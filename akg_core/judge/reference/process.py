@@ -28,8 +28,9 @@ from akg_core.judge.reference.bounds import checked
 from akg_core.judge.reference.construction import made_by
 from akg_core.judge.reference.drawing import Reference, State, current, drawn, every, keep, lay_out, plan, write
 from akg_core.judge.reference.lacking import instead, is_lacking, with_fallbacks
+from akg_core.judge.reference.least import least
 from akg_core.judge.reference.locality import Locality, locality
-from akg_core.judge.reference.lower_bound import least, longest_reduction
+from akg_core.judge.reference.lower_bound import longest_reduction
 from akg_core.judge.reference.memory import cases_that_fit, keep_freed, nbytes, rationed
 from akg_core.judge.reference.memory_estimate import (
     await_room,

@@ -1,6 +1,7 @@
 """The inputs that a kernel is judged on.
 
-draws           inputs drawn plainly and harder, sizes it has not seen, parameters that matter
+draws           inputs drawn plainly and harder, parameters that matter
+sizes           sizes that a kernel has not seen
 patterns        values that kernels get wrong, kind by kind
 whole_numbers   whole numbers beyond those that a file draws
 borders         the numbers that a reference compares with

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -77,35 +77,6 @@ def is_free(values: Sequence[Any]) -> bool:
 
 
 # --- sizes ---------------------------------------------------------------------------------------------
-
-
-def hidden_sizes(task: Task, seed: int = 0) -> list[dict[str, int]]:
-    """Values of a dynamic task's symbols other than its example, in the order in which to try them.
-
-    Odd sizes, sizes next to the example's, multiples that keep divisibility, a tiny one, a power of two, larger ones
-    than a kernel may have made room for, and for the first symbol alone one that 16 bits do not hold. Some may not suit
-    the reference; the caller keeps those that run. Empty for a task of fixed sizes.
-    """
-    if not task.symbols:
-        return []
-    draw = torch.Generator().manual_seed(seed)
-
-    def jitter(low: float, high: float) -> float:
-        return low + (high - low) * float(torch.rand((), generator=draw))
-
-    changes: tuple[Callable[[int], int], ...] = (
-        lambda v: max(2, int(v * jitter(0.3, 0.9)) | 1),
-        lambda v: v + 1,
-        lambda v: max(2, v // 2),
-        lambda v: 3,
-        lambda v: 1 << v.bit_length(),
-        lambda v: 4 * v + 3,
-    )
-    changed = [{name: change(value) for name, value in task.symbols.items()} for change in changes]
-    first = next(iter(task.symbols))
-    changed.append(task.symbols | {first: (1 << 16) + task.symbols[first]})
-    candidates = [near for sizes in changed if (near := edges.within(task, sizes))]
-    return [c for i, c in enumerate(candidates) if c != task.symbols and c not in candidates[:i]]
 
 
 def fewer(task: Task) -> list[dict[str, int]]:
