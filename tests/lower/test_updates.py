@@ -51,6 +51,7 @@ def p(i: In["i64", 8]):
         ("for m in grid(4, 1):\n        for n in grid(8, 4):\n            pass\n", "m, load(i[m, n])", False),
         ("for m in grid(4, 1):\n        n = whole(8)\n", "load(i[m, n]) // 8, load(i[m, n])", False),
         ("for m in grid(4, 4):\n        n = whole(8)\n", "load(i[m, n]) // 8, load(i[m, n])", True),
+        ("for m in grid(4, 1):\n        n = whole(8)\n", "m, 0], 1.0)\n        atomic_add(y[0, m", False),
     ],
 )
 def test_programs_that_have_places_to_themselves(grid: str, place: str, found: bool) -> None:

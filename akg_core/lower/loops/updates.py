@@ -20,7 +20,8 @@ def updates(ops: Sequence[Op]) -> dict[str, str]:
 
 
 def owned(ops: Sequence[Op], tensor: str, grid: Sequence[Axis]) -> bool:
-    """Whether no two programs update the same place of a tensor: each axis of the grid is one of its dims."""
+    """Whether no two programs update the same place of a tensor: each axis of the grid is one of its dims, of all
+    updates the same."""
     places = [op.element.indices for op in inside(ops) if op.element is not None and op.element.tensor == tensor]
-    spread = [axis.name for axis in grid if not axis.has_one_tile]
-    return all(Name(name) in indices for indices in places for name in spread)
+    spread = [Name(axis.name) for axis in grid if not axis.has_one_tile]
+    return all(any({*along} == {name} for along in zip(*places, strict=True)) for name in spread)
