@@ -522,15 +522,18 @@ def test_a_run_in_float64_that_ends_for_want_of_memory_does_not_end_for_its_dtyp
     assert is_of_dtypes(raised.value, cast(ReferenceModule, SimpleNamespace(name="ref", source=source))) is narrow
 
 
-def test_answers_that_have_other_rows_are_not_picked_by_those_in_doubt() -> None:
-    """The second has two rows, of which there is no fourth."""
+@pytest.mark.parametrize("local", [Locality(1, (0,), 16), Locality(1, (1,), 2)])
+def test_answers_that_have_other_rows_are_not_picked_by_those_in_doubt(local: Locality) -> None:
+    """The second has two rows, of which there is no fourth; they may be what is known to be apart."""
     x, z = torch.arange(64.0, dtype=torch.float64).reshape(16, 4), torch.ones(2, 4, dtype=torch.float64)
 
     def answer(given: list[torch.Tensor]) -> dict[str, torch.Tensor]:
         return {"output[0]": given[0].sum(1), "output[1]": given[1].sum(1)}
 
     with pytest.raises(by_rows.NotApart):
-        by_rows.picked(Locality(1, (0,), 16), [x, z], torch.tensor([3]), answer, answer([x, z]))
+        by_rows.picked(local, [x, z], torch.tensor([3]), answer, answer([x, z]))
+    with pytest.raises(by_rows.NotApart):
+        [*by_rows.parts(local, [x, z], 16 * 8, answer, answer([x, z]))]
     (picked,) = by_rows.picked(
         Locality(1, (0,), 16), [x], torch.tensor([3]), lambda given: {"output": given[0].sum(1)}, {"output": x.sum(1)}
     )

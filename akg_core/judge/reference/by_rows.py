@@ -37,7 +37,7 @@ def parts(
     looked for, nor what has fewer dimensions of rows. All parts come, at last of one way to cut, or NotApart is raised.
     """
     rows = _count(local, inputs)
-    for leaves in _ways_to_cut(local, inputs):
+    for leaves in _ways_to_cut(local, inputs, whole):
         values = flat((), inputs)
         held = max(answered, _WIDER * sum(values[leaf].nbytes for leaf in leaves))
         step = max(1, rows * PART_BYTES // max(1, held))
@@ -54,7 +54,7 @@ def parts(
 
 def picked(local: Locality, inputs: list[Any], rows: torch.Tensor, answer: Answer, whole: dict[str, Any]) -> list[Any]:
     """The inputs of some rows, by their numbers, on which `answer` gives what `whole` holds there; else NotApart."""
-    for leaves in _ways_to_cut(local, inputs):
+    for leaves in _ways_to_cut(local, inputs, whole):
         given = _cut(inputs, leaves, rows)
         if is_part(_tried(answer, given), whole, rows):
             return given
@@ -66,12 +66,17 @@ def _count(local: Locality, inputs: list[Any]) -> int:
     return len(flat((), inputs)[local.leaves[0]]) if local.depth else 0
 
 
-def _ways_to_cut(local: Locality, inputs: list[Any]) -> list[tuple[int, ...]]:
-    """Which arguments may be cut together: those that are known to hold rows, or all of as many rows."""
+def _ways_to_cut(local: Locality, inputs: list[Any], whole: dict[str, Any]) -> list[tuple[int, ...]]:
+    """Which arguments may be cut together: those that are known to hold rows, or all of as many rows.
+
+    None where a leaf of the answer to all, `whole`, has not these rows in its first dimension.
+    """
     rows = _count(local, inputs)
+    if not rows or not all(isinstance(v, torch.Tensor) and v.dim() and len(v) == rows for v in whole.values()):
+        return []
     values = enumerate(flat((), inputs))
     alike = tuple(i for i, v in values if isinstance(v, torch.Tensor) and v.dim() and len(v) == rows)
-    return [*dict.fromkeys((local.leaves, alike))] if rows else []
+    return [*dict.fromkeys((local.leaves, alike))]
 
 
 def _tried(answer: Answer, inputs: list[Any]) -> dict[str, Any]:
@@ -95,16 +100,14 @@ def _cut(inputs: list[Any], leaves: tuple[int, ...], rows: slice | torch.Tensor)
 def is_part(part: dict[str, Any], whole: dict[str, Any], rows: slice | torch.Tensor) -> bool:
     """Whether what was answered on some rows alone is what was answered on all, for every leaf of `whole`.
 
-    All of these must be tensors with the rows in their first dimension.
+    All of these are tensors with the rows in their first dimension.
     """
     return all(_is_part(part.get(name), value, rows) for name, value in whole.items())
 
 
-def _is_part(part: Any, whole: Any, rows: slice | torch.Tensor) -> bool:
-    if not isinstance(part, torch.Tensor) or not isinstance(whole, torch.Tensor) or not whole.dim():
+def _is_part(part: Any, whole: torch.Tensor, rows: slice | torch.Tensor) -> bool:
+    if not isinstance(part, torch.Tensor):
         return False
-    if isinstance(rows, torch.Tensor) and len(rows) and int(rows.max()) >= len(whole):
-        return False  # it has other rows, and fewer
     due = whole[rows]
     if same_bits(part, due):
         return True
