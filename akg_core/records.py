@@ -104,7 +104,8 @@ class Traits(Record):
     nothing limits that; `spills`: whether what takes more is only slower, and not refused; `copies`: of a tile that is
     loaded or stored, where a compiler keeps some of which one moves while the program computes on another, as
     `lower.resources.buffers` counts; `longest_sorted`: the elements of a row
-    that one program puts in order at once, 0 where the language cannot; `co_resident`: programs that certainly run at
+    that one program puts in order at once, 0 where the language cannot; `partial_sorts`: whether it takes less where
+    only the first of them are stored; `co_resident`: programs that certainly run at
     the same time, so that they may wait for each other; 0 where none may.
     """
 
@@ -123,6 +124,7 @@ class Traits(Record):
     spills: bool = True
     copies: int = 1
     longest_sorted: int = 0
+    partial_sorts: bool = False
     co_resident: int = 0
 
 

@@ -65,7 +65,8 @@ def variant(task: Task, traits: Traits, policy: Policy) -> Sketch:
     form = traits.convolution_format if policy.rounded else ""
     joined = traits.half_tile is not None  # on chips with matrix units
     rounding = (form, traits.convolution_channels)
-    choices = Choices(*policy.longest_attended(traits), traits.longest_sorted, *rounding, joined, policy.halves)
+    sorting = (traits.longest_sorted, traits.partial_sorts)
+    choices = Choices(*policy.longest_attended(traits), *sorting, *rounding, joined, policy.halves)
     traced = trace(task, choices)
     if policy.attend is None and weights_needed(o[0] for o in traced.outputs if o is not None):
         traced = trace(task, replace(choices, longest_attended=0, longest_attended_half=0))

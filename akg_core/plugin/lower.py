@@ -22,6 +22,7 @@ from akg_core.lower.loops.nest import Block, Leaf, Loop, Plan, plan
 from akg_core.lower.loops.updates import owned, updates
 from akg_core.lower.precedence import ATOM, LOOSE, PRODUCT, RANKS, SUM, Ranked
 from akg_core.lower.python_launch import LOADING, HostNames
+from akg_core.lower.reach import reach, reach_of
 from akg_core.lower.scalars import float_dtype, refuse_lacking, with_floats
 from akg_core.lower.source_text import Line, Lines, annotated
 from akg_core.lower.specialise import Instance, instances, renamed, sizes_at
@@ -69,6 +70,8 @@ __all__ = [
     "positions",
     "product",
     "python_tuple",
+    "reach",
+    "reach_of",
     "refuse_lacking",
     "renamed",
     "sizes_at",

@@ -14,6 +14,10 @@ from akg_core.task.source.load import load_source
 from tests.design.judging import SMALL, compare, designed, forward, reference
 
 LONGEST_SORTED = (0, 8, 4096)  # none, so that runs are merged; all rows at once
+CHIPS = [
+    *(SMALL.model_copy(update={"longest_sorted": longest}) for longest in LONGEST_SORTED),
+    SMALL.model_copy(update={"longest_sorted": 4096, "partial_sorts": True}),
+]
 SHAPE = "torch.randn(5, 13)"
 TIES = "torch.randint(0, 6, (4, 30)).float()"
 SPECIAL = "torch.tensor([[3.0, math.nan, -0.0, 0.0, math.inf, -math.inf, -2.0, 0.0, -0.0, math.nan, 1e-45, -1e-45]])"
@@ -54,8 +58,8 @@ def judge(source: str) -> None:
     """Hold the best guess for a reference against it; other variants differ in what rows have no part in."""
     module = load_source(source, "reference")
     task = capture(module)
-    for longest in LONGEST_SORTED:
-        sketch = variant(task, SMALL.model_copy(update={"longest_sorted": longest}), Policy())
+    for traits in CHIPS:
+        sketch = variant(task, traits, Policy())
         require(parse(sketch.text))
         compare(module, sketch, 0)
 

@@ -111,7 +111,7 @@ def multinomial(c: Call) -> Value:
     shape = (*rows, index(count), size) if several else shares.shape
     waited = _waited(cast(_uniform(c, shape=shape), shares.dtype))
     ratio = shares / waited
-    return reshape(leading(ratio, index(1 if several else count), c.choices.longest_sorted, True), c.shape)
+    return reshape(leading(ratio, index(1 if several else count), c.choices, True), c.shape)
 
 
 @rule("randperm")

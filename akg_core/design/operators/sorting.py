@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from akg_core.design.algebra.index import Index, ceil_div, index
 from akg_core.design.graph.places import along
-from akg_core.design.graph.rules import Call, rule, size_value
+from akg_core.design.graph.rules import Call, Choices, rule, size_value
 from akg_core.design.graph.values import (
     Gather,
     Positions,
@@ -206,15 +206,21 @@ def _of_first(both: Value, size: int, place: Value) -> Value:
     return own
 
 
-def leading(x: Value, first: Index, longest: int, descending: bool) -> Value:
+def leading(x: Value, first: Index, choices: Choices, descending: bool) -> Value:
     """The positions of so many of each row of `x`, the first in order."""
-    count = first.constant
+    count, longest = first.constant, choices.longest_sorted
     digit, *others = _digits(x, descending)
     dim, size = len(x.shape) - 1, x.shape[-1].constant
-    few = count is not None and count <= _FEW and (size is None or size <= _NEAR)
+    at_once = choices.partial_sorts and size is not None and size <= longest
+    few = count is not None and count <= (1 if at_once else _FEW) and (size is None or size <= _NEAR)
     if count is None or others or not (few or (size is not None and count <= max(longest, RUN) // 2)):
         return narrow(ordered(x, longest, descending), dim, index(0), first)
-    found = _least(_keys(digit), count) if few else _selected(digit, size or 0, count, longest)
+    if few:
+        found = _least(_keys(digit), count)
+    elif at_once:
+        found = _first(_keys(digit), count, longest)
+    else:
+        found = _selected(digit, size or 0, count, longest)
     return found & _LOW
 
 
@@ -321,7 +327,7 @@ def topk(c: Call) -> tuple[Value, ...]:
 
     def find(rows: Value) -> Value:
         scores, _ = softmax_of(rows) or (rows, False)
-        return leading(scores, count, c.choices.longest_sorted, largest)
+        return leading(scores, count, c.choices, largest)
 
     return _listed(c.value(0), dim, find)
 
@@ -332,7 +338,7 @@ def kth_value(c: Call) -> tuple[Value, ...]:
     x, count = c.value(0), c.size(c.arg(1))
 
     def find(rows: Value) -> Value:
-        found = leading(rows, count, c.choices.longest_sorted, False)
+        found = leading(rows, count, c.choices, False)
         return narrow(found, len(x.shape) - 1, count - index(1), index(1))
 
     return tuple(reshape(v, c.shape) for v in _listed(x, c.arg(2, -1), find))

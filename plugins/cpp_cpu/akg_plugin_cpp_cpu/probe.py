@@ -89,6 +89,7 @@ def probe(target: Target) -> Availability:
         lanes=tools.vector_bytes // 4,
         on_chip_bytes=(caches[2] or 512 * 1024) // 2,
         longest_sorted=_LONGEST_SORTED,
+        partial_sorts=True,
         tile_elements=(caches[1] or 32 * 1024) // 8,
         dot_tile=(256, 256, 128),
     )

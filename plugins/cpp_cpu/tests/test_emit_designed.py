@@ -16,7 +16,10 @@ from akg_core.task.capture import capture
 from akg_core.task.source.load import load_source
 from akg_core.testing.emission.running import Case, compare
 
-TRAITS = Traits(units=2, lanes=16, on_chip_bytes=64 * 1024, tile_elements=256, dot_tile=(16, 32, 32))
+TRAITS = Traits(
+    units=2, lanes=16, on_chip_bytes=64 * 1024, tile_elements=256, dot_tile=(16, 32, 32), longest_sorted=1 << 20,
+    partial_sorts=True,
+)  # fmt: skip
 HEADS = "[torch.randn(2, 3, n, 20) for n in (37, 53, 53)]"
 CAUSAL = "F.scaled_dot_product_attention(q, k, v, is_causal=True)"
 MASKED = "(q @ k.transpose(-2, -1) / 4).masked_fill(m == 0, -math.inf).softmax(-1) @ v"
@@ -37,6 +40,11 @@ LINES = {
     "logical": ("torch.logical_and(x, y), torch.logical_xor(x, ~y), torch.any(x | y, 1)", "x, y", TRUTHS),
     "ordered": ("torch.where(x < y, x >= y, y), (x & y).t().contiguous(), x.float() + y", "x, y", TRUTHS),
     "counted": ("torch.cumsum(x, 1), torch.cummax(x, 0)[0], x.sum(0), torch.max(y, 1)[1]", "x, y", TRUTHS),
+    "sorted": ("torch.sort(x, dim=1, stable=True)", "x", "[torch.randn(7, 300).round()]"),
+    "first": ("torch.topk(x, 24)", "x", "[torch.randn(9, 1003)]"),
+    "first_rising": ("torch.topk(x, 150)", "x", "[torch.arange(3021.0).view(3, 1007)]"),
+    "first_of_equals": ("torch.topk(x, 32).values", "x", "[torch.randint(0, 3, (5, 500)).float()]"),
+    "last_of_first": ("torch.kthvalue(x, 40)", "x", "[torch.randn(5, 999)]"),
     "entropy": ("F.cross_entropy(x, y)", "x, y", "[torch.randn(70, 33), torch.randint(0, 33, (70,))]"),
 }  # fmt: skip
 

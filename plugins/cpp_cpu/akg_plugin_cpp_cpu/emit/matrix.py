@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from akg_core.plugin.lower import Op, element_of, place, step
+from akg_core.plugin.lower import Op, element_of, place, reach_of, step
 from akg_core.plugin.sketch import Call, Expr, Name, Polynomial, polynomial
 from akg_plugin_cpp_cpu.emit.memory import MemoryPrinter, plus
 from akg_plugin_cpp_cpu.emit.scope import Scope, Term
@@ -59,7 +59,8 @@ class MatrixPrinter:
         at.names[along] = Term(self.terms.ends(along, scope)[0], "i64")
         tiles = (self.memory.buffers[v] for v in (op.result, self.body.values[op.expr.id]))
         rows = ", ".join(plus(tile.name, self.memory.buffer_place(tile, at)) for tile in tiles)
-        self.emit(f"sort({rows}, {self.length(along, scope)});", at)
+        first, length = reach_of(self.body, op.result, along), self.length(along, scope)
+        self.emit(f"sort({rows}, {length});" if first is None else f"sort_first({rows}, {length}, {first});", at)
         self.close(at, scope)
 
     def opened(self, axes: list[str], scope: Scope) -> Scope:

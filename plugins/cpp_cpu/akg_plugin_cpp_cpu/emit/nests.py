@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from akg_core.plugin.lower import Block, Body, Leaf, Loop, Op, Plan, dtype_of, element_of, squares
+from akg_core.plugin.lower import Block, Body, Leaf, Loop, Op, Plan, dtype_of, element_of, reach, squares
 from akg_core.plugin.sketch import Expr, Name, Number
 from akg_plugin_cpp_cpu.emit.expression import register
 from akg_plugin_cpp_cpu.emit.matrix import MatrixPrinter
@@ -89,6 +89,9 @@ class NestPrinter:
             self.reductions.start(op, loop, scope)
         name = axis.name
         begin, end = scope.ranges.get(name) or self.terms.ends(name, scope)
+        used = reach(self.body, loop.ops, name)
+        if used is not None and begin == "0" and (not end.isdecimal() or used < int(end)):
+            end = str(used) if end.isdecimal() else f"std::min<i64>({end}, {used})"
         if loop.unroll_and_jam:
             self.emit(f"for (i64 {name}_0 = {begin}; {name}_0 < {end}; {name}_0 += {loop.unroll_and_jam}) {{", scope)
             inner = scope.inner(loop.block)

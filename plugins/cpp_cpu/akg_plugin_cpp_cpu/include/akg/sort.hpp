@@ -65,6 +65,44 @@ inline void sort(T* to, const T* from, i64 n) {
     if (source != to) std::copy(source, source + n, to);
 }
 
+// The same of the first `count` in that order; those after them in `to` are anything.
+// Numbers are passed over that are not less than the last of the least found so far.
+template <class T>
+inline void sort_first(T* to, const T* from, i64 n, i64 count) {
+    constexpr i64 AT_ONCE = 32;
+    if (4 * count > n || n <= detail::FEW_TO_SORT) {
+        sort(to, from, n);
+        return;
+    }
+    Arena& arena = scratch();
+    Arena::Frame frame(arena);
+    T* const least = arena.take<T>(2 * count + AT_ONCE);
+    i64 held = 2 * count;
+    std::copy(from, from + held, least);
+    T last{};
+    const auto keep_least = [&] {
+        std::nth_element(least, least + count - 1, least + held);
+        last = least[count - 1];
+        held = count;
+    };
+    keep_least();
+    for (i64 i = 2 * count; i < n; i += AT_ONCE) {
+        const i64 turn = std::min(AT_ONCE, n - i);
+        if (turn == AT_ONCE) {
+            int less = 0;
+            for (i64 k = 0; k < AT_ONCE; ++k) less |= from[i + k] < last;
+            if (!less) continue;
+        }
+        for (i64 k = 0; k < turn; ++k) {
+            least[held] = from[i + k];
+            held += from[i + k] < last;
+        }
+        if (held >= 2 * count) keep_least();
+    }
+    if (held > count) keep_least();
+    sort(to, least, count);
+}
+
 }  // namespace akg
 
 #endif
