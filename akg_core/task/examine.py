@@ -27,6 +27,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
+from akg_core.errors import TaskError
 from akg_core.records import Finding
 from akg_core.task.arguments import flat
 from akg_core.task.complex_border import complex_places
@@ -63,18 +64,31 @@ def examine_job(payload: dict[str, Any]) -> dict[str, Any]:
 def examine(source: str, name: str, *, eval: bool = False, budget: float = BUDGET) -> Examination:
     """Examine a reference, in about `budget` seconds; what did not fit in is said in the notes.
 
-    A large reference is examined with a smaller batch, or scaled down where that is not enough. Raises TaskError.
+    A large reference is examined with a smaller batch, or scaled down where that is not enough; as it is where its
+    values then do not go together any more. Raises TaskError.
     """
     start = time.monotonic()
-    source, batched = scale.with_small_batch(source, name, _BATCHED)
-    source, shrunk = scale.fitting(source, name, _AT_MOST)
-    probe = _Probe(load.load_source(source, name), eval, start + budget)
-    with quiet(), torch.no_grad():
-        findings = tuple(probe.findings())
-    notes = [f"Examined smaller than it is. {note}" for note in batched + shrunk] + probe.notes
+    smaller, batched = scale.with_small_batch(source, name, _BATCHED)
+    smaller, shrunk = scale.fitting(smaller, name, _AT_MOST)
+    notes = tuple(f"Examined smaller than it is. {note}" for note in batched + shrunk)
+    try:
+        findings, probe = _examined(smaller, name, eval, start + budget)
+    except TaskError:
+        if smaller == source:
+            raise
+        notes, (findings, probe) = (), _examined(source, name, eval, time.monotonic() + budget)
+    notes += tuple(probe.notes)
     if probe.skipped:
-        notes.append(f"Not examined within {budget:g} s: {', '.join(probe.skipped)}.")
-    return Examination(name=Path(name).stem, findings=findings, notes=tuple(notes), seconds=time.monotonic() - start)
+        notes += (f"Not examined within {budget:g} s: {', '.join(probe.skipped)}.",)
+    seconds = time.monotonic() - start
+    return Examination(name=Path(name).stem, findings=findings, notes=notes, seconds=seconds)
+
+
+def _examined(source: str, name: str, eval: bool, deadline: float) -> tuple[tuple[Finding, ...], _Probe]:
+    """What is found by a deadline, and who found it."""
+    probe = _Probe(load.load_source(source, name), eval, deadline)
+    with quiet(), torch.no_grad():
+        return tuple(probe.findings()), probe
 
 
 class _Probe:

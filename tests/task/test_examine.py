@@ -74,6 +74,17 @@ def test_a_large_task_is_examined_smaller_and_it_is_said():
     assert any("batch 1048576 -> " in note for note in result.notes)
 
 
+def test_a_large_task_whose_values_ask_for_its_sizes_is_examined_as_it_is():
+    source = reference_text(
+        "return self.bags(x, y)",
+        "self.bags = nn.EmbeddingBag(100000, 64, mode='sum')",
+        inputs="torch.randint(0, 100000, (8192 * 20,)), torch.randint(0, 40, (8192,)).cumsum(0).clamp(max=8192 * 20)",
+        arguments="x, y",
+    ).replace("clamp", "sub(39).clamp_(min=0).clamp")
+    result = examine(source, "bags")
+    assert result.findings == () and not any("smaller" in note for note in result.notes)
+
+
 def test_the_worker_job_takes_a_path_or_a_source(tmp_path):
     path = tmp_path / "weak.py"
     path.write_text(WEAK["TK102"])
