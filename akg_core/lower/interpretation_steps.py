@@ -23,7 +23,8 @@ _MULTIPLIED = 1 << 18  # elements of the factors of a product, and multiplicatio
 def steps(tree: ast.SketchFile, schedule: Schedule, symbols: Mapping[str, int] = {}) -> float:
     """Operations on tiles in one call of a checked sketch under a schedule, at these sizes of what varies.
 
-    What stands under a condition counts as if it held, and loops whose bounds only a launch knows as if they had all.
+    What stands under a condition counts as if it held, and loops whose bounds only a launch knows as if they had all;
+    where programs read from where to where each goes, they have all together.
     """
     launched = [
         (call, specialise(call.kernel, *known(call, symbols), "").kernel) for call in calls(bind(tree, schedule))
@@ -38,6 +39,8 @@ def _steps(body: Sequence[ast.Statement], times: float, tiles: dict[str, float])
         match statement:
             case ast.Grid(axis=axis, extent=extent, step=step) | ast.Tiles(axis=axis, extent=extent, step=step):
                 size, tile = _part(statement, tiles) or _number(extent), _number(step)
+                if isinstance(statement, ast.Tiles) and _is_read(statement):
+                    size /= times
                 total += times + _steps(statement.body, times * math.ceil(size / tile), {**tiles, axis: tile})
             case ast.Range():
                 total += times + _steps(statement.body, times * turns(statement), tiles)
@@ -59,6 +62,12 @@ def _part(loop: ast.Statement, tiles: dict[str, float]) -> float:
         case ast.Tiles(start=ast.Call(op="begin", args=(ast.Name(id=axis),)), stop=ast.Call(op="end")):
             return tiles.get(axis, 0.0)
     return 0.0
+
+
+def _is_read(loop: ast.Tiles) -> bool:
+    """Whether both ends of a loop are loaded."""
+    ends = [[*ast.walk(end)] for end in (loop.start, loop.stop) if end is not None]
+    return len(ends) == 2 and all(any(isinstance(node, ast.Element) for node in end) for end in ends)
 
 
 def _cost(node: ast.Expr, tiles: dict[str, float]) -> float:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from akg_core.design import variant
+from akg_core.design.operators import scatters
 from akg_core.design.policy import Policy
 from akg_core.errors import UnsupportedOperator
+from akg_core.records import Traits
 from akg_core.task.capture import capture
 from akg_core.task.source.load import load_source
-from tests.design.judging import SMALL, designed, forward, judge, reference
+from tests.design.judging import HELD, SMALL, designed, forward, judge, reference
 
 ROWS = "torch.randn(10, 6), torch.randint(-10, 10, (24,)), torch.randn(24, 6)"
 PICKED = "torch.randn(10, 6), torch.randint(0, 10, (24,)), torch.randn(24, 6)"
@@ -56,6 +58,7 @@ SEGMENTS = [
     "torch.segment_reduce(x[:, 0], 'sum', lengths=y, initial=2.0)",
     "torch.segment_reduce(x, 'max', offsets=torch.cat([y.new_zeros(1), y.cumsum(0)]))",
 ]
+LENGTHS = "torch.randn(60, 4), torch.tensor([20, 0, 1, 39])"
 COUNTED = [
     "torch.repeat_interleave(x, torch.arange(x.shape[0]), 0, output_size=x.shape[0] * (x.shape[0] - 1) // 2)",
     "torch.histc(x, 8, -1, 1)", "torch.histc(x, 16)", "F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2)",
@@ -72,14 +75,27 @@ def test_written_where_a_mask_says(line: str) -> None:
     judge(reference(forward(line, "x, y, z"), "[torch.randn(5, 9), torch.randint(0, 9, (5, 9)), torch.randn(5, 20)]"))
 
 
+@pytest.mark.parametrize("traits", [SMALL, HELD], ids=["row by row", "at once"])
 @pytest.mark.parametrize("line", BAGS)
-def test_bags(line: str) -> None:
-    judge(reference(forward(line, "x, y, z, w"), f"[{BAG}]"))
+def test_bags(line: str, traits: Traits) -> None:
+    judge(reference(forward(line, "x, y, z, w"), f"[{BAG}]"), traits=traits)
 
 
+@pytest.mark.parametrize("traits", [SMALL, HELD], ids=["row by row", "at once"])
 @pytest.mark.parametrize("line", SEGMENTS)
-def test_segments(line: str) -> None:
-    judge(reference(forward(line, "x, y"), "[torch.randn(60, 4), torch.tensor([20, 7, 1, 32])]"))
+def test_segments(line: str, traits: Traits) -> None:
+    judge(reference(forward(line, "x, y"), f"[{LENGTHS}]"), traits=traits)
+
+
+@pytest.mark.parametrize("line", [*SEGMENTS, "torch.segment_reduce(x, 'mean', lengths=y, initial=2.0)"])
+def test_long_segments_are_joined_by_many_programs(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scatters, "_LONG_SEGMENT", 5)
+    judge(reference(forward(line, "x, y"), f"[{LENGTHS}]"))
+
+
+def test_a_segment_is_one_programs() -> None:
+    text = designed(reference(forward(BAGS[0], "x, y, z, w"), f"[{BAG}]"))
+    assert "atomic" not in text and text.count("@kernel") == 1 and "start=load(" in text
 
 
 @pytest.mark.parametrize("line", COUNTED)

@@ -48,6 +48,18 @@ def test_a_large_tile_takes_as_long_as_its_elements():
     assert counted(1, 1 << 20, 1 << 20) > 10 * counted(1, 1 << 6, 1 << 6)
 
 
+def test_programs_that_read_where_their_parts_are_have_an_axis_together():
+    text = ROWS.replace(
+        "tiles(COLUMNS, TILE)", "tiles(COLUMNS, TILE, start=load(at[begin(m)]), stop=load(at[begin(m) + 1]))"
+    )
+    text = text.replace("double(x:", 'double(at: In["i64", 65], x:').replace("model(x:", 'model(at: In["i64", 65], x:')
+    text = text.replace("double(x,", "double(at, x,")
+    for name, size in (("ROWS", 64), ("COLUMNS", 4096), ("TILE", 16)):
+        text = text.replace(name, str(size))
+    tree = require(parse(text, "parts"), "parts")
+    assert steps(tree, default(tree)) < 2 * counted(64, 64, 16)
+
+
 def test_a_loop_over_a_part_of_an_axis_has_as_many_turns_as_that():
     whole = ROWS.replace("grid(ROWS, 1)", "grid(ROWS, 4)")
     parts = whole.replace("tiles(COLUMNS, TILE)", "tiles(COLUMNS, TILE, start=begin(g), stop=end(g))")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from akg_core.design.algebra.index import Axis, flatten, position, unflatten
 from akg_core.design.fuse.cluster import Cluster
 from akg_core.design.fuse.partition import Partition
-from akg_core.design.graph.values import Attention, Product, Reduction, Scan, Sorted
+from akg_core.design.graph.values import Attention, Product, Reduction, Scan, Segmented, Sorted
 from akg_core.design.nest.nest import Head, Nest, Store
 from akg_core.design.nest.terms import Data, Term, TermTable
 
@@ -53,6 +53,11 @@ def nest_of(partition: Partition, cluster: Cluster) -> Nest:
         elif isinstance(head, (Scan, Sorted)):
             heads.append(Head(head, (bring.at(head.arg, full),)))
             fixed |= reduced
+        elif isinstance(head, Segmented):
+            segment, row, *rest = full
+            ends = tuple(bring.at(v, (segment,)) for v in (head.starts, head.stops))
+            heads.append(Head(head, (bring.at(head.arg, (row, *rest)), *ends)))
+            fixed.update(a for p in (segment, row) for a in p.axes())
     stores = []
     for target in cluster.targets:
         here = partition.fits(cluster, target.value)

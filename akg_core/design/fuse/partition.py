@@ -32,6 +32,7 @@ from akg_core.design.graph.values import (
     Scan,
     Scatter,
     Scores,
+    Segmented,
     Shape,
     Sorted,
     Source,
@@ -107,6 +108,9 @@ class Partition:
         elif isinstance(head, (Scan, Sorted)):
             kind = "scan" if isinstance(head, Scan) else "sort"
             self._home[head] = self._new(Cluster(kind, head.arg.shape, frozenset((head.dim,)), heads=[head]))
+        elif isinstance(head, Segmented):
+            (segments, *rest), rows = head.shape, head.arg.shape[0]
+            self._home[head] = self._new(Cluster("segments", (segments, rows, *rest), frozenset((1,)), heads=[head]))
         elif isinstance(head, (Concat, Scatter)):
             self.store(head, self.buffers.new(head))
 

@@ -14,6 +14,7 @@ from akg_core.design.graph.values import (
     Scan,
     Scatter,
     Scores,
+    Segmented,
     Sorted,
     States,
     Value,
@@ -21,8 +22,8 @@ from akg_core.design.graph.values import (
     Window,
 )
 
-AnchorKey = Reduction | Product | Scan | Sorted | Scatter | Concat | Attention | Loop
-Anchor = Reduced | Scan | Sorted | Scatter | Product | Concat | Attention | Scores | States
+AnchorKey = Reduction | Product | Scan | Sorted | Segmented | Scatter | Concat | Attention | Loop
+Anchor = Reduced | Scan | Sorted | Segmented | Scatter | Product | Concat | Attention | Scores | States
 
 
 def operands(value: Value) -> tuple[Value, ...]:
@@ -36,6 +37,8 @@ def operands(value: Value) -> tuple[Value, ...]:
             return (arg, *places)
         case Scatter(base=base, updates=updates, places=places):
             return (base, updates, *places)
+        case Segmented(arg=arg, starts=starts, stops=stops):
+            return (arg, starts, stops)
         case Reduced(reduction=reduction):
             return (reduction.arg,)
         case Product(left=left, right=right, guards=guards):
@@ -54,4 +57,4 @@ def anchor_of(value: Value) -> AnchorKey | None:
         return value.reduction
     if isinstance(value, States):
         return value.loop
-    return value if isinstance(value, (Product, Scan, Sorted, Scatter, Concat, Attention)) else None
+    return value if isinstance(value, (Product, Scan, Sorted, Segmented, Scatter, Concat, Attention)) else None

@@ -17,6 +17,7 @@ from akg_core.design.graph.values import (
     Reduced,
     Scan,
     Scatter,
+    Segmented,
     Shape,
     Sorted,
     Source,
@@ -32,7 +33,7 @@ from akg_core.design.graph.values import (
 Look = Callable[[str], Value]
 Early = Callable[[Value], Value]
 Traced = Callable[[Sequence[str], Mapping[str, Value], Early], Sequence[Value]]
-_COSTLY = (Reduced, Product, Scan, Sorted, Scatter, Attention)
+_COSTLY = (Reduced, Product, Scan, Sorted, Segmented, Scatter, Attention)
 _MANY = 16  # turns of elementwise work that are a loop; fewer are one expression
 _MOST = 1 << 28  # numbers that the states of all turns may have
 

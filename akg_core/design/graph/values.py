@@ -152,6 +152,19 @@ class Sorted(Value):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Segmented(Value):
+    """`op` ("sum", "prod", "max", "min") of the rows of `arg` [N, *rest] in each segment.
+
+    Segment s has those from `starts` [S] to before `stops` [S], each as it says at s.
+    """
+
+    op: str
+    arg: Value
+    starts: Value
+    stops: Value
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Scatter(Value):
     """`base` with `updates` written, or joined by `op`, to places that are read from `places`.
 

@@ -15,6 +15,8 @@ from akg_core.design.graph.values import (
     Gather,
     Iota,
     Scatter,
+    Segmented,
+    Shape,
     Value,
     arithmetic,
     broadcast_shape,
@@ -27,6 +29,8 @@ from akg_core.design.graph.values import (
     narrow,
     reshape,
     where,
+    wide,
+    window,
 )
 from akg_core.design.operators.gathers import from_end, gathered, searched
 from akg_core.design.operators.reductions import reduced
@@ -34,6 +38,8 @@ from akg_core.design.operators.scans import scanned
 from akg_core.dtypes import is_float
 from akg_core.sketch.numerics import identity
 
+_LONG_SEGMENT = 256  # rows that a program takes one after the other rather than that others join in
+_TOGETHER = {"sum": "+", "prod": "*", "max": "maximum", "min": "minimum"}
 _JOINS = {"sum": "add", "add": "add", "mean": "add", "amax": "max", "amin": "min"}
 
 
@@ -196,6 +202,24 @@ def repeat_interleave(c: Call) -> Value:
     return cast(held(searched(ends, counting(c.shape, lambda at: at[0]), right=True)), c.dtype)
 
 
+def _of_segments(kind: str, rows: Value, starts: Value, stops: Value) -> Value:
+    """`kind` ("sum", "prod", "max", "min") of the rows from `starts` [S] to before `stops` [S].
+
+    Each segment is one program's; where these are few and long, programs have rows and join them.
+    """
+    size, shape = rows.shape[0], (*starts.shape, *rows.shape[1:])
+    if size.constant not in (0, 1) and size.example <= _LONG_SEGMENT * starts.shape[0].example:
+        return Segmented(kind, rows, starts, stops, shape=shape, dtype=rows.dtype)
+    places = indexed(shape, (0,), (_segments(starts, size),), 0)
+    none = literal(identity(kind, rows.dtype), rows.dtype, shape)
+    return _reduced(places, none, rows, f"a{kind}" if kind in ("max", "min") else kind, True)
+
+
+def _of_each(count: Value, shape: Shape) -> Value:
+    """A number of each segment [S], for all of its row."""
+    return expand(reshape(count, (*count.shape, *(index(1),) * (len(shape) - 1))), shape)
+
+
 @rule("segment_reduce")
 def segment_reduce(c: Call) -> Value:
     x, kind, lengths, offsets = c.value(0), c.arg(1), c.option("lengths"), c.option("offsets")
@@ -204,16 +228,21 @@ def segment_reduce(c: Call) -> Value:
     sizes = cast(c.refer(lengths if offsets is None else offsets), "i64")
     if len(sizes.shape) != 1:
         raise c.unsupported("with lengths of several dims", "Use scatter_reduce.")
-    ends = scanned("sum", sizes, 0)
-    starts = ends - sizes if offsets is None else narrow(sizes, 0, index(0), sizes.shape[0] - 1)
-    places = indexed(c.shape, (0,), (_segments(starts, x.shape[0]),), 0)
-    kind = {"max": "amax", "min": "amin"}.get(kind, kind)
-    initial = c.option("initial")
+    if offsets is None:
+        stops = held(scanned("sum", sizes, 0))
+        starts = stops - sizes
+    else:
+        last = sizes.shape[0] - 1
+        starts, stops = narrow(sizes, 0, index(0), last), narrow(sizes, 0, index(1), last)
     join = {"amax": "max", "amin": "min", "mean": "sum"}.get(kind, kind)
-    start = literal(identity(join, x.dtype) if initial is None else initial, x.dtype)
+    found = _of_segments(join, cast(x, wide(x.dtype)), starts, stops)
+    initial, least = c.option("initial"), 0
+    if initial is not None:
+        found, least = arithmetic(_TOGETHER[join], found, initial, dtype=found.dtype), 1
     if kind == "mean":
-        return places.joined(start, x, "add") / places.counted(x.dtype)
-    return _result(c, _reduced(places, expand(start, c.shape), x, kind, True))
+        count = compute("maximum", _of_each(stops - starts, c.shape), least)
+        return found / cast(count, found.dtype)
+    return found
 
 
 def _each(starts: Value, count: Index) -> Index | None:
@@ -229,7 +258,7 @@ def _each(starts: Value, count: Index) -> Index | None:
 def embedding_bag(c: Call) -> tuple[Value | None, ...]:
     """Sums, means or maxima of the rows of bags, which begin where `offsets` say."""
     table, read, starts, mode = c.value(0), from_end(c.raw(1), c.raw(0).shape[0]), cast(c.raw(2), "i64"), c.arg(4, 0)
-    weights, last, padding = c.maybe(6), c.arg(7, False), c.arg(8, -1)
+    weights, padding = c.maybe(6), c.arg(8, -1)
     bags, width = c.shape
     rows = gathered(table, 0, read)
     if weights is not None:
@@ -243,11 +272,15 @@ def embedding_bag(c: Call) -> tuple[Value | None, ...]:
             count = reduced("sum", cast(reshape(counts, (bags, size)), "i64"), (1,))
         total = reduced(kind, rows, (1,))
     else:
-        bag = _segments(narrow(starts, 0, index(0), bags) if last else starts, read.shape[0])
-        bag = bag if counts is None else where(counts, bag, -1, "i64")
-        total = indexed((bags, width), (0,), (bag,), 0).joined(literal(none, table.dtype), rows, _JOINS.get(kind, kind))
-        count = indexed((bags,), (0,), (bag,), 0).joined(literal(0, "i32"), literal(1, "i32"), "add")
-    count = cast(expand(reshape(count, (bags, index(1))), c.shape), table.dtype)
+        following = window(starts, (bags,), lambda at: (at[0] + 1,))
+        stops = where(counting((bags,), lambda at: at[0] + 1) < size_value(bags), following, size_value(read.shape[0]))
+        starts = narrow(starts, 0, index(0), bags)
+        count = stops - starts
+        if counts is not None:
+            rows = where(reshape(counts, (*counts.shape, index(1))), rows, none, table.dtype)
+            count = _of_segments("sum", cast(counts, "i64"), starts, stops)
+        total = _of_segments(kind, rows, starts, stops)
+    count = cast(_of_each(count, c.shape), table.dtype)
     if mode == 2:
         return where(count.equals(0.0), 0.0, total, table.dtype), None, None, None
     if mode == 1:

@@ -21,6 +21,7 @@ from akg_core.design.kernels.flash import emit_attention, tile_attention
 from akg_core.design.kernels.multiplying import forms
 from akg_core.design.kernels.reduction import RESULTS, state_dtypes, states
 from akg_core.design.kernels.scan import emit_scan, scan_chunk, split_scan, tile_scan
+from akg_core.design.kernels.segments import emit_segments, tile_segments
 from akg_core.design.kernels.sort import emit_sort, tile_sort
 from akg_core.design.kernels.symbols import with_sizes
 from akg_core.design.nest.accesses import access_order, example
@@ -210,7 +211,11 @@ class Assembly:
 
     def _emit(self, cluster: Cluster, nest: Nest) -> None:
         hint = identifier(min((s.buffer for s in nest.stores), key=lambda b: -product(b.shape).example).label)
-        at_once = {"attention": (tile_attention, emit_attention), "sort": (tile_sort, emit_sort)}
+        at_once = {
+            "attention": (tile_attention, emit_attention),
+            "sort": (tile_sort, emit_sort),
+            "segments": (tile_segments, emit_segments),
+        }
         if cluster.kind in at_once:
             (tiled, emit), nest = at_once[cluster.kind], refined(nest)
             name = self._name("attention" if cluster.kind == "attention" else hint)

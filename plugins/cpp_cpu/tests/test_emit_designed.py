@@ -45,6 +45,8 @@ LINES = {
     "first_rising": ("torch.topk(x, 150)", "x", "[torch.arange(3021.0).view(3, 1007)]"),
     "first_of_equals": ("torch.topk(x, 32).values", "x", "[torch.randint(0, 3, (5, 500)).float()]"),
     "last_of_first": ("torch.kthvalue(x, 40)", "x", "[torch.randn(5, 999)]"),
+    "bags": ("F.embedding_bag(x, y, z, mode='mean')", "x, y, z",
+             "[torch.randint(0, 50, (999,)), torch.randn(50, 37), torch.arange(0, 999, 19)]"),
     "entropy": ("F.cross_entropy(x, y)", "x, y", "[torch.randn(70, 33), torch.randint(0, 33, (70,))]"),
 }  # fmt: skip
 
