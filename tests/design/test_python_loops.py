@@ -50,6 +50,14 @@ for t in range(x.shape[1]):
     h = gate * h + (1 - gate) * torch.tanh(self.into(torch.cat([x[:, t], gate * h], 1)))
     outs.append(h)
 return torch.stack(outs, dim=1)""", 1),
+    "farthest points": ("""rows, far = torch.arange(x.shape[0]), torch.zeros(x.shape[0], dtype=torch.long)
+near = torch.full(x.shape[:2], 1e10)
+for _ in range(6):
+    apart = (x - x[rows, far][:, None]).square().sum(-1)
+    nearer = apart < near
+    near[nearer] = apart[nearer]
+    far = near.max(-1)[1]
+return near, far""", 1),
     "a part of an output each": (f"""{ZERO}
 y = torch.zeros(x.shape[0], x.shape[1], 6)
 for t in range(x.shape[1]):

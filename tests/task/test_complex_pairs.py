@@ -15,6 +15,7 @@ TRANSFORMS = [
     "torch.fft.irfft(torch.fft.rfft(x, n=48) * torch.fft.rfft(y, n=48), n=48)[..., :32]",
     "torch.fft.ifft(torch.fft.fft(x)).real * 2", "torch.fft.fft(x, norm='ortho').imag", "torch.fft.fft2(x).real",
     "torch.fft.rfft2(x, norm='ortho').abs()", "torch.fft.irfft2(torch.fft.rfft2(x), s=(6, 32))",
+    "torch.fft.fft(torch.fft.fft(x), dim=-2).real", "torch.fft.rfft(x, dim=-2).imag",
     "torch.fft.irfft(torch.fft.rfft(x[:, :31]), n=31)", "torch.fft.hfft(torch.complex(x, y)[:, :9], n=16)",
     f"torch.stft(x, 16, 4, return_complex=True, {WINDOW}).abs().pow(2)", "torch.fft.rfft(x, dim=0).abs()",
     f"torch.view_as_real(torch.stft(x, 16, 4, return_complex=True, {WINDOW}))",

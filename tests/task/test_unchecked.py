@@ -17,7 +17,9 @@ LINES = [
     "nn.GaussianNLLLoss()(x, y, y[:, :1].abs() + 1)", "torch.cov(x)", "x.cov(correction=0)", "torch.corrcoef(x)",
     "x.relu().fill_diagonal_(2.5)", "(x @ x.t()).t().fill_diagonal_(-math.inf)", "torch.cov(x[0])",
     "x[0].corrcoef() + y.corrcoef()", "torch.combinations(x[:, 0])", "torch.combinations(x[0, :4], 3, True)",
-    "torch.angle(torch.complex(x, y).t())",
+    "torch.angle(torch.complex(x, y).t())", "(x > y) << torch.arange(32)",
+    "((x > y).view(6, 4, 8) << y.int()[0, :8] % 3)",
+    "torch.bitwise_right_shift(x > y, (y > 0).int())",
 ]  # fmt: skip
 
 

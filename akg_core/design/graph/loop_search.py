@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from akg_core.design.graph.repeats import LEAST_TURNS, Repeat, Repeats
-from akg_core.design.graph.rolled import Columns, NoLoop, Rolled, SideBySide, Whole
+from akg_core.design.graph.rolled import Columns, NoLoop, Rolled, SideBySide, Whole, uncopied
 from akg_core.records import Graph, Interface, Node
 
 
 def rolled(graph: Graph, interface: Interface) -> Iterator[Node | Rolled]:
     """The nodes of a graph in order, those of loops as one."""
-    nodes, finder, at = graph.nodes, _Finder(graph, interface), 0
+    nodes, finder, at = [*map(uncopied, graph.nodes)], _Finder(graph, interface), 0
     while at < len(nodes):
         loop, start = finder.first(at), at
         if loop is None:

@@ -78,7 +78,7 @@ class Whole:
     def __init__(self, graph: Graph, interface: Interface) -> None:
         self.nodes, self.index = graph.nodes, GraphIndex(graph, interface)
         self.place = {node.name: n for n, node in enumerate(graph.nodes)}
-        self.references = [tuple(references(_uncopied(node))) for node in graph.nodes]
+        self.references = [tuple(references(uncopied(node))) for node in graph.nodes]
         self.given = {text for found in self.references for text in found if resolve(text)[0] not in self.place}
         self.users: dict[str, list[int]] = {}  # of each name, where it is used; the end for what leaves the graph
         for n, found in enumerate(self.references):
@@ -89,7 +89,7 @@ class Whole:
                 self.users.setdefault(leaving, []).append(len(graph.nodes))
 
 
-def _uncopied(node: Node) -> Node:
+def uncopied(node: Node) -> Node:
     """A copy into a tensor without the tensor, which gives nothing but its shape."""
     if node.op == "aten.copy.default":
         return node.model_copy(update={"args": (node.args[1], *node.args[1:])})
@@ -134,7 +134,7 @@ class Columns:
         return Rolled(
             nodes=whole.nodes[repeat.first : repeat.end],
             turns=repeat.turns,
-            body=tuple(_uncopied(whole.nodes[at]) for at in nodes),
+            body=tuple(uncopied(whole.nodes[at]) for at in nodes),
             parts=tuple(self._parts.values()),
             fixed=tuple(self._fixed),
             carried={self._name(key, 0): (self._name(key, 1), first) for key, first in self._carried.items()},

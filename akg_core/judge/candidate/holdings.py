@@ -72,14 +72,14 @@ def put(model: nn.Module, state: Mapping[str, torch.Tensor], others: Mapping[str
     Raises RuntimeError where the module's parameters and buffers are not the state's.
     """
     own = list(_ours(model))
-    mine = {name: tensor for name, tensor, persists in own if persists}
+    mine = {name: tensor for name, tensor, persists in own if persists or name in state}
     if state:
         _require_alike(mine, state)
         if not same_bits(dict(state), mine):
             for name, value in state.items():
                 mine[name].copy_(value)
     for name, tensor, _ in own:
-        before = others.get(name)
+        before = None if name in state else others.get(name)
         if before is not None and before.shape == tensor.shape and not same_bits(before, tensor):
             tensor.copy_(before)
 

@@ -22,7 +22,7 @@ from akg_core.judge.compare.ties import Tie, searched, ties
 from akg_core.judge.records import Draw
 from akg_core.judge.reference.bounds import checked
 from akg_core.judge.reference.by_rows import NotApart, parts
-from akg_core.judge.reference.drawing import Reference, State, drawn, every
+from akg_core.judge.reference.drawing import Reference, State, drawn, every, state_of
 from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.memory import is_kept, nbytes
 from akg_core.judge.reference.memory_estimate import await_room, bytes_to_answer
@@ -56,7 +56,7 @@ def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: Stat
 
     reference.eager_seconds, answer = eagerly(arguments)
     result = flatten(fresh(answer))
-    after = named(arguments, reference.model.state_dict())
+    after = named(arguments, state_of(reference.model, reference.task.interface))
     shares = _shares(flatten(answer), named(arguments, every(reference.model)), reference.device.name)
     left, kept = touched(named(inputs, state), after, reference.task.interface, arguments)
     if draw.case.seeds:
@@ -99,7 +99,7 @@ def _open(
     def outcome() -> dict[str, Any]:
         answer = dict[str, Any]()
         values = searched(lambda: answer.update(flatten(fresh(again()[1]))), pointed)
-        answer |= named([], fresh(reference.model.state_dict()))
+        answer |= named([], fresh(state_of(reference.model, reference.task.interface)))
         return {name: each for name, each in answer.items() if name not in pointed} | values
 
     due = {name: pointed[name].values if name in pointed else each for name, each in result.items()}
@@ -203,7 +203,7 @@ def answer_in_double(
             return None
         with blame(reference.task.name, "forward, run in float64,"):
             raise
-    return result | named(arguments, model.state_dict())
+    return result | named(arguments, state_of(model, reference.task.interface))
 
 
 def _decided(reference: Reference, draw: Draw, inputs: list[Any], state: State) -> Decided:

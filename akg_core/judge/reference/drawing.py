@@ -27,7 +27,7 @@ from akg_core.judge.reference.schedule import Plan, calls
 from akg_core.judge.reference.steps import Decided, Held
 from akg_core.judge.reference.updates import left_in_state
 from akg_core.judge.reference.updates import places as updated_places
-from akg_core.records import Case, Placement, Task
+from akg_core.records import Case, Interface, Placement, Task
 from akg_core.task.graph import pairs, replaced
 from akg_core.task.inputs import draws, edges, places, whole_numbers
 from akg_core.task.inputs.other_numbers import given_numbers
@@ -169,11 +169,11 @@ def _state_drawn(reference: Reference, draw: Draw) -> State:
     state: State = {}
     reference.restore({})
     if draw.state == "initial":
-        state = {name: value.detach().clone() for name, value in reference.model.state_dict().items()}
+        state = _held_now(reference)
     elif draw.state == "redrawn":
         follows = draw.kind == "signed" and not draw.sizes  # the case by the seed before, whose parameters it has
         seed = 1000 + draw.seed - follows
-        state = draws.redraw_state(
+        state = _held_now(reference) | draws.redraw_state(
             reference.model, seed, exchanged=draw.seed if follows else None, signed=draw.case.another
         )
     elif draw.state == "later":
@@ -199,7 +199,7 @@ def _later(reference: Reference, draw: Draw) -> State:
             break
         except Exception:  # as where it has room for so many
             count //= 4
-    state = {name: value.detach().clone() for name, value in reference.model.state_dict().items()}
+    state = _held_now(reference)
     reference.restore({})
     return state
 
@@ -282,6 +282,17 @@ def _name(asked: Plan, state: str) -> str:
     states = {"redrawn": ["redrawn parameters"], "later": ["state of many calls later"]}
     parts = [what, *states.get(state, ())]
     return ", ".join([*parts, *(f"{name}={value}" for name, value in (asked.sizes | asked.numbers).items())])
+
+
+def _held_now(reference: Reference) -> State:
+    """Copies of what the module's state is now."""
+    return {n: v.detach().clone() for n, v in state_of(reference.model, reference.task.interface).items()}
+
+
+def state_of(model: nn.Module, interface: Interface) -> State:
+    """What a state dict holds of a module, and buffers that it leaves out and forward updates."""
+    updated = left_in_state(interface)
+    return {**model.state_dict(), **{name: value for name, value in every(model).items() if name in updated}}
 
 
 def every(model: nn.Module) -> State:

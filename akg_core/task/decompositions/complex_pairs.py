@@ -114,10 +114,12 @@ class _Interpreter(torch.fx.Interpreter):
     def __init__(self, module: torch.fx.GraphModule) -> None:
         super().__init__(module)
         self._interleaved: dict[int, tuple[Tensor, Pair]] = {}  # what `view_as_real` gave, by its identity
+        self._due: Any = None  # what PyTorch's trace has for the result at hand
         self._returned = False  # whether a result of the program is made, whose strides tell what it is a part of
 
     def run_node(self, n: torch.fx.Node) -> Any:
         self._returned = any(user.op == "output" for user in n.users)
+        self._due = n.meta.get("val")
         try:
             return super().run_node(n)
         except _NoFormula:
@@ -131,7 +133,7 @@ class _Interpreter(torch.fx.Interpreter):
             return super().call_function(target, args, kwargs)
         name = target._schema.name.partition("::")[2] if isinstance(target, torch._ops.OpOverload) else ""
         if name == "view_as_real":
-            whole = torch.stack((args[0].re, args[0].im), -1)
+            whole = _laid_out(torch.stack((args[0].re, args[0].im), -1), self._due)
             self._interleaved[id(whole)] = whole, args[0]
             return whole
         is_part = name == "select" and id(args[0]) in self._interleaved and args[1] in (-1, args[0].dim() - 1)
@@ -151,6 +153,16 @@ class _Interpreter(torch.fx.Interpreter):
         if name in _PARTWISE:
             return _partwise(target, args, kwargs)
         raise _NoFormula
+
+
+def _laid_out(x: Tensor, like: Any) -> Tensor:
+    """A tensor in memory of its own, whose dims come in the order of those of another, where its strides are known."""
+    if not isinstance(like, Tensor) or like.dim() != x.dim() or not all(isinstance(s, int) for s in like.stride()):
+        return x
+    order = sorted(range(x.dim()), key=like.stride, reverse=True)
+    if order == [*range(x.dim())]:
+        return x
+    return x.permute(order).contiguous().permute([order.index(d) for d in range(x.dim())])
 
 
 def _of_unsigned(target: Any, name: str, args: Any, kwargs: Any) -> Any:

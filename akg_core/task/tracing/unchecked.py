@@ -128,6 +128,16 @@ def _angle(input: Tensor) -> Tensor:
     return _ANGLE(input.contiguous() if input.is_complex() else input)
 
 
+def _of_truths(shift: Any) -> Any:
+    """A shift of truth values by whole numbers, which PyTorch computes and does not trace."""
+
+    def shifted(input: Tensor, other: Any, **out: Any) -> Tensor:
+        is_truth = isinstance(input, Tensor) and input.dtype == torch.bool
+        return shift(input.to(torch.result_type(input, other)) if is_truth else input, other, **out)
+
+    return shifted
+
+
 def _is_said_to_be_causal(mask: Tensor | None, is_causal: bool | None = None, size: int | None = None) -> bool:
     """Whether a transformer is told that its mask is causal: one that nobody says it of is a mask like any other."""
     return bool(is_causal)
@@ -136,6 +146,7 @@ def _is_said_to_be_causal(mask: Tensor | None, is_causal: bool | None = None, si
 _COV, _FILL_DIAGONAL, _ANGLE = torch.cov, torch.Tensor.fill_diagonal_, torch.angle
 _GROUPED_MM = getattr(torch.nn.functional, "grouped_mm", None)  # of versions that have it
 _ARRAY = torch._numpy.ndarray
+_SHIFTS = ("__lshift__", "__rshift__", "bitwise_left_shift", "bitwise_right_shift")
 _METHODS = {"bincount": bincount, "istft": istft, "cov": _cov, "corrcoef": _corrcoef, "angle": _angle}
 _FUNCTIONS: tuple[tuple[Any, str, Any], ...] = (
     *OF_PACKED_SEQUENCES,
@@ -153,4 +164,6 @@ _FUNCTIONS: tuple[tuple[Any, str, Any], ...] = (
     (_ARRAY, "__array_function__", by_function),
     (_ARRAY, "__array_ufunc__", by_operator),
     *((owner, name, function) for name, function in _METHODS.items() for owner in (torch, torch.Tensor)),
+    *((torch.Tensor, name, _of_truths(getattr(torch.Tensor, name))) for name in _SHIFTS),
+    *((torch, name, _of_truths(getattr(torch, name))) for name in _SHIFTS if hasattr(torch, name)),
 )
