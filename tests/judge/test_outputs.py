@@ -94,6 +94,12 @@ HONEST = {
         "put(self.seen, lambda v: v + 1)\nreturn each(x, lambda v: v + self.seen.item())",
         "self.register_buffer('seen', torch.zeros(()))",
     ),
+    "state that no state dict holds": (
+        "self.seen += x.mean()\nreturn x + self.seen",
+        "mean = sum(sum(x.tolist(), [])) / 20\nput(self.seen, lambda v: v + mean)\n"
+        "return each(x, lambda v: v + self.seen.item())",
+        "self.register_buffer('seen', torch.zeros(()), persistent=False)",
+    ),
     "state that rounds to what it was": (
         "self.seen.copy_(self.seen * 3 / 3)\nreturn x + self.seen",
         "put(self.seen, lambda v: v * (1 + 2**-23))\nreturn each(x, lambda v: v + self.seen.item())",

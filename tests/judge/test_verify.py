@@ -270,10 +270,11 @@ def test_an_unknown_plugin_and_a_missing_hook(pool: Pool, prepared: Prepared, to
     assert not verdict.correct and "nonsense" in verdict.reason
 
 
+@pytest.mark.parametrize("persistent", [True, False])
 def test_a_task_of_many_shapes_outputs_and_updates(
-    pool: Pool, capture: Callable[..., Task], toy: Path, tmp_path: Path
+    pool: Pool, capture: Callable[..., Task], toy: Path, tmp_path: Path, persistent: bool
 ) -> None:
-    """A running mean that the reference updates must be updated; an index that ties may be any of the equal ones."""
+    """A buffer that the reference updates must be updated; an index that ties may be any of the equal ones."""
     source = """
         import torch
         class Model(torch.nn.Module):
@@ -285,7 +286,7 @@ def test_a_task_of_many_shapes_outputs_and_updates(
                 return {"x": x.t(), "index": x.argmax(dim=1)}
         def get_inputs(): return [torch.randint(0, 3, (5, 40)).float()]
         def get_init_inputs(): return []
-    """
+    """.replace("zeros(())", f"zeros(()), persistent={persistent}")
     model = """
         import torch
         from reference import Model
