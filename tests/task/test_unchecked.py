@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
 import torch.nn.functional as F
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from akg_core.task.tracing.unchecked import unchecked
 from tests.design.judging import forward, judge, reference
@@ -17,6 +19,9 @@ LINES = [
     "nn.GaussianNLLLoss()(x, y, y[:, :1].abs() + 1)", "torch.cov(x)", "x.cov(correction=0)", "torch.corrcoef(x)",
     "x.relu().fill_diagonal_(2.5)", "(x @ x.t()).t().fill_diagonal_(-math.inf)", "torch.cov(x[0])",
     "x[0].corrcoef() + y.corrcoef()", "torch.combinations(x[:, 0])", "torch.combinations(x[0, :4], 3, True)",
+    "nn.BatchNorm1d(6).eval()(x.t())", "F.batch_norm(x.view(4, 6, 8).transpose(1, 2), None, None, training=True)",
+    "F.batch_norm(x.view(2, 6, 2, 8).permute(0, 3, 1, 2), None, None, training=True)",
+    "F.one_hot((y.abs() * 2).long().t(), 16)",
     "torch.angle(torch.complex(x, y).t())", "(x > y) << torch.arange(32)",
     "((x > y).view(6, 4, 8) << y.int()[0, :8] % 3)",
     "torch.bitwise_right_shift(x > y, (y > 0).int())",
@@ -26,6 +31,39 @@ LINES = [
 @pytest.mark.parametrize("line", LINES)
 def test_values_are_those_of_pytorch(line: str) -> None:
     judge(reference(forward(line, "x, y"), "[torch.randn(6, 32), torch.randn(6, 32)]"))
+
+
+@pytest.mark.parametrize("line", [
+    "self.norm(x.t()).relu()", "self.wide(x)", "self.wide(x[0], y)", "self.shares.predict(x)",
+    "D.Normal(x, y.exp()).log_prob(y)", "D.kl_divergence(D.Normal(x, y.exp()), D.Normal(torch.zeros(32), 1.0)).sum(-1)",
+    "(lambda d: (d.entropy(), d.log_prob(y[:, 0].abs().long() % 32)))(D.Categorical(logits=x))",
+    "D.Bernoulli(logits=x).log_prob((y > 0).float())",
+])  # fmt: skip
+def test_layers_and_distributions_do_not_look(line: str) -> None:
+    init = """    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(6, momentum=None)
+        self.shares = nn.AdaptiveLogSoftmaxWithLoss(32, 40, [8, 20])
+
+    def wide(self, x, y=None):
+        if y is not None:
+            return tuple(self.shares(x, torch.tensor(11)))
+        return tuple(self.shares(x, torch.tensor([0, 7, 8, 19, 20, 39])))
+
+"""
+    body = init + f"    def forward(self, x, y):\n        import torch.distributions as D\n        return {line}\n"
+    judge(reference(body, "[torch.randn(6, 32), torch.randn(6, 32)]"))
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: F.max_pool1d(x.transpose(1, 2), 2), lambda x: F.one_hot(x.abs().long().permute(2, 0, 1), 9),
+    lambda x: F.batch_norm(x.transpose(0, 1), None, None, training=True),
+])  # fmt: skip
+def test_results_lie_as_eager_pytorch_lays_them(function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    x = torch.randn(4, 6, 8)
+    with unchecked(), FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        traced = function(mode.from_tensor(x))
+    assert traced.stride() == function(x).stride()
 
 
 def test_pytorchs_own_functions_are_back_afterwards() -> None:

@@ -1,6 +1,8 @@
 """What stands in for PyTorch's functions and Python's numbers while forward is traced. Worker side.
 
 unchecked              functions that look at values or memory to compute, without that look
+layers                 the same of layers, and of distributions
+layouts                functions whose results lie in another order than PyTorch's trace says
 arrays                 NumPy
 read_numbers, items    numbers that forward reads from tensors
 asked                  what is asked of float arguments

@@ -21,6 +21,8 @@ from akg_core.task.tracing.arrays import by_function, by_operator, dtype, from_n
 from akg_core.task.tracing.bincount import bincount
 from akg_core.task.tracing.ctc import ctc_loss
 from akg_core.task.tracing.istft import istft
+from akg_core.task.tracing.layers import FUNCTIONS as OF_LAYERS
+from akg_core.task.tracing.layouts import FUNCTIONS as LAID_OUT
 from akg_core.task.tracing.packed import FUNCTIONS as OF_PACKED_SEQUENCES
 
 
@@ -150,6 +152,8 @@ _SHIFTS = ("__lshift__", "__rshift__", "bitwise_left_shift", "bitwise_right_shif
 _METHODS = {"bincount": bincount, "istft": istft, "cov": _cov, "corrcoef": _corrcoef, "angle": _angle}
 _FUNCTIONS: tuple[tuple[Any, str, Any], ...] = (
     *OF_PACKED_SEQUENCES,
+    *OF_LAYERS,
+    *LAID_OUT,
     (torch.nn.functional, "gaussian_nll_loss", _gaussian_nll_loss),
     (torch.nn.functional, "ctc_loss", ctc_loss),
     *([(torch.nn.functional, "grouped_mm", _grouped_mm)] if _GROUPED_MM else []),
