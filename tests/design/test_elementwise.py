@@ -157,3 +157,10 @@ def test_a_stencil_on_stencils_is_not_computed_again_at_every_place() -> None:
     body = f"    def forward(self, u):\n        for _ in range(3):\n            {turn}\n        return u"
     outcome = judge(reference(body, "[torch.randn(6, 9)]"))
     assert outcome.sketches[0].text.count("tanh(") < 10
+
+
+def test_nor_for_a_sum_that_waits_for_nothing_but_what_is_read_at_first() -> None:
+    turn = "u = u + s * sum(torch.roll(u, n, d) for n in (1, -1) for d in (0, 1)).tanh() * (2 + n)"
+    body = f"    def forward(self, u):\n        s = 0.5 / u.max()\n        for n in range(6):\n            {turn}\n"
+    outcome = judge(reference(f"{body}        return u, u.square().sum()", "[torch.randn(6, 9)]"))
+    assert outcome.sketches[0].text.count("tanh(") < 40

@@ -122,7 +122,7 @@ class Partition:
         new = Cluster("reduce", head.arg.shape, frozenset(head.dims))
         new.split = self._split(head.arg.shape, new.reduced, head.arg.dtype)
         needed = self.needs(head.arg)
-        last = self._latest(needed)
+        last, first = self._latest(needed), self._loaded_from(head.arg)
         for cluster in self.clusters.between(max(last, 0)):
             chained = not needed.isdisjoint(cluster.heads)
             if (
@@ -130,6 +130,7 @@ class Partition:
                 and cluster.key == new.key
                 and not (chained and cluster.split)
                 and (self._rank(cluster) > last or chained)
+                and self._rank(cluster) > first
                 and self.fits(cluster, head.arg) is not None
             ):
                 self._home[head] = cluster
