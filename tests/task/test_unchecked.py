@@ -74,10 +74,11 @@ def test_pytorchs_own_functions_are_back_afterwards() -> None:
 
 
 def test_weighted_covariance_is_pytorchs() -> None:
-    x, weights = torch.randn(3, 9), torch.arange(1, 10)
-    due = torch.cov(x, fweights=weights)
-    with unchecked():
-        torch.testing.assert_close(torch.cov(x, fweights=weights), due)
+    x, counts, weights = torch.randn(3, 9), torch.arange(1, 10), torch.rand(9)
+    for given in ({"fweights": counts}, {"aweights": weights}, {"fweights": counts, "aweights": weights}):
+        due = torch.cov(x, correction=2, **given)
+        with unchecked():
+            torch.testing.assert_close(torch.cov(x, correction=2, **given), due)
 
 
 def test_the_mask_of_a_transformer_is_not_looked_at() -> None:

@@ -53,11 +53,16 @@ def _gaussian_nll_loss(
 
 
 def _cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
-    if fweights is not None or aweights is not None:
-        return _COV(input, correction=correction, fweights=fweights, aweights=aweights)
     rows = input.reshape(1, -1) if input.dim() < 2 else input
-    apart = rows - rows.mean(1, keepdim=True)
-    return (apart @ apart.t() / max(rows.shape[1] - correction, 0)).squeeze()
+    given = [weights for weights in (fweights, aweights) if weights is not None]
+    if not given:
+        apart = rows - rows.mean(1, keepdim=True)
+        return (apart @ apart.t() / max(rows.shape[1] - correction, 0)).squeeze()
+    weights = math.prod(given[1:], start=given[0])
+    total = weights.sum()
+    apart = rows - (rows * weights).sum(1, keepdim=True) / total
+    lost = correction if aweights is None else correction * (weights * aweights).sum() / total
+    return (apart @ (apart * weights).t() / (total - lost).clamp(min=0)).squeeze()
 
 
 def _corrcoef(input: Tensor) -> Tensor:
@@ -145,7 +150,7 @@ def _is_said_to_be_causal(mask: Tensor | None, is_causal: bool | None = None, si
     return bool(is_causal)
 
 
-_COV, _FILL_DIAGONAL, _ANGLE = torch.cov, torch.Tensor.fill_diagonal_, torch.angle
+_FILL_DIAGONAL, _ANGLE = torch.Tensor.fill_diagonal_, torch.angle
 _GROUPED_MM = getattr(torch.nn.functional, "grouped_mm", None)  # of versions that have it
 _ARRAY = torch._numpy.ndarray
 _SHIFTS = ("__lshift__", "__rshift__", "bitwise_left_shift", "bitwise_right_shift")
