@@ -6,7 +6,8 @@ from akg_core.design.fuse.looping import add_loop
 from akg_core.design.fuse.operands import add_attention, add_product
 from akg_core.design.fuse.partition import Adding, Partition, Split
 from akg_core.design.graph.split_precision import SplitPrecision
-from akg_core.design.graph.values import Attention, Loop, Product
+from akg_core.design.graph.states import Loop
+from akg_core.design.graph.values import Attention, Product
 from akg_core.design.trace import Trace
 
 ADDING: Adding = {Product: add_product, Attention: add_attention, Loop: add_loop}

@@ -7,16 +7,8 @@ from dataclasses import dataclass, field
 
 from akg_core.design.algebra.index import Axis, Index, flatten, index, position, unflatten
 from akg_core.design.graph.anchors import AnchorKey, anchor_of, operands
-from akg_core.design.graph.values import (
-    Loop,
-    Pointwise,
-    Positions,
-    Reduction,
-    Scatter,
-    Shape,
-    Value,
-    View,
-)
+from akg_core.design.graph.states import Loop
+from akg_core.design.graph.values import Pointwise, Positions, Reduction, Scatter, Shape, Value, View
 from akg_core.design.nest.terms import Buffer
 
 

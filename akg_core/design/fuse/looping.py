@@ -7,7 +7,8 @@ from collections.abc import Callable
 from akg_core.design.algebra.index import Index, index
 from akg_core.design.fuse.cluster import Cluster, Looped, Target
 from akg_core.design.fuse.partition import Partition
-from akg_core.design.graph.values import Loop, Pointwise, Positions, Value, View, compute
+from akg_core.design.graph.states import Loop
+from akg_core.design.graph.values import Pointwise, Positions, Value, View, compute
 from akg_core.design.nest.terms import Buffer
 
 

@@ -19,11 +19,11 @@ from akg_core.design.graph.anchors import Anchor, AnchorKey, anchor_of, operands
 from akg_core.design.graph.distribute import distributed, through_maps
 from akg_core.design.graph.reach import Reach, parts_first, slid_over
 from akg_core.design.graph.split_precision import Halves, SplitPrecision
+from akg_core.design.graph.states import Loop, States
 from akg_core.design.graph.values import (
     Attention,
     Concat,
     Literal,
-    Loop,
     Pointwise,
     Positions,
     Product,
@@ -36,7 +36,6 @@ from akg_core.design.graph.values import (
     Shape,
     Sorted,
     Source,
-    States,
     Value,
     View,
     Window,

@@ -2,6 +2,7 @@
 
 rules             the register of rules, and what a rule sees of its operator
 values            the kinds of values: pointwise, views, windows, reductions, products, …
+states            turns of the same work, and what each leaves
 anchors           the values that shape kernels, and what every value is made of
 reach             what values are made of, asked once for each
 casts             what values are below casts

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from akg_core.design.graph.states import Loop, States
 from akg_core.design.graph.values import (
     Attention,
     Concat,
     Gather,
-    Loop,
     Pointwise,
     Product,
     Reduced,
@@ -16,7 +16,6 @@ from akg_core.design.graph.values import (
     Scores,
     Segmented,
     Sorted,
-    States,
     Value,
     View,
     Window,

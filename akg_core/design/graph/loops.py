@@ -8,10 +8,10 @@ from akg_core.design.algebra.index import Index, index
 from akg_core.design.graph.batched import Batched
 from akg_core.design.graph.reach import parts_first
 from akg_core.design.graph.rolled import Part, Rolled
+from akg_core.design.graph.states import Loop, States
 from akg_core.design.graph.values import (
     Attention,
     Literal,
-    Loop,
     Positions,
     Product,
     Reduced,
@@ -21,7 +21,6 @@ from akg_core.design.graph.values import (
     Shape,
     Sorted,
     Source,
-    States,
     Value,
     literal,
     narrow,

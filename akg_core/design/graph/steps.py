@@ -14,14 +14,13 @@ from akg_core.design.algebra.index import index
 from akg_core.design.graph.loop_search import rolled
 from akg_core.design.graph.reach import parts_first
 from akg_core.design.graph.rolled import Rolled
+from akg_core.design.graph.states import Loop, States
 from akg_core.design.graph.values import (
     Iota,
     Literal,
-    Loop,
     Pointwise,
     Positions,
     Source,
-    States,
     Value,
     View,
     counting,

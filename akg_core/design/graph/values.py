@@ -243,33 +243,6 @@ class Attention(Value):
     zeroed: bool
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Loop:
-    """`steps` turns of the same work, each going on from the states that the one before has left.
-
-    A turn reads `given` at its own position of dim 0, the states and `fixed`; in its values `after`, which are the new
-    states, these are the sources `now`, `before` and `held`. `reverse`: the turn of the last position comes first.
-    """
-
-    steps: Index
-    given: tuple[Value, ...]
-    initial: tuple[Value, ...]
-    fixed: tuple[Value, ...]
-    now: tuple[Source, ...]
-    before: tuple[Source, ...]
-    held: tuple[Source, ...]
-    after: tuple[Value, ...]
-    reverse: bool = False
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class States(Value):
-    """State `part` of a loop before its first turn and after each, along dim 0 in the order of the positions."""
-
-    loop: Loop
-    part: int
-
-
 def wide(dtype: str) -> str:
     """The dtype that numbers of `dtype` are computed in: narrow floats in f32."""
     return "f32" if dtype in NARROW else dtype

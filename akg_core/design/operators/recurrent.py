@@ -13,8 +13,8 @@ from types import SimpleNamespace
 
 from akg_core.design.algebra.index import Index, index
 from akg_core.design.graph.rules import Call, rule
+from akg_core.design.graph.states import States
 from akg_core.design.graph.values import (
-    States,
     Value,
     cast,
     compute,

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 
 from akg_core.design.algebra.index import Index, index
-from akg_core.design.graph.values import Loop, Positions, Source, States, Value, view
+from akg_core.design.graph.states import Loop, States
+from akg_core.design.graph.values import Positions, Source, Value, view
 
 Turn = Callable[[SimpleNamespace], Mapping[str, Value]]
 

@@ -14,7 +14,8 @@ from akg_core.design.fuse.partition import Partition
 from akg_core.design.fuse.sharing import shared
 from akg_core.design.graph.reach import readers
 from akg_core.design.graph.rules import SEED
-from akg_core.design.graph.values import Loop, Product, Reduction, Shape, Source, States, Value, View, compute
+from akg_core.design.graph.states import Loop, States
+from akg_core.design.graph.values import Product, Reduction, Shape, Source, Value, View, compute
 from akg_core.design.kernels.builder import emit_elementwise, emit_looped, emit_merge, emit_partials, emit_single_pass
 from akg_core.design.kernels.contraction import flattened, split_chunk
 from akg_core.design.kernels.flash import emit_attention, tile_attention
@@ -34,6 +35,7 @@ from akg_core.design.nest.tiling import chunk_size, in_chunks, splits, tile
 from akg_core.design.policy import Policy
 from akg_core.design.program.inside import inside
 from akg_core.design.program.launches import ProgramWriter, Returned, kept_between_calls
+from akg_core.design.program.memory_order import agree, memory_order
 from akg_core.design.program.repeated import Repeated, Step, changed, kernels, repeated
 from akg_core.design.program.scalars import computed_on_host
 from akg_core.design.trace import Origin, Trace
@@ -158,7 +160,7 @@ class Assembly:
         """
         views: list[View] = []
         best: tuple[Value, list[View]] | None = None
-        order: tuple[int, ...] | None = _memory_order(value, origin, self.task.symbols)
+        order: tuple[int, ...] | None = memory_order(value, origin, self.task.symbols)
         while True:
             if isinstance(value, (Source, States)):
                 return value, views
@@ -168,11 +170,11 @@ class Assembly:
             if not isinstance(value, View) or value.move is None:
                 return best or (value, views)
             below_it = self.trace.origins.get(value.arg)
-            if best and below_it and not _agree(value, origin, below_it, self.task.symbols):
+            if best and below_it and not agree(value, origin, below_it, self.task.symbols):
                 return best
             views.insert(0, value)
             value, origin = value.arg, below_it or Origin("", value.dtype)
-            order = _memory_order(value, below_it, self.task.symbols) if below_it else None
+            order = memory_order(value, below_it, self.task.symbols) if below_it else None
 
     def _place_mutations(self) -> None:
         """What the module's buffers hold afterwards: written in place, or at the end where old values are read late."""
@@ -370,36 +372,3 @@ class Assembly:
         results = [writer.result(each) for each in returned]
         writer.body.append(ast.Return(tuple(results)))
         return ast.Program("model", tuple(tensors), tuple(writer.body))
-
-
-def _agree(view: View, above: Origin, below: Origin, symbols: dict[str, int]) -> bool:
-    """Whether the strides of a view and of what it is of go together, as far as these are known.
-
-    Outputs have the strides of eager PyTorch, what leads to them those of its decompositions.
-    """
-    if len(above.strides) != len(view.shape) or len(below.strides) != len(view.arg.shape):
-        return True
-    at = tuple(index(0) if s == 1 else position(Axis(f"d{d}", s)) for d, s in enumerate(view.shape))
-    offset = index(0)
-    for origin, places, sign in ((above, at, 1), (below, view.rule(at), -1)):
-        for place, stride in zip(places, origin.strides, strict=True):
-            offset = offset + place * parse_size(stride, symbols) * sign
-    return not offset.axes()
-
-
-def _memory_order(value: Value, origin: Origin, symbols: dict[str, int]) -> tuple[int, ...] | None:
-    """Dims from outermost to innermost in the memory of eager's result; None when it is unknown or not dense."""
-    dims = range(len(value.shape))
-    if len(origin.strides) != len(dims):
-        return None
-    strides = [parse_size(s, symbols).example for s in origin.strides]
-    sizes = [s.example for s in value.shape]
-    if 0 in sizes:
-        return tuple(dims)
-    order = tuple(sorted(dims, key=lambda d: (-strides[d], d)))
-    expected = 1
-    for d in reversed(order):
-        if sizes[d] != 1 and strides[d] != expected:
-            return None
-        expected *= sizes[d]
-    return order

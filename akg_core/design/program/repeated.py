@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from akg_core.design.algebra.index import Index, index
 from akg_core.design.fuse.cluster import Looped
-from akg_core.design.graph.values import Loop
+from akg_core.design.graph.states import Loop
 from akg_core.design.kernels.builder import Emitted
 from akg_core.design.kernels.writer import Parameter
 from akg_core.design.nest.terms import Buffer
