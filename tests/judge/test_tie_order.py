@@ -82,7 +82,8 @@ def test_sums_in_another_order_are_not_open() -> None:
 def test_whole_numbers_of_places_that_are_equal_in_float64_alone_are_open() -> None:
     """Eager may tell such values apart by its rounding, and a kernel need not follow."""
     eager = {"places": torch.tensor([[1, 4, 3]]), "values": torch.ones(1, 3)}
-    reference = SimpleNamespace(model=nn.Module(), unsettled={})
+    task = SimpleNamespace(interface=SimpleNamespace(parameters=()))
+    reference = SimpleNamespace(model=nn.Module(), task=task, unsettled={})
 
     def opened(exactly: Callable[[], dict[str, torch.Tensor]] | None) -> dict[str, torch.Tensor]:
         return _open(reference, SimpleNamespace(name="drawn"), eager, lambda: (0.0, eager), {}, exactly)
