@@ -19,7 +19,8 @@ from akg_core.sketch.ast import Expr, Name, Number, Range, Statement, Tiles
 def tile_segments(nest: Nest, traits: Traits) -> Tiling:
     """One segment a program, as many rows in a tile as a segment of the usual length has.
 
-    Where a program goes through its tiles piece by piece, it takes one row after the other, all of it.
+    Where a program goes through its tiles piece by piece, it takes one row after the other, all of it; of rows of one
+    number, lanes are along them.
     """
     (rows,) = nest.reduced
     walked, single = access_order(nest), _segments(nest)
@@ -31,7 +32,7 @@ def tile_segments(nest: Nest, traits: Traits) -> Tiling:
         left = max(left // step, 1)
     each = -(-rows.extent.example // max(1, *(a.extent.example for a in single)))
     step = power_below(min(left, 2 * each - 1))
-    inside = () if traits.register_tiles or not nest.kept else (rows,)
+    inside = () if traits.register_tiles or single.issuperset(nest.kept) else (rows,)
     return Tiling(tuple(reversed(grid)), (), ((rows, choices_around(step, 1, 8 * step)),), on_chip=False, rows=inside)
 
 
