@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from types import SimpleNamespace
 
 import pytest
 import torch
+from torch.nn import functional
 
 from akg_core.judge.reference.bounds import checked
 
@@ -16,56 +16,50 @@ NEAR = torch.tensor([[0, 1, 4]])
 ZERO = torch.tensor([2, 0])
 
 
-def task(op: str, dtype: str = "f32") -> SimpleNamespace:
-    argument = SimpleNamespace(kind="tensor", dtype=dtype)
-    return SimpleNamespace(
-        graph=SimpleNamespace(nodes=(SimpleNamespace(op=op),)), interface=SimpleNamespace(arguments=(argument,))
-    )
-
-
 @pytest.mark.parametrize(
-    ("op", "call"),
+    "call",
     [
-        ("aten.gather.default", lambda i: X.gather(1, i)),
-        ("aten.scatter.src", lambda i: X.scatter(1, i, torch.ones(1, 3))),
-        ("aten.scatter_add_.default", lambda i: X.clone().scatter_add_(1, i, torch.ones(1, 3))),
-        ("aten.index_select.default", lambda i: X.index_select(1, i[0])),
-        ("aten.index.Tensor", lambda i: X[:, i[0]]),
-        ("aten.index_put.default", lambda i: X.clone().index_put_((torch.tensor([0]), i[0]), torch.tensor(1.0))),
-        ("aten.embedding.default", lambda i: torch.nn.functional.embedding(i, X.t())),
-        ("aten.nll_loss_forward.default", lambda i: torch.nn.functional.cross_entropy(X, i[0], ignore_index=-7)),
-        ("aten.take.default", lambda i: X.take(i + 10)),
+        lambda i: X.gather(1, i),
+        lambda i: X.scatter(1, i, torch.ones(1, 3)),
+        lambda i: X.clone().scatter_add_(1, i, torch.ones(1, 3)),
+        lambda i: X.index_select(1, i[0]),
+        lambda i: X[:, i[0]],
+        lambda i: X.clone().index_put_((torch.tensor([0]), i[0]), torch.tensor(1.0)),
+        lambda i: functional.embedding(i, X.t()),
+        lambda i: functional.cross_entropy(X, i[0], ignore_index=-7),
+        lambda i: X.take(i + 10),
+        lambda i: functional.multi_margin_loss(X, i[0]),
+        lambda i: functional.multilabel_margin_loss(X[:1, :3], i.clamp(max=2) + (i > 4)),
     ],
 )
-def test_an_index_beyond_a_dim_is_an_error(op, call):
-    with checked(task(op), "cuda"), pytest.raises(IndexError, match=r"index \d+ is out of bounds for .* with size \d+"):
+def test_an_index_beyond_a_dim_is_an_error(call):
+    with checked("cuda"), pytest.raises(IndexError, match=r"index \d+ is out of bounds for .* with size \d+"):
         call(FAR)
-    with checked(task(op), "cuda"):
+    with checked("cuda"):
         found = call(NEAR)
     assert torch.equal(found, call(NEAR))
 
 
 def test_what_is_said_of_embedding_gradients_is_said_of_them_too():
-    with checked(task("aten.embedding_dense_backward.default"), "cuda"), pytest.raises(IndexError, match="size 5"):
+    with checked("cuda"), pytest.raises(IndexError, match="size 5"):
         torch.ops.aten.embedding_dense_backward(torch.ones(1, 3, 2), FAR, 5, -1, False)
 
 
 def test_classes_that_are_ignored_are_no_index():
-    with checked(task("aten.nll_loss_forward.default"), "cuda"):
-        torch.nn.functional.cross_entropy(X, torch.tensor([0, -7, 4]), ignore_index=-7)
+    with checked("cuda"):
+        functional.cross_entropy(X, torch.tensor([0, -7, 4]), ignore_index=-7)
 
 
 def test_masks_and_places_from_the_end_are_right():
-    with checked(task("aten.index.Tensor"), "cuda"):
+    with checked("cuda"):
         assert X[torch.tensor([True, False, True]), torch.tensor([-1, -5])].shape == (2,)
-    with checked(task("aten.index.Tensor"), "cuda"), pytest.raises(IndexError, match="index -6"):
+    with checked("cuda"), pytest.raises(IndexError, match="index -6"):
         X[:, torch.tensor([-6])]
 
 
 @pytest.mark.parametrize("divide", [torch.floor_divide, torch.remainder, torch.fmod])
 def test_whole_numbers_divided_by_zero_are_an_error(divide):
-    op = f"aten.{divide.__name__}.default"
-    with checked(task(op), "cuda"):
+    with checked("cuda"):
         assert divide(ZERO.float(), ZERO).isnan().any(), "which floats may be"
         with pytest.raises(ZeroDivisionError):
             divide(ZERO, ZERO)
@@ -75,7 +69,41 @@ def test_whole_numbers_divided_by_zero_are_an_error(divide):
             torch.div(ZERO, ZERO, rounding_mode="trunc")
 
 
-def test_nothing_is_looked_at_where_nothing_can_be_wrong():
-    assert isinstance(checked(task("aten.gather.default"), "cpu"), nullcontext), "the host says it itself"
-    assert isinstance(checked(task("aten.relu.default"), "cuda"), nullcontext)
-    assert not isinstance(checked(task("aten.relu.default", "i64"), "cuda"), nullcontext)
+TABLE = torch.randn(10, 4)
+
+
+@pytest.mark.parametrize(
+    ("call", "right", "wrong", "said"),
+    [
+        (lambda x: functional.binary_cross_entropy(x, torch.ones(2)), [0.0, 1.0], [0.5, 1.5], "probability"),
+        (torch.bernoulli, [0.0, 1.0], [-0.5, 1.0], "probability"),
+        (lambda p: torch.empty(2).bernoulli_(p), [0.0, 1.0], [-0.5, 1.0], "probability"),
+        (lambda x: torch.multinomial(x, 1), [2.0, 0.0], [2.0, -1.0], "weight is negative"),
+        (lambda x: torch.multinomial(x, 1), [2.0, 0.0], [0.0, 0.0], "weights are 0"),
+        (lambda mask: torch.zeros(2).masked_scatter(mask, torch.ones(1)), [False, True], [True, True], "picks more"),
+        (lambda n: torch.repeat_interleave(torch.ones(2), n), [0, 3], [1, -1], "number of repeats"),
+        (lambda at: functional.embedding_bag(NEAR[0], TABLE, at), [0, 3], [1, 2], "first offset"),
+        (lambda at: functional.embedding_bag(NEAR[0], TABLE, at), [0, 3], [0, 4], "ascend"),
+        (lambda at: functional.embedding_bag(NEAR[0], TABLE, at), [0, 2, 2], [0, 2, 1], "ascend"),
+    ],
+)
+def test_what_an_operator_does_not_take_is_an_error(call, right, wrong, said):
+    with checked("cuda"):
+        call(torch.tensor(right))
+    with checked("cuda"), pytest.raises(RuntimeError, match=said):
+        call(torch.tensor(wrong))
+
+
+def test_what_is_overwritten_is_no_probability():
+    with checked("cuda"):
+        assert torch.full((4,), -7.0).bernoulli_().ge(0).all()
+        assert torch.full((4,), -7.0).bernoulli(0.5).ge(0).all()
+
+
+def test_what_is_unpooled_is_an_index():
+    with checked("cuda"), pytest.raises(IndexError, match="index 9"):
+        functional.max_unpool1d(torch.randn(1, 1, 2), torch.tensor([[[0, 9]]]), 2)
+
+
+def test_the_host_says_it_itself():
+    assert isinstance(checked("cpu"), nullcontext)

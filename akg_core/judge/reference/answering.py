@@ -45,7 +45,7 @@ def answer_case(reference: Reference, draw: Draw, inputs: list[Any], state: Stat
 
     def eagerly(given: list[Any]) -> tuple[float, Any]:
         reference.restore(state)
-        with torch.no_grad(), seeded(reference, draw), checked(reference.task, reference.device.name):
+        with torch.no_grad(), seeded(reference, draw), checked(reference.device.name):
             return reference.device.seconds(functools.partial(reference.model, *given))
 
     def exactly() -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ from akg_core.task.source.load import sentence
 def refusal(reference: Reference, arguments: Sequence[Any]) -> str:
     """Why the reference raises on these arguments; "" where it does not, or only for want of memory."""
     try:
-        with torch.no_grad(), checked(reference.task, reference.device.name):
+        with torch.no_grad(), checked(reference.device.name):
             reference.model(*arguments)
     except (MemoryError, torch.OutOfMemoryError):
         return ""

@@ -1,11 +1,13 @@
-"""What PyTorch refuses on the host and leaves open on a device: indices beyond a dim, whole numbers divided by zero.
+"""What PyTorch refuses on the host, and not before it is too late on a device: indices beyond a dim, bags that end
+before they begin, probabilities beyond 1, whole numbers divided by zero.
 
-On a device the former end the process's work there, if not its neighbours' memory, and the latter give any number.
+On a device the last give any number, and the others end the process's work there, if not its neighbours' memory.
 Worker side.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -15,20 +17,15 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from akg_core.records import HOST, Task
-
-_WHOLE = ("i8", "i16", "i32", "i64", "u8")
+from akg_core.records import HOST
 
 Asked = tuple[Tensor, int, int, str]
 """Indices, the least that is right, the first that is too large, and of what."""
 
 
-def checked(task: Task, device: str) -> AbstractContextManager[Any]:
-    """Inside, operators of such a task raise on a device what they raise on the host: IndexError, and
-    ZeroDivisionError."""
-    names = {_plain(node.op.split(".")[1]) for node in task.graph.nodes if node.op.startswith("aten.")}
-    whole = any(argument.kind == "tensor" and argument.dtype in _WHOLE for argument in task.interface.arguments)
-    return _Checking() if device != HOST and (whole or names & _CHECKED.keys()) else nullcontext()
+def checked(device: str) -> AbstractContextManager[Any]:
+    """Inside, operators raise on a device what they raise on the host: IndexError, ZeroDivisionError, RuntimeError."""
+    return _Checking() if device != HOST else nullcontext()
 
 
 def _plain(name: str) -> str:
@@ -38,7 +35,8 @@ def _plain(name: str) -> str:
 class _Checking(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if asked := _CHECKED.get(_plain(func._schema.name.partition("::")[2])):
+        name = func._schema.name.partition("::")[2]
+        if asked := _CHECKED.get(name) or _CHECKED.get(_plain(name)):
             for indices, least, end, of in asked(*args, **kwargs):
                 _require(indices, least, end, of)
         return func(*args, **kwargs)
@@ -49,6 +47,11 @@ def _require(indices: Tensor, least: int, end: int, of: str) -> None:
         low, high = (int(each) for each in indices.aminmax())
         if low < least or high >= end:
             raise IndexError(f"index {low if low < least else high} is out of bounds for {of} with size {end}")
+
+
+def _require_all(good: Tensor, otherwise: str) -> None:
+    if not bool(good.all()):
+        raise RuntimeError(otherwise)
 
 
 def _along(x: Tensor, dim: int, index: Tensor, *_: Any, **__: Any) -> Iterator[Asked]:
@@ -80,12 +83,59 @@ def _rows(table: Tensor, indices: Tensor, *_: Any, **__: Any) -> Iterator[Asked]
     yield indices, 0, table.shape[0], "a table"
 
 
+def _bags(table: Tensor, indices: Tensor, offsets: Tensor, *_: Any, **__: Any) -> Iterator[Asked]:
+    yield indices, 0, table.shape[0], "a table"
+    if offsets.numel():
+        inner = torch.cat([offsets, offsets.new_tensor([indices.numel()])])
+        _require_all(inner.diff() >= 0, "the offsets of bags do not ascend to at most the number of indices")
+        _require_all(offsets[:1] == 0, "the first offset of bags is not 0")
+
+
 def _gradients(_: Tensor, indices: Tensor, count: int, *__: Any, **___: Any) -> Iterator[Asked]:
     yield indices, 0, count, "a table"
 
 
 def _classes(x: Tensor, target: Tensor, weight: Any, reduction: int, ignored: int, *_: Any) -> Iterator[Asked]:
     yield target[target != ignored], 0, x.shape[min(1, x.dim() - 1)], "classes"
+
+
+def _labels(x: Tensor, target: Tensor, *_: Any, least: int = 0) -> Iterator[Asked]:
+    yield target, least, x.shape[-1], "classes"
+
+
+def _unpooled(x: Tensor, indices: Tensor, size: Sequence[int], *_: Any) -> Iterator[Asked]:
+    yield indices, 0, math.prod(size), "what is unpooled"
+
+
+def _masked(x: Tensor, mask: Tensor, source: Tensor) -> Iterator[Asked]:
+    count = mask.expand(torch.broadcast_shapes(x.shape, mask.shape)).count_nonzero()
+    _require_all(count <= source.numel(), "a mask picks more elements than there are")
+    yield from ()
+
+
+def _probability(x: Any, *_: Any, **__: Any) -> Iterator[Asked]:
+    if isinstance(x, Tensor):
+        _require_all((x >= 0) & (x <= 1), "a probability is not in [0, 1]")
+    yield from ()
+
+
+def _drawn_in_place(x: Tensor, probability: Any = 0.5, **__: Any) -> Iterator[Asked]:
+    yield from _probability(probability)
+
+
+def _drawn(x: Tensor, probability: Any = None, **__: Any) -> Iterator[Asked]:
+    yield from _probability(x if probability is None else probability)
+
+
+def _weighed(x: Tensor, *_: Any, **__: Any) -> Iterator[Asked]:
+    _require_all((x >= 0) & x.isfinite(), "a weight is negative or not finite")
+    _require_all(x.sum(-1) > 0, "all weights are 0")
+    yield from ()
+
+
+def _repeated(repeats: Tensor, *_: Any, **__: Any) -> Iterator[Asked]:
+    _require_all(repeats >= 0, "a number of repeats is negative")
+    yield from ()
 
 
 def _division(x: Any, divisor: Any, *_: Any, rounding_mode: str | None = "floor") -> Iterator[Asked]:
@@ -102,9 +152,19 @@ _CHECKED: dict[str, Callable[..., Iterator[Asked]]] = {
     **dict.fromkeys(["index_select", "index_add", "index_copy", "index_reduce"], _along),
     "index_fill": _from_the_end,
     **dict.fromkeys(["take", "put"], _anywhere),
-    **dict.fromkeys(["embedding", "embedding_bag", "embedding_bag_forward_only"], _rows),
+    "embedding": _rows,
+    **dict.fromkeys(["embedding_bag", "embedding_bag_forward_only"], _bags),
     "embedding_dense_backward": _gradients,
     **dict.fromkeys(["nll_loss_forward", "nll_loss2d_forward"], _classes),
+    "multi_margin_loss": _labels,
+    "multilabel_margin_loss_forward": partial(_labels, least=-1),
+    **dict.fromkeys(["max_unpool2d", "max_unpool3d"], _unpooled),
+    "masked_scatter": _masked,
+    "binary_cross_entropy": _probability,
+    "bernoulli": _drawn,
+    "bernoulli_": _drawn_in_place,
+    "multinomial": _weighed,
+    "repeat_interleave": _repeated,
     **dict.fromkeys(["floor_divide", "remainder", "fmod"], _division),
     "div": partial(_division, rounding_mode=None),
 }

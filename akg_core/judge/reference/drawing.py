@@ -193,7 +193,7 @@ def _later(reference: Reference, draw: Draw) -> State:
     while count:
         reference.restore({})
         try:
-            with torch.no_grad(), checked(reference.task, reference.device.name):
+            with torch.no_grad(), checked(reference.device.name):
                 for number in range(count):
                     reference.model(*fresh(sets[number % len(sets)]))
             break

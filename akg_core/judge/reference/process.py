@@ -277,7 +277,7 @@ def _is_comparable(expected: Expected) -> bool:
 def _locality(reference: Reference, draw: Draw, inputs: list[Any], state: State) -> Locality:
     def answer(given: list[Any]) -> dict[str, Any]:
         reference.restore(state)
-        with torch.no_grad(), seeded(reference, draw), checked(reference.task, reference.device.name):
+        with torch.no_grad(), seeded(reference, draw), checked(reference.device.name):
             return flatten(reference.model(*given))
 
     return locality(answer, inputs, reference.expected[draw.name].result)

@@ -1,7 +1,7 @@
 """Asks for more memory than the device has.
 
 Seen: kernels that are searched for.
-Verdict: incorrect
+Verdict: incorrect|crashed
 Rule: out of memory
 Runs: gpu
 """
