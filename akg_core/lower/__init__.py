@@ -8,6 +8,7 @@ tile/         for languages of tiles: lanes, masks, order, what is written out; 
 loops/        for languages of scalars and vectors: ops become loop nests
 verify, show  what holds after every pass; the IR as text (`listing`: of a whole sketch)
 access        how an index moves along an axis; `divisors`: what divides it; `reach`: how far along it anything is used
+approximable  which divisions may be an ulp off, for nothing jumps by them
 substitute    names replaced in ops
 host/         model_new.py, the Python side of a kernel (`python_launch`: how it launches kernels that are Python)
 source_text   generated lines that remember the line of the sketch they are for; `precedence`: brackets of expressions

@@ -8,6 +8,7 @@ the text that launches each `Call` of the program (`HostNames`, and `LOADING` fo
 """
 
 from akg_core.lower.access import place, step, uniform
+from akg_core.lower.approximable import approximable, read_later
 from akg_core.lower.bits import with_bits
 from akg_core.lower.build import body_of
 from akg_core.lower.explicit import hold, make_explicit
@@ -52,6 +53,7 @@ __all__ = [
     "Region",
     "Value",
     "annotated",
+    "approximable",
     "body_of",
     "dtype_of",
     "element_of",
@@ -72,6 +74,7 @@ __all__ = [
     "python_tuple",
     "reach",
     "reach_of",
+    "read_later",
     "refuse_lacking",
     "renamed",
     "sizes_at",

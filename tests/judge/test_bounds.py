@@ -83,8 +83,8 @@ TABLE = torch.randn(10, 4)
         (lambda mask: torch.zeros(2).masked_scatter(mask, torch.ones(1)), [False, True], [True, True], "picks more"),
         (lambda n: torch.repeat_interleave(torch.ones(2), n), [0, 3], [1, -1], "number of repeats"),
         (lambda at: functional.embedding_bag(NEAR[0], TABLE, at), [0, 3], [1, 2], "first offset"),
-        (lambda at: functional.embedding_bag(NEAR[0], TABLE, at), [0, 3], [0, 4], "ascend"),
-        (lambda at: functional.embedding_bag(NEAR[0], TABLE, at), [0, 2, 2], [0, 2, 1], "ascend"),
+        (lambda at: functional.embedding_bag(NEAR[0], TABLE, at), [0, 3], [0, 4], "ends before"),
+        (lambda at: functional.embedding_bag(NEAR[0], TABLE, at), [0, 2, 2], [0, 2, 1], "ends before"),
     ],
 )
 def test_what_an_operator_does_not_take_is_an_error(call, right, wrong, said):

@@ -87,7 +87,7 @@ def _bags(table: Tensor, indices: Tensor, offsets: Tensor, *_: Any, **__: Any) -
     yield indices, 0, table.shape[0], "a table"
     if offsets.numel():
         inner = torch.cat([offsets, offsets.new_tensor([indices.numel()])])
-        _require_all(inner.diff() >= 0, "the offsets of bags do not ascend to at most the number of indices")
+        _require_all(inner.diff() >= 0, "a bag ends before it begins, or beyond the indices")
         _require_all(offsets[:1] == 0, "the first offset of bags is not 0")
 
 

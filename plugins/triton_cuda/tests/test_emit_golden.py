@@ -286,3 +286,16 @@ def softmax(x: In["f32", 64, 16384], y: Out["f32", 64, 16384]):
     ):
         assert old in text
         assert emitted(text.replace(old, new)).files["kernel.py"].count(waits) == 2, new
+
+
+@pytest.mark.parametrize(("stored", "printed"), [("{}", "x_t / y_t"), ("floor({})", "tl.div_rn(x_t, y_t)")])
+def test_only_what_something_jumps_by_is_rounded_once(stored: str, printed: str) -> None:
+    text = f"""
+@kernel
+def div(x: In["f32", 4096], y: In["f32", 4096], z: Out["f32", 4096]):
+    for n in grid(4096, 1024):
+        x_t = load(x[n])
+        y_t = load(y[n])
+        store(z[n], {stored.format("x_t / y_t")})
+"""
+    assert printed in emitted(text).files["kernel.py"]

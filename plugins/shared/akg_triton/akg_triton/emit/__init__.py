@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target
-from akg_core.plugin.lower import Call, Line, annotated, float_dtype, instances, with_bits, with_floats, write_module
+from akg_core.plugin.lower import (
+    Call,
+    Line,
+    annotated,
+    float_dtype,
+    instances,
+    read_later,
+    with_bits,
+    with_floats,
+    write_module,
+)
 from akg_core.plugin.sketch import bind, parse, require
 from akg_triton.dialect import Dialect
 from akg_triton.emit.function import Function
@@ -29,7 +39,11 @@ def emit(sketch: Sketch, schedule: Schedule, target: Target, plugin: str, dialec
     launched = {
         call.index: with_bits(with_floats(instance, floats), dialect.lacks) for call, instance in instances(tree)
     }
-    made = {instance.symbol: functions(instance, dialect) for instance in dict.fromkeys(launched.values())}
+    read = read_later(tree)
+    made = {
+        instance.symbol: functions(instance, dialect, read.get(instance.kernel.name, frozenset()))
+        for instance in dict.fromkeys(launched.values())
+    }
     found = [function for each in made.values() for function in each]
     text, origin = module_text(found, dialect)
     records: list[Launched] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from akg_core.plugin import Unsupported
@@ -31,12 +31,19 @@ LOGIC = {"and": "&", "or": "|"}
 
 
 class ExpressionPrinter:
-    """Prints expressions of one region. `order`: its axes, from the first dimension of a tile to the last."""
+    """Prints expressions of one region. `order`: its axes, from the first dimension of a tile to the last; `loose`: the
+    divisions, by `id`, that may be an ulp off."""
 
     def __init__(
-        self, body: Body, divisors: Divisors, order: Sequence[str], dialect: Dialect, load: Callable[[Call], Term]
+        self,
+        body: Body,
+        divisors: Divisors,
+        order: Sequence[str],
+        dialect: Dialect,
+        load: Callable[[Call], Term],
+        loose: Collection[int],
     ) -> None:
-        self.dialect = dialect
+        self.dialect, self.loose = dialect, loose
         self.body, self.bounds, self.divisors, self.load = body, body.bounds, divisors, load
         self.order = [axis for axis in order if not body.axes[axis].unit]
         self.needs: set[str] = set()  # of the library
@@ -134,7 +141,8 @@ class ExpressionPrinter:
             case Call(op=op) if op in PLACES:
                 return self.function(PLACES[op], [self.term(arg) for arg in expr.args], dtype_of(expr))
             case Call():
-                made = self.elementwise(expr.op, [self.term(arg) for arg in expr.args], dtype_of(expr.args[0]))
+                loose, args = id(expr) in self.loose, [self.term(arg) for arg in expr.args]
+                made = self.elementwise(expr.op, args, dtype_of(expr.args[0]), loose)
                 return replace(made, dtype=dtype_of(expr))
         raise TypeError(f"not a value: {expr}")
 
@@ -163,7 +171,7 @@ class ExpressionPrinter:
         if op in ("//", "%"):
             return self.function("remainder({0}, {1})" if op == "%" else "floor_quotient({0}, {1})", pair, dtype)
         if op == "/" and dtype == "f32" and op in self.dialect.forms:
-            return self.quotient(expr.right, pair)
+            return self.quotient(expr, pair)
         made = self.joined(op, pair, dtype)
         return held(made, TRITON[dtype]) if op == "/" and dtype == "f16" else made
 
@@ -172,11 +180,13 @@ class ExpressionPrinter:
         (left, right), axes = self.fitted(pair)
         return Term(f"{left.beside(op)} {op} {right.beside(op, right=True)}", dtype, axes, RANKS.get(op, LOOSE))
 
-    def quotient(self, divisor: Expr, pair: Sequence[Term]) -> Term:
-        """A quotient of f32 that is rounded once, as the dialect spells it: by a power of two, a product."""
+    def quotient(self, expr: Binary, pair: Sequence[Term]) -> Term:
+        """A quotient of f32: by a power of two, a product; rounded once as the dialect spells that, unless it may be an
+        ulp off."""
+        divisor, forms = expr.right, self.dialect.forms
         if isinstance(divisor, Number) and math.frexp(divisor.value)[0] == 0.5:
             return self.joined("*", [pair[0], self.term(replace(divisor, value=1 / divisor.value))], "f32")
-        return self.function(self.dialect.forms["/"], pair, "f32")
+        return self.joined("/", pair, "f32") if id(expr) in self.loose else self.function(forms["/"], pair, "f32")
 
     def power(self, expr: Binary, dtype: str) -> Term:
         base = self.term(expr.left)
@@ -186,7 +196,7 @@ class ExpressionPrinter:
                 return base.with_text(" * ".join([base.text] * int(exponent)), PRODUCT)
             named = {0.5: "sqrt", -1: "reciprocal", -0.5: "rsqrt"}.get(exponent) if is_float(dtype) else None
             if named:
-                return self.elementwise(named, [base], dtype)
+                return self.elementwise(named, [base], dtype, named == "reciprocal" and id(expr) in self.loose)
         pair = [base, self.term(expr.right)]
         if is_integer(dtype):
             return self.function("int_power({0}, {1})", [wide(t) for t in pair], dtype)
@@ -240,10 +250,11 @@ class ExpressionPrinter:
 
     # --- functions ---
 
-    def elementwise(self, op: str, terms: Sequence[Term], dtype: str) -> Term:
+    def elementwise(self, op: str, terms: Sequence[Term], dtype: str, loose: bool = False) -> Term:
+        """A function of numbers; `loose`: a reciprocal that may be an ulp off."""
         if not is_float(dtype):
             return self.of_integers(op, terms, dtype)
-        if op in self.dialect.forms and dtype != "f64":
+        if op in self.dialect.forms and dtype != "f64" and not loose:
             return self.function(self.dialect.forms[op], terms, dtype)
         if op == "sign":
             kind = TRITON[dtype]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from akg_core.plugin import Unsupported
-from akg_core.plugin.lower import Body, Instance, Line, Region, refuse_lacking, renamed
+from akg_core.plugin.lower import Body, Instance, Line, Region, approximable, refuse_lacking, renamed
 from akg_core.plugin.resources import operands_of, pipeline, warps_of
 from akg_core.plugin.tile import (
     AllReduced,
@@ -25,8 +27,11 @@ from akg_triton.emit.reserved import RESERVED
 OWN = frozenset({"arrivals", "arrived", *(f"parts{n}" for n in range(1, 9))})
 
 
-def functions(instance: Instance, dialect: Dialect) -> list[Function]:
-    """The Triton functions of one instance, in the order in which they are launched."""
+def functions(instance: Instance, dialect: Dialect, read: Collection[int] = ()) -> list[Function]:
+    """The Triton functions of one instance, in the order in which they are launched.
+
+    `read`: which of its tensors, counted from 0, any kernel of the program reads.
+    """
     refuse_lacking(instance, dialect.lacks)
     reserved = RESERVED.union(dialect.helpers)
     safe = renamed(instance, reserved)
@@ -34,14 +39,21 @@ def functions(instance: Instance, dialect: Dialect) -> list[Function]:
     body, divisors = tile_ir(safe, reserved | OWN, workspace, ("bf16",), floats)
     name = instance.symbol if instance.symbol not in reserved else f"{instance.symbol}_kernel"
     several = len(body.regions) > 1
+    tensors = {tensor.name for number, tensor in enumerate(safe.kernel.tensors) if number in read}
     return [
-        _function(f"{name}_part{number}" if several else name, safe, body, region, divisors, dialect)
+        _function(f"{name}_part{number}" if several else name, safe, body, region, divisors, dialect, tensors)
         for number, region in enumerate(body.regions, 1)
     ]
 
 
 def _function(
-    name: str, instance: Instance, body: Body, region: Region, divisors: Divisors, dialect: Dialect
+    name: str,
+    instance: Instance,
+    body: Body,
+    region: Region,
+    divisors: Divisors,
+    dialect: Dialect,
+    read: Collection[str],
 ) -> Function:
     limits, products = dialect.limits, [op for op in region.inside() if op.kind == "dot"]
     axes = order(body, region, pairings(body, region, limits.dot_strategies), 1 if products else dialect.row)
@@ -52,7 +64,9 @@ def _function(
     blocks = load_blocks(body, region, divisors) if dialect.bulk else {}
     programs = lower_to_indices(body, region, dialect.group if products else 0, dialect.persistent)
     reduced = _all_reduced(body, region, programs, dialect)
-    printer = RegionPrinter(body, region, divisors, [*reduced.axes, *axes], dialect, programs, warps * dialect.lanes)
+    loose = approximable(body, read)
+    order_of = [*reduced.axes, *axes]
+    printer = RegionPrinter(body, region, divisors, order_of, dialect, programs, warps * dialect.lanes, loose)
     printer.print()
     tensors = tuple(tensor.name for tensor in instance.kernel.tensors)
     sizes = (*(n for n in instance.dimensions if n not in instance.known), *instance.open)

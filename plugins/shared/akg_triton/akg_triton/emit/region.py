@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from akg_core.plugin.lower import PRODUCT, SUM, Body, Lines, Op, Region
@@ -17,7 +17,7 @@ from akg_triton.emit.terms import Term, cast, held, strong, wide
 
 class RegionPrinter:
     """Prints the body of one function. `line`: that of the sketch at hand; `repeating`: loops around; `threads`: of a
-    program.
+    program; `loose`: the divisions, by `id`, that may be an ulp off.
     """
 
     def __init__(
@@ -29,8 +29,9 @@ class RegionPrinter:
         dialect: Dialect,
         programs: Programs,
         threads: int,
+        loose: Collection[int],
     ) -> None:
-        self.terms = ExpressionPrinter(body, divisors, order, dialect, lambda call: self.memory.load(call))
+        self.terms = ExpressionPrinter(body, divisors, order, dialect, lambda call: self.memory.load(call), loose)
         self.body, self.region, self.dialect, self.programs = body, region, dialect, programs
         self.threads = threads
         self.lines = self.top = Lines()
