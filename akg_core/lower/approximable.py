@@ -18,7 +18,7 @@ _JUMPS = frozenset(("sign", "floor", "ceil", "round", "trunc", "fmod", "remainde
 _ENDS = frozenset(("asin", "acos", "acosh", "atanh"))  # beyond 1 there is no result
 
 
-def read_later(tree: SketchFile) -> Mapping[str, frozenset[int]]:
+def read_elsewhere(tree: SketchFile) -> Mapping[str, frozenset[int]]:
     """By the names of kernels: which of their tensors, counted from 0, another launch of the program reads."""
     nodes = list(walk(tree.program)) if tree.program else []
     roots: dict[str, str] = {}

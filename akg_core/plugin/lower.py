@@ -8,7 +8,7 @@ the text that launches each `Call` of the program (`HostNames`, and `LOADING` fo
 """
 
 from akg_core.lower.access import place, step, uniform
-from akg_core.lower.approximable import approximable, read_later
+from akg_core.lower.approximable import approximable, read_elsewhere
 from akg_core.lower.bits import with_bits
 from akg_core.lower.build import body_of
 from akg_core.lower.explicit import hold, make_explicit
@@ -74,7 +74,7 @@ __all__ = [
     "python_tuple",
     "reach",
     "reach_of",
-    "read_later",
+    "read_elsewhere",
     "refuse_lacking",
     "renamed",
     "sizes_at",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from akg_core.lower.approximable import approximable, read_later
+from akg_core.lower.approximable import approximable, read_elsewhere
 from akg_core.lower.build import body_of
 from akg_core.lower.specialise import instances
 from akg_core.records import Schedule
@@ -45,7 +45,7 @@ def divisions(lines: str, then: str = "second(x, z)") -> list[bool]:
     tree = bind(require(parse(HEAD.format(lines="\n        ".join(lines.split("; ")), then=then))), Schedule())
     instance = next(instance for _, instance in instances(tree) if instance.kernel.name == "first")
     body = body_of(instance)
-    read = {instance.kernel.tensors[number].name for number in read_later(tree).get("first", ())}
+    read = {instance.kernel.tensors[number].name for number in read_elsewhere(tree).get("first", ())}
     loose = approximable(body, read)
     every = [node for op in body.ops() for expr in op.expressions() for node in walk(expr)]
     every += [node for value in body.values.values() if value.definition for node in walk(value.definition)]

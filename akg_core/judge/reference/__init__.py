@@ -12,7 +12,7 @@ answering                 what the reference answers: eager, and in float64
 noise                     how far rounding noise moves that
 precise                   running in float64
 steps                     comparisons that no rounding decides
-bounds                    indices and divisors that the host refuses, and a device does not
+host_checks               what the host refuses and a device does not: indices, bags, probabilities, divisors
 lacking                   operators that PyTorch has not for a dtype on a device
 reordered                 products of many numbers in another order
 by_rows                   a case by parts of its rows, where memory does not do for all

@@ -20,9 +20,9 @@ from akg_core.judge.compare.case import Expected, alike, flatten
 from akg_core.judge.compare.sharing import peculiar, places, shared
 from akg_core.judge.compare.ties import Tie, searched, ties
 from akg_core.judge.records import Draw
-from akg_core.judge.reference.bounds import checked
 from akg_core.judge.reference.by_rows import NotApart, parts
 from akg_core.judge.reference.drawing import Reference, State, drawn, every, state_of
+from akg_core.judge.reference.host_checks import checked
 from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.memory import is_kept, nbytes
 from akg_core.judge.reference.memory_estimate import await_room, bytes_to_answer

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from akg_core.judge.records import OutputComparison
-from akg_core.judge.reference.bounds import checked
 from akg_core.judge.reference.drawing import Reference
+from akg_core.judge.reference.host_checks import checked
 from akg_core.task.source.load import sentence
 
 

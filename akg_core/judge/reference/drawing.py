@@ -18,8 +18,8 @@ from torch import nn
 from akg_core.device import HOST, Device
 from akg_core.judge.compare.case import Expected, Noise
 from akg_core.judge.records import FEWEST_CALLS, Draw
-from akg_core.judge.reference.bounds import checked
 from akg_core.judge.reference.construction import made_by
+from akg_core.judge.reference.host_checks import checked
 from akg_core.judge.reference.locality import Locality
 from akg_core.judge.reference.memory import nbytes
 from akg_core.judge.reference.prepare import CASES

@@ -24,9 +24,9 @@ from akg_core.judge.records import Draw, Preparation, different
 from akg_core.judge.reference import turns_on_device
 from akg_core.judge.reference.answering import answer_case, forget, forget_large, is_random, seeded
 from akg_core.judge.reference.beyond_guards import refusal
-from akg_core.judge.reference.bounds import checked
 from akg_core.judge.reference.construction import made_by
 from akg_core.judge.reference.drawing import Reference, State, current, drawn, every, keep, lay_out, plan, write
+from akg_core.judge.reference.host_checks import checked
 from akg_core.judge.reference.lacking import instead, is_lacking, with_fallbacks
 from akg_core.judge.reference.least import least
 from akg_core.judge.reference.locality import Locality, locality

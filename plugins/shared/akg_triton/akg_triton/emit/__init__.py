@@ -11,7 +11,7 @@ from akg_core.plugin.lower import (
     annotated,
     float_dtype,
     instances,
-    read_later,
+    read_elsewhere,
     with_bits,
     with_floats,
     write_module,
@@ -39,7 +39,7 @@ def emit(sketch: Sketch, schedule: Schedule, target: Target, plugin: str, dialec
     launched = {
         call.index: with_bits(with_floats(instance, floats), dialect.lacks) for call, instance in instances(tree)
     }
-    read = read_later(tree)
+    read = read_elsewhere(tree)
     made = {
         instance.symbol: functions(instance, dialect, read.get(instance.kernel.name, frozenset()))
         for instance in dict.fromkeys(launched.values())

@@ -24,13 +24,14 @@ from akg_triton.emit.function import Function
 from akg_triton.emit.region import RegionPrinter
 from akg_triton.emit.reserved import RESERVED
 
+_DIVISIONS = frozenset(("/", "reciprocal"))  # which a dialect may write otherwise, for them to be rounded once
 OWN = frozenset({"arrivals", "arrived", *(f"parts{n}" for n in range(1, 9))})
 
 
 def functions(instance: Instance, dialect: Dialect, read: Collection[int] = ()) -> list[Function]:
     """The Triton functions of one instance, in the order in which they are launched.
 
-    `read`: which of its tensors, counted from 0, any kernel of the program reads.
+    `read`: which of its tensors, counted from 0, another launch of the program reads.
     """
     refuse_lacking(instance, dialect.lacks)
     reserved = RESERVED.union(dialect.helpers)
@@ -64,9 +65,9 @@ def _function(
     blocks = load_blocks(body, region, divisors) if dialect.bulk else {}
     programs = lower_to_indices(body, region, dialect.group if products else 0, dialect.persistent)
     reduced = _all_reduced(body, region, programs, dialect)
-    loose = approximable(body, read)
-    order_of = [*reduced.axes, *axes]
-    printer = RegionPrinter(body, region, divisors, order_of, dialect, programs, warps * dialect.lanes, loose)
+    loose = approximable(body, read) if _DIVISIONS & dialect.forms.keys() else ()
+    dimensions, threads = [*reduced.axes, *axes], warps * dialect.lanes
+    printer = RegionPrinter(body, region, divisors, dimensions, dialect, programs, threads, loose)
     printer.print()
     tensors = tuple(tensor.name for tensor in instance.kernel.tensors)
     sizes = (*(n for n in instance.dimensions if n not in instance.known), *instance.open)
