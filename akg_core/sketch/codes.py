@@ -60,7 +60,7 @@ CODES: dict[str, str] = {
     "SK801": "several kernels without a program",
     "SK802": "a launch that does not fit the kernel",
     "SK803": "a program that returns nothing, or the wrong thing",
-    "SK804": "a tensor read before anything wrote it",
+    "SK804": "a tensor read or added to before anything wrote it",
     "SK805": "a program that writes an input",
     "SK806": "a dimension that nothing binds",
     "SK807": "shapes that do not agree",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from akg_core.sketch import ast
-from akg_core.sketch.check import check
-from akg_core.sketch.check.outputs import _covered, _Write
+from akg_core.sketch.check import check, coverage
 from akg_core.sketch.check.program import ProgramCheck
 from akg_core.sketch.check.shapes import sized
 from akg_core.sketch.check.sites import Walk
@@ -30,7 +29,7 @@ def covered(tree: ast.SketchFile) -> bool:
     (launched,) = program.launched
     walk = Walk(launched.kernel, launched.values)
     dims = tuple(map(sized, launched.tensors["y"].dims or ()))
-    return _covered([_Write(site, dims, walk.atoms, True) for site in walk.sites if site.tensor == "y"])
+    return coverage.covered([coverage.Write(site, dims, walk.atoms, True) for site in walk.sites if site.tensor == "y"])
 
 
 COMPLETE = {

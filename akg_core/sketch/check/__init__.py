@@ -3,6 +3,7 @@
 types, expression   scopes, axes and dtypes, loop-carried variables
 program, shapes     what a program allocates, hands over and returns, and whether shapes agree
 outputs, sites      whether every element of an output is written once, and every index can be inside its tensor
+coverage            which elements stores reach, and whether programs fill what they update
 numbers             whole numbers that no kernel can hold
 hints               what is unknown or strange about a hint
 kept                launches whose results are kept between calls

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import combinations
 
 from akg_core.records import Finding
 from akg_core.sketch import ast
 from akg_core.sketch.affine import Polynomial, number
+from akg_core.sketch.check.coverage import Write, atoms_in, covered, unfilled
 from akg_core.sketch.check.program import Launched, ProgramCheck
 from akg_core.sketch.check.shapes import sized
 from akg_core.sketch.check.sites import Atom, Barrier, Site, Walk, at_least_zero, may_be_positive
@@ -20,20 +20,10 @@ from akg_core.sketch.codes import finding
 from akg_core.sketch.program import statements
 
 
-@dataclass(frozen=True, slots=True)
-class _Write:
-    """A store seen from the program: to a tensor with `dims`, its atoms beside it."""
-
-    site: Site
-    dims: tuple[Polynomial, ...]
-    atoms: Mapping[str, Atom]
-    whole: bool  # the tensor is written as itself, not through a view
-
-
 def check_outputs(program: ProgramCheck) -> list[Finding]:
-    """Findings SK601 to SK606, SK701, and SK307 of barriers, over all launches of a program."""
+    """Findings SK601 to SK606, SK701, SK307 of barriers and SK804 of atomics, over all launches of a program."""
     findings: list[Finding] = []
-    writes: dict[str, list[_Write]] = defaultdict(list)
+    writes: dict[str, list[Write]] = defaultdict(list)
     walks: dict[tuple, Walk] = {}
     for launched in program.launched:
         key = (launched.kernel.name, *sorted(launched.values.items(), key=lambda item: item[0]))
@@ -44,6 +34,7 @@ def check_outputs(program: ProgramCheck) -> list[Finding]:
             findings += _exchanges(launched.kernel, walk)
             findings += _missed(walk.barriers)
         walk = walks[key]
+        findings += unfilled(launched, walk)
         for site in walk.sites:
             tensor = launched.tensors.get(site.tensor)
             if tensor is None or tensor.dims is None or len(tensor.dims) != len(site.indices):
@@ -51,9 +42,10 @@ def check_outputs(program: ProgramCheck) -> list[Finding]:
             dims = tuple(map(sized, tensor.dims))
             findings += _outside(site, dims, walk.atoms)
             if site.kind != "load":
-                writes[tensor.root].append(_Write(site, dims, walk.atoms, tensor.name == tensor.root))
+                writes[tensor.root].append(Write(site, dims, walk.atoms, tensor.name == tensor.root))
     # What a launch writes that was refused is not known.
     all_known = len(program.launched) == sum(isinstance(n, ast.Launch) for n in statements(program.program))
+    all_known &= all(found.code != "SK804" for found in findings)
     handed = {t.root for launched in program.launched for t in launched.tensors.values()}
     for root in handed - program.filled:
         tensor = program.tensors[root]
@@ -73,9 +65,9 @@ def _unwritten(launched: Launched, sites: Iterable[Site]) -> Iterable[Finding]:
 # --- coverage -----------------------------------------------------------------------------------------
 
 
-def _uncovered(writes: list[_Write]) -> Iterable[Finding]:
+def _uncovered(writes: list[Write]) -> Iterable[Finding]:
     """SK602 when it is certain that some elements are left unwritten."""
-    if not writes or any(not w.whole for w in writes) or _covered(writes):
+    if not writes or any(not w.whole for w in writes) or covered(writes):
         return
     first = writes[0]
     for dim, size in enumerate(first.dims):
@@ -91,7 +83,7 @@ def _uncovered(writes: list[_Write]) -> Iterable[Finding]:
     for a, b in combinations(range(len(first.dims)), 2):
         same = len(writes) == 1 and first.site.indices[a] == first.site.indices[b]
         index = first.site.indices[a]
-        if same and index is not None and _atoms(index, first.atoms) and index.constant is None:
+        if same and index is not None and atoms_in(index, first.atoms) and index.constant is None:
             message = f"Only the diagonal of dimensions {a} and {b} of `{first.site.tensor}` is written."
             yield finding("SK602", first.site.node.place, message, "Use an axis of its own for each dimension.")
             return
@@ -99,88 +91,6 @@ def _uncovered(writes: list[_Write]) -> Iterable[Finding]:
 
 def _all_positive(gaps: list[Polynomial | None]) -> bool:
     return all(gap is not None and may_be_positive(gap) for gap in gaps)
-
-
-def _covered(writes: list[_Write]) -> bool:
-    """Whether the stores together reach every element for certain: one alone, or side by side in one dimension."""
-    spans = [_spans(write) for write in writes if not write.site.conditional]
-    complete = [s for s in spans if s is not None]
-    for span in complete:
-        if all(_reaches(low, high, size) for (low, high), size in zip(span, writes[0].dims, strict=True)):
-            return True
-    for dim, size in enumerate(writes[0].dims):
-        pieces = [
-            span[dim]
-            for span in complete
-            if all(_reaches(*span[d], writes[0].dims[d]) for d in range(len(span)) if d != dim)
-        ]
-        position = number(0)
-        while True:
-            after = next((high for low, high in pieces if low == position), None)
-            if after is None or after == position:
-                break
-            position = after
-            if at_least_zero(position + -size):
-                return True
-    return False
-
-
-def _reaches(low: Polynomial, high: Polynomial, size: Polynomial) -> bool:
-    return at_least_zero(-low) and at_least_zero(high + -size)
-
-
-def _spans(write: _Write) -> list[tuple[Polynomial, Polynomial]] | None:
-    """For each dimension the contiguous positions that the store reaches, the dimensions independent of each other."""
-    used: list[str] = []
-    spans = []
-    for index in write.site.indices:
-        if index is None:
-            return None
-        names = _atoms(index, write.atoms)
-        span = _span(index, names, write.atoms)
-        if span is None:
-            return None
-        spans.append(span)
-        used += names
-    independent = len(used) == len(set(used)) and all(
-        _independent(write.atoms[a], write.atoms[b]) for a, b in combinations(used, 2)
-    )
-    return spans if independent else None
-
-
-def _span(index: Polynomial, names: list[str], atoms: Mapping[str, Atom]) -> tuple[Polynomial, Polynomial] | None:
-    """The positions low … high - 1 that an index takes without a gap: its factors are 1, e1, e1*e2, …"""
-    low, left = index, dict.fromkeys(names)
-    factors: dict[str, Polynomial] = {}
-    for name in names:
-        factor = index.factor_of(ast.Name(name))
-        if factor is None or not atoms[name].full or atoms[name].extent is None or _atoms(factor, atoms):
-            return None
-        factors[name] = factor
-        low = low + -(factor * Polynomial((((ast.Name(name),), 1),))) + factor * atoms[name].low
-    reach = number(1)
-    while left:
-        name = next((n for n in left if factors[n] == reach), "")
-        extent = atoms[name].extent if name else None
-        if extent is None:
-            return None
-        del left[name]
-        reach = reach * extent
-    return low, low + reach
-
-
-def _independent(a: Atom, b: Atom) -> bool:
-    """Whether two atoms take all pairs of values: of different axes, or digits that do not overlap."""
-    if a.root != b.root:
-        return True
-    for fine, coarse in ((a, b), (b, a)):
-        if fine.extent is not None and coarse.stride.exact(fine.stride * fine.extent) is not None:
-            return True
-    return False
-
-
-def _atoms(p: Polynomial, atoms: Mapping[str, Atom]) -> list[str]:
-    return sorted(atom.id for atom in p.atoms() if isinstance(atom, ast.Name) and atom.id in atoms)
 
 
 # --- bounds -------------------------------------------------------------------------------------------
@@ -194,9 +104,9 @@ def _bounds(index: Polynomial | None, atoms: Mapping[str, Atom]) -> tuple[Polyno
     high: Polynomial | None = index
     if index.constant is not None:
         return index, index
-    for name in _atoms(index, atoms):
+    for name in atoms_in(index, atoms):
         atom, factor = atoms[name], index.factor_of(ast.Name(name))
-        if factor is None or _atoms(factor, atoms):
+        if factor is None or atoms_in(factor, atoms):
             return None, None
         rising, falling = at_least_zero(factor), at_least_zero(-factor)
         own = factor * Polynomial((((ast.Name(name),), 1),))

@@ -50,12 +50,16 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """A launch: what each dimension and Const of the kernel is, in the program's sizes, and each tensor parameter."""
+    """A launch: what each dimension and Const of the kernel is, in the program's sizes, and each tensor parameter.
+
+    `unfilled`: the parameters that it updates by atomics though nothing has written them before.
+    """
 
     launch: ast.Launch
     kernel: ast.Kernel
     values: Mapping[str, ast.Expr]
     tensors: Mapping[str, Tensor]
+    unfilled: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -247,9 +251,13 @@ class ProgramCheck:
         for parameter in kernel.tensors:
             self._hand(node, kernel, parameter, tensors[parameter.name])
         self._aliases(node, kernel, tensors)
+        outs = [t.name for t in kernel.tensors if t.role == "Out" and tensors[t.name].root not in self.ready]
+        unfilled = tuple(name for name in outs if self._adds_to(kernel, name))
         self.ready |= {tensors[t.name].root for t in kernel.tensors if t.role != "In"}
         if self._bind(node, kernel, tensors, values):
-            self.launched.append(Launched(node, kernel, values, tensors))
+            self.launched.append(Launched(node, kernel, values, tensors, unfilled))
+        else:
+            self.findings += [not_filled(node, tensors[name].name) for name in unfilled]
 
     def _constants(self, node: ast.Launch, kernel: ast.Kernel) -> dict[str, ast.Expr]:
         given = dict(node.constants)
@@ -289,9 +297,6 @@ class ProgramCheck:
         if parameter.role in ("In", "InOut") and tensor.root not in self.ready:
             cure = "Launch the kernel that writes it before, or allocate it with zeros."
             self._report("SK804", node.place, f"{what}, but nothing has written it yet.", cure)
-        if parameter.role == "Out" and tensor.root not in self.ready and self._adds_to(kernel, parameter.name):
-            cure = 'Allocate it filled, in a @program: zeros("f32", …) or full("f32", value, …).'
-            self._report("SK804", node.place, f"{what} and updates it by atomics, but nothing has filled it.", cure)
 
     def _adds_to(self, kernel: ast.Kernel, tensor: str) -> bool:
         """Whether a kernel updates a tensor by atomics."""
@@ -373,3 +378,9 @@ class ProgramCheck:
             if tensor and tensor.root not in self.ready:
                 message = f"`{name}` is returned, but nothing has written it."
                 self._report("SK804", node.place, message, "Launch the kernel that writes it.")
+
+
+def not_filled(launch: ast.Launch, tensor: str, why: str = "but nothing has filled it") -> Finding:
+    """That a launch updates a tensor by atomics which need not hold anything."""
+    cure = "Allocate it filled (zeros, full), or let each program store its own part of it before."
+    return finding("SK804", launch.place, f"`{launch.kernel}` updates `{tensor}` by atomics, {why}.", cure)

@@ -28,7 +28,7 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A grid axis around a site: `key` is unique in the kernel; `single` when one program covers it for certain."""
+    """A grid axis around a site: `key` is its atom; `single` when one program covers it for certain."""
 
     key: str
     axis: str
@@ -41,7 +41,7 @@ class Site:
 
     `indices`: a polynomial a dimension, or None. `depends`: the grid keys that each index depends on; `value` those of
     what is written; `guard` those of the conditions around it. `met`: how many barriers stand before it; `loops`:
-    those around it.
+    the atoms of the loops around it.
     """
 
     tensor: str
@@ -54,7 +54,7 @@ class Site:
     conditional: bool
     grids: tuple[Grid, ...]
     met: int
-    loops: frozenset[int]
+    loops: frozenset[str]
 
     @property
     def kind(self) -> str:
@@ -64,12 +64,12 @@ class Site:
 @dataclass(frozen=True, slots=True)
 class Barrier:
     """A place where programs wait for each other: along the grids in `keys`. `guard`: the grid keys that decide
-    whether, and how often, a program comes to it. `loops`: those around it."""
+    whether, and how often, a program comes to it. `loops`: the atoms of those around it."""
 
     node: ast.Call
     keys: frozenset[str]
     guard: frozenset[str]
-    loops: frozenset[int]
+    loops: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -97,7 +97,7 @@ class Walk:
                 self._values[tune.name] = _Value(ast.Number(tune.default), _NOTHING)
         self._grids: tuple[Grid, ...] = ()
         self._guards: list[frozenset[str]] = []
-        self._bounds: dict[int, frozenset[str]] = {}  # of the loops at hand
+        self._bounds: dict[str, frozenset[str]] = {}  # of the loops at hand, by their atoms
         self._block(kernel.body)
 
     # --- statements -------------------------------------------------------------------------------
@@ -156,9 +156,10 @@ class Walk:
     def _grid(self, node: ast.Grid) -> None:
         extent, step = self._known(node.extent), self._known(node.step)
         single = extent is not None and step is not None and at_least_zero(step + -extent)
-        grid = Grid(f"{node.axis}@{node.place.line}:{len(self.atoms)}", node.axis, single)
+        axis = self._axis(node.axis, node.extent, node)
+        grid = Grid(axis.id, node.axis, single)
         outer, self._grids = self._grids, (*self._grids, grid)
-        self._values[node.axis] = _Value(self._axis(node.axis, node.extent, node), frozenset((grid.key,)))
+        self._values[node.axis] = _Value(axis, frozenset((grid.key,)))
         self._block(node.body)
         self._grids = outer
         self._values.pop(node.axis, None)
@@ -167,9 +168,9 @@ class Walk:
         bounds = frozenset().union(*(self._depends(e) for e in (node.start, node.stop) if e is not None))
         axis = self._axis(node.axis, node.extent, node, node.start is None and node.stop is None)
         self._values[node.axis] = _Value(axis, bounds | self._depends(node.extent))
-        self._bounds[id(node)] = bounds | self._depends(node.extent)
+        self._bounds[axis.id] = bounds | self._depends(node.extent)
         self._turns(node.body)
-        del self._bounds[id(node)]
+        del self._bounds[axis.id]
         self._values.pop(node.axis, None)
 
     def _range(self, node: ast.Range) -> None:
@@ -181,9 +182,9 @@ class Walk:
         self.atoms[name] = Atom(name, number(1), extent, start if start is not None else number(0), unit)
         counter = ast.Name(name) if unit else None
         self._values[node.variable] = _Value(counter, bounds)
-        self._bounds[id(node)] = bounds
+        self._bounds[name] = bounds
         self._turns(node.body)
-        del self._bounds[id(node)]
+        del self._bounds[name]
         self._values.pop(node.variable, None)
 
     def _turns(self, body: tuple[ast.Statement, ...]) -> None:
@@ -220,7 +221,7 @@ class Walk:
 
     # --- values -----------------------------------------------------------------------------------
 
-    def _axis(self, axis: str, extent: ast.Expr, node: ast.Statement, full: bool = True) -> ast.Expr:
+    def _axis(self, axis: str, extent: ast.Expr, node: ast.Statement, full: bool = True) -> ast.Name:
         name = f"{axis}#{len(self.atoms)}"
         self.atoms[name] = Atom(name, number(1), self._known(extent), number(0), full)
         return ast.Name(name, place=node.place)
