@@ -22,6 +22,7 @@ from akg_core.lower.tile.masks import EXISTS, conjuncts, over_all
 from akg_core.lower.tile.order import Pairing, accesses, gathers, order, pairings
 from akg_core.lower.tile.pipeline import tile_ir
 from akg_core.lower.tile.programs import Programs, programs_of
+from akg_core.lower.tile.waits import waits
 
 __all__ = [
     "EXISTS",
@@ -50,4 +51,5 @@ __all__ = [
     "strategy_of",
     "tile_ir",
     "tiles_of",
+    "waits",
 ]

@@ -40,7 +40,7 @@ def p(i: In["i64", 8]):
 """
     _, instance = instances(bind(require(parse(text)), Schedule()))[0]
     (region,) = body_of(instance).regions
-    assert updates(region.ops) == found
+    assert updates(region.ops, region.grid) == found
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ class Fusion:
         self.lane_scores: dict[Op, dict[str, float]] = {}
         self.totals: dict[str, float] = {}
         self.roles = {t.name: t.role for t in body.kernel.tensors}
+        self.updated = {op.element.tensor for op in inside(ops) if op.element and op.function != "store"}
         for op in inside(ops):
             self.score_lanes(op)
         for op in inside(ops):
@@ -142,7 +143,7 @@ class Fusion:
         """The axes among `axes` along which `second` may follow `first` in one loop; None when they are independent."""
         passed = (first.writes & second.reads) | (first.reads & second.writes) | (first.writes & second.writes)
         tensors = (first.stored & second.loaded) | (first.loaded & second.stored)
-        tensors |= {t for t in first.stored & second.stored if self.roles[t] != "Out"}
+        tensors |= {t for t in first.stored & second.stored if self.roles[t] != "Out" or t in self.updated}
         if not passed and not tensors:
             return None
         allowed = frozenset(axes)
@@ -162,9 +163,11 @@ class Fusion:
                 for access in accesses(self.body, leaf)
                 if access.element.tensor == tensor
             }
-            if len(places) != 1:
+            if len({len(place) for place in places}) != 1:
                 return frozenset()
-            named = frozenset(i.id for i in next(iter(places)) if isinstance(i, Name) and i.id in self.body.axes)
+            alike = [set(along) for along in zip(*places, strict=True)]
+            found = [next(iter(along)) for along in alike if len(along) == 1]
+            named = frozenset(i.id for i in found if isinstance(i, Name) and i.id in self.body.axes)
             allowed = named if allowed is None else allowed & named
         return allowed or frozenset()
 

@@ -13,5 +13,6 @@ pipeline               the passes so far, as all printers of such languages want
 order                  which axis is the first dimension of a region's tiles, and which the last; changes nothing
 blocks                 what a chip can copy in whole blocks is loaded by a row and a column
 indices                the last: grids, loops, positions and masks become arithmetic on a program's number (`programs`)
+waits                  where threads of a program wait for each other between stores and updates of a tensor
 all_reduce             all-reductions and barriers along a cooperative grid axis: workspaces, counters, waits
 """

@@ -120,4 +120,31 @@ def model(i: In["i64", "N"], x: In["f32", "N"]):
         ints(200, low=-1, high=12),
         randn(200),
     )
+    found.add(
+        "filled_and_updated",
+        """
+@kernel
+def k(x: In["f32", "M", "N"], i: In["i64", "M", "N"], y: Out["f32", "M", "N"], z: Out["f32", "M", "N"]):
+    for m in grid(M, 3):
+        n = whole(N)
+        store(y[m, n], load(x[m, n]))
+        atomic_add(y[m, load(i[m, n])], load(x[m, n]) + 1)
+        for p in tiles(N, 16):
+            store(z[m, p], 0.5)
+        for q in tiles(N, 16):
+            atomic_max(z[m, load(i[m, q])], load(x[m, q]))
+        atomic_add(z[m, 0], 3)
+        if N > 5:
+            store(z[m, N - 1], 7)
+
+@program
+def model(x: In["f32", "M", "N"], i: In["i64", "M", "N"]):
+    y = empty("f32", M, N)
+    z = empty("f32", M, N)
+    k(x, i, y, z)
+    return y, z
+""",
+        randn(7, 37),
+        ints(7, 37, low=-1, high=38),
+    )
     return found

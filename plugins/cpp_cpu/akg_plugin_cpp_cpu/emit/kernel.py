@@ -105,8 +105,8 @@ def _region(body: Body, region: Region, planned: Plan, lines: Lines) -> set[str]
 
 
 def _updates(printer: NestPrinter, region: Region, work: str, scope: Scope) -> None:
-    """What joins updates to tensors that the region does nothing else with."""
-    for name, function in lower.updates(region.ops).items():
+    """What joins updates to tensors that the region does nothing else with, or whose places are each one program's."""
+    for name, function in lower.updates(region.ops, region.grid).items():
         tensor = printer.memory.tensors[name]
         variable = printer.memory.updated[name] = printer.terms.fresh(f"{name}_updates")
         is_own = lower.owned(region.ops, name, region.grid)

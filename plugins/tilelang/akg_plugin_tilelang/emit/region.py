@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from akg_core.plugin import Unsupported
 from akg_core.plugin.lower import ATOM, LOOSE, TORCH_NAMES, Axis, Body, Lines, Op, Region
 from akg_core.plugin.sketch import Binary, Call, Element, Expr, Name, Number, is_float, walk
-from akg_core.plugin.tile import EXISTS, Programs, conjuncts
+from akg_core.plugin.tile import EXISTS, Programs, conjuncts, waits
 from akg_plugin_tilelang.emit.expression import Tile
 from akg_plugin_tilelang.emit.gathered import gather, is_gathered
 from akg_plugin_tilelang.emit.im2col import im2col
@@ -60,7 +60,7 @@ class RegionPrinter(TilePrinter):
             for e in (op.expr, op.other)
             if isinstance(e, Name)
         }
-        self.updated = region.updated()
+        self.updated, self.waits = region.updated(), waits(region)
 
     def print(self) -> None:
         for axis in self.body.axes.values():
@@ -116,8 +116,9 @@ class RegionPrinter(TilePrinter):
                     raise Unsupported(f"{op.function} has no form in TileLang.", "Use one program.")
 
     def wait_for_threads(self, op: Op) -> None:
-        """Wait for the program's other threads before a tensor is touched that the region both reads and writes."""
-        if op.touches() & self.updated - set(self.body.workspace):
+        """Wait for the program's other threads before a tensor is touched that the region both reads and writes, or that
+        is written otherwise than before."""
+        if op in self.waits or op.touches() & self.updated - set(self.body.workspace):
             self.say("T.sync_threads()")
 
     def wait(self, op: Op) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from akg_core.plugin.lower import PRODUCT, SUM, Body, Lines, Op, Region
 from akg_core.plugin.sketch import Element, Name, Number, is_integer, walk
-from akg_core.plugin.tile import Divisors, Programs
+from akg_core.plugin.tile import Divisors, Programs, waits
 from akg_triton.dialect import Dialect
 from akg_triton.emit import combine
 from akg_triton.emit.expression import ExpressionPrinter
@@ -38,7 +38,7 @@ class RegionPrinter:
         self.line = 0
         self.memory = MemoryPrinter(self.terms, self.named)
         self.repeating, self.promoted = 0, False
-        self.shared = region.updated() - set(body.workspace)
+        self.shared, self.waits = region.updated() - set(body.workspace), waits(region)
         self.waited = 0  # the line of the sketch for which the threads have waited for each other
         self.has_products = any(op.kind == "dot" for op in region.inside())
 
@@ -85,8 +85,9 @@ class RegionPrinter:
         self.emit(f"grid_barrier({counter}, {self.terms.term(op.bounds[0])})")
 
     def wait_for_threads(self, op: Op) -> None:
-        """Wait for the program's other threads before a tensor is touched that the region both reads and writes."""
-        if not (op.touches() & self.shared and self.dialect.barrier):
+        """Wait for the program's other threads before a tensor is touched that the region both reads and writes, or that
+        is written otherwise than before."""
+        if not ((op in self.waits or op.touches() & self.shared) and self.dialect.barrier):
             return
         if self.waited == op.place.line and op.place.line:  # in front of the same statement
             self.waited = 0 if op.kind == "store" else self.waited
