@@ -11,9 +11,10 @@ from akg_core.records import Traits
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a variant insists on: whether reductions are split, whether what they reduce stays on the chip, whether
-    attention is one kernel, whether a convolution goes tap by tap, whether its factors are rounded as the
-    reference's are, and whether products of f32 may be made of halves, and those of rounded factors in f16.
+    """What a variant insists on: whether programs share what is reduced, and rows that are added to; whether what they
+    reduce stays on the chip, whether attention is one kernel, whether a convolution goes tap by tap, whether its
+    factors are rounded as the reference's are, and whether products of f32 may be made of halves, and those of rounded
+    factors in f16.
     """
 
     split: bool | None = None

@@ -5,6 +5,7 @@ cluster        a cluster: a space of positions, its anchors, and the values that
 loop_nest      a cluster becomes a loop nest
 anchors        a partition that knows products, attentions and loops
 operands       what products and attentions have stored before them
+scattering     what a scatter becomes: updates in parts, or rows that programs fill and update
 looping        what a loop has stored before it
 buffers        the tensors of a program
 recomputation  values that would be computed at many places, which are stored

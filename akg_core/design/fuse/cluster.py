@@ -41,7 +41,11 @@ class Looped:
 
 @dataclass(eq=False, slots=True)
 class Cluster:
-    """`space` with its `reduced` dims; `split`: the reduced dims are shared by several programs (two kernels)."""
+    """`space` with its `reduced` dims; `split`: the reduced dims are shared by several programs (two kernels).
+
+    Of a "scatter", whose programs fill rows and update them, `reduced` are the dims that are filled, the last those of
+    updates.
+    """
 
     kind: str
     space: Shape

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from akg_core.design.algebra.index import Axis, flatten, position, unflatten
-from akg_core.design.fuse.cluster import Cluster
+from akg_core.design.fuse.cluster import Cluster, Target
 from akg_core.design.fuse.partition import Partition
-from akg_core.design.graph.values import Attention, Product, Reduction, Scan, Segmented, Sorted
+from akg_core.design.graph.values import Attention, Positions, Product, Reduction, Scan, Segmented, Sorted
 from akg_core.design.nest.nest import Head, Nest, Store
 from akg_core.design.nest.terms import Data, Term, TermTable
 
@@ -60,13 +60,24 @@ def nest_of(partition: Partition, cluster: Cluster) -> Nest:
             fixed.update(a for p in (segment, row) for a in p.axes())
     stores = []
     for target in cluster.targets:
-        here = partition.fits(cluster, target.value)
-        assert here is not None
+        here = _positions(partition, cluster, target)
         into, op = here, "store"
         if target.into is not None:
             found = tuple(position(Data(bring.at(p, here))) for p in target.into.places)
             into, op = target.into.rule(here, found), target.into.op
         stores.append(Store(target.buffer, target.place(into), bring.at(target.value, here), op))
+    if cluster.kind == "scatter" and sum(axis in reduced for axis in axes) > 1:
+        fixed |= reduced  # places that are read are of one dim each
     own = {"product": 3, "attention": 4}.get(cluster.kind, 0)
     batch_axes = frozenset(axes[:-own]) if own else frozenset()
     return Nest(pool, axes, reduced, tuple(heads), tuple(stores), frozenset(fixed), batch_axes)
+
+
+def _positions(partition: Partition, cluster: Cluster, target: Target) -> Positions:
+    """Where the cluster's axes stand in what a target stores."""
+    full, kept = cluster.positions()
+    if cluster.kind == "scatter":
+        return full[: len(target.value.shape)] if target.into is None else kept
+    here = partition.fits(cluster, target.value)
+    assert here is not None
+    return here

@@ -7,7 +7,6 @@ need it; elementwise work after it joins its cluster when every position that it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -15,6 +14,7 @@ from akg_core.design.algebra.index import Index, flatten, product, unflatten
 from akg_core.design.fuse.buffers import Buffers
 from akg_core.design.fuse.cluster import Cluster, Clusters, Looped, Target
 from akg_core.design.fuse.recomputation import often_read
+from akg_core.design.fuse.scattering import by_rows, own_dims, pieces
 from akg_core.design.graph.anchors import Anchor, AnchorKey, anchor_of, operands
 from akg_core.design.graph.distribute import distributed, through_maps
 from akg_core.design.graph.reach import Reach, parts_first, slid_over
@@ -45,6 +45,8 @@ from akg_core.design.trace import Trace
 
 Split = Callable[[Shape, frozenset[int], str], bool]
 """Whether a reduction over a space is to be split, by its reduced dims and its dtype."""
+Rows = Callable[[Scatter, int], bool]
+"""Whether programs fill the rows that they update, by how many of the first dims are those of rows."""
 
 
 class Partition:
@@ -53,13 +55,13 @@ class Partition:
     `adding`: what gives an anchor its cluster, by the anchor's kind, where that stores what the anchor reads before it.
     """
 
-    def __init__(self, trace: Trace, split: Split, halving: SplitPrecision | None, adding: Adding) -> None:
+    def __init__(self, trace: Trace, split: Split, rows: Rows, halving: SplitPrecision | None, adding: Adding) -> None:
         self.trace, self._adding = trace, adding
         self.clusters = Clusters()
         self._rank = self.clusters.rank
         self.buffers = Buffers(trace)
         self.made_by: dict[Value, Cluster] = {}
-        self._split = split
+        self._split, self._rows = split, rows
         self._home: dict[AnchorKey, Cluster] = {}
         self._done: set[AnchorKey] = set()
         self._added: set[Value] = set()  # below these, every anchor has its cluster
@@ -164,7 +166,7 @@ class Partition:
         Values of the kept dims' size are taken to be over these; those of the whole space's size over that.
         """
         full, kept = cluster.positions()
-        candidates = [(cluster.kept, kept)] if cluster.kind != "loop" else []
+        candidates = [(cluster.kept, kept)] if cluster.kind not in ("loop", "scatter") else []
         if cluster.kind in ("reduce", "map") and not cluster.split:
             candidates.insert(len(candidates) if cluster.reduced else 0, (cluster.space, full))
         if cluster.kind in ("scan", "sort"):
@@ -251,23 +253,32 @@ class Partition:
     def _scatter(self, head: Scatter, buffer: Buffer, before: Cluster | None) -> None:
         """Have the base written to a tensor, and after it the updates to their places there."""
         alone = head.op == "set" and self._is_zero(head.base, buffer)
-        pieces = _pieces(head, self._done) if alone else [head]
-        for part in chain(operands(head)[:1], *(operands(piece)[1:] for piece in pieces)):
+        parts = pieces(head, self._done) if alone else [head]
+        for part in chain(operands(head)[:1], *(operands(piece)[1:] for piece in parts)):
             self.add(part)
         self._added.add(head)
         self._done.add(head)
+        if self._fills_rows(head, buffer):
+            self.made_by[head], self.buffers[head] = self._new(by_rows(head, buffer, own_dims(head)), before), buffer
+            return
         if self._is_zero(head.base, buffer):
             self.zeroed.add(buffer)
         elif self.buffers.get(head.base) is not buffer:
             self.write(Target(head.base, buffer, buffer.place), before)
         makers = []
-        for piece in pieces:
+        for piece in parts:
             target = Target(piece.updates, buffer, buffer.place, piece)
             if alone or (buffer in self.zeroed and not head.places):  # nothing to wait for but updates and places
                 makers.append(self.write(target, before))
             else:
                 makers.append(self._new(Cluster("map", piece.updates.shape, frozenset(), targets=[target]), before))
         self.made_by[head], self.buffers[head] = max(makers, key=self._rank), buffer
+
+    def _fills_rows(self, head: Scatter, buffer: Buffer) -> bool:
+        """Whether programs write rows of the base, which they then update, rather than another kernel all of it."""
+        if head.op == "set" or self.needs(head.base) or self.buffers.get(head.base) is buffer or not self._once:
+            return False
+        return buffer.order == tuple(range(len(buffer.order))) and self._rows(head, own_dims(head))
 
     def write(self, target: Target, before: Cluster | None = None, beside: Cluster | None = None) -> Cluster:
         """The cluster that writes a target; `beside`: one that writes to the same tensor."""
@@ -371,24 +382,6 @@ class Partition:
     def _absorbs(self, home: Cluster, value: Value) -> bool:
         size = product(home.space if home.kind in ("scan", "sort") else home.kept)
         return home.kind != "map" and value.size == size and self.fits(home, value) is not None
-
-
-def _pieces(head: Scatter, done: set[AnchorKey]) -> list[Scatter]:
-    """A scatter as one for each part of what is put together for it alone."""
-    joined = head.updates if isinstance(head.updates, Concat) else distributed(head.updates, done)
-    if joined is None or joined in done:
-        return [head]
-    return [_piece(head, joined, number) for number in range(len(joined.parts))]
-
-
-def _piece(head: Scatter, joined: Concat, number: int) -> Scatter:
-    part = joined.parts[number]
-
-    def there(at: Positions) -> Positions:
-        return joined.place(number, at)
-
-    places = tuple(View(p, there, shape=part.shape, dtype=p.dtype) for p in head.places)
-    return replace(head, updates=part, places=places, rule=lambda at, found: head.rule(there(at), found))
 
 
 def _placed(buffer: Buffer, joined: Concat, number: int) -> Callable[[Positions], Positions]:

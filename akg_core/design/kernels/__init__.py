@@ -7,6 +7,7 @@ multiplying      the kernels that one product becomes
 flash            attention by an online softmax
 scan             running sums and their like
 sort             rows put in order
+scatter          rows that each program fills and then updates
 segments         reductions of rows between ends that are read
 masks            which scores of an attention its mask leaves
 descriptors      operands that a chip can copy a block at a time

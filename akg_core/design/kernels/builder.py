@@ -15,7 +15,7 @@ from akg_core.design.kernels.reduction import RESULTS, ReductionBuilder
 from akg_core.design.kernels.writer import Parameter, Writer
 from akg_core.design.nest.accesses import stage_of
 from akg_core.design.nest.nest import Head, Nest, Store
-from akg_core.design.nest.terms import Constant, Place, Result, Term, axes_of, below, inputs, read_by
+from akg_core.design.nest.terms import Buffer, Constant, Place, Result, Term, axes_of, below, inputs, read_by
 from akg_core.design.nest.tiling import WHOLE, Step, Tiling
 from akg_core.sketch.ast import (
     Assign,
@@ -68,14 +68,15 @@ def ends(axis: str) -> tuple[Expr, Expr]:
 
 
 class KernelBuilder:
-    """One kernel in the making. `stream(buffer)` says whether a store should go past the caches."""
+    """One kernel in the making. `stream(buffer)` says whether a store should go past the caches. `filled`: tensors that
+    hold nothing before it."""
 
     def __init__(self, nest: Nest, names: dict[Axis, str], stream: Callable[[Store], bool]) -> None:
         self.nest = nest
         self.writer = Writer(names)
         self.writer.unjoin((store.buffer, store.at) for store in nest.stores)
         self.tunes: list[TuneParameter] = []
-        self.stream = stream
+        self.stream, self.filled = stream, frozenset[Buffer]()
         self.terms = nest.terms()
         dims = nest.dims()
         self.writer.bind_sizes(a.extent for a in nest.axes if a.extent in dims)
@@ -102,7 +103,8 @@ class KernelBuilder:
 
     def store(self, store: Store) -> Statement:
         hints = (("stream", Number(True)),) if store.op == "store" and self.stream(store) else ()
-        element = self.writer.element(store.buffer, store.at, write=True, partly=store.op != "store")
+        partly = store.op != "store" and store.buffer not in self.filled
+        element = self.writer.element(store.buffer, store.at, write=True, partly=partly)
         op = store.op if store.op == "store" else _SCATTERED[store.op]
         value = self._together(store) if store.op in _TOGETHER else self.writer.expression(store.term)
         return Effect(Call(op, (element, value), hints))

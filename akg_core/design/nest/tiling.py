@@ -52,7 +52,8 @@ class Tiling:
     tile a program goes through position by position. `trees`: whether tiles are summed as trees, so that what rounding
     loses grows with their logarithm. `cooperative`: an axis of the grid whose programs share a result. `joined`: tiles
     of `loops` that differ are told apart as they come, and have no loops of their own, so that loads ahead go on.
-    `persistent`: a program for each unit takes tile after tile of the grid.
+    `persistent`: a program for each unit takes tile after tile of the grid. `warps`: of a program, the first or another
+    of them; none where nothing is said of it.
     """
 
     grid: tuple[tuple[Axis, Step], ...]
@@ -65,6 +66,7 @@ class Tiling:
     cooperative: Axis | None = None
     joined: bool = False
     persistent: bool = False
+    warps: tuple[int, ...] = ()
 
     @property
     def reduced(self) -> tuple[Axis, ...]:

@@ -15,13 +15,14 @@ from akg_core.design.fuse.sharing import shared
 from akg_core.design.graph.reach import readers
 from akg_core.design.graph.rules import SEED
 from akg_core.design.graph.states import Loop, States
-from akg_core.design.graph.values import Product, Reduction, Shape, Source, Value, View, compute
+from akg_core.design.graph.values import Product, Reduction, Scatter, Shape, Source, Value, View, compute
 from akg_core.design.kernels.builder import emit_elementwise, emit_looped, emit_merge, emit_partials, emit_single_pass
 from akg_core.design.kernels.contraction import flattened, split_chunk
 from akg_core.design.kernels.flash import emit_attention, tile_attention
 from akg_core.design.kernels.multiplying import forms
 from akg_core.design.kernels.reduction import RESULTS, state_dtypes, states
 from akg_core.design.kernels.scan import emit_scan, scan_chunk, split_scan, tile_scan
+from akg_core.design.kernels.scatter import emit_scatter, rows_are_filled, tile_scatter
 from akg_core.design.kernels.segments import emit_segments, tile_segments
 from akg_core.design.kernels.sort import emit_sort, tile_sort
 from akg_core.design.kernels.symbols import with_sizes
@@ -70,7 +71,11 @@ class Assembly:
             wanted = splits(space, reduced, self.traits, always=self.policy.split is True)
             return wanted and self.policy.split is not False
 
-        self.partition = partition_of(self.trace, split, self.policy.halving(self.traits))
+        def rows(head: Scatter, own: int) -> bool:
+            split = self.policy.split
+            return rows_are_filled(head, own, self.traits, None if split is None else not split)
+
+        self.partition = partition_of(self.trace, split, rows, self.policy.halving(self.traits))
         self.partition.buffers.names |= set(self.task.symbols)
 
     def sketch(self) -> ast.SketchFile:
@@ -216,6 +221,7 @@ class Assembly:
         at_once = {
             "attention": (tile_attention, emit_attention),
             "sort": (tile_sort, emit_sort),
+            "scatter": (tile_scatter, emit_scatter),
             "segments": (tile_segments, emit_segments),
         }
         if cluster.kind in at_once:

@@ -26,8 +26,8 @@ def updates(ops: Sequence[Op], grid: Sequence[Axis]) -> dict[str, str]:
 
 
 def owned(ops: Sequence[Op], tensor: str, grid: Sequence[Axis]) -> bool:
-    """Whether no two programs write the same place of a tensor: each axis of the grid is one of its dims, wherever it is
-    written the same."""
+    """Whether no two programs write the same place of a tensor: each axis of the grid is one of its dims, the same one
+    wherever it is written."""
     places = [op.element.indices for op in inside(ops) if op.element is not None and op.element.tensor == tensor]
     spread = [Name(axis.name) for axis in grid if not axis.has_one_tile]
     return all(any({*along} == {name} for along in zip(*places, strict=True)) for name in spread)

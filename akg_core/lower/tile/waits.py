@@ -31,10 +31,9 @@ def waits(region: Region) -> frozenset[Op]:
                 found.add(op)
                 before = {}
             inside = before if op.kind == "if" else _both(before, own)  # another turn of a loop may come before
-            if op.compound:
-                before = _both(before, _both(after(op.body, inside), after(op.orelse, inside)))
-            else:
-                before = inside
+            bodies = [after(ops, inside) for ops in (op.body, op.orelse)] if op.compound else [inside]
+            for ways in bodies:
+                before = _both(before, ways)
         return before
 
     after(region.ops, {})
