@@ -23,12 +23,15 @@ BY_ROWS = [
     ("(x * x[:, :1]).scatter_add(1, y, z * x[:, 1:2])", LONG), ("x.scatter_add(1, y, torch.softmax(z, 1))", FLAT),
     ("x[0].expand(40, 9).scatter_add(1, y, z)", FLAT), ("x.scatter_add(1, y[:, :1].expand(40, 70), z)", FLAT),
     ("x.half().scatter_add(1, y, z.half())", FLAT), ("x.double().scatter_add(1, y, z.double())", FLAT),
-    ("(x * 9).long().scatter_add(1, y, (z * 9).long())", FLAT), ("(x * 9).int().scatter_add(1, y, (z * 9).int())", FLAT),
+    ("(x * 9).long().scatter_add(1, y, (z * 9).long())", FLAT),
+    ("(x * 9).int().scatter_add(1, y, (z * 9).int())", FLAT),
     ("x.scatter_add(1, y, z).relu() + x", FLAT), ("(x + 1, x.scatter_add(1, y, z))", FLAT),
     ("x.scatter_add(1, y, z).scatter_add(1, y // 2, z)", FLAT), ("x.scatter(1, y, z)", FLAT),
     *((f"x.scatter_reduce(1, y, z, '{k}', include_self={s})", FLAT)
       for k in ("sum", "mean", "amax", "amin") for s in (True, False)),
     ("x.transpose(0, 1).scatter_add(0, y.t(), z.t())", FLAT),
+    ("(x.scatter_add(1, y, z[:, :70]), torch.relu(z[:, :70]) * 2, z[:, :70] + y)", FLAT),
+    ("x.scatter_add(1, y, z).sum(1)", FLAT), ("(x * 2).scatter_add(1, y, z) * x.sum(1, keepdim=True)", FLAT),
 ]  # fmt: skip
 APART = [
     ("x.scatter_add(0, y[:33, :9] % 33, z[:, :9])", LONG),  # columns

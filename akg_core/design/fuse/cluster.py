@@ -43,8 +43,8 @@ class Looped:
 class Cluster:
     """`space` with its `reduced` dims; `split`: the reduced dims are shared by several programs (two kernels).
 
-    Of a "scatter", whose programs fill rows and update them, `reduced` are the dims that are filled, the last those of
-    updates.
+    Of a "scatter", whose programs fill rows and update them, the first target fills, along the dims that are `reduced`;
+    updates, and whatever else is stored, have the dims after those.
     """
 
     kind: str

@@ -75,9 +75,9 @@ def nest_of(partition: Partition, cluster: Cluster) -> Nest:
 
 def _positions(partition: Partition, cluster: Cluster, target: Target) -> Positions:
     """Where the cluster's axes stand in what a target stores."""
-    full, kept = cluster.positions()
-    if cluster.kind == "scatter":
-        return full[: len(target.value.shape)] if target.into is None else kept
+    full, _ = cluster.positions()
+    if cluster.kind == "scatter" and target is cluster.targets[0]:
+        return full[: len(target.value.shape)]
     here = partition.fits(cluster, target.value)
     assert here is not None
     return here

@@ -166,7 +166,7 @@ class Partition:
         Values of the kept dims' size are taken to be over these; those of the whole space's size over that.
         """
         full, kept = cluster.positions()
-        candidates = [(cluster.kept, kept)] if cluster.kind not in ("loop", "scatter") else []
+        candidates = [(cluster.kept, kept)] if cluster.kind != "loop" else []
         if cluster.kind in ("reduce", "map") and not cluster.split:
             candidates.insert(len(candidates) if cluster.reduced else 0, (cluster.space, full))
         if cluster.kind in ("scan", "sort"):
@@ -311,12 +311,13 @@ class Partition:
 
     def _shares(self, cluster: Cluster, value: Value) -> bool:
         """Whether a cluster reads a big tensor that `value` reads too, or nothing is to be read."""
-        if cluster.kind not in ("reduce", "map"):
+        if cluster.kind not in ("reduce", "map", "scatter"):
             return False
         if not self.reads(value) and not self.needs(value):
-            return cluster.kind == "map"  # constants may be written anywhere
+            return cluster.kind != "reduce"  # constants may be written anywhere
         common = self._read_by(cluster) & self.reads(value)
-        return any(2 * s.size.example >= product(cluster.space).example for s in common)
+        space = cluster.kept if cluster.kind == "scatter" else cluster.space
+        return any(2 * s.size.example >= product(space).example for s in common)
 
     def _read_by(self, cluster: Cluster) -> frozenset[Source]:
         """The tensors from outside that a cluster reads."""

@@ -60,19 +60,20 @@ def tile_scatter(nest: Nest, traits: Traits) -> Tiling:
 
 
 def emit_scatter(nest: Nest, tiling: Tiling, name: str, stream: Callable[[Store], bool]) -> Emitted:
-    """A tile of rows: what they are filled with, and then their updates."""
+    """A tile of rows: what they are filled with, and then their updates and what is stored beside these."""
     rows, filled, updated = _parts(nest)
     names = {axis: f"{letter}{n or ''}" for letter, axes in zip("mnk", (rows, filled, updated), strict=True)
              for n, axis in enumerate(axes)}  # fmt: skip
-    e = KernelBuilder(nest, names, lambda store: False)  # it is to stay near
-    e.filled = frozenset(store.buffer for store in nest.stores)
+    fill, *updates = nest.stores
+    e = KernelBuilder(nest, names, lambda store: store is not fill and stream(store))  # what is filled is to stay near
+    e.filled = frozenset((fill.buffer,))
     roots = [t for s in nest.stores for t in s.roots]
     body: list[Statement] = e.wholes(a for a, s in tiling.loops if s is WHOLE)
     body += e.writer.hoisted(e.terms, roots, frozenset((*filled, *updated)))
-    for store, axes in zip(nest.stores, (filled, updated), strict=True):
+    for stores, axes in (([fill], filled), (updates, updated)):
         known = dict(e.writer.known)
         loops = [(a, s) for a, s in tiling.loops if a in axes]
-        body += e.looped(loops, e.stores([store]), chunked=False)
+        body += e.looped(loops, e.stores(stores), chunked=False)
         e.writer.known = known
     hints: Hints = (("warps", Tune(tiling.warps)),) if tiling.warps else ()
     return e.kernel(name, e.in_grid(tiling.grid, body, hints=hints))
@@ -101,7 +102,7 @@ def _lanes(steps: Sequence[tuple[Axis, Step]]) -> int:
 
 def _parts(nest: Nest) -> tuple[list[Axis], list[Axis], list[Axis]]:
     """The axes of rows, of what fills one, and of its updates."""
-    fill, _ = nest.stores
+    fill = nest.stores[0]
     walked = frozenset().union(*(p.axes() for p in fill.at))
     rows = [a for a in nest.kept if a in walked]
     return rows, [a for a in nest.axes if a in nest.reduced], [a for a in nest.kept if a not in walked]

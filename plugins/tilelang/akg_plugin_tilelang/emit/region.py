@@ -116,8 +116,8 @@ class RegionPrinter(TilePrinter):
                     raise Unsupported(f"{op.function} has no form in TileLang.", "Use one program.")
 
     def wait_for_threads(self, op: Op) -> None:
-        """Wait for the program's other threads before a tensor is touched that the region both reads and writes, or that
-        is written otherwise than before."""
+        """Wait for the program's other threads before a tensor is touched that the region both reads and writes, or is
+        written in another way than before."""
         if op in self.waits or op.touches() & self.updated - set(self.body.workspace):
             self.say("T.sync_threads()")
 

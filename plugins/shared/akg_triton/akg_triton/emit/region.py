@@ -85,8 +85,8 @@ class RegionPrinter:
         self.emit(f"grid_barrier({counter}, {self.terms.term(op.bounds[0])})")
 
     def wait_for_threads(self, op: Op) -> None:
-        """Wait for the program's other threads before a tensor is touched that the region both reads and writes, or that
-        is written otherwise than before."""
+        """Wait for the program's other threads before a tensor is touched that the region both reads and writes, or is
+        written in another way than before."""
         if not ((op in self.waits or op.touches() & self.shared) and self.dialect.barrier):
             return
         if self.waited == op.place.line and op.place.line:  # in front of the same statement
