@@ -34,6 +34,15 @@ def softmax(x: In["f32", 64, 4096], y: Out["f32", 64, 4096]):
 """
 SOFTMAX_STORE = 1 + SOFTMAX.splitlines().index("        store(y[m, n], e / reduce_sum(e, n))")
 """The line of SOFTMAX that stores, 1-based."""
+SCATTERED_ROWS = """
+@kernel
+def rows(x: In["f32", 64, 1000], i: In["i64", 64, 5000], s: In["f32", 64, 5000], y: Out["f32", 64, 1000]):
+    for m in grid(64, 1):
+        n = whole(1000)
+        store(y[m, n], load(x[m, n]))
+        for k in tiles(5000, 1024):
+            atomic_add(y[m, load(i[m, k])], load(s[m, k]))
+"""
 SCALE_THREE_TIMES = """
 @kernel
 def scale(x: In["f32", "N"], y: Out["f32", "N"], S: Const = 2):

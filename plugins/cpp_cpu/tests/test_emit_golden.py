@@ -9,7 +9,7 @@ import pytest
 from akg_plugin_cpp_cpu.emit import emit
 
 from akg_core.plugin import KernelSource, Schedule, SketchError, Target
-from akg_core.testing.emission.sketches import ADD, SCALE_THREE_TIMES, SOFTMAX, SOFTMAX_STORE, sketch_of
+from akg_core.testing.emission.sketches import ADD, SCALE_THREE_TIMES, SCATTERED_ROWS, SOFTMAX, SOFTMAX_STORE, sketch_of
 
 GOLDEN = Path(__file__).parent / "golden"
 CPU = Target(backend="cpu")
@@ -88,6 +88,7 @@ TEXTS = {
     "scan": SCAN,
     "resize": RESIZE,
     "mirror": MIRROR,
+    "scattered_rows": SCATTERED_ROWS,
 }
 
 

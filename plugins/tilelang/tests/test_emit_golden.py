@@ -16,7 +16,7 @@ from staged import ATTENTION, CONVOLUTION, FEW_ROWS, LINEAR, TURNED, WINDOWS, at
 from akg_core.plugin import KernelSource, Schedule, Sketch, Target
 from akg_core.testing.emission import cases
 from akg_core.testing.emission.running import Launched, Run
-from akg_core.testing.emission.sketches import ADD, SOFTMAX, sketch_of
+from akg_core.testing.emission.sketches import ADD, SCATTERED_ROWS, SOFTMAX, sketch_of
 
 GOLDEN = Path(__file__).parent / "golden"
 SM_90 = Target(backend="cuda", arch="sm_90")
@@ -44,7 +44,10 @@ def source_of(sketch: Sketch) -> KernelSource:
     return emit(sketch, Schedule(), SM_90)
 
 
-@pytest.mark.parametrize(("name", "text"), [("add", ADD), ("softmax", SOFTMAX), ("linear", LINEAR), ("scan", SCAN)])
+TEXTS = {"add": ADD, "softmax": SOFTMAX, "linear": LINEAR, "scan": SCAN, "scattered_rows": SCATTERED_ROWS}
+
+
+@pytest.mark.parametrize(("name", "text"), TEXTS.items())
 def test_golden(name: str, text: str, golden: Callable[[Path, str], None]) -> None:
     golden(GOLDEN / f"{name}.txt", source_of(sketch_of(text)).files["kernel.py"])
 

@@ -12,7 +12,7 @@ from akg_triton.emit import emit
 
 from akg_core.plugin import KernelSource, Schedule, Sketch, SketchError, Target
 from akg_core.testing.emission.sized import sized
-from akg_core.testing.emission.sketches import ADD, SCALE_THREE_TIMES, SOFTMAX, SOFTMAX_STORE, sketch_of
+from akg_core.testing.emission.sketches import ADD, SCALE_THREE_TIMES, SCATTERED_ROWS, SOFTMAX, SOFTMAX_STORE, sketch_of
 
 GOLDEN = Path(__file__).parent / "golden"
 SM_90 = Target(backend="cuda", arch="sm_90")
@@ -112,7 +112,7 @@ TEXTS = {
     "large": LARGE,
     "pool": POOL,
 }
-TEXTS |= {"windows": WINDOWS, "cooperative": COOPERATIVE}
+TEXTS |= {"windows": WINDOWS, "cooperative": COOPERATIVE, "scattered_rows": SCATTERED_ROWS}
 TWELVE = ("linear_gelu", "conv2d", "cumsum", "flash_attention", "argmax")
 
 
