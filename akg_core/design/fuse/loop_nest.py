@@ -7,7 +7,7 @@ from akg_core.design.fuse.cluster import Cluster, Target
 from akg_core.design.fuse.partition import Partition
 from akg_core.design.graph.values import Attention, Positions, Product, Reduction, Scan, Segmented, Sorted
 from akg_core.design.nest.nest import Head, Nest, Store
-from akg_core.design.nest.terms import Data, Term, TermTable
+from akg_core.design.nest.terms import Data, Inliner, Term, TermTable
 
 
 def nest_of(partition: Partition, cluster: Cluster) -> Nest:
@@ -58,19 +58,21 @@ def nest_of(partition: Partition, cluster: Cluster) -> Nest:
             ends = tuple(bring.at(v, (segment,)) for v in (head.starts, head.stops))
             heads.append(Head(head, (bring.at(head.arg, (row, *rest)), *ends)))
             fixed.update(a for p in (segment, row) for a in p.axes())
-    stores = []
-    for target in cluster.targets:
-        here = _positions(partition, cluster, target)
-        into, op = here, "store"
-        if target.into is not None:
-            found = tuple(position(Data(bring.at(p, here))) for p in target.into.places)
-            into, op = target.into.rule(here, found), target.into.op
-        stores.append(Store(target.buffer, target.place(into), bring.at(target.value, here), op))
+    stores = tuple(_store(partition, cluster, target, bring) for target in cluster.targets)
     if cluster.kind == "scatter" and sum(axis in reduced for axis in axes) > 1:
         fixed |= reduced  # places that are read are of one dim each
     own = {"product": 3, "attention": 4}.get(cluster.kind, 0)
     batch_axes = frozenset(axes[:-own]) if own else frozenset()
-    return Nest(pool, axes, reduced, tuple(heads), tuple(stores), frozenset(fixed), batch_axes)
+    return Nest(pool, axes, reduced, tuple(heads), stores, frozenset(fixed), batch_axes)
+
+
+def _store(partition: Partition, cluster: Cluster, target: Target, bring: Inliner) -> Store:
+    here = _positions(partition, cluster, target)
+    into, op = here, "store"
+    if target.into is not None:
+        found = tuple(position(Data(bring.at(p, here))) for p in target.into.places)
+        into, op = target.into.rule(here, found), target.into.op
+    return Store(target.buffer, target.place(into), bring.at(target.value, here), op)
 
 
 def _positions(partition: Partition, cluster: Cluster, target: Target) -> Positions:
