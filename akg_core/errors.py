@@ -38,6 +38,10 @@ class OutOfMemory(TaskError):
     """Judging a task takes more memory than is free now."""
 
 
+class ValuesUnknown(TaskError):
+    """Forward asks for values of tensors, which are not known when it is captured."""
+
+
 def is_of_memory(error: BaseException) -> bool:
     """Whether an error says that the host or a device has too little memory."""
     return isinstance(error, (MemoryError, OutOfMemory)) or says_no_memory(str(error))

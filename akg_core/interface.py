@@ -22,6 +22,8 @@ class Argument(Record):
     of booleans that nobody reads. `constant`: any other Python value, baked into the kernel; another value at run time
     is refused. `path`: how it is reached in a collection, ("xs", 1) is xs[1]; `given`: by get_inputs, not by default;
     `mutated`: in place.
+    `value` of a tensor of whole numbers: what it holds, as nested lists, where sizes or turns of forward follow
+    from that; a kernel refuses other content.
     `pairs`: `ModelNew` takes a complex tensor, of which kernels take `torch.view_as_real`: `dtype` and `shape` are its.
     `order`: dims from outermost to innermost in memory, if the example's does not lie row by row.
     """
@@ -37,14 +39,23 @@ class Argument(Record):
     pairs: bool = False
     order: tuple[int, ...] = ()
 
+    @property
+    def is_held(self) -> bool:
+        """Whether this is a tensor that kernels are made for the content of."""
+        return self.kind == "tensor" and self.value is not None
+
 
 class Parameter(Record):
-    """A parameter, buffer or lifted constant, by qualified name. `mutated`: by forward. `pairs`, `order`: as above."""
+    """A parameter, buffer or lifted constant, by qualified name. `mutated`: by forward. `pairs`, `order`: as above.
+
+    `numbers`: a tensor that forward makes of Python's own, `value` as nested lists, which the module does not hold.
+    """
 
     name: str
     dtype: str
     shape: tuple[int, ...]
-    kind: Literal["parameter", "buffer", "constant"] = "parameter"
+    kind: Literal["parameter", "buffer", "constant", "numbers"] = "parameter"
+    value: Any = None
     mutated: bool = False
     pairs: bool = False
     order: tuple[int, ...] = ()

@@ -147,12 +147,15 @@ def interface(task: Task) -> str:
     found, lines = task.interface, []
     for argument in found.arguments:
         what = f"{argument.dtype}{_shape(argument.shape)}" if argument.kind == "tensor" else argument.kind
-        value = f" = {argument.value!r}" if argument.kind == "constant" else ""
+        value = f" = {argument.value!r}" if argument.kind == "constant" or argument.is_held else ""
         change = ", which forward updates in place" if argument.mutated else ""
         lines.append(f"- argument `{argument.name}`: {what}{value}{change}")
     for parameter in found.parameters:
         change = ", which forward changes" if parameter.mutated else ""
-        lines.append(f"- {parameter.kind} `{parameter.name}`: {parameter.dtype}{_shape(parameter.shape)}{change}")
+        value = f" = {parameter.value!r}, which forward makes itself" if parameter.kind == "numbers" else ""
+        lines.append(
+            f"- {parameter.kind} `{parameter.name}`: {parameter.dtype}{_shape(parameter.shape)}{value}{change}"
+        )
     if found.guards:
         lines.append(f"- `ModelNew` raises ValueError unless {'; '.join(found.guards)}: there the reference is another")
     keys = f" with {', '.join(found.keys)}" if found.keys else ""

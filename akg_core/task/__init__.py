@@ -6,6 +6,7 @@ arguments               the arguments of forward one by one
 argument_records        dataclasses and named tuples among them
 complex_border          complex tensors among them
 unsigned                whole numbers without a sign among them, of more than 8 bits
+numbers                 tensors that are made of Python's numbers
 layout                  how tensors lie in memory
 examine, examination    would an answer that computes nothing pass? what was found
 randomness              random numbers of a reference, as a kernel has to draw them

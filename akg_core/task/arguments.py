@@ -6,14 +6,15 @@ Worker side. A collection without tensors is one value: kernels are made for it 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from akg_core.dtypes import DTYPES
 from akg_core.errors import TaskError
-from akg_core.records import Argument
+from akg_core.records import Argument, Interface
 from akg_core.task.graph import COMPLEX, DTYPE
 
 Path = tuple[str | int, ...]
@@ -55,6 +56,27 @@ def rebuilt(inputs: Sequence[Any], values: Sequence[Any]) -> list[Any]:
     """The inputs with other leaves, given in the order of `flat`; more than there are places for are left over."""
     left = iter(values)
     return [_mapped(value, lambda _: next(left)) for value in inputs]
+
+
+def holding(inputs: Sequence[Any], held: Mapping[int, Any]) -> list[Any]:
+    """The inputs with tensors that hold this, nested lists by places in the order of `flat`."""
+    if not held:
+        return list(inputs)
+    values = flat((), inputs)
+    for place, content in held.items():
+        values[place] = filled(values[place], content)
+    return rebuilt(inputs, values)
+
+
+def filled(tensor: torch.Tensor, content: Any) -> torch.Tensor:
+    """A tensor like this one that holds nested lists."""
+    return torch.tensor(content, dtype=tensor.dtype, device=tensor.device).reshape(tuple(tensor.shape))
+
+
+def tables(interface: Interface) -> dict[str, torch.Tensor]:
+    """The tensors that forward makes of Python's numbers, by their names as parameters."""
+    found = (p for p in interface.parameters if p.kind == "numbers")
+    return {p.name: torch.tensor(p.value, dtype=getattr(torch, DTYPES[p.dtype].torch)) for p in found}
 
 
 def portable(value: Any) -> Any:

@@ -14,14 +14,15 @@ from typing import Any
 
 import torch
 
-from akg_core.errors import TaskError
+from akg_core.errors import TaskError, ValuesUnknown
 from akg_core.records import Graph, Interface, Task
 from akg_core.task import complex_border
 from akg_core.task.export import wording
 from akg_core.task.export.cases import cases_of, refusing
 from akg_core.task.export.example import Example, make_example
 from akg_core.task.export.fake import quiet
-from akg_core.task.export.notes import guarded, notes_of
+from akg_core.task.export.held import decisive
+from akg_core.task.export.notes import guarded, notes_of, redrawn
 from akg_core.task.export.packing import has_named, packing
 from akg_core.task.export.traced import Floats, Traced, arguments_of, attempts, trace
 from akg_core.task.graph import dense, random_nodes, resolve
@@ -89,6 +90,20 @@ def capture(reference: ReferenceModule, *, dynamic: bool = False, eval: bool = F
 
 
 def _capture(reference: ReferenceModule, *, dynamic: bool, eval: bool, integers: bool) -> Task:
+    try:
+        return _captured(reference, dynamic=dynamic, eval=eval, integers=integers)
+    except ValuesUnknown as error:
+        reference = reference.with_plain_arguments()
+        if not (held := decisive(reference, eval=eval)):
+            raise
+        try:
+            task = _captured(replace(reference, held=held), dynamic=dynamic, eval=eval, integers=integers)
+        except TaskError:
+            raise error from None
+        return task.model_copy(update={"notes": (*task.notes, *redrawn(reference, task.interface))})
+
+
+def _captured(reference: ReferenceModule, *, dynamic: bool, eval: bool, integers: bool) -> Task:
     example = make_example(reference, dynamic=dynamic, eval=eval)
     reference = example.reference
     errors: list[Exception] = []

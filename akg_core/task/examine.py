@@ -33,6 +33,7 @@ from akg_core.task.arguments import flat
 from akg_core.task.complex_border import complex_places
 from akg_core.task.examination import Examination
 from akg_core.task.export.fake import quiet
+from akg_core.task.export.held import required
 from akg_core.task.inputs import draws
 from akg_core.task.randomness import drawn_from
 from akg_core.task.scaling import scale
@@ -86,7 +87,8 @@ def examine(source: str, name: str, *, eval: bool = False, budget: float = BUDGE
 
 def _examined(source: str, name: str, eval: bool, deadline: float) -> tuple[tuple[Finding, ...], _Probe]:
     """What is found by a deadline, and who found it."""
-    probe = _Probe(load.load_source(source, name), eval, deadline)
+    held = required(load.load_source(source, name, traced=True).with_plain_arguments(), eval=eval)
+    probe = _Probe(load.load_source(source, name), held, eval, deadline)
     with quiet(), torch.no_grad():
         return tuple(probe.findings()), probe
 
@@ -94,8 +96,8 @@ def _examined(source: str, name: str, eval: bool, deadline: float) -> tuple[tupl
 class _Probe:
     """One reference with its draws and the outputs that it gave for them."""
 
-    def __init__(self, reference: ReferenceModule, eval: bool, deadline: float) -> None:
-        reference = reference.with_plain_arguments()
+    def __init__(self, reference: ReferenceModule, held: dict[int, Any], eval: bool, deadline: float) -> None:
+        reference = replace(reference.with_plain_arguments(), held=held)
         places = complex_places(flat((), reference.inputs(_SEEDS[0])))
         self.reference = reference = replace(reference, pairs=places)
         self.eval = eval

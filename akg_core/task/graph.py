@@ -211,6 +211,11 @@ def pairs(interface: Interface) -> tuple[int, ...] | None:
     return places if places or interface.pairs or any(p.pairs for p in interface.parameters) else None
 
 
+def held(interface: Interface) -> dict[int, Any]:
+    """What the tensors hold that kernels are made for the content of, by their places among the arguments."""
+    return {place: argument.value for place, argument in enumerate(interface.arguments) if argument.is_held}
+
+
 def random_nodes(graph: Graph) -> list[Node]:
     """The nodes that draw random numbers, in the order in which they do."""
     return [node for node in graph.nodes if draws(node)]

@@ -14,6 +14,7 @@ from akg_core.sketch.check import check
 from akg_core.sketch.interpret import interpret
 from akg_core.sketch.parse import parse
 from akg_core.sketch.program import kept_tensors, program_of
+from akg_core.task.arguments import tables
 from akg_core.task.capture import capture
 from akg_core.task.randomness import drawn_from
 from akg_core.task.source.load import ReferenceModule, load_source
@@ -77,7 +78,7 @@ def compare(module: ReferenceModule, sketch: Sketch, seed: int) -> None:
     _stir(model)
     inputs, earlier = module.get_inputs(), module.get_inputs()
     state = {k: v.clone() for k, v in model.state_dict(keep_vars=False).items()}
-    state |= {k: v.clone() for k, v in vars(model).items() if isinstance(v, Tensor)}
+    state |= {k: v.clone() for k, v in vars(model).items() if isinstance(v, Tensor)} | tables(sketch.interface)
     tree, kept = parse(sketch.text), dict[str, Tensor]()
     if kept_tensors(program_of(tree)):  # what is kept between calls must not depend on the inputs of the first
         interpret(

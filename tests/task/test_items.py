@@ -64,9 +64,10 @@ def test_what_is_written_goes_to_the_place_that_is_read(lines: str) -> None:
 
 
 @pytest.mark.parametrize("line", REFUSED)
-def test_what_needs_the_value_is_refused(line: str) -> None:
+def test_what_needs_the_value_of_what_is_computed_is_refused(line: str) -> None:
+    body = f"    def forward(self, x, y):\n        p = y.flatten().long(); return {line}"
     with pytest.raises(TaskError, match="reference, line 9: forward looks at the values of tensors"):
-        capture(load_source(reference(forward(line, "x, p, y"), INPUTS), "reference"))
+        capture(load_source(reference(body, "[torch.randn(3, 6, 5), torch.randn(3, 4, 5)]"), "reference"))
 
 
 @pytest.mark.parametrize("line", VIEWS)

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import Any
 
 from akg_core.design.algebra.index import flatten
 from akg_core.design.graph.rules import Call, rule
 from akg_core.design.graph.values import Value, cast, compute, counting, literal, where
 from akg_core.dtypes import is_float
-
-_MOST_STEPS = 64  # places at which the numbers may change: each is a comparison wherever an element is read
+from akg_core.task.numbers import changes, flat, step
 
 
 @rule("tensor", namespace="akg")
 def tensor(c: Call) -> Value:
     """What stands at each place, by where the numbers change; whole numbers at equal distances by a formula."""
-    numbers = list(_flat(c.arg(0)))
+    numbers = list(flat(c.arg(0)))
     shape, dtype = c.shape, c.node.dtypes[0] or "f32"
     if not numbers:
         return literal(0, dtype, shape)
     place = counting(shape, lambda at: flatten(at, shape))
-    if (step := _step(numbers)) is not None and not is_float(dtype) and dtype != "bool":
-        return cast(place * step + numbers[0], dtype)
-    changes = [number for number in range(1, len(numbers)) if not _same(numbers[number - 1], numbers[number])]
-    if len(changes) > _MOST_STEPS:
-        raise c.unsupported(f"that stands for a tensor of {len(numbers)} numbers that is {_WHOSE}", _CURE)
-    return _chosen(place, numbers, [0, *changes], dtype)
-
-
-_WHOSE = "no parameter or buffer: made inside forward, or held by a closure"
-_CURE = "Register it as a buffer in the constructor."
+    if (distance := step(numbers)) is not None and not is_float(dtype) and dtype != "bool":
+        return cast(place * distance + numbers[0], dtype)
+    return _chosen(place, numbers, [0, *changes(numbers)], dtype)
 
 
 def _chosen(place: Value, numbers: Sequence[Any], starts: Sequence[int], dtype: str) -> Value:
@@ -42,31 +32,6 @@ def _chosen(place: Value, numbers: Sequence[Any], starts: Sequence[int], dtype: 
     half = len(starts) // 2
     before, after = (_chosen(place, numbers, part, dtype) for part in (starts[:half], starts[half:]))
     return where(place < starts[half], before, after, dtype)
-
-
-def _flat(numbers: Any) -> Iterator[Any]:
-    if isinstance(numbers, (list, tuple)):
-        for each in numbers:
-            yield from _flat(each)
-    else:
-        yield numbers
-
-
-def _step(numbers: Sequence[Any]) -> int | None:
-    """The distance of whole numbers that follow each other at equal distances."""
-    if len(numbers) < 2 or not all(type(number) is int for number in numbers):
-        return None
-    step = numbers[1] - numbers[0]
-    return step if all(b - a == step for a, b in pairwise(numbers)) else None
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two numbers are one, NaN like NaN, and 0 unlike -0."""
-    if isinstance(one, float) and isinstance(other, float):
-        return (math.isnan(one) and math.isnan(other)) or (
-            one == other and math.copysign(1, one) == math.copysign(1, other)
-        )
-    return bool(one == other)
 
 
 @rule("tril_indices", "triu_indices")

@@ -28,6 +28,7 @@ from akg_core.judge.reference.steps import Decided, Held
 from akg_core.judge.reference.updates import left_in_state
 from akg_core.judge.reference.updates import places as updated_places
 from akg_core.records import Case, Interface, Placement, Task
+from akg_core.task.arguments import holding
 from akg_core.task.graph import pairs, replaced
 from akg_core.task.inputs import draws, edges, places, whole_numbers
 from akg_core.task.inputs.other_numbers import given_numbers
@@ -206,6 +207,11 @@ def _later(reference: Reference, draw: Draw) -> State:
 
 def inputs_drawn(reference: Reference, draw: Draw, state: State | None = None) -> list[Any]:
     """The inputs of a case, drawn by its seed; beside a `state`, or the one that the constructor leaves."""
+    found = _inputs_drawn(reference, draw, state)
+    return found if draw.numbers else holding(found, reference.module.held)
+
+
+def _inputs_drawn(reference: Reference, draw: Draw, state: State | None) -> list[Any]:
     plain = draw.model_copy(update={"kind": "drawn"})
     if draw.kind in places.KINDS:
         other = inputs_drawn(reference, plain.model_copy(update={"seed": draw.seed + 1}))

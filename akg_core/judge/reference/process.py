@@ -42,7 +42,7 @@ from akg_core.judge.reference.memory_estimate import (
 from akg_core.judge.reference.prepare import CASES
 from akg_core.judge.reference.schedule import Plan, calls, planned
 from akg_core.records import Task
-from akg_core.task.graph import pairs, replaced
+from akg_core.task.graph import held, pairs, replaced
 from akg_core.task.inputs import draws, places
 from akg_core.task.inputs.borders import borders
 from akg_core.task.source.load import blame, load_source, sentence
@@ -73,7 +73,7 @@ def open_job(payload: dict[str, Any]) -> dict[str, Any]:
     device.make_ready()
     surroundings.remember()
     module = replace(load_source(task.source, task.name), device=device.name, records=task.interface.records)
-    module = replace(module, replaced=replaced(task.interface), pairs=pairs(task.interface))
+    module = replace(module, replaced=replaced(task.interface), pairs=pairs(task.interface), held=held(task.interface))
     model = module.model(made_by(task, seed), eval=not task.training)
     initial = {name: value.detach().clone() for name, value in every(model).items()}
     reference = Reference(task, device, module, model, initial, Path(payload["folder"]), seed)

@@ -132,6 +132,13 @@ def asked(interface: Interface, names: Mapping[str, str]) -> Iterator[str]:
         yield f"if not {text}: _refuse_numbers({condition.removeprefix('(').removesuffix(')')!r})"
 
 
+def contents(interface: Interface) -> Iterator[str]:
+    """The lines that refuse tensors which hold something else than the kernel was made for."""
+    for argument in interface.arguments:
+        if argument.is_held:
+            yield f"_constant({called(argument)!r}, {argument.name}.tolist(), {literal(argument.value)})"
+
+
 def led(interface: Interface) -> list[str]:
     """The line that gives tensors the leading dims that they lack."""
     tensors = [a for a in interface.arguments if a.kind == "tensor"]

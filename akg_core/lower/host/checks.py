@@ -8,12 +8,14 @@ is wrong. Sizes that vary are remembered once they were found to be such as the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from akg_core.dtypes import DTYPES
-from akg_core.records import Interface, Parameter
+from akg_core.records import Argument, Interface, Parameter
 from akg_core.sketch import ast
+from akg_core.sketch.program import memory_orders
+from akg_core.task.graph import spelled
 
 TORCH_NAMES = {name: dtype.torch for name, dtype in DTYPES.items()}
 COMPLEX = {"f64": "torch.complex128", "f32": "torch.complex64", "f16": "torch.complex32"}
@@ -65,7 +67,28 @@ class Given:
         )
 
 
-def kind_of(parameter: Parameter) -> str:
+def given_tensors(
+    program: ast.Program,
+    interface: Interface,
+    arguments: Iterable[tuple[ast.TensorParameter, Argument]],
+    states: Iterable[ast.TensorParameter],
+    name: Callable[[str], str],
+) -> tuple[Given, ...]:
+    """The tensors that are checked: arguments, then state; `name`: what forward calls one of the program's."""
+    known = {p.name: p for p in interface.parameters}
+    found = [(t, spelled(a.path or (a.name,)), False, "", a.pairs) for t, a in arguments]
+    for tensor in states:
+        parameter = known.get(tensor.source)
+        kind, pairs = (_kind_of(parameter), parameter.pairs) if parameter else ("", False)
+        found.append((tensor, tensor.source, True, kind, pairs))
+    orders = memory_orders(program)
+    return tuple(
+        Given(name(t.name), t.dtype, len(t.dims), orders.get(t.name, ()), spoken, is_state, kind, pairs)
+        for t, spoken, is_state, kind, pairs in found
+    )
+
+
+def _kind_of(parameter: Parameter) -> str:
     """The kind of a parameter as of what is given."""
     return _REPLACED if parameter.kind == "constant" and parameter.mutated else parameter.kind
 

@@ -16,6 +16,7 @@ from akg_core.lower.host.arguments import (
     asked,
     called,
     collections,
+    contents,
     heading,
     led,
     literal,
@@ -23,14 +24,14 @@ from akg_core.lower.host.arguments import (
     renamed,
     spoken_for,
 )
-from akg_core.lower.host.checks import TORCH_NAMES, Given, checked, kind_of, python_tuple, sizes_of
+from akg_core.lower.host.checks import TORCH_NAMES, checked, given_tensors, python_tuple, sizes_of
 from akg_core.lower.host.names import unlike
 from akg_core.lower.host.packing import packed
 from akg_core.lower.host.views import Dims, Part, parts_of, view, viewed
 from akg_core.records import HOST, Interface, Sketch
 from akg_core.sketch import ast
 from akg_core.sketch.check.shapes import sized, substitute
-from akg_core.sketch.program import kept_tensors, memory_orders, nested, program_of, statements
+from akg_core.sketch.program import kept_tensors, nested, program_of, statements
 from akg_core.sketch.scalars import floats_of
 from akg_core.sketch.show import show_expression
 
@@ -73,7 +74,8 @@ def write_module(
     forward = _Forward(sketch.interface, tree, program_of(tree), launch, floats, spoken_for(prelude))
     body = forward.lines()
     device = device if forward.calls else "None"  # views are good anywhere
-    return runtime.module(sketch.name, prelude, body, device, forward.given, forward.sizes)
+    tables = tuple(forward.tables.values())
+    return runtime.module(sketch.name, prelude, body, device, forward.given, forward.sizes, tables)
 
 
 def calls(tree: ast.SketchFile) -> tuple[Call, ...]:
@@ -121,13 +123,17 @@ class _Forward:
         inputs = [tensor for tensor in program.tensors if tensor.role == "In"]
         self.arguments = list(zip(inputs, given, strict=False))
         self.seed = inputs[-1].name if interface.seeded else ""
-        self.states = {tensor.name: tensor for tensor in program.tensors if tensor.role == "Param"}
+        numbers = {p.name: p for p in interface.parameters if p.kind == "numbers"}
+        params = {tensor.name: tensor for tensor in program.tensors if tensor.role == "Param"}
+        self.tables = {name: numbers[t.source] for name, t in params.items() if t.source in numbers}
+        self.states = {name: tensor for name, tensor in params.items() if name not in self.tables}
         self.spoken = {tensor.name: called(argument) for tensor, argument in self.arguments}
         self.spoken |= {name: tensor.source for name, tensor in self.states.items() if tensor.source}
         known = {*others.values(), *collections(interface.arguments), *(a.name for a in interface.arguments)}
         own = {tensor.name: argument.name for tensor, argument in self.arguments}
         self.names = unlike(program, self.dims, own, known, self.taken)
-        self.given = tuple(self._given())
+        tensors = [(tensor, argument) for tensor, argument in self.arguments if argument.kind == "tensor"]
+        self.given = given_tensors(program, interface, tensors, self.states.values(), self.name)
         self.extents = {tensor.name for tensor, a in self.arguments if a.kind == "size"}
         bound = {name: self._called(t, d) for name, t, d in self._bound()}
         names = {name: self.name(name) for name in bound}
@@ -145,8 +151,9 @@ class _Forward:
         lines += [f"    {line}" for line in (*asked(self.interface, self.others), *led(self.interface))]
         bound = [(self.name(tensor.name), argument) for tensor, argument in self.arguments]
         lines += [f"    {name} = {a.name}" for name, a in bound if a.kind == "tensor" and name != a.name]
-        lines += [f"    {line}" for line in checked(self.given)]
-        lines += [f"    {line}" for line in self._watched()]
+        made = [f"{self.name(name)} = _numbers({table.name!r}, _device)" for name, table in self.tables.items()]
+        checks = (*checked(self.given), *contents(self.interface), *made, *self._watched())
+        lines += [f"    {line}" for line in checks]
         extents = [(self.name(tensor.name), a) for tensor, a in self.arguments if a.kind == "size"]
         lines += [f"    {name} = _extent({called(a)!r}, {a.name}, _device)" for name, a in extents]
         numbers = {tensor.name: a.name for tensor, a in self.arguments if a.kind == "number"}
@@ -157,16 +164,6 @@ class _Forward:
         lines += [f"    {line}" for line in self._sizes()]
         lines += [f"    {line}" for line in self._statements()]
         return lines
-
-    def _given(self) -> Iterator[Given]:
-        """The tensors that are checked: arguments, then state."""
-        orders, known = memory_orders(self.program), {p.name: p for p in self.interface.parameters}
-        found = [(t, called(a), False, "", a.pairs) for t, a in self.arguments if a.kind == "tensor"]
-        for t in self.states.values():
-            kind, pairs = (kind_of(p), p.pairs) if (p := known.get(t.source)) else ("", False)
-            found.append((t, t.source, True, kind, pairs))
-        for t, spoken, state, kind, pairs in found:
-            yield Given(self.name(t.name), t.dtype, len(t.dims), orders.get(t.name, ()), spoken, state, kind, pairs)
 
     def _watched(self) -> list[str]:
         """Whether somebody may ask for gradients of what comes out."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from akg_core.lower.host.checks import Given, Sizes, dtypes_of
+from akg_core.lower.host.arguments import literal
+from akg_core.lower.host.checks import TORCH_NAMES, Given, Sizes, dtypes_of
+from akg_core.records import Parameter
 from akg_core.seeds import FACTOR, LARGEST, TERM
 
 _MODULE = '''\
@@ -320,6 +322,18 @@ _PAIRS = '''def _pairs(what, value, dtype):
 
 
 '''
+_TABLES = '''_made = {}
+
+
+def _numbers(name, device):
+    """A tensor of numbers that the reference makes itself, made once on each device."""
+    if (name, device) not in _made:
+        numbers, dtype = _TABLES[name]
+        _made[name, device] = torch.tensor(numbers, dtype=dtype, device=device)
+    return _made[name, device]
+
+
+'''
 _PARTS = (
     ("_unpacked(", _COLLECTIONS),
     ("_led(", _LED),
@@ -329,17 +343,30 @@ _PARTS = (
     ("_apart(", _APART),
     ("_update(", _UPDATES),
     ("_seed(", _SEEDS),
+    ("_numbers(", _TABLES),
 )
 """What a module has where its forward calls a function of it."""
 
 
-def module(name: str, prelude: str, forward: list[str], device: str, given: Sequence[Given], sizes: Sizes) -> str:
+def module(
+    name: str,
+    prelude: str,
+    forward: list[str],
+    device: str,
+    given: Sequence[Given],
+    sizes: Sizes,
+    tables: Sequence[Parameter],
+) -> str:
     """The text of the module: `prelude` at module level, `forward` as the lines of that method.
 
-    `device`: as for `akg_core.lower.host.module.write_module`; `given`, `sizes`: what forward checks.
+    `device`: as for `akg_core.lower.host.module.write_module`; `given`, `sizes`: what forward checks; `tables`: the
+    numbers that it reads as tensors.
     """
     body = textwrap.indent("\n".join(forward), "    ")
-    wanted = (text for call, text in _PARTS if call in body)
+    wanted = [text for call, text in _PARTS if call in body]
+    if tables:
+        entries = (f"    {p.name!r}: ({literal(p.value)}, torch.{TORCH_NAMES[p.dtype]}),\n" for p in tables)
+        wanted.append(f"_TABLES = {{\n{''.join(entries)}}}\n\n\n")
     return _MODULE.format(
         name=name.replace("\\", "").replace('"', "'"),
         prelude=prelude.strip("\n"),

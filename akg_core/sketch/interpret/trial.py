@@ -26,14 +26,15 @@ def trial_job(payload: dict[str, Any]) -> dict[str, Any]:
     from akg_core.sketch.interpret import interpret
     from akg_core.sketch.interpret.counts import Counts
     from akg_core.sketch.parse import parse
-    from akg_core.task.arguments import flat
-    from akg_core.task.graph import pairs
+    from akg_core.task.arguments import flat, tables
+    from akg_core.task.graph import held, pairs
     from akg_core.task.randomness import drawn_from
     from akg_core.task.source.load import load_source
 
     task = Task(**payload["task"])
-    records = task.interface.records
-    reference = replace(load_source(task.source, task.name), pairs=pairs(task.interface), records=records)
+    interface = task.interface
+    module = load_source(task.source, task.name)
+    reference = replace(module, pairs=pairs(interface), records=interface.records, held=held(interface))
     model = reference.model(payload["seed"], eval=not task.training)
     inputs = reference.inputs(payload["seed"] + 1)
     tensors = {
@@ -47,13 +48,14 @@ def trial_job(payload: dict[str, Any]) -> dict[str, Any]:
         if argument.kind != "constant"
     ]
     arguments += [torch.tensor(payload["seed"])] if task.interface.seeded else []
-    held = {name: tensor.detach().clone() for name, tensor in (*model.named_parameters(), *model.named_buffers())}
-    for parameter in task.interface.parameters:
-        if parameter.name not in held:
-            held[parameter.name] = operator.attrgetter(parameter.name)(model).detach().clone()
+    state = {name: tensor.detach().clone() for name, tensor in (*model.named_parameters(), *model.named_buffers())}
+    state |= tables(interface)
+    for parameter in interface.parameters:
+        if parameter.name not in state:
+            state[parameter.name] = operator.attrgetter(parameter.name)(model).detach().clone()
     began = time.perf_counter()
     tree = parse(payload["text"], payload["name"])
-    result = interpret(tree, arguments, held, Schedule(**payload["schedule"]), count=True)
+    result = interpret(tree, arguments, state, Schedule(**payload["schedule"]), count=True)
     seconds = time.perf_counter() - began
     with torch.no_grad(), drawn_from(payload["seed"]) if task.interface.seeded else nullcontext():
         expected = torch.utils._pytree.tree_leaves(model(*inputs))

@@ -4,6 +4,7 @@ example           the module and its arguments, and what forward gives for them
 fake              forward on tensors without data
 returned          what forward gives, where masks say how long that is
 packing           how outputs are packed: tuples, lists and dicts of each other
+held              arguments whose content says how large results are
 cases             the sizes of `get_inputs_dyn_list`
 traced            forward traced, with as much left open as can be
 translate         the exported program as a graph

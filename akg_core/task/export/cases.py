@@ -47,7 +47,8 @@ def _suits(argument: Argument, value: Any, case: dict[str, int]) -> bool:
     """Whether an argument may be this value, where `case` gives the sizes that vary."""
     if argument.kind == "tensor":
         shape = tuple(size(dim, case) for dim in argument.shape)
-        return isinstance(value, torch.Tensor) and tuple(value.shape) == shape
+        suits = isinstance(value, torch.Tensor) and tuple(value.shape) == shape
+        return suits and (not argument.is_held or value.tolist() == argument.value)
     if argument.kind == "size":
         return type(value) is int and value == size(argument.shape[0], case)
     return argument.kind != "constant" or argument.value == portable(value)

@@ -30,6 +30,7 @@ from akg_core.task.graph import spelled
 from akg_core.task.source.load import ReferenceModule, as_buffers
 from akg_core.task.tracing import steps
 from akg_core.task.tracing.asked import Asked
+from akg_core.task.tracing.contents import Contents
 from akg_core.task.tracing.items import Items
 from akg_core.task.tracing.recurrent import whole
 from akg_core.task.unsigned import SIGNED, is_unsigned
@@ -84,11 +85,13 @@ def _example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Exampl
     inputs = fake_or_real(mode, reference.inputs)
     if not reference.records and any(map(holds_records, inputs)):
         return _example(replace(reference, records=True), dynamic=dynamic, eval=eval)
-    lists = fake_or_real(mode, reference.input_lists)
+    lists = reference.input_lists() if reference.held else fake_or_real(mode, reference.input_lists)
     found = _leaves(reference, inputs)
     others = [[leaf.value for leaf in _leaves(reference, values)] for values in lists]
     varying = tuple(
-        frozenset(range(leaf.value.dim()))
+        frozenset[int]()
+        if i in reference.held
+        else frozenset(range(leaf.value.dim()))
         if dynamic and isinstance(leaf.value, torch.Tensor)
         else _differing(leaf.value, [other[i] for other in others if i < len(other)])
         for i, leaf in enumerate(found)
@@ -102,7 +105,7 @@ def _example(reference: ReferenceModule, *, dynamic: bool, eval: bool) -> Exampl
     given = {leaf.name: leaf.value for leaf in _leaves(reference, fakes) if isinstance(leaf.value, torch.Tensor)}
     shapes = {name: value.shape for name, value in given.items()}
     versions = {name: value._version for name, value in given.items()}
-    outputs = run(reference.name, mode, probe, fakes)
+    outputs = run(reference.name, mode, probe, fakes, contents=known(reference))
     replaced = _replaced(reference.name, before, tensor_attributes(probe))
     _require_no_late_state(reference, mode, probe, inputs, before)
     replaced += tuple(n for n, t in before.items() if t._version != written[n] and n not in replaced)
@@ -143,7 +146,7 @@ def _require_no_late_state(
         return
     reads = _Reads(made)
     with contextlib.suppress(TaskError):
-        run(reference.name, mode, probe, faked(mode, inputs), reads)
+        run(reference.name, mode, probe, faked(mode, inputs), reads, known(reference))
     if reads.found:
         raise TaskError(
             f"{reference.name}: forward makes the module's attribute {reads.found}, which the next call reads: it does "
@@ -194,6 +197,11 @@ def _spelled(value: Any, depth: int) -> str:
     return repr(value) if isinstance(value, (int, float, complex, str, torch.dtype)) else ""
 
 
+def known(reference: ReferenceModule) -> Contents | None:
+    """What is known of the content of arguments during a run of forward."""
+    return Contents(reference.held) if reference.held else None
+
+
 def is_size(value: Any) -> bool:
     """Whether a value may be a size that varies: tracing takes 0 and 1 for constants."""
     return type(value) is int and value > 1
@@ -208,12 +216,13 @@ def flat_forward(
     replaced: Sequence[str],
     extents: Collection[str],
     asking: Asked,
+    contents: Contents | None,
 ) -> Iterator[nn.Module]:
     """Inside, forward takes only the tensors among the leaves of its inputs, under these names; the rest is as given.
 
     Whatever Python values a file gives are then none that tracing meets, but for those that tensors called `extents`
     stand for: the ints that are their sizes. Buffers that forward has `replaced` are updated. What is `asking` answers
-    what it knows of floats. Gives what `forward_as` gives.
+    what it knows of floats, and `contents` what it knows of tensors. Gives what `forward_as` gives.
     """
     original = model.forward
 
@@ -221,8 +230,13 @@ def flat_forward(
         pairs = zip(names, tensors, strict=True)
         given = iter([t.shape[0] if name in extents else asking.take(name, t) for name, t in pairs])
         leaves = [next(given) if isinstance(value, torch.Tensor) else value for value in values]
+        if contents:
+            contents.take(leaves)
         held = {name: model.get_buffer(name) for name in replaced}
-        with whole(items=Items(traced=True)), asking:  # in here: what export does with calls of its own comes after
+        with (
+            whole(items=Items(traced=True), contents=contents),
+            asking,
+        ):  # in here: what export does with calls of its own comes after
             result = returned(original(*rebuilt(inputs, leaves)))
         for name, tensor in held.items():
             path, _, attribute = name.rpartition(".")

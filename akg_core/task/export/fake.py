@@ -14,10 +14,12 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from akg_core.errors import TaskError
+from akg_core.task.arguments import flat
 from akg_core.task.export import wording
 from akg_core.task.export.returned import returned
 from akg_core.task.source import load
 from akg_core.task.tracing import steps
+from akg_core.task.tracing.contents import Contents
 from akg_core.task.tracing.items import Items
 from akg_core.task.tracing.recurrent import whole
 from akg_core.task.tracing.unchecked import unchecked
@@ -59,18 +61,23 @@ def run(
     model: nn.Module,
     inputs: Sequence[Any],
     observer: AbstractContextManager[Any] | None = None,
+    contents: Contents | None = None,
 ) -> list[Any]:
     """The flat outputs of forward on fake tensors.
 
     What does not fit is said here in the reference's own terms: TaskError with its line. So is that forward
-    looks at values, which no tracing survives. `observer` is a dispatch mode that sees every operator.
+    looks at values, which no tracing survives. `observer` is a dispatch mode that sees every operator; `contents`: what
+    tensors hold, by places of the arguments.
     """
     blamed = load.blame(name, "forward, given what get_inputs gives,")
 
     def leaves(items: bool = True) -> list[Any]:
         read = Items(traced=False)
-        with whole(items=read if items else None):
-            found = list(torch.utils._pytree.tree_leaves(returned(model(*faked(mode, inputs)))))
+        given = faked(mode, inputs)
+        if contents:
+            contents.take(flat((), given))
+        with whole(items=read if items else None, contents=contents):
+            found = list(torch.utils._pytree.tree_leaves(returned(model(*given))))
         read.require_copies(found)
         return found
 
@@ -79,13 +86,13 @@ def run(
             return leaves()
         except TaskError as error:
             line = load.line_of(error, name)
-            raise TaskError(f"line {line}: {error.message}", error.cure) if line else error from None
+            raise type(error)(f"line {line}: {error.message}", error.cure) if line else error from None
         except Exception as error:
             refused = wording.of_values(error, name) or _of_items(lambda: leaves(items=False), name)
             if refused is None:
                 raise
             if steps.retry(load.line_of(error, name)):
-                return run(name, mode, model, inputs, observer)
+                return run(name, mode, model, inputs, observer, contents)
             raise refused from None
 
 

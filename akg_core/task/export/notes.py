@@ -6,11 +6,17 @@ Worker side.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
 
 from akg_core.records import Argument, Graph, Interface
+from akg_core.task.arguments import flat
 from akg_core.task.export.example import Example
 from akg_core.task.graph import random_nodes, spelled
+from akg_core.task.source.load import ReferenceModule
 
+_LONGEST = 60  # characters of a value in a note
 _SHOWN = 6  # names in a note, before the others are counted
 
 
@@ -21,6 +27,20 @@ def guarded(interface: Interface) -> Iterator[str]:
         more = [f"and {len(conditions) - _SHOWN} more"] if len(conditions) > _SHOWN else []
         if conditions:
             yield f"A kernel refuses {what} unless {'; '.join([*said, *more])}: there forward is another."
+
+
+def redrawn(reference: ReferenceModule, interface: Interface) -> Iterator[str]:
+    """What is said of arguments that are held, where get_inputs gives others each time."""
+    first, other = (flat(interface.arguments, reference.inputs(seed)) for seed in (0, 1))
+    for argument, one, two in zip(interface.arguments, first, other, strict=True):
+        if argument.is_held and not torch.equal(one, two):
+            name = spelled(argument.path or (argument.name,))
+            yield f"get_inputs draws {name} anew each time, so that a kernel refuses most of its draws."
+
+
+def _brief(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def notes_of(example: Example, arguments: Sequence[Argument], graph: Graph, vary: bool) -> list[str]:
@@ -37,6 +57,11 @@ def notes_of(example: Example, arguments: Sequence[Argument], graph: Graph, vary
         f"The argument {spelled(leaf.path)} is fixed to {leaf.value!r}."
         for leaf, a in zip(example.leaves, arguments, strict=True)
         if a.kind == "constant" and a.given
+    ]
+    notes += [
+        f"Sizes follow from what {spelled(a.path or (a.name,))} holds: kernels are for {_brief(a.value)} alone."
+        for a in arguments
+        if a.is_held
     ]
     for node in random_nodes(graph):
         notes.append(

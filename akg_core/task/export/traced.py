@@ -28,6 +28,7 @@ from akg_core.task.export.example import (
     flat_forward,
     forward_as,
     is_size,
+    known,
     tensor_attributes,
     with_own_names,
 )
@@ -145,7 +146,8 @@ def _traced(reference: ReferenceModule, example: Example, *, floats: Floats, ear
     asking = Asked({leaf.name: leaf.value for leaf in example.leaves if _may_vary(leaf)} if floats == "asked" else {})
 
     def export(model: nn.Module) -> ExportedProgram:
-        flat = flat_forward(model, example.inputs, values, names, example.replaced, extents, asking)
+        contents = known(example.reference)
+        flat = flat_forward(model, example.inputs, values, names, example.replaced, extents, asking, contents)
         with flat as traced, unchecked():
             if early:
                 return torch.export.export(traced, inputs, dynamic_shapes=dims, strict=False)
@@ -217,7 +219,10 @@ def arguments_of(
             shape, dtype = sizes.dims(next(traced).shape), dtype_name(leaf.value.dtype)
             mutated = leaf.name in updated
             order = () if mutated or common["pairs"] else memory_order(leaf.value)
-            found = Argument(kind="tensor", dtype=dtype, shape=shape, mutated=mutated, order=order, **common)
+            value = example.reference.held.get(place)
+            found = Argument(
+                kind="tensor", dtype=dtype, shape=shape, value=value, mutated=mutated, order=order, **common
+            )
             arguments.append(found)
         elif leaf.name in extents and isinstance((extent := sizes.dims(next(traced).shape))[0], str):
             found = Argument(kind="size", dtype="bool", shape=extent, value=leaf.value, **common)

@@ -21,10 +21,11 @@ from akg_core.records import Dim, Graph, Node, Parameter
 from akg_core.task.export import wording
 from akg_core.task.graph import reference, references, resolve
 from akg_core.task.layout import memory_order
+from akg_core.task.numbers import is_computed
 from akg_core.task.tracing.recurrent import captured_as
 
 DTYPES: dict[torch.dtype, str] = {getattr(torch, dtype.torch): name for name, dtype in dtypes.DTYPES.items()}
-MAX_INLINE_ELEMENTS = 4096
+MAX_INLINE_ELEMENTS = 1 << 16
 
 _PARAMETER_KINDS: dict[InputKind, Literal["parameter", "buffer"]] = {
     InputKind.PARAMETER: "parameter",
@@ -194,7 +195,7 @@ class _Translation:
             )
 
     def _inline(self, name: str, tensor: torch.Tensor) -> None:
-        """A tensor that forward makes from Python numbers, as a node."""
+        """A tensor that forward makes from Python numbers: a node, or a parameter where these follow no rule."""
         if tensor.numel() > MAX_INLINE_ELEMENTS:
             raise TaskError(
                 f"forward uses a tensor of {tensor.numel()} elements that is no attribute of the module.",
@@ -202,6 +203,12 @@ class _Translation:
             )
         dtype, shape = dtype_name(tensor.dtype), list(tensor.shape)
         flat = tensor.detach().flatten()
+        if not is_computed(flat.tolist()):
+            self._values[name] = f"parameter:{name}"
+            self._parameters[name] = Parameter(
+                name=name, dtype=dtype, shape=tuple(shape), kind="numbers", value=tensor.tolist()
+            )
+            return
         uniform = flat.numel() > 0 and bool((flat == flat[0]).all())
         op = "aten.full.default" if uniform else "akg.tensor"
         args: tuple[Any, ...] = (shape, flat[0].item()) if uniform else (tensor.tolist(),)

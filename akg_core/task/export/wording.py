@@ -17,7 +17,7 @@ from torch._subclasses.fake_tensor import (
     UnsupportedOperatorException,
 )
 
-from akg_core.errors import TaskError
+from akg_core.errors import TaskError, ValuesUnknown
 from akg_core.task.source import load
 from akg_core.task.unsigned import is_unsigned
 
@@ -98,12 +98,12 @@ def of_values(error: BaseException, name: str) -> TaskError | None:
                 "Compute with PyTorch's own operators, or register a fake implementation of yours (torch.library).",
             )
         if isinstance(each, DynamicOutputShapeException):
-            return TaskError(
+            return ValuesUnknown(
                 f"{place}: forward looks at the values of tensors for the size of a result{quoted}.",
                 _SIZED.get(each.func._opname, _FIXED),
             )
         if isinstance(each, DataDependentOutputException) or _OF_VALUES.search(f"{type(each).__name__}: {each}"):
-            return TaskError(
+            return ValuesUnknown(
                 f"{place}: forward looks at the values of tensors, which are not known when it is captured{quoted}.",
                 "Choose with torch.where instead of if; make sizes independent of values; say how often a loop that "
                 "values end runs at most: `for _ in range(n)`, with `break`.",

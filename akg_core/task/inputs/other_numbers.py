@@ -1,4 +1,5 @@
-"""Other values of the arguments that are Python's own numbers: a kernel that has the file's built in is wrong there.
+"""Other values of the arguments that are Python's own numbers, or tensors by whose content sizes are chosen: a kernel
+that has the file's built in is wrong there.
 
 A kernel is made for the numbers that the file gives. At others it may refuse, by an exception, or be right.
 """
@@ -15,8 +16,8 @@ _MOST = 3  # arguments of which another value is asked
 
 
 def other_numbers(task: Task) -> list[dict[str, Any]]:
-    """One other value for each of the first arguments that are whole numbers, flags, or lists of such."""
-    constants = [a for a in task.interface.arguments if a.kind == "constant" and a.given]
+    """One other value for each of the first arguments that are whole numbers, flags, or lists of such, or hold them."""
+    constants = [a for a in task.interface.arguments if a.is_held or (a.kind == "constant" and a.given)]
     found = [{a.name: other} for a in constants if (other := _other(a.value)) is not None]
     return found[:_MOST]
 
@@ -24,8 +25,11 @@ def other_numbers(task: Task) -> list[dict[str, Any]]:
 def given_numbers(task: Task, inputs: Sequence[Any], numbers: Mapping[str, Any]) -> list[Any]:
     """Arguments of `forward` with these values."""
     values = arguments.flat(task.interface.arguments, inputs)
-    named = zip(task.interface.arguments, values, strict=True)
-    return arguments.rebuilt(inputs, [numbers.get(argument.name, value) for argument, value in named])
+    for place, argument in enumerate(task.interface.arguments):
+        if argument.name in numbers:
+            other = numbers[argument.name]
+            values[place] = arguments.filled(values[place], other) if argument.is_held else other
+    return arguments.rebuilt(inputs, values)
 
 
 def _other(value: Any) -> Any:

@@ -15,9 +15,14 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
+from akg_core.errors import ValuesUnknown
+from akg_core.task.arguments import holding
 from akg_core.task.export.fake import fake_mode, fake_or_real, run
+from akg_core.task.export.held import decisive
 from akg_core.task.scaling.writes import require
 from akg_core.task.source import load
+from akg_core.task.source.load import ReferenceModule
+from akg_core.task.tracing.contents import Contents
 
 Shape = tuple[int, ...]
 
@@ -55,9 +60,15 @@ def interface_of(source: str, name: str) -> Interface:
 
 def shapes_of(source: str, name: str) -> Shapes:
     """All shapes of a call of forward. Raises TaskError where it does not run."""
-    found, model, inputs, mode = _made(source, name)
+    found, reference, model, inputs, mode = _made(source, name)
     watch = _Watch()
-    outputs = run(name, mode, model, inputs, watch)
+    try:
+        outputs = run(name, mode, model, inputs, watch)
+    except ValuesUnknown:
+        if not (held := decisive(reference, eval=False)):
+            raise
+        watch = _Watch()
+        outputs = run(name, mode, model, holding(inputs, held), watch, contents=Contents(held))
     elements = sum(map(math.prod, (*found.inputs, *found.parameters.values())))
     return Shapes(
         inputs=found.inputs,
@@ -104,8 +115,8 @@ class _Watch(TorchDispatchMode):
         return made
 
 
-def _made(source: str, name: str) -> tuple[Interface, nn.Module, list[Any], Any]:
-    """A file's module and inputs, fake where that works, and the mode that they are of."""
+def _made(source: str, name: str) -> tuple[Interface, ReferenceModule, nn.Module, list[Any], Any]:
+    """A file, its module and inputs, fake where that works, and the mode that they are of."""
     reference = load.load_source(source, name, traced=True).with_plain_arguments()
     mode = fake_mode()
     model: nn.Module = fake_or_real(mode, reference.model)
@@ -119,7 +130,7 @@ def _made(source: str, name: str) -> tuple[Interface, nn.Module, list[Any], Any]
     ]
     windows = frozenset((weight, dim) for weight, rank in weights for dim in range(2, rank))
     tensors = torch.utils._pytree.tree_leaves(inputs)
-    return Interface(_tensor_shapes(tensors), parameters, windows), model, inputs, mode
+    return Interface(_tensor_shapes(tensors), parameters, windows), reference, model, inputs, mode
 
 
 def _tensor_shapes(values: Iterable[Any]) -> tuple[Shape, ...]:

@@ -16,9 +16,9 @@ import random
 import sys
 import traceback
 import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from torch.nn.parameter import is_lazy
 from akg_core.errors import OutOfMemory, TaskError, is_of_memory
 from akg_core.records import HOST
 from akg_core.task.argument_records import holds_records, plain, taking_records
+from akg_core.task.arguments import holding
 from akg_core.task.complex_border import as_pairs, real
 from akg_core.task.layout import storage_of
 from akg_core.task.source.beside import placed
@@ -54,7 +55,8 @@ class ReferenceModule:
     `device` is torch's name of where modules and inputs are made. `replaced`: attributes of the module that forward
     replaces by tensors, which are buffers of the modules made. `pairs`: complex tensors are pairs of real ones, those
     at these places of the arguments too (`complex_border`); None: they are what they are. `records`: dataclasses and
-    named tuples among the arguments are plain collections (`argument_records`).
+    named tuples among the arguments are plain collections (`argument_records`). `held`: what tensors among these hold
+    whatever is drawn, by their places (`arguments.holding`).
     """
 
     name: str
@@ -67,6 +69,7 @@ class ReferenceModule:
     replaced: tuple[str, ...] = ()
     pairs: tuple[int, ...] | None = None
     records: bool = False
+    held: Mapping[int, Any] = field(default_factory=dict)
 
     def model(self, seed: int = 0, *, eval: bool = False) -> nn.Module:
         """A new module, its parameters drawn after `sow(seed)`; `eval` switches its mode."""
@@ -88,7 +91,8 @@ class ReferenceModule:
         """The positional arguments of `forward`, drawn after `sow(seed)`."""
         with blame(self.name, "get_inputs"):
             values = self._drawn(seed)
-        return [self._moved(value) for value in self._bordered(_inputs_list(self.name, "get_inputs", values))]
+        found = self._bordered(_inputs_list(self.name, "get_inputs", values))
+        return [self._moved(value) for value in holding(found, self.held)]
 
     def with_plain_arguments(self) -> ReferenceModule:
         """The same, with plain collections where some arguments are dataclasses or named tuples."""

@@ -5,6 +5,7 @@ layers                 the same of layers, and of distributions
 layouts                functions whose results lie in another order than PyTorch's trace says
 arrays                 NumPy
 read_numbers, items    numbers that forward reads from tensors
+contents               what tensors hold of which it is known
 asked                  what is asked of float arguments
 choices                `if` by the values of tensors
 turns                  all turns of a loop at once

@@ -17,6 +17,7 @@ from torch.overrides import TorchFunctionMode
 from akg_core.task.graph import RECURRENT
 from akg_core.task.tracing import choices
 from akg_core.task.tracing.arrays import array
+from akg_core.task.tracing.contents import Contents
 from akg_core.task.tracing.items import Items
 from akg_core.task.tracing.picking import Picking, plain
 
@@ -44,17 +45,22 @@ class whole(TorchFunctionMode):
     """Inside, recurrent layers over a padded sequence are not run step by step, and `x.data` is `x.detach()`.
 
     What PyTorch makes of the former cannot be decomposed: it ends the process. `x[mask]` and `mask.nonzero()` are
-    `Picked`, and with `items`, `x.item()` is a tensor.
+    `Picked`, and with `items`, `x.item()` is a tensor. With `contents`, what tensors hold may be known.
     """
 
-    def __init__(self, items: Items | None = None) -> None:
+    def __init__(self, items: Items | None = None, contents: Contents | None = None) -> None:
         super().__init__()
-        self._picking, self._items = Picking(), items
+        self._picking, self._items, self._contents = Picking(), items, contents
         choices.restart()
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        if self._contents:
+            return self._contents.call(self._called, func, args, kwargs or {})
+        return self._called(func, args, kwargs or {})
+
+    def _called(self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if func == _DATA:
             return args[0].detach()
         if (converted := array(func, args)) is not None:
@@ -62,15 +68,15 @@ class whole(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name in ("__getitem__", "__setitem__"):
             args = (args[0], plain(args[1]), *args[2:])
-        if found := self._picking.called(func, args, kwargs or {}):
+        if found := self._picking.called(func, args, kwargs):
             return found[0]
-        choices.note(name, args, kwargs or {})
-        if self._items and (found := self._items.called(func, args, kwargs or {})):
+        choices.note(name, args, kwargs)
+        if self._items and (found := self._items.called(func, args, kwargs)):
             return found[0]
         if name in RECURRENT and func == getattr(torch._C._VariableFunctions, name) and _padded(name, args):
-            return _layers(getattr(getattr(torch.ops, _NAMESPACE), name), *args, **(kwargs or {}))
-        result = func(*args, **(kwargs or {}))
-        return self._picking.known(func, args, kwargs or {}, result)
+            return _layers(getattr(getattr(torch.ops, _NAMESPACE), name), *args, **kwargs)
+        result = func(*args, **kwargs)
+        return self._picking.known(func, args, kwargs, result)
 
 
 def layers_by_lengths(name: str, *args: Any) -> Any:
