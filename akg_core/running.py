@@ -19,10 +19,11 @@ class Case(Record):
     that it has seen none, and report nothing), `state` a state dict (without one the constructor's stays), `reference`
     the text of the reference file, whose `get_init_inputs` gives the constructor's arguments. `updates`: which of the
     interface's arguments the reference updates, `left`: which parameters and buffers, `replaced`: which attributes of
-    its module it replaces, `pairs`: which arguments are complex, None where nothing is, `records`: some are dataclasses
-    or named tuples. `poison` seeds the pattern that fills fresh memory. The harness writes to `outputs` a dict:
-    "result" is what `forward` returned, "changed" the arguments ("argument 0") and state ("state bn.running_mean") that
-    it left different. Files of tensors are those of `akg_core.worker.tensors`.
+    its module it replaces, `pairs`: which arguments are complex, None where nothing is, `records`: some are
+    dataclasses or named tuples, `held`: what tensors among the arguments hold that kernels are made for. `poison`
+    seeds the pattern that fills fresh memory. The harness writes to `outputs` a dict: "result" is what `forward`
+    returned, "changed" the arguments ("argument 0") and state ("state bn.running_mean") that it left different.
+    Files of tensors are those of `akg_core.worker.tensors`.
 
     With an `order` there is a call for each number in it, on the inputs at that place of `series`; the outputs of the
     n-th lie in `outputs_of(n)`. `apart`: before each call the state is as it was. `placed`: tensors lie where the
@@ -46,6 +47,7 @@ class Case(Record):
     replaced: tuple[str, ...] = ()
     pairs: tuple[int, ...] | None = None
     records: bool = False
+    held: dict[int, Any] = Field(default_factory=dict)
     made_by: int = 0
     poison: int = 0
     series: tuple[Path, ...] = ()

@@ -13,7 +13,7 @@ import torch
 from akg_core.device import HOST
 from akg_core.errors import OutOfMemory
 from akg_core.judge import records, verify
-from akg_core.judge.candidate import rounding
+from akg_core.judge.candidate import harness, rounding
 from akg_core.judge.candidate.subject import construct
 from akg_core.judge.compare.accuracy import slack
 from akg_core.judge.compare.case import Expected
@@ -278,3 +278,12 @@ def test_another_number_is_a_case_at_which_a_kernel_may_refuse(tmp_path: Path) -
     found = {draw["name"]: draw for draw in prepared(source, tmp_path, 7, training=False)["draws"]}
     given = [load(Case(**found[name]["case"]).inputs)[1:] for name in ("drawn, dim=0", "drawn, flag=False")]
     assert given == [[0, True], [1, False]] and found["drawn, dim=0"]["beyond"] and found["drawn, dim=0"]["needed"]
+
+
+def test_a_rehearsal_has_zeros_but_where_a_kernel_is_made_for_what_tensors_hold(tmp_path: Path) -> None:
+    save(tmp_path / "inputs", [torch.ones(3), torch.tensor([4, 6])], HOST)
+    case = Case(name="drawn", inputs=tmp_path / "inputs", outputs=tmp_path / "outputs", held={1: [4, 6]})
+    given = list[list[torch.Tensor]]()
+    subject = SimpleNamespace(enter=lambda case: None, model=lambda *values: given.append([*values]), device=HOST)
+    harness._rehearse(subject, case)
+    assert [value.tolist() for value in given[0]] == [[0, 0, 0], [4, 6]]

@@ -140,3 +140,23 @@ def test_writes_of_many_threads_to_the_same_places_are_open(
         ready = prepared.ready()
     assert any("which of several writes to a place stays" in note for note in ready.notes)
     assert not ready.random  # though threads race
+
+
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64])
+@pytest.mark.parametrize(("shape", "dim"), [((7, 40), 1), ((40,), 0), ((3, 50, 5), 1), ((2, 3, 33), -1)])
+def test_the_first_few_are_those_of_the_whole_order(
+    shape: tuple[int, ...], dim: int, dtype: torch.dtype, largest: bool
+) -> None:
+    draw = torch.Generator().manual_seed(len(shape))
+    for distinct in (1, 3, 12, 1000):
+        x = torch.randint(distinct, shape, generator=draw).to(dtype)
+        if dtype.is_floating_point and distinct > 3:
+            x.view(-1)[torch.randint(x.numel(), (3,), generator=draw)] = torch.nan
+            x[x == 0] = -0.0
+        wanted = x.sort(dim=dim, descending=largest, stable=True)
+        for k in (1, 2, 5, 8, 20):
+            with TieOrder(False):
+                values, places = x.topk(k, dim, largest)
+            assert torch.equal(places, wanted.indices.narrow(dim, 0, k))
+            torch.testing.assert_close(values, wanted.values.narrow(dim, 0, k), rtol=0, atol=0, equal_nan=True)

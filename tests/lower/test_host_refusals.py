@@ -194,3 +194,13 @@ def test_parameters_are_found_where_they_are_held_now(tmp_path: Path) -> None:
     torch.nn.utils.parametrize.register_parametrization(model.fc, "weight", torch.nn.Tanh())
     with torch.no_grad():
         assert torch.equal(model(x), 2 * model.fc.weight.t())
+
+
+def test_content_that_sizes_follow_from_is_refused_where_it_is_another(tmp_path: Path) -> None:
+    ends = Argument(name="ends", kind="tensor", dtype="i64", shape=(3,), value=[0, 2, 4])
+    sketch = SCALE.replace('def model(x: In["f32", "M", "K"]', 'def model(x: In["f32", "M", "K"], ends: In["i64", 3]')
+    model = load(tmp_path, sketch, tensor("x"), ends).ModelNew()
+    x = torch.ones(4, 8)
+    model(x, torch.tensor([0, 2, 4]))
+    with pytest.raises(ValueError, match=r"made for ends=\[0, 2, 4\], not \[0, 3, 4\]"):
+        model(x, torch.tensor([0, 3, 4]))

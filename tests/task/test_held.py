@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from akg_core.device import HOST
 from akg_core.errors import TaskError
+from akg_core.judge.reference.locality import Locality
+from akg_core.judge.reference.schedule import planned
 from akg_core.records import Task
 from akg_core.task.capture import capture
+from akg_core.task.graph import held
+from akg_core.task.inputs.other_numbers import given_numbers
 from akg_core.task.source.load import load_source
 from tests.design.judging import forward, judge, reference
 
@@ -100,3 +107,14 @@ def test_sizes_vary_beside_a_content() -> None:
     body = forward("torch.cat([x[a:b].softmax(0) for a, b in zip(ends, ends[1:])])", "x, ends, grid")
     task = judge(reference(body, INPUTS), dynamic=True).task
     assert task.interface.arguments[0].shape[1] == "s0" or task.symbols
+
+
+def test_a_judge_asks_for_another_content_too_and_keeps_it_otherwise() -> None:
+    body = forward("torch.cat([x[a:b].softmax(0) for a, b in zip(ends, ends[1:])])", "x, ends, grid")
+    task = _captured(body, "[torch.randn(12, 6), torch.randint(1, 4, (3,)).cumsum(0), torch.ones(2, 2).long()]")
+    (place,) = held(task.interface)
+    (other,) = [plan.numbers for plan in planned(task, 7, Locality(), True, HOST) if plan.numbers]
+    assert other.keys() == {"ends"} and other["ends"] != held(task.interface)[place]
+    module = replace(load_source(task.source, "reference"), held=held(task.interface))
+    assert all(module.inputs(seed)[1].tolist() == held(task.interface)[place] for seed in range(4))
+    assert given_numbers(task, module.inputs(3), other)[1].tolist() == other["ends"]

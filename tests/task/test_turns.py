@@ -128,7 +128,7 @@ def test_what_has_to_be_done_turn_by_turn_is_said_of_the_loop_as_it_stands() -> 
     with pytest.raises(TaskError, match=r"line 11: forward looks at the values .*`if p < m:`"):
         capture(
             made(
-                "for i in range(n):\n    p = int(y[0, i, 0])\n    if p < m:\n        return y\n    y[:, p] = y[:, 0] + 1",
+                "for i in range(n):\n    p = int(y[0, i, 0])\n    if p < m:\n        return y\n    y[:, p] += 1",
                 traced=True,
             )
         )

@@ -40,6 +40,7 @@ from akg_core.judge.candidate.turns import take_turns
 from akg_core.judge.source.native import ForbiddenCode, MachineCode
 from akg_core.judge.source.rules import COPIES_ONLY
 from akg_core.records import Artifact, Case, CaseReport, ProfileReport, RunReport, TimingPlan
+from akg_core.task.arguments import holding
 from akg_core.worker import child, isolation, seccomp
 from akg_core.worker.tensors import description, load, memory, transform
 from akg_core.worker.threads import alone, spin_little
@@ -261,13 +262,15 @@ def _unlike(cases: Sequence[Case]) -> dict[str, Case]:
 def _rehearse(subject: Subject, case: Case) -> None:
     """Call a kernel for what its language does at the first call; how that goes is found out when it counts.
 
-    No guard watches, so that it gets the case's shapes and zeros in them: nothing that is asked later. For want of
-    memory it raises: what was not done for the first time here would be when it counts, where it is forbidden.
+    No guard watches, so that it gets the case's shapes and zeros in them, or what it is made for: nothing that is asked
+    later. For want of memory it raises: what was not done for the first time here would be when it counts, where it is
+    forbidden.
     """
     try:
         with torch.no_grad():
             subject.enter(case)
-            subject.model(*transform(load(inputs_of(case), subject.device), _zeroed))
+            zeros = transform(load(inputs_of(case), subject.device), _zeroed)
+            subject.model(*holding(zeros, case.held))
             subject.device.synchronize()
             subject.device.release_unused()
     except Exception as error:

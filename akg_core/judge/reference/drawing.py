@@ -29,7 +29,7 @@ from akg_core.judge.reference.updates import left_in_state
 from akg_core.judge.reference.updates import places as updated_places
 from akg_core.records import Case, Interface, Placement, Task
 from akg_core.task.arguments import holding
-from akg_core.task.graph import pairs, replaced
+from akg_core.task.graph import held, pairs, replaced
 from akg_core.task.inputs import draws, edges, places, whole_numbers
 from akg_core.task.inputs.other_numbers import given_numbers
 from akg_core.task.inputs.patterns import Deal
@@ -129,6 +129,7 @@ def plan(reference: Reference, asked: Plan) -> Draw:
         replaced=replaced(reference.task.interface),
         pairs=pairs(reference.task.interface),
         records=reference.task.interface.records,
+        held=held(reference.task.interface),
         made_by=made_by(reference.task, reference.seed),
         placed=_placed(asked) if on_host else "",
         threads=_threads(asked) if on_host else 0,
@@ -224,8 +225,8 @@ def _inputs_drawn(reference: Reference, draw: Draw, state: State | None) -> list
         )
     task, module, deal = reference.task, reference.module, reference.deals.get(draw.name)
     if deal and deal.tables:
-        held = reference.initial | (state or {})
-        numbers = [number for name in deal.tables for number in held[name].flatten()[:_BORDERS].tolist()]
+        state = reference.initial | (state or {})
+        numbers = [number for name in deal.tables for number in state[name].flatten()[:_BORDERS].tolist()]
         deal = replace(deal, borders=(*deal.borders, *numbers))
     kind = draws.DEALT if deal else draw.kind
     if task.symbols:

@@ -16,7 +16,7 @@ from akg_core.judge.records import Draw, OutputComparison, Preparation
 from akg_core.judge.reference.construction import made_by
 from akg_core.record import Sentence
 from akg_core.records import Case, Record, Target, Task
-from akg_core.task.graph import pairs, replaced
+from akg_core.task.graph import held, pairs, replaced
 from akg_core.worker.folders import remove
 from akg_core.worker.limits import JobResult, Limits
 
@@ -144,6 +144,7 @@ class Prepared(Closing):
             replaced=replaced(self.task.interface),
             pairs=pairs(self.task.interface),
             records=self.task.interface.records,
+            held=held(self.task.interface),
             made_by=made_by(self.task, self.seed),
         )
 

@@ -23,6 +23,7 @@ _ORDERS = frozenset({"topk", "sort", "argsort"})
 _PICKS = frozenset({"kthvalue", "median", "nanmedian", "mode"})
 _WRITES = frozenset({"index_put", "index_copy", "scatter"})
 _OPEN = ("aten.index_put.default", "aten.scatter.src")
+_AT_ONCE = 1 << 24  # elements that are looked through
 _ROUNDINGS = 1e3  # of the largest element of a row, by which a sum in another order may differ
 _NARROW_ROUNDINGS = 8.0  # the same in formats of 16 bits, which are summed in a wider one and rounded now and then
 
@@ -54,17 +55,16 @@ class TieOrder(TorchDispatchMode):
             return func(*args, **(kwargs or {}))
         given = {a.name: a.default_value for a in func._schema.arguments if a.has_default_value()}
         given |= {a.name: value for a, value in zip(func._schema.arguments, args, strict=False)} | (kwargs or {})
-        x, dim = given["self"], given.get("dim")
+        x, dim = given["self"], given.get("dim", -1)
         returned = len(func._schema.returns)
         if not x.dim() or given.get("stable") or "out" in func._overloadname or (name in _PICKS and returned == 1):
             return func(*args, **(kwargs or {}))
         order = self._order(x.shape[dim], x.device)
         searched = x if order is None else x.index_select(dim, order)
-        if name in _ORDERS:
-            largest = given.get("largest", given.get("descending", False))
-            values, places = searched.sort(dim=dim, descending=largest, stable=True)
-            if name == "topk":
-                values, places = (each.narrow(dim, 0, given["k"]).contiguous() for each in (values, places))
+        if name == "topk":
+            values, places = _first_of_equals(searched, given["k"], dim, given["largest"])
+        elif name in _ORDERS:
+            values, places = searched.sort(dim=dim, descending=given["descending"], stable=True)
         else:
             values, places = func(*(searched if each is x else each for each in args), **(kwargs or {}))
         places = places if order is None else order[places]
@@ -81,6 +81,31 @@ class TieOrder(TorchDispatchMode):
             args = (args[0], *_turned_round(name, *args), *args[3 if name == "index_put" else 4 :])
         with one_after_another():
             return func(*args, **kwargs)
+
+
+def _first_of_equals(x: torch.Tensor, k: int, dim: int, largest: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """`topk` with the first of equal values, in this order; only rows with NaNs, or for a large `k`, are sorted."""
+    size = x.shape[dim]
+    if 4 * k > size:
+        ordered = x.sort(dim=dim, descending=largest, stable=True)
+        return ordered.values.narrow(dim, 0, k).contiguous(), ordered.indices.narrow(dim, 0, k).contiguous()
+    turned = x.movedim(dim, -1)
+    rows = turned.reshape(-1, size)
+    found, places = rows.topk(k + 1, largest=largest)
+    last, places, odd = found[:, -2:-1], places[:, :-1].contiguous(), found.isnan().any(1)
+    tied = (last.eq(found[:, -1:])[:, 0] & ~odd).nonzero()[:, 0]
+    for at in tied.split(max(1, _AT_ONCE // size)):
+        some, end = rows[at], last[at]
+        before, equal = some > end if largest else some < end, some == end
+        first = equal & (equal.cumsum(1, dtype=torch.int32) <= k - before.sum(1, keepdim=True))
+        places[at] = (before | first).nonzero()[:, 1].view(-1, k)
+    if bool(odd.any()):
+        places[odd] = rows[odd].sort(descending=largest, stable=True).indices[:, :k]
+    places = places.sort().values
+    values, order = rows.gather(1, places).sort(descending=largest, stable=True)
+    shape = (*turned.shape[:-1], k)
+    values, places = values.view(shape), places.gather(1, order).view(shape)
+    return values.movedim(-1, dim).contiguous(), places.movedim(-1, dim).contiguous()
 
 
 def _turned_round(name: str, x: torch.Tensor, *args: Any) -> tuple[Any, ...]:
