@@ -240,12 +240,16 @@ class Fusion:
         return turns <= SMALL or (turns <= SMALL**2 and bool(sides) and all(self.length(a) <= SMALL for a in sides))
 
     def jams(self, group: Sequence[Op], axis: str, open: frozenset[str]) -> bool:
-        """Whether a loop reduces `axis` into a buffer along the lanes: it should add several positions a visit."""
+        """Whether a loop reduces `axis` into a buffer along the lanes: it should add several positions a visit.
+
+        Not where places are looked up: what lies there together is best read together, which is then in few lines.
+        """
         return all(
             p.kind == "reduce"
             and axis in p.over
             and p.function not in ("first", "last")
             and p.iterates - open - {axis} == {self.lane_axis(p, open)} - set(p.over)
+            and all(step(self.body, access.place, axis) is not None for access in accesses(self.body, p))
             for p in group
         )
 
