@@ -153,3 +153,18 @@ def test_a_tensor_that_says_a_size_has_its_other_sizes_said_too() -> None:
     )
     inputs = "[torch.randint(0, 9, (6,)), torch.randn(3, 5, 8), torch.randn(4), torch.randint(0, 6, (7,))]"
     judge(reference(body, inputs), dynamic=True)
+
+
+@pytest.mark.parametrize("kind", ["amax", "amin"])
+@pytest.mark.parametrize("dtype", ["float", "double", "bfloat16"])
+def test_nans_win_by_their_bits(kind: str, dtype: str) -> None:
+    some = "torch.where(torch.rand({}) < 0.1, torch.nan, torch.randn({}))"
+    given = [some.format(*[shape] * 2) + f".{dtype}()" for shape in ("6, 9", "6, 20")]
+    source = reference(
+        forward(
+            f"(x.scatter_reduce(1, i, y, '{kind}'), x.neg().scatter_reduce(1, i, y, '{kind}', include_self=False))",
+            "x, i, y",
+        ),
+        f"[{given[0]}, torch.randint(0, 9, (6, 20)), {given[1]}]",
+    )
+    assert "from_bits(" in judge(source).sketches[0].text

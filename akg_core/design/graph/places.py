@@ -19,15 +19,29 @@ from akg_core.design.graph.values import (
     counting,
     expand,
     fold,
+    map_of,
+    predicate,
     reshape,
     view,
     where,
     window,
 )
+from akg_core.dtypes import is_float
 from akg_core.sketch.numerics import identity
 
 _ATOMIC = ("i32", "i64", "f32", "f64")  # what can be joined in memory
+_NANS = {"f32": ("i32", 0x7FC0_0000, -0x40_0000), "f64": ("i64", 0x7FF8 << 48, -(1 << 51))}
+"""By dtype that of its bits, and the bits of NaNs that are the greatest and the least of all as whole numbers."""
 _FAR = 1 << 31  # from where on a number needs 64 bits
+
+
+def _with_extreme_nans(value: Value, op: str) -> Value:
+    """A value whose NaNs win by their bits: chips that join floats in memory compare them as whole numbers."""
+    if isinstance(value, Literal):
+        return value
+    dtype, greatest, least = _NANS[value.dtype]
+    bits = where(predicate("isnan", value), greatest if op == "max" else least, map_of("bits", value, dtype=dtype))
+    return map_of("from_bits", bits, dtype=value.dtype)
 
 
 def uncopied(value: Value) -> Value:
@@ -66,16 +80,19 @@ class Places:
 
         It is done in a dtype in which memory can do it; the result has the base's.
         """
-        dtype = base.dtype if base.dtype in _ATOMIC or op == "set" else "i64"
+        given = base.dtype
+        dtype = given if given in _ATOMIC or op == "set" else "i64"
         read = tuple(view(r, self.updates, self.of) for r in self.read)
 
         def rule(at: Positions, found: Positions) -> Positions:
             return self.home(self.key(self.of(at), found), at)
 
+        base, updates = cast(uncopied(base), dtype), cast(updates, dtype)
+        if op in ("max", "min") and is_float(dtype):
+            base, updates = _with_extreme_nans(base, op), _with_extreme_nans(updates, op)
         base, updates = expand(base, self.base), expand(updates, self.updates)
-        wide = cast(uncopied(base), dtype)
-        found = Scatter(wide, cast(updates, dtype), read, rule, op, shape=self.base, dtype=dtype)
-        return cast(found, base.dtype)
+        found = Scatter(base, updates, read, rule, op, shape=self.base, dtype=dtype)
+        return cast(found, given)
 
     def touched(self) -> Value:
         """Whether any update goes to a place."""

@@ -24,6 +24,7 @@ def adapt(interpreter: Any, tl: Any) -> None:
         return
     _unpack_what_is_one(interpreter.ReduceOps)
     _keep_conditions(interpreter.InterpreterBuilder)
+    _join_floats(interpreter)
     interpreter.interpreter_builder.codegen_fns["min_dot_size"] = lambda *_: (1, 1, 1)
     interpreter.InterpreterBuilder.get_int1_ty = lambda self: tl.int1
     patch = interpreter._patch_lang
@@ -62,3 +63,27 @@ def _keep_conditions(builder: Any) -> None:
         return made
 
     builder.create_splat = create_splat
+
+
+def _join_floats(interpreter: Any) -> None:
+    """Let floats be joined in memory by their maximum or minimum, which it does with whole numbers alone."""
+    numpy, memory, operations = interpreter.np, interpreter._interpreter, interpreter._ir.ATOMIC_OP
+    join = interpreter.InterpreterBuilder.create_atomic_rmw
+    functions = {operations.MAX: numpy.maximum, operations.MIN: numpy.minimum}
+
+    def create_atomic_rmw(self: Any, operation: Any, pointers: Any, values: Any, mask: Any, *order: Any) -> Any:
+        function = functions.get(operation)
+        if function is None or values.data.dtype.kind != "f":
+            return join(self, operation, pointers, values, mask, *order)
+        meant = mask.data.astype(bool)
+        places, which = numpy.unique(pointers.data[meant], return_inverse=True)
+        every = numpy.ones(places.shape, bool)
+        before = memory.load(places, every, numpy.zeros(places.shape, values.data.dtype), values.data.dtype)
+        after = before.copy()
+        function.at(after, which, values.data[meant])
+        memory.store(places, after, every)
+        found = numpy.zeros_like(values.data)
+        found[meant] = before[which]
+        return interpreter.TensorHandle(found, values.dtype.scalar)
+
+    interpreter.InterpreterBuilder.create_atomic_rmw = create_atomic_rmw
