@@ -93,14 +93,16 @@ def _capture(reference: ReferenceModule, *, dynamic: bool, eval: bool, integers:
     try:
         return _captured(reference, dynamic=dynamic, eval=eval, integers=integers)
     except ValuesUnknown as error:
-        reference = reference.with_plain_arguments()
-        if not (held := decisive(reference, eval=eval)):
-            raise
+        reference, refused = reference.with_plain_arguments(), error
+    errors = list[TaskError]()
+    for held in decisive(reference, eval=eval):
         try:
             task = _captured(replace(reference, held=held), dynamic=dynamic, eval=eval, integers=integers)
-        except TaskError:
-            raise error from None
+        except TaskError as error:
+            errors.append(error)
+            continue
         return task.model_copy(update={"notes": (*task.notes, *redrawn(reference, task.interface))})
+    raise next((each for each in errors if not isinstance(each, ValuesUnknown)), refused) from None
 
 
 def _captured(reference: ReferenceModule, *, dynamic: bool, eval: bool, integers: bool) -> Task:

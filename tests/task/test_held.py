@@ -103,10 +103,11 @@ def test_entries_of_another_content_are_refused() -> None:
     assert _captured(body, INPUTS, more).refused == (1,)
 
 
-def test_sizes_vary_beside_a_content() -> None:
-    body = forward("torch.cat([x[a:b].softmax(0) for a, b in zip(ends, ends[1:])])", "x, ends, grid")
+@pytest.mark.parametrize("more", ["", " * torch.arange(x.shape[1])", " + grid.flatten()[: x.shape[1] // 2].sum()"])
+def test_sizes_vary_beside_a_content(more: str) -> None:
+    body = forward(f"torch.cat([x[a:b].softmax(0) for a, b in zip(ends, ends[1:])]){more}", "x, ends, grid")
     task = judge(reference(body, INPUTS), dynamic=True).task
-    assert task.interface.arguments[0].shape[1] == "s0" or task.symbols
+    assert isinstance(task.interface.arguments[0].shape[1], str)
 
 
 def test_a_judge_asks_for_another_content_too_and_keeps_it_otherwise() -> None:
@@ -118,3 +119,14 @@ def test_a_judge_asks_for_another_content_too_and_keeps_it_otherwise() -> None:
     module = replace(load_source(task.source, "reference"), held=held(task.interface))
     assert all(module.inputs(seed)[1].tolist() == held(task.interface)[place] for seed in range(4))
     assert given_numbers(task, module.inputs(3), other)[1].tolist() == other["ends"]
+
+
+def test_what_a_trace_needs_besides_is_held_too() -> None:
+    body = forward("torch.roll(x, shifts=int(n[0]), dims=1).split(grid.prod(-1).tolist())", "x, n, grid")
+    task = judge(reference(body, "[torch.randn(12, 6), torch.tensor([3]), torch.tensor([[2, 3], [1, 6]])]")).task
+    assert [a.is_held for a in task.interface.arguments] == [False, True, True]
+
+
+def test_what_is_refused_otherwise_is_said() -> None:
+    with pytest.raises(TaskError, match="forward returns 12, which is not a tensor"):
+        _captured(forward("(x.split(grid.prod(-1).tolist()), int(ends[-1]))", "x, ends, grid"))

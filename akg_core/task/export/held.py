@@ -23,26 +23,27 @@ _MOST = 1 << 12  # elements of an argument
 _DTYPES = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)  # masks are data
 
 
-def decisive(reference: ReferenceModule, *, eval: bool) -> dict[int, Any]:
-    """What arguments hold that forward has to know, as few as do, by their places; none where that does not help."""
+def decisive(reference: ReferenceModule, *, eval: bool) -> list[dict[int, Any]]:
+    """What arguments hold that forward has to know, by their places: as few as do to run it, and all that it asks for,
+    which a trace may need. None where that does not help."""
     if not _candidates(reference):
-        return {}
+        return []
     values = flat((), reference.inputs())
     candidates = {place: value.tolist() for place, value in enumerate(values) if _may_be_held(value)}
     read = _read(reference, candidates, eval)
-    found = {place: candidates[place] for place in sorted(read or ())}
-    for place in tuple(found) if len(found) > 1 else ():
+    asked = found = {place: candidates[place] for place in sorted(read or ())}
+    for place in asked if len(asked) > 1 else ():
         fewer = {other: content for other, content in found.items() if other != place}
         if _read(reference, fewer, eval) is not None:
             found = fewer
-    return found
+    return [each for each in (found, asked if len(asked) > len(found) else {}) if each]
 
 
 def required(reference: ReferenceModule, *, eval: bool) -> dict[int, Any]:
     """What is `decisive`, where forward does not run without; else none."""
     if not _candidates(reference) or _read(reference, {}, eval) is not None:
         return {}
-    return decisive(reference, eval=eval)
+    return next(iter(decisive(reference, eval=eval)), {})
 
 
 def _candidates(reference: ReferenceModule) -> bool:

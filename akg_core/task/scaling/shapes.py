@@ -65,9 +65,9 @@ def shapes_of(source: str, name: str) -> Shapes:
     try:
         outputs = run(name, mode, model, inputs, watch)
     except ValuesUnknown:
-        if not (held := decisive(reference, eval=False)):
+        if not (contents := decisive(reference, eval=False)):
             raise
-        watch = _Watch()
+        watch, held = _Watch(), contents[0]
         outputs = run(name, mode, model, holding(inputs, held), watch, contents=Contents(held))
     elements = sum(map(math.prod, (*found.inputs, *found.parameters.values())))
     return Shapes(

@@ -39,7 +39,6 @@ _BY_NUMBERS = frozenset((
 ))  # fmt: skip
 """Calls that take sizes and places, which may be tensors that hold them."""
 
-
 Call = Callable[..., Any]
 
 
@@ -81,7 +80,7 @@ class Contents:
             kwargs = {"output_size": self._read(content, lambda x: int(x.sum())), **kwargs}
         given = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
         known = [content for leaf in given if (content := self._of(leaf))]
-        if len(known) == len(given) and name not in RANDOM:
+        if len(known) == len(given) and name not in RANDOM and not _has_symbols((args, kwargs)):
             return self._of_known(func, name, args, kwargs, known)
         if is_in_place(name) or name == "__setitem__":
             self._lose(args[0])
@@ -146,6 +145,17 @@ class Contents:
         if content is None or content.real.dtype != torch.bool:
             return (part,)
         return tuple(map(_constant, self._read(content, lambda x: x.nonzero(as_tuple=True))))
+
+
+def _has_symbols(given: Any) -> bool:
+    """Whether a size that varies is among the arguments of a call, of which no number is known."""
+    if isinstance(given, (list, tuple)):
+        return any(map(_has_symbols, given))
+    if isinstance(given, dict):
+        return _has_symbols([*given.values()])
+    if isinstance(given, slice):
+        return _has_symbols((given.start, given.stop, given.step))
+    return isinstance(given, (torch.SymInt, torch.SymFloat, torch.SymBool))
 
 
 def _note(tensor: Tensor, content: _Content) -> None:
