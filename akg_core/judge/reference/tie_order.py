@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from akg_core.records import Graph
 
@@ -62,7 +62,9 @@ class TieOrder(TorchDispatchMode):
         order = self._order(x.shape[dim], x.device)
         searched = x if order is None else x.index_select(dim, order)
         if name == "topk":
-            values, places = _first_of_equals(searched, given["k"], dim, given["largest"])
+            with _disable_current_modes():  # of which some move what every operator gives
+                places = _first_of_equals(searched, given["k"], dim, given["largest"])
+            values = searched.gather(dim, places)
         elif name in _ORDERS:
             values, places = searched.sort(dim=dim, descending=given["descending"], stable=True)
         else:
@@ -83,12 +85,12 @@ class TieOrder(TorchDispatchMode):
             return func(*args, **kwargs)
 
 
-def _first_of_equals(x: torch.Tensor, k: int, dim: int, largest: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """`topk` with the first of equal values, in this order; only rows with NaNs, or for a large `k`, are sorted."""
+def _first_of_equals(x: torch.Tensor, k: int, dim: int, largest: bool) -> torch.Tensor:
+    """The places that `topk` gives, of equal values the first in this order; only rows with NaNs, or for a large `k`,
+    are sorted."""
     size = x.shape[dim]
     if 4 * k > size:
-        ordered = x.sort(dim=dim, descending=largest, stable=True)
-        return ordered.values.narrow(dim, 0, k).contiguous(), ordered.indices.narrow(dim, 0, k).contiguous()
+        return x.sort(dim=dim, descending=largest, stable=True).indices.narrow(dim, 0, k).contiguous()
     turned = x.movedim(dim, -1)
     rows = turned.reshape(-1, size)
     found, places = rows.topk(k + 1, largest=largest)
@@ -102,10 +104,8 @@ def _first_of_equals(x: torch.Tensor, k: int, dim: int, largest: bool) -> tuple[
     if bool(odd.any()):
         places[odd] = rows[odd].sort(descending=largest, stable=True).indices[:, :k]
     places = places.sort().values
-    values, order = rows.gather(1, places).sort(descending=largest, stable=True)
-    shape = (*turned.shape[:-1], k)
-    values, places = values.view(shape), places.gather(1, order).view(shape)
-    return values.movedim(-1, dim).contiguous(), places.movedim(-1, dim).contiguous()
+    order = rows.gather(1, places).sort(descending=largest, stable=True).indices
+    return places.gather(1, order).view(*turned.shape[:-1], k).movedim(-1, dim).contiguous()
 
 
 def _turned_round(name: str, x: torch.Tensor, *args: Any) -> tuple[Any, ...]:
