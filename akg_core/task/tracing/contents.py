@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map
 
+from akg_core.task.arguments import filled
 from akg_core.task.data_dependent.domain import is_in_place, parts_of
 from akg_core.task.layout import storage_of
 from akg_core.task.tracing.choices import RANDOM
@@ -64,7 +65,7 @@ class Contents:
         for place, content in self._held.items():
             value = values[place]
             with _real():
-                real = torch.tensor(content, dtype=value.dtype).reshape(tuple(value.shape))
+                real = filled(value, content)
             _note(value, _Content(real, frozenset((place,))))
 
     def call(self, others: Call, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
