@@ -10,7 +10,7 @@ import random
 import secrets
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -54,7 +54,8 @@ class Reference:
     on which of equal values comes first; `is_withdrawn`: whether the files of the cases lend nothing any more. Where a
     call's tensors are such that a device had better not hold those of several (`is_large`), the `fingerprints` of a
     candidate's answers stand for them, by case, made with the `key`. `held`: in which dtypes numbers are compared with;
-    `decided`: of the case and inputs that were last asked about, the steps that no rounding decides.
+    `decided`: of the case and inputs that were last asked about, the steps that no rounding decides. `keeps_freed`: for
+    how long memory of the host that is freed is kept for what comes next.
     """
 
     task: Task
@@ -84,6 +85,7 @@ class Reference:
     held: Held = field(default_factory=dict)
     decided: tuple[str, list[Any], Decided] | None = None
     eager_seconds: float = 0.0
+    keeps_freed: Literal["never", "a case", "always"] = "never"
 
     def restore(self, state: State) -> None:
         """Put the module into a state, buffers that no state dict holds included."""

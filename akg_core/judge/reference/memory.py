@@ -5,28 +5,45 @@ from __future__ import annotations
 import contextlib
 import ctypes
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
 from akg_core.device import HOST, Device
 from akg_core.judge.compare.case import Expected
 from akg_core.judge.reference.memory_estimate import KEPT_BYTES, cases_within
+from akg_core.machine import available_memory
 from akg_core.records import Task
 
 _MMAP_MAX, _TRIM_THRESHOLD = -4, -1  # of mallopt
+_SMALL_BYTES = 256 << 20  # of inputs, up to which several times as much may be kept from one case to the next
+_PART = 128  # of the memory that the machine has free, up to which inputs leave room for what a case keeps
 
 
 def keep_freed() -> None:
     """Have the C library keep what this process frees for what it allocates next.
 
     Memory fresh from the system costs more time than what is computed on it. Several times what is used at once may be
-    kept, so that this is for small tasks.
+    kept, so that this is for small tasks, or for as long as one case takes.
     """
     libc = ctypes.CDLL(None)
     if hasattr(libc, "mallopt"):
         libc.mallopt(_MMAP_MAX, 0)
         libc.mallopt(_TRIM_THRESHOLD, -1)
+
+
+def give_back_freed() -> None:
+    """Have the C library give the system back what it keeps."""
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "malloc_trim"):
+        libc.malloc_trim(0)
+
+
+def keeping(given: int) -> Literal["never", "a case", "always"]:
+    """For how long freed memory had better be kept by a process whose inputs take so many bytes."""
+    if given < _SMALL_BYTES:
+        return "always"
+    return "a case" if given < available_memory() // _PART else "never"
 
 
 def nbytes(leaves: Iterable[Any]) -> int:

@@ -31,7 +31,14 @@ from akg_core.judge.reference.lacking import instead, is_lacking, with_fallbacks
 from akg_core.judge.reference.least import least
 from akg_core.judge.reference.locality import Locality, locality
 from akg_core.judge.reference.lower_bound import longest_reduction
-from akg_core.judge.reference.memory import cases_that_fit, keep_freed, nbytes, rationed
+from akg_core.judge.reference.memory import (
+    cases_that_fit,
+    give_back_freed,
+    keep_freed,
+    keeping,
+    nbytes,
+    rationed,
+)
 from akg_core.judge.reference.memory_estimate import (
     await_room,
     bytes_on_device,
@@ -50,7 +57,6 @@ from akg_core.worker import surroundings
 from akg_core.worker.placement import device_at
 from akg_core.worker.tensors import fresh
 
-_SMALL_BYTES = 256 << 20  # of inputs, up to which several times as much may be kept for the next case
 _CALLS_APART = 4  # in a row where each needs its state put back
 _LAZY = ("disturbed", "drawn")  # kinds of which answers in float64 are mostly not needed
 
@@ -82,14 +88,15 @@ def open_job(payload: dict[str, Any]) -> dict[str, Any]:
     keep(reference)
     draw = plan(reference, Plan("drawn", seed + 1, "initial", needed=True))
     reference.first = write(reference, draw)
-    if nbytes(reference.first[0]) < _SMALL_BYTES:
+    reference.keeps_freed = keeping(nbytes(reference.first[0]))
+    if reference.keeps_freed != "never":
         keep_freed()
     gc.freeze()  # who gives back what lies in cycles need not look through all that was loaded each time
     return {"draw": draw.model_dump(mode="json")}
 
 
 def _frugal(job: Job) -> Job:
-    """A job after which memory of the device that nobody uses is free for others."""
+    """A job after which memory that nobody uses is free for others: a device's, and the host's where it is much."""
 
     @functools.wraps(job)
     def done(payload: dict[str, Any]) -> dict[str, Any]:
@@ -97,6 +104,8 @@ def _frugal(job: Job) -> Job:
             return job(payload)
         finally:
             current().device.release_unused()
+            if current().keeps_freed == "a case":
+                give_back_freed()
 
     return done
 

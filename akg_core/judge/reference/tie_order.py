@@ -60,7 +60,7 @@ class TieOrder(TorchDispatchMode):
         if not x.dim() or given.get("stable") or "out" in func._overloadname or (name in _PICKS and returned == 1):
             return func(*args, **(kwargs or {}))
         order = self._order(x.shape[dim], x.device)
-        searched = x if order is None else x.index_select(dim, order)
+        searched = x if order is None else _in_order(x, dim, order)
         if name == "topk":
             with _disable_current_modes():  # of which some move what every operator gives
                 places = _first_of_equals(searched, given["k"], dim, given["largest"])
@@ -83,6 +83,13 @@ class TieOrder(TorchDispatchMode):
             args = (args[0], *_turned_round(name, *args), *args[3 if name == "index_put" else 4 :])
         with one_after_another():
             return func(*args, **kwargs)
+
+
+def _in_order(x: torch.Tensor, dim: int, order: torch.Tensor) -> torch.Tensor:
+    """What a dim holds in another order; `index_select` takes one place after the other, on one core."""
+    along = [1] * x.dim()
+    along[dim] = -1
+    return x.gather(dim, order.view(along).expand_as(x))
 
 
 def _first_of_equals(x: torch.Tensor, k: int, dim: int, largest: bool) -> torch.Tensor:
