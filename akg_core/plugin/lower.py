@@ -19,6 +19,7 @@ from akg_core.lower.ir import Axis, Body, Op, Region, Value, dtype_of, element_o
 from akg_core.lower.loops.grid import positions, tiles_of, uneven
 from akg_core.lower.loops.lane_access import LaneAccess, formulas, lane_access, order, spelled
 from akg_core.lower.loops.lanes import on_lines, squares
+from akg_core.lower.loops.look_ahead import Lookup, lookups
 from akg_core.lower.loops.nest import Block, Leaf, Loop, Plan, plan
 from akg_core.lower.loops.updates import owned, updates
 from akg_core.lower.precedence import ATOM, LOOSE, PRODUCT, RANKS, SUM, Ranked
@@ -46,6 +47,7 @@ __all__ = [
     "Leaf",
     "Line",
     "Lines",
+    "Lookup",
     "Loop",
     "Op",
     "Plan",
@@ -63,6 +65,7 @@ __all__ = [
     "hold",
     "instances",
     "lane_access",
+    "lookups",
     "make_explicit",
     "on_lines",
     "order",

@@ -10,6 +10,7 @@ from akg_core.sketch.affine import Polynomial, number
 from akg_core.sketch.ast import Binary, Call, Expr, Name, Number
 
 FEW = 4  # positions for which a vector of their own is worse than a gather
+_IN_REGISTERS = 128  # numbers, of which there may be a vector a register
 _COMBINED = frozenset({"reduce_sum", "reduce_prod", "reduce_max", "reduce_min"})
 
 
@@ -22,6 +23,25 @@ def vectors_a_turn(body: Body, ops: Iterable[Op], axis: str) -> int:
         return 1
     work = sum(body.cost(expr) for op in done for expr in op.expressions())
     return 4 if work <= 16 else 2 if work <= 48 else 1
+
+
+def positions_a_turn(body: Body, ops: Iterable[Op], axis: str, open: frozenset[str]) -> int:
+    """How many positions, a power of two, a turn should take where that keeps in registers what is carried from turn
+    to turn of a loop around it; 0 where nothing is, or too much is done. `open`: the axes of the loops around it."""
+    done = tuple(ops)
+    capacity = body.axes[axis].capacity
+    across = any(op.kind in ("reduce", "scan") and axis in op.over for op in done)
+    if capacity is None or across or not any(_is_carried(op, axis, open) for op in done):
+        return 0
+    work = sum(body.cost(expr) for op in done for expr in op.expressions())
+    return min(capacity & -capacity, _IN_REGISTERS) if work <= 16 else 0
+
+
+def _is_carried(op: Op, axis: str, open: frozenset[str]) -> bool:
+    """Whether an op changes something that has a place for each position of the axis and lives on."""
+    if op.target is None or axis not in op.target.axes:
+        return False
+    return op.target.mutable or (op.kind == "reduce" and op.function in _COMBINED and not open.isdisjoint(op.over))
 
 
 def segments(body: Body, ops: Iterable[Op], axis: str) -> Expr | None:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from akg_core.lower.ir import Axis, Body, Op, Value
 from akg_core.lower.loops.cost import work
 from akg_core.lower.loops.fuse import SMALL, Fusion
-from akg_core.lower.loops.lanes import segments, vectors_a_turn
+from akg_core.lower.loops.lanes import positions_a_turn, segments, vectors_a_turn
 from akg_core.sketch.ast import Expr
 
 
@@ -41,8 +41,8 @@ class Loop:
 
     `lanes`: a vector of positions a turn. `unroll_and_jam`: so many positions a turn, which a loop over the same axis
     further in takes one by one. `across`: it steps along memory while the lanes step across it, so that whole squares
-    are loaded and transposed. `unroll`: vectors a turn. `segment`: the length of the pieces in which memory moves
-    evenly.
+    are loaded and transposed. `unroll`: vectors a turn; or, where that is not 0, `at_once` positions a turn. `segment`:
+    the length of the pieces in which memory moves evenly.
     """
 
     axis: Axis
@@ -53,6 +53,7 @@ class Loop:
     unroll_and_jam: int = 0
     across: bool = False
     unroll: int = 1
+    at_once: int = 0
     segment: Expr | None = None
 
 
@@ -128,6 +129,7 @@ class _Planner(Fusion):
             if node.lanes and not node.reverse:
                 compound = any(isinstance(inner, Leaf) and inner.op.compound for inner in node.block.nodes)
                 node.unroll = 1 if compound else vectors_a_turn(self.body, node.ops, node.axis.name)
+                node.at_once = 0 if compound else positions_a_turn(self.body, node.ops, node.axis.name, block.open)
                 node.segment = segments(self.body, node.ops, node.axis.name)
             self.settle(node.block, node.unroll if node.lanes else unroll, leaves)
 

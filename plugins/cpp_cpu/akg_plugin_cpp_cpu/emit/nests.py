@@ -5,8 +5,9 @@ from __future__ import annotations
 from akg_core.plugin.lower import Block, Body, Leaf, Loop, Op, Plan, dtype_of, element_of, reach, squares
 from akg_core.plugin.sketch import Expr, Name, Number
 from akg_plugin_cpp_cpu.emit.expression import register
+from akg_plugin_cpp_cpu.emit.look_ahead import look_ahead
 from akg_plugin_cpp_cpu.emit.matrix import MatrixPrinter
-from akg_plugin_cpp_cpu.emit.memory import MemoryPrinter, plus
+from akg_plugin_cpp_cpu.emit.memory import MOST_LANES, MemoryPrinter, plus
 from akg_plugin_cpp_cpu.emit.reduction import ReductionPrinter
 from akg_plugin_cpp_cpu.emit.scope import Lane, Scope, Term
 
@@ -103,7 +104,8 @@ class NestPrinter:
             self.squares(loop, begin, end, scope)
         elif loop.lanes:
             lane = Lane(name, loop.segment)
-            body, unroll = f"[&](auto u, i64 {name}, auto part)", loop.unroll
+            unroll = f"{loop.at_once} / LANES" if loop.at_once >= MOST_LANES else str(loop.unroll)
+            body = f"[&](auto u, i64 {name}, auto part)"
             call = f"lanes_backwards<{unroll}>({begin}, {end}" if loop.reverse else f"lanes<{unroll}>({begin}, {end}"
             if lane.segment is not None:
                 call = f"lanes_by_segment<{unroll}>({begin}, {end}, {self.terms.index(lane.segment, scope)}"
@@ -115,7 +117,10 @@ class NestPrinter:
             if loop.reverse:
                 turn = f"i64 {name} = {end} - 1; {name} >= {begin}; --{name}"
             self.emit(f"for ({turn}) {{", scope)
-            self.block(loop.block, scope.over(name, loop.block))
+            inner = scope.over(name, loop.block)
+            if not loop.reverse:
+                look_ahead(self.memory, name, inner)
+            self.block(loop.block, inner)
             scope.lines.add("}")
         for op in opened:
             self.reductions.finish(op, loop, scope)
@@ -199,7 +204,10 @@ class NestPrinter:
         else:
             test = f"{_operand(by)} > 0 ? {name} < {stop} : {name} > {stop}"
         self.emit(f"for (i64 {name} = {start}; {test}; {name} += {by}) {{", scope)
-        self.block(node.body, scope.over(name, node.body))
+        inner = scope.over(name, node.body)
+        if step_ == Number(1):
+            look_ahead(self.memory, name, inner)
+        self.block(node.body, inner)
         scope.lines.add("}")
 
     def branch(self, node: Leaf, scope: Scope) -> None:

@@ -14,7 +14,7 @@ extern "C" void akg_columns(void* const* tensors, const i64* sizes) {           
         const i64 n_end = std::min<i64>(n_begin + 128, 300);
         alignas(64) f32 total[128 + LANES];
         alignas(64) f32 sum[128 + LANES];
-        lanes<1>(n_begin, n_end, [&](auto u, i64 n, auto part) {
+        lanes<128 / LANES>(n_begin, n_end, [&](auto u, i64 n, auto part) {
             store(total + n - n_begin, Vec<f32>(0.0f), part);                                     // line 5
         });
         for (i64 m_begin = 0; m_begin < 1000; m_begin += 64) {                                    // line 6
@@ -31,7 +31,7 @@ extern "C" void akg_columns(void* const* tensors, const i64* sizes) {           
                     store(sum + n - n_begin, load(sum + n - n_begin, part) + sum_so_far, part);
                 });
             }
-            lanes<1>(n_begin, n_end, [&](auto u, i64 n, auto part) {                              // line 4
+            lanes<128 / LANES>(n_begin, n_end, [&](auto u, i64 n, auto part) {                    // line 4
                 store(total + n - n_begin, load(total + n - n_begin, part) + load(sum + n - n_begin, part), part);  // line 7
             });
         }

@@ -18,7 +18,7 @@ extern "C" void akg_linear(void* const* tensors, const i64* sizes) {            
         Arena::Frame frame(arena);
         f32* const acc = arena.take<f32>(8192);
         for (i64 m = m_begin; m < m_end; ++m) {
-            lanes<1>(0, 128, [&](auto u, i64 n, auto part) {                                      // line 6
+            lanes<128 / LANES>(0, 128, [&](auto u, i64 n, auto part) {                            // line 6
                 store(acc + (m - m_begin) * 128 + n, Vec<f32>(0.0f), part);                       // line 7
             });
         }

@@ -247,6 +247,15 @@ AKG_INLINE void store_strided(T* p, i64 stride, Vec<std::type_identity_t<T>> v, 
 }
 
 AKG_INLINE void prefetch(const void* p) { __builtin_prefetch(p); }
+// Ask for n elements at p[at], of many for the first: what comes after those the processor asks for by itself. Nothing
+// lies there where `at` is outside of the tensor, and nothing comes of it then.
+template <class T>
+AKG_INLINE void prefetch(const T* p, i64 at, i64 n) {
+    constexpr i64 LINE = 64, MOST = 512;
+    const auto first = reinterpret_cast<std::uintptr_t>(p) + std::uintptr_t(at) * sizeof(T);
+    const i64 row = n * i64(sizeof(T)), bytes = row < MOST ? row : MOST;
+    for (i64 offset = 0; offset < bytes; offset += LINE) __builtin_prefetch(reinterpret_cast<const void*>(first + std::uintptr_t(offset)));
+}
 
 // ---- atomics ----------------------------------------------------------------------------------------
 
