@@ -17,9 +17,9 @@ from akg_core.judge.compare import bits
 from akg_core.judge.compare.case import Expected
 from akg_core.judge.compare.ties import Tie
 from akg_core.judge.records import Draw
-from akg_core.judge.reference import answering, by_rows, drawing, memory_estimate, process, schedule, written
+from akg_core.judge.reference import answering, by_rows, drawing, memory, memory_estimate, process, schedule, written
 from akg_core.judge.reference.locality import Locality
-from akg_core.judge.reference.memory import answer_bytes, cases_that_fit, lent, rationed
+from akg_core.judge.reference.memory import answer_bytes, cases_that_fit, keeping, lent, rationed
 from akg_core.judge.reference.memory_estimate import (
     FASTER,
     ROW_BYTES,
@@ -538,3 +538,10 @@ def test_answers_that_have_other_rows_are_not_picked_by_those_in_doubt(local: Lo
         Locality(1, (0,), 16), [x], torch.tensor([3]), lambda given: {"output": given[0].sum(1)}, {"output": x.sum(1)}
     )
     assert torch.equal(picked, x[3:4])
+
+
+def test_freed_memory_is_kept_for_a_case_where_the_machine_has_much_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_memory", lambda: 256 << 30)
+    assert [keeping(size << 20) for size in (1, 255, 256, 2047, 2048)] == [*["always"] * 2, *["a case"] * 2, "never"]
+    monkeypatch.setattr(memory, "available_memory", lambda: 16 << 30)
+    assert [keeping(size << 20) for size in (255, 256)] == ["always", "never"]

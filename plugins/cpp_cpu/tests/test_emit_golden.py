@@ -78,6 +78,14 @@ def mirror(x: In["f32", 8, 1000], y: Out["f32", 8, 1006]):
         n = whole(1006)
         store(y[m, n], load(x[m, 999 - abs(999 - abs(n - 3))]), stream=True)
 """
+BAGS = """
+@kernel
+def bags(index: In["i64", 512, 40], table: In["f32", 100000, 64], y: Out["f32", 512, 64]):
+    for m in grid(512, 1):
+        n = whole(40)
+        p = whole(64)
+        store(y[m, p], reduce_sum(load(table[load(index[m, n]), p]), n))
+"""
 TEXTS = {
     "add": ADD,
     "softmax": SOFTMAX,
@@ -89,6 +97,7 @@ TEXTS = {
     "resize": RESIZE,
     "mirror": MIRROR,
     "scattered_rows": SCATTERED_ROWS,
+    "bags": BAGS,
 }
 
 
