@@ -16,6 +16,8 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
+from akg_core.worker import usage
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 _NEWNS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
@@ -24,6 +26,8 @@ _PDEATHSIG, _DUMPABLE, _SUBREAPER, _NO_NEW_PRIVS = 1, 4, 36, 38
 _MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _READ_ONLY, _NO_DEVICES = 442, -100, 0x8000, 1, 4
 _HARMLESS = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))  # devices
 _CAPABILITIES_V3 = 0x20080522
+_TEAMS = 3  # of threads for all cores: the main thread's, that of a thread which calls a kernel, and that of one before
+_LARGE_STACK = 64 << 20  # bytes; what a thread gets where stacks are not limited is less
 _given_up: list[str] = []  # what this process, or one that it was forked from, can no longer do
 _MACHINE_WIDE = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi")
 
@@ -145,11 +149,14 @@ def is_confined() -> bool:
 
 
 def limit_resources(memory_bytes: int, file_bytes: int, open_files: int) -> None:
-    """Set what the kernel itself enforces: private memory (with slack for what stays untouched), files, no core dumps.
+    """Set what the kernel itself enforces: private memory, files, no core dumps.
 
-    The resident memory is watched from outside. Should the machine run out first, this process is the one to go.
+    Private memory gets slack for what stays untouched, above all the stacks of threads, of which a kernel has one for
+    each core, and another where a second thread calls it. The resident memory is watched from outside. Should the
+    machine run out first, this process is the one to go.
     """
-    slack = 1 << 30
+    stack, _ = resource.getrlimit(resource.RLIMIT_STACK)
+    slack = (1 << 30) + _TEAMS * usage.cores() * (stack if 0 < stack < _LARGE_STACK else _LARGE_STACK)
     wanted = {
         resource.RLIMIT_DATA: memory_bytes + slack,
         resource.RLIMIT_FSIZE: file_bytes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,8 +18,16 @@ CHANGED_HARNESS = 86
 
 RAN_LIBRARY = 87
 """The exit code of a process that ran machine code of a library which had been taken from it."""
+
+FATAL = (signal.SIGABRT, signal.SIGFPE, signal.SIGBUS, signal.SIGILL)
+SIGNALLED = 128
+"""What is added to the number of one of these signals in the exit code of a process that it ended."""
 RAN_LIBRARY = 87
 """The exit code of a process that ran machine code of a library which had been taken from it."""
+
+FATAL = (signal.SIGABRT, signal.SIGFPE, signal.SIGBUS, signal.SIGILL)
+SIGNALLED = 128
+"""What is added to the number of one of these signals in the exit code of a process that it ended."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +99,9 @@ class JobResult:
 
 def is_harness_changed(reason: str) -> bool:
     """Whether a process that ended for this reason had its harness changed."""
-    return f"exited with code {CHANGED_HARNESS} " in reason
+    return reason.startswith(f"The process exited with code {CHANGED_HARNESS} ")
 
 
 def is_library_run(reason: str) -> bool:
     """Whether a process that ended for this reason ran machine code of a library that it must not."""
-    return f"exited with code {RAN_LIBRARY} " in reason
+    return reason.startswith(f"The process exited with code {RAN_LIBRARY} ")

@@ -20,13 +20,14 @@ from akg_core.closing import Closing
 from akg_core.foreign import sentences, shown
 from akg_core.worker import usage, wire
 from akg_core.worker.folders import remove
-from akg_core.worker.limits import JobResult, Limits, Status
+from akg_core.worker.limits import FATAL, SIGNALLED, JobResult, Limits, Status
 
 _WATCH_SECONDS = 0.1  # how often memory and folders are looked at
 _STOPPING_SECONDS = 0.0002  # how often one that is to stand still is looked at
 _LAST_WORDS_SECONDS = 2.0  # how long a killed worker may take to be reaped
 _LEAST_MEMORY = 1 << 30  # bytes that a process with PyTorch may have, however little is free when it begins
 _STARVED = 10.0  # times the limit that waiting for a processor may add: who starts many threads waits for himself
+_LAST_WORDS = 200  # characters of what a process said last that its end is told with
 _LOG_KEPT = 32 * 1024  # bytes of the log's begin, and of its end, that are kept
 _ANSWER_BYTES, _REPORT_BYTES = 256 << 20, 4 << 20  # of a job, and of one that runs code that nobody has read
 _CLOSED = "The worker has been closed."
@@ -314,11 +315,13 @@ class _Exchange:
             return self._result("crashed", "It closed its connection before it had answered.")
         if session._ended is None:
             return self._result("crashed", "The worker's parent was ended together with it.")
-        if os.WIFSIGNALED(session._ended):
-            name = _name(os.WTERMSIG(session._ended))
-            return self._result("crashed", f"The process crashed with {name}.", signal=name)
         code = os.waitstatus_to_exitcode(session._ended)
-        return self._result("exited", f"The process exited with code {code} before it had answered.")
+        number = -code if os.WIFSIGNALED(session._ended) else code - SIGNALLED
+        if os.WIFSIGNALED(session._ended) or number in FATAL:
+            name = _name(number)
+            return self._result("crashed", f"The process crashed with {name}{self._last_words()}.", signal=name)
+        ended = f"The process exited with code {code} before it had answered{self._last_words()}."
+        return self._result("exited", ended)
 
     def _stop(self, status: Status, what: str) -> JobResult:
         self.session._terminate()
@@ -337,6 +340,11 @@ class _Exchange:
     def _result(self, status: Status, reason: str = "", **fields: Any) -> JobResult:
         fields |= {"seconds": time.monotonic() - self.began, "protections": self.session.protections}
         return JobResult(status, reason=reason, log=self._log(), **fields)
+
+    def _last_words(self) -> str:
+        """What it said last of itself, before Python told where it was, as the end of a sentence; none is empty."""
+        said = [line.strip() for line in self._log().partition("Fatal Python error: ")[0].splitlines() if line.strip()]
+        return f', and said last: "{said[-1][:_LAST_WORDS]}"' if said else ""
 
     def _log(self) -> str:
         left_out = self.log_size - len(self.log_head) - len(self.log_tail)

@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import mmap
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,14 @@ def end(payload: dict[str, Any]) -> dict[str, Any]:
     match payload["how"]:
         case "abort":
             os.abort()
+        case "abort of a thread":
+            os.write(2, b"It has no memory.\n")
+            thread = threading.Thread(target=os.abort)
+            thread.start()
+            thread.join()
+        case "exit":
+            os.write(2, b"It has no thread.\n")
+            ctypes.CDLL(None).exit(3)
         case "no address":
             ctypes.c_int.from_address(0).value = 1
         case "product":

@@ -45,12 +45,25 @@ def test_who_runs_what_was_taken_ends_for_that(pool: Pool) -> None:
     assert is_library_run(result.reason), result
 
 
-@pytest.mark.parametrize(("how", "said"), [("abort", "Aborted"), ("no address", "Segmentation fault")])
-def test_other_crashes_are_told_as_ever(pool: Pool, how: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("how", "said", "signal"), [("abort", "Aborted", "SIGABRT"), ("no address", "Segmentation fault", "SIGSEGV")]
+)
+def test_other_crashes_are_told_as_ever(pool: Pool, how: str, said: str, signal: str) -> None:
     result = pool.call(f"{JOBS}:end", {"how": how}, limits=LIMITS)
-    assert result.status == "crashed", result
+    assert (result.status, result.signal) == ("crashed", signal), result
     assert f"Fatal Python error: {said}" in result.log
     assert "native_jobs.py" in result.log  # the place in the Python text
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ("abort of a thread", 'The process crashed with SIGABRT, and said last: "It has no memory."'),
+        ("exit", 'The process exited with code 3 before it had answered, and said last: "It has no thread."'),
+    ],
+)
+def test_who_gives_up_is_heard_and_accused_of_nothing(pool: Pool, how: str, reason: str) -> None:
+    assert pool.call(f"{JOBS}:end", {"how": how}, limits=LIMITS).reason == f"{reason}."
 
 
 def test_confined_machine_code_can_do_nothing_but_compute(pool: Pool) -> None:

@@ -17,6 +17,7 @@ from akg_core.records import Artifact, Case, Target
 from akg_core.registry import modules_of
 from akg_core.worker.limits import JobResult, Limits
 from akg_core.worker.pool import Due
+from akg_core.worker.usage import cores
 
 if TYPE_CHECKING:
     from akg_core.worker.pool import Pool
@@ -30,6 +31,7 @@ _FEWEST = 3  # cases that a kernel is run on however long that takes, and one mo
 _SLOWER = 200.0  # how many times slower than eager a kernel may be before it counts as hanging
 _IN_A_ROW = 10  # calls in a row that count as one case
 _MEMORY = 2 << 30  # for torch and a toolchain; what a case holds, several times over, comes on top
+_OF_A_CORE = 64 << 20  # for what threads hold of their own: each of two that call a kernel has one for each core
 _ON_A_DEVICE = 2 << 30  # for a driver's context beside them
 
 Steps = Callable[[Sequence[dict[str, int]]], Sequence[float]]
@@ -68,7 +70,14 @@ class CandidateSession(Closing):
         self.folder = self._leaving.enter_context(prepared.room())
         self._limits = Limits(
             seconds=seconds or (_LONGEST if simulated else _GRACE_SECONDS),
-            memory_bytes=_MEMORY + _ON_A_DEVICE * prepared.lends + memory_estimate.bytes_of_process(prepared.task),
+            memory_bytes=sum(
+                (
+                    _MEMORY,
+                    _ON_A_DEVICE * prepared.lends,
+                    _OF_A_CORE * cores(),
+                    memory_estimate.bytes_of_process(prepared.task),
+                )
+            ),
             confined=True,
             sealed=not prepared.lends,
             paused=not prepared.lends,

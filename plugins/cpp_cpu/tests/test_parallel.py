@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,3 +54,11 @@ def test_programs_meet(native: Native, members: int) -> None:
 
 def test_scratch_is_a_stack(native: Native) -> None:
     assert native(DRIVER, "native").arena() == 1
+
+
+def test_who_has_no_memory_says_so(native: Native) -> None:
+    path = native(DRIVER, "native")._name
+    program = f"import ctypes; ctypes.CDLL({path!r}).take(ctypes.c_int64(1 << 50))"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ended.returncode == -signal.SIGABRT
+    assert ended.stderr == "A kernel stops: there is no memory left for its scratch.\n"

@@ -49,4 +49,11 @@ extern "C" int arena() {
     return arena.take<f32>(100) == first;
 }
 
+// Takes scratch memory of so many bytes.
+extern "C" void take(i64 bytes) {
+    Arena& arena = scratch();
+    Arena::Frame frame(arena);
+    arena.take<char>(bytes);
+}
+
 }  // namespace akg

@@ -3,6 +3,7 @@
 #define AKG_PARALLEL_HPP
 
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <atomic>
@@ -16,6 +17,23 @@
 namespace akg {
 
 inline constexpr std::size_t HUGE_PAGE = std::size_t(2) << 20;
+
+namespace detail {
+
+// Ends the program, with the reason on standard error: nothing can be thrown on other threads than the caller's.
+[[noreturn]] inline void stop(const char* reason) {
+    fprintf(stderr, "A kernel stops: %s.\n", reason);
+    abort();
+}
+
+// What was allocated, where it was.
+template <class T>
+inline T* given(T* memory) {
+    if (!memory) stop("there is no memory left for its scratch");
+    return memory;
+}
+
+}  // namespace detail
 
 #if defined(__linux__)
 // Seconds of the thread's own time, which other programs on its core do not take.
@@ -90,8 +108,7 @@ class Arena {
 
     static Block* make(std::size_t bytes) {
         const std::size_t size = (bytes + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
-        char* memory = static_cast<char*>(aligned_alloc(HUGE_PAGE, size));
-        if (!memory) abort();
+        char* memory = detail::given(static_cast<char*>(aligned_alloc(HUGE_PAGE, size)));
         fresh(memory, i64(size));
         return new Block{memory, size, nullptr};
     }
@@ -201,8 +218,7 @@ class Team {
 #pragma omp barrier
         if (member == 0 && bytes > capacity_) {
             free(shared_);
-            shared_ = static_cast<char*>(malloc(bytes));
-            if (!shared_) abort();
+            shared_ = detail::given(static_cast<char*>(malloc(bytes)));
             capacity_ = bytes;
         }
 #pragma omp barrier
@@ -245,7 +261,7 @@ void together_for(i64 groups, i64 members, const Body& body) {
     Team team(members);
 #pragma omp parallel num_threads(int(members))
     {
-        if (omp_get_num_threads() != int(members)) abort();  // fewer would wait for each other for ever
+        if (omp_get_num_threads() != int(members)) detail::stop("it got fewer threads than have to meet");
         for (i64 group = 0; group < groups; ++group) body(group, i64(omp_get_thread_num()), team);
         finish_streams();
     }

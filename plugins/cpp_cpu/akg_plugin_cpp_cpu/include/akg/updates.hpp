@@ -57,8 +57,7 @@ public:
     Updates(T* tensor, i64 size, i64 work)
         : tensor_(tensor), size_(size), count_(threads()),
           apart_(count_ == 1 || (work >= size * count_ && size * count_ * i64(sizeof(T)) <= i64(1) << 28)) {
-        copies_ = static_cast<T**>(calloc(std::size_t(count_), sizeof(T*)));
-        if (!copies_) abort();
+        copies_ = detail::given(static_cast<T**>(calloc(std::size_t(count_), sizeof(T*))));
     }
     ~Updates() {
         for (int thread = 0; thread < count_; ++thread) free(copies_[thread]);
@@ -72,8 +71,7 @@ public:
         if (OWN || !apart_ || thread == 0) return tensor_;
         T*& copy = copies_[thread];
         if (!copy) {
-            copy = static_cast<T*>(malloc(std::size_t(size_ + LANES) * sizeof(T)));
-            if (!copy) abort();
+            copy = detail::given(static_cast<T*>(malloc(std::size_t(size_ + LANES) * sizeof(T))));
             std::fill_n(copy, size_, F::template none<T>());
         }
         return copy;
