@@ -66,6 +66,24 @@ def test_every_edge(native: Native, isa: str) -> None:
 
 
 @pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("side_by_side", [True, False])
+def test_few_rows_and_more(native: Native, isa: str, side_by_side: bool) -> None:
+    """Columns that lie side by side are read where they are by few rows, but for the last."""
+    library = native(DRIVER, isa)
+    rows, columns = library.row_block(), library.column_block()
+    for m in (1, 2, 3, 10, 13, rows, rows + 1, 2 * rows - 1, 2 * rows, 2 * rows + 1):
+        for n in (1, columns - 1, columns, 3 * columns, 3 * columns + 5):
+            for before in (0.0, 1.0):
+                a, b, c = torch.randn(m, 150), torch.randn(150, n + 2)[:, :n], torch.full((m, n + 3), before)
+                b = b if side_by_side else b.t().contiguous().t()
+                strides = [*a.stride(), *b.stride()]
+                library.contract_f32(*pointers(a, b, c), *numbers(m, n, 150, *strides, n + 3, int(before)))
+                want = before + a.double() @ b.double()
+                assert (c[:, :n].double() - want).abs().max() <= 1e-4, (m, n, before)
+                assert (c[:, n:] == before).all(), "wrote beside the tile"
+
+
+@pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("name", OPERANDS)
 def test_every_layout_and_dtype(native: Native, name: str, isa: str) -> None:
     for layout in itertools.product((0, 1, 2), repeat=2):

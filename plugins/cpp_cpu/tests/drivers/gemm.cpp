@@ -1,5 +1,5 @@
 // A product of matrices in tiles, as the emitter makes it.
-#include "akg/akg.hpp"
+#include "akg/nest.hpp"
 namespace akg {
 
 extern "C" int row_block() { return Gemm<f32>::MR; }
@@ -17,8 +17,7 @@ void tile(const T* a, const T* b, C* c, i64 m, i64 n, i64 k, i64 am, i64 ak, i64
         const i64 part = k - p < step ? k - p : step;
         G::pack_a(pa, a + p * ak, am, ak, m, part);
         G::pack_b(pb, b + p * bk, bk, bn, part, n);
-        if (p == 0) G::template multiply<false>(c, ldc, pa, pb, m, n, part);
-        else G::multiply(c, ldc, pa, pb, m, n, part);
+        G::multiply(c, ldc, pa, pb, m, n, part, p > 0);
     }
 }
 #define TILE(T, C) \
@@ -26,6 +25,11 @@ void tile(const T* a, const T* b, C* c, i64 m, i64 n, i64 k, i64 am, i64 ak, i64
         tile<T, C>(a, b, c, m, n, k, am, ak, bk, bn, ldc, step); \
     }
 TILE(f32, f32) TILE(f64, f64) TILE(f16, f32) TILE(bf16, f32) TILE(i64, i64) TILE(i32, i32) TILE(u8, i64)
+
+// The same as kernels have it done, which leaves B where it is where there are few rows of A.
+extern "C" void contract_f32(const f32* a, const f32* b, f32* c, i64 m, i64 n, i64 k, i64 am, i64 ak, i64 bk, i64 bn, i64 ldc, i64 accumulate) {
+    contract(c, ldc, a, am, ak, b, bk, bn, m, n, k, accumulate != 0);
+}
 
 extern "C" void functors(const f32* a, const f32* b, f32* c, i64 m, i64 n, i64 k) {
     using G = Gemm<f32>;
@@ -35,7 +39,7 @@ extern "C" void functors(const f32* a, const f32* b, f32* c, i64 m, i64 n, i64 k
     f32* pb = arena.take<f32>(G::size_b(k, n));
     G::pack_a(pa, m, k, [=](i64 i, i64 p) { return a[i * k + p]; });
     G::pack_b(pb, k, n, [=](i64 p, i64 j) { return b[p * n + j]; });
-    G::multiply<false>(c, n, pa, pb, m, n, k);
+    G::multiply(c, n, pa, pb, m, n, k, false);
 }
 
 // Tiles of 256 x 256 x 256 of a large product, on one thread.

@@ -9,7 +9,7 @@ namespace akg {
 
 // C is the accumulator's type: f32, f64, i32 or i64. Operands of any type are converted while they are packed.
 //
-// Packed A: panels of MR rows, then of 8, 4, 2 and 1 for the rest; in a panel element (i, p) is at [p * rows + i].
+// Packed A: panels of MR rows, then one of the even rest and one of an odd row; in a panel element (i, p) is at [p * rows + i].
 // Packed B: panels of NR columns, the last filled up with zeros; in a panel element (p, j) is at [p * NR + j].
 template <class C>
 struct Gemm {
@@ -35,25 +35,7 @@ struct Gemm {
                 });
             return;
         }
-        for_panels(m, [&](i64 i, auto rows) {
-            constexpr int R = decltype(rows)::value;
-            const T* from = a + i * row;
-            C* panel = to + i * k;
-            if (column == 1) {
-                i64 p = 0;
-                for (; p + LANES <= k; p += LANES) {
-                    Vec<C> block[LANES];
-                    for (int r = 0; r < LANES; ++r) block[r] = r < R ? convert<C>(load(from + r * row + p)) : Vec<C>(C(0));
-                    transpose(block);
-                    for (int q = 0; q < LANES; ++q) put<R>(panel + (p + q) * R, block[q]);
-                }
-                for (; p < k; ++p)
-                    for (int r = 0; r < R; ++r) panel[p * R + r] = convert<C>(from[r * row + p]);
-            } else {
-                for (i64 p = 0; p < k; ++p)
-                    for (int r = 0; r < R; ++r) panel[p * R + r] = convert<C>(from[r * row + p * column]);
-            }
-        });
+        for_panels(m, [&](i64 i, auto rows) { pack_panel<decltype(rows)::value>(to + i * k, a + i * row, row, column, k); });
     }
     // A from a functor of (i, p), element by element.
     template <class F>
@@ -106,12 +88,21 @@ struct Gemm {
 
     // ---- product --------------------------------------------------------------------------------------------
 
-    // acc[i * ld + j] += sum over p < k of A[i, p] B[p, j], or `=` without ACCUMULATE, for i < m and j < n.
-    template <bool ACCUMULATE = true>
-    static void multiply(C* acc, i64 ld, const C* packed_a, const C* packed_b, i64 m, i64 n, i64 k) {
+    // acc[i * ld + j] += sum over p < k of A[i, p] B[p, j], or `=` unless it is to accumulate, for i < m and j < n.
+    static void multiply(C* acc, i64 ld, const C* packed_a, const C* packed_b, i64 m, i64 n, i64 k, bool accumulate = true) {
         for (i64 j = 0; j < n; j += NR)
             for_panels(m, [&](i64 i, auto rows) {
-                block<decltype(rows)::value, ACCUMULATE>(acc + i * ld + j, ld, packed_a + i * k, packed_b + j * k, n - j, k);
+                block<decltype(rows)::value, NR>(acc + i * ld + j, ld, packed_a + i * k, packed_b + j * k, NR, n - j, k, accumulate);
+            });
+    }
+
+    // The same for columns of B where they are, element (p, j) at b[p * row + j], of which there are a multiple of NR.
+    // Few rows of A use a column too seldom for packing it to pay.
+    static constexpr i64 FEW_ROWS = 2 * MR;
+    static void multiply_in_place(C* acc, i64 ld, const C* packed_a, const C* b, i64 row, i64 m, i64 n, i64 k, bool accumulate) {
+        for (i64 j = 0; j < n; j += NR)
+            for_panels(m, [&](i64 i, auto rows) {
+                block<decltype(rows)::value, 0>(acc + i * ld + j, ld, packed_a + i * k, b + j, row, NR, k, accumulate);
             });
     }
 
@@ -124,11 +115,25 @@ private:
     static AKG_INLINE void for_panels(i64 m, const F& body) {
         i64 i = 0;
         for (; i + MR <= m; i += MR) body(i, Rows<MR>{});
-        if constexpr (MR > 8)
-            if (m - i >= 8) body(i, Rows<8>{}), i += 8;
-        if (m - i >= 4) body(i, Rows<4>{}), i += 4;
-        if (m - i >= 2) body(i, Rows<2>{}), i += 2;
-        if (m - i >= 1) body(i, Rows<1>{});
+        const i64 even = (m - i) & ~i64(1);
+        [&]<int... HALF>(std::integer_sequence<int, HALF...>) {
+            (void)((even == 2 * (HALF + 1) && (body(i, Rows<2 * (HALF + 1)>{}), true)) || ...);
+        }(std::make_integer_sequence<int, (MR - 1) / 2>{});
+        if (i + even < m) body(i + even, Rows<1>{});
+    }
+
+    template <int R, class T>
+    static __attribute__((noinline)) void pack_panel(C* panel, const T* from, i64 row, i64 column, i64 k) {
+        i64 p = 0;
+        if (column == 1)
+            for (; p + LANES <= k; p += LANES) {
+                Vec<C> block[LANES];
+                for (int r = 0; r < LANES; ++r) block[r] = r < R ? convert<C>(load(from + r * row + p)) : Vec<C>(C(0));
+                transpose(block);
+                for (int q = 0; q < LANES; ++q) put<R>(panel + (p + q) * R, block[q]);
+            }
+        for (; p < k; ++p)
+            for (int r = 0; r < R; ++r) panel[p * R + r] = convert<C>(from[r * row + p * column]);
     }
 
     // The first R lanes; lanes beyond are overwritten by what is packed next.
@@ -138,17 +143,19 @@ private:
         else store(to, v, i64(R));
     }
 
-    // R x NR sums in registers over the whole of k.
-    template <int R, bool ACCUMULATE>
-    static __attribute__((noinline)) void block(C* acc, i64 ld, const C* a, const C* b, i64 columns, i64 k) {
+    // R x NR sums in registers over the whole of k. Rows of B are ROW elements apart, `row` where that is 0.
+    template <int R, i64 ROW>
+    static __attribute__((noinline)) void block(C* acc, i64 ld, const C* a, const C* b, i64 row, i64 columns, i64 k, bool accumulate) {
+        const i64 step = ROW ? ROW : row;
         V sum[R][2] = {};
 #pragma GCC unroll 16
         for (int i = 0; i < R; ++i) __builtin_prefetch(acc + i * ld, 1);
 #pragma GCC unroll 1
-        for (i64 p = 0; p < k; ++p, a += R, b += NR) {
+        for (i64 p = 0; p < k; ++p, a += R, b += step) {
             const V left = reinterpret_cast<const detail::Unaligned<V>*>(b)->value;
             const V right = reinterpret_cast<const detail::Unaligned<V>*>(b + VECTOR)->value;
-            __builtin_prefetch(b + 8 * NR);
+            __builtin_prefetch(b + 8 * step);
+            if (!ROW) __builtin_prefetch(b + 8 * step + VECTOR);  // else the next turn asks for it, or the core by itself
 #pragma GCC unroll 16
             for (int i = 0; i < R; ++i) {
                 const V x = a[i] - V{};
@@ -157,19 +164,18 @@ private:
             }
         }
 #pragma GCC unroll 16
-        for (int i = 0; i < R; ++i) write<ACCUMULATE>(acc + i * ld, sum[i], columns);
+        for (int i = 0; i < R; ++i) write(acc + i * ld, sum[i], columns, accumulate);
     }
 
-    template <bool ACCUMULATE>
-    static AKG_INLINE void write(C* to, const V (&sum)[2], i64 columns) {
+    static AKG_INLINE void write(C* to, const V (&sum)[2], i64 columns, bool accumulate) {
         constexpr int PARTS = Vec<C>::PARTS;
         for (int v = 0; v < 2 / PARTS; ++v) {
             Vec<C> r;
             for (int i = 0; i < PARTS; ++i) r.part[i] = sum[v * PARTS + i];
             C* at = to + v * LANES;
             const i64 n = columns - v * LANES;
-            if (n >= LANES) store(at, ACCUMULATE ? r + load(at) : r);
-            else store(at, ACCUMULATE ? r + load(at, n) : r, n);
+            if (n >= LANES) store(at, accumulate ? r + load(at) : r);
+            else store(at, accumulate ? r + load(at, n) : r, n);
         }
     }
 };

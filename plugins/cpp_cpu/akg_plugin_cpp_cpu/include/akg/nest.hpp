@@ -220,13 +220,18 @@ inline void contract(C* acc, i64 ld, const A* a, i64 ai, i64 ap, const B* b, i64
         const i64 kc = k - p < KC ? k - p : KC;
         for (i64 j = 0; j < n; j += NC) {
             const i64 nc = n - j < NC ? n - j : NC;
-            G::pack_b(packed_b, b + p * bp + j * bj, bp, bj, kc, nc);
+            i64 there = 0;  // columns of B that are read where they are
+            if constexpr (std::is_same_v<B, C>)
+                if (bj == 1 && m <= G::FEW_ROWS) there = nc / G::NR * G::NR;
+            const B* columns = b + p * bp + j * bj;
+            G::pack_b(packed_b, columns + there, bp, bj, kc, nc - there);
             for (i64 i = 0; i < m; i += MC) {
                 const i64 mc = m - i < MC ? m - i : MC;
                 G::pack_a(packed_a, a + i * ai + p * ap, ai, ap, mc, kc);
                 C* to = acc + i * ld + j;
-                if (accumulate || p > 0) G::multiply(to, ld, packed_a, packed_b, mc, nc, kc);
-                else G::template multiply<false>(to, ld, packed_a, packed_b, mc, nc, kc);
+                const bool adds = accumulate || p > 0;
+                if constexpr (std::is_same_v<B, C>) G::multiply_in_place(to, ld, packed_a, columns, bp, mc, there, kc, adds);
+                G::multiply(to + there, ld, packed_a, packed_b, mc, nc - there, kc, adds);
             }
         }
     }
